@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The state word: the only shared truth about a timeout.
+ *
+ *	 63                              4   3   2   1 0
+ *	| deadline, in units of 8 ns      | 0 | Q | state |
+ *
+ * Q is QUEUED: the timeout is on a submission list, or is about to be added to
+ * one, or the worker holds it and has not acted on its latest state yet. Every
+ * transition is one compare-and-exchange of the whole word, so arm, refresh,
+ * cancel, expire and stop are linearised by it whatever races:
+ *
+ *	arm	any but PENDING		-> PENDING, Q
+ *	refresh	PENDING			-> PENDING, Q if the deadline gets earlier
+ *	cancel	PENDING			-> CANCELLED, Q
+ *	expire	PENDING, not Q		-> EXPIRED		(worker)
+ *	act	Q			-> same, not Q		(worker)
+ *	stop	PENDING			-> CANCELLED, not Q	(the stopper)
+ *
+ * Who sets Q adds the timeout to its CPU's list; who finds it set has nothing to
+ * do, as the worker acts on the latest state. A later deadline needs no queue: the
+ * timeout stays where it was filed, and the worker looks at the word again when
+ * that slot comes up.
+ *
+ * Ordering: those who submit change the word with release, the worker reads it
+ * with acquire, so what was written before arm, refresh or cancel is seen by the
+ * expire or release callback. What the worker does is fully ordered: its accesses
+ * to the links come before others see Q cleared or the timeout expired; those who
+ * then write the links, in arm, do so under a control dependency on the word.
+ */
+#ifndef _HWHEEL_TIMEOUT_H
+#define _HWHEEL_TIMEOUT_H
+
+#include <linux/errno.h>
+#include <linux/hwheel.h>
+#include <linux/minmax.h>
+
+#define HWHEEL_QUEUED		4
+#define HWHEEL_DEADLINE_UNIT	8ULL
+#define HWHEEL_NEVER		((u64)S64_MAX & ~(HWHEEL_DEADLINE_UNIT - 1))
+
+/* A deadline as it can be stored: not earlier than asked, and never wrapping */
+static inline u64 hwheel_deadline_store(u64 deadline_ns)
+{
+	return round_up(min(deadline_ns, HWHEEL_NEVER), HWHEEL_DEADLINE_UNIT);
+}
+
+static inline u64 hwheel_word(u64 deadline, u64 flags)
+{
+	return deadline << 1 | flags;
+}
+
+static inline u64 hwheel_word_deadline(u64 word)
+{
+	return word >> 4 << 3;
+}
+
+static inline enum hwheel_state hwheel_word_state(u64 word)
+{
+	return word & HWHEEL_STATE_MASK;
+}
+
+static inline u64 hwheel_word_set_state(u64 word, enum hwheel_state state)
+{
+	return (word & ~(u64)HWHEEL_STATE_MASK) | state;
+}
+
+/*
+ * Owners with a release op learn from it when the wheel lets go: arming before
+ * that would leave them unable to tell which arm it belongs to.
+ */
+static inline bool hwheel_word_may_arm(u64 word, bool has_release)
+{
+	if (has_release && hwheel_word_state(word) == HWHEEL_CANCELLED)
+		return !(word & HWHEEL_QUEUED);
+	return hwheel_word_state(word) != HWHEEL_PENDING;
+}
+
+/*
+ * The transitions of those who submit. They return 1 if the caller set QUEUED
+ * and so has to add the timeout to a queue, 0 if there is nothing else to do, or
+ * an error, with which nothing changed.
+ */
+
+static inline int hwheel_word_arm(atomic64_t *word, u64 deadline,
+				  bool has_release)
+{
+	u64 new = hwheel_word(deadline, HWHEEL_PENDING | HWHEEL_QUEUED);
+	s64 old = atomic64_read(word);
+
+	do {
+		if (unlikely(!hwheel_word_may_arm(old, has_release)))
+			return -EBUSY;
+	} while (!atomic64_try_cmpxchg_release(word, &old, new));
+
+	return !(old & HWHEEL_QUEUED);
+}
+
+static inline int hwheel_word_refresh(atomic64_t *word, u64 deadline)
+{
+	s64 old = atomic64_read(word);
+	u64 new;
+
+	do {
+		if (hwheel_word_state(old) != HWHEEL_PENDING)
+			return -ENOENT;
+		new = hwheel_word(deadline, HWHEEL_PENDING) |
+		      (old & HWHEEL_QUEUED);
+		if (deadline < hwheel_word_deadline(old))
+			new |= HWHEEL_QUEUED;
+	} while (!atomic64_try_cmpxchg_release(word, &old, new));
+
+	return !!(new & ~old & HWHEEL_QUEUED);
+}
+
+static inline int hwheel_word_cancel(atomic64_t *word)
+{
+	s64 old = atomic64_read(word);
+	u64 new;
+
+	do {
+		if (hwheel_word_state(old) != HWHEEL_PENDING)
+			return -ENOENT;
+		new = hwheel_word_set_state(old, HWHEEL_CANCELLED);
+		new |= HWHEEL_QUEUED;
+	} while (!atomic64_try_cmpxchg_release(word, &old, new));
+
+	return !(old & HWHEEL_QUEUED);
+}
+
+/*
+ * The worker's transitions, each from a word that it acted on; false if the word
+ * is another one meanwhile, which is read into @old.
+ */
+
+static inline bool hwheel_word_expire(atomic64_t *word, s64 *old)
+{
+	return atomic64_try_cmpxchg(word, old,
+				    hwheel_word_set_state(*old, HWHEEL_EXPIRED));
+}
+
+static inline bool hwheel_word_acted(atomic64_t *word, s64 *old)
+{
+	return atomic64_try_cmpxchg(word, old, *old & ~(s64)HWHEEL_QUEUED);
+}
+
+#endif /* _HWHEEL_TIMEOUT_H */
