@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Submission: arm, refresh and cancel, and the per-CPU lists that carry their
+ * news to the worker.
+ *
+ * What is queued are timeouts, not commands: the state word says what is to be
+ * done, and the worker acts on the latest state it finds. A timeout is on one list
+ * at most (QUEUED), so arm on one CPU and cancel on another need no order between
+ * their lists, and cancelling what is still queued costs one compare-and-exchange.
+ *
+ * Each submission is one RCU-sched read section (preemption off) from the look at
+ * wheel->stopping to the wake-up, for two reasons: others who find QUEUED set rely
+ * on the add to follow at once, and hwheel_stop() waits for a grace period after
+ * which no add can be under way any more.
+ */
+#include <linux/cpumask.h>
+#include <linux/export.h>
+#include <linux/llist.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+
+#include "queue.h"
+#include "timeout.h"
+#include "wheel.h"
+
+/*
+ * Hands a timeout to the worker. From the add on it may expire and be freed by its
+ * callback, so it is not touched again.
+ *
+ * llist_add() is a full barrier between the add and the look at deep. It pairs with
+ * the one of set_current_state() in worker_sleep(), between setting deep and the
+ * look at the lists: either the worker sees the timeout or we see deep. The task
+ * state's own barriers order the wake-up, so the exchange need not; it makes one
+ * submitter wake the worker, not all.
+ */
+static void submit(struct hwheel *wheel, struct hwheel_timeout *timeout)
+{
+	llist_add(&timeout->queue, &this_cpu_ptr(wheel->cpu)->queue);
+	if (READ_ONCE(wheel->deep) && xchg_relaxed(&wheel->deep, 0))
+		wake_up_process(wheel->worker);
+}
+
+static int submit_if(struct hwheel *wheel, struct hwheel_timeout *timeout,
+		     int changed)
+{
+	if (changed <= 0)
+		return changed;
+	submit(wheel, timeout);
+	return 0;
+}
+
+static int arm(struct hwheel *wheel, struct hwheel_timeout *timeout,
+	       u64 deadline)
+{
+	bool has_release = timeout->ops->release;
+	int changed;
+
+	if (unlikely(READ_ONCE(wheel->stopping)))
+		return -ESHUTDOWN;
+	if (unlikely(!hwheel_word_may_arm(atomic64_read(&timeout->word),
+					  has_release)))
+		return -EBUSY;
+	if (unlikely(!hwheel_pending_begin(wheel)))
+		return -EAGAIN;
+
+	changed = hwheel_word_arm(&timeout->word, deadline, has_release);
+	if (unlikely(changed < 0))
+		hwheel_pending_end(wheel);
+	return submit_if(wheel, timeout, changed);
+}
+
+/**
+ * hwheel_timeout_init - set up a timeout, which then is idle
+ * @timeout: in the caller's object; not in use
+ * @wheel:   the wheel it will be armed on, always this one
+ * @ops:     what to do with it; must stay valid as long as the timeout
+ *
+ * Context: any; nobody else uses the timeout yet.
+ */
+void hwheel_timeout_init(struct hwheel_timeout *timeout, struct hwheel *wheel,
+			 const struct hwheel_timeout_ops *ops)
+{
+	*timeout = (struct hwheel_timeout) { .wheel = wheel, .ops = ops };
+}
+EXPORT_SYMBOL_GPL(hwheel_timeout_init);
+
+/**
+ * hwheel_arm_at - make a timeout pending, with an absolute deadline
+ * @timeout:     idle, expired or cancelled
+ * @deadline_ns: in ns on the wheel's clock. One that is past makes the timeout
+ *               fire in the worker's next pass, at the next edge at the latest;
+ *               one beyond the clock's range (292 years) means never.
+ *
+ * Lock-free and without a look at the clock. What the caller wrote before is seen
+ * by the callback. From here on the timeout must stay in place until it expired,
+ * was released after a cancel, or was handed back.
+ *
+ * Context: any but NMI and under scheduler locks (it may wake the worker).
+ * Return: 0, or an error with which nothing changed: -EBUSY (it is pending, or has
+ * a release op that was not called yet after a cancel), -EAGAIN (as many as
+ * hwheel_params.max_pending are pending), -ESHUTDOWN (the wheel was stopped).
+ */
+int hwheel_arm_at(struct hwheel_timeout *timeout, u64 deadline_ns)
+{
+	int err;
+
+	rcu_read_lock_sched();
+	err = arm(timeout->wheel, timeout, hwheel_deadline_store(deadline_ns));
+	rcu_read_unlock_sched();
+	return err;
+}
+EXPORT_SYMBOL_GPL(hwheel_arm_at);
+
+/**
+ * hwheel_arm - make a timeout pending
+ * @timeout:  idle, expired or cancelled
+ * @delay_ns: from now, in ns; 0 means the next edge
+ *
+ * As hwheel_arm_at(), and reads the clock once.
+ *
+ * Context: any but NMI and under scheduler locks.
+ * Return: as hwheel_arm_at().
+ */
+int hwheel_arm(struct hwheel_timeout *timeout, u64 delay_ns)
+{
+	return hwheel_arm_at(timeout, hwheel_deadline_in(timeout->wheel, delay_ns));
+}
+EXPORT_SYMBOL_GPL(hwheel_arm);
+
+/**
+ * hwheel_refresh_at - give a pending timeout another absolute deadline
+ * @timeout:     a pending one
+ * @deadline_ns: as for hwheel_arm_at()
+ *
+ * To a later deadline this is one atomic operation on the timeout itself; to an
+ * earlier one it goes through the submission queue like an arm. What the caller
+ * wrote before is seen by the callback.
+ *
+ * Context: any but NMI and under scheduler locks.
+ * Return: 0, or -ENOENT if the timeout is not pending, with which nothing changed.
+ */
+int hwheel_refresh_at(struct hwheel_timeout *timeout, u64 deadline_ns)
+{
+	struct hwheel *wheel = timeout->wheel;
+	int err;
+
+	rcu_read_lock_sched();
+	err = hwheel_word_refresh(&timeout->word,
+				  hwheel_deadline_store(deadline_ns));
+	err = submit_if(wheel, timeout, err);
+	rcu_read_unlock_sched();
+	return err;
+}
+EXPORT_SYMBOL_GPL(hwheel_refresh_at);
+
+/**
+ * hwheel_refresh - give a pending timeout another deadline
+ * @timeout:  a pending one
+ * @delay_ns: from now, in ns; 0 means the next edge
+ *
+ * As hwheel_refresh_at(), and reads the clock once.
+ *
+ * Context: any but NMI and under scheduler locks.
+ * Return: as hwheel_refresh_at().
+ */
+int hwheel_refresh(struct hwheel_timeout *timeout, u64 delay_ns)
+{
+	u64 deadline_ns = hwheel_deadline_in(timeout->wheel, delay_ns);
+
+	return hwheel_refresh_at(timeout, deadline_ns);
+}
+EXPORT_SYMBOL_GPL(hwheel_refresh);
+
+/**
+ * hwheel_cancel - end a timeout before it expires
+ * @timeout: in any state
+ *
+ * After true the callback does not run for this arm, and the timeout may be armed
+ * again (with a release op: once that was called). It may not be freed yet: the
+ * worker refers to it until its next pass, at most one tick away. The release op
+ * tells when that is over.
+ *
+ * Context: any but NMI and under scheduler locks; also the timeout's own callback,
+ * after it armed the timeout again.
+ * Return: true if it prevented the callback, false if there was nothing to prevent.
+ */
+bool hwheel_cancel(struct hwheel_timeout *timeout)
+{
+	struct hwheel *wheel = timeout->wheel;
+	int changed;
+
+	rcu_read_lock_sched();
+	changed = hwheel_word_cancel(&timeout->word);
+	if (changed >= 0) {
+		hwheel_pending_end(wheel);
+		submit_if(wheel, timeout, changed);
+	}
+	rcu_read_unlock_sched();
+	return changed >= 0;
+}
+EXPORT_SYMBOL_GPL(hwheel_cancel);
+
+static struct llist_head *next_queue(struct hwheel *wheel)
+{
+	wheel->batch_cpu = cpumask_next(wheel->batch_cpu, cpu_possible_mask);
+	if (wheel->batch_cpu >= nr_cpu_ids)
+		wheel->batch_cpu = cpumask_first(cpu_possible_mask);
+	return &per_cpu_ptr(wheel->cpu, wheel->batch_cpu)->queue;
+}
+
+/*
+ * The next queued timeout, taking up to *@lists CPUs' lists, each as a whole and
+ * in turn from where the last call left off. NULL when they are used up. Taking a
+ * list is a full barrier and pairs with llist_add() in submit().
+ *
+ * The link is read here, before the caller clears QUEUED and others may use it.
+ */
+struct hwheel_timeout *hwheel_queue_pop(struct hwheel *wheel,
+					unsigned int *lists)
+{
+	struct llist_node *node;
+
+	while (!wheel->batch) {
+		struct llist_head *queue;
+
+		if (!*lists)
+			return NULL;
+		--*lists;
+		queue = next_queue(wheel);
+		if (!llist_empty(queue))
+			wheel->batch = llist_del_all(queue);
+	}
+	node = wheel->batch;
+	wheel->batch = node->next;
+	return llist_entry(node, struct hwheel_timeout, queue);
+}
+
+bool hwheel_queue_empty(const struct hwheel *wheel)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		if (!llist_empty(&per_cpu_ptr(wheel->cpu, cpu)->queue))
+			return false;
+	return true;
+}

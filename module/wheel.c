@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The life of a wheel: create, stop, destroy.
+ *
+ * Stopping hands every timeout that is still pending back to the caller, exactly
+ * once, and loses none to an arm that races with it:
+ *
+ *  1. stopping is set: arms that see it fail. The worker finishes its pass and exits,
+ *     and the stopper takes its place as the slots' one writer.
+ *  2. The slots are emptied. What is pending and not QUEUED is handed back; what is
+ *     QUEUED is only unlinked, as it is, or is about to be, on a list. From here on
+ *     nothing pending is without QUEUED, so cancel and refresh add nothing any more.
+ *  3. A grace period: the submissions that had begun before are through, the others
+ *     see stopping.
+ *  4. The lists are drained: what is pending is handed back, the rest released.
+ *
+ * A cancel that comes first takes its timeout out of this, a later one returns false.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/err.h>
+#include <linux/export.h>
+#include <linux/kernel.h>
+#include <linux/log2.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/sched/task.h>
+#include <linux/slab.h>
+
+#include "queue.h"
+#include "timeout.h"
+#include "wheel.h"
+#include "worker.h"
+
+static u64 tick_of(const struct hwheel_params *params, const char *name)
+{
+	u64 tick = params->tick_ns ?: HWHEEL_DEFAULT_TICK_NS;
+
+	if (tick < HWHEEL_MIN_TICK_NS) {
+		pr_warn("wheel %s: tick of %llu ns is too short, using %lu ns\n",
+			name, tick, HWHEEL_MIN_TICK_NS);
+		tick = HWHEEL_MIN_TICK_NS;
+	}
+	return tick;
+}
+
+/* Sets what the parameters say; the tick times the slots has to fit into a clock. */
+static int configure(struct hwheel *wheel, unsigned int *slots,
+		     const struct hwheel_params *params, const char *name)
+{
+	u64 tick = tick_of(params, name);
+
+	*slots = params->slots ?: HWHEEL_DEFAULT_SLOTS;
+	if (*slots > HWHEEL_MAX_SLOTS)
+		return -EINVAL;
+	*slots = roundup_pow_of_two(*slots);
+	if (tick > HWHEEL_NEVER || round_up(tick, HWHEEL_DEADLINE_UNIT) >
+				   div_u64(S64_MAX, *slots))
+		return -EINVAL;
+
+	wheel->clock = params->clock ?: CLOCK_MONOTONIC;
+	if (wheel->clock != CLOCK_MONOTONIC && wheel->clock != CLOCK_BOOTTIME)
+		return -EINVAL;
+	wheel->tick = round_up(tick, HWHEEL_DEADLINE_UNIT);
+	wheel->epoch = round_down(hwheel_now(wheel), HWHEEL_DEADLINE_UNIT);
+	wheel->max_pending = params->max_pending;
+	return 0;
+}
+
+static void free_wheel(struct hwheel *wheel)
+{
+	hwheel_slots_free(&wheel->slots);
+	free_percpu(wheel->cpu);
+	kfree(wheel);
+}
+
+static int populate(struct hwheel *wheel, unsigned int slots, const char *name)
+{
+	int err;
+
+	mutex_init(&wheel->stop_lock);
+	wheel->batch_cpu = -1;
+	wheel->cpu = alloc_percpu(struct hwheel_cpu);
+	if (!wheel->cpu)
+		return -ENOMEM;
+	err = hwheel_slots_init(&wheel->slots, slots);
+	return err ?: hwheel_worker_start(wheel, name);
+}
+
+/**
+ * hwheel_create - make a wheel
+ * @params: what it is to be like; not referred to after the call
+ *
+ * Edge 0 is now. The worker starts and sleeps until the first arm; an empty wheel
+ * never wakes up.
+ *
+ * Context: process; may sleep.
+ * Return: the wheel, to be given to hwheel_destroy() in the end, or ERR_PTR:
+ * -EINVAL (clock, more than HWHEEL_MAX_SLOTS slots, or the tick times the slots
+ * exceeds 2^63 ns), -ENOMEM, or -EINTR (the caller was killed meanwhile).
+ */
+struct hwheel *hwheel_create(const struct hwheel_params *params)
+{
+	const char *name = params->name ?: "wheel";
+	struct hwheel *wheel;
+	unsigned int slots;
+	int err;
+
+	wheel = kzalloc(sizeof(*wheel), GFP_KERNEL);
+	if (!wheel)
+		return ERR_PTR(-ENOMEM);
+	err = configure(wheel, &slots, params, name) ?:
+	      populate(wheel, slots, name);
+	if (err) {
+		free_wheel(wheel);
+		return ERR_PTR(err);
+	}
+	return wheel;
+}
+EXPORT_SYMBOL_GPL(hwheel_create);
+
+/**
+ * struct stop - a stop under way
+ * @wheel:    the wheel
+ * @handback: who wants the timeouts, or NULL
+ * @data:     for @handback
+ * @count:    timeouts handed back so far
+ */
+struct stop {
+	struct hwheel	*wheel;
+	void		(*handback)(struct hwheel_timeout *timeout, void *data);
+	void		*data;
+	s64		count;
+};
+
+/* Returns whether the timeout was pending; not if its QUEUED bit is not @queued. */
+static bool end_timeout(struct hwheel_timeout *timeout, u64 queued, u64 *word)
+{
+	s64 old = atomic64_read_acquire(&timeout->word);
+	u64 new;
+
+	do {
+		if ((old & HWHEEL_QUEUED) != queued)
+			return false;
+		new = old & ~(u64)HWHEEL_QUEUED;
+		if (hwheel_word_state(old) == HWHEEL_PENDING)
+			new = hwheel_word_set_state(new, HWHEEL_CANCELLED);
+	} while (!atomic64_try_cmpxchg(&timeout->word, &old, new));
+
+	*word = old;
+	return hwheel_word_state(old) == HWHEEL_PENDING;
+}
+
+/* The wheel's links to the timeout are gone; ends it and tells its owner. */
+static void hand_back(struct stop *stop, struct hwheel_timeout *timeout,
+		      u64 queued)
+{
+	void (*release)(struct hwheel_timeout *) = timeout->ops->release;
+	u64 word = HWHEEL_IDLE;
+	bool pending = end_timeout(timeout, queued, &word);
+
+	if (pending) {
+		hwheel_pending_end(stop->wheel);
+		stop->count++;
+	}
+	if (pending && stop->handback)
+		stop->handback(timeout, stop->data);
+	else if (release && (pending ||
+			     hwheel_word_state(word) == HWHEEL_CANCELLED))
+		release(timeout);
+	cond_resched();
+}
+
+static void hand_back_all(struct stop *stop)
+{
+	unsigned int lists = num_possible_cpus();
+	struct hwheel *wheel = stop->wheel;
+	struct hwheel_timeout *timeout;
+	struct hwheel_node *node;
+
+	while ((node = hwheel_slots_pop_any(&wheel->slots)))
+		hand_back(stop, container_of(node, struct hwheel_timeout, node),
+			  0);
+
+	/* Pairs with the read sections of submission, see the top. */
+	synchronize_rcu();
+
+	while ((timeout = hwheel_queue_pop(wheel, &lists)))
+		hand_back(stop, timeout, HWHEEL_QUEUED);
+}
+
+static void stop_wheel(struct stop *stop)
+{
+	struct hwheel *wheel = stop->wheel;
+
+	WRITE_ONCE(wheel->stopping, true);
+	hwheel_worker_stop(wheel);
+	hand_back_all(stop);
+	put_task_struct(wheel->worker);
+	WRITE_ONCE(wheel->worker, NULL);
+	wheel->stopped = true;
+}
+
+/**
+ * hwheel_stop - stop a wheel for good
+ * @wheel:    the wheel
+ * @handback: called for each timeout that is still pending, which then is
+ *            cancelled, belongs to the caller again and may be freed at once, also
+ *            by the callback; NULL to have the release op called instead, for
+ *            those that have one
+ * @data:     passed to @handback
+ *
+ * On return nothing is pending, no callback runs, none will, and every release that
+ * was owed has been made. Arming fails from now on with -ESHUTDOWN; an arm that races
+ * with this either fails so or is handed back. A second stop waits for the first and
+ * hands back nothing.
+ *
+ * Context: process; may sleep. @handback runs in the same context; it must not stop
+ * or destroy the wheel.
+ * Return: how many timeouts were handed back, or -EDEADLK when called from a callback
+ * on the wheel's own worker.
+ */
+s64 hwheel_stop(struct hwheel *wheel,
+		void (*handback)(struct hwheel_timeout *timeout, void *data),
+		void *data)
+{
+	struct stop stop = {
+		.wheel = wheel, .handback = handback, .data = data,
+	};
+
+	if (current == READ_ONCE(wheel->worker))
+		return -EDEADLK;
+	mutex_lock(&wheel->stop_lock);
+	if (!wheel->stopped)
+		stop_wheel(&stop);
+	mutex_unlock(&wheel->stop_lock);
+	return stop.count;
+}
+EXPORT_SYMBOL_GPL(hwheel_stop);
+
+/**
+ * hwheel_destroy - stop a wheel if need be, and free it
+ * @wheel: the wheel; nobody else uses it any more, nor time-outs set up for it
+ *
+ * As hwheel_stop() without a handback callback.
+ *
+ * Context: process; may sleep. Not from the wheel's own callbacks.
+ */
+void hwheel_destroy(struct hwheel *wheel)
+{
+	if (WARN_ON(hwheel_stop(wheel, NULL, NULL) == -EDEADLK))
+		return;
+	free_wheel(wheel);
+}
+EXPORT_SYMBOL_GPL(hwheel_destroy);
+
+/**
+ * hwheel_pending - how many time-outs are pending
+ * @wheel: the wheel
+ *
+ * Context: any.
+ * Return: the number; while others arm and end time-outs it may be too high by some
+ * that ended meanwhile, never too low.
+ */
+u64 hwheel_pending(const struct hwheel *wheel)
+{
+	unsigned long armed = 0, ended = 0;
+	int cpu;
+
+	if (wheel->max_pending)
+		return atomic64_read(&wheel->pending);
+
+	for_each_possible_cpu(cpu)
+		ended += READ_ONCE(per_cpu_ptr(wheel->cpu, cpu)->ended);
+	/* Who ended a timeout had seen its arm counted: so do we, reading in turn. */
+	smp_rmb();
+	for_each_possible_cpu(cpu)
+		armed += READ_ONCE(per_cpu_ptr(wheel->cpu, cpu)->armed);
+	return armed - ended;
+}
+EXPORT_SYMBOL_GPL(hwheel_pending);

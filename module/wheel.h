@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _HWHEEL_WHEEL_H
+#define _HWHEEL_WHEEL_H
+
+#include <linux/hwheel.h>
+#include <linux/ktime.h>
+#include <linux/math64.h>
+#include <linux/mutex.h>
+#include <linux/percpu.h>
+#include <linux/timekeeping.h>
+
+#include "slots.h"
+#include "timeout.h"
+
+/**
+ * struct hwheel_cpu - what a CPU needs to arm, refresh and cancel; one cache line
+ * @queue: timeouts with news for the worker, latest first. Added to by this CPU,
+ *         also from interrupts; taken as a whole by the worker.
+ * @armed: timeouts armed here, ever; this CPU's own
+ * @ended: timeouts that ended here, ever; this CPU's own
+ */
+struct hwheel_cpu {
+	struct llist_head	queue;
+	unsigned long		armed;
+	unsigned long		ended;
+} ____cacheline_aligned_in_smp;
+
+/**
+ * struct hwheel - a wheel
+ * @epoch:       edge 0, in ns on @clock; a multiple of 8
+ * @tick:        ns between two edges; a multiple of 8
+ * @max_pending: 0 or the limit of @pending
+ * @clock:       CLOCK_MONOTONIC or CLOCK_BOOTTIME
+ * @stopping:    no more arming; set once, by stop
+ * @cpu:         submission queues and counters
+ * @worker:      its thread; referenced until the last submitter is through, then
+ *               NULL
+ * @pending:     timeouts pending, if @max_pending; changed by everybody
+ * @deep:        the worker sleeps, or is about to, beyond the next edge, so that
+ *               submitters have to wake it; set by the worker, cleared by the
+ *               worker or by the submitter that wakes it
+ * @slots:       where timeouts wait; the worker's own
+ * @batch:       what remains of a list that the worker took from a queue
+ * @batch_cpu:   which queue that was; the worker's own
+ * @stop_lock:   held while stopping; protects @stopped
+ * @stopped:     the worker is gone and nothing is pending
+ *
+ * Up to @worker, all is constant from create to stop, but for @stopping. Who stops
+ * the wheel takes the worker's place when that is gone.
+ */
+struct hwheel {
+	u64			epoch;
+	u64			tick;
+	u64			max_pending;
+	clockid_t		clock;
+	bool			stopping;
+	struct hwheel_cpu __percpu *cpu;
+	struct task_struct	*worker;
+
+	atomic64_t		pending ____cacheline_aligned_in_smp;
+
+	unsigned int		deep ____cacheline_aligned_in_smp;
+
+	struct hwheel_slots	slots ____cacheline_aligned_in_smp;
+	struct llist_node	*batch;
+	unsigned int		batch_cpu;
+
+	/* held while stopping; protects stopped */
+	struct mutex		stop_lock;
+	bool			stopped;
+};
+
+static inline u64 hwheel_now(const struct hwheel *wheel)
+{
+	if (wheel->clock == CLOCK_BOOTTIME)
+		return ktime_get_boottime_ns();
+	return ktime_get_ns();
+}
+
+/* A time this far from now; both terms are below 2^63, so the sum can't wrap. */
+static inline u64 hwheel_deadline_in(const struct hwheel *wheel, u64 delay_ns)
+{
+	return hwheel_now(wheel) + min(delay_ns, HWHEEL_NEVER);
+}
+
+/* The last edge that is not after a time, which is not before the epoch */
+static inline u64 hwheel_edge_reached(const struct hwheel *wheel, u64 ns)
+{
+	return div64_u64(ns - wheel->epoch, wheel->tick);
+}
+
+/* The first edge that is not before a deadline */
+static inline u64 hwheel_edge_due(const struct hwheel *wheel, u64 deadline)
+{
+	if (deadline <= wheel->epoch)
+		return 0;
+	return DIV64_U64_ROUND_UP(deadline - wheel->epoch, wheel->tick);
+}
+
+/* Edges of deadlines that mean never may lie just beyond what a clock can show */
+static inline u64 hwheel_edge_time(const struct hwheel *wheel, u64 edge)
+{
+	return min_t(u64, wheel->epoch + edge * wheel->tick, KTIME_MAX);
+}
+
+/*
+ * How many are pending: an exact atomic if there is a limit to keep, else per-CPU
+ * counters. @armed is counted before others can see the timeout pending.
+ */
+static inline bool hwheel_pending_begin(struct hwheel *wheel)
+{
+	if (wheel->max_pending)
+		return atomic64_add_unless(&wheel->pending, 1,
+					   wheel->max_pending);
+	this_cpu_inc(wheel->cpu->armed);
+	return true;
+}
+
+static inline void hwheel_pending_end(struct hwheel *wheel)
+{
+	if (wheel->max_pending)
+		atomic64_dec(&wheel->pending);
+	else
+		this_cpu_inc(wheel->cpu->ended);
+}
+
+#endif /* _HWHEEL_WHEEL_H */

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The worker: one thread that alone writes the slots.
+ *
+ * A pass drains the submission queues, then reads the clock, then expires what is
+ * due up to the edge that was reached; a late worker catches up all missed edges in
+ * one pass. Both are bounded: a pass that did not get through is followed at once
+ * by another.
+ *
+ * Then it sleeps, in one of two depths. After a pass that drained something, more is
+ * likely to come, so the worker lingers until the next edge: submitters need not wake
+ * it, and all they submit within a tick is drained at once. After an empty pass it
+ * sleeps to its next occupied edge. If that lies beyond the next edge, it publishes
+ * this deep sleep, and who submits something wakes it.
+ */
+#include <linux/hrtimer.h>
+#include <linux/kthread.h>
+#include <linux/sched.h>
+#include <linux/sched/task.h>
+
+#include "queue.h"
+#include "timeout.h"
+#include "wheel.h"
+#include "worker.h"
+
+/* How much of a kind is done in one pass, and in a row without cond_resched() */
+#define DRAIN_MAX	100000
+#define EXPIRE_MAX	10000
+#define RESCHED_EVERY	256
+
+/* How often in one pass to act on a timeout that changes all the time */
+#define ACT_MAX		3
+
+static struct hwheel_timeout *timeout_of(struct hwheel_node *node)
+{
+	return container_of(node, struct hwheel_timeout, node);
+}
+
+static void file(struct hwheel *wheel, struct hwheel_timeout *timeout, u64 word)
+{
+	u64 edge = hwheel_edge_due(wheel, hwheel_word_deadline(word));
+
+	hwheel_slots_file(&wheel->slots, &timeout->node, edge);
+}
+
+/* It is still QUEUED, so it is ours to add. */
+static void requeue(struct hwheel *wheel, struct hwheel_timeout *timeout)
+{
+	llist_add(&timeout->queue, &raw_cpu_ptr(wheel->cpu)->queue);
+}
+
+/*
+ * Brings the slots up to a queued timeout's latest state. Once QUEUED is cleared on
+ * one that is not pending, the wheel does not refer to it any more: others may free
+ * it, unless we owe them a release. One that keeps changing is left to the next pass.
+ */
+static void act(struct hwheel *wheel, struct hwheel_timeout *timeout)
+{
+	void (*release)(struct hwheel_timeout *) = timeout->ops->release;
+	s64 word = atomic64_read_acquire(&timeout->word);
+	int tries = ACT_MAX;
+
+	do {
+		if (!tries--) {
+			requeue(wheel, timeout);
+			return;
+		}
+		hwheel_slots_unlink(&wheel->slots, &timeout->node);
+		if (hwheel_word_state(word) == HWHEEL_PENDING)
+			file(wheel, timeout, word);
+	} while (!hwheel_word_acted(&timeout->word, &word));
+
+	if (release && hwheel_word_state(word) == HWHEEL_CANCELLED)
+		release(timeout);
+}
+
+/* Returns how many timeouts were acted on: DRAIN_MAX if there may be more. */
+static unsigned int drain(struct hwheel *wheel)
+{
+	unsigned int lists = num_possible_cpus(), n;
+	struct hwheel_timeout *timeout;
+
+	for (n = 0; n < DRAIN_MAX; n++) {
+		timeout = hwheel_queue_pop(wheel, &lists);
+		if (!timeout)
+			break;
+		act(wheel, timeout);
+		if (n % RESCHED_EVERY == RESCHED_EVERY - 1)
+			cond_resched();
+	}
+	return n;
+}
+
+/*
+ * Looks at a timeout that was popped from the due list, so it is on no list but
+ * perhaps a submission queue: then the next drain acts on it. While QUEUED is clear
+ * it is pending. Its callback may free it.
+ */
+static void expire(struct hwheel *wheel, struct hwheel_timeout *timeout,
+		   u64 edge_time)
+{
+	s64 word = atomic64_read_acquire(&timeout->word);
+
+	do {
+		if (word & HWHEEL_QUEUED)
+			return;
+		if (hwheel_word_deadline(word) > edge_time) {
+			file(wheel, timeout, word);
+			return;
+		}
+	} while (!hwheel_word_expire(&timeout->word, &word));
+
+	hwheel_pending_end(wheel);
+	timeout->ops->expire(timeout);
+}
+
+static struct hwheel_timeout *next_due(struct hwheel *wheel, u64 edge)
+{
+	struct hwheel_node *node;
+
+	while (!(node = hwheel_slots_pop_due(&wheel->slots)))
+		if (!hwheel_slots_advance(&wheel->slots, edge))
+			return NULL;
+	return timeout_of(node);
+}
+
+/* Returns whether it got through to the edge that the clock has reached. */
+static bool expire_due(struct hwheel *wheel)
+{
+	u64 edge = hwheel_edge_reached(wheel, hwheel_now(wheel));
+	struct hwheel_timeout *timeout;
+	unsigned int n;
+
+	for (n = 0; n < EXPIRE_MAX; n++) {
+		timeout = next_due(wheel, edge);
+		if (!timeout)
+			return true;
+		expire(wheel, timeout,
+		       hwheel_edge_time(wheel, wheel->slots.cursor));
+		if (n % RESCHED_EVERY == RESCHED_EVERY - 1)
+			cond_resched();
+	}
+	return false;
+}
+
+static void sleep_until(struct hwheel *wheel, u64 edge)
+{
+	ktime_t until = hwheel_edge_time(wheel, edge);
+
+	if (edge == HWHEEL_NO_EDGE)
+		schedule();
+	else
+		schedule_hrtimeout_range_clock(&until, 0, HRTIMER_MODE_ABS,
+					       wheel->clock);
+}
+
+/*
+ * Setting deep, then set_current_state() with its full barrier, then the look at the
+ * lists pairs with submit(): either we see what was added, or the submitter sees deep
+ * and wakes us. A submitter that took deep away is about to wake us, or did already:
+ * if it did so for something that we drained before, going to sleep without deep would
+ * leave the next one unnoticed.
+ */
+static void worker_sleep(struct hwheel *wheel, bool linger)
+{
+	u64 soon = wheel->slots.cursor + 1;
+	u64 edge = linger ? soon : hwheel_slots_next(&wheel->slots);
+	bool deep = edge > soon;
+
+	if (deep)
+		WRITE_ONCE(wheel->deep, 1);
+	set_current_state(TASK_IDLE);
+	if (!kthread_should_stop() &&
+	    (!deep || (READ_ONCE(wheel->deep) && hwheel_queue_empty(wheel))))
+		sleep_until(wheel, edge);
+	__set_current_state(TASK_RUNNING);
+	if (deep)
+		WRITE_ONCE(wheel->deep, 0);
+}
+
+static int worker_run(void *data)
+{
+	struct hwheel *wheel = data;
+
+	while (!kthread_should_stop()) {
+		unsigned int drained = drain(wheel);
+		bool through = expire_due(wheel);
+
+		if (through && !wheel->batch && drained < DRAIN_MAX)
+			worker_sleep(wheel, drained);
+		else
+			cond_resched();
+	}
+	return 0;
+}
+
+int hwheel_worker_start(struct hwheel *wheel, const char *name)
+{
+	struct task_struct *task;
+
+	task = kthread_create(worker_run, wheel, "hwheel/%s", name);
+	if (IS_ERR(task))
+		return PTR_ERR(task);
+	wheel->worker = get_task_struct(task);
+	wake_up_process(task);
+	return 0;
+}
+
+/*
+ * On return the worker has finished its batch and is gone. Its task_struct is still
+ * referenced, as submitters may be about to wake it.
+ */
+void hwheel_worker_stop(struct hwheel *wheel)
+{
+	kthread_stop(wheel->worker);
+}

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _HWHEEL_WORKER_H
+#define _HWHEEL_WORKER_H
+
+struct hwheel;
+
+int hwheel_worker_start(struct hwheel *wheel, const char *name);
+void hwheel_worker_stop(struct hwheel *wheel);
+
+#endif /* _HWHEEL_WORKER_H */
