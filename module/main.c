@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Parameters, and the order in which things come up and go down.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/err.h>
+#include <linux/hwheel.h>
+#include <linux/module.h>
+#include <linux/moduleparam.h>
+
+#include "device.h"
+#include "set.h"
+
+#define MAX_TICK_NS	(3600 * (u64)NSEC_PER_SEC)
+
+static unsigned long long tick_ns = 10 * NSEC_PER_MSEC;
+module_param(tick_ns, ullong, 0444);
+MODULE_PARM_DESC(tick_ns,
+		 "Tick of the device's wheel in ns, 50000 to 3600000000000 (default 10000000)");
+
+static unsigned long long slots = HWHEEL_DEFAULT_SLOTS;
+module_param(slots, ullong, 0444);
+MODULE_PARM_DESC(slots,
+		 "Slots of the device's wheel, 1 to 1048576, rounded up to a power of two (default 512)");
+
+static unsigned long long max_timeouts = 65536;
+module_param(max_timeouts, ullong, 0444);
+MODULE_PARM_DESC(max_timeouts,
+		 "Time-outs that an open file may hold, 1 to 16777216 (default 65536)");
+
+static unsigned long long max_pending;
+module_param(max_pending, ullong, 0444);
+MODULE_PARM_DESC(max_pending,
+		 "Time-outs that may be pending on the device's wheel, 0 for no limit (default 0)");
+
+static const struct range_check {
+	const char			*name;
+	const unsigned long long	*value;
+	unsigned long long		min;
+	unsigned long long		max;
+} checks[] = {
+	{ "tick_ns",	  &tick_ns,	 HWHEEL_MIN_TICK_NS, MAX_TICK_NS },
+	{ "slots",	  &slots,	 1,		     HWHEEL_MAX_SLOTS },
+	{ "max_timeouts", &max_timeouts, 1,		     HWHEEL_SET_MAX },
+	{ "max_pending",  &max_pending,	 0,		     S64_MAX },
+};
+
+static int check_parameters(void)
+{
+	const struct range_check *check;
+
+	for (check = checks; check < checks + ARRAY_SIZE(checks); check++) {
+		if (*check->value >= check->min && *check->value <= check->max)
+			continue;
+		pr_err("%s=%llu is out of range %llu..%llu\n", check->name,
+		       *check->value, check->min, check->max);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static struct hwheel *wheel;
+
+static int __init hwheel_init(void)
+{
+	struct hwheel_params params = {
+		.name		= "dev",
+		.max_pending	= max_pending,
+		.tick_ns	= tick_ns,
+		.slots		= slots,
+	};
+	int err;
+
+	err = check_parameters() ?: hwheel_set_init();
+	if (err)
+		return err;
+	wheel = hwheel_create(&params);
+	if (IS_ERR(wheel)) {
+		err = PTR_ERR(wheel);
+		goto exit_set;
+	}
+	err = hwheel_device_init(wheel, max_timeouts);
+	if (err)
+		goto destroy_wheel;
+	return 0;
+
+destroy_wheel:
+	hwheel_destroy(wheel);
+exit_set:
+	hwheel_set_exit();
+	return err;
+}
+module_init(hwheel_init);
+
+static void __exit hwheel_exit(void)
+{
+	hwheel_device_exit();
+	hwheel_destroy(wheel);
+	hwheel_set_exit();
+}
+module_exit(hwheel_exit);
+
+MODULE_DESCRIPTION("Hashed wheel timer for very many, mostly cancelled time-outs");
+MODULE_AUTHOR("The hwheel authors");
+MODULE_LICENSE("GPL");
