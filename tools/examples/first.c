@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* One time-out: arm it, wait for it, say how late it came. */
+#include <stdio.h>
+#include <string.h>
+
+#include "libhwheel.h"
+
+int main(void)
+{
+	struct hwheel_event event;
+	struct hwheel *wheel;
+	uint64_t id;
+	int error;
+
+	error = hwheel_open(&wheel, 0);
+	if (!error)
+		error = hwheel_arm(wheel, 250 * 1000 * 1000, 42, &id);
+	if (!error && hwheel_next_events(wheel, &event, 1) == 1)
+		printf("cookie %llu, %llu ns after its deadline\n", event.cookie,
+		       event.fired_ns - event.deadline_ns);
+	if (error)
+		fprintf(stderr, "hwheel: %s\n", strerror(-error));
+	return error ? 1 : hwheel_close(wheel);
+}
