@@ -104,3 +104,4 @@ module_exit(hwheel_exit);
 MODULE_DESCRIPTION("Hashed wheel timer for very many, mostly cancelled time-outs");
 MODULE_AUTHOR("The hwheel authors");
 MODULE_LICENSE("GPL");
+MODULE_VERSION("0.1.0");
