@@ -71,7 +71,7 @@ static u64 deadline_of(const struct hwheel_set *set, const struct hwheel_op *op)
 	return hwheel_deadline_in(set->wheel, op->time_ns);
 }
 
-static int device_arm(struct hwheel_set *set, void __user *argp)
+static int device_arm(struct hwheel_set *set, struct hwheel_op __user *argp)
 {
 	struct hwheel_entry *entry;
 	struct hwheel_op op;
@@ -84,12 +84,8 @@ static int device_arm(struct hwheel_set *set, void __user *argp)
 	if (IS_ERR(entry))
 		return PTR_ERR(entry);
 
-	op.id = entry->id;
-	op.result = 0;
-	if (copy_to_user(argp, &op, sizeof(op)))
-		err = -EFAULT;
-	else
-		err = hwheel_arm_at(&entry->timeout, deadline_of(set, &op));
+	err = put_user(entry->id, &argp->id) ?:
+	      hwheel_arm_at(&entry->timeout, deadline_of(set, &op));
 	if (err)
 		hwheel_set_drop(entry);
 	return err;

@@ -40,8 +40,8 @@
  * @op:       in: HWHEEL_OP_*. An ioctl that names the operation itself takes 0 as
  *            well.
  * @flags:    in: HWHEEL_ABSOLUTE or 0. 0 for HWHEEL_OP_CANCEL.
- * @result:   out for HWHEEL_IOC_ARM: 0. Else neither read nor written: a single
- *            operation's error is that of the ioctl.
+ * @result:   for operations in a batch; a single one's is what its ioctl returns,
+ *            and this is neither read nor written
  * @reserved: in: must be 0
  * @id:       out for HWHEEL_OP_ARM, else in: names the timeout within its file.
  *            Never 0. Ids are not used again: that of a timeout which has ended
@@ -120,8 +120,8 @@ struct hwheel_info {
 /*
  * INFO fills a struct hwheel_info.
  *
- * ARM makes a timeout pending. The record is written back, with the id, before the
- * timeout can fire.
+ * ARM makes a timeout pending. The id is written before the timeout can fire, and
+ * names nothing if the ioctl fails after that.
  * ENOSPC: the file holds max_timeouts already (one that expired counts until its
  * event was read, a cancelled one until the worker let go of it, within a tick).
  * ENOMEM. EAGAIN: max_pending reached. On any failure nothing is armed.
@@ -129,8 +129,9 @@ struct hwheel_info {
  * REFRESH gives a pending timeout another deadline, later or earlier. ENOENT: it
  * is not pending (any more).
  *
- * CANCEL ends a pending timeout: no event will come. ENOENT: this file never had
- * that id. EALREADY: the timeout had expired or was cancelled before.
+ * CANCEL ends a pending timeout: no event will come. EALREADY: the timeout had
+ * expired or was cancelled before, whether its event was read or not. ENOENT: this
+ * file never had that id (for some that were passed over: EALREADY).
  */
 #define HWHEEL_IOC_INFO		_IOR(HWHEEL_IOC_MAGIC, 0x00, struct hwheel_info)
 #define HWHEEL_IOC_ARM		_IOWR(HWHEEL_IOC_MAGIC, 0x01, struct hwheel_op)
