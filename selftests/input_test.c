@@ -1,0 +1,651 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Bad input: one wrong thing per call, all else valid. Each call must fail with
+ * its errno, leave the memory it was given alone and change nothing: a timeout
+ * that was pending before ("witness") is still pending afterwards and fires as
+ * it should, and nothing else does.
+ */
+
+#include "common.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+#define WITNESS_COOKIE	0x7769746e657373
+
+static const struct command {
+	const char	*name;
+	unsigned long	cmd;
+	__u32		op;
+	size_t		size;
+} commands[] = {
+	{ "INFO",    HWHEEL_IOC_INFO,	 0,		    sizeof(struct hwheel_info) },
+	{ "ARM",     HWHEEL_IOC_ARM,	 HWHEEL_OP_ARM,	    sizeof(struct hwheel_op) },
+	{ "REFRESH", HWHEEL_IOC_REFRESH, HWHEEL_OP_REFRESH, sizeof(struct hwheel_op) },
+	{ "CANCEL",  HWHEEL_IOC_CANCEL,	 HWHEEL_OP_CANCEL,  sizeof(struct hwheel_op) },
+	{ }
+};
+
+/* The commands that take a struct hwheel_op */
+static const struct command *const operations = commands + 1;
+
+struct pages {
+	size_t	size;
+	char	*writable;
+	char	*readonly;
+	char	*writable_too;
+	char	*missing;
+};
+
+static int map_pages(struct pages *pages)
+{
+	size_t size = sysconf(_SC_PAGESIZE);
+	char *start = mmap(NULL, 4 * size, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (start == MAP_FAILED)
+		return -errno;
+	*pages = (struct pages){ size, start, start + size, start + 2 * size, start + 3 * size };
+	if (mprotect(pages->readonly, size, PROT_READ) || munmap(pages->missing, size))
+		return -errno;
+	return 0;
+}
+
+FIXTURE(input)
+{
+	int		fd;
+	__u64		witness;
+	struct pages	pages;
+};
+
+FIXTURE_SETUP(input)
+{
+	self->fd = open_device(O_NONBLOCK);
+	ASSERT_LE(0, self->fd);
+	ASSERT_EQ(0, arm(self->fd, NEVER, WITNESS_COOKIE, &self->witness));
+	ASSERT_EQ(0, map_pages(&self->pages));
+}
+
+FIXTURE_TEARDOWN(input)
+{
+	EXPECT_EQ(0, munmap(self->pages.writable, 3 * self->pages.size));
+	EXPECT_EQ(0, close(self->fd));
+}
+
+/* Nothing fired so far, and the witness still does what it is told. */
+static int check_witness(int fd, __u64 witness)
+{
+	struct hwheel_event ev;
+	__u64 deadline;
+	int ret;
+
+	ret = stays_quiet(fd, now_ns());
+	if (ret)
+		return ret;
+	deadline = round_up_8(now_ns() + MSEC);
+	ret = refresh_at(fd, witness, deadline);
+	if (!ret)
+		ret = next_event(fd, &ev);
+	if (ret)
+		return ret;
+	if (ev.id != witness || ev.cookie != WITNESS_COOKIE || ev.deadline_ns != deadline)
+		return -EPROTO;
+	return stays_quiet(fd, now_ns());
+}
+
+/*
+ * An operation that would succeed: it arms another timeout that fires at once, or
+ * makes the witness fire at once, or cancels it.
+ */
+static struct hwheel_op valid_op(const struct command *c, __u64 witness)
+{
+	struct hwheel_op op = {
+		.result = POISON32,
+		.id = c->op == HWHEEL_OP_ARM ? POISON64 : witness,
+		.cookie = 1,
+	};
+
+	return op;
+}
+
+/* Makes the call, which must not touch the operation. */
+static int call_bad(int fd, unsigned long cmd, struct hwheel_op *op)
+{
+	struct hwheel_op before = *op;
+	int ret = call(fd, cmd, op);
+
+	return memcmp(&before, op, sizeof(before)) ? -EPROTO : ret;
+}
+
+/* Makes the call, which must set the id, if it is ARM, and nothing else. */
+static int call_good(int fd, unsigned long cmd, struct hwheel_op *op)
+{
+	struct hwheel_op want = *op;
+	int ret;
+
+	op->result = POISON32;
+	want.result = POISON32;
+	ret = call(fd, cmd, op);
+	if (cmd == HWHEEL_IOC_ARM)
+		want.id = op->id;
+	return memcmp(&want, op, sizeof(want)) ? -EPROTO : ret;
+}
+
+TEST_F(input, info_fills_everything)
+{
+	struct hwheel_info info, again;
+	size_t i;
+
+	memset(&info, 0xff, sizeof(info));
+	memset(&again, 0x5a, sizeof(again));
+	ASSERT_EQ(0, call(self->fd, HWHEEL_IOC_INFO, &info));
+	EXPECT_EQ(0, info.features);
+	EXPECT_LE(50000, info.tick_ns);
+	EXPECT_EQ(0, info.tick_ns % 8);
+	EXPECT_LE(1, info.max_timeouts);
+	EXPECT_GE(16777216, info.max_timeouts);
+	EXPECT_GE(INT64_MAX, info.max_pending);
+	EXPECT_LE(1, info.slots);
+	EXPECT_GE(1048576, info.slots);
+	EXPECT_EQ(0, info.slots & (info.slots - 1));
+	EXPECT_EQ(1, info.levels);
+	EXPECT_EQ(HWHEEL_KIND_HASHED, info.kind);
+	EXPECT_EQ(CLOCK_MONOTONIC, info.clock);
+	for (i = 0; i < ARRAY_SIZE(info.reserved); i++)
+		EXPECT_EQ(0, info.reserved[i]);
+
+	/* What it tells does not depend on what the file holds. */
+	ASSERT_EQ(0, arm(self->fd, NEVER, 0, NULL));
+	ASSERT_EQ(0, call(self->fd, HWHEEL_IOC_INFO, &again));
+	EXPECT_EQ(0, memcmp(&info, &again, sizeof(info)));
+	EXPECT_EQ(0, check_witness(self->fd, self->witness));
+}
+
+/* Numbers from 0x40 on are far from what is taken; others may come to be known. */
+TEST_F(input, unknown_number)
+{
+	static const size_t sizes[] = { 0, 4, 8, sizeof(struct hwheel_op) };
+	struct hwheel_op op = valid_op(operations, self->witness);
+	unsigned int nr, dir, i;
+	unsigned long cmd;
+
+	for (nr = 0x40; nr < 0x100; nr++) {
+		for (dir = 0; dir < 4; dir++) {
+			for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+				cmd = _IOC(dir, HWHEEL_IOC_MAGIC, nr, sizes[i]);
+				EXPECT_EQ(-ENOTTY, call_bad(self->fd, cmd, &op)) {
+					TH_LOG("command %#lx", cmd);
+				}
+			}
+		}
+	}
+	EXPECT_EQ(0, check_witness(self->fd, self->witness));
+}
+
+TEST_F(input, unknown_magic)
+{
+	const struct command *c;
+	unsigned int magic;
+
+	for (c = operations; c->name; c++) {
+		struct hwheel_op op = valid_op(c, self->witness);
+
+		for (magic = 0; magic < 0x100; magic++) {
+			if (magic == HWHEEL_IOC_MAGIC)
+				continue;
+			EXPECT_EQ(-ENOTTY, call_bad(self->fd, _IOWR(magic, _IOC_NR(c->cmd),
+								    struct hwheel_op), &op)) {
+				TH_LOG("%s as magic %#x", c->name, magic);
+			}
+		}
+	}
+	EXPECT_EQ(0, check_witness(self->fd, self->witness));
+}
+
+/* Room for the largest size that an ioctl number can name. */
+union any_argument {
+	struct hwheel_op	op;
+	char			bytes[1 << _IOC_SIZEBITS];
+};
+
+static unsigned long with_size(const struct command *c, unsigned int dir, size_t size)
+{
+	return _IOC(dir, HWHEEL_IOC_MAGIC, _IOC_NR(c->cmd), size);
+}
+
+TEST_F(input, wrong_size_or_direction)
+{
+	static union any_argument arg, before;
+	const struct command *c;
+	unsigned int dir;
+	size_t size;
+
+	memset(&before, 0, sizeof(before));
+	for (c = commands; c->name; c++) {
+		before.op = valid_op(c, self->witness);
+		for (dir = 0; dir < 4; dir++) {
+			for (size = 0; size < sizeof(arg); size += size < 256 ? 1 : 1009) {
+				if (with_size(c, dir, size) == c->cmd)
+					continue;
+				arg.op = before.op;
+				EXPECT_EQ(-ENOTTY, call(self->fd, with_size(c, dir, size), &arg)) {
+					TH_LOG("%s, direction %u, size %zu", c->name, dir, size);
+				}
+				EXPECT_EQ(0, memcmp(&before, &arg, 256));
+			}
+		}
+	}
+	EXPECT_EQ(0, check_witness(self->fd, self->witness));
+}
+
+TEST_F(input, success_writes_the_id_only)
+{
+	/* ARM comes first and leaves the id for the others. */
+	struct hwheel_op op = { .cookie = POISON64, .time_ns = NEVER };
+	const struct command *c;
+
+	for (c = operations; c->name; c++) {
+		EXPECT_EQ(0, call_good(self->fd, c->cmd, &op)) {
+			TH_LOG("%s", c->name);
+		}
+	}
+	EXPECT_EQ(-EALREADY, cancel(self->fd, op.id));
+	EXPECT_EQ(0, check_witness(self->fd, self->witness));
+}
+
+TEST_F(input, own_name_or_none)
+{
+	const struct command *c;
+	int named;
+
+	for (named = 0; named < 2; named++) {
+		/* ARM comes first and leaves the id for the others. */
+		struct hwheel_op op = { .time_ns = NEVER };
+
+		for (c = operations; c->name; c++) {
+			op.op = named ? c->op : 0;
+			ASSERT_EQ(0, call(self->fd, c->cmd, &op)) {
+				TH_LOG("%s", c->name);
+			}
+		}
+		EXPECT_EQ(-EALREADY, cancel(self->fd, op.id));
+	}
+	EXPECT_EQ(0, check_witness(self->fd, self->witness));
+}
+
+TEST_F(input, name_of_another_operation)
+{
+	const struct command *c, *other;
+
+	for (c = operations; c->name; c++) {
+		for (other = operations; other->name; other++) {
+			struct hwheel_op op = valid_op(c, self->witness);
+
+			if (other == c)
+				continue;
+			op.op = other->op;
+			EXPECT_EQ(-EINVAL, call_bad(self->fd, c->cmd, &op)) {
+				TH_LOG("%s as %s", c->name, other->name);
+			}
+		}
+	}
+	EXPECT_EQ(0, check_witness(self->fd, self->witness));
+}
+
+TEST_F(input, name_of_no_operation)
+{
+	static const __u32 masks[] = { 0x100, 0x10000, 0x80000000, 0xffffff00 };
+	const struct command *c;
+	struct hwheel_op op;
+	size_t i;
+
+	for (c = operations; c->name; c++) {
+		op = valid_op(c, self->witness);
+		for (i = 0x40; i < 0x80; i++) {
+			op.op = i;
+			EXPECT_EQ(-EINVAL, call_bad(self->fd, c->cmd, &op));
+		}
+		for (i = 0; i < ARRAY_SIZE(masks); i++) {
+			op.op = c->op | masks[i];
+			EXPECT_EQ(-EINVAL, call_bad(self->fd, c->cmd, &op));
+			op.op = masks[i];
+			EXPECT_EQ(-EINVAL, call_bad(self->fd, c->cmd, &op));
+		}
+		op.op = UINT32_MAX;
+		EXPECT_EQ(-EINVAL, call_bad(self->fd, c->cmd, &op));
+	}
+	EXPECT_EQ(0, check_witness(self->fd, self->witness));
+}
+
+static __u32 known_flags(const struct command *c)
+{
+	return c->op == HWHEEL_OP_CANCEL ? 0 : HWHEEL_ABSOLUTE;
+}
+
+TEST_F(input, unknown_flags)
+{
+	const struct command *c;
+	unsigned int bit;
+
+	for (c = operations; c->name; c++) {
+		for (bit = 0; bit < 32; bit++) {
+			struct hwheel_op op = valid_op(c, self->witness);
+
+			if (known_flags(c) & 1U << bit)
+				continue;
+			op.flags = 1U << bit;
+			EXPECT_EQ(-EINVAL, call_bad(self->fd, c->cmd, &op)) {
+				TH_LOG("%s, bit %u", c->name, bit);
+			}
+			/* A known one beside it makes it no better. */
+			op.flags |= known_flags(c);
+			EXPECT_EQ(-EINVAL, call_bad(self->fd, c->cmd, &op)) {
+				TH_LOG("%s, bit %u", c->name, bit);
+			}
+		}
+	}
+	EXPECT_EQ(0, check_witness(self->fd, self->witness));
+}
+
+TEST_F(input, absolute_cancel)
+{
+	struct hwheel_op op = valid_op(operations + 2, self->witness);
+
+	op.flags = HWHEEL_ABSOLUTE;
+	EXPECT_EQ(-EINVAL, call_bad(self->fd, HWHEEL_IOC_CANCEL, &op));
+	EXPECT_EQ(0, check_witness(self->fd, self->witness));
+}
+
+TEST_F(input, reserved_nonzero)
+{
+	const struct command *c;
+	unsigned int bit;
+
+	for (c = operations; c->name; c++) {
+		for (bit = 0; bit < 32; bit++) {
+			struct hwheel_op op = valid_op(c, self->witness);
+
+			op.reserved = 1U << bit;
+			EXPECT_EQ(-EINVAL, call_bad(self->fd, c->cmd, &op)) {
+				TH_LOG("%s, bit %u", c->name, bit);
+			}
+		}
+	}
+	EXPECT_EQ(0, check_witness(self->fd, self->witness));
+}
+
+/* Inputs that an operation has no use for are ignored, whatever they hold. */
+TEST_F(input, unused_fields_are_free)
+{
+	struct hwheel_op op = {
+		.id = self->witness,
+		.cookie = UINT64_MAX,
+		.time_ns = NEVER,
+	};
+	struct hwheel_event ev;
+	__u64 id;
+
+	EXPECT_EQ(0, call(self->fd, HWHEEL_IOC_REFRESH, &op));
+	/* ARM does not look at the id: not even at that of a pending one. */
+	ASSERT_EQ(0, call(self->fd, HWHEEL_IOC_ARM, &op));
+	id = op.id;
+	EXPECT_NE(self->witness, id);
+	EXPECT_EQ(0, call(self->fd, HWHEEL_IOC_CANCEL, &op));
+	EXPECT_EQ(-EALREADY, cancel(self->fd, id));
+	EXPECT_EQ(0, check_witness(self->fd, self->witness));
+	EXPECT_EQ(-EAGAIN, read_events(self->fd, &ev, 1));
+}
+
+TEST_F(input, failed_operation_writes_nothing)
+{
+	struct hwheel_op op = { .result = POISON32, .id = UINT64_MAX };
+
+	EXPECT_EQ(-ENOENT, call_bad(self->fd, HWHEEL_IOC_REFRESH, &op));
+	EXPECT_EQ(-ENOENT, call_bad(self->fd, HWHEEL_IOC_CANCEL, &op));
+	EXPECT_EQ(0, check_witness(self->fd, self->witness));
+}
+
+TEST_F(input, bad_pointers)
+{
+	char *const bad[] = {
+		NULL,
+		(char *)1,
+		self->pages.missing,
+		self->pages.missing + 1,
+		(char *)(1UL << 47) - 4096,
+		(char *)(1UL << 47) - 8,
+		(char *)(1UL << 47),
+		(char *)(1UL << 63),
+		(char *)0xffff888000000000UL,
+		(char *)0xffffffff81000000UL,
+		(char *)-4096UL,
+		(char *)-8UL,
+		(char *)-1UL,
+	};
+	const struct command *c;
+	size_t i;
+
+	for (c = commands; c->name; c++) {
+		for (i = 0; i < ARRAY_SIZE(bad); i++) {
+			EXPECT_EQ(-EFAULT, call(self->fd, c->cmd, bad[i])) {
+				TH_LOG("%s at %p", c->name, bad[i]);
+			}
+		}
+	}
+	EXPECT_EQ(0, check_witness(self->fd, self->witness));
+}
+
+/* Whatever the byte is at which the record ends. */
+TEST_F(input, crossing_into_nothing)
+{
+	const struct command *c;
+	size_t there;
+
+	for (c = commands; c->name; c++) {
+		struct hwheel_op op = valid_op(c, self->witness);
+
+		for (there = 1; there < c->size; there++) {
+			char *at = self->pages.missing - there;
+
+			memcpy(at, &op, there < sizeof(op) ? there : sizeof(op));
+			EXPECT_EQ(-EFAULT, call(self->fd, c->cmd, at)) {
+				TH_LOG("%s after %zu bytes", c->name, there);
+			}
+		}
+	}
+	EXPECT_EQ(0, check_witness(self->fd, self->witness));
+}
+
+/* Puts a record where part of it cannot be written by the device. */
+static int place(struct pages *pages, char *at, const struct hwheel_op *op)
+{
+	if (mprotect(pages->readonly, pages->size, PROT_READ | PROT_WRITE))
+		return -errno;
+	memcpy(at, op, sizeof(*op));
+	return mprotect(pages->readonly, pages->size, PROT_READ) ? -errno : 0;
+}
+
+/* The commands with outputs, and where those end */
+static const struct output {
+	const struct command	*c;
+	size_t			end;
+} outputs[] = {
+	{ &commands[0],	sizeof(struct hwheel_info) },
+	{ &commands[1],	offsetof(struct hwheel_op, id) + sizeof(__u64) },
+};
+
+TEST_F(input, read_only_for_outputs)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(outputs); i++) {
+		const struct command *c = outputs[i].c;
+		struct hwheel_op op = valid_op(c, self->witness);
+
+		ASSERT_EQ(0, place(&self->pages, self->pages.readonly, &op));
+		EXPECT_EQ(-EFAULT, call(self->fd, c->cmd, self->pages.readonly)) {
+			TH_LOG("%s", c->name);
+		}
+		EXPECT_EQ(0, memcmp(&op, self->pages.readonly, sizeof(op)));
+	}
+	EXPECT_EQ(0, check_witness(self->fd, self->witness));
+}
+
+TEST_F(input, read_only_for_inputs)
+{
+	struct hwheel_op op = { .time_ns = NEVER };
+
+	ASSERT_EQ(0, call(self->fd, HWHEEL_IOC_ARM, &op));
+	ASSERT_EQ(0, place(&self->pages, self->pages.readonly, &op));
+	EXPECT_EQ(0, call(self->fd, HWHEEL_IOC_REFRESH, self->pages.readonly));
+	EXPECT_EQ(0, call(self->fd, HWHEEL_IOC_CANCEL, self->pages.readonly));
+	EXPECT_EQ(0, memcmp(&op, self->pages.readonly, sizeof(op)));
+	EXPECT_EQ(0, check_witness(self->fd, self->witness));
+}
+
+/* The first bytes can be written, but not all of the outputs. */
+TEST_F(input, crossing_into_read_only)
+{
+	size_t i, there;
+
+	for (i = 0; i < ARRAY_SIZE(outputs); i++) {
+		const struct command *c = outputs[i].c;
+		struct hwheel_op op = valid_op(c, self->witness);
+
+		for (there = 1; there < outputs[i].end; there++) {
+			char *at = self->pages.readonly - there;
+
+			ASSERT_EQ(0, place(&self->pages, at, &op));
+			EXPECT_EQ(-EFAULT, call(self->fd, c->cmd, at)) {
+				TH_LOG("%s after %zu bytes", c->name, there);
+			}
+		}
+	}
+	EXPECT_EQ(0, check_witness(self->fd, self->witness));
+}
+
+/* The id cannot be written, or not its first bytes, but what follows it can. */
+TEST_F(input, crossing_out_of_read_only)
+{
+	const struct command *c = outputs[1].c;
+	struct hwheel_op op = valid_op(c, self->witness);
+	size_t there;
+
+	for (there = offsetof(struct hwheel_op, id) + 1; there < sizeof(op); there++) {
+		char *at = self->pages.writable_too - there;
+
+		ASSERT_EQ(0, place(&self->pages, at, &op));
+		EXPECT_EQ(-EFAULT, call(self->fd, c->cmd, at)) {
+			TH_LOG("after %zu bytes", there);
+		}
+	}
+	EXPECT_EQ(0, check_witness(self->fd, self->witness));
+}
+
+/* Not one place in the file is taken by what could not tell its id. */
+TEST_F(input, faulting_arm_holds_nothing)
+{
+	__u64 limit = max_timeouts(self->fd);
+	struct hwheel_op op = valid_op(operations, self->witness);
+	int i, err;
+
+	for (i = 0; i < 1000; i++) {
+		op.time_ns = i & 1 ? NEVER : 0;
+		ASSERT_EQ(0, place(&self->pages, self->pages.readonly, &op));
+		ASSERT_EQ(-EFAULT, call(self->fd, HWHEEL_IOC_ARM, self->pages.readonly));
+	}
+	EXPECT_EQ(limit - 1, fill(self->fd, limit, &err));
+	EXPECT_EQ(-ENOSPC, err);
+	EXPECT_EQ(0, check_witness(self->fd, self->witness));
+}
+
+/* Even if it fails only because the file is full. */
+TEST_F(input, faulting_arm_on_a_full_file)
+{
+	__u64 limit = max_timeouts(self->fd);
+	struct hwheel_op op = valid_op(operations, self->witness);
+	int err;
+
+	EXPECT_EQ(limit - 1, fill(self->fd, limit, &err));
+	EXPECT_EQ(-ENOSPC, call_bad(self->fd, HWHEEL_IOC_ARM, &op));
+	EXPECT_EQ(-EFAULT, call(self->fd, HWHEEL_IOC_ARM, self->pages.missing));
+	EXPECT_EQ(0, check_witness(self->fd, self->witness));
+	/* The event of the witness was read: its place is free again. */
+	EXPECT_EQ(1, fill(self->fd, limit, &err));
+}
+
+struct flipper {
+	char	*page;
+	size_t	size;
+	int	stop;
+};
+
+static void *flip_protection(void *data)
+{
+	struct flipper *flipper = data;
+
+	while (!__atomic_load_n(&flipper->stop, __ATOMIC_ACQUIRE)) {
+		mprotect(flipper->page, flipper->size, PROT_READ);
+		sched_yield();
+		mprotect(flipper->page, flipper->size, PROT_READ | PROT_WRITE);
+		sched_yield();
+	}
+	return NULL;
+}
+
+/* How many calls succeed; @armed[cookie] tells which. -1 if one failed otherwise. */
+static int arm_repeatedly(int fd, struct hwheel_op *in, struct hwheel_op *out,
+			  unsigned int *armed, unsigned int n)
+{
+	unsigned int i;
+	int ret, sum = 0;
+
+	for (i = 0; i < n; i++) {
+		*in = (struct hwheel_op){ .cookie = i, .result = POISON32 };
+		ret = call(fd, HWHEEL_IOC_ARM, out);
+		if (ret && ret != -EFAULT)
+			return -1;
+		armed[i] = !ret;
+		sum += !ret;
+	}
+	return sum;
+}
+
+/*
+ * Memory that stops being writable in the middle of ARM. The record lies across
+ * two pages, the result in one and the id in the other, and one of them changes.
+ * The inputs are written through another mapping of the same memory.
+ */
+TEST_F(input, arm_while_memory_changes)
+{
+	const size_t size = 2 * self->pages.size;
+	const size_t at = self->pages.size - offsetof(struct hwheel_op, id);
+	int memory = memfd_create("op", MFD_CLOEXEC), which, sum;
+	char *in, *out;
+
+	ASSERT_LE(0, memory);
+	ASSERT_EQ(0, ftruncate(memory, size));
+	in = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
+	out = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
+	ASSERT_NE(MAP_FAILED, in);
+	ASSERT_NE(MAP_FAILED, out);
+
+	for (which = 0; which < 2; which++) {
+		struct flipper flipper = { out + which * self->pages.size, self->pages.size, 0 };
+		unsigned int seen[3000] = { 0 }, armed[3000];
+		pthread_t thread;
+
+		ASSERT_EQ(0, pthread_create(&thread, NULL, flip_protection, &flipper));
+		sum = arm_repeatedly(self->fd, (void *)(in + at), (void *)(out + at),
+				     armed, ARRAY_SIZE(armed));
+		__atomic_store_n(&flipper.stop, 1, __ATOMIC_RELEASE);
+		ASSERT_EQ(0, pthread_join(thread, NULL));
+		ASSERT_LE(0, sum);
+		ASSERT_EQ(0, collect(self->fd, seen, ARRAY_SIZE(seen), sum));
+		EXPECT_EQ(0, memcmp(armed, seen, sizeof(armed)));
+		TH_LOG("%d of %zu did not fault", sum, ARRAY_SIZE(armed));
+	}
+	EXPECT_EQ(0, check_witness(self->fd, self->witness));
+}
+
+TEST_HARNESS_MAIN
