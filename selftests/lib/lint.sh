@@ -1,0 +1,63 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# lint.sh: every checker over every file. KVER, KDIR, KSRC and MAKE come from the
+# Makefile. Prints TAP; what a checker finds is printed before its point.
+set -uo pipefail
+
+cd "$(dirname "$(realpath "$0")")/../.." || exit
+
+mapfile -t c_files < <(find module kunit selftests tools -name '*.[ch]' | sort)
+mapfile -t module_files < <(find module -name '*.[ch]' | sort)
+mapfile -t scripts < <(grep -rlE -m 1 '^#!/bin/(busybox )?(ba)?sh|shellcheck shell=' \
+	--exclude-dir=build --exclude-dir=.git --include='*.sh' --include=init \
+	--include=run . | sort)
+
+# Only what is said about a place in a file: make has warnings of its own.
+module_warnings() {
+	local log=build/lint.log
+
+	"$MAKE" --no-print-directory _module MODULE="$PWD/build/lint-$KVER" \
+		KVER="$KVER" KDIR="$KDIR" W=1 C=2 >"$log" 2>&1 || { cat "$log"; return 1; }
+	! grep -E '^[^ ]+:[0-9]+:.*(warning|error):|modpost:' "$log"
+}
+
+checkpatch() {
+	perl "$KSRC/scripts/checkpatch.pl" --no-tree --strict --quiet --terse --no-summary \
+		--show-types -f "${c_files[@]}"
+}
+
+kernel_doc() {
+	"$KSRC/scripts/kernel-doc" -none -Werror "${module_files[@]}"
+}
+
+spelling() {
+	codespell --quiet-level=2 --skip=./build,./.git .
+}
+
+tests=0 bad=0
+
+# point DESCRIPTION COMMAND...
+point() {
+	local description=$1 verdict=ok
+
+	shift
+	tests=$((tests + 1))
+	if ! "$@" 2>&1 | sed 's/^/# /'; then
+		verdict="not ok"
+		bad=$((bad + 1))
+	fi
+	echo "$verdict $tests - $description"
+}
+
+echo "TAP version 13"
+echo "1..5"
+mkdir -p build
+# Each kernel's objects are built anew, else the checkers would see nothing.
+rm -rf "build/lint-$KVER"
+point "module: no warning at W=1 C=2" module_warnings
+point "checkpatch --strict" checkpatch
+point "kernel-doc" kernel_doc
+point "shellcheck" shellcheck -x "${scripts[@]}"
+point "codespell" spelling
+[ $bad -eq 0 ]

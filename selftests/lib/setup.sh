@@ -1,0 +1,87 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# setup.sh NEED...: gets what is missing on this machine and prints what was
+# chosen as variables for make. NEED is one of
+#   module   headers of the kernel to build for: the running one, else Debian's
+#   vm       QEMU, Debian's cloud kernel and its headers
+#   source   a kernel source, for its test harnesses and checkers
+#   kunit    what a user-mode kernel is built with
+#   lint     the checkers
+# KVER, KDIR and KSRC from the environment are taken as they are.
+set -euo pipefail
+
+lib=$(dirname "$(realpath "$0")")
+# shellcheck source=selftests/lib/say.sh
+. "$lib/say.sh"
+# shellcheck source=selftests/lib/packages.sh
+. "$lib/packages.sh"
+# shellcheck source=selftests/lib/cache.sh
+. "$lib/cache.sh"
+# shellcheck source=selftests/lib/kernel.sh
+. "$lib/kernel.sh"
+
+build_tools=(gcc make libc6-dev)
+
+print_kernel() {
+	echo "KVER=$1 KDIR=${2:-/lib/modules/$1/build}"
+}
+
+# A kernel tree of the caller's own says itself what it is.
+release_of() {
+	make -s --no-print-directory -C "$1" kernelrelease
+}
+
+need_module() {
+	local running
+
+	running=$(uname -r)
+	packages "${build_tools[@]}"
+	if [ -n "${KDIR-}" ]; then
+		print_kernel "${KVER:-$(release_of "$KDIR")}" "$KDIR"
+	elif [ -n "${KVER-}" ]; then
+		kernel_headers "$KVER"
+		print_kernel "$KVER"
+	elif [ -e "/lib/modules/$running/build" ]; then
+		print_kernel "$running"
+	else
+		say "no headers for the running kernel $running: building for Debian's stock kernel"
+		running=$(kernel_stock)
+		print_kernel "$running"
+	fi
+}
+
+need_vm() {
+	local kver=${KVER-}
+
+	[ "$(dpkg --print-architecture)" = amd64 ] ||
+		die "the test VM is an amd64 one"
+	packages "${build_tools[@]}" qemu-system-x86 busybox-static cpio python3
+	if [ -n "$kver" ]; then
+		[ -n "${KDIR-}" ] || kernel_headers "$kver"
+		kernel_image "$kver" || die "Debian offers no kernel $kver"
+	else
+		kver=$(kernel_stock_bootable)
+	fi
+	print_kernel "$kver" "${KDIR-}"
+}
+
+need_source() {
+	local ksrc=${KSRC-}
+
+	[ -n "$ksrc" ] || ksrc=$(kernel_source)
+	echo "KSRC=$ksrc"
+}
+
+need_kunit() {
+	packages "${build_tools[@]}" python3 bc flex bison libelf-dev
+}
+
+need_lint() {
+	packages sparse shellcheck codespell perl
+}
+
+cache_lock "$@"
+for need; do
+	"need_$need"
+done
