@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# make help lists the targets. KVER (a kernel's version), KDIR (its build folder)
+# and KSRC (an unpacked source) choose kernels; W=1, C=2 and the like reach kbuild.
+# A target that needs something which is not on this machine has setup.sh get it,
+# and calls make again with the kernel that was chosen.
+
+SHELL       := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+MAKEFLAGS   += --no-print-directory
+
+SETUP   := selftests/lib/setup.sh
+VM      := selftests/vm/run.sh
+BUILD   := $(CURDIR)/build
+MODULE   = $(BUILD)/module-$(KVER)
+VERSION  = $(or $(shell sed -n 's/^MODULE_VERSION("\(.*\)");$$/\1/p' module/main.c),\
+	   $(error module/main.c has no MODULE_VERSION))
+
+PREFIX  ?= /usr/local
+DESTDIR ?=
+INCLUDE  = $(DESTDIR)/usr/include/linux
+DEVEL    = $(DESTDIR)/usr/src/hwheel-$(VERSION)
+
+PROGRAMS = $(BUILD)/tools/hwheelctl $(wildcard $(BUILD)/tools/demo/*)
+TESTS   := $(patsubst selftests/%.c,%,$(wildcard selftests/*_test.c))
+SCRIPTS := $(patsubst selftests/%.sh,%,$(wildcard selftests/*_test.sh))
+
+.PHONY: module run shell check kunit selftests lint tools install uninstall clean help
+.PHONY: _module _run _shell _harness _vm_harness _selftests _lint _install
+
+module: ## build hwheel.ko for the running kernel (or KVER=, KDIR=)
+	@vars=$$($(SETUP) module) && $(MAKE) _module $$vars
+	@echo "Load it with insmod, or install it: sudo make install"
+
+run: ## boot a VM and show what hwheel does there; build/run.json has the figures
+	@vars=$$($(SETUP) vm) && $(MAKE) _run $$vars
+
+shell: ## boot a VM with the module loaded and get a shell in it
+	@vars=$$($(SETUP) vm) && $(MAKE) _shell $$vars
+
+check: ## run every test; the last line is N passed, N failed, N skipped
+	@$(SETUP) vm source kunit lint >/dev/null
+	@MAKE="$(MAKE)" selftests/lib/check.sh
+
+kunit: ## run the KUnit tests in a user-mode kernel
+	@kunit/run.sh
+
+selftests: ## run the kselftest programs in a VM
+	@vars=$$($(SETUP) vm source) && $(MAKE) _selftests $$vars
+
+lint: ## run the checkers over every file
+	@vars=$$($(SETUP) vm source lint) && $(MAKE) _lint $$vars
+
+tools: ## build libhwheel, hwheelctl and the demonstrations
+	@$(MAKE) -C tools O=$(BUILD)/tools
+
+install: ## install module, headers and hwheelctl (DESTDIR=, PREFIX=)
+	@vars=$$($(SETUP) module) && $(MAKE) _install $$vars
+
+uninstall: ## remove what install put there, for all kernels (or KVER=)
+	rm -f $(DESTDIR)/lib/modules/$(or $(KVER),*)/updates/hwheel.ko*
+	rm -f $(INCLUDE)/hwheel.h $(DESTDIR)$(PREFIX)/sbin/hwheelctl
+	rm -f $(DESTDIR)$(PREFIX)/include/libhwheel.h $(DESTDIR)$(PREFIX)/lib/libhwheel.a
+	rm -rf $(DEVEL)
+	[ -n "$(DESTDIR)" ] || depmod -a $(KVER)
+
+clean: ## remove build/; the cache folder stays
+	rm -rf $(BUILD)
+
+help: ## list the targets
+	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 18
+
+# A folder per kernel, of links to the sources: no object lands among them.
+_module:
+	@find module kunit -type d -printf '$(MODULE)/%p\0' | xargs -0 mkdir -p
+	@find Kbuild module kunit \( -name Kbuild -o -name '*.[ch]' ! -name '*.mod.c' \) \
+		-exec ln -sf $(CURDIR)/{} $(MODULE)/{} \;
+	@find $(MODULE) -xtype l -delete
+	@$(MAKE) -C $(KDIR) M=$(MODULE) modules
+	@echo "hwheel.ko for $(KVER): $(MODULE)/hwheel.ko"
+
+_run: _module tools
+	@rm -f $(BUILD)/run.json
+	@echo "Booting Debian's $(KVER) in a VM"
+	@$(VM) --kver $(KVER) --out $(BUILD)/run --guest tools/demo/guest.sh \
+		$(MODULE)/hwheel.ko $(PROGRAMS)
+	@python3 -B tools/demo/judge.py $(BUILD)/run $(BUILD)/run.json
+
+_shell: _module tools
+	@$(VM) --kver $(KVER) --out $(BUILD)/shell --guest selftests/vm/shell.sh \
+		--interactive $(MODULE)/hwheel.ko $(PROGRAMS)
+
+_harness:
+	@vars=$$($(SETUP) vm) && $(MAKE) _vm_harness $$vars
+
+_vm_harness:
+	@mkdir -p $(BUILD)
+	@selftests/vm/selftest.sh --kver $(KVER) --out $(BUILD)/harness | tee $(BUILD)/harness.tap
+
+_selftests: _module
+	@mkdir -p $(BUILD)/selftests
+	@$(MAKE) -C selftests KSRC=$(KSRC) OUTPUT=$(BUILD)/selftests
+	@$(VM) --kver $(KVER) --out $(BUILD)/selftests-run --timeout 900 \
+		--guest selftests/guest.sh $(MODULE)/hwheel.ko \
+		$(TESTS:%=$(BUILD)/selftests/%) $(BUILD)/selftests/churn \
+		$(SCRIPTS:%=selftests/%.sh) && status=0 || status=$$?; \
+	python3 -B selftests/lib/tap.py --out $(BUILD)/selftests.tap --part kselftest \
+		$$status $(patsubst %,$(BUILD)/selftests-run/%.tap,guest $(TESTS) $(SCRIPTS))
+
+_lint:
+	@mkdir -p $(BUILD)
+	@MAKE="$(MAKE)" KVER=$(KVER) KDIR=$(KDIR) KSRC=$(KSRC) \
+		selftests/lib/lint.sh | tee $(BUILD)/lint.tap
+
+# A distribution keeps the key that its kernel's modules are signed with.
+_install: SIGN = $(if $(wildcard $(KDIR)/certs/signing_key.pem),,CONFIG_MODULE_SIG_ALL=)
+_install: _module tools
+	$(MAKE) -C $(KDIR) M=$(MODULE) $(SIGN) INSTALL_MOD_PATH=$(DESTDIR) \
+		INSTALL_MOD_DIR=updates modules_install
+	install -D -m 644 -t $(INCLUDE) module/include/uapi/linux/hwheel.h
+	install -D -m 644 -t $(DEVEL)/include/linux module/include/linux/hwheel.h
+	install -D -m 644 -t $(DEVEL)/include/uapi/linux module/include/uapi/linux/hwheel.h
+	install -D -m 644 -t $(DEVEL)/$(KVER) $(MODULE)/Module.symvers
+	install -D -m 755 -t $(DESTDIR)$(PREFIX)/sbin $(BUILD)/tools/hwheelctl
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/include tools/libhwheel.h
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib $(BUILD)/tools/libhwheel.a
+	[ -n "$(DESTDIR)" ] || depmod -a $(KVER)
