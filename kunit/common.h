@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Time, as tests in a user-mode kernel with time travel have it: it stands still
+ * while anybody runs, and jumps to the next timer when all sleep.
+ */
+#ifndef _HWHEEL_KUNIT_COMMON_H
+#define _HWHEEL_KUNIT_COMMON_H
+
+#include <kunit/test.h>
+#include <linux/delay.h>
+#include <linux/hrtimer.h>
+#include <linux/irqflags.h>
+#include <linux/sched.h>
+
+#include "../module/wheel.h"
+
+/*
+ * A look at the clock takes 256 ns of simulated time, unless interrupts are off.
+ * For the same reason tests that need to know exactly when they armed a timeout
+ * do so with interrupts off.
+ */
+static inline u64 test_now(const struct hwheel *wheel)
+{
+	unsigned long flags;
+	u64 now;
+
+	local_irq_save(flags);
+	now = hwheel_now(wheel);
+	local_irq_restore(flags);
+	return now;
+}
+
+/* Until then the wheel's worker runs whenever it has to. */
+static inline void test_sleep_until(const struct hwheel *wheel, u64 ns)
+{
+	ktime_t until = ns_to_ktime(ns);
+
+	while (test_now(wheel) < ns) {
+		set_current_state(TASK_IDLE);
+		schedule_hrtimeout_range_clock(&until, 0, HRTIMER_MODE_ABS,
+					       wheel->clock);
+	}
+}
+
+static inline void test_sleep(const struct hwheel *wheel, u64 ns)
+{
+	test_sleep_until(wheel, test_now(wheel) + ns);
+}
+
+/*
+ * For suite_init: tests may start so early that timers still wait for the kernel's
+ * next tick, not having been switched to the resolution of the clock.
+ */
+static inline int test_wait_for_timers(struct kunit_suite *suite)
+{
+	while (hrtimer_resolution > 1)
+		msleep(20);
+	return 0;
+}
+
+/*
+ * KUnit gives a case five minutes by the clock. One whose simulated time is longer
+ * goes on all the same, and takes that verdict back as the last thing it does.
+ */
+static inline void test_took_long(struct kunit *test)
+{
+	if (test->try_catch.try_result == -ETIMEDOUT)
+		test->try_catch.try_result = 0;
+}
+
+#endif /* _HWHEEL_KUNIT_COMMON_H */

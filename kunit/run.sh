@@ -1,0 +1,121 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# run.sh: builds the module and its KUnit tests into a user-mode kernel and runs
+# them in simulated time. From the environment:
+#   FILTER   which suites or cases, a glob such as 'hwheel_slots' or '*.*stop*'
+#   KSRC     a kernel source tree; default: Debian's, in the cache
+#   SEED     where the random tests start
+#   OPS      operations of the model test
+#   TIMEOUT  seconds until a run counts as hung; default 300
+# What the kernel printed is kept in build/kunit.log, the tests' results as KTAP in
+# build/kunit.tap.
+set -euo pipefail
+
+top=$(dirname "$(dirname "$(realpath "$0")")")
+config=$top/kunit/.kunitconfig
+log=$top/build/kunit.log
+tap=$top/build/kunit.tap
+splat='BUG:|WARNING:|KASAN:|UBSAN:|ODEBUG:|INFO: possible|INFO: task|Kernel panic'
+
+# kunit.py switches on a virtual PCI bus that no test here needs and that complains
+# about it when the kernel starts.
+known=arch/um/drivers/virt-pci.c
+
+# shellcheck source=selftests/lib/say.sh
+. "$top/selftests/lib/say.sh"
+# shellcheck source=selftests/lib/cache.sh
+. "$top/selftests/lib/cache.sh"
+
+# One run at a time: all checkouts share the source tree and the build folders.
+lock() {
+	[ -z "${HWHEEL_KUNIT_LOCKED-}" ] || return 0
+	mkdir -p "$cache"
+	export HWHEEL_KUNIT_LOCKED=1
+	flock -n "$cache/kunit.lock" true || say "kunit: waiting for another run"
+	exec flock -o "$cache/kunit.lock" "$0"
+}
+
+add_line() {
+	local file=$1 line=$2
+
+	grep -qxF "$line" "$file" || sed -i "$3$line" "$file"
+}
+
+# Makes the checkout a folder of the kernel source.
+graft() {
+	local misc=$1/drivers/misc
+
+	ln -sfnT "$top" "$misc/hwheel"
+	add_line "$misc/Kconfig" \
+		'source "drivers/misc/hwheel/module/Kconfig"' '/^endmenu/i '
+	add_line "$misc/Makefile" 'obj-y += hwheel/' "\$a "
+}
+
+build_dir_of() {
+	local version hash
+
+	version=$(make -s --no-print-directory -C "$1" kernelversion)
+	hash=$( (realpath "$1" && cat "$config") | sha256sum)
+	echo "$cache/kunit-$version-${hash:0:8}"
+}
+
+# make looks at names and times only, and so would take another checkout's objects
+# for this one's.
+forget_other_checkout() {
+	[ "$(cat "$1/checkout" 2>/dev/null)" != "$top" ] || return 0
+	rm -rf "$1/drivers/misc/hwheel"
+	mkdir -p "$1"
+	echo "$top" >"$1/checkout"
+}
+
+run_kernel() {
+	local ksrc=$1 build=$2 args=(--kernel_args=time-travel=inf-cpu)
+
+	[ -z "${SEED-}" ] || args+=("--kernel_args=hwheel.model_seed=$SEED")
+	[ -z "${OPS-}" ] || args+=("--kernel_args=hwheel.model_ops=$OPS")
+	[ -z "${FILTER-}" ] || args+=("$FILTER")
+
+	rm -f "$build/test.log"
+	(cd "$ksrc" && tools/testing/kunit/kunit.py run --arch=um \
+		--build_dir="$build" --kunitconfig="$config" \
+		--jobs="$(nproc)" --timeout="${TIMEOUT:-300}" \
+		"${args[@]}" </dev/null)
+}
+
+# Keeps the results and their comments; other lines are the kernel's.
+keep() {
+	mkdir -p "$top/build"
+	rm -f "$log" "$tap"
+	[ -e "$1/test.log" ] || die "the kernel was not built or did not start"
+	cp "$1/test.log" "$log"
+	grep -E '^ *(KTAP version|1\.\.|(not )?ok |# )' "$log" >"$tap" || true
+}
+
+# What the model test says of itself: kunit.py shows the comments of failures only.
+show_counts() {
+	sed -nE 's/^ *# every_kind_of_transition_happened: (.*[^0-9 ].*)$/  \1/p' \
+		"$tap" | grep -v ' pass:' || true
+}
+
+judge() {
+	[ "$1" -eq 0 ] || die "failed (the kernel's log: $log)"
+	if grep -nE "$splat" "$log" | grep -vF "$known" >&2; then
+		die "the kernel complained (its log: $log)"
+	fi
+	grep -qE '^ +ok ' "$tap" || die "no test ran (FILTER=${FILTER-})"
+}
+
+lock
+chosen=$("$top/selftests/lib/setup.sh" source kunit)
+ksrc=${chosen#KSRC=}
+build=$(build_dir_of "$ksrc")
+[ -e "$build/linux" ] || say "kunit: the first build takes some minutes"
+graft "$ksrc"
+forget_other_checkout "$build"
+
+status=0
+run_kernel "$ksrc" "$build" || status=$?
+keep "$build"
+show_counts
+judge "$status"

@@ -1,0 +1,628 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The slots, and the conversions between times and edges. All of this is pure, so
+ * these tests hand it any time they like.
+ */
+#include <kunit/test.h>
+#include <linux/bitmap.h>
+#include <linux/math64.h>
+#include <linux/prandom.h>
+
+#include "../module/slots.h"
+#include "../module/wheel.h"
+
+#define EDGES_OF_3_DAYS	(3 * 86400ULL * NSEC_PER_SEC / HWHEEL_MIN_TICK_NS)
+
+/**
+ * struct item - a node, and what the test knows about it
+ * @node:  the node
+ * @edge:  the edge that it was filed for
+ * @filed: in a slot or on the due list
+ * @fired: how often it was found due
+ */
+struct item {
+	struct hwheel_node	node;
+	u64			edge;
+	bool			filed;
+	unsigned int		fired;
+};
+
+/**
+ * struct fixture - slots, and the nodes to file in them
+ * @test:     the test
+ * @slots:    the slots
+ * @items:    the nodes
+ * @nr:       how many there are
+ * @advances: how often the slots had something to look at
+ * @looks:    how many nodes were looked at
+ */
+struct fixture {
+	struct kunit		*test;
+	struct hwheel_slots	slots;
+	struct item		*items;
+	unsigned int		nr;
+	unsigned int		advances;
+	unsigned int		looks;
+};
+
+static int fixture_init(struct kunit *test)
+{
+	test->priv = kunit_kzalloc(test, sizeof(struct fixture), GFP_KERNEL);
+	return test->priv ? 0 : -ENOMEM;
+}
+
+static void fixture_exit(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+
+	hwheel_slots_free(&f->slots);
+}
+
+static struct fixture *make_slots(struct kunit *test, unsigned int slots,
+				  unsigned int items)
+{
+	struct fixture *f = test->priv;
+
+	f->test = test;
+	f->nr = items;
+	f->items = kunit_kcalloc(test, items, sizeof(*f->items), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, f->items);
+	KUNIT_ASSERT_EQ(test, hwheel_slots_init(&f->slots, slots), 0);
+	return f;
+}
+
+static u64 random_below(struct rnd_state *rnd, u64 range)
+{
+	return mul_u64_u32_shr(range, prandom_u32_state(rnd), 32);
+}
+
+static void file(struct fixture *f, unsigned int i, u64 edge)
+{
+	struct item *item = &f->items[i];
+
+	hwheel_slots_file(&f->slots, &item->node, edge);
+	item->edge = max(edge, f->slots.cursor + 1);
+	item->filed = true;
+}
+
+static void unlink_item(struct fixture *f, unsigned int i)
+{
+	hwheel_slots_unlink(&f->slots, &f->items[i].node);
+	f->items[i].filed = false;
+}
+
+static struct item *pop_due(struct fixture *f)
+{
+	struct hwheel_node *node = hwheel_slots_pop_due(&f->slots);
+
+	if (!node)
+		return NULL;
+	KUNIT_EXPECT_TRUE(f->test, hlist_unhashed(&node->link));
+	f->looks++;
+	return container_of(node, struct item, node);
+}
+
+/* What the worker does with one that it popped */
+static void look_at(struct fixture *f, struct item *item)
+{
+	if (item->edge > f->slots.cursor) {
+		hwheel_slots_file(&f->slots, &item->node, item->edge);
+		return;
+	}
+	KUNIT_EXPECT_EQ(f->test, item->edge, f->slots.cursor);
+	item->filed = false;
+	item->fired++;
+}
+
+static void run_to(struct fixture *f, u64 edge)
+{
+	struct item *item;
+
+	while (hwheel_slots_advance(&f->slots, edge)) {
+		f->advances++;
+		while ((item = pop_due(f)))
+			look_at(f, item);
+	}
+	KUNIT_EXPECT_EQ(f->test, f->slots.cursor, edge);
+}
+
+static u64 first_filed(const struct fixture *f)
+{
+	u64 first = HWHEEL_NO_EDGE;
+	unsigned int i;
+
+	for (i = 0; i < f->nr; i++)
+		if (f->items[i].filed)
+			first = min(first, f->items[i].edge);
+	return first;
+}
+
+/* A slot has a bit and a next edge if it has nodes, and only then. */
+static void check_slots(const struct fixture *f)
+{
+	unsigned int i;
+
+	for (i = 0; i <= f->slots.mask; i++) {
+		const struct hwheel_slot *slot = &f->slots.slot[i];
+		bool empty = hlist_empty(&slot->nodes);
+
+		KUNIT_ASSERT_EQ_MSG(f->test, !test_bit(i, f->slots.occupied),
+				    empty, "bit of slot %u", i);
+		KUNIT_ASSERT_EQ_MSG(f->test, slot->next == HWHEEL_NO_EDGE,
+				    empty, "next edge of slot %u", i);
+	}
+}
+
+static const unsigned int geometries[] = {
+	1, 2, 4, 8, 32, 64, 128, 512, 4096, 65536, HWHEEL_MAX_SLOTS,
+};
+
+static void describe_geometry(const unsigned int *slots, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%u slots", *slots);
+}
+
+KUNIT_ARRAY_PARAM(geometry, geometries, describe_geometry);
+
+static void new_slots_are_empty(struct kunit *test)
+{
+	unsigned int slots = *(const unsigned int *)test->param_value;
+	struct fixture *f = make_slots(test, slots, 1);
+
+	KUNIT_EXPECT_EQ(test, f->slots.cursor, 0);
+	KUNIT_EXPECT_EQ(test, f->slots.mask, slots - 1);
+	KUNIT_EXPECT_EQ(test, hwheel_slots_next(&f->slots), HWHEEL_NO_EDGE);
+	KUNIT_EXPECT_NULL(test, hwheel_slots_pop_due(&f->slots));
+	KUNIT_EXPECT_NULL(test, hwheel_slots_pop_any(&f->slots));
+	check_slots(f);
+
+	run_to(f, 10ULL * slots);
+	KUNIT_EXPECT_EQ(test, f->advances, 0);
+}
+
+/* Nodes all over the first turn, the first and the last slot among them */
+static void each_slot_fires_at_its_edge(struct kunit *test)
+{
+	unsigned int slots = *(const unsigned int *)test->param_value;
+	unsigned int nr = min(slots, 4096U), step = slots / nr, i;
+	struct fixture *f = make_slots(test, slots, nr);
+
+	for (i = 0; i < nr; i++) {
+		file(f, i, (i + 1) * step);
+		KUNIT_ASSERT_EQ(test, f->items[i].node.slot,
+				((i + 1) * step) & (slots - 1));
+	}
+	KUNIT_EXPECT_EQ(test, bitmap_weight(f->slots.occupied, slots), nr);
+
+	for (i = 0; i < nr; i++) {
+		run_to(f, (i + 1) * step - 1);
+		KUNIT_ASSERT_EQ(test, f->items[i].fired, 0);
+		run_to(f, (i + 1) * step);
+		KUNIT_ASSERT_EQ(test, f->items[i].fired, 1);
+	}
+	KUNIT_EXPECT_EQ(test, f->advances, nr);
+	KUNIT_EXPECT_TRUE(test, bitmap_empty(f->slots.occupied, slots));
+}
+
+/* From a cursor anywhere in the wheel, exactly k turns away and one off */
+static void whole_turns_away(struct kunit *test)
+{
+	unsigned int slots = *(const unsigned int *)test->param_value, i;
+	static const unsigned int turns[] = { 1, 2, 3, 10, 1000 };
+	struct fixture *f = make_slots(test, slots, 3 * ARRAY_SIZE(turns));
+	u64 start = slots / 3 + 5ULL * slots;
+
+	run_to(f, start);
+	for (i = 0; i < f->nr; i++)
+		file(f, i, start + (u64)turns[i / 3] * slots + i % 3 - 1);
+	for (i = 0; i < f->nr; i++) {
+		u64 edge = f->items[i].edge;
+
+		if (edge > f->slots.cursor + 1)
+			run_to(f, edge - 1);
+		if (edge > f->slots.cursor)
+			KUNIT_EXPECT_EQ(test, f->items[i].fired, 0);
+		run_to(f, max(edge, f->slots.cursor));
+		KUNIT_EXPECT_EQ(test, f->items[i].fired, 1);
+	}
+	KUNIT_EXPECT_EQ(test, hwheel_slots_next(&f->slots), HWHEEL_NO_EDGE);
+}
+
+static void a_slot_shared_by_turns_is_looked_at_once_per_deadline(struct kunit *test)
+{
+	struct fixture *f = make_slots(test, 8, 3);
+
+	file(f, 0, 24);
+	file(f, 1, 8);
+	file(f, 2, 16 * 1000000);
+	run_to(f, 16 * 1000000);
+	KUNIT_EXPECT_EQ(test, f->advances, 3);
+	KUNIT_EXPECT_EQ(test, f->looks, 3 + 2 + 1);
+}
+
+static void a_far_deadline_costs_no_look_before(struct kunit *test)
+{
+	struct fixture *f = make_slots(test, 512, 1);
+
+	file(f, 0, EDGES_OF_3_DAYS);
+	run_to(f, EDGES_OF_3_DAYS - 1);
+	KUNIT_EXPECT_EQ(test, f->advances, 0);
+	run_to(f, EDGES_OF_3_DAYS);
+	KUNIT_EXPECT_EQ(test, f->advances, 1);
+	KUNIT_EXPECT_EQ(test, f->items[0].fired, 1);
+}
+
+/* However far the cursor jumps, each fires at its own edge (look_at() checks). */
+static void jumps(struct kunit *test)
+{
+	unsigned int slots = *(const unsigned int *)test->param_value, i, n;
+	const u64 jump[] = { 1, 2, slots - 1, slots, slots + 1, 10ULL * slots,
+			     1000ULL * slots, EDGES_OF_3_DAYS };
+	struct fixture *f = make_slots(test, slots, 64);
+	struct rnd_state rnd;
+
+	prandom_seed_state(&rnd, slots);
+	for (n = 0; n < ARRAY_SIZE(jump); n++) {
+		u64 start = f->slots.cursor;
+
+		for (i = 0; i < f->nr; i++)
+			file(f, i, start + 1 + random_below(&rnd, jump[n]));
+		run_to(f, start + jump[n] + 1);
+		for (i = 0; i < f->nr; i++)
+			KUNIT_ASSERT_EQ(test, f->items[i].fired, n + 1);
+	}
+}
+
+static void a_jump_over_nothing_is_one_step(struct kunit *test)
+{
+	struct fixture *f = make_slots(test, 512, 2);
+	u64 edge = 0;
+
+	file(f, 0, 5 * EDGES_OF_3_DAYS);
+	while (edge < 4 * EDGES_OF_3_DAYS) {
+		edge += EDGES_OF_3_DAYS;
+		KUNIT_EXPECT_FALSE(test, hwheel_slots_advance(&f->slots, edge));
+		KUNIT_EXPECT_EQ(test, f->slots.cursor, edge);
+	}
+}
+
+static void the_cursor_never_goes_back(struct kunit *test)
+{
+	struct fixture *f = make_slots(test, 8, 1);
+
+	run_to(f, 100);
+	KUNIT_EXPECT_FALSE(test, hwheel_slots_advance(&f->slots, 99));
+	KUNIT_EXPECT_FALSE(test, hwheel_slots_advance(&f->slots, 0));
+	KUNIT_EXPECT_EQ(test, f->slots.cursor, 100);
+}
+
+static void a_reached_edge_means_the_next_one(struct kunit *test)
+{
+	static const u64 edges[] = { 0, 1, 92, 99, 100, 101 };
+	struct fixture *f = make_slots(test, 8, ARRAY_SIZE(edges));
+	unsigned int i;
+
+	run_to(f, 100);
+	for (i = 0; i < ARRAY_SIZE(edges); i++) {
+		file(f, i, edges[i]);
+		KUNIT_EXPECT_EQ(test, f->items[i].node.slot, 101 % 8);
+	}
+	KUNIT_EXPECT_EQ(test, hwheel_slots_next(&f->slots), 101);
+	run_to(f, 100);
+	KUNIT_EXPECT_EQ(test, f->advances, 0);
+	run_to(f, 101);
+	for (i = 0; i < ARRAY_SIZE(edges); i++)
+		KUNIT_EXPECT_EQ(test, f->items[i].fired, 1);
+}
+
+/* Of the edge that is being expired, too: a re-arm there can't loop. */
+static void filing_while_due_means_the_next_edge(struct kunit *test)
+{
+	struct fixture *f = make_slots(test, 1, 2);
+
+	file(f, 0, 7);
+	KUNIT_ASSERT_TRUE(test, hwheel_slots_advance(&f->slots, 7));
+	KUNIT_ASSERT_PTR_EQ(test, pop_due(f), &f->items[0]);
+	file(f, 0, 7);
+	KUNIT_EXPECT_NULL(test, pop_due(f));
+	KUNIT_EXPECT_EQ(test, hwheel_slots_next(&f->slots), 8);
+	check_slots(f);
+}
+
+static void the_last_edges_do_not_wrap(struct kunit *test)
+{
+	const u64 last = HWHEEL_NO_EDGE - 1;
+	struct fixture *f = make_slots(test, 512, 3);
+
+	file(f, 0, last);
+	file(f, 1, last - 512);
+	file(f, 2, 1);
+	KUNIT_EXPECT_EQ(test, hwheel_slots_next(&f->slots), 1);
+	run_to(f, last - 513);
+	KUNIT_EXPECT_EQ(test, f->items[2].fired, 1);
+	KUNIT_EXPECT_EQ(test, f->advances, 1);
+	KUNIT_EXPECT_EQ(test, hwheel_slots_next(&f->slots), last - 512);
+	run_to(f, last - 1);
+	KUNIT_EXPECT_EQ(test, f->items[1].fired, 1);
+	file(f, 1, 0);
+	run_to(f, last);
+	KUNIT_EXPECT_EQ(test, f->items[0].fired, 1);
+	KUNIT_EXPECT_EQ(test, f->items[1].fired, 2);
+}
+
+static void unlink_leaves_the_others(struct kunit *test)
+{
+	struct fixture *f = make_slots(test, 8, 4);
+	unsigned int i;
+
+	for (i = 0; i < 4; i++)
+		file(f, i, 8 * (i + 1));
+	unlink_item(f, 1);
+	unlink_item(f, 3);
+	unlink_item(f, 3);
+	check_slots(f);
+	run_to(f, 100);
+	for (i = 0; i < 4; i++)
+		KUNIT_EXPECT_EQ(test, f->items[i].fired, i % 2 == 0);
+}
+
+static void unlink_of_the_last_empties_the_slot(struct kunit *test)
+{
+	struct fixture *f = make_slots(test, 64, 2);
+
+	file(f, 0, 63);
+	file(f, 1, 64);
+	unlink_item(f, 0);
+	KUNIT_EXPECT_FALSE(test, test_bit(63, f->slots.occupied));
+	KUNIT_EXPECT_EQ(test, hwheel_slots_next(&f->slots), 64);
+	unlink_item(f, 1);
+	KUNIT_EXPECT_EQ(test, hwheel_slots_next(&f->slots), HWHEEL_NO_EDGE);
+	check_slots(f);
+}
+
+/* The slot that a due node came from has new ones meanwhile, or none. */
+static void unlink_from_the_due_list(struct kunit *test)
+{
+	struct fixture *f = make_slots(test, 8, 4);
+	unsigned int i;
+
+	for (i = 0; i < 3; i++)
+		file(f, i, 8);
+	KUNIT_ASSERT_TRUE(test, hwheel_slots_advance(&f->slots, 8));
+	unlink_item(f, 1);
+	check_slots(f);
+	file(f, 3, 16);
+	unlink_item(f, 0);
+	check_slots(f);
+	KUNIT_EXPECT_EQ(test, hwheel_slots_next(&f->slots), 16);
+	unlink_item(f, 3);
+	check_slots(f);
+	KUNIT_EXPECT_PTR_EQ(test, pop_due(f), &f->items[2]);
+	KUNIT_EXPECT_NULL(test, pop_due(f));
+}
+
+static void pop_any_empties_all(struct kunit *test)
+{
+	unsigned int slots = *(const unsigned int *)test->param_value, i;
+	struct fixture *f = make_slots(test, slots, 100);
+	struct hwheel_node *node;
+
+	for (i = 0; i < f->nr; i++)
+		file(f, i, i < 10 ? 3 : 1 + i * 777777ULL);
+	KUNIT_ASSERT_TRUE(test, hwheel_slots_advance(&f->slots, 3));
+	while ((node = hwheel_slots_pop_any(&f->slots))) {
+		KUNIT_ASSERT_TRUE(test, hlist_unhashed(&node->link));
+		container_of(node, struct item, node)->fired++;
+	}
+	for (i = 0; i < f->nr; i++)
+		KUNIT_EXPECT_EQ(test, f->items[i].fired, 1);
+	KUNIT_EXPECT_EQ(test, hwheel_slots_next(&f->slots), HWHEEL_NO_EDGE);
+	KUNIT_EXPECT_TRUE(test, bitmap_empty(f->slots.occupied, slots));
+}
+
+static u64 random_edge(struct fixture *f, struct rnd_state *rnd)
+{
+	u64 range = 3ULL * f->slots.mask + 3;
+
+	if (prandom_u32_state(rnd) % 16 == 0)
+		range = EDGES_OF_3_DAYS;
+	return f->slots.cursor + random_below(rnd, range);
+}
+
+static void next_is_the_first_filed_edge(struct kunit *test)
+{
+	unsigned int slots = *(const unsigned int *)test->param_value, n;
+	struct fixture *f = make_slots(test, slots, 50);
+	struct rnd_state rnd;
+
+	prandom_seed_state(&rnd, slots);
+	for (n = 0; n < 2000; n++) {
+		unsigned int i = prandom_u32_state(&rnd) % f->nr;
+
+		if (!f->items[i].filed)
+			file(f, i, random_edge(f, &rnd));
+		else
+			run_to(f, random_edge(f, &rnd));
+		KUNIT_ASSERT_EQ_MSG(test, hwheel_slots_next(&f->slots),
+				    first_filed(f), "step %u", n);
+	}
+}
+
+/* With unlinking a slot's next may be too early, which costs a look, never late. */
+static void bits_are_exact_and_next_is_never_late(struct kunit *test)
+{
+	unsigned int slots = min(*(const unsigned int *)test->param_value, 512U);
+	struct fixture *f = make_slots(test, slots, 50);
+	struct rnd_state rnd;
+	unsigned int n;
+
+	prandom_seed_state(&rnd, slots);
+	for (n = 0; n < 2000; n++) {
+		unsigned int i = prandom_u32_state(&rnd) % f->nr;
+
+		if (!f->items[i].filed)
+			file(f, i, random_edge(f, &rnd));
+		else if (prandom_u32_state(&rnd) % 2)
+			unlink_item(f, i);
+		else
+			run_to(f, random_edge(f, &rnd));
+		check_slots(f);
+		KUNIT_ASSERT_LE_MSG(test, hwheel_slots_next(&f->slots),
+				    first_filed(f), "step %u", n);
+	}
+}
+
+/* The same where the due list is left half looked at */
+static void bits_are_exact_while_something_is_due(struct kunit *test)
+{
+	struct fixture *f = make_slots(test, 4, 20);
+	struct rnd_state rnd;
+	unsigned int n, i;
+
+	prandom_seed_state(&rnd, 4);
+	for (n = 0; n < 5000; n++) {
+		struct item *item = NULL;
+
+		i = prandom_u32_state(&rnd) % f->nr;
+		if (!f->items[i].filed)
+			file(f, i, f->slots.cursor + i);
+		else if (prandom_u32_state(&rnd) % 4 == 0)
+			unlink_item(f, i);
+		else if (hlist_empty(&f->slots.due))
+			hwheel_slots_advance(&f->slots, f->slots.cursor + 1);
+		else
+			item = pop_due(f);
+		if (item)
+			look_at(f, item);
+		check_slots(f);
+	}
+	KUNIT_EXPECT_GT(test, f->looks, 1000);
+}
+
+static const u64 ticks[] = {
+	8, HWHEEL_MIN_TICK_NS, 10 * NSEC_PER_MSEC, 99999992,
+	HWHEEL_DEFAULT_TICK_NS, NSEC_PER_SEC, 3600ULL * NSEC_PER_SEC,
+	365 * 86400ULL * NSEC_PER_SEC, HWHEEL_NEVER,
+};
+
+static void describe_tick(const u64 *tick, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "tick of %llu ns", *tick);
+}
+
+KUNIT_ARRAY_PARAM(tick, ticks, describe_tick);
+
+static const u64 epochs[] = { 0, 8, 12345678901234568, };
+
+/* On the edge, one ns before it, and one ns after it */
+static void times_around_an_edge(struct kunit *test)
+{
+	struct hwheel wheel = { .tick = *(const u64 *)test->param_value };
+	u64 edge, time;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(epochs); i++) {
+		wheel.epoch = epochs[i];
+		for (edge = 1; edge <= 1ULL << 20; edge = 3 * edge - 1) {
+			if (edge > div64_u64(HWHEEL_NEVER - wheel.epoch,
+					     wheel.tick))
+				break;
+			time = wheel.epoch + edge * wheel.tick;
+			KUNIT_EXPECT_EQ(test, hwheel_edge_time(&wheel, edge), time);
+			KUNIT_EXPECT_EQ(test, hwheel_edge_due(&wheel, time - 1), edge);
+			KUNIT_EXPECT_EQ(test, hwheel_edge_due(&wheel, time), edge);
+			KUNIT_EXPECT_EQ(test, hwheel_edge_due(&wheel, time + 1), edge + 1);
+			KUNIT_EXPECT_EQ(test, hwheel_edge_reached(&wheel, time - 1), edge - 1);
+			KUNIT_EXPECT_EQ(test, hwheel_edge_reached(&wheel, time), edge);
+			KUNIT_EXPECT_EQ(test, hwheel_edge_reached(&wheel, time + 1), edge);
+		}
+	}
+}
+
+static void a_deadline_up_to_the_epoch_is_due_at_edge_0(struct kunit *test)
+{
+	struct hwheel wheel = {
+		.tick = *(const u64 *)test->param_value,
+		.epoch = 12345678901234568,
+	};
+
+	KUNIT_EXPECT_EQ(test, hwheel_edge_due(&wheel, 0), 0);
+	KUNIT_EXPECT_EQ(test, hwheel_edge_due(&wheel, wheel.epoch - 1), 0);
+	KUNIT_EXPECT_EQ(test, hwheel_edge_due(&wheel, wheel.epoch), 0);
+	KUNIT_EXPECT_EQ(test, hwheel_edge_due(&wheel, wheel.epoch + 1), 1);
+	KUNIT_EXPECT_EQ(test, hwheel_edge_reached(&wheel, wheel.epoch), 0);
+}
+
+/* Whatever the deadline, never early and by less than a tick late */
+static void any_deadline_is_due_within_a_tick(struct kunit *test)
+{
+	struct hwheel wheel = { .tick = *(const u64 *)test->param_value };
+	struct rnd_state rnd;
+	unsigned int n;
+
+	prandom_seed_state(&rnd, 1);
+	for (n = 0; n < 1000; n++) {
+		u64 deadline, edge, time;
+
+		wheel.epoch = epochs[n % ARRAY_SIZE(epochs)];
+		prandom_bytes_state(&rnd, &deadline, sizeof(deadline));
+		deadline = wheel.epoch + (deadline >> (2 + n % 60));
+		edge = hwheel_edge_due(&wheel, deadline);
+		time = wheel.epoch + edge * wheel.tick;
+		KUNIT_ASSERT_GE(test, time, deadline);
+		KUNIT_ASSERT_LT(test, time - deadline, wheel.tick);
+		KUNIT_ASSERT_EQ(test, hwheel_edge_time(&wheel, edge),
+				min_t(u64, time, KTIME_MAX));
+	}
+}
+
+static void never_is_an_edge_that_no_clock_reaches(struct kunit *test)
+{
+	struct hwheel wheel = { .tick = *(const u64 *)test->param_value };
+	unsigned int i;
+	u64 edge;
+
+	for (i = 0; i < ARRAY_SIZE(epochs); i++) {
+		wheel.epoch = epochs[i];
+		edge = hwheel_edge_due(&wheel, HWHEEL_NEVER);
+		KUNIT_EXPECT_LT(test, edge, HWHEEL_NO_EDGE);
+		KUNIT_EXPECT_GE(test, hwheel_edge_time(&wheel, edge), HWHEEL_NEVER);
+		KUNIT_EXPECT_LE(test, hwheel_edge_time(&wheel, edge), KTIME_MAX);
+		KUNIT_EXPECT_LT(test, hwheel_edge_reached(&wheel, HWHEEL_NEVER - 1), edge);
+	}
+}
+
+static struct kunit_case slots_cases[] = {
+	KUNIT_CASE_PARAM(new_slots_are_empty, geometry_gen_params),
+	KUNIT_CASE_PARAM(each_slot_fires_at_its_edge, geometry_gen_params),
+	KUNIT_CASE_PARAM(whole_turns_away, geometry_gen_params),
+	KUNIT_CASE(a_slot_shared_by_turns_is_looked_at_once_per_deadline),
+	KUNIT_CASE(a_far_deadline_costs_no_look_before),
+	KUNIT_CASE_PARAM(jumps, geometry_gen_params),
+	KUNIT_CASE(a_jump_over_nothing_is_one_step),
+	KUNIT_CASE(the_cursor_never_goes_back),
+	KUNIT_CASE(a_reached_edge_means_the_next_one),
+	KUNIT_CASE(filing_while_due_means_the_next_edge),
+	KUNIT_CASE(the_last_edges_do_not_wrap),
+	KUNIT_CASE(unlink_leaves_the_others),
+	KUNIT_CASE(unlink_of_the_last_empties_the_slot),
+	KUNIT_CASE(unlink_from_the_due_list),
+	KUNIT_CASE_PARAM(pop_any_empties_all, geometry_gen_params),
+	KUNIT_CASE_PARAM(next_is_the_first_filed_edge, geometry_gen_params),
+	KUNIT_CASE_PARAM(bits_are_exact_and_next_is_never_late, geometry_gen_params),
+	KUNIT_CASE(bits_are_exact_while_something_is_due),
+	KUNIT_CASE_PARAM(times_around_an_edge, tick_gen_params),
+	KUNIT_CASE_PARAM(a_deadline_up_to_the_epoch_is_due_at_edge_0, tick_gen_params),
+	KUNIT_CASE_PARAM(any_deadline_is_due_within_a_tick, tick_gen_params),
+	KUNIT_CASE_PARAM(never_is_an_edge_that_no_clock_reaches, tick_gen_params),
+	{}
+};
+
+static struct kunit_suite slots_suite = {
+	.name		= "hwheel_slots",
+	.init		= fixture_init,
+	.exit		= fixture_exit,
+	.test_cases	= slots_cases,
+};
+
+kunit_test_suite(slots_suite);
