@@ -1,0 +1,439 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Races, without a second CPU: the sources of submission and worker once more, with a
+ * hook in each gap in which somebody else may change what was just looked at. A test
+ * takes the place of the wheel's worker, which sleeps meanwhile, and does in the hook
+ * what another CPU would.
+ */
+#include <linux/cpumask.h>
+#include <linux/export.h>
+#include <linux/hrtimer.h>
+#include <linux/kthread.h>
+#include <linux/llist.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/sched/task.h>
+
+#include "../module/queue.h"
+#include "../module/worker.h"
+#include "sim.h"
+
+enum gap {
+	NO_GAP,
+	GAP_ACT,	/* between the slots being brought up to a word and QUEUED cleared */
+	GAP_EXPIRE,	/* between a word found due and the word set to expired */
+	GAP_SLEEP,	/* between deep being published and the last look at the lists */
+	GAP_ARM,	/* between a timeout found idle and its word set to pending */
+};
+
+/**
+ * struct race - what happens in a gap
+ * @gap:      in which
+ * @times:    how often, from the first time on
+ * @other:    what the other CPU does
+ * @sim:      to whom
+ * @slept:    how often the worker went to sleep
+ * @unqueued: how often the worker touched the links of a timeout it did not hold
+ */
+static struct race {
+	enum gap		gap;
+	unsigned int		times;
+	void			(*other)(struct sim_timeout *sim);
+	struct sim_timeout	*sim;
+	unsigned int		slept;
+	unsigned int		unqueued;
+} race;
+
+static void race_in(enum gap gap)
+{
+	if (race.gap != gap || !race.times)
+		return;
+	race.times--;
+	race.other(race.sim);
+}
+
+static bool race_word_acted(atomic64_t *word, s64 *old)
+{
+	race_in(GAP_ACT);
+	return hwheel_word_acted(word, old);
+}
+
+static bool race_word_expire(atomic64_t *word, s64 *old)
+{
+	race_in(GAP_EXPIRE);
+	return hwheel_word_expire(word, old);
+}
+
+static bool race_should_stop(void)
+{
+	race_in(GAP_SLEEP);
+	return false;
+}
+
+static void race_unlink(struct hwheel_slots *slots, struct hwheel_node *node)
+{
+	struct hwheel_timeout *timeout = container_of(node, struct hwheel_timeout,
+						      node);
+
+	if (!(atomic64_read(&timeout->word) & HWHEEL_QUEUED))
+		race.unqueued++;
+	hwheel_slots_unlink(slots, node);
+}
+
+static void race_sleep(void)
+{
+	race.slept++;
+}
+
+static int race_sleep_until(ktime_t *until, u64 delta, enum hrtimer_mode mode,
+			    clockid_t clock)
+{
+	race.slept++;
+	return 0;
+}
+
+static bool race_pending_begin(struct hwheel *wheel)
+{
+	race_in(GAP_ARM);
+	return hwheel_pending_begin(wheel);
+}
+
+static void arm_10(struct sim_timeout *sim)
+{
+	hwheel_arm_at(&sim->timeout, sim_edge_time(sim_wheel_of(sim), 10));
+}
+
+/* The functions of the copies, by their names here */
+static struct hwheel_timeout *race_pop(struct hwheel *wheel,
+				       unsigned int *lists);
+static bool race_empty(const struct hwheel *wheel);
+static void race_init(struct hwheel_timeout *timeout, struct hwheel *wheel,
+		      const struct hwheel_timeout_ops *ops) __maybe_unused;
+static int race_arm_at(struct hwheel_timeout *timeout, u64 ns);
+static int race_arm(struct hwheel_timeout *timeout, u64 ns) __maybe_unused;
+static int race_refresh_at(struct hwheel_timeout *timeout, u64 ns);
+static int race_refresh(struct hwheel_timeout *timeout, u64 ns) __maybe_unused;
+static bool race_cancel(struct hwheel_timeout *timeout);
+static int race_start(struct hwheel *wheel, const char *name) __maybe_unused;
+static void race_stop(struct hwheel *wheel) __maybe_unused;
+
+/* Nothing of the copies is exported. */
+#undef EXPORT_SYMBOL_GPL
+#define EXPORT_SYMBOL_GPL(symbol)	static_assert(sizeof(typeof(symbol) *))
+
+#define hwheel_queue_pop		race_pop
+#define hwheel_queue_empty		race_empty
+#define hwheel_timeout_init		race_init
+#define hwheel_arm_at			race_arm_at
+#define hwheel_arm			race_arm
+#define hwheel_refresh_at		race_refresh_at
+#define hwheel_refresh			race_refresh
+#define hwheel_cancel			race_cancel
+#define hwheel_pending_begin		race_pending_begin
+#define hwheel_word_acted		race_word_acted
+#define hwheel_word_expire		race_word_expire
+#define hwheel_slots_unlink		race_unlink
+#define hwheel_worker_start		race_start
+#define hwheel_worker_stop		race_stop
+#define kthread_should_stop		race_should_stop
+#define schedule			race_sleep
+#define schedule_hrtimeout_range_clock	race_sleep_until
+
+#include "../module/queue.c"
+#include "../module/worker.c"
+
+/* A timeout on a wheel whose worker is asleep; what is armed now is ours to drain. */
+static struct sim_timeout *race_timeout(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+
+	race = (struct race) { };
+	race.sim = sim_timeouts(test, wheel, 1, &sim_release_ops);
+	sim_pass(wheel, 2);
+	return race.sim;
+}
+
+static void race_for(enum gap gap, unsigned int times,
+		     void (*other)(struct sim_timeout *sim))
+{
+	race.gap = gap;
+	race.times = times;
+	race.other = other;
+}
+
+/* It happened, and the worker kept its hands off what it did not hold. */
+static void race_over(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, race.times, 0);
+	KUNIT_EXPECT_EQ(test, race.unqueued, 0);
+	race.gap = NO_GAP;
+	wake_up_process(sim_wheel_of(race.sim)->worker);
+}
+
+static void arm_edge(struct kunit *test, struct sim_timeout *sim, u64 edge)
+{
+	u64 deadline = sim_edge_time(sim_wheel_of(sim), edge);
+
+	KUNIT_ASSERT_EQ(test, hwheel_arm_at(&sim->timeout, deadline), 0);
+}
+
+static void expect_fires(struct kunit *test, struct sim_timeout *sim, u64 edge)
+{
+	struct hwheel *wheel = sim_wheel_of(sim);
+
+	sim_pass(wheel, edge - 1);
+	KUNIT_EXPECT_EQ(test, sim->expired, 0);
+	sim_pass(wheel, edge);
+	sim_expect_fired(test, sim, edge);
+	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 0);
+}
+
+static void expect_cancelled(struct kunit *test, struct sim_timeout *sim)
+{
+	struct hwheel *wheel = sim_wheel_of(sim);
+
+	sim_pass(wheel, 200);
+	KUNIT_EXPECT_EQ(test, sim->expired, 0);
+	KUNIT_EXPECT_EQ(test, sim->released, 1);
+	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 0);
+	KUNIT_EXPECT_EQ(test, hwheel_stop(wheel, sim_handback, NULL), 0);
+}
+
+static void cancel_it(struct sim_timeout *sim)
+{
+	hwheel_cancel(&sim->timeout);
+}
+
+static void refresh_to(struct sim_timeout *sim, u64 edge)
+{
+	hwheel_refresh_at(&sim->timeout, sim_edge_time(sim_wheel_of(sim), edge));
+}
+
+static void refresh_to_10(struct sim_timeout *sim)
+{
+	refresh_to(sim, 10);
+}
+
+static void refresh_to_100(struct sim_timeout *sim)
+{
+	refresh_to(sim, 100);
+}
+
+/* Not to the same twice, so that the word is another one each time */
+static void refresh_on_and_on(struct sim_timeout *sim)
+{
+	refresh_to(sim, 100 + race.times);
+}
+
+/* While the worker acts on an arm */
+
+static void race_act(struct kunit *test, unsigned int times,
+		     void (*other)(struct sim_timeout *sim))
+{
+	arm_edge(test, race.sim, 50);
+	race_for(GAP_ACT, times, other);
+	KUNIT_EXPECT_EQ(test, drain(sim_wheel_of(race.sim)), 1);
+}
+
+static void cancel_while_acted_on(struct kunit *test)
+{
+	struct sim_timeout *sim = race_timeout(test);
+
+	race_act(test, 1, cancel_it);
+	KUNIT_EXPECT_TRUE(test, hlist_unhashed(&sim->timeout.node.link));
+	KUNIT_EXPECT_EQ(test, sim->released, 1);
+	race_over(test);
+	expect_cancelled(test, sim);
+}
+
+static void refresh_to_earlier_while_acted_on(struct kunit *test)
+{
+	struct sim_timeout *sim = race_timeout(test);
+
+	race_act(test, 1, refresh_to_10);
+	race_over(test);
+	expect_fires(test, sim, 10);
+}
+
+static void refresh_to_later_while_acted_on(struct kunit *test)
+{
+	struct sim_timeout *sim = race_timeout(test);
+
+	race_act(test, 1, refresh_to_100);
+	race_over(test);
+	expect_fires(test, sim, 100);
+}
+
+/* Acting is bounded: it stays QUEUED and is left to the next pass. */
+static void timeout_that_keeps_changing_is_left_to_the_next_pass(struct kunit *test)
+{
+	struct sim_timeout *sim = race_timeout(test);
+	struct hwheel *wheel = sim_wheel_of(sim);
+
+	race_act(test, ACT_MAX + 1, refresh_on_and_on);
+	KUNIT_EXPECT_EQ(test, race.times, 1);
+	KUNIT_EXPECT_FALSE(test, hwheel_queue_empty(wheel));
+	KUNIT_EXPECT_TRUE(test, atomic64_read(&sim->timeout.word) & HWHEEL_QUEUED);
+	KUNIT_EXPECT_EQ(test, drain(wheel), 1);
+	KUNIT_EXPECT_TRUE(test, hwheel_queue_empty(wheel));
+	KUNIT_EXPECT_FALSE(test, atomic64_read(&sim->timeout.word) & HWHEEL_QUEUED);
+	race_over(test);
+	expect_fires(test, sim, 100);
+}
+
+/* While the worker expires a timeout that is due at edge 5 */
+
+static void race_expire(struct kunit *test, void (*other)(struct sim_timeout *sim))
+{
+	struct hwheel *wheel = sim_wheel_of(race.sim);
+
+	arm_edge(test, race.sim, 5);
+	KUNIT_EXPECT_EQ(test, drain(wheel), 1);
+	sim_stall(4 * SIM_TICK);
+	race_for(GAP_EXPIRE, 1, other);
+	KUNIT_EXPECT_TRUE(test, expire_due(wheel));
+	KUNIT_EXPECT_EQ(test, race.sim->expired, 0);
+	race_over(test);
+}
+
+static void cancel_while_expired(struct kunit *test)
+{
+	struct sim_timeout *sim = race_timeout(test);
+
+	race_expire(test, cancel_it);
+	expect_cancelled(test, sim);
+}
+
+static void refresh_to_later_while_expired(struct kunit *test)
+{
+	struct sim_timeout *sim = race_timeout(test);
+
+	race_expire(test, refresh_to_100);
+	expect_fires(test, sim, 100);
+}
+
+static void refresh_to_past(struct sim_timeout *sim)
+{
+	refresh_to(sim, 1);
+}
+
+/* It is due all the same, but QUEUED, so the next drain has it. */
+static void refresh_to_earlier_while_expired(struct kunit *test)
+{
+	struct sim_timeout *sim = race_timeout(test);
+
+	race_expire(test, refresh_to_past);
+	KUNIT_EXPECT_FALSE(test, hwheel_queue_empty(sim_wheel_of(sim)));
+	sim_pass(sim_wheel_of(sim), 8);
+	KUNIT_EXPECT_EQ(test, sim->expired, 1);
+	KUNIT_EXPECT_EQ(test, hwheel_pending(sim_wheel_of(sim)), 0);
+}
+
+/* While the worker goes to sleep */
+
+static void arm_100(struct sim_timeout *sim)
+{
+	hwheel_arm_at(&sim->timeout, sim_edge_time(sim_wheel_of(sim), 100));
+}
+
+/* By one who submitted something that was drained before */
+static void take_deep_away(struct sim_timeout *sim)
+{
+	WRITE_ONCE(sim_wheel_of(sim)->deep, 0);
+}
+
+static void nothing(struct sim_timeout *sim)
+{
+}
+
+static unsigned int race_to_sleep(bool linger,
+				  void (*other)(struct sim_timeout *sim))
+{
+	struct hwheel *wheel = sim_wheel_of(race.sim);
+
+	race_for(GAP_SLEEP, 1, other);
+	worker_sleep(wheel, linger);
+	return race.slept;
+}
+
+static void sleeps_if_nothing_happens(struct kunit *test)
+{
+	struct sim_timeout *sim = race_timeout(test);
+
+	KUNIT_EXPECT_EQ(test, race_to_sleep(false, nothing), 1);
+	KUNIT_EXPECT_EQ(test, race_to_sleep(true, nothing), 2);
+	race_over(test);
+	KUNIT_EXPECT_EQ(test, sim_wheel_of(sim)->deep, 0);
+}
+
+static void does_not_sleep_deep_on_a_submission(struct kunit *test)
+{
+	struct sim_timeout *sim = race_timeout(test);
+
+	KUNIT_EXPECT_EQ(test, race_to_sleep(false, arm_100), 0);
+	race_over(test);
+	expect_fires(test, sim, 100);
+}
+
+static void does_not_sleep_deep_when_another_took_deep(struct kunit *test)
+{
+	race_timeout(test);
+	KUNIT_EXPECT_EQ(test, race_to_sleep(false, take_deep_away), 0);
+	race_over(test);
+}
+
+/* It looks at the lists at the next edge anyway. */
+static void lingers_whatever_is_submitted(struct kunit *test)
+{
+	struct sim_timeout *sim = race_timeout(test);
+
+	KUNIT_EXPECT_EQ(test, race_to_sleep(true, arm_100), 1);
+	race_over(test);
+	expect_fires(test, sim, 100);
+}
+
+/* While it is armed by another: one of the two arms counts. */
+static void race_two_arms(struct kunit *test, u64 max_pending, int err)
+{
+	struct hwheel *wheel = sim_create(test, (struct hwheel_params) {
+		.tick_ns = SIM_TICK, .max_pending = max_pending,
+	});
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 1, &sim_release_ops);
+
+	race = (struct race) { .sim = sim };
+	race_for(GAP_ARM, 1, arm_10);
+	KUNIT_EXPECT_EQ(test, hwheel_arm_at(&sim->timeout, 0), err);
+	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 1);
+	race_over(test);
+	expect_fires(test, sim, 10);
+}
+
+static void second_of_two_arms_is_refused_and_rolled_back(struct kunit *test)
+{
+	race_two_arms(test, 0, -EBUSY);
+	race_two_arms(test, 1, -EAGAIN);
+	race_two_arms(test, 2, -EBUSY);
+}
+
+static struct kunit_case race_cases[] = {
+	KUNIT_CASE(cancel_while_acted_on),
+	KUNIT_CASE(refresh_to_earlier_while_acted_on),
+	KUNIT_CASE(refresh_to_later_while_acted_on),
+	KUNIT_CASE(timeout_that_keeps_changing_is_left_to_the_next_pass),
+	KUNIT_CASE(cancel_while_expired),
+	KUNIT_CASE(refresh_to_later_while_expired),
+	KUNIT_CASE(refresh_to_earlier_while_expired),
+	KUNIT_CASE(sleeps_if_nothing_happens),
+	KUNIT_CASE(does_not_sleep_deep_on_a_submission),
+	KUNIT_CASE(does_not_sleep_deep_when_another_took_deep),
+	KUNIT_CASE(lingers_whatever_is_submitted),
+	KUNIT_CASE(second_of_two_arms_is_refused_and_rolled_back),
+	{}
+};
+
+static struct kunit_suite race_suite = {
+	.name = "hwheel_race",
+	.test_cases = race_cases,
+};
+
+kunit_test_suite(race_suite);
