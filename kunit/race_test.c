@@ -107,6 +107,7 @@ static void arm_10(struct sim_timeout *sim)
 static struct hwheel_timeout *race_pop(struct hwheel *wheel,
 				       unsigned int *lists);
 static bool race_empty(const struct hwheel *wheel);
+static bool race_close(struct hwheel_timeout *timeout) __maybe_unused;
 static void race_init(struct hwheel_timeout *timeout, struct hwheel *wheel,
 		      const struct hwheel_timeout_ops *ops) __maybe_unused;
 static int race_arm_at(struct hwheel_timeout *timeout, u64 ns);
@@ -114,6 +115,7 @@ static int race_arm(struct hwheel_timeout *timeout, u64 ns) __maybe_unused;
 static int race_refresh_at(struct hwheel_timeout *timeout, u64 ns);
 static int race_refresh(struct hwheel_timeout *timeout, u64 ns) __maybe_unused;
 static bool race_cancel(struct hwheel_timeout *timeout);
+static unsigned int race_drain(struct hwheel *wheel);
 static int race_start(struct hwheel *wheel, const char *name) __maybe_unused;
 static void race_stop(struct hwheel *wheel) __maybe_unused;
 
@@ -123,6 +125,7 @@ static void race_stop(struct hwheel *wheel) __maybe_unused;
 
 #define hwheel_queue_pop		race_pop
 #define hwheel_queue_empty		race_empty
+#define hwheel_queue_close		race_close
 #define hwheel_timeout_init		race_init
 #define hwheel_arm_at			race_arm_at
 #define hwheel_arm			race_arm
@@ -133,6 +136,7 @@ static void race_stop(struct hwheel *wheel) __maybe_unused;
 #define hwheel_word_acted		race_word_acted
 #define hwheel_word_expire		race_word_expire
 #define hwheel_slots_unlink		race_unlink
+#define hwheel_worker_drain		race_drain
 #define hwheel_worker_start		race_start
 #define hwheel_worker_stop		race_stop
 #define kthread_should_stop		race_should_stop
@@ -232,7 +236,7 @@ static void race_act(struct kunit *test, unsigned int times,
 {
 	arm_edge(test, race.sim, 50);
 	race_for(GAP_ACT, times, other);
-	KUNIT_EXPECT_EQ(test, drain(sim_wheel_of(race.sim)), 1);
+	KUNIT_EXPECT_EQ(test, race_drain(sim_wheel_of(race.sim)), 1);
 }
 
 static void cancel_while_acted_on(struct kunit *test)
@@ -274,7 +278,7 @@ static void timeout_that_keeps_changing_is_left_to_the_next_pass(struct kunit *t
 	KUNIT_EXPECT_EQ(test, race.times, 1);
 	KUNIT_EXPECT_FALSE(test, hwheel_queue_empty(wheel));
 	KUNIT_EXPECT_TRUE(test, atomic64_read(&sim->timeout.word) & HWHEEL_QUEUED);
-	KUNIT_EXPECT_EQ(test, drain(wheel), 1);
+	KUNIT_EXPECT_EQ(test, race_drain(wheel), 1);
 	KUNIT_EXPECT_TRUE(test, hwheel_queue_empty(wheel));
 	KUNIT_EXPECT_FALSE(test, atomic64_read(&sim->timeout.word) & HWHEEL_QUEUED);
 	race_over(test);
@@ -288,7 +292,7 @@ static void race_expire(struct kunit *test, void (*other)(struct sim_timeout *si
 	struct hwheel *wheel = sim_wheel_of(race.sim);
 
 	arm_edge(test, race.sim, 5);
-	KUNIT_EXPECT_EQ(test, drain(wheel), 1);
+	KUNIT_EXPECT_EQ(test, race_drain(wheel), 1);
 	sim_stall(4 * SIM_TICK);
 	race_for(GAP_EXPIRE, 1, other);
 	KUNIT_EXPECT_TRUE(test, expire_due(wheel));

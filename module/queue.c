@@ -92,12 +92,14 @@ EXPORT_SYMBOL_GPL(hwheel_timeout_init);
  *               one beyond the clock's range (292 years) means never.
  *
  * Lock-free and without a look at the clock. What the caller wrote before is seen
- * by the callback. From here on the timeout must stay in place until it expired,
- * was released after a cancel, or was handed back.
+ * by the callback. From here on the timeout must stay in place until its callback
+ * was called, its release op was called, hwheel_cancel_sync() returned, or it was
+ * handed back.
  *
  * Context: any but NMI and under scheduler locks (it may wake the worker).
- * Return: 0, or an error with which nothing changed: -EBUSY (it is pending, or has
- * a release op that was not called yet after a cancel), -EAGAIN (as many as
+ * Return: 0, or an error with which nothing changed: -EBUSY (it is pending, is being
+ * waited for by hwheel_cancel_sync(), or has a release op that was not called yet
+ * after a cancel), -EAGAIN (as many as
  * hwheel_params.max_pending are pending), -ESHUTDOWN (the wheel was stopped).
  */
 int hwheel_arm_at(struct hwheel_timeout *timeout, u64 deadline_ns)
@@ -178,7 +180,7 @@ EXPORT_SYMBOL_GPL(hwheel_refresh);
  * After true the callback does not run for this arm, and the timeout may be armed
  * again (with a release op: once that was called). It may not be freed yet: the
  * worker refers to it until its next pass, at most one tick away. The release op
- * tells when that is over.
+ * tells when that is over, hwheel_cancel_sync() waits for it.
  *
  * Context: any but NMI and under scheduler locks; also the timeout's own callback,
  * after it armed the timeout again.
@@ -199,6 +201,41 @@ bool hwheel_cancel(struct hwheel_timeout *timeout)
 	return changed >= 0;
 }
 EXPORT_SYMBOL_GPL(hwheel_cancel);
+
+/*
+ * Makes the worker's next pass begin at once, also if it lingers. The wake-up has a
+ * full barrier between setting urgent and the look at the task's state, which pairs
+ * with set_current_state() in worker_sleep(). A wheel that is being stopped drains
+ * its queues anyway, and its worker may be gone.
+ */
+static void hurry(struct hwheel *wheel)
+{
+	if (READ_ONCE(wheel->stopping))
+		return;
+	WRITE_ONCE(wheel->urgent, 1);
+	wake_up_process(wheel->worker);
+}
+
+/*
+ * hwheel_cancel() and, until hwheel_word_open(), no more arming; hurries the worker
+ * if it has to act on the timeout, which stays in place meanwhile.
+ */
+bool hwheel_queue_close(struct hwheel_timeout *timeout)
+{
+	struct hwheel *wheel = timeout->wheel;
+	int changed;
+
+	rcu_read_lock_sched();
+	changed = hwheel_word_close(&timeout->word);
+	if (changed >= 0) {
+		hwheel_pending_end(wheel);
+		submit_if(wheel, timeout, changed);
+	}
+	if (atomic64_read(&timeout->word) & HWHEEL_QUEUED)
+		hurry(wheel);
+	rcu_read_unlock_sched();
+	return changed >= 0;
+}
 
 static struct llist_head *next_queue(struct hwheel *wheel)
 {

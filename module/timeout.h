@@ -3,16 +3,19 @@
  * The state word: the only shared truth about a timeout.
  *
  *	 63                              4   3   2   1 0
- *	| deadline, in units of 8 ns      | 0 | Q | state |
+ *	| deadline, in units of 8 ns      | C | Q | state |
  *
  * Q is QUEUED: the timeout is on a submission list, or is about to be added to
- * one, or the worker holds it and has not acted on its latest state yet. Every
- * transition is one compare-and-exchange of the whole word, so arm, refresh,
- * cancel, expire and stop are linearised by it whatever races:
+ * one, or the worker holds it and has not acted on its latest state yet. C is
+ * CLOSED: hwheel_cancel_sync() is under way, so nobody may arm. Every transition
+ * is one compare-and-exchange of the whole word, so arm, refresh, cancel, expire
+ * and stop are linearised by it whatever races:
  *
- *	arm	any but PENDING		-> PENDING, Q
+ *	arm	any but PENDING, not C	-> PENDING, Q
  *	refresh	PENDING			-> PENDING, Q if the deadline gets earlier
  *	cancel	PENDING			-> CANCELLED, Q
+ *	close	any			-> same or as cancel, C
+ *	open	not PENDING, not Q	-> same, not C
  *	expire	PENDING, not Q		-> EXPIRED		(worker)
  *	act	Q			-> same, not Q		(worker)
  *	stop	PENDING			-> CANCELLED, not Q	(the stopper)
@@ -36,6 +39,7 @@
 #include <linux/minmax.h>
 
 #define HWHEEL_QUEUED		4
+#define HWHEEL_CLOSED		8
 #define HWHEEL_DEADLINE_UNIT	8ULL
 #define HWHEEL_NEVER		((u64)S64_MAX & ~(HWHEEL_DEADLINE_UNIT - 1))
 
@@ -72,8 +76,16 @@ static inline u64 hwheel_word_set_state(u64 word, enum hwheel_state state)
 static inline bool hwheel_word_may_arm(u64 word, bool has_release)
 {
 	if (has_release && hwheel_word_state(word) == HWHEEL_CANCELLED)
-		return !(word & HWHEEL_QUEUED);
-	return hwheel_word_state(word) != HWHEEL_PENDING;
+		return !(word & (HWHEEL_QUEUED | HWHEEL_CLOSED));
+	return hwheel_word_state(word) != HWHEEL_PENDING &&
+	       !(word & HWHEEL_CLOSED);
+}
+
+/* May the owner free it, as far as the word tells? */
+static inline bool hwheel_word_settled(u64 word)
+{
+	return !(word & HWHEEL_QUEUED) &&
+	       hwheel_word_state(word) != HWHEEL_PENDING;
 }
 
 /*
@@ -126,6 +138,30 @@ static inline int hwheel_word_cancel(atomic64_t *word)
 	} while (!atomic64_try_cmpxchg_release(word, &old, new));
 
 	return !(old & HWHEEL_QUEUED);
+}
+
+/* As cancel, and keeps others from arming until open, whatever the state. */
+static inline int hwheel_word_close(atomic64_t *word)
+{
+	s64 old = atomic64_read(word);
+	u64 new;
+
+	do {
+		new = old | HWHEEL_CLOSED;
+		if (hwheel_word_state(old) == HWHEEL_PENDING)
+			new = hwheel_word_set_state(new, HWHEEL_CANCELLED) |
+			      HWHEEL_QUEUED;
+	} while (!atomic64_try_cmpxchg_release(word, &old, new));
+
+	if (hwheel_word_state(old) != HWHEEL_PENDING)
+		return -ENOENT;
+	return !(old & HWHEEL_QUEUED);
+}
+
+/* Acquire: what the callback wrote is seen by who goes on after this. */
+static inline void hwheel_word_open(atomic64_t *word)
+{
+	atomic64_fetch_andnot_acquire(HWHEEL_CLOSED, word);
 }
 
 /*

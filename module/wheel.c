@@ -27,6 +27,7 @@
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 
+#include "callback.h"
 #include "queue.h"
 #include "timeout.h"
 #include "wheel.h"
@@ -67,8 +68,31 @@ static int configure(struct hwheel *wheel, unsigned int *slots,
 	return 0;
 }
 
+#ifdef CONFIG_LOCKDEP
+/* A class for each wheel, as callbacks of one may wait for those of another. */
+static void init_lockdep(struct hwheel *wheel)
+{
+	lockdep_register_key(&wheel->key);
+	lockdep_init_map(&wheel->callbacks, "hwheel_callbacks", &wheel->key, 0);
+}
+
+static void forget_lockdep(struct hwheel *wheel)
+{
+	lockdep_unregister_key(&wheel->key);
+}
+#else
+static void init_lockdep(struct hwheel *wheel)
+{
+}
+
+static void forget_lockdep(struct hwheel *wheel)
+{
+}
+#endif
+
 static void free_wheel(struct hwheel *wheel)
 {
+	forget_lockdep(wheel);
 	hwheel_slots_free(&wheel->slots);
 	free_percpu(wheel->cpu);
 	kfree(wheel);
@@ -79,6 +103,7 @@ static int populate(struct hwheel *wheel, unsigned int slots, const char *name)
 	int err;
 
 	mutex_init(&wheel->stop_lock);
+	init_waitqueue_head(&wheel->waiters);
 	wheel->batch_cpu = -1;
 	wheel->cpu = alloc_percpu(struct hwheel_cpu);
 	if (!wheel->cpu)
@@ -109,6 +134,7 @@ struct hwheel *hwheel_create(const struct hwheel_params *params)
 	wheel = kzalloc(sizeof(*wheel), GFP_KERNEL);
 	if (!wheel)
 		return ERR_PTR(-ENOMEM);
+	init_lockdep(wheel);
 	err = configure(wheel, &slots, params, name) ?:
 	      populate(wheel, slots, name);
 	if (err) {
@@ -120,85 +146,109 @@ struct hwheel *hwheel_create(const struct hwheel_params *params)
 EXPORT_SYMBOL_GPL(hwheel_create);
 
 /**
- * struct stop - a stop under way
+ * struct hwheel_stop - a stop under way
  * @wheel:    the wheel
  * @handback: who wants the timeouts, or NULL
  * @data:     for @handback
  * @count:    timeouts handed back so far
  */
-struct stop {
+struct hwheel_stop {
 	struct hwheel	*wheel;
 	void		(*handback)(struct hwheel_timeout *timeout, void *data);
 	void		*data;
 	s64		count;
 };
 
-/* Returns whether the timeout was pending; not if its QUEUED bit is not @queued. */
-static bool end_timeout(struct hwheel_timeout *timeout, u64 queued, u64 *word)
+/*
+ * Ends a timeout, unless its QUEUED bit is not @queued. Returns the word that it had,
+ * or one that says idle.
+ */
+static u64 end_timeout(struct hwheel_timeout *timeout, u64 queued)
 {
 	s64 old = atomic64_read_acquire(&timeout->word);
 	u64 new;
 
 	do {
 		if ((old & HWHEEL_QUEUED) != queued)
-			return false;
+			return HWHEEL_IDLE;
 		new = old & ~(u64)HWHEEL_QUEUED;
 		if (hwheel_word_state(old) == HWHEEL_PENDING)
 			new = hwheel_word_set_state(new, HWHEEL_CANCELLED);
 	} while (!atomic64_try_cmpxchg(&timeout->word, &old, new));
 
-	*word = old;
-	return hwheel_word_state(old) == HWHEEL_PENDING;
+	return old;
 }
 
-/* The wheel's links to the timeout are gone; ends it and tells its owner. */
-static void hand_back(struct stop *stop, struct hwheel_timeout *timeout,
+/*
+ * Ends a timeout and tells its owner. When it is not QUEUED any more the owner may
+ * free it, unless he is told: so the op is read before.
+ */
+static void hand_back(struct hwheel_stop *stop, struct hwheel_timeout *timeout,
 		      u64 queued)
 {
 	void (*release)(struct hwheel_timeout *) = timeout->ops->release;
-	u64 word = HWHEEL_IDLE;
-	bool pending = end_timeout(timeout, queued, &word);
+	struct hwheel *wheel = stop->wheel;
+	enum hwheel_state state;
 
-	if (pending) {
-		hwheel_pending_end(stop->wheel);
+	hwheel_slots_unlink(&wheel->slots, &timeout->node);
+	hwheel_callback_begin(wheel, timeout);
+	state = hwheel_word_state(end_timeout(timeout, queued));
+	if (state == HWHEEL_PENDING) {
+		hwheel_pending_end(wheel);
 		stop->count++;
 	}
-	if (pending && stop->handback)
+	if (state == HWHEEL_PENDING && stop->handback)
 		stop->handback(timeout, stop->data);
-	else if (release && (pending ||
-			     hwheel_word_state(word) == HWHEEL_CANCELLED))
+	else if (release &&
+		 (state == HWHEEL_PENDING || state == HWHEEL_CANCELLED))
 		release(timeout);
+	hwheel_callback_end(wheel);
 	cond_resched();
 }
 
-static void hand_back_all(struct stop *stop)
+static void hand_back_queued(struct hwheel_stop *stop)
 {
 	unsigned int lists = num_possible_cpus();
-	struct hwheel *wheel = stop->wheel;
 	struct hwheel_timeout *timeout;
+
+	while ((timeout = hwheel_queue_pop(stop->wheel, &lists)))
+		hand_back(stop, timeout, HWHEEL_QUEUED);
+}
+
+static void hand_back_all(struct hwheel_stop *stop)
+{
+	struct hwheel_slots *slots = &stop->wheel->slots;
 	struct hwheel_node *node;
 
-	while ((node = hwheel_slots_pop_any(&wheel->slots)))
+	while ((node = hwheel_slots_pop_any(slots)))
 		hand_back(stop, container_of(node, struct hwheel_timeout, node),
 			  0);
 
 	/* Pairs with the read sections of submission, see the top. */
 	synchronize_rcu();
-
-	while ((timeout = hwheel_queue_pop(wheel, &lists)))
-		hand_back(stop, timeout, HWHEEL_QUEUED);
+	hand_back_queued(stop);
 }
 
-static void stop_wheel(struct stop *stop)
+static void stop_wheel(struct hwheel *wheel, struct hwheel_stop *stop)
 {
-	struct hwheel *wheel = stop->wheel;
-
 	WRITE_ONCE(wheel->stopping, true);
 	hwheel_worker_stop(wheel);
+
+	wheel->stop = stop;
+	WRITE_ONCE(wheel->owner, current);
 	hand_back_all(stop);
+	WRITE_ONCE(wheel->owner, NULL);
 	put_task_struct(wheel->worker);
-	WRITE_ONCE(wheel->worker, NULL);
 	wheel->stopped = true;
+}
+
+/* For an owner who can't wait for itself, in a callback. */
+void hwheel_drain_here(struct hwheel *wheel)
+{
+	if (wheel->stop)
+		hand_back_queued(wheel->stop);
+	else
+		hwheel_worker_drain(wheel);
 }
 
 /**
@@ -215,24 +265,24 @@ static void stop_wheel(struct stop *stop)
  * with this either fails so or is handed back. A second stop waits for the first and
  * hands back nothing.
  *
- * Context: process; may sleep. @handback runs in the same context; it must not stop
- * or destroy the wheel.
+ * Context: process; may sleep. @handback runs in the same context.
  * Return: how many timeouts were handed back, or -EDEADLK when called from a callback
- * on the wheel's own worker.
+ * of the wheel's own, @handback included.
  */
 s64 hwheel_stop(struct hwheel *wheel,
 		void (*handback)(struct hwheel_timeout *timeout, void *data),
 		void *data)
 {
-	struct stop stop = {
+	struct hwheel_stop stop = {
 		.wheel = wheel, .handback = handback, .data = data,
 	};
 
-	if (current == READ_ONCE(wheel->worker))
+	if (hwheel_is_owner(wheel))
 		return -EDEADLK;
+	hwheel_callbacks_awaited(wheel);
 	mutex_lock(&wheel->stop_lock);
 	if (!wheel->stopped)
-		stop_wheel(&stop);
+		stop_wheel(wheel, &stop);
 	mutex_unlock(&wheel->stop_lock);
 	return stop.count;
 }

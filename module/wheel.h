@@ -4,13 +4,21 @@
 
 #include <linux/hwheel.h>
 #include <linux/ktime.h>
+#include <linux/lockdep.h>
 #include <linux/math64.h>
 #include <linux/mutex.h>
 #include <linux/percpu.h>
+#include <linux/sched.h>
 #include <linux/timekeeping.h>
+#include <linux/wait.h>
 
 #include "slots.h"
 #include "timeout.h"
+
+/* How deep callbacks may nest: those that cancel_sync others whose release does so */
+#define HWHEEL_MAX_DEPTH	8
+
+struct hwheel_stop;
 
 /**
  * struct hwheel_cpu - what a CPU needs to arm, refresh and cancel; one cache line
@@ -33,20 +41,29 @@ struct hwheel_cpu {
  * @clock:       CLOCK_MONOTONIC or CLOCK_BOOTTIME
  * @stopping:    no more arming; set once, by stop
  * @cpu:         submission queues and counters
- * @worker:      its thread; referenced until the last submitter is through, then
- *               NULL
+ * @worker:      its thread; referenced until the last submitter is through
  * @pending:     timeouts pending, if @max_pending; changed by everybody
  * @deep:        the worker sleeps, or is about to, beyond the next edge, so that
  *               submitters have to wake it; set by the worker, cleared by the
  *               worker or by the submitter that wakes it
- * @slots:       where timeouts wait; the worker's own
- * @batch:       what remains of a list that the worker took from a queue
- * @batch_cpu:   which queue that was; the worker's own
+ * @urgent:      somebody waits for the next pass; set by anyone, cleared by the worker
+ * @waiters:     those who wait in hwheel_cancel_sync()
+ * @owner:       the thread that alone may write what follows: the worker, then who
+ *               stops the wheel, then nobody
+ * @slots:       where timeouts wait
+ * @batch:       what remains of a list that was taken from a queue
+ * @batch_cpu:   which queue that was
+ * @running:     timeouts whose callbacks are under way, outermost first; read by
+ *               those who wait
+ * @depth:       how many
+ * @stop:        the stop under way
  * @stop_lock:   held while stopping; protects @stopped
  * @stopped:     the worker is gone and nothing is pending
+ * @callbacks:   held by callbacks and taken by who waits for them, so that lockdep
+ *               finds those who wait with a lock that callbacks take
+ * @key:         of @callbacks
  *
- * Up to @worker, all is constant from create to stop, but for @stopping. Who stops
- * the wheel takes the worker's place when that is gone.
+ * Up to @worker, all is constant once the wheel is created, but for @stopping.
  */
 struct hwheel {
 	u64			epoch;
@@ -60,15 +77,31 @@ struct hwheel {
 	atomic64_t		pending ____cacheline_aligned_in_smp;
 
 	unsigned int		deep ____cacheline_aligned_in_smp;
+	unsigned int		urgent;
+	wait_queue_head_t	waiters;
 
-	struct hwheel_slots	slots ____cacheline_aligned_in_smp;
+	struct task_struct	*owner ____cacheline_aligned_in_smp;
+	struct hwheel_slots	slots;
 	struct llist_node	*batch;
 	unsigned int		batch_cpu;
+	struct hwheel_timeout	*running[HWHEEL_MAX_DEPTH];
+	unsigned int		depth;
+	struct hwheel_stop	*stop;
 
 	/* held while stopping; protects stopped */
 	struct mutex		stop_lock;
 	bool			stopped;
+#ifdef CONFIG_LOCKDEP
+	struct lockdep_map	callbacks;
+	struct lock_class_key	key;
+#endif
 };
+
+/* For what only the owner may do: nobody else can be the current task. */
+static inline bool hwheel_is_owner(const struct hwheel *wheel)
+{
+	return READ_ONCE(wheel->owner) == current;
+}
 
 static inline u64 hwheel_now(const struct hwheel *wheel)
 {
@@ -123,5 +156,7 @@ static inline void hwheel_pending_end(struct hwheel *wheel)
 	else
 		this_cpu_inc(wheel->cpu->ended);
 }
+
+void hwheel_drain_here(struct hwheel *wheel);
 
 #endif /* _HWHEEL_WHEEL_H */

@@ -11,13 +11,15 @@
  * likely to come, so the worker lingers until the next edge: submitters need not wake
  * it, and all they submit within a tick is drained at once. After an empty pass it
  * sleeps to its next occupied edge. If that lies beyond the next edge, it publishes
- * this deep sleep, and who submits something wakes it.
+ * this deep sleep, and who submits something wakes it. Who waits in
+ * hwheel_cancel_sync() wakes it from either.
  */
 #include <linux/hrtimer.h>
 #include <linux/kthread.h>
 #include <linux/sched.h>
 #include <linux/sched/task.h>
 
+#include "callback.h"
 #include "queue.h"
 #include "timeout.h"
 #include "wheel.h"
@@ -50,68 +52,102 @@ static void requeue(struct hwheel *wheel, struct hwheel_timeout *timeout)
 }
 
 /*
- * Brings the slots up to a queued timeout's latest state. Once QUEUED is cleared on
- * one that is not pending, the wheel does not refer to it any more: others may free
- * it, unless we owe them a release. One that keeps changing is left to the next pass.
+ * Brings the slots up to a queued timeout's state. Once QUEUED is cleared on one that
+ * is not pending, the wheel does not refer to it any more and others may free it,
+ * unless a release is owed. False if the state changed meanwhile.
  */
-static void act(struct hwheel *wheel, struct hwheel_timeout *timeout)
+static bool act(struct hwheel *wheel, struct hwheel_timeout *timeout, s64 *word)
 {
 	void (*release)(struct hwheel_timeout *) = timeout->ops->release;
-	s64 word = atomic64_read_acquire(&timeout->word);
-	int tries = ACT_MAX;
+	bool acted;
 
-	do {
-		if (!tries--) {
-			requeue(wheel, timeout);
-			return;
-		}
-		hwheel_slots_unlink(&wheel->slots, &timeout->node);
-		if (hwheel_word_state(word) == HWHEEL_PENDING)
-			file(wheel, timeout, word);
-	} while (!hwheel_word_acted(&timeout->word, &word));
+	hwheel_slots_unlink(&wheel->slots, &timeout->node);
+	if (hwheel_word_state(*word) == HWHEEL_PENDING)
+		file(wheel, timeout, *word);
+	if (!release || hwheel_word_state(*word) != HWHEEL_CANCELLED)
+		return hwheel_word_acted(&timeout->word, word);
 
-	if (release && hwheel_word_state(word) == HWHEEL_CANCELLED)
+	hwheel_callback_begin(wheel, timeout);
+	acted = hwheel_word_acted(&timeout->word, word);
+	if (acted)
 		release(timeout);
+	hwheel_callback_end(wheel);
+	return acted;
 }
 
-/* Returns how many timeouts were acted on: DRAIN_MAX if there may be more. */
-static unsigned int drain(struct hwheel *wheel)
+/* One that changes all the time is left to a later pass. */
+static void act_on_latest(struct hwheel *wheel, struct hwheel_timeout *timeout)
+{
+	s64 word = atomic64_read_acquire(&timeout->word);
+	int tries;
+
+	for (tries = 0; tries < ACT_MAX; tries++)
+		if (act(wheel, timeout, &word))
+			return;
+	requeue(wheel, timeout);
+}
+
+/*
+ * Returns how many timeouts were acted on: DRAIN_MAX if there may be more. The exchange
+ * comes before the look at the lists: who set urgent had added to one.
+ */
+unsigned int hwheel_worker_drain(struct hwheel *wheel)
 {
 	unsigned int lists = num_possible_cpus(), n;
 	struct hwheel_timeout *timeout;
 
+	if (READ_ONCE(wheel->urgent))
+		xchg(&wheel->urgent, 0);
 	for (n = 0; n < DRAIN_MAX; n++) {
 		timeout = hwheel_queue_pop(wheel, &lists);
 		if (!timeout)
 			break;
-		act(wheel, timeout);
+		act_on_latest(wheel, timeout);
 		if (n % RESCHED_EVERY == RESCHED_EVERY - 1)
 			cond_resched();
 	}
+	if (n)
+		hwheel_wake_waiters(wheel);
 	return n;
 }
 
+/* While QUEUED is clear, what was filed is pending. */
+static bool is_due(u64 word, u64 edge_time)
+{
+	return !(word & HWHEEL_QUEUED) &&
+	       hwheel_word_deadline(word) <= edge_time;
+}
+
+static bool expire(struct hwheel *wheel, struct hwheel_timeout *timeout,
+		   s64 *word)
+{
+	bool expired;
+
+	hwheel_callback_begin(wheel, timeout);
+	expired = hwheel_word_expire(&timeout->word, word);
+	if (expired) {
+		hwheel_pending_end(wheel);
+		timeout->ops->expire(timeout);
+	}
+	hwheel_callback_end(wheel);
+	return expired;
+}
+
 /*
- * Looks at a timeout that was popped from the due list, so it is on no list but
- * perhaps a submission queue: then the next drain acts on it. While QUEUED is clear
- * it is pending. Its callback may free it.
+ * Looks at a timeout that was popped from the due list. It is on no list now, but
+ * perhaps a submission queue: then the next drain acts on it. One that has expired may
+ * be freed by its callback.
  */
-static void expire(struct hwheel *wheel, struct hwheel_timeout *timeout,
-		   u64 edge_time)
+static void expire_if_due(struct hwheel *wheel, struct hwheel_timeout *timeout,
+			  u64 edge_time)
 {
 	s64 word = atomic64_read_acquire(&timeout->word);
 
-	do {
-		if (word & HWHEEL_QUEUED)
+	while (is_due(word, edge_time))
+		if (expire(wheel, timeout, &word))
 			return;
-		if (hwheel_word_deadline(word) > edge_time) {
-			file(wheel, timeout, word);
-			return;
-		}
-	} while (!hwheel_word_expire(&timeout->word, &word));
-
-	hwheel_pending_end(wheel);
-	timeout->ops->expire(timeout);
+	if (!(word & HWHEEL_QUEUED))
+		file(wheel, timeout, word);
 }
 
 static struct hwheel_timeout *next_due(struct hwheel *wheel, u64 edge)
@@ -135,8 +171,8 @@ static bool expire_due(struct hwheel *wheel)
 		timeout = next_due(wheel, edge);
 		if (!timeout)
 			return true;
-		expire(wheel, timeout,
-		       hwheel_edge_time(wheel, wheel->slots.cursor));
+		expire_if_due(wheel, timeout,
+			      hwheel_edge_time(wheel, wheel->slots.cursor));
 		if (n % RESCHED_EVERY == RESCHED_EVERY - 1)
 			cond_resched();
 	}
@@ -170,7 +206,7 @@ static void worker_sleep(struct hwheel *wheel, bool linger)
 	if (deep)
 		WRITE_ONCE(wheel->deep, 1);
 	set_current_state(TASK_IDLE);
-	if (!kthread_should_stop() &&
+	if (!kthread_should_stop() && !READ_ONCE(wheel->urgent) &&
 	    (!deep || (READ_ONCE(wheel->deep) && hwheel_queue_empty(wheel))))
 		sleep_until(wheel, edge);
 	__set_current_state(TASK_RUNNING);
@@ -183,7 +219,7 @@ static int worker_run(void *data)
 	struct hwheel *wheel = data;
 
 	while (!kthread_should_stop()) {
-		unsigned int drained = drain(wheel);
+		unsigned int drained = hwheel_worker_drain(wheel);
 		bool through = expire_due(wheel);
 
 		if (through && !wheel->batch && drained < DRAIN_MAX)
@@ -202,6 +238,7 @@ int hwheel_worker_start(struct hwheel *wheel, const char *name)
 	if (IS_ERR(task))
 		return PTR_ERR(task);
 	wheel->worker = get_task_struct(task);
+	wheel->owner = task;
 	wake_up_process(task);
 	return 0;
 }

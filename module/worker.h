@@ -5,6 +5,7 @@
 struct hwheel;
 
 int hwheel_worker_start(struct hwheel *wheel, const char *name);
+unsigned int hwheel_worker_drain(struct hwheel *wheel);
 void hwheel_worker_stop(struct hwheel *wheel);
 
 #endif /* _HWHEEL_WORKER_H */

@@ -125,6 +125,7 @@ int hwheel_arm_at(struct hwheel_timeout *timeout, u64 deadline_ns);
 int hwheel_refresh(struct hwheel_timeout *timeout, u64 delay_ns);
 int hwheel_refresh_at(struct hwheel_timeout *timeout, u64 deadline_ns);
 bool hwheel_cancel(struct hwheel_timeout *timeout);
+int hwheel_cancel_sync(struct hwheel_timeout *timeout);
 
 /* A snapshot: it may be out of date when the caller looks at it. Any context. */
 static inline enum hwheel_state

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Which callbacks are under way, for those who wait until a timeout may be freed.
+ *
+ * A timeout is entered as running before the transition after which nothing else
+ * would show that the wheel still refers to it: from pending to expired, or QUEUED
+ * to not QUEUED if a release op follows. Those transitions are fully ordered, so who
+ * reads the word after it (acquire) and then looks here finds the timeout until its
+ * callback has returned. Entering and leaving are releases, the look is an acquire:
+ * who does not find it any more sees what the callback wrote.
+ *
+ * A callback that calls hwheel_cancel_sync() drains the queues itself, which runs
+ * release ops inside it: hence a stack. All is written by the owner of the slots.
+ */
+#ifndef _HWHEEL_CALLBACK_H
+#define _HWHEEL_CALLBACK_H
+
+#include <linux/lockdep.h>
+#include <linux/wait.h>
+
+#include "wheel.h"
+
+static inline void hwheel_callback_begin(struct hwheel *wheel,
+					 struct hwheel_timeout *timeout)
+{
+	lock_map_acquire_read(&wheel->callbacks);
+	/* Pairs with hwheel_callback_running(). */
+	smp_store_release(&wheel->running[wheel->depth++], timeout);
+}
+
+/*
+ * Wakes those who wait for something to be settled. The barrier in wq_has_sleeper()
+ * is between what was settled and the look for waiters; it pairs with the one of
+ * prepare_to_wait() in wait_event(), between queueing and looking at what is waited
+ * for.
+ */
+static inline void hwheel_wake_waiters(struct hwheel *wheel)
+{
+	if (wq_has_sleeper(&wheel->waiters))
+		wake_up_all(&wheel->waiters);
+}
+
+static inline void hwheel_callback_end(struct hwheel *wheel)
+{
+	/* Pairs with hwheel_callback_running(). */
+	smp_store_release(&wheel->running[--wheel->depth], NULL);
+	lock_map_release(&wheel->callbacks);
+	hwheel_wake_waiters(wheel);
+}
+
+/* Tells lockdep that the caller may wait for callbacks. */
+static inline void hwheel_callbacks_awaited(struct hwheel *wheel)
+{
+	lock_map_acquire(&wheel->callbacks);
+	lock_map_release(&wheel->callbacks);
+}
+
+static inline bool hwheel_callback_running(const struct hwheel *wheel,
+					   const struct hwheel_timeout *timeout)
+{
+	unsigned int i;
+
+	for (i = 0; i < HWHEEL_MAX_DEPTH; i++) {
+		/* Pairs with hwheel_callback_begin() and hwheel_callback_end(). */
+		if (smp_load_acquire(&wheel->running[i]) == timeout)
+			return true;
+	}
+	return false;
+}
+
+#endif /* _HWHEEL_CALLBACK_H */
