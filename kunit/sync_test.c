@@ -1,0 +1,638 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * hwheel_cancel_sync(): whenever it returns, the object may be freed. So most tests
+ * do that, and KASAN watches.
+ */
+#include <linux/delay.h>
+#include <linux/workqueue.h>
+
+#include "sim.h"
+
+#define FAR	1000
+
+static void arm_edge(struct kunit *test, struct sim_timeout *sim, u64 edge)
+{
+	u64 deadline = sim_edge_time(sim_wheel_of(sim), edge);
+
+	KUNIT_ASSERT_EQ(test, hwheel_arm_at(&sim->timeout, deadline), 0);
+}
+
+/* One that the test frees by itself */
+static struct sim_timeout *sim_alloc(struct kunit *test, struct hwheel *wheel,
+				     const struct hwheel_timeout_ops *ops)
+{
+	struct sim_timeout *sim = kzalloc(sizeof(*sim), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, sim);
+	hwheel_timeout_init(&sim->timeout, wheel, ops);
+	return sim;
+}
+
+static int sync_and_free(struct sim_timeout *sim)
+{
+	int ret = hwheel_cancel_sync(&sim->timeout);
+
+	kfree(sim);
+	return ret;
+}
+
+/* A thread that cancels */
+
+struct canceller {
+	struct work_struct	work;
+	struct sim_timeout	*sim;
+	int			result;
+	u64			returned_ns;
+};
+
+static void cancel_sync_work(struct work_struct *work)
+{
+	struct canceller *canceller =
+		container_of(work, struct canceller, work);
+
+	canceller->result = hwheel_cancel_sync(&canceller->sim->timeout);
+	canceller->returned_ns = test_now(sim_wheel_of(canceller->sim));
+}
+
+static void start_canceller(struct canceller *canceller,
+			    struct sim_timeout *sim)
+{
+	canceller->sim = sim;
+	canceller->result = -1;
+	INIT_WORK_ONSTACK(&canceller->work, cancel_sync_work);
+	queue_work(system_unbound_wq, &canceller->work);
+}
+
+static void end_canceller(struct canceller *canceller)
+{
+	flush_work(&canceller->work);
+	destroy_work_on_stack(&canceller->work);
+}
+
+/* What a callback is told to do */
+
+static void sleep_3_ticks(struct sim_timeout *sim)
+{
+	test_sleep(sim_wheel_of(sim), 3 * SIM_TICK);
+	sim->data = sim;
+}
+
+struct order {
+	struct sim_timeout	*other;
+	int			result;
+	bool			free;
+};
+
+static void cancel_other(struct sim_timeout *sim)
+{
+	struct order *order = sim->data;
+
+	order->result = hwheel_cancel_sync(&order->other->timeout);
+	if (order->free)
+		kfree(order->other);
+}
+
+/* From any thread */
+
+static void queued_one_is_freed_at_once(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_alloc(test, wheel, &sim_ops);
+	u64 start = test_now(wheel);
+
+	arm_edge(test, sim, FAR);
+	KUNIT_EXPECT_EQ(test, sync_and_free(sim), 1);
+	KUNIT_EXPECT_LT(test, test_now(wheel), start + SIM_SETTLE);
+	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 0);
+	sim_settle(wheel);
+}
+
+/* The worker is in its deep sleep. */
+static void filed_one_is_freed_at_once(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_alloc(test, wheel, &sim_ops);
+	u64 start;
+
+	arm_edge(test, sim, FAR);
+	sim_settle(wheel);
+	start = test_now(wheel);
+	KUNIT_EXPECT_EQ(test, sync_and_free(sim), 1);
+	KUNIT_EXPECT_LT(test, test_now(wheel), start + SIM_SETTLE);
+	sim_pass(wheel, FAR);
+}
+
+/* The worker sleeps until the next edge, and arms do not wake it. */
+static void lingering_worker_is_woken(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_alloc(test, wheel, &sim_ops);
+	u64 start;
+
+	arm_edge(test, sim, FAR);
+	sim_pass(wheel, 10);
+	KUNIT_EXPECT_EQ(test, hwheel_refresh(&sim->timeout, SIM_TICK), 0);
+	test_sleep(wheel, SIM_SETTLE);
+	start = test_now(wheel);
+	KUNIT_EXPECT_EQ(test, sync_and_free(sim), 1);
+	KUNIT_EXPECT_LT(test, test_now(wheel), start + SIM_SETTLE);
+	sim_settle(wheel);
+}
+
+static void one_that_is_not_pending_is_left_alone(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 3, &sim_ops);
+
+	KUNIT_EXPECT_EQ(test, hwheel_cancel_sync(&sim[0].timeout), 0);
+	KUNIT_EXPECT_EQ(test, hwheel_timeout_state(&sim[0].timeout), HWHEEL_IDLE);
+
+	arm_edge(test, &sim[1], 2);
+	sim_pass(wheel, 2);
+	KUNIT_EXPECT_EQ(test, hwheel_cancel_sync(&sim[1].timeout), 0);
+	KUNIT_EXPECT_TRUE(test, hwheel_is_expired(&sim[1].timeout));
+
+	arm_edge(test, &sim[2], FAR);
+	KUNIT_EXPECT_TRUE(test, hwheel_cancel(&sim[2].timeout));
+	KUNIT_EXPECT_EQ(test, hwheel_cancel_sync(&sim[2].timeout), 0);
+	KUNIT_EXPECT_TRUE(test, hwheel_is_cancelled(&sim[2].timeout));
+}
+
+static void one_cancelled_before_is_waited_for(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_alloc(test, wheel, &sim_ops);
+
+	arm_edge(test, sim, FAR);
+	sim_settle(wheel);
+	KUNIT_EXPECT_TRUE(test, hwheel_cancel(&sim->timeout));
+	KUNIT_EXPECT_EQ(test, sync_and_free(sim), 0);
+	sim_settle(wheel);
+}
+
+static void it_can_be_armed_again(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 1, &sim_ops);
+
+	arm_edge(test, sim, 3);
+	KUNIT_EXPECT_EQ(test, hwheel_cancel_sync(&sim->timeout), 1);
+	arm_edge(test, sim, 5);
+	sim_pass(wheel, 4);
+	KUNIT_EXPECT_EQ(test, sim->expired, 0);
+	sim_pass(wheel, 5);
+	sim_expect_fired(test, sim, 5);
+}
+
+static void running_callback_is_waited_for(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 1, &sim_ops);
+
+	sim->then = sleep_3_ticks;
+	arm_edge(test, sim, 2);
+	sim_pass(wheel, 2);
+	KUNIT_EXPECT_EQ(test, sim->expired, 1);
+	KUNIT_EXPECT_NULL(test, sim->data);
+
+	KUNIT_EXPECT_EQ(test, hwheel_cancel_sync(&sim->timeout), 0);
+	KUNIT_EXPECT_PTR_EQ(test, sim->data, (void *)sim);
+	KUNIT_EXPECT_GE(test, test_now(wheel), sim_edge_time(wheel, 5));
+}
+
+/* What it waits for is that callback, not those that come after. */
+static void another_callback_is_not_waited_for(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 2, &sim_ops);
+
+	sim[1].then = sleep_3_ticks;
+	arm_edge(test, &sim[0], 2);
+	arm_edge(test, &sim[1], 3);
+	sim_pass(wheel, 3);
+	KUNIT_EXPECT_NULL(test, sim[1].data);
+	KUNIT_EXPECT_EQ(test, hwheel_cancel_sync(&sim[0].timeout), 0);
+	KUNIT_EXPECT_NULL(test, sim[1].data);
+	KUNIT_EXPECT_EQ(test, hwheel_cancel_sync(&sim[1].timeout), 0);
+	KUNIT_EXPECT_NOT_NULL(test, sim[1].data);
+}
+
+static void rearm_after_sleep(struct sim_timeout *sim)
+{
+	test_sleep(sim_wheel_of(sim), 3 * SIM_TICK);
+	*(int *)sim->data = hwheel_arm(&sim->timeout, SIM_TICK);
+}
+
+static void callback_that_arms_again_is_refused(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 1, &sim_ops);
+	int armed = 1;
+
+	sim->then = rearm_after_sleep;
+	sim->data = &armed;
+	arm_edge(test, sim, 2);
+	sim_pass(wheel, 2);
+	KUNIT_EXPECT_EQ(test, hwheel_cancel_sync(&sim->timeout), 0);
+	KUNIT_EXPECT_EQ(test, armed, -EBUSY);
+	KUNIT_EXPECT_FALSE(test, hwheel_is_pending(&sim->timeout));
+	sim_pass(wheel, 20);
+	KUNIT_EXPECT_EQ(test, sim->expired, 1);
+}
+
+static void rearm_then_sleep(struct sim_timeout *sim)
+{
+	*(int *)sim->data = hwheel_arm(&sim->timeout, SIM_TICK);
+	test_sleep(sim_wheel_of(sim), 3 * SIM_TICK);
+}
+
+static void one_armed_by_its_callback_is_cancelled(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 1, &sim_ops);
+	int armed = 1;
+
+	sim->then = rearm_then_sleep;
+	sim->data = &armed;
+	arm_edge(test, sim, 2);
+	sim_pass(wheel, 2);
+	KUNIT_EXPECT_EQ(test, hwheel_cancel_sync(&sim->timeout), 1);
+	KUNIT_EXPECT_EQ(test, armed, 0);
+	KUNIT_EXPECT_GE(test, test_now(wheel), sim_edge_time(wheel, 5));
+	sim_pass(wheel, 20);
+	KUNIT_EXPECT_EQ(test, sim->expired, 1);
+}
+
+static void two_threads_prevent_it_once(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 1, &sim_ops);
+	struct canceller one, two;
+
+	arm_edge(test, sim, FAR);
+	sim_settle(wheel);
+	start_canceller(&one, sim);
+	start_canceller(&two, sim);
+	end_canceller(&one);
+	end_canceller(&two);
+	KUNIT_EXPECT_EQ(test, one.result + two.result, 1);
+	arm_edge(test, sim, FAR);
+	KUNIT_EXPECT_EQ(test, hwheel_cancel_sync(&sim->timeout), 1);
+}
+
+/* Release */
+
+static void slow_release(struct hwheel_timeout *timeout)
+{
+	test_sleep(hwheel_of(timeout), 3 * SIM_TICK);
+	sim_release(timeout);
+}
+
+static const struct hwheel_timeout_ops slow_release_ops = {
+	.expire = sim_expire,
+	.release = slow_release,
+};
+
+static void release_is_waited_for(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 2, &slow_release_ops);
+
+	arm_edge(test, &sim[0], FAR);
+	arm_edge(test, &sim[1], FAR);
+	sim_settle(wheel);
+	KUNIT_EXPECT_EQ(test, hwheel_cancel_sync(&sim[0].timeout), 1);
+	KUNIT_EXPECT_EQ(test, sim[0].released, 1);
+
+	KUNIT_EXPECT_TRUE(test, hwheel_cancel(&sim[1].timeout));
+	KUNIT_EXPECT_EQ(test, hwheel_cancel_sync(&sim[1].timeout), 0);
+	KUNIT_EXPECT_EQ(test, sim[1].released, 1);
+}
+
+/* From callbacks */
+
+static void own_callback_is_refused(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 1, &sim_ops);
+	struct order order = { .other = sim };
+
+	sim->then = cancel_other;
+	sim->data = &order;
+	arm_edge(test, sim, 2);
+	sim_pass(wheel, 2);
+	KUNIT_EXPECT_EQ(test, order.result, -EDEADLK);
+	sim_expect_fired(test, sim, 2);
+	KUNIT_EXPECT_EQ(test, hwheel_arm(&sim->timeout, SIM_TICK), 0);
+	KUNIT_EXPECT_EQ(test, hwheel_cancel_sync(&sim->timeout), 1);
+}
+
+static void expect_freed_by_callback(struct kunit *test, struct hwheel *wheel,
+				     struct sim_timeout *other,
+				     void (*prepare)(struct sim_timeout *other),
+				     int result)
+{
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 1, &sim_ops);
+	struct order order = { .other = other, .result = -1, .free = true };
+	u64 edge = sim_edge_due(wheel, test_now(wheel)) + 2;
+
+	sim->then = cancel_other;
+	sim->data = &order;
+	arm_edge(test, sim, edge);
+	sim_pass(wheel, edge - 1);
+	if (prepare)
+		prepare(other);
+	/* the callback may wait for a slow release */
+	sim_pass(wheel, edge + 10);
+	KUNIT_EXPECT_EQ(test, order.result, result);
+	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 0);
+}
+
+static void callback_frees_a_filed_one(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *other = sim_alloc(test, wheel, &sim_ops);
+
+	arm_edge(test, other, FAR);
+	expect_freed_by_callback(test, wheel, other, NULL, 1);
+}
+
+static void cancel_it(struct sim_timeout *sim)
+{
+	hwheel_cancel(&sim->timeout);
+}
+
+static void callback_frees_a_cancelled_one(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *other = sim_alloc(test, wheel, &sim_ops);
+
+	arm_edge(test, other, FAR);
+	expect_freed_by_callback(test, wheel, other, cancel_it, 0);
+}
+
+static void callback_frees_one_with_a_release(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *other = sim_alloc(test, wheel, &slow_release_ops);
+
+	arm_edge(test, other, FAR);
+	expect_freed_by_callback(test, wheel, other, NULL, 1);
+}
+
+static void arm_and_cancel_other(struct sim_timeout *sim)
+{
+	struct order *order = sim->data;
+
+	hwheel_arm(&order->other->timeout, SIM_TICK);
+	cancel_other(sim);
+}
+
+static void callback_frees_one_that_it_armed(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 1, &sim_ops);
+	struct order order = {
+		.other = sim_alloc(test, wheel, &sim_ops), .free = true,
+	};
+
+	sim->then = arm_and_cancel_other;
+	sim->data = &order;
+	arm_edge(test, sim, 2);
+	sim_pass(wheel, 2);
+	KUNIT_EXPECT_EQ(test, order.result, 1);
+	sim_settle(wheel);
+}
+
+/* Both are due: whichever comes first frees the other, in the middle of the list. */
+static void callback_frees_one_due_at_the_same_edge(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct order order[2] = {};
+	struct sim_timeout *sim[2];
+	unsigned int i;
+
+	for (i = 0; i < 2; i++)
+		sim[i] = sim_alloc(test, wheel, &sim_ops);
+	for (i = 0; i < 2; i++) {
+		order[i].other = sim[!i];
+		order[i].free = true;
+		sim[i]->then = cancel_other;
+		sim[i]->data = &order[i];
+		arm_edge(test, sim[i], 5);
+	}
+	sim_pass(wheel, 5);
+	KUNIT_EXPECT_EQ(test, order[0].result + order[1].result, 1);
+	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 0);
+	kfree(order[0].result ? sim[0] : sim[1]);
+}
+
+/* Release ops that cancel the next of a chain */
+
+static void release_and_cancel_next(struct hwheel_timeout *timeout)
+{
+	struct sim_timeout *sim = sim_of(timeout);
+
+	sim_release(timeout);
+	if (sim->data)
+		cancel_other(sim);
+}
+
+static const struct hwheel_timeout_ops chain_ops = {
+	.expire = sim_expire,
+	.release = release_and_cancel_next,
+};
+
+static void chain_up(struct kunit *test, struct sim_timeout *sim,
+		     struct order *order, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		arm_edge(test, &sim[i], FAR);
+		if (i + 1 == nr)
+			break;
+		order[i] = (struct order) { .other = &sim[i + 1], .result = -1 };
+		sim[i].data = &order[i];
+	}
+	sim_settle(sim_wheel_of(sim));
+}
+
+static void release_may_cancel_others(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 4, &chain_ops);
+	struct order order[4];
+	unsigned int i;
+
+	chain_up(test, sim, order, 4);
+	KUNIT_EXPECT_EQ(test, hwheel_cancel_sync(&sim->timeout), 1);
+	for (i = 0; i < 4; i++)
+		KUNIT_EXPECT_EQ(test, sim[i].released, 1);
+	for (i = 0; i < 3; i++)
+		KUNIT_EXPECT_EQ(test, order[i].result, 1);
+}
+
+static void nesting_has_an_end(struct kunit *test)
+{
+	const unsigned int nr = HWHEEL_MAX_DEPTH + 2;
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, nr, &chain_ops);
+	struct order order[HWHEEL_MAX_DEPTH + 2];
+	unsigned int i;
+
+	chain_up(test, sim, order, nr);
+	KUNIT_EXPECT_EQ(test, hwheel_cancel_sync(&sim->timeout), 1);
+	for (i = 0; i < HWHEEL_MAX_DEPTH - 1; i++)
+		KUNIT_EXPECT_EQ(test, order[i].result, 1);
+	KUNIT_EXPECT_EQ(test, order[i].result, -EDEADLK);
+	KUNIT_EXPECT_TRUE(test, hwheel_is_pending(&sim[i + 1].timeout));
+	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), nr - i - 1);
+
+	/* the rest of the chain falls, too, while its orders are there */
+	KUNIT_EXPECT_GT(test, hwheel_stop(wheel, NULL, NULL), 0);
+	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 0);
+}
+
+/* While the wheel is stopped, and after that */
+
+static void stopped_wheel_has_nothing_to_wait_for(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 3, &sim_ops);
+
+	arm_edge(test, &sim[0], FAR);
+	arm_edge(test, &sim[1], 2);
+	sim_pass(wheel, 2);
+	KUNIT_EXPECT_EQ(test, hwheel_stop(wheel, sim_handback, NULL), 1);
+	KUNIT_EXPECT_EQ(test, hwheel_cancel_sync(&sim[0].timeout), 0);
+	KUNIT_EXPECT_EQ(test, hwheel_cancel_sync(&sim[1].timeout), 0);
+	KUNIT_EXPECT_EQ(test, hwheel_cancel_sync(&sim[2].timeout), 0);
+}
+
+static void handback_and_cancel_next(struct hwheel_timeout *timeout, void *data)
+{
+	struct sim_timeout *sim = sim_of(timeout);
+
+	sim_handback(timeout, data);
+	if (sim->data)
+		cancel_other(sim);
+}
+
+/* Filed ones and queued ones: each is ended by one of the two. */
+static void handback_may_cancel_others(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 6, &sim_ops);
+	struct order order[6] = {};
+	unsigned int i, ended = 0;
+
+	for (i = 0; i < 6; i++) {
+		order[i].other = &sim[(i + 1) % 6];
+		sim[i].data = &order[i];
+		arm_edge(test, &sim[i], FAR + i);
+		if (i == 2)
+			sim_settle(wheel);
+	}
+	ended = hwheel_stop(wheel, handback_and_cancel_next, NULL);
+	KUNIT_EXPECT_EQ(test, sim_count_handed_back(sim, 6), ended);
+	for (i = 0; i < 6; i++)
+		ended += order[i].result == 1;
+	KUNIT_EXPECT_EQ(test, ended, 6);
+	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 0);
+}
+
+static void handback_under_way(struct hwheel_timeout *timeout, void *data)
+{
+	start_canceller(data, sim_of(timeout));
+	test_sleep(hwheel_of(timeout), 3 * SIM_TICK);
+	sim_handback(timeout, data);
+	sim_of(timeout)->fired_ns = test_now(hwheel_of(timeout));
+}
+
+static void handback_is_waited_for(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 1, &sim_ops);
+	struct canceller canceller;
+
+	arm_edge(test, sim, FAR);
+	sim_settle(wheel);
+	KUNIT_EXPECT_EQ(test, hwheel_stop(wheel, handback_under_way, &canceller), 1);
+	end_canceller(&canceller);
+	KUNIT_EXPECT_EQ(test, canceller.result, 0);
+	KUNIT_EXPECT_GE(test, canceller.returned_ns, sim->fired_ns);
+}
+
+/* It begins while the stop waits for a callback, and ends it first or not. */
+static void stop_under_way_ends_it_once(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 2, &sim_ops);
+	struct canceller canceller;
+	s64 handed_back;
+
+	sim[0].then = sleep_3_ticks;
+	arm_edge(test, &sim[0], 2);
+	arm_edge(test, &sim[1], FAR);
+	sim_pass(wheel, 2);
+	start_canceller(&canceller, &sim[1]);
+	handed_back = hwheel_stop(wheel, sim_handback, NULL);
+	end_canceller(&canceller);
+	KUNIT_EXPECT_EQ(test, handed_back + canceller.result, 1);
+	KUNIT_EXPECT_EQ(test, sim[1].expired, 0);
+	KUNIT_EXPECT_GE(test, canceller.returned_ns, sim_edge_time(wheel, 5));
+}
+
+static void destroy_waits_for_a_callback(struct kunit *test)
+{
+	struct hwheel_params params = { .tick_ns = SIM_TICK };
+	struct hwheel *wheel = hwheel_create(&params);
+	struct sim_timeout *sim;
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(wheel));
+	sim = sim_alloc(test, wheel, &sim_ops);
+	sim->then = sleep_3_ticks;
+	arm_edge(test, sim, 2);
+	sim_pass(wheel, 2);
+	KUNIT_EXPECT_NULL(test, sim->data);
+	hwheel_destroy(wheel);
+	KUNIT_EXPECT_PTR_EQ(test, sim->data, (void *)sim);
+	kfree(sim);
+}
+
+static struct kunit_case sync_cases[] = {
+	KUNIT_CASE(queued_one_is_freed_at_once),
+	KUNIT_CASE(filed_one_is_freed_at_once),
+	KUNIT_CASE(lingering_worker_is_woken),
+	KUNIT_CASE(one_that_is_not_pending_is_left_alone),
+	KUNIT_CASE(one_cancelled_before_is_waited_for),
+	KUNIT_CASE(it_can_be_armed_again),
+	KUNIT_CASE(running_callback_is_waited_for),
+	KUNIT_CASE(another_callback_is_not_waited_for),
+	KUNIT_CASE(callback_that_arms_again_is_refused),
+	KUNIT_CASE(one_armed_by_its_callback_is_cancelled),
+	KUNIT_CASE(two_threads_prevent_it_once),
+	KUNIT_CASE(release_is_waited_for),
+	KUNIT_CASE(own_callback_is_refused),
+	KUNIT_CASE(callback_frees_a_filed_one),
+	KUNIT_CASE(callback_frees_a_cancelled_one),
+	KUNIT_CASE(callback_frees_one_with_a_release),
+	KUNIT_CASE(callback_frees_one_that_it_armed),
+	KUNIT_CASE(callback_frees_one_due_at_the_same_edge),
+	KUNIT_CASE(release_may_cancel_others),
+	KUNIT_CASE(nesting_has_an_end),
+	KUNIT_CASE(stopped_wheel_has_nothing_to_wait_for),
+	KUNIT_CASE(handback_may_cancel_others),
+	KUNIT_CASE(handback_is_waited_for),
+	KUNIT_CASE(stop_under_way_ends_it_once),
+	KUNIT_CASE(destroy_waits_for_a_callback),
+	{}
+};
+
+static struct kunit_suite sync_suite = {
+	.name		= "hwheel_sync",
+	.test_cases	= sync_cases,
+};
+
+kunit_test_suite(sync_suite);
