@@ -481,7 +481,7 @@ static void uncovered_stop_in_the_middle_of_250000(struct kunit *test)
 		KUNIT_ASSERT_TRUE(test, hwheel_cancel(&sim[i].timeout));
 	/* the worker gives way to us after the pass in which this is over */
 	sched_set_fifo_low(current);
-	test_sleep(wheel, 1);
+	test_sleep(wheel, 300);
 	KUNIT_EXPECT_NOT_NULL(test, wheel->batch);
 	KUNIT_EXPECT_EQ(test, hwheel_stop(wheel, sim_handback, NULL), nr / 10 * 9);
 	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 0);

@@ -2,10 +2,11 @@
 /*
  * The worker: one thread that alone writes the slots.
  *
- * A pass drains the submission queues, then reads the clock, then expires what is
- * due up to the edge that was reached; a late worker catches up all missed edges in
- * one pass. Both are bounded: a pass that did not get through is followed at once
- * by another.
+ * A pass reads the clock, drains the submission queues, and expires what is due up to
+ * the edge that was reached; a late worker catches up all missed edges in one pass. The
+ * clock comes first: what is submitted later than that is not due at that edge, so the
+ * drain may miss it. Drain and expiry are bounded: a pass that did not get through is
+ * followed at once by another.
  *
  * Then it sleeps, in one of two depths. After a pass that drained something, more is
  * likely to come, so the worker lingers until the next edge: submitters need not wake
@@ -160,10 +161,9 @@ static struct hwheel_timeout *next_due(struct hwheel *wheel, u64 edge)
 	return timeout_of(node);
 }
 
-/* Returns whether it got through to the edge that the clock has reached. */
-static bool expire_due(struct hwheel *wheel)
+/* Returns whether it got through to @edge. */
+static bool expire_due(struct hwheel *wheel, u64 edge)
 {
-	u64 edge = hwheel_edge_reached(wheel, hwheel_now(wheel));
 	struct hwheel_timeout *timeout;
 	unsigned int n;
 
@@ -219,8 +219,9 @@ static int worker_run(void *data)
 	struct hwheel *wheel = data;
 
 	while (!kthread_should_stop()) {
+		u64 edge = hwheel_edge_reached(wheel, hwheel_now(wheel));
 		unsigned int drained = hwheel_worker_drain(wheel);
-		bool through = expire_due(wheel);
+		bool through = expire_due(wheel, edge);
 
 		if (through && !wheel->batch && drained < DRAIN_MAX)
 			worker_sleep(wheel, drained);
