@@ -25,11 +25,12 @@ static void accept_one(struct server *server, int listener)
 	int fd = accept4(listener, (struct sockaddr *)&client, &length,
 			 SOCK_NONBLOCK | SOCK_CLOEXEC);
 	uint16_t port = ntohs(client.sin_port);
+	struct connection connection = { .fd = fd, .last = clock_ns() };
 
 	must_sys(fd, "accept");
-	server->connections[port] = (struct connection){
-		.fd = fd, .last = clock_ns(), .id = job_arm(&server->job, IDLE_TIMEOUT, port),
-	};
+	/* After the clock, which thus is a lower bound, as it is for a heartbeat */
+	connection.id = job_arm(&server->job, IDLE_TIMEOUT, port);
+	server->connections[port] = connection;
 	job_watch(&server->job, fd, port);
 	server->open++;
 }
