@@ -136,7 +136,7 @@ static int add_id(struct hwheel_set *set, struct hwheel_entry *entry)
 
 	lockdep_assert_held(&set->alloc_lock);
 	lockdep_assert_held(&set->ids.xa_lock);
-	if (set->generation > U32_MAX)
+	if (set->generation == U32_MAX)
 		return -ENOSPC;
 	err = __xa_alloc_cyclic(&set->ids, &index, entry,
 				XA_LIMIT(0, set->max - 1), &set->next, GFP_SET);

@@ -25,6 +25,7 @@
 
 #include "slots.h"
 
+/* When it fails, too, hwheel_slots_free() is the caller's to call. */
 int hwheel_slots_init(struct hwheel_slots *slots, unsigned int nr)
 {
 	unsigned int i;
@@ -37,10 +38,8 @@ int hwheel_slots_init(struct hwheel_slots *slots, unsigned int nr)
 	INIT_HLIST_HEAD(&slots->due);
 	slots->slot = kvcalloc(nr, sizeof(*slots->slot), GFP_KERNEL);
 	slots->occupied = kvcalloc(BITS_TO_LONGS(nr), sizeof(long), GFP_KERNEL);
-	if (!slots->slot || !slots->occupied) {
-		hwheel_slots_free(slots);
+	if (!slots->slot || !slots->occupied)
 		return -ENOMEM;
-	}
 	for (i = 0; i < nr; i++)
 		slots->slot[i].next = HWHEEL_NO_EDGE;
 	return 0;
