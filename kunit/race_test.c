@@ -21,6 +21,7 @@
 enum gap {
 	NO_GAP,
 	GAP_ACT,	/* between the slots being brought up to a word and QUEUED cleared */
+	GAP_ACTED,	/* between QUEUED cleared and the release op called */
 	GAP_EXPIRE,	/* between a word found due and the word set to expired */
 	GAP_SLEEP,	/* between deep being published and the last look at the lists */
 	GAP_ARM,	/* between a timeout found idle and its word set to pending */
@@ -54,8 +55,12 @@ static void race_in(enum gap gap)
 
 static bool race_word_acted(atomic64_t *word, s64 *old)
 {
+	bool acted;
+
 	race_in(GAP_ACT);
-	return hwheel_word_acted(word, old);
+	acted = hwheel_word_acted(word, old);
+	race_in(GAP_ACTED);
+	return acted;
 }
 
 static bool race_word_expire(atomic64_t *word, s64 *old)
@@ -268,6 +273,31 @@ static void refresh_to_later_while_acted_on(struct kunit *test)
 	expect_fires(test, sim, 100);
 }
 
+static int armed_in_gap;
+
+static void arm_in_gap(struct sim_timeout *sim)
+{
+	armed_in_gap = hwheel_arm(&sim->timeout, SIM_TICK);
+}
+
+/* It is not QUEUED any more, but its owner was not told so far. */
+static void arm_right_before_the_release_is_refused(struct kunit *test)
+{
+	struct sim_timeout *sim = race_timeout(test);
+	struct hwheel *wheel = sim_wheel_of(sim);
+
+	arm_edge(test, sim, 50);
+	KUNIT_EXPECT_EQ(test, race_drain(wheel), 1);
+	KUNIT_EXPECT_TRUE(test, hwheel_cancel(&sim->timeout));
+	race_for(GAP_ACTED, 1, arm_in_gap);
+	KUNIT_EXPECT_EQ(test, race_drain(wheel), 1);
+	KUNIT_EXPECT_EQ(test, armed_in_gap, -EBUSY);
+	KUNIT_EXPECT_EQ(test, sim->released, 1);
+	race_over(test);
+	arm_edge(test, sim, 20);
+	expect_fires(test, sim, 20);
+}
+
 /* Acting is bounded: it stays QUEUED and is left to the next pass. */
 static void timeout_that_keeps_changing_is_left_to_the_next_pass(struct kunit *test)
 {
@@ -295,7 +325,8 @@ static void race_expire(struct kunit *test, void (*other)(struct sim_timeout *si
 	KUNIT_EXPECT_EQ(test, race_drain(wheel), 1);
 	sim_stall(4 * SIM_TICK);
 	race_for(GAP_EXPIRE, 1, other);
-	KUNIT_EXPECT_TRUE(test, expire_due(wheel, 6));
+	wheel->reached = 6;
+	KUNIT_EXPECT_TRUE(test, expire_due(wheel));
 	KUNIT_EXPECT_EQ(test, race.sim->expired, 0);
 	race_over(test);
 }
@@ -423,6 +454,7 @@ static struct kunit_case race_cases[] = {
 	KUNIT_CASE(cancel_while_acted_on),
 	KUNIT_CASE(refresh_to_earlier_while_acted_on),
 	KUNIT_CASE(refresh_to_later_while_acted_on),
+	KUNIT_CASE(arm_right_before_the_release_is_refused),
 	KUNIT_CASE(timeout_that_keeps_changing_is_left_to_the_next_pass),
 	KUNIT_CASE(cancel_while_expired),
 	KUNIT_CASE(refresh_to_later_while_expired),

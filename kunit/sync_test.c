@@ -404,6 +404,32 @@ static void callback_frees_one_that_it_armed(struct kunit *test)
 	sim_settle(wheel);
 }
 
+static void arm_for_the_past_and_cancel_other(struct sim_timeout *sim)
+{
+	hwheel_arm_at(&sim->timeout, 0);
+	arm_and_cancel_other(sim);
+}
+
+/* The drain in the callback finds it armed while the edges since are caught up. */
+static void catching_up_runs_it_once(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 2, &sim_ops);
+	struct order order = { .other = &sim[1] };
+
+	sim->then = arm_for_the_past_and_cancel_other;
+	sim->data = &order;
+	arm_edge(test, sim, 2);
+	sim_pass(wheel, 1);
+	sim_stall(100 * SIM_TICK);
+	test_sleep(wheel, SIM_SETTLE);
+	KUNIT_EXPECT_EQ(test, sim->expired, 1);
+	sim_pass(wheel, sim->edge + 105);
+	KUNIT_EXPECT_GT(test, sim->expired, 1);
+	KUNIT_EXPECT_LT(test, sim->expired, 10);
+	sim->then = NULL;
+}
+
 /* Both are due: whichever comes first frees the other, in the middle of the list. */
 static void callback_frees_one_due_at_the_same_edge(struct kunit *test)
 {
@@ -619,6 +645,7 @@ static struct kunit_case sync_cases[] = {
 	KUNIT_CASE(callback_frees_a_cancelled_one),
 	KUNIT_CASE(callback_frees_one_with_a_release),
 	KUNIT_CASE(callback_frees_one_that_it_armed),
+	KUNIT_CASE(catching_up_runs_it_once),
 	KUNIT_CASE(callback_frees_one_due_at_the_same_edge),
 	KUNIT_CASE(release_may_cancel_others),
 	KUNIT_CASE(nesting_has_an_end),

@@ -19,6 +19,7 @@
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 
+#include "callback.h"
 #include "queue.h"
 #include "timeout.h"
 #include "wheel.h"
@@ -49,6 +50,21 @@ static int submit_if(struct hwheel *wheel, struct hwheel_timeout *timeout,
 	return 0;
 }
 
+/*
+ * Is a release op being called? QUEUED is clear already, but the arm must not come
+ * before the call, unless it is the release op that arms. The acquire pairs with the
+ * worker's exchange of the word, before which the timeout was entered as running.
+ */
+static bool in_release(const struct hwheel *wheel,
+		       const struct hwheel_timeout *timeout)
+{
+	u64 word = atomic64_read_acquire(&timeout->word);
+
+	return hwheel_word_state(word) == HWHEEL_CANCELLED &&
+	       !hwheel_is_owner(wheel) &&
+	       hwheel_callback_running(wheel, timeout);
+}
+
 static int arm(struct hwheel *wheel, struct hwheel_timeout *timeout,
 	       u64 deadline)
 {
@@ -59,6 +75,8 @@ static int arm(struct hwheel *wheel, struct hwheel_timeout *timeout,
 		return -ESHUTDOWN;
 	if (unlikely(!hwheel_word_may_arm(atomic64_read(&timeout->word),
 					  has_release)))
+		return -EBUSY;
+	if (has_release && unlikely(in_release(wheel, timeout)))
 		return -EBUSY;
 	if (unlikely(!hwheel_pending_begin(wheel)))
 		return -EAGAIN;
@@ -91,16 +109,16 @@ EXPORT_SYMBOL_GPL(hwheel_timeout_init);
  *               fire in the worker's next pass, at the next edge at the latest;
  *               one beyond the clock's range (292 years) means never.
  *
- * Lock-free and without a look at the clock. What the caller wrote before is seen
- * by the callback. From here on the timeout must stay in place until its callback
- * was called, its release op was called, hwheel_cancel_sync() returned, or it was
- * handed back.
+ * The caller owns the timeout until it armed it. From then on it must stay in place
+ * until its callback was called, its release op was called, hwheel_cancel_sync()
+ * returned, or it was handed back. What the caller wrote before is seen by the
+ * callback. Lock-free and without a look at the clock.
  *
  * Context: any but NMI and under scheduler locks (it may wake the worker).
  * Return: 0, or an error with which nothing changed: -EBUSY (it is pending, is being
  * waited for by hwheel_cancel_sync(), or has a release op that was not called yet
- * after a cancel), -EAGAIN (as many as
- * hwheel_params.max_pending are pending), -ESHUTDOWN (the wheel was stopped).
+ * after a cancel), -EAGAIN (as many as hwheel_params.max_pending are pending),
+ * -ESHUTDOWN (the wheel was stopped).
  */
 int hwheel_arm_at(struct hwheel_timeout *timeout, u64 deadline_ns)
 {
@@ -136,7 +154,8 @@ EXPORT_SYMBOL_GPL(hwheel_arm);
  *
  * To a later deadline this is one atomic operation on the timeout itself; to an
  * earlier one it goes through the submission queue like an arm. What the caller
- * wrote before is seen by the callback.
+ * wrote before is seen by the callback. The caller sees to it that the timeout stays
+ * in place: it may expire and be freed by its callback meanwhile.
  *
  * Context: any but NMI and under scheduler locks.
  * Return: 0, or -ENOENT if the timeout is not pending, with which nothing changed.
@@ -180,7 +199,9 @@ EXPORT_SYMBOL_GPL(hwheel_refresh);
  * After true the callback does not run for this arm, and the timeout may be armed
  * again (with a release op: once that was called). It may not be freed yet: the
  * worker refers to it until its next pass, at most one tick away. The release op
- * tells when that is over, hwheel_cancel_sync() waits for it.
+ * tells when that is over, hwheel_cancel_sync() waits for it. What the caller wrote
+ * before is seen by the release op. A false says nothing about whether the callback
+ * has returned.
  *
  * Context: any but NMI and under scheduler locks; also the timeout's own callback,
  * after it armed the timeout again.

@@ -5,8 +5,8 @@
  * The timeout is closed: cancelled if it was pending, and nobody can arm it, so it can
  * only come to rest. It is at rest when its word is neither pending nor QUEUED (no list
  * refers to it) and it is not among the running ones (no callback does). The word is
- * read first, see callback.h. Closing is done anew whenever we look, as another
- * hwheel_cancel_sync() may have opened the timeout meanwhile.
+ * read first, see callback.h. Several may wait for one timeout: it stays closed until
+ * the last of them opens it.
  *
  * In a callback of the wheel's own nobody else would drain the queues, so we do.
  */
@@ -14,6 +14,8 @@
 
 #include <linux/export.h>
 #include <linux/kernel.h>
+#include <linux/list.h>
+#include <linux/spinlock.h>
 #include <linux/wait.h>
 
 #include "callback.h"
@@ -21,31 +23,97 @@
 #include "timeout.h"
 #include "wheel.h"
 
-static bool close_and_look(struct hwheel_timeout *timeout, bool *prevented)
+/**
+ * struct closer - one who is in hwheel_cancel_sync()
+ * @timeout: with this one
+ * @link:    in @wheel->closers
+ */
+struct closer {
+	struct hwheel_timeout	*timeout;
+	struct list_head	link;
+};
+
+static void begin_closing(struct closer *closer)
 {
-	if (hwheel_queue_close(timeout))
-		*prevented = true;
+	struct hwheel *wheel = closer->timeout->wheel;
+
+	spin_lock(&wheel->closers_lock);
+	list_add(&closer->link, &wheel->closers);
+	spin_unlock(&wheel->closers_lock);
+}
+
+static bool is_last_closer(const struct closer *closer)
+{
+	const struct closer *other;
+
+	list_for_each_entry(other, &closer->timeout->wheel->closers, link)
+		if (other != closer && other->timeout == closer->timeout)
+			return false;
+	return true;
+}
+
+static void end_closing(struct closer *closer)
+{
+	struct hwheel *wheel = closer->timeout->wheel;
+
+	spin_lock(&wheel->closers_lock);
+	if (is_last_closer(closer))
+		hwheel_word_open(&closer->timeout->word);
+	list_del(&closer->link);
+	spin_unlock(&wheel->closers_lock);
+}
+
+static bool is_settled(const struct hwheel_timeout *timeout)
+{
 	return hwheel_word_settled(atomic64_read_acquire(&timeout->word)) &&
 	       !hwheel_callback_running(timeout->wheel, timeout);
 }
 
-static int cancel_here(struct hwheel_timeout *timeout)
+/* Also has the worker look again, if it is the worker that we wait for. */
+static bool close_and_look(struct hwheel_timeout *timeout, bool *prevented)
+{
+	if (hwheel_queue_close(timeout))
+		*prevented = true;
+	return is_settled(timeout);
+}
+
+static bool close_and_drain(struct hwheel_timeout *timeout)
+{
+	bool prevented = false;
+
+	while (!close_and_look(timeout, &prevented)) {
+		hwheel_drain_here(timeout->wheel);
+		cond_resched();
+	}
+	return prevented;
+}
+
+static bool close_and_wait(struct hwheel_timeout *timeout)
 {
 	struct hwheel *wheel = timeout->wheel;
 	bool prevented = false;
 
-	if (hwheel_callback_running(wheel, timeout) ||
-	    wheel->depth == HWHEEL_MAX_DEPTH) {
-		pr_warn_once("cancel_sync in a callback would wait for itself: %ps\n",
-			     timeout->ops->expire);
-		return -EDEADLK;
-	}
-	while (!close_and_look(timeout, &prevented)) {
-		hwheel_drain_here(wheel);
-		cond_resched();
-	}
-	hwheel_word_open(&timeout->word);
+	hwheel_callbacks_awaited(wheel);
+	wait_event(wheel->waiters, close_and_look(timeout, &prevented));
 	return prevented;
+}
+
+/* In a callback: would the timeout, or a drain, have to wait for what runs now? */
+static bool would_deadlock(const struct hwheel_timeout *timeout)
+{
+	const struct hwheel *wheel = timeout->wheel;
+
+	if (hwheel_callback_running(wheel, timeout)) {
+		pr_warn_once("cancel_sync in the timeout's own callback: %ps\n",
+			     timeout->ops->expire);
+		return true;
+	}
+	if (wheel->depth == HWHEEL_MAX_DEPTH && !is_settled(timeout)) {
+		pr_warn_once("cancel_sync in callbacks nested too deeply: %ps\n",
+			     timeout->ops->expire);
+		return true;
+	}
+	return false;
 }
 
 /**
@@ -66,20 +134,22 @@ static int cancel_here(struct hwheel_timeout *timeout)
  *
  * Context: process; may sleep.
  * Return: 1 if it prevented the callback, 0 if there was nothing to prevent, -EDEADLK if
- * it was called from the timeout's own callback (or from callbacks nested too deeply),
- * with which nothing changed; warned once.
+ * it was called from the timeout's own callback, or from callbacks that cancel_sync
+ * others whose release ops do so, eight deep; with which nothing changed. Warned once.
  */
 int hwheel_cancel_sync(struct hwheel_timeout *timeout)
 {
-	struct hwheel *wheel = timeout->wheel;
-	bool prevented = false;
+	bool in_callback = hwheel_is_owner(timeout->wheel);
+	struct closer closer = { .timeout = timeout };
+	bool prevented;
 
 	might_sleep();
-	if (hwheel_is_owner(wheel))
-		return cancel_here(timeout);
-	hwheel_callbacks_awaited(wheel);
-	wait_event(wheel->waiters, close_and_look(timeout, &prevented));
-	hwheel_word_open(&timeout->word);
+	if (in_callback && would_deadlock(timeout))
+		return -EDEADLK;
+	begin_closing(&closer);
+	prevented = in_callback ? close_and_drain(timeout) :
+				  close_and_wait(timeout);
+	end_closing(&closer);
 	return prevented;
 }
 EXPORT_SYMBOL_GPL(hwheel_cancel_sync);

@@ -8,8 +8,8 @@
  * Q is QUEUED: the timeout is on a submission list, or is about to be added to
  * one, or the worker holds it and has not acted on its latest state yet. C is
  * CLOSED: hwheel_cancel_sync() is under way, so nobody may arm. Every transition
- * is one compare-and-exchange of the whole word, so arm, refresh, cancel, expire
- * and stop are linearised by it whatever races:
+ * is one atomic operation on the whole word, so arm, refresh, cancel, expire and
+ * stop are linearised by it whatever races:
  *
  *	arm	any but PENDING, not C	-> PENDING, Q
  *	refresh	PENDING			-> PENDING, Q if the deadline gets earlier

@@ -104,6 +104,8 @@ static int populate(struct hwheel *wheel, unsigned int slots, const char *name)
 
 	mutex_init(&wheel->stop_lock);
 	init_waitqueue_head(&wheel->waiters);
+	spin_lock_init(&wheel->closers_lock);
+	INIT_LIST_HEAD(&wheel->closers);
 	wheel->batch_cpu = -1;
 	wheel->cpu = alloc_percpu(struct hwheel_cpu);
 	if (!wheel->cpu)
@@ -238,6 +240,7 @@ static void stop_wheel(struct hwheel *wheel, struct hwheel_stop *stop)
 	WRITE_ONCE(wheel->owner, current);
 	hand_back_all(stop);
 	WRITE_ONCE(wheel->owner, NULL);
+	wheel->stop = NULL;
 	put_task_struct(wheel->worker);
 	wheel->stopped = true;
 }
@@ -292,7 +295,8 @@ EXPORT_SYMBOL_GPL(hwheel_stop);
  * hwheel_destroy - stop a wheel if need be, and free it
  * @wheel: the wheel; nobody else uses it any more, nor time-outs set up for it
  *
- * As hwheel_stop() without a handback callback.
+ * As hwheel_stop() without a handback callback: time-outs that are pending and have no
+ * release op end without anybody being told.
  *
  * Context: process; may sleep. Not from the wheel's own callbacks.
  */
@@ -326,6 +330,6 @@ u64 hwheel_pending(const struct hwheel *wheel)
 	smp_rmb();
 	for_each_possible_cpu(cpu)
 		armed += READ_ONCE(per_cpu_ptr(wheel->cpu, cpu)->armed);
-	return armed - ended;
+	return max_t(long, armed - ended, 0);
 }
 EXPORT_SYMBOL_GPL(hwheel_pending);

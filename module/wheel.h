@@ -9,6 +9,7 @@
 #include <linux/mutex.h>
 #include <linux/percpu.h>
 #include <linux/sched.h>
+#include <linux/spinlock.h>
 #include <linux/timekeeping.h>
 #include <linux/wait.h>
 
@@ -48,11 +49,14 @@ struct hwheel_cpu {
  *               worker or by the submitter that wakes it
  * @urgent:      somebody waits for the next pass; set by anyone, cleared by the worker
  * @waiters:     those who wait in hwheel_cancel_sync()
+ * @closers_lock: protects @closers and the opening of timeouts
+ * @closers:     who is in hwheel_cancel_sync(), and with which timeout
  * @owner:       the thread that alone may write what follows: the worker, then who
  *               stops the wheel, then nobody
  * @slots:       where timeouts wait
  * @batch:       what remains of a list that was taken from a queue
  * @batch_cpu:   which queue that was
+ * @reached:     edge that the pass under way goes up to
  * @running:     timeouts whose callbacks are under way, outermost first; read by
  *               those who wait
  * @depth:       how many
@@ -79,11 +83,15 @@ struct hwheel {
 	unsigned int		deep ____cacheline_aligned_in_smp;
 	unsigned int		urgent;
 	wait_queue_head_t	waiters;
+	/* protects closers and the opening of timeouts */
+	spinlock_t		closers_lock;
+	struct list_head	closers;
 
 	struct task_struct	*owner ____cacheline_aligned_in_smp;
 	struct hwheel_slots	slots;
 	struct llist_node	*batch;
 	unsigned int		batch_cpu;
+	u64			reached;
 	struct hwheel_timeout	*running[HWHEEL_MAX_DEPTH];
 	unsigned int		depth;
 	struct hwheel_stop	*stop;

@@ -39,10 +39,16 @@ static struct hwheel_timeout *timeout_of(struct hwheel_node *node)
 	return container_of(node, struct hwheel_timeout, node);
 }
 
+/*
+ * A callback that drains the queues must not bring back itself, armed for the past, at
+ * each of the edges that a late worker catches up: it comes after those.
+ */
 static void file(struct hwheel *wheel, struct hwheel_timeout *timeout, u64 word)
 {
 	u64 edge = hwheel_edge_due(wheel, hwheel_word_deadline(word));
 
+	if (wheel->depth)
+		edge = max(edge, wheel->reached + 1);
 	hwheel_slots_file(&wheel->slots, &timeout->node, edge);
 }
 
@@ -161,14 +167,14 @@ static struct hwheel_timeout *next_due(struct hwheel *wheel, u64 edge)
 	return timeout_of(node);
 }
 
-/* Returns whether it got through to @edge. */
-static bool expire_due(struct hwheel *wheel, u64 edge)
+/* Returns whether it got through to the edge that this pass has reached. */
+static bool expire_due(struct hwheel *wheel)
 {
 	struct hwheel_timeout *timeout;
 	unsigned int n;
 
 	for (n = 0; n < EXPIRE_MAX; n++) {
-		timeout = next_due(wheel, edge);
+		timeout = next_due(wheel, wheel->reached);
 		if (!timeout)
 			return true;
 		expire_if_due(wheel, timeout,
@@ -196,12 +202,15 @@ static void sleep_until(struct hwheel *wheel, u64 edge)
  * and wakes us. A submitter that took deep away is about to wake us, or did already:
  * if it did so for something that we drained before, going to sleep without deep would
  * leave the next one unnoticed.
+ *
+ * Somebody who waits in hwheel_cancel_sync() while nothing is to be done waits for a
+ * timeout that is about to be added: whoever adds it has to wake us, as in deep sleep.
  */
 static void worker_sleep(struct hwheel *wheel, bool linger)
 {
 	u64 soon = wheel->slots.cursor + 1;
 	u64 edge = linger ? soon : hwheel_slots_next(&wheel->slots);
-	bool deep = edge > soon;
+	bool deep = edge > soon || wq_has_sleeper(&wheel->waiters);
 
 	if (deep)
 		WRITE_ONCE(wheel->deep, 1);
@@ -219,10 +228,12 @@ static int worker_run(void *data)
 	struct hwheel *wheel = data;
 
 	while (!kthread_should_stop()) {
-		u64 edge = hwheel_edge_reached(wheel, hwheel_now(wheel));
-		unsigned int drained = hwheel_worker_drain(wheel);
-		bool through = expire_due(wheel, edge);
+		unsigned int drained;
+		bool through;
 
+		wheel->reached = hwheel_edge_reached(wheel, hwheel_now(wheel));
+		drained = hwheel_worker_drain(wheel);
+		through = expire_due(wheel);
 		if (through && !wheel->batch && drained < DRAIN_MAX)
 			worker_sleep(wheel, drained);
 		else

@@ -10,8 +10,9 @@
  * The caller embeds struct hwheel_timeout in its own object; nothing is
  * allocated per timeout. arm, refresh, cancel and the queries may be called from
  * any context but NMI and callers that hold scheduler locks; they neither sleep
- * nor take a lock. Every arm has exactly one outcome: the expire callback ran,
- * hwheel_cancel() returned true, or hwheel_stop() handed the timeout back.
+ * nor take a lock. hwheel_cancel_sync() sleeps, until the object may be freed.
+ * Every arm has exactly one outcome: the expire callback ran, one of the cancels
+ * said that it prevented that, or hwheel_stop() handed the timeout back.
  */
 #ifndef _LINUX_HWHEEL_H
 #define _LINUX_HWHEEL_H
@@ -36,14 +37,15 @@ struct hwheel_timeout;
  * @tick_ns:     time between two edges in ns, rounded up to a multiple of 8;
  *               raised to HWHEEL_MIN_TICK_NS with a warning. Default: 100 ms.
  * @slots:       slots of the wheel, rounded up to a power of two, at most
- *               HWHEEL_MAX_SLOTS. More slots cost memory (16 bytes each), fewer
+ *               HWHEEL_MAX_SLOTS. More slots cost memory (a pointer and 8 bytes), fewer
  *               make time-outs share one, which costs a look at each of them
  *               when one is due. Default: 512.
  * @max_pending: how many time-outs may be pending at a time; a limit costs an
  *               atomic operation on a shared cache line for each arm and end.
  *               Default: no limit.
  * @clock:       CLOCK_MONOTONIC (default) or CLOCK_BOOTTIME, which counts time
- *               in suspend
+ *               in suspend. No wheel runs on a clock that can be set:
+ *               CLOCK_REALTIME, whose number is 0, means the default.
  */
 struct hwheel_params {
 	const char	*name;
@@ -59,11 +61,12 @@ struct hwheel_params {
  *           and delays the other time-outs of the wheel while it does. It may
  *           arm the timeout again, and may free it: the wheel does not refer to
  *           it any more, nor after the callback returned.
- * @release: optional. A timeout that hwheel_cancel() cancelled is on no list of
- *           the wheel any more and may be freed; runs on the worker, or on the
- *           thread that stops the wheel, in process context, within one tick of
- *           the cancel. A timeout with this op can't be armed between cancel and
- *           release (-EBUSY). Not called for one that expired, nor for one that
+ * @release: optional. A timeout that was cancelled is on no list of the wheel any
+ *           more: it may be freed, or armed again. Runs on the worker, or on the
+ *           thread that stops the wheel, in process context, in the worker's next
+ *           pass, which is at most one tick away unless callbacks hold the worker.
+ *           A timeout with this op can't be armed between cancel and release
+ *           (-EBUSY). Not called for one that expired, nor for one that
  *           hwheel_stop() gave to its handback callback.
  */
 struct hwheel_timeout_ops {
@@ -83,8 +86,8 @@ struct hwheel_node {
 
 /**
  * struct hwheel_timeout - one timeout, to be embedded in the caller's object
- * @word:  deadline, state and QUEUED bit (module/timeout.h): changed by anyone,
- *         with one compare-and-exchange
+ * @word:  deadline, state and two bits (module/timeout.h): changed by anyone, with
+ *         one atomic operation
  * @queue: link in a submission list; belongs to whoever set QUEUED until it was
  *         added, then to the worker until that clears QUEUED
  * @node:  link in a slot; the worker's own
@@ -105,7 +108,7 @@ struct hwheel_timeout {
 enum hwheel_state {
 	HWHEEL_IDLE,		/* never armed */
 	HWHEEL_PENDING,
-	HWHEEL_CANCELLED,	/* by hwheel_cancel() or hwheel_stop() */
+	HWHEEL_CANCELLED,	/* before it expired, or handed back */
 	HWHEEL_EXPIRED,		/* the callback runs or ran */
 };
 

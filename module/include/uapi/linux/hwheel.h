@@ -7,7 +7,8 @@
  * some. Closing the last descriptor of the file frees everything, whatever is
  * pending.
  *
- * All times are nanoseconds of CLOCK_MONOTONIC. No time-out is ever reported
+ * All times are nanoseconds of CLOCK_MONOTONIC, as it is outside of any time
+ * namespace. No time-out is ever reported
  * before its deadline; it is reported less than one tick plus the wake-up
  * latency of the wheel's worker after it. Several time-outs that expire at one
  * edge (multiple of the tick) are reported in no particular order.
@@ -30,8 +31,8 @@
 
 /*
  * hwheel_op.flags for HWHEEL_OP_ARM and HWHEEL_OP_REFRESH: time_ns is a point in
- * time on CLOCK_MONOTONIC, not a delay from now. One that is past means the next
- * edge.
+ * time on CLOCK_MONOTONIC, not a delay from now. One that is past fires at once, at
+ * the next edge at the latest.
  */
 #define HWHEEL_ABSOLUTE		0x1
 
