@@ -96,7 +96,7 @@ int hwheel_arm(struct hwheel *wheel, uint64_t delay_ns, uint64_t cookie, uint64_
 /**
  * hwheel_arm_at() - register a time-out that expires at a point in time
  * @wheel:       the handle
- * @deadline_ns: in ns on CLOCK_MONOTONIC; in the past means at the next tick
+ * @deadline_ns: in ns on CLOCK_MONOTONIC; in the past means by the next tick
  * @cookie:      as for hwheel_arm()
  * @id:          as for hwheel_arm()
  *
@@ -130,8 +130,8 @@ int hwheel_refresh_at(struct hwheel *wheel, uint64_t id, uint64_t deadline_ns);
  * @id:    of the time-out
  *
  * Return: 0: it was pending, and no event will come; -EALREADY: it had expired
- * (its event comes or came) or was cancelled; -ENOENT: no such id in this handle,
- * or forgotten since it ended.
+ * (its event comes or came) or was cancelled; -ENOENT: this handle never had that
+ * id.
  */
 int hwheel_cancel(struct hwheel *wheel, uint64_t id);
 
