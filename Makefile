@@ -26,7 +26,8 @@ TESTS   := $(patsubst selftests/%.c,%,$(wildcard selftests/*_test.c))
 SCRIPTS := $(patsubst selftests/%.sh,%,$(wildcard selftests/*_test.sh))
 
 .PHONY: module run shell check kunit selftests lint tools install uninstall clean help
-.PHONY: _module _run _shell _harness _vm_harness _selftests _lint _install
+.PHONY: _module _test_modules _run _shell _harness _vm_harness _selftests
+.PHONY: _outside _vm_outside _lint _install
 
 module: ## build hwheel.ko for the running kernel (or KVER=, KDIR=)
 	@vars=$$($(SETUP) module) && $(MAKE) _module $$vars
@@ -70,14 +71,22 @@ clean: ## remove build/; the cache folder stays
 help: ## list the targets
 	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 18
 
-# A folder per kernel, of links to the sources: no object lands among them.
+# $(call mirror,FOLDER,PATH...): links to the sources, so that no object lands among
+# them, nor those of several kernels in one place.
+mirror = find $(2) -type d -printf '$(1)/%p\0' | xargs -0 mkdir -p $(1) && \
+	 find $(2) \( -name Kbuild -o -name '*.[ch]' ! -name '*.mod.c' \) \
+		-exec ln -sf $(CURDIR)/{} $(1)/{} \; && \
+	 find $(1) -xtype l -delete
+
 _module:
-	@find module kunit -type d -printf '$(MODULE)/%p\0' | xargs -0 mkdir -p
-	@find Kbuild module kunit \( -name Kbuild -o -name '*.[ch]' ! -name '*.mod.c' \) \
-		-exec ln -sf $(CURDIR)/{} $(MODULE)/{} \;
-	@find $(MODULE) -xtype l -delete
+	@$(call mirror,$(MODULE),Kbuild module kunit)
 	@$(MAKE) -C $(KDIR) M=$(MODULE) modules
 	@echo "hwheel.ko for $(KVER): $(MODULE)/hwheel.ko"
+
+_test_modules: _module
+	@$(call mirror,$(BUILD)/modules-$(KVER),selftests/modules module/include)
+	@$(MAKE) -C $(KDIR) M=$(BUILD)/modules-$(KVER)/selftests/modules \
+		KBUILD_EXTRA_SYMBOLS=$(MODULE)/Module.symvers modules
 
 _run: _module tools
 	@rm -f $(BUILD)/run.json
@@ -97,15 +106,26 @@ _vm_harness:
 	@mkdir -p $(BUILD)
 	@selftests/vm/selftest.sh --kver $(KVER) --out $(BUILD)/harness | tee $(BUILD)/harness.tap
 
-_selftests: _module
+_selftests: _test_modules
 	@mkdir -p $(BUILD)/selftests
 	@$(MAKE) -C selftests KSRC=$(KSRC) OUTPUT=$(BUILD)/selftests
 	@$(VM) --kver $(KVER) --out $(BUILD)/selftests-run --timeout 900 \
 		--guest selftests/guest.sh $(MODULE)/hwheel.ko \
 		$(TESTS:%=$(BUILD)/selftests/%) $(BUILD)/selftests/churn \
+		$(wildcard $(BUILD)/modules-$(KVER)/selftests/modules/*.ko) \
 		$(SCRIPTS:%=selftests/%.sh) && status=0 || status=$$?; \
 	python3 -B selftests/lib/tap.py --out $(BUILD)/selftests.tap --part kselftest \
 		$$status $(patsubst %,$(BUILD)/selftests-run/%.tap,guest $(TESTS) $(SCRIPTS))
+
+# What others build against is what make install leaves.
+_outside:
+	@vars=$$($(SETUP) vm) && $(MAKE) _vm_outside $$vars
+
+_vm_outside:
+	@rm -rf $(BUILD)/installed
+	@$(MAKE) _install DESTDIR=$(BUILD)/installed >/dev/null
+	@selftests/outside.sh --kver $(KVER) --kdir $(KDIR) --dest $(BUILD)/installed \
+		--out $(BUILD)/outside
 
 _lint:
 	@mkdir -p $(BUILD)

@@ -1,0 +1,98 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=dash
+#
+# torture_test.sh [OPS]: inserts hwheel_torture.ko with several parameters, which
+# runs the test, and reads its verdict. OPS is how many calls the main one makes
+# (5000000). Run as root where nobody else uses hwheel; needs hwheel.ko and
+# hwheel_torture.ko beside it. Prints TAP.
+
+cd "$(dirname "$0")" || exit 1
+ops=${1:-5000000}
+parameters=/sys/module/hwheel_torture/parameters
+number=0
+failures=0
+
+diagnose() {
+	sed 's/^/# /'
+}
+
+# report NAME COMMAND...: one test, which passes if the command succeeds.
+report() {
+	name=$1
+	shift
+	number=$((number + 1))
+	if "$@"; then
+		echo "ok $number $name"
+	else
+		echo "not ok $number $name"
+		failures=$((failures + 1))
+	fi
+}
+
+# What the module has printed since the log was cleared, without the time
+log() {
+	dmesg | sed -n 's/^.*torture: //p'
+}
+
+# run PARAMETER...: leaves the verdict in $verdict; fails if there is none, or if
+# the module can't be removed afterwards.
+run() {
+	dmesg -c >/dev/null
+	echo "# hwheel_torture $*"
+	insmod ./hwheel_torture.ko "$@" || return
+	verdict=$(cat $parameters/verdict)
+	rmmod hwheel_torture
+}
+
+torture() {
+	run "$@" && [ "$verdict" = passed ] && return
+	log | diagnose
+	return 1
+}
+
+operations() {
+	log | sed -n 's/^operations=//p'
+}
+
+# The counts are worth reading.
+torture_in_full() {
+	torture ops="$ops" || return
+	log | diagnose
+	[ "$(operations)" -ge "$ops" ]
+}
+
+# With a single call most of what is counted has not happened: that has to be noticed.
+unfinished() {
+	run threads=1 ops=1 && [ "$verdict" != passed ]
+}
+
+refused() {
+	if insmod ./hwheel_torture.ko "$@" 2>/dev/null; then
+		rmmod hwheel_torture
+		return 1
+	fi
+}
+
+echo "TAP version 13"
+was_loaded=true
+if [ ! -d /sys/module/hwheel ]; then
+	was_loaded=false
+	insmod ./hwheel.ko || exit 1
+fi
+
+report "torture" torture_in_full
+report "ticks of 50 us, one slot" torture ops=300000 tick_us=50 slots=1
+report "ticks of 50 us, a million slots" torture ops=100000 tick_us=50 slots=1048576 cover=0
+report "ticks of 10 ms, many objects" torture ops=300000 tick_us=10000 objects=10000 cover=0
+report "one thread" torture ops=200000 threads=1 cover=0
+report "many threads, wheels that do not live long" \
+	torture ops=200000 threads=32 wheel_life=500 cover=0
+report "one wheel, all for the same objects" torture ops=300000 wheels=1 objects=8 cover=0
+report "many wheels, few objects" torture ops=300000 wheels=16 objects=32 threads=12 cover=0
+report "a test that covers too little fails" unfinished
+report "parameters out of range are refused" refused threads=0
+echo "1..$number"
+
+$was_loaded || rmmod hwheel || exit 1
+[ $failures -eq 0 ]
