@@ -20,6 +20,7 @@
 
 enum gap {
 	NO_GAP,
+	GAP_CLOCK,	/* before the clock is read */
 	GAP_ACT,	/* between the slots being brought up to a word and QUEUED cleared */
 	GAP_ACTED,	/* between QUEUED cleared and the release op called */
 	GAP_EXPIRE,	/* between a word found due and the word set to expired */
@@ -35,6 +36,7 @@ enum gap {
  * @sim:      to whom
  * @slept:    how often the worker went to sleep
  * @unqueued: how often the worker touched the links of a timeout it did not hold
+ * @stop:     the worker is to end
  */
 static struct race {
 	enum gap		gap;
@@ -43,6 +45,7 @@ static struct race {
 	struct sim_timeout	*sim;
 	unsigned int		slept;
 	unsigned int		unqueued;
+	bool			stop;
 } race;
 
 static void race_in(enum gap gap)
@@ -72,7 +75,13 @@ static bool race_word_expire(atomic64_t *word, s64 *old)
 static bool race_should_stop(void)
 {
 	race_in(GAP_SLEEP);
-	return false;
+	return race.stop;
+}
+
+static u64 race_now(const struct hwheel *wheel)
+{
+	race_in(GAP_CLOCK);
+	return hwheel_now(wheel);
 }
 
 static void race_unlink(struct hwheel_slots *slots, struct hwheel_node *node)
@@ -145,6 +154,7 @@ static void race_stop(struct hwheel *wheel) __maybe_unused;
 #define hwheel_worker_start		race_start
 #define hwheel_worker_stop		race_stop
 #define kthread_should_stop		race_should_stop
+#define hwheel_now			race_now
 #define schedule			race_sleep
 #define schedule_hrtimeout_range_clock	race_sleep_until
 
@@ -315,6 +325,26 @@ static void timeout_that_keeps_changing_is_left_to_the_next_pass(struct kunit *t
 	expect_fires(test, sim, 100);
 }
 
+/* While the worker is about to read the clock */
+
+static void arm_while_an_edge_passes(struct sim_timeout *sim)
+{
+	hwheel_arm_at(&sim->timeout, sim_edge_time(sim_wheel_of(sim), 3));
+	sim_stall(2 * SIM_TICK);
+	race.stop = true;
+}
+
+/* The pass goes up to that edge, so it has to see what was submitted before it. */
+static void submitted_before_the_edge_is_not_late(struct kunit *test)
+{
+	struct sim_timeout *sim = race_timeout(test);
+
+	race_for(GAP_CLOCK, 1, arm_while_an_edge_passes);
+	KUNIT_EXPECT_EQ(test, worker_run(sim_wheel_of(sim)), 0);
+	KUNIT_EXPECT_EQ(test, sim->expired, 1);
+	race_over(test);
+}
+
 /* While the worker expires a timeout that is due at edge 5 */
 
 static void race_expire(struct kunit *test, void (*other)(struct sim_timeout *sim))
@@ -456,6 +486,7 @@ static struct kunit_case race_cases[] = {
 	KUNIT_CASE(refresh_to_later_while_acted_on),
 	KUNIT_CASE(arm_right_before_the_release_is_refused),
 	KUNIT_CASE(timeout_that_keeps_changing_is_left_to_the_next_pass),
+	KUNIT_CASE(submitted_before_the_edge_is_not_late),
 	KUNIT_CASE(cancel_while_expired),
 	KUNIT_CASE(refresh_to_later_while_expired),
 	KUNIT_CASE(refresh_to_earlier_while_expired),

@@ -54,13 +54,19 @@ static void cancel_sync_work(struct work_struct *work)
 	canceller->returned_ns = test_now(sim_wheel_of(canceller->sim));
 }
 
-static void start_canceller(struct canceller *canceller,
-			    struct sim_timeout *sim)
+static void start_work(struct canceller *canceller, struct sim_timeout *sim,
+		       work_func_t work)
 {
 	canceller->sim = sim;
 	canceller->result = -1;
-	INIT_WORK_ONSTACK(&canceller->work, cancel_sync_work);
+	INIT_WORK_ONSTACK(&canceller->work, work);
 	queue_work(system_unbound_wq, &canceller->work);
+}
+
+static void start_canceller(struct canceller *canceller,
+			    struct sim_timeout *sim)
+{
+	start_work(canceller, sim, cancel_sync_work);
 }
 
 static void end_canceller(struct canceller *canceller)
@@ -278,6 +284,33 @@ static void two_threads_prevent_it_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, one.result + two.result, 1);
 	arm_edge(test, sim, FAR);
 	KUNIT_EXPECT_EQ(test, hwheel_cancel_sync(&sim->timeout), 1);
+}
+
+static void cancel_and_arm_work(struct work_struct *work)
+{
+	struct canceller *canceller =
+		container_of(work, struct canceller, work);
+	struct sim_timeout *sim = canceller->sim;
+
+	hwheel_cancel_sync(&sim->timeout);
+	canceller->result = hwheel_arm(&sim->timeout, SIM_TICK);
+}
+
+/* The first of them to be through can't arm it while the other still looks at it. */
+static void two_threads_keep_it_closed(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 1, &sim_ops);
+	struct canceller one, two;
+
+	sim->then = sleep_3_ticks;
+	arm_edge(test, sim, 2);
+	sim_pass(wheel, 2);
+	start_work(&one, sim, cancel_and_arm_work);
+	start_work(&two, sim, cancel_and_arm_work);
+	end_canceller(&one);
+	end_canceller(&two);
+	KUNIT_EXPECT_EQ(test, one.result + two.result, -EBUSY);
 }
 
 /* Release */
@@ -639,6 +672,7 @@ static struct kunit_case sync_cases[] = {
 	KUNIT_CASE(callback_that_arms_again_is_refused),
 	KUNIT_CASE(one_armed_by_its_callback_is_cancelled),
 	KUNIT_CASE(two_threads_prevent_it_once),
+	KUNIT_CASE(two_threads_keep_it_closed),
 	KUNIT_CASE(release_is_waited_for),
 	KUNIT_CASE(own_callback_is_refused),
 	KUNIT_CASE(callback_frees_a_filed_one),

@@ -12,16 +12,17 @@
 #define LATER	3000ULL
 
 #define QUEUED	HWHEEL_QUEUED
+#define CLOSED	HWHEEL_CLOSED
 #define SAME	U64_MAX
 
 enum operation {
 	ARM, ARM_WITH_RELEASE, REFRESH_EARLIER, REFRESH_EQUAL, REFRESH_LATER,
-	CANCEL, EXPIRE, ACTED,
+	CANCEL, EXPIRE, ACTED, CLOSE, OPEN,
 };
 
 static const char * const operation_names[] = {
 	"arm", "arm with a release op", "refresh to earlier", "refresh to equal",
-	"refresh to later", "cancel", "expire", "acted",
+	"refresh to later", "cancel", "expire", "acted", "close", "open",
 };
 
 static const char * const state_names[] = {
@@ -31,9 +32,9 @@ static const char * const state_names[] = {
 /**
  * struct transition - what an operation makes of a state
  * @operation: on a word with the deadline NOW; an arm is to LATER
- * @from:      state and QUEUED before
+ * @from:      state, QUEUED and CLOSED before
  * @result:    what it returns
- * @to:        state and QUEUED after; SAME: the word did not change
+ * @to:        state, QUEUED and CLOSED after; SAME: the word did not change
  * @deadline:  deadline after
  */
 struct transition {
@@ -114,14 +115,77 @@ static const struct transition transitions[] = {
 	{ ACTED, HWHEEL_PENDING | QUEUED,	true, HWHEEL_PENDING, NOW },
 	{ ACTED, HWHEEL_CANCELLED | QUEUED,	true, HWHEEL_CANCELLED, NOW },
 	{ ACTED, HWHEEL_EXPIRED | QUEUED,	true, HWHEEL_EXPIRED, NOW },
+
+	{ CLOSE, HWHEEL_IDLE,		-ENOENT, HWHEEL_IDLE | CLOSED, NOW },
+	{ CLOSE, HWHEEL_IDLE | QUEUED,	-ENOENT, HWHEEL_IDLE | QUEUED | CLOSED, NOW },
+	{ CLOSE, HWHEEL_PENDING,	1, HWHEEL_CANCELLED | QUEUED | CLOSED, NOW },
+	{ CLOSE, HWHEEL_PENDING | QUEUED,
+	  0, HWHEEL_CANCELLED | QUEUED | CLOSED, NOW },
+	{ CLOSE, HWHEEL_CANCELLED,	-ENOENT, HWHEEL_CANCELLED | CLOSED, NOW },
+	{ CLOSE, HWHEEL_CANCELLED | QUEUED,
+	  -ENOENT, HWHEEL_CANCELLED | QUEUED | CLOSED, NOW },
+	{ CLOSE, HWHEEL_EXPIRED,	-ENOENT, HWHEEL_EXPIRED | CLOSED, NOW },
+	{ CLOSE, HWHEEL_EXPIRED | QUEUED,
+	  -ENOENT, HWHEEL_EXPIRED | QUEUED | CLOSED, NOW },
+
+	/* What is closed is never pending, and nobody but the worker changes it. */
+	{ ARM, HWHEEL_IDLE | CLOSED, -EBUSY, SAME },
+	{ ARM_WITH_RELEASE, HWHEEL_IDLE | CLOSED, -EBUSY, SAME },
+	{ REFRESH_EARLIER, HWHEEL_IDLE | CLOSED, -ENOENT, SAME },
+	{ REFRESH_LATER, HWHEEL_IDLE | CLOSED, -ENOENT, SAME },
+	{ CANCEL, HWHEEL_IDLE | CLOSED, -ENOENT, SAME },
+	{ CLOSE, HWHEEL_IDLE | CLOSED, -ENOENT, SAME },
+	{ OPEN, HWHEEL_IDLE | CLOSED, 0, HWHEEL_IDLE, NOW },
+	{ ARM, HWHEEL_IDLE | QUEUED | CLOSED, -EBUSY, SAME },
+	{ ARM_WITH_RELEASE, HWHEEL_IDLE | QUEUED | CLOSED, -EBUSY, SAME },
+	{ REFRESH_EARLIER, HWHEEL_IDLE | QUEUED | CLOSED, -ENOENT, SAME },
+	{ REFRESH_LATER, HWHEEL_IDLE | QUEUED | CLOSED, -ENOENT, SAME },
+	{ CANCEL, HWHEEL_IDLE | QUEUED | CLOSED, -ENOENT, SAME },
+	{ CLOSE, HWHEEL_IDLE | QUEUED | CLOSED, -ENOENT, SAME },
+	{ ACTED, HWHEEL_IDLE | QUEUED | CLOSED,
+	  true, HWHEEL_IDLE | CLOSED, NOW },
+	{ OPEN, HWHEEL_IDLE | QUEUED | CLOSED, 0, HWHEEL_IDLE | QUEUED, NOW },
+	{ ARM, HWHEEL_CANCELLED | CLOSED, -EBUSY, SAME },
+	{ ARM_WITH_RELEASE, HWHEEL_CANCELLED | CLOSED, -EBUSY, SAME },
+	{ REFRESH_EARLIER, HWHEEL_CANCELLED | CLOSED, -ENOENT, SAME },
+	{ REFRESH_LATER, HWHEEL_CANCELLED | CLOSED, -ENOENT, SAME },
+	{ CANCEL, HWHEEL_CANCELLED | CLOSED, -ENOENT, SAME },
+	{ CLOSE, HWHEEL_CANCELLED | CLOSED, -ENOENT, SAME },
+	{ OPEN, HWHEEL_CANCELLED | CLOSED, 0, HWHEEL_CANCELLED, NOW },
+	{ ARM, HWHEEL_CANCELLED | QUEUED | CLOSED, -EBUSY, SAME },
+	{ ARM_WITH_RELEASE, HWHEEL_CANCELLED | QUEUED | CLOSED, -EBUSY, SAME },
+	{ REFRESH_EARLIER, HWHEEL_CANCELLED | QUEUED | CLOSED, -ENOENT, SAME },
+	{ REFRESH_LATER, HWHEEL_CANCELLED | QUEUED | CLOSED, -ENOENT, SAME },
+	{ CANCEL, HWHEEL_CANCELLED | QUEUED | CLOSED, -ENOENT, SAME },
+	{ CLOSE, HWHEEL_CANCELLED | QUEUED | CLOSED, -ENOENT, SAME },
+	{ ACTED, HWHEEL_CANCELLED | QUEUED | CLOSED,
+	  true, HWHEEL_CANCELLED | CLOSED, NOW },
+	{ OPEN, HWHEEL_CANCELLED | QUEUED | CLOSED, 0, HWHEEL_CANCELLED | QUEUED, NOW },
+	{ ARM, HWHEEL_EXPIRED | CLOSED, -EBUSY, SAME },
+	{ ARM_WITH_RELEASE, HWHEEL_EXPIRED | CLOSED, -EBUSY, SAME },
+	{ REFRESH_EARLIER, HWHEEL_EXPIRED | CLOSED, -ENOENT, SAME },
+	{ REFRESH_LATER, HWHEEL_EXPIRED | CLOSED, -ENOENT, SAME },
+	{ CANCEL, HWHEEL_EXPIRED | CLOSED, -ENOENT, SAME },
+	{ CLOSE, HWHEEL_EXPIRED | CLOSED, -ENOENT, SAME },
+	{ OPEN, HWHEEL_EXPIRED | CLOSED, 0, HWHEEL_EXPIRED, NOW },
+	{ ARM, HWHEEL_EXPIRED | QUEUED | CLOSED, -EBUSY, SAME },
+	{ ARM_WITH_RELEASE, HWHEEL_EXPIRED | QUEUED | CLOSED, -EBUSY, SAME },
+	{ REFRESH_EARLIER, HWHEEL_EXPIRED | QUEUED | CLOSED, -ENOENT, SAME },
+	{ REFRESH_LATER, HWHEEL_EXPIRED | QUEUED | CLOSED, -ENOENT, SAME },
+	{ CANCEL, HWHEEL_EXPIRED | QUEUED | CLOSED, -ENOENT, SAME },
+	{ CLOSE, HWHEEL_EXPIRED | QUEUED | CLOSED, -ENOENT, SAME },
+	{ ACTED, HWHEEL_EXPIRED | QUEUED | CLOSED,
+	  true, HWHEEL_EXPIRED | CLOSED, NOW },
+	{ OPEN, HWHEEL_EXPIRED | QUEUED | CLOSED, 0, HWHEEL_EXPIRED | QUEUED, NOW },
 };
 
 static void describe_transition(const struct transition *transition, char *desc)
 {
-	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%s of %s%s",
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%s of %s%s%s",
 		 operation_names[transition->operation],
 		 state_names[transition->from & HWHEEL_STATE_MASK],
-		 transition->from & QUEUED ? " and queued" : "");
+		 transition->from & QUEUED ? " and queued" : "",
+		 transition->from & CLOSED ? " and closed" : "");
 }
 
 KUNIT_ARRAY_PARAM(transition, transitions, describe_transition);
@@ -147,6 +211,11 @@ static int perform(enum operation operation, atomic64_t *word)
 		return hwheel_word_expire(word, &old);
 	case ACTED:
 		return hwheel_word_acted(word, &old);
+	case CLOSE:
+		return hwheel_word_close(word);
+	case OPEN:
+		hwheel_word_open(word);
+		return 0;
 	}
 	return -EINVAL;
 }
