@@ -25,7 +25,7 @@ PROGRAMS = $(BUILD)/tools/hwheelctl $(wildcard $(BUILD)/tools/demo/*)
 TESTS   := $(patsubst selftests/%.c,%,$(wildcard selftests/*_test.c))
 SCRIPTS := $(patsubst selftests/%.sh,%,$(wildcard selftests/*_test.sh))
 
-.PHONY: module run shell check kunit selftests lint tools install uninstall clean help
+.PHONY: module run shell check kunit coverage mutants selftests lint tools install uninstall clean help
 .PHONY: _module _test_modules _run _shell _harness _vm_harness _selftests
 .PHONY: _outside _vm_outside _lint _install
 
@@ -45,6 +45,14 @@ check: ## run every test; the last line is N passed, N failed, N skipped
 
 kunit: ## run the KUnit tests in a user-mode kernel
 	@kunit/run.sh
+
+coverage: ## tell which lines of module/ the KUnit tests reach
+	@$(SETUP) source kunit >/dev/null
+	@kunit/coverage.py
+
+mutants: ## put faults into the engine, one at a time, and see which test notices
+	@$(SETUP) source kunit >/dev/null
+	@kunit/mutants.py
 
 selftests: ## run the kselftest programs in a VM
 	@vars=$$($(SETUP) vm source) && $(MAKE) _selftests $$vars

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# run.sh: builds the module and its KUnit tests into a user-mode kernel and runs
-# them in simulated time. From the environment:
+# run.sh [OPTION]...: builds the module and its KUnit tests into a user-mode kernel
+# and runs them in simulated time. Options are kunit.py's; a kernel that is built
+# with others has a folder of its own. From the environment:
 #   FILTER   which suites or cases, a glob such as 'hwheel_slots' or '*.*stop*'
 #   KSRC     a kernel source tree; default: Debian's, in the cache
 #   SEED     where the random tests start
@@ -33,7 +34,7 @@ lock() {
 	mkdir -p "$cache"
 	export HWHEEL_KUNIT_LOCKED=1
 	flock -n "$cache/kunit.lock" true || say "kunit: waiting for another run"
-	exec flock -o "$cache/kunit.lock" "$0"
+	exec flock -o "$cache/kunit.lock" "$0" "$@"
 }
 
 add_line() {
@@ -53,10 +54,11 @@ graft() {
 }
 
 build_dir_of() {
-	local version hash
+	local ksrc=$1 version hash
 
-	version=$(make -s --no-print-directory -C "$1" kernelversion)
-	hash=$( (realpath "$1" && cat "$config") | sha256sum)
+	shift
+	version=$(make -s --no-print-directory -C "$ksrc" kernelversion)
+	hash=$( (realpath "$ksrc" && cat "$config" && printf %s "$*") | sha256sum)
 	echo "$cache/kunit-$version-${hash:0:8}"
 }
 
@@ -72,6 +74,7 @@ forget_other_checkout() {
 run_kernel() {
 	local ksrc=$1 build=$2 args=(--kernel_args=time-travel=inf-cpu)
 
+	shift 2
 	[ -z "${SEED-}" ] || args+=("--kernel_args=hwheel.model_seed=$SEED")
 	[ -z "${OPS-}" ] || args+=("--kernel_args=hwheel.model_ops=$OPS")
 	[ -z "${FILTER-}" ] || args+=("$FILTER")
@@ -80,7 +83,7 @@ run_kernel() {
 	(cd "$ksrc" && tools/testing/kunit/kunit.py run --arch=um \
 		--build_dir="$build" --kunitconfig="$config" \
 		--jobs="$(nproc)" --timeout="${TIMEOUT:-300}" \
-		"${args[@]}" </dev/null)
+		"$@" "${args[@]}" </dev/null)
 }
 
 # Keeps the results and their comments; other lines are the kernel's.
@@ -106,16 +109,16 @@ judge() {
 	grep -qE '^ +ok ' "$tap" || die "no test ran (FILTER=${FILTER-})"
 }
 
-lock
+lock "$@"
 chosen=$("$top/selftests/lib/setup.sh" source kunit)
 ksrc=${chosen#KSRC=}
-build=$(build_dir_of "$ksrc")
+build=$(build_dir_of "$ksrc" "$@")
 [ -e "$build/linux" ] || say "kunit: the first build takes some minutes"
 graft "$ksrc"
 forget_other_checkout "$build"
 
 status=0
-run_kernel "$ksrc" "$build" || status=$?
+run_kernel "$ksrc" "$build" "$@" || status=$?
 keep "$build"
 show_counts
 judge "$status"

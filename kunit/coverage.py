@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Which lines of module/ do the KUnit tests reach?
+
+usage: coverage.py
+
+Runs them in a user-mode kernel of its own, in which module and tests are compiled
+with gcov's counters; SEED, OPS and KSRC are those of kunit/run.sh. Prints a table and
+the lines of the engine that were not reached; build/coverage.txt has those of the other
+files, too. Inline functions count in their headers, and what a test includes in its
+file. Exits with 0 if the engine is covered as it has to be.
+"""
+
+import collections
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+TOP = pathlib.Path(__file__).resolve().parent.parent
+COUNTERS = TOP / "build/coverage"
+RESULTS = TOP / "build/coverage.txt"
+
+# The engine. What the others do is tested by programs, through the device.
+JUDGED = ("module/slots.c", "module/timeout.h", "module/queue.c", "module/worker.c")
+LEAST = 95
+
+
+# For kunit.py. CONFIG_GCOV has Kbuild compile the project with counters, and links
+# gcov's library. By CFLAGS-y it would also compile the whole kernel with counters; that
+# gives a function of the kernel another name instead, as the library has one of this
+# name. A user-mode kernel's linker script leaves out the section by which gcc has the
+# counters written at the end: what that would call is made the program's -fini.
+OPTIONS = ("--kconfig_add=CONFIG_GCOV=y",
+           "--kconfig_add=CONFIG_DEBUG_INFO_DWARF_TOOLCHAIN_DEFAULT=y",
+           "--kconfig_add=CONFIG_KASAN=n",
+           "--make_options=CFLAGS-y=-Dmangle_path=kernel_mangle_path",
+           "--make_options=GCOV_OPT=--coverage -Wl,-fini=__gcov_exit")
+
+
+def run_tests():
+    """The counters are written below COUNTERS, under the full names of the objects."""
+    shutil.rmtree(COUNTERS, ignore_errors=True)
+    COUNTERS.mkdir(parents=True)
+    with open(COUNTERS / "run.log", "w", encoding="utf-8") as log:
+        run = subprocess.run([TOP / "kunit/run.sh", *OPTIONS], stdout=log, check=False,
+                             env={**os.environ, "GCOV_PREFIX": str(COUNTERS)})
+    if run.returncode:
+        sys.exit(f"coverage: the tests do not pass, see {log.name}")
+
+
+def beside_its_notes(counters):
+    """gcov wants what the kernel counted beside what the compiler noted."""
+    notes = pathlib.Path("/", counters.relative_to(COUNTERS)).with_suffix(".gcno")
+    shutil.copy(notes, counters.with_suffix(".gcno"))
+    return counters
+
+
+def gcov():
+    """What gcov says of each object, a dict for each of its files."""
+    found = [beside_its_notes(path) for path in sorted(COUNTERS.rglob("*.gcda"))]
+    if not found:
+        sys.exit("coverage: the kernel wrote no counters")
+    output = subprocess.run(["gcov", "--json-format", "--stdout", *found], cwd=COUNTERS,
+                            stdout=subprocess.PIPE, check=True, text=True).stdout
+    for line in output.splitlines():
+        yield from json.loads(line)["files"]
+
+
+def count_lines():
+    """How often each line of each file was reached, in all objects together."""
+    counts = collections.defaultdict(collections.Counter)
+    for file in gcov():
+        _, found, name = file["file"].rpartition("/hwheel/module/")
+        if not found:
+            continue
+        for line in file["lines"]:
+            counts[f"module/{name}"][line["line_number"]] += line["count"]
+    return counts
+
+
+def percent(lines):
+    return 100 * sum(count > 0 for count in lines.values()) / len(lines)
+
+
+def too_low(counts):
+    return [name for name in JUDGED if name not in counts or percent(counts[name]) < LEAST]
+
+
+def table(counts):
+    for name, lines in sorted(counts.items()):
+        covered = sum(count > 0 for count in lines.values())
+        yield (f"{name:31} {len(lines):5} lines {covered:5} covered {percent(lines):6.1f} %"
+               f"{' *' if name in JUDGED else ''}")
+    low = too_low(counts)
+    yield f"* at least {LEAST} %: {'not ' + ', '.join(low) if low else 'yes'}"
+
+
+def missed(counts, names):
+    for name in names:
+        lines = counts[name]
+        text = (TOP / name).read_text(encoding="utf-8").splitlines()
+        for number in sorted(number for number, count in lines.items() if not count):
+            yield f"{name}:{number}:{text[number - 1]}"
+
+
+def main():
+    run_tests()
+    counts = count_lines()
+    judged = [*table(counts), "", *missed(counts, JUDGED)]
+    others = missed(counts, sorted(set(counts) - set(JUDGED)))
+    print("\n".join(judged))
+    RESULTS.write_text("\n".join([*judged, "", *others]) + "\n", encoding="utf-8")
+    return 1 if too_low(counts) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

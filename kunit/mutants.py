@@ -1,0 +1,474 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Can the KUnit tests fail? Puts faults into the engine and sees who notices.
+
+usage: mutants.py
+
+Each fault is one replacement in one file of a scratch copy of the project, which is
+then built and tested by its kunit/run.sh. A fault is caught if a test fails or the
+kernel complains; one that does not build, or with which nothing happens until the
+run is given up, is not. From the environment:
+  ONLY     which faults, a glob
+  OPS      operations of the model test; default 100000
+  SEED     where it starts; default 1
+  TIMEOUT  seconds until a run counts as hung; default 60
+The whole table is kept in build/mutants.txt. Exits with 0 if all were caught.
+"""
+
+import collections
+import fcntl
+import fnmatch
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+TOP = pathlib.Path(__file__).resolve().parent.parent
+CACHE = pathlib.Path(os.environ.get("HWHEEL_CACHE") or
+                     os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache")) + "/hwheel")
+SCRATCH = CACHE / "mutants"
+PARTS = ("Kbuild", "module", "kunit", "selftests/lib")
+RESULTS = TOP / "build/mutants.txt"
+SHOWN = 3
+
+SETTINGS = {"OPS": "100000", "SEED": "1", "TIMEOUT": "60"}
+
+SPLAT = re.compile(r"(BUG: .*|WARNING: .*|UBSAN: .*|ODEBUG: .*|INFO: (?:possible|task).*|"
+                   r"Kernel panic.*)")
+HARMLESS = "arch/um/drivers/virt-pci.c"
+SUITE = re.compile(r"^    # Subtest: (\S+)")
+CASE = re.compile(r"^    (not )?ok \d+ (\S+)")
+
+Mutant = collections.namedtuple("Mutant", "name file old new")
+Run = collections.namedtuple("Run", "failed complaints passed begun finished")
+
+
+class Stale(Exception):
+    """The table does not fit the engine any more."""
+
+
+MUTANTS = [Mutant(*fields) for fields in (
+    # Slots
+    ("filed in the next slot", "slots.c",
+     "node->slot = edge & slots->mask;",
+     "node->slot = (edge + 1) & slots->mask;"),
+    ("filed at the cursor", "slots.c",
+     "edge = max(edge, slots->cursor + 1);",
+     "edge = max(edge, slots->cursor);"),
+    ("lower bound raised by a later edge", "slots.c",
+     "slot->next = min(slot->next, edge);",
+     "slot->next = edge;"),
+    ("lower bound a turn late", "slots.c",
+     "slot->next = min(slot->next, edge);",
+     "slot->next = min(slot->next, edge + slots->mask + 1);"),
+    ("lower bound kept when the slot is taken", "slots.c",
+     "\tslot->next = HWHEEL_NO_EDGE;\n\t__clear_bit(i, ",
+     "\t__clear_bit(i, "),
+    ("lower bound kept when the slot gets empty", "slots.c",
+     "\t\tslot->next = HWHEEL_NO_EDGE;\n\t\t__clear_bit(node->slot, ",
+     "\t\t__clear_bit(node->slot, "),
+    ("bit cleared early", "slots.c",
+     "if (hlist_empty(&slot->nodes)) {",
+     "if (true) {"),
+    ("bit left set", "slots.c",
+     "__clear_bit(node->slot, slots->occupied);",
+     ";"),
+    ("first occupied slot taken for the next edge", "slots.c",
+     "if (best <= first + ((i - start) & slots->mask))",
+     "if (best != HWHEEL_NO_EDGE)"),
+    ("cursor left behind", "slots.c",
+     "slots->cursor = max(slots->cursor, edge);",
+     ";"),
+    ("late by a tick", "slots.c",
+     "if (next > edge) {",
+     "if (next >= edge) {"),
+    ("last slot not emptied by stop", "slots.c",
+     "if (i > slots->mask)",
+     "if (i >= slots->mask)"),
+
+    # Time
+    ("early by a tick", "worker.c",
+     "wheel->reached = hwheel_edge_reached(wheel, hwheel_now(wheel));",
+     "wheel->reached = hwheel_edge_reached(wheel, hwheel_now(wheel)) + 1;"),
+    ("clock read after the drain", "worker.c",
+     "\t\twheel->reached = hwheel_edge_reached(wheel, hwheel_now(wheel));\n"
+     "\t\tdrained = hwheel_worker_drain(wheel);\n",
+     "\t\tdrained = hwheel_worker_drain(wheel);\n"
+     "\t\twheel->reached = hwheel_edge_reached(wheel, hwheel_now(wheel));\n"),
+    ("due by the edge after this one", "worker.c",
+     "hwheel_edge_time(wheel, wheel->slots.cursor)",
+     "hwheel_edge_time(wheel, wheel->slots.cursor + 1)"),
+    ("edge rounded down", "wheel.h",
+     "return DIV64_U64_ROUND_UP(deadline - wheel->epoch, wheel->tick);",
+     "return div64_u64(deadline - wheel->epoch, wheel->tick);"),
+    ("deadline stored rounded down", "timeout.h",
+     "return round_up(min(deadline_ns, HWHEEL_NEVER), HWHEEL_DEADLINE_UNIT);",
+     "return round_down(min(deadline_ns, HWHEEL_NEVER), HWHEEL_DEADLINE_UNIT);"),
+    ("deadline beyond the clock wraps", "timeout.h",
+     "return round_up(min(deadline_ns, HWHEEL_NEVER), HWHEEL_DEADLINE_UNIT);",
+     "return round_up(deadline_ns, HWHEEL_DEADLINE_UNIT);"),
+    ("delay beyond the clock wraps", "wheel.h",
+     "return hwheel_now(wheel) + min(delay_ns, HWHEEL_NEVER);",
+     "return hwheel_now(wheel) + delay_ns;"),
+    ("deadline before the epoch wraps", "wheel.h",
+     "if (deadline <= wheel->epoch)",
+     "if (deadline == wheel->epoch)"),
+
+    # The state word
+    ("QUEUED not cleared", "timeout.h",
+     "return atomic64_try_cmpxchg(word, old, *old & ~(s64)HWHEEL_QUEUED);",
+     "return atomic64_try_cmpxchg(word, old, *old);"),
+    ("acted on a word that changed", "timeout.h",
+     "return atomic64_try_cmpxchg(word, old, *old & ~(s64)HWHEEL_QUEUED);",
+     "return atomic64_xchg(word, *old & ~(s64)HWHEEL_QUEUED), true;"),
+    ("expired whatever the word is meanwhile", "timeout.h",
+     "return atomic64_try_cmpxchg(word, old,\n"
+     "\t\t\t\t    hwheel_word_set_state(*old, HWHEEL_EXPIRED));",
+     "return atomic64_xchg(word, hwheel_word_set_state(*old, HWHEEL_EXPIRED)), true;"),
+    ("refresh loses QUEUED", "timeout.h",
+     "(old & HWHEEL_QUEUED);\n\t\tif (deadline",
+     "0;\n\t\tif (deadline"),
+    ("refresh to earlier not queued", "timeout.h",
+     "if (deadline < hwheel_word_deadline(old))",
+     "if (false)"),
+    ("refresh to later queued", "timeout.h",
+     "if (deadline < hwheel_word_deadline(old))",
+     "if (deadline != hwheel_word_deadline(old))"),
+    ("cancel not queued", "timeout.h",
+     "new = hwheel_word_set_state(old, HWHEEL_CANCELLED);\n\t\tnew |= HWHEEL_QUEUED;",
+     "new = hwheel_word_set_state(old, HWHEEL_CANCELLED);"),
+    ("armed before it was released", "timeout.h",
+     "return !(word & (HWHEEL_QUEUED | HWHEEL_CLOSED));",
+     "return !(word & HWHEEL_CLOSED);"),
+    ("CLOSED not honoured by arm", "timeout.h",
+     "return hwheel_word_state(word) != HWHEEL_PENDING &&\n\t       !(word & HWHEEL_CLOSED);",
+     "return hwheel_word_state(word) != HWHEEL_PENDING;"),
+    ("CLOSED kept by open", "timeout.h",
+     "atomic64_fetch_andnot_acquire(HWHEEL_CLOSED, word);",
+     ";"),
+
+    # Submission
+    ("kick dropped", "queue.c",
+     "if (READ_ONCE(wheel->deep) && xchg_relaxed(&wheel->deep, 0))",
+     "if (false)"),
+    ("limit off by one", "wheel.h",
+     "wheel->max_pending);\n\tthis_cpu_inc",
+     "wheel->max_pending + 1);\n\tthis_cpu_inc"),
+    ("counted although it is busy", "queue.c",
+     "\tif (unlikely(!hwheel_word_may_arm(atomic64_read(&timeout->word),\n"
+     "\t\t\t\t\t  has_release)))\n",
+     "\tif (!hwheel_pending_begin(wheel))\n"
+     "\t\treturn -EAGAIN;\n"
+     "\tif (unlikely(!hwheel_word_may_arm(atomic64_read(&timeout->word),\n"
+     "\t\t\t\t\t  has_release)))\n"),
+    ("armed before the release op was called", "queue.c",
+     "if (has_release && unlikely(in_release(wheel, timeout)))",
+     "if (false)"),
+    ("limit not rolled back", "queue.c",
+     "\tif (unlikely(changed < 0))\n\t\thwheel_pending_end(wheel);\n",
+     ""),
+    ("armed although stopped", "queue.c",
+     "if (unlikely(READ_ONCE(wheel->stopping)))",
+     "if (false)"),
+    ("still counted after cancel", "queue.c",
+     "changed = hwheel_word_cancel(&timeout->word);\n\tif (changed >= 0) {\n"
+     "\t\thwheel_pending_end(wheel);\n",
+     "changed = hwheel_word_cancel(&timeout->word);\n\tif (changed >= 0) {\n"),
+    ("rest of a batch lost", "queue.c",
+     "wheel->batch = node->next;",
+     "wheel->batch = NULL;"),
+
+    # The worker
+    ("unlink skipped on cancel", "worker.c",
+     "\thwheel_slots_unlink(&wheel->slots, &timeout->node);\n\tif",
+     "\tif (hwheel_word_state(*word) != HWHEEL_CANCELLED)\n"
+     "\t\thwheel_slots_unlink(&wheel->slots, &timeout->node);\n\tif"),
+    ("cleared before acting", "worker.c",
+     "s64 word = atomic64_read_acquire(&timeout->word);\n\tint tries;",
+     "s64 word = atomic64_fetch_andnot(HWHEEL_QUEUED, &timeout->word) &\n"
+     "\t\t   ~(s64)HWHEEL_QUEUED;\n\tint tries;"),
+    ("not acted on again when it changed", "worker.c",
+     "\t\tif (act(wheel, timeout, &word))\n\t\t\treturn;",
+     "\t\tif (act(wheel, timeout, &word) || true)\n\t\t\treturn;"),
+    ("one that keeps changing not queued again", "worker.c",
+     "\trequeue(wheel, timeout);\n",
+     ""),
+    ("not filed again when the exchange failed", "worker.c",
+     "if (expire(wheel, timeout, &word))",
+     "if (expire(wheel, timeout, &word) || true)"),
+    ("not filed again when not due", "worker.c",
+     "\tif (!(word & HWHEEL_QUEUED))\n\t\tfile(wheel, timeout, word);",
+     ";"),
+    ("expired while QUEUED", "worker.c",
+     "return !(word & HWHEEL_QUEUED) &&\n\t       hwheel_word_deadline",
+     "return hwheel_word_deadline"),
+    ("still counted after it expired", "worker.c",
+     "\t\thwheel_pending_end(wheel);\n\t\ttimeout->ops->expire(timeout);",
+     "\t\ttimeout->ops->expire(timeout);"),
+    ("released twice", "worker.c",
+     "\tif (acted)\n\t\trelease(timeout);",
+     "\tif (acted)\n\t\trelease(timeout), release(timeout);"),
+    ("not released", "worker.c",
+     "\tif (acted)\n\t\trelease(timeout);",
+     ";"),
+    ("released before QUEUED is cleared", "worker.c",
+     "\tacted = hwheel_word_acted(&timeout->word, word);\n"
+     "\tif (acted)\n\t\trelease(timeout);\n",
+     "\trelease(timeout);\n"
+     "\tacted = hwheel_word_acted(&timeout->word, word);\n"),
+    ("lists not looked at before sleep", "worker.c",
+     "(READ_ONCE(wheel->deep) && hwheel_queue_empty(wheel))",
+     "READ_ONCE(wheel->deep)"),
+    ("deep not looked at before sleep", "worker.c",
+     "(READ_ONCE(wheel->deep) && hwheel_queue_empty(wheel))",
+     "hwheel_queue_empty(wheel)"),
+    ("deep not published", "worker.c",
+     "bool deep = edge > soon || wq_has_sleeper(&wheel->waiters);",
+     "bool deep = false;"),
+    ("deep left set", "worker.c",
+     "\tif (deep)\n\t\tWRITE_ONCE(wheel->deep, 0);",
+     ";"),
+    ("lingers for ever", "worker.c",
+     "u64 edge = linger ? soon : hwheel_slots_next(&wheel->slots);",
+     "u64 edge = soon;"),
+    ("does not linger", "worker.c",
+     "u64 edge = linger ? soon : hwheel_slots_next(&wheel->slots);",
+     "u64 edge = hwheel_slots_next(&wheel->slots);"),
+    ("sleeps after a pass that did not get through", "worker.c",
+     "if (through && !wheel->batch && drained < DRAIN_MAX)",
+     "if (!wheel->batch && drained < DRAIN_MAX)"),
+    ("sleeps with a batch left", "worker.c",
+     "if (through && !wheel->batch && drained < DRAIN_MAX)",
+     "if (through)"),
+    ("stop not noticed before sleep", "worker.c",
+     "if (!kthread_should_stop() && !READ_ONCE(wheel->urgent) &&",
+     "if (!READ_ONCE(wheel->urgent) &&"),
+
+    # Stop
+    ("stop does not drain the lists", "wheel.c",
+     "\tsynchronize_rcu();\n\thand_back_queued(stop);",
+     "\tsynchronize_rcu();"),
+    ("QUEUED handed back twice", "wheel.c",
+     "if ((old & HWHEEL_QUEUED) != queued)",
+     "if (false)"),
+    ("still counted after stop", "wheel.c",
+     "\t\thwheel_pending_end(wheel);\n\t\tstop->count++;",
+     "\t\tstop->count++;"),
+    ("still pending after stop", "wheel.c",
+     "new = hwheel_word_set_state(new, HWHEEL_CANCELLED);",
+     ";"),
+    ("handed back while filed", "wheel.c",
+     "\thwheel_slots_unlink(&wheel->slots, &timeout->node);\n\thwheel_callback_begin",
+     "\thwheel_callback_begin"),
+    ("stopped twice", "wheel.c",
+     "if (!wheel->stopped)",
+     "if (true)"),
+
+    # cancel_sync
+    ("cancel_sync does not wait for the callback", "sync.c",
+     "!hwheel_callback_running(timeout->wheel, timeout);",
+     "true;"),
+    ("cancel_sync does not wait for the worker", "sync.c",
+     "return hwheel_word_settled(atomic64_read_acquire(&timeout->word)) &&\n",
+     "return\n"),
+    ("cancel_sync in a callback does not drain", "sync.c",
+     "while (!close_and_look(timeout, &prevented)) {",
+     "while (close_and_look(timeout, &prevented), false) {"),
+    ("cancel_sync in its own callback goes unnoticed", "sync.c",
+     "return -EDEADLK;",
+     "return 0;"),
+    ("callbacks nest too deeply", "sync.c",
+     "wheel->depth == HWHEEL_MAX_DEPTH && ",
+     "wheel->depth > HWHEEL_MAX_DEPTH && "),
+    ("first of two who wait opens it", "sync.c",
+     "if (is_last_closer(closer))",
+     "if (true)"),
+    ("drain in a callback files it for the past", "worker.c",
+     "\tif (wheel->depth)\n",
+     "\tif (false)\n"),
+    ("still counted after cancel_sync", "queue.c",
+     "changed = hwheel_word_close(&timeout->word);\n\tif (changed >= 0) {\n"
+     "\t\thwheel_pending_end(wheel);\n",
+     "changed = hwheel_word_close(&timeout->word);\n\tif (changed >= 0) {\n"),
+    ("urgent not set", "queue.c",
+     "WRITE_ONCE(wheel->urgent, 1);",
+     ";"),
+    ("worker not hurried", "queue.c",
+     "\tWRITE_ONCE(wheel->urgent, 1);\n\twake_up_process(wheel->worker);",
+     "\tWRITE_ONCE(wheel->urgent, 1);"),
+    ("waiters not woken by a drain", "worker.c",
+     "\tif (n)\n\t\thwheel_wake_waiters(wheel);",
+     ";"),
+    ("waiters not woken by a callback", "callback.h",
+     "\tlock_map_release(&wheel->callbacks);\n\thwheel_wake_waiters(wheel);",
+     "\tlock_map_release(&wheel->callbacks);"),
+    ("callback for ever under way", "callback.h",
+     "smp_store_release(&wheel->running[--wheel->depth], NULL);",
+     "--wheel->depth;"),
+)]
+
+
+def setting(name):
+    return os.environ.get(name) or SETTINGS[name]
+
+
+def copy_project():
+    """With the times of now, as objects of an earlier run may be younger than the sources."""
+    shutil.rmtree(SCRATCH, ignore_errors=True)
+    for part in PARTS:
+        source, target = TOP / part, SCRATCH / part
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if source.is_dir():
+            shutil.copytree(source, target, copy_function=shutil.copy)
+        else:
+            shutil.copy(source, target)
+
+
+def mutate(mutant, text):
+    if text.count(mutant.old) != 1:
+        raise Stale(f"{mutant.name}: found {text.count(mutant.old)} times in "
+                    f"module/{mutant.file}:\n{mutant.old}")
+    return text.replace(mutant.old, mutant.new)
+
+
+def check_table():
+    names = [mutant.name for mutant in MUTANTS]
+    if len(set(names)) != len(names):
+        raise Stale("two mutants of one name")
+    for mutant in MUTANTS:
+        mutate(mutant, (TOP / "module" / mutant.file).read_text(encoding="utf-8"))
+
+
+def complaint(line):
+    found = SPLAT.search(line)
+    return found[1] if found and HARMLESS not in line else None
+
+
+def next_case(order, suite, last):
+    """Which case was running, if the last one that ended is known."""
+    cases = order.get(suite, [])
+    at = cases.index(last) + 1 if last in cases else 0
+    return f"{suite}.{cases[at]}" if at < len(cases) else suite or "boot"
+
+
+def read_log(text, order):
+    """What failed, what the kernel complained about and where, and what passed."""
+    failed, complaints, passed = [], {}, collections.defaultdict(list)
+    begun = []
+    suite = last = ""
+    for line in text.splitlines():
+        if match := SUITE.match(line):
+            suite, last = match[1], ""
+            begun.append(suite)
+        elif match := CASE.match(line):
+            last = match[2]
+            if match[1]:
+                failed.append(f"{suite}.{last}")
+            else:
+                passed[suite].append(last)
+        elif what := complaint(line):
+            complaints.setdefault(next_case(order, suite, last), what)
+    return Run(failed, complaints, passed, begun, "reboot: System halted" in text)
+
+
+def run_tests(order, suite=""):
+    """Runs the scratch copy's tests; False if it did not build."""
+    log = SCRATCH / "build/kunit.log"
+    log.unlink(missing_ok=True)
+    with open(SCRATCH / "output.txt", "w", encoding="utf-8") as output:
+        subprocess.run([SCRATCH / "kunit/run.sh"], stdin=subprocess.DEVNULL, stdout=output,
+                       stderr=subprocess.STDOUT, check=False,
+                       env={**os.environ, **{name: setting(name) for name in SETTINGS},
+                            "FILTER": suite})
+    return log.exists() and read_log(log.read_text(encoding="utf-8", errors="replace"), order)
+
+
+def catchers(run):
+    caught = [f"{where} ({what})" for where, what in run.complaints.items()]
+    return caught + [name for name in run.failed if name not in run.complaints]
+
+
+def test(order):
+    """Returns a verdict and who caught it."""
+    run = run_tests(order)
+    if not run:
+        return "does not build", []
+    caught = catchers(run)
+    if caught or run.finished:
+        return ("caught", caught) if caught else ("survived", [])
+    # It hung, so that some suites did not have their turn.
+    for suite in [suite for suite in order if suite not in run.begun]:
+        caught = catchers(run_tests(order, suite))
+        if caught:
+            return "caught", caught
+    return "only hangs", []
+
+
+def test_in_scratch(mutant, order):
+    path = SCRATCH / "module" / mutant.file
+    text = path.read_text(encoding="utf-8")
+    path.write_text(mutate(mutant, text), encoding="utf-8")
+    try:
+        return test(order)
+    finally:
+        path.write_text(text, encoding="utf-8")
+
+
+def unmutated():
+    """The order of all cases, once they have passed."""
+    run = run_tests({})
+    if not run or catchers(run) or not run.finished or not run.passed:
+        sys.exit(f"mutants: the tests do not pass without a fault, see {SCRATCH}/output.txt")
+    count = sum(map(len, run.passed.values()))
+    print(f"  without a fault: {count} test cases pass", flush=True)
+    return run.passed
+
+
+def report(mutant, verdict, caught, file):
+    print(f"{verdict:9} {mutant.name} ({mutant.file})", file=file)
+    for name in caught:
+        print(f"          {name}", file=file)
+
+
+def show(mutant, verdict, caught):
+    more = len(caught) - SHOWN
+    shown = ", ".join(caught[:SHOWN]) + (f" and {more} more" if more > 0 else "")
+    print(f"  {verdict:9} {mutant.name}" + (f": {shown}" if shown else ""), flush=True)
+
+
+def test_all(mutants):
+    RESULTS.parent.mkdir(exist_ok=True)
+    good = 0
+    with open(RESULTS, "w", encoding="utf-8") as results:
+        copy_project()
+        order = unmutated()
+        for mutant in mutants:
+            verdict, caught = test_in_scratch(mutant, order)
+            good += verdict == "caught"
+            show(mutant, verdict, caught)
+            report(mutant, verdict, caught, results)
+        summary = f"{good} of {len(mutants)} mutants caught"
+        print(summary, file=results)
+    print(summary)
+    return good == len(mutants)
+
+
+def main():
+    only = os.environ.get("ONLY") or "*"
+    mutants = [mutant for mutant in MUTANTS if fnmatch.fnmatch(mutant.name, only)]
+    try:
+        check_table()
+    except Stale as error:
+        sys.exit(f"mutants: the table is stale: {error}")
+    if not mutants:
+        sys.exit(f"mutants: none is called {only}")
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with open(CACHE / "mutants.lock", "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return 0 if test_all(mutants) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
