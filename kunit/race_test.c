@@ -24,6 +24,7 @@ enum gap {
 	GAP_ACT,	/* between the slots being brought up to a word and QUEUED cleared */
 	GAP_ACTED,	/* between QUEUED cleared and the release op called */
 	GAP_EXPIRE,	/* between a word found due and the word set to expired */
+	GAP_WAITERS,	/* between a look for those who wait and what follows from it */
 	GAP_SLEEP,	/* between deep being published and the last look at the lists */
 	GAP_ARM,	/* between a timeout found idle and its word set to pending */
 };
@@ -76,6 +77,14 @@ static bool race_should_stop(void)
 {
 	race_in(GAP_SLEEP);
 	return race.stop;
+}
+
+static bool race_has_sleeper(struct wait_queue_head *waiters)
+{
+	bool has = wq_has_sleeper(waiters);
+
+	race_in(GAP_WAITERS);
+	return has;
 }
 
 static u64 race_now(const struct hwheel *wheel)
@@ -154,6 +163,7 @@ static void race_stop(struct hwheel *wheel) __maybe_unused;
 #define hwheel_worker_start		race_start
 #define hwheel_worker_stop		race_stop
 #define kthread_should_stop		race_should_stop
+#define wq_has_sleeper			race_has_sleeper
 #define hwheel_now			race_now
 #define schedule			race_sleep
 #define schedule_hrtimeout_range_clock	race_sleep_until
@@ -221,6 +231,12 @@ static void expect_cancelled(struct kunit *test, struct sim_timeout *sim)
 static void cancel_it(struct sim_timeout *sim)
 {
 	hwheel_cancel(&sim->timeout);
+}
+
+/* As hwheel_cancel_sync() does before it waits */
+static void close_it(struct sim_timeout *sim)
+{
+	hwheel_queue_close(&sim->timeout);
 }
 
 static void refresh_to(struct sim_timeout *sim, u64 edge)
@@ -480,6 +496,21 @@ static void second_of_two_arms_is_refused_and_rolled_back(struct kunit *test)
 	race_two_arms(test, 2, -EBUSY);
 }
 
+static void does_not_linger_while_somebody_waits(struct kunit *test)
+{
+	struct sim_timeout *sim = race_timeout(test);
+	struct hwheel *wheel = sim_wheel_of(sim);
+
+	arm_edge(test, sim, 100);
+	KUNIT_EXPECT_EQ(test, race_drain(wheel), 1);
+	race_for(GAP_WAITERS, 1, close_it);
+	worker_sleep(wheel, true);
+	KUNIT_EXPECT_EQ(test, race.slept, 0);
+	race_over(test);
+	KUNIT_EXPECT_EQ(test, hwheel_cancel_sync(&sim->timeout), 0);
+	expect_cancelled(test, sim);
+}
+
 static struct kunit_case race_cases[] = {
 	KUNIT_CASE(cancel_while_acted_on),
 	KUNIT_CASE(refresh_to_earlier_while_acted_on),
@@ -494,6 +525,7 @@ static struct kunit_case race_cases[] = {
 	KUNIT_CASE(does_not_sleep_deep_on_a_submission),
 	KUNIT_CASE(does_not_sleep_deep_when_another_took_deep),
 	KUNIT_CASE(lingers_whatever_is_submitted),
+	KUNIT_CASE(does_not_linger_while_somebody_waits),
 	KUNIT_CASE(second_of_two_arms_is_refused_and_rolled_back),
 	{}
 };

@@ -601,6 +601,24 @@ static void handback_may_cancel_others(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 0);
 }
 
+/* With a neighbour in its slot, which is handed back after it is gone */
+static void handback_frees_a_filed_one(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 2, &sim_ops);
+	struct sim_timeout *other = sim_alloc(test, wheel, &sim_ops);
+	struct order order = { .other = other, .result = -1, .free = true };
+
+	sim[0].data = &order;
+	arm_edge(test, &sim[0], 20 * SIM_SLOTS);
+	arm_edge(test, other, 20 * SIM_SLOTS + 1);
+	arm_edge(test, &sim[1], 21 * SIM_SLOTS + 1);
+	sim_settle(wheel);
+	KUNIT_EXPECT_EQ(test, hwheel_stop(wheel, handback_and_cancel_next, NULL), 2);
+	KUNIT_EXPECT_EQ(test, order.result, 1);
+	KUNIT_EXPECT_EQ(test, sim_count_handed_back(sim, 2), 2);
+}
+
 static void handback_under_way(struct hwheel_timeout *timeout, void *data)
 {
 	start_canceller(data, sim_of(timeout));
@@ -685,6 +703,7 @@ static struct kunit_case sync_cases[] = {
 	KUNIT_CASE(nesting_has_an_end),
 	KUNIT_CASE(stopped_wheel_has_nothing_to_wait_for),
 	KUNIT_CASE(handback_may_cancel_others),
+	KUNIT_CASE(handback_frees_a_filed_one),
 	KUNIT_CASE(handback_is_waited_for),
 	KUNIT_CASE(stop_under_way_ends_it_once),
 	KUNIT_CASE(destroy_waits_for_a_callback),
