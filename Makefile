@@ -25,8 +25,9 @@ PROGRAMS = $(BUILD)/tools/hwheelctl $(wildcard $(BUILD)/tools/demo/*)
 TESTS   := $(patsubst selftests/%.c,%,$(wildcard selftests/*_test.c))
 SCRIPTS := $(patsubst selftests/%.sh,%,$(wildcard selftests/*_test.sh))
 
-.PHONY: module run shell check kunit coverage mutants selftests lint tools install uninstall clean help
-.PHONY: _module _test_modules _run _shell _harness _vm_harness _selftests
+.PHONY: module run shell check kunit coverage mutants selftests bench lint tools
+.PHONY: install uninstall clean help
+.PHONY: _module _test_modules _run _shell _harness _vm_harness _selftests _bench
 .PHONY: _outside _vm_outside _lint _install
 
 module: ## build hwheel.ko for the running kernel (or KVER=, KDIR=)
@@ -56,6 +57,9 @@ mutants: ## put faults into the engine, one at a time, and see which test notice
 
 selftests: ## run the kselftest programs in a VM
 	@vars=$$($(SETUP) vm source) && $(MAKE) _selftests $$vars
+
+bench: ## count the instructions of each operation; build/bench.json has the figures
+	@vars=$$($(SETUP) vm) && $(MAKE) _bench $$vars
 
 lint: ## run the checkers over every file
 	@vars=$$($(SETUP) vm source lint) && $(MAKE) _lint $$vars
@@ -124,6 +128,13 @@ _selftests: _test_modules
 		$(SCRIPTS:%=selftests/%.sh) && status=0 || status=$$?; \
 	python3 -B selftests/lib/tap.py --out $(BUILD)/selftests.tap --part kselftest \
 		$$status $(patsubst %,$(BUILD)/selftests-run/%.tap,guest $(TESTS) $(SCRIPTS))
+
+_bench: _test_modules
+	@rm -f $(BUILD)/bench.json
+	@echo "Counting instructions on Debian's $(KVER) in a VM"
+	@$(VM) --kver $(KVER) --out $(BUILD)/bench --icount --guest selftests/bench.sh --quiet \
+		$(MODULE)/hwheel.ko $(BUILD)/modules-$(KVER)/selftests/modules/hwheel_bench.ko
+	@python3 -B selftests/lib/bench.py $(BUILD)/bench $(BUILD)/bench.json
 
 # What others build against is what make install leaves.
 _outside:
