@@ -95,8 +95,10 @@ _module:
 	@$(MAKE) -C $(KDIR) M=$(MODULE) modules
 	@echo "hwheel.ko for $(KVER): $(MODULE)/hwheel.ko"
 
+# kbuild does not look whether the symbols of another module have changed.
 _test_modules: _module
 	@$(call mirror,$(BUILD)/modules-$(KVER),selftests/modules module/include)
+	@rm -f $(BUILD)/modules-$(KVER)/selftests/modules/Module.symvers
 	@$(MAKE) -C $(KDIR) M=$(BUILD)/modules-$(KVER)/selftests/modules \
 		KBUILD_EXTRA_SYMBOLS=$(MODULE)/Module.symvers modules
 

@@ -17,12 +17,13 @@
 
 enum operation {
 	ARM, ARM_WITH_RELEASE, REFRESH_EARLIER, REFRESH_EQUAL, REFRESH_LATER,
-	CANCEL, EXPIRE, ACTED, CLOSE, OPEN,
+	CANCEL, EXPIRE, ACTED, HAND_OVER, BEGIN, RECALL, CLOSE, OPEN,
 };
 
 static const char * const operation_names[] = {
 	"arm", "arm with a release op", "refresh to earlier", "refresh to equal",
-	"refresh to later", "cancel", "expire", "acted", "close", "open",
+	"refresh to later", "cancel", "expire", "acted", "hand over", "begin", "recall",
+	"close", "open",
 };
 
 static const char * const state_names[] = {
@@ -53,7 +54,7 @@ static const struct transition transitions[] = {
 	{ ARM, HWHEEL_CANCELLED,	  1, HWHEEL_PENDING | QUEUED, LATER },
 	{ ARM, HWHEEL_CANCELLED | QUEUED, 0, HWHEEL_PENDING | QUEUED, LATER },
 	{ ARM, HWHEEL_EXPIRED,		  1, HWHEEL_PENDING | QUEUED, LATER },
-	{ ARM, HWHEEL_EXPIRED | QUEUED,	  0, HWHEEL_PENDING | QUEUED, LATER },
+	{ ARM, HWHEEL_EXPIRED | QUEUED,	  -EBUSY, SAME },
 
 	{ ARM_WITH_RELEASE, HWHEEL_IDLE,
 	  1, HWHEEL_PENDING | QUEUED, LATER },
@@ -66,8 +67,7 @@ static const struct transition transitions[] = {
 	{ ARM_WITH_RELEASE, HWHEEL_CANCELLED | QUEUED,	-EBUSY, SAME },
 	{ ARM_WITH_RELEASE, HWHEEL_EXPIRED,
 	  1, HWHEEL_PENDING | QUEUED, LATER },
-	{ ARM_WITH_RELEASE, HWHEEL_EXPIRED | QUEUED,
-	  0, HWHEEL_PENDING | QUEUED, LATER },
+	{ ARM_WITH_RELEASE, HWHEEL_EXPIRED | QUEUED,	-EBUSY, SAME },
 
 	{ REFRESH_EARLIER, HWHEEL_IDLE,			-ENOENT, SAME },
 	{ REFRESH_EARLIER, HWHEEL_IDLE | QUEUED,	-ENOENT, SAME },
@@ -114,7 +114,14 @@ static const struct transition transitions[] = {
 	{ ACTED, HWHEEL_IDLE | QUEUED,		true, HWHEEL_IDLE, NOW },
 	{ ACTED, HWHEEL_PENDING | QUEUED,	true, HWHEEL_PENDING, NOW },
 	{ ACTED, HWHEEL_CANCELLED | QUEUED,	true, HWHEEL_CANCELLED, NOW },
-	{ ACTED, HWHEEL_EXPIRED | QUEUED,	true, HWHEEL_EXPIRED, NOW },
+
+	/* Expired and queued is what is handed over to the executor. */
+	{ HAND_OVER, HWHEEL_PENDING,		true, HWHEEL_EXPIRED | QUEUED, NOW },
+	{ BEGIN, HWHEEL_EXPIRED | QUEUED,	true, HWHEEL_EXPIRED, NOW },
+	{ BEGIN, HWHEEL_EXPIRED | QUEUED | CLOSED,
+	  true, HWHEEL_EXPIRED | CLOSED, NOW },
+	{ RECALL, HWHEEL_EXPIRED | QUEUED | CLOSED,
+	  true, HWHEEL_CANCELLED | QUEUED | CLOSED, NOW },
 
 	{ CLOSE, HWHEEL_IDLE,		-ENOENT, HWHEEL_IDLE | CLOSED, NOW },
 	{ CLOSE, HWHEEL_IDLE | QUEUED,	-ENOENT, HWHEEL_IDLE | QUEUED | CLOSED, NOW },
@@ -174,8 +181,6 @@ static const struct transition transitions[] = {
 	{ REFRESH_LATER, HWHEEL_EXPIRED | QUEUED | CLOSED, -ENOENT, SAME },
 	{ CANCEL, HWHEEL_EXPIRED | QUEUED | CLOSED, -ENOENT, SAME },
 	{ CLOSE, HWHEEL_EXPIRED | QUEUED | CLOSED, -ENOENT, SAME },
-	{ ACTED, HWHEEL_EXPIRED | QUEUED | CLOSED,
-	  true, HWHEEL_EXPIRED | CLOSED, NOW },
 	{ OPEN, HWHEEL_EXPIRED | QUEUED | CLOSED, 0, HWHEEL_EXPIRED | QUEUED, NOW },
 };
 
@@ -190,6 +195,16 @@ static void describe_transition(const struct transition *transition, char *desc)
 
 KUNIT_ARRAY_PARAM(transition, transitions, describe_transition);
 
+/* It says truly whether the deadline got earlier. */
+static int refresh(atomic64_t *word, u64 deadline)
+{
+	bool expected = deadline < hwheel_word_deadline(atomic64_read(word));
+	bool earlier = !expected;
+	int result = hwheel_word_refresh(word, deadline, &earlier);
+
+	return result >= 0 && earlier != expected ? -EINVAL : result;
+}
+
 static int perform(enum operation operation, atomic64_t *word)
 {
 	s64 old = atomic64_read(word);
@@ -200,17 +215,24 @@ static int perform(enum operation operation, atomic64_t *word)
 	case ARM_WITH_RELEASE:
 		return hwheel_word_arm(word, LATER, true);
 	case REFRESH_EARLIER:
-		return hwheel_word_refresh(word, EARLIER);
+		return refresh(word, EARLIER);
 	case REFRESH_EQUAL:
-		return hwheel_word_refresh(word, NOW);
+		return refresh(word, NOW);
 	case REFRESH_LATER:
-		return hwheel_word_refresh(word, LATER);
+		return refresh(word, LATER);
 	case CANCEL:
 		return hwheel_word_cancel(word);
 	case EXPIRE:
 		return hwheel_word_expire(word, &old);
 	case ACTED:
 		return hwheel_word_acted(word, &old);
+	case HAND_OVER:
+		return hwheel_word_hand_over(word, &old);
+	case BEGIN:
+		return hwheel_word_begin(word) == (u64)old;
+	case RECALL:
+		hwheel_word_recall(word);
+		return true;
 	case CLOSE:
 		return hwheel_word_close(word);
 	case OPEN:
@@ -254,7 +276,7 @@ static void refused_changes_nothing(struct kunit *test)
 				KUNIT_EXPECT_EQ(test, hwheel_word_arm(&word, deadlines[i], false),
 						-EBUSY);
 			else
-				KUNIT_EXPECT_EQ(test, hwheel_word_refresh(&word, deadlines[i]),
+				KUNIT_EXPECT_EQ(test, refresh(&word, deadlines[i]),
 						-ENOENT);
 			KUNIT_EXPECT_EQ(test, (u64)atomic64_read(&word), before);
 		}
@@ -268,16 +290,17 @@ static void a_changed_word_is_not_the_one_acted_on(struct kunit *test)
 		HWHEEL_CANCELLED | QUEUED, HWHEEL_PENDING, HWHEEL_EXPIRED,
 	};
 	bool (* const steps[])(atomic64_t *, s64 *) = {
-		hwheel_word_acted, hwheel_word_expire,
+		hwheel_word_acted, hwheel_word_expire, hwheel_word_hand_over,
 	};
+	const unsigned int nr = ARRAY_SIZE(steps);
 	unsigned int i;
 
-	for (i = 0; i < 2 * ARRAY_SIZE(changed); i++) {
+	for (i = 0; i < nr * ARRAY_SIZE(changed); i++) {
 		s64 old = hwheel_word(NOW, HWHEEL_PENDING | QUEUED);
-		s64 new = hwheel_word(NOW, changed[i / 2]);
+		s64 new = hwheel_word(NOW, changed[i / nr]);
 		atomic64_t word = ATOMIC64_INIT(new);
 
-		KUNIT_EXPECT_FALSE(test, steps[i % 2](&word, &old));
+		KUNIT_EXPECT_FALSE(test, steps[i % nr](&word, &old));
 		KUNIT_EXPECT_EQ(test, atomic64_read(&word), new);
 		KUNIT_EXPECT_EQ(test, old, new);
 	}
@@ -289,7 +312,7 @@ static void a_refreshed_word_is_not_expired(struct kunit *test)
 	s64 old = hwheel_word(NOW, HWHEEL_PENDING);
 	atomic64_t word = ATOMIC64_INIT(old);
 
-	KUNIT_EXPECT_EQ(test, hwheel_word_refresh(&word, LATER), 0);
+	KUNIT_EXPECT_EQ(test, refresh(&word, LATER), 0);
 	KUNIT_EXPECT_FALSE(test, hwheel_word_expire(&word, &old));
 	KUNIT_EXPECT_EQ(test, old, (s64)hwheel_word(LATER, HWHEEL_PENDING));
 }
@@ -300,9 +323,9 @@ static void refresh_looks_at_one_unit(struct kunit *test)
 	const u64 later = NOW + HWHEEL_DEADLINE_UNIT;
 	atomic64_t word = ATOMIC64_INIT(hwheel_word(NOW, HWHEEL_PENDING));
 
-	KUNIT_EXPECT_EQ(test, hwheel_word_refresh(&word, later), 0);
-	KUNIT_EXPECT_EQ(test, hwheel_word_refresh(&word, NOW), 1);
-	KUNIT_EXPECT_EQ(test, hwheel_word_refresh(&word, earlier), 0);
+	KUNIT_EXPECT_EQ(test, refresh(&word, later), 0);
+	KUNIT_EXPECT_EQ(test, refresh(&word, NOW), 1);
+	KUNIT_EXPECT_EQ(test, refresh(&word, earlier), 0);
 	KUNIT_EXPECT_EQ(test, (u64)atomic64_read(&word),
 			hwheel_word(earlier, HWHEEL_PENDING | QUEUED));
 }

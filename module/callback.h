@@ -15,10 +15,18 @@
 #ifndef _HWHEEL_CALLBACK_H
 #define _HWHEEL_CALLBACK_H
 
+#include <linux/irqflags.h>
+#include <linux/jiffies.h>
 #include <linux/lockdep.h>
+#include <linux/preempt.h>
 #include <linux/wait.h>
 
 #include "wheel.h"
+
+typedef void hwheel_callback_t(struct hwheel_timeout *timeout);
+
+void hwheel_callback_contain(struct hwheel *wheel, hwheel_callback_t *callback);
+void hwheel_callback_took(struct hwheel *wheel, hwheel_callback_t *callback);
 
 static inline void hwheel_callback_begin(struct hwheel *wheel,
 					 struct hwheel_timeout *timeout)
@@ -66,6 +74,43 @@ static inline bool hwheel_callback_running(const struct hwheel *wheel,
 			return true;
 	}
 	return false;
+}
+
+/* Calls a callback, in process context; it is not trusted to leave that as it was. */
+static inline void hwheel_callback_call(struct hwheel *wheel,
+					hwheel_callback_t *callback,
+					struct hwheel_timeout *timeout)
+{
+	callback(timeout);
+	if (unlikely(preempt_count() || irqs_disabled()))
+		hwheel_callback_contain(wheel, callback);
+}
+
+static inline void hwheel_clock_read(struct hwheel *wheel)
+{
+	wheel->jiffies = jiffies;
+	wheel->now = hwheel_now(wheel);
+	wheel->now_word = hwheel_word(wheel->now, HWHEEL_FLAGS_MASK);
+}
+
+/* Reading the clock is dear, so it is right to a jiffy. */
+static inline void hwheel_clock_follow(struct hwheel *wheel)
+{
+	if (unlikely(time_after(jiffies, wheel->jiffies)))
+		hwheel_clock_read(wheel);
+}
+
+/*
+ * As hwheel_callback_call(), on the worker, which others wait for. As long as jiffies
+ * stand still the callback took less than one.
+ */
+static inline void hwheel_callback_call_timed(struct hwheel *wheel,
+					      hwheel_callback_t *callback,
+					      struct hwheel_timeout *timeout)
+{
+	hwheel_callback_call(wheel, callback, timeout);
+	if (unlikely(time_after(jiffies, wheel->jiffies)))
+		hwheel_callback_took(wheel, callback);
 }
 
 #endif /* _HWHEEL_CALLBACK_H */

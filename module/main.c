@@ -10,6 +10,8 @@
 #include <linux/moduleparam.h>
 
 #include "device.h"
+#include "leak.h"
+#include "registry.h"
 #include "set.h"
 
 #define MAX_TICK_NS	(3600 * (u64)NSEC_PER_SEC)
@@ -72,9 +74,13 @@ static int __init hwheel_init(void)
 	};
 	int err;
 
-	err = check_parameters() ?: hwheel_set_init();
+	err = check_parameters() ?: hwheel_leak_init();
 	if (err)
 		return err;
+	hwheel_registry_init();
+	err = hwheel_set_init();
+	if (err)
+		goto exit_registry;
 	wheel = hwheel_create(&params);
 	if (IS_ERR(wheel)) {
 		err = PTR_ERR(wheel);
@@ -89,6 +95,9 @@ destroy_wheel:
 	hwheel_destroy(wheel);
 exit_set:
 	hwheel_set_exit();
+exit_registry:
+	hwheel_registry_exit();
+	hwheel_leak_exit();
 	return err;
 }
 module_init(hwheel_init);
@@ -98,6 +107,8 @@ static void __exit hwheel_exit(void)
 	hwheel_device_exit();
 	hwheel_destroy(wheel);
 	hwheel_set_exit();
+	hwheel_registry_exit();
+	hwheel_leak_exit();
 }
 module_exit(hwheel_exit);
 

@@ -22,6 +22,7 @@
 #include "callback.h"
 #include "queue.h"
 #include "timeout.h"
+#include "trace.h"
 #include "wheel.h"
 
 /*
@@ -65,9 +66,15 @@ static bool in_release(const struct hwheel *wheel,
 	       hwheel_callback_running(wheel, timeout);
 }
 
-static int arm(struct hwheel *wheel, struct hwheel_timeout *timeout,
-	       u64 deadline)
+/*
+ * The operations, each in two copies: one for when its tracepoint is on, so that the
+ * other need not keep registers for a call that it does not make.
+ */
+
+static __always_inline int arm(struct hwheel_timeout *timeout, u64 deadline,
+			       const bool traced)
 {
+	struct hwheel *wheel = timeout->wheel;
 	bool has_release = timeout->ops->release;
 	int changed;
 
@@ -83,8 +90,58 @@ static int arm(struct hwheel *wheel, struct hwheel_timeout *timeout,
 
 	changed = hwheel_word_arm(&timeout->word, deadline, has_release);
 	if (unlikely(changed < 0))
-		hwheel_pending_end(wheel);
+		hwheel_pending_undo(wheel);
+	else if (traced)
+		trace_timeout_arm(wheel, timeout, deadline);
 	return submit_if(wheel, timeout, changed);
+}
+
+static noinline int arm_traced(struct hwheel_timeout *timeout, u64 deadline)
+{
+	return arm(timeout, deadline, true);
+}
+
+static __always_inline int refresh(struct hwheel_timeout *timeout, u64 deadline,
+				   const bool traced)
+{
+	struct hwheel *wheel = timeout->wheel;
+	bool earlier;
+	int changed;
+
+	changed = hwheel_word_refresh(&timeout->word, deadline, &earlier);
+	if (changed < 0)
+		return changed;
+	this_cpu_inc(wheel->cpu->refreshed[earlier]);
+	if (traced)
+		trace_timeout_refresh(wheel, timeout, deadline, earlier);
+	return submit_if(wheel, timeout, changed);
+}
+
+static noinline int refresh_traced(struct hwheel_timeout *timeout, u64 deadline)
+{
+	return refresh(timeout, deadline, true);
+}
+
+/* @changed is what became of the word; returns whether that was a cancel. */
+static __always_inline bool cancelled(struct hwheel_timeout *timeout,
+				      int changed, const bool traced)
+{
+	struct hwheel *wheel = timeout->wheel;
+
+	if (changed < 0)
+		return false;
+	this_cpu_inc(wheel->cpu->cancelled[changed]);
+	hwheel_pending_end(wheel);
+	if (traced)
+		trace_timeout_cancel(wheel, timeout, !changed);
+	submit_if(wheel, timeout, changed);
+	return true;
+}
+
+static noinline bool cancelled_traced(struct hwheel_timeout *timeout,
+				      int changed)
+{
+	return cancelled(timeout, changed, true);
 }
 
 /**
@@ -116,16 +173,18 @@ EXPORT_SYMBOL_GPL(hwheel_timeout_init);
  *
  * Context: any but NMI and under scheduler locks (it may wake the worker).
  * Return: 0, or an error with which nothing changed: -EBUSY (it is pending, is being
- * waited for by hwheel_cancel_sync(), or has a release op that was not called yet
- * after a cancel), -EAGAIN (as many as hwheel_params.max_pending are pending),
- * -ESHUTDOWN (the wheel was stopped).
+ * waited for by hwheel_cancel_sync(), has a release op that was not called yet after a
+ * cancel, or has expired and waits for the executor to call its callback), -EAGAIN (as
+ * many as hwheel_params.max_pending are pending), -ESHUTDOWN (the wheel was stopped).
  */
 int hwheel_arm_at(struct hwheel_timeout *timeout, u64 deadline_ns)
 {
+	u64 deadline = hwheel_deadline_store(deadline_ns);
 	int err;
 
 	rcu_read_lock_sched();
-	err = arm(timeout->wheel, timeout, hwheel_deadline_store(deadline_ns));
+	err = trace_timeout_arm_enabled() ? arm_traced(timeout, deadline) :
+					    arm(timeout, deadline, false);
 	rcu_read_unlock_sched();
 	return err;
 }
@@ -162,13 +221,13 @@ EXPORT_SYMBOL_GPL(hwheel_arm);
  */
 int hwheel_refresh_at(struct hwheel_timeout *timeout, u64 deadline_ns)
 {
-	struct hwheel *wheel = timeout->wheel;
+	u64 deadline = hwheel_deadline_store(deadline_ns);
 	int err;
 
 	rcu_read_lock_sched();
-	err = hwheel_word_refresh(&timeout->word,
-				  hwheel_deadline_store(deadline_ns));
-	err = submit_if(wheel, timeout, err);
+	err = trace_timeout_refresh_enabled() ?
+	      refresh_traced(timeout, deadline) :
+	      refresh(timeout, deadline, false);
 	rcu_read_unlock_sched();
 	return err;
 }
@@ -209,53 +268,57 @@ EXPORT_SYMBOL_GPL(hwheel_refresh);
  */
 bool hwheel_cancel(struct hwheel_timeout *timeout)
 {
-	struct hwheel *wheel = timeout->wheel;
+	bool prevented;
 	int changed;
 
 	rcu_read_lock_sched();
 	changed = hwheel_word_cancel(&timeout->word);
-	if (changed >= 0) {
-		hwheel_pending_end(wheel);
-		submit_if(wheel, timeout, changed);
-	}
+	prevented = trace_timeout_cancel_enabled() ?
+		    cancelled_traced(timeout, changed) :
+		    cancelled(timeout, changed, false);
 	rcu_read_unlock_sched();
-	return changed >= 0;
+	return prevented;
 }
 EXPORT_SYMBOL_GPL(hwheel_cancel);
 
-/*
- * Makes the worker's next pass begin at once, also if it lingers. The wake-up has a
- * full barrier between setting urgent and the look at the task's state, which pairs
- * with set_current_state() in worker_sleep(). A wheel that is being stopped drains
- * its queues anyway, and its worker may be gone.
- */
-static void hurry(struct hwheel *wheel)
+/* hwheel_cancel() and, until hwheel_word_open(), no more arming. */
+bool hwheel_queue_close(struct hwheel_timeout *timeout)
 {
-	if (READ_ONCE(wheel->stopping))
-		return;
-	WRITE_ONCE(wheel->urgent, 1);
-	wake_up_process(wheel->worker);
+	bool prevented;
+
+	rcu_read_lock_sched();
+	prevented = cancelled_traced(timeout, hwheel_word_close(&timeout->word));
+	rcu_read_unlock_sched();
+	return prevented;
+}
+
+/* For who has a timeout that is QUEUED, on no list. */
+void hwheel_queue_return(struct hwheel *wheel, struct hwheel_timeout *timeout)
+{
+	rcu_read_lock_sched();
+	submit(wheel, timeout);
+	rcu_read_unlock_sched();
 }
 
 /*
- * hwheel_cancel() and, until hwheel_word_open(), no more arming; hurries the worker
- * if it has to act on the timeout, which stays in place meanwhile.
+ * Makes the worker's next pass begin at once, also if it lingers, if it has to act on
+ * the timeout. The wake-up has a full barrier between setting urgent and the look at the
+ * task's state, which pairs with set_current_state() in worker_sleep(). A wheel that is
+ * being stopped drains its queues anyway, and its worker may be gone.
  */
-bool hwheel_queue_close(struct hwheel_timeout *timeout)
+void hwheel_queue_hurry(struct hwheel_timeout *timeout)
 {
 	struct hwheel *wheel = timeout->wheel;
-	int changed;
+	u64 word = atomic64_read(&timeout->word);
 
+	if (!(word & HWHEEL_QUEUED) || hwheel_word_is_handed(word))
+		return;
 	rcu_read_lock_sched();
-	changed = hwheel_word_close(&timeout->word);
-	if (changed >= 0) {
-		hwheel_pending_end(wheel);
-		submit_if(wheel, timeout, changed);
+	if (!READ_ONCE(wheel->stopping)) {
+		WRITE_ONCE(wheel->urgent, 1);
+		wake_up_process(wheel->worker);
 	}
-	if (atomic64_read(&timeout->word) & HWHEEL_QUEUED)
-		hurry(wheel);
 	rcu_read_unlock_sched();
-	return changed >= 0;
 }
 
 static struct llist_head *next_queue(struct hwheel *wheel)

@@ -8,7 +8,9 @@
  * read first, see callback.h. Several may wait for one timeout: it stays closed until
  * the last of them opens it.
  *
- * In a callback of the wheel's own nobody else would drain the queues, so we do.
+ * In a callback on the worker nobody else would drain the queues, so we do. One that was
+ * handed over to the executor is taken back: so cancel_sync in a callback on the executor
+ * does not wait for one that waits for it to be done.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -19,6 +21,7 @@
 #include <linux/wait.h>
 
 #include "callback.h"
+#include "executor.h"
 #include "queue.h"
 #include "timeout.h"
 #include "wheel.h"
@@ -66,25 +69,40 @@ static void end_closing(struct closer *closer)
 static bool is_settled(const struct hwheel_timeout *timeout)
 {
 	return hwheel_word_settled(atomic64_read_acquire(&timeout->word)) &&
-	       !hwheel_callback_running(timeout->wheel, timeout);
+	       !hwheel_callback_running(timeout->wheel, timeout) &&
+	       !hwheel_executor_runs(timeout->wheel, timeout);
 }
 
 /* Also has the worker look again, if it is the worker that we wait for. */
 static bool close_and_look(struct hwheel_timeout *timeout, bool *prevented)
 {
-	if (hwheel_queue_close(timeout))
+	if (hwheel_queue_close(timeout) ||
+	    hwheel_executor_recall(timeout->wheel, timeout))
 		*prevented = true;
+	hwheel_queue_hurry(timeout);
 	return is_settled(timeout);
+}
+
+/*
+ * What the executor is busy with may itself wait for the queues to be drained, hence the
+ * time limit.
+ */
+static void drain(struct hwheel_timeout *timeout)
+{
+	struct hwheel *wheel = timeout->wheel;
+
+	hwheel_drain_here(wheel);
+	if (hwheel_executor_runs(wheel, timeout))
+		wait_event_timeout(wheel->waiters, is_settled(timeout), 1);
+	cond_resched();
 }
 
 static bool close_and_drain(struct hwheel_timeout *timeout)
 {
 	bool prevented = false;
 
-	while (!close_and_look(timeout, &prevented)) {
-		hwheel_drain_here(timeout->wheel);
-		cond_resched();
-	}
+	while (!close_and_look(timeout, &prevented))
+		drain(timeout);
 	return prevented;
 }
 
@@ -93,9 +111,19 @@ static bool close_and_wait(struct hwheel_timeout *timeout)
 	struct hwheel *wheel = timeout->wheel;
 	bool prevented = false;
 
-	hwheel_callbacks_awaited(wheel);
+	if (!hwheel_executor_current(wheel))
+		hwheel_callbacks_awaited(wheel);
 	wait_event(wheel->waiters, close_and_look(timeout, &prevented));
 	return prevented;
+}
+
+static bool is_own_callback(const struct hwheel_timeout *timeout)
+{
+	const struct hwheel *wheel = timeout->wheel;
+
+	if (hwheel_is_owner(wheel))
+		return hwheel_callback_running(wheel, timeout);
+	return hwheel_executor_current(wheel) == timeout;
 }
 
 /* In a callback: would the timeout, or a drain, have to wait for what runs now? */
@@ -103,12 +131,13 @@ static bool would_deadlock(const struct hwheel_timeout *timeout)
 {
 	const struct hwheel *wheel = timeout->wheel;
 
-	if (hwheel_callback_running(wheel, timeout)) {
+	if (is_own_callback(timeout)) {
 		pr_warn_once("cancel_sync in the timeout's own callback: %ps\n",
 			     timeout->ops->expire);
 		return true;
 	}
-	if (wheel->depth == HWHEEL_MAX_DEPTH && !is_settled(timeout)) {
+	if (hwheel_is_owner(wheel) && wheel->depth == HWHEEL_MAX_DEPTH &&
+	    !is_settled(timeout)) {
 		pr_warn_once("cancel_sync in callbacks nested too deeply: %ps\n",
 			     timeout->ops->expire);
 		return true;
@@ -124,7 +153,8 @@ static bool would_deadlock(const struct hwheel_timeout *timeout)
  * (its release op has returned, if it was owed one), and what they wrote is seen by the
  * caller. Until then nobody can arm it: -EBUSY, also in its own callback. It may be freed
  * if nobody else can arm it after that. The worker is woken at once; the wait is for the
- * callbacks that are under way, not for a tick.
+ * callbacks that are under way, not for a tick; a callback that waits for the executor to
+ * call it is prevented, too.
  *
  * Works at any time, also while the wheel is stopped and after that, and from the
  * callback of another timeout of the same wheel.
@@ -139,16 +169,16 @@ static bool would_deadlock(const struct hwheel_timeout *timeout)
  */
 int hwheel_cancel_sync(struct hwheel_timeout *timeout)
 {
-	bool in_callback = hwheel_is_owner(timeout->wheel);
+	bool on_worker = hwheel_is_owner(timeout->wheel);
 	struct closer closer = { .timeout = timeout };
 	bool prevented;
 
 	might_sleep();
-	if (in_callback && would_deadlock(timeout))
+	if (would_deadlock(timeout))
 		return -EDEADLK;
 	begin_closing(&closer);
-	prevented = in_callback ? close_and_drain(timeout) :
-				  close_and_wait(timeout);
+	prevented = on_worker ? close_and_drain(timeout) :
+				close_and_wait(timeout);
 	end_closing(&closer);
 	return prevented;
 }

@@ -7,17 +7,20 @@
  *
  * Q is QUEUED: the timeout is on a submission list, or is about to be added to
  * one, or the worker holds it and has not acted on its latest state yet. C is
- * CLOSED: hwheel_cancel_sync() is under way, so nobody may arm. Every transition
- * is one atomic operation on the whole word, so arm, refresh, cancel, expire and
- * stop are linearised by it whatever races:
+ * CLOSED: hwheel_cancel_sync() is under way, so nobody may arm. EXPIRED with Q means
+ * handed over to the executor: the callback is still to come. Every transition is one
+ * atomic operation on the whole word, so arm, refresh, cancel, expire and stop are
+ * linearised by it whatever races:
  *
- *	arm	any but PENDING, not C	-> PENDING, Q
+ *	arm	not PENDING, not C, not handed over -> PENDING, Q
  *	refresh	PENDING			-> PENDING, Q if the deadline gets earlier
  *	cancel	PENDING			-> CANCELLED, Q
  *	close	any			-> same or as cancel, C
  *	open	not PENDING, not Q	-> same, not C
  *	expire	PENDING, not Q		-> EXPIRED		(worker)
- *	act	Q			-> same, not Q		(worker)
+ *	hand over  PENDING, not Q	-> EXPIRED, Q		(worker)
+ *	act	Q			-> same, not Q		(worker, executor)
+ *	recall	handed over		-> CANCELLED, Q		(cancel_sync)
  *	stop	PENDING			-> CANCELLED, not Q	(the stopper)
  *
  * Who sets Q adds the timeout to its CPU's list; who finds it set has nothing to
@@ -34,6 +37,7 @@
 #ifndef _HWHEEL_TIMEOUT_H
 #define _HWHEEL_TIMEOUT_H
 
+#include <linux/bits.h>
 #include <linux/errno.h>
 #include <linux/hwheel.h>
 #include <linux/minmax.h>
@@ -69,16 +73,32 @@ static inline u64 hwheel_word_set_state(u64 word, enum hwheel_state state)
 	return (word & ~(u64)HWHEEL_STATE_MASK) | state;
 }
 
+/* Does its callback wait for the executor to call it? */
+static inline bool hwheel_word_is_handed(u64 word)
+{
+	return (word & (HWHEEL_STATE_MASK | HWHEEL_QUEUED)) ==
+	       (HWHEEL_EXPIRED | HWHEEL_QUEUED);
+}
+
 /*
- * Owners with a release op learn from it when the wheel lets go: arming before
- * that would leave them unable to tell which arm it belongs to.
+ * What may be armed, by the word's low bits: a bit for each. Owners with a release op
+ * learn from it when the wheel lets go: arming before that would leave them unable to
+ * tell which arm it belongs to.
  */
+#define HWHEEL_ARMABLE_RELEASED						\
+	(BIT(HWHEEL_IDLE) | BIT(HWHEEL_IDLE | HWHEEL_QUEUED) |		\
+	 BIT(HWHEEL_CANCELLED) | BIT(HWHEEL_EXPIRED))
+#define HWHEEL_ARMABLE							\
+	(HWHEEL_ARMABLE_RELEASED | BIT(HWHEEL_CANCELLED | HWHEEL_QUEUED))
+#define HWHEEL_FLAGS_MASK						\
+	(HWHEEL_STATE_MASK | HWHEEL_QUEUED | HWHEEL_CLOSED)
+
 static inline bool hwheel_word_may_arm(u64 word, bool has_release)
 {
-	if (has_release && hwheel_word_state(word) == HWHEEL_CANCELLED)
-		return !(word & (HWHEEL_QUEUED | HWHEEL_CLOSED));
-	return hwheel_word_state(word) != HWHEEL_PENDING &&
-	       !(word & HWHEEL_CLOSED);
+	unsigned long armable = has_release ? HWHEEL_ARMABLE_RELEASED :
+					      HWHEEL_ARMABLE;
+
+	return armable & BIT(word & HWHEEL_FLAGS_MASK);
 }
 
 /* May the owner free it, as far as the word tells? */
@@ -108,7 +128,8 @@ static inline int hwheel_word_arm(atomic64_t *word, u64 deadline,
 	return !(old & HWHEEL_QUEUED);
 }
 
-static inline int hwheel_word_refresh(atomic64_t *word, u64 deadline)
+static inline int hwheel_word_refresh(atomic64_t *word, u64 deadline,
+				      bool *earlier)
 {
 	s64 old = atomic64_read(word);
 	u64 new;
@@ -118,7 +139,8 @@ static inline int hwheel_word_refresh(atomic64_t *word, u64 deadline)
 			return -ENOENT;
 		new = hwheel_word(deadline, HWHEEL_PENDING) |
 		      (old & HWHEEL_QUEUED);
-		if (deadline < hwheel_word_deadline(old))
+		*earlier = deadline < hwheel_word_deadline(old);
+		if (*earlier)
 			new |= HWHEEL_QUEUED;
 	} while (!atomic64_try_cmpxchg_release(word, &old, new));
 
@@ -175,9 +197,33 @@ static inline bool hwheel_word_expire(atomic64_t *word, s64 *old)
 				    hwheel_word_set_state(*old, HWHEEL_EXPIRED));
 }
 
+static inline bool hwheel_word_hand_over(atomic64_t *word, s64 *old)
+{
+	u64 new = hwheel_word_set_state(*old, HWHEEL_EXPIRED) | HWHEEL_QUEUED;
+
+	return atomic64_try_cmpxchg(word, old, new);
+}
+
 static inline bool hwheel_word_acted(atomic64_t *word, s64 *old)
 {
 	return atomic64_try_cmpxchg(word, old, *old & ~(s64)HWHEEL_QUEUED);
+}
+
+/*
+ * The executor's, each on a timeout that is handed over, whose word then changes no more
+ * but for CLOSED.
+ */
+
+/* Returns the word before. */
+static inline u64 hwheel_word_begin(atomic64_t *word)
+{
+	return atomic64_fetch_andnot(HWHEEL_QUEUED, word);
+}
+
+/* EXPIRED to CANCELLED */
+static inline void hwheel_word_recall(atomic64_t *word)
+{
+	atomic64_fetch_xor(HWHEEL_EXPIRED ^ HWHEEL_CANCELLED, word);
 }
 
 #endif /* _HWHEEL_TIMEOUT_H */

@@ -6,7 +6,8 @@
  * once, and loses none to an arm that races with it:
  *
  *  1. stopping is set: arms that see it fail. The worker finishes its pass and exits,
- *     and the stopper takes its place as the slots' one writer.
+ *     and the stopper takes its place as the slots' one writer. The executor runs what
+ *     it was given.
  *  2. The slots are emptied. What is pending and not QUEUED is handed back; what is
  *     QUEUED is only unlinked, as it is, or is about to be, on a list. From here on
  *     nothing pending is without QUEUED, so cancel and refresh add nothing any more.
@@ -26,30 +27,46 @@
 #include <linux/sched.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 
 #include "callback.h"
+#include "executor.h"
 #include "queue.h"
+#include "registry.h"
 #include "timeout.h"
 #include "wheel.h"
 #include "worker.h"
 
-static u64 tick_of(const struct hwheel_params *params, const char *name)
+#define HWHEEL_DEFAULT_NAME	"wheel"
+
+static u64 tick_of(const struct hwheel_params *params)
 {
 	u64 tick = params->tick_ns ?: HWHEEL_DEFAULT_TICK_NS;
 
 	if (tick < HWHEEL_MIN_TICK_NS) {
 		pr_warn("wheel %s: tick of %llu ns is too short, using %lu ns\n",
-			name, tick, HWHEEL_MIN_TICK_NS);
+			params->name ?: HWHEEL_DEFAULT_NAME, tick,
+			HWHEEL_MIN_TICK_NS);
 		tick = HWHEEL_MIN_TICK_NS;
 	}
 	return tick;
 }
 
+/* What can't be right on any machine; the rest is found when the worker is placed. */
+static bool is_place(const struct hwheel_params *params)
+{
+	if (params->nice < MIN_NICE || params->nice > MAX_NICE)
+		return false;
+	if (params->rt_priority < 0 || params->rt_priority >= MAX_RT_PRIO)
+		return false;
+	return !params->nice || !params->rt_priority;
+}
+
 /* Sets what the parameters say; the tick times the slots has to fit into a clock. */
 static int configure(struct hwheel *wheel, unsigned int *slots,
-		     const struct hwheel_params *params, const char *name)
+		     const struct hwheel_params *params)
 {
-	u64 tick = tick_of(params, name);
+	u64 tick = tick_of(params);
 
 	*slots = params->slots ?: HWHEEL_DEFAULT_SLOTS;
 	if (*slots > HWHEEL_MAX_SLOTS)
@@ -58,13 +75,18 @@ static int configure(struct hwheel *wheel, unsigned int *slots,
 	if (tick > HWHEEL_NEVER || round_up(tick, HWHEEL_DEADLINE_UNIT) >
 				   div_u64(S64_MAX, *slots))
 		return -EINVAL;
+	if (!is_place(params))
+		return -EINVAL;
 
 	wheel->clock = params->clock ?: CLOCK_MONOTONIC;
 	if (wheel->clock != CLOCK_MONOTONIC && wheel->clock != CLOCK_BOOTTIME)
 		return -EINVAL;
 	wheel->tick = round_up(tick, HWHEEL_DEADLINE_UNIT);
+	wheel->lateness_scale = hwheel_lateness_scale(wheel->tick);
 	wheel->epoch = round_down(hwheel_now(wheel), HWHEEL_DEADLINE_UNIT);
 	wheel->max_pending = params->max_pending;
+	strscpy(wheel->name, params->name ?: HWHEEL_DEFAULT_NAME,
+		sizeof(wheel->name));
 	return 0;
 }
 
@@ -92,43 +114,37 @@ static void forget_lockdep(struct hwheel *wheel)
 
 static void free_wheel(struct hwheel *wheel)
 {
+	hwheel_executor_free(wheel);
 	forget_lockdep(wheel);
 	hwheel_slots_free(&wheel->slots);
 	free_percpu(wheel->cpu);
 	kfree(wheel);
 }
 
-static int populate(struct hwheel *wheel, unsigned int slots, const char *name)
+static int populate(struct hwheel *wheel, unsigned int slots,
+		    const struct hwheel_params *params)
 {
-	int err;
+	int err = 0;
 
 	mutex_init(&wheel->stop_lock);
 	init_waitqueue_head(&wheel->waiters);
 	spin_lock_init(&wheel->closers_lock);
 	INIT_LIST_HEAD(&wheel->closers);
 	wheel->batch_cpu = -1;
+	wheel->planned = HWHEEL_NO_EDGE;
 	wheel->cpu = alloc_percpu(struct hwheel_cpu);
 	if (!wheel->cpu)
 		return -ENOMEM;
-	err = hwheel_slots_init(&wheel->slots, slots);
-	return err ?: hwheel_worker_start(wheel, name);
+	if (params->executor)
+		err = hwheel_executor_create(wheel, params->executor);
+	return err ?: hwheel_slots_init(&wheel->slots, slots) ?:
+		      hwheel_worker_start(wheel, params);
 }
 
-/**
- * hwheel_create - make a wheel
- * @params: what it is to be like; not referred to after the call
- *
- * Edge 0 is now. The worker starts and sleeps until the first arm; an empty wheel
- * never wakes up.
- *
- * Context: process; may sleep.
- * Return: the wheel, to be given to hwheel_destroy() in the end, or ERR_PTR:
- * -EINVAL (clock, more than HWHEEL_MAX_SLOTS slots, or the tick times the slots
- * exceeds 2^63 ns), -ENOMEM, or -EINTR (the caller was killed meanwhile).
- */
-struct hwheel *hwheel_create(const struct hwheel_params *params)
+/* hwheel_create() is described in the header. */
+struct hwheel *__hwheel_create(const struct hwheel_params *params,
+			       struct module *owner)
 {
-	const char *name = params->name ?: "wheel";
 	struct hwheel *wheel;
 	unsigned int slots;
 	int err;
@@ -137,15 +153,16 @@ struct hwheel *hwheel_create(const struct hwheel_params *params)
 	if (!wheel)
 		return ERR_PTR(-ENOMEM);
 	init_lockdep(wheel);
-	err = configure(wheel, &slots, params, name) ?:
-	      populate(wheel, slots, name);
+	err = configure(wheel, &slots, params) ?:
+	      populate(wheel, slots, params);
 	if (err) {
 		free_wheel(wheel);
 		return ERR_PTR(err);
 	}
+	hwheel_registry_add(wheel, owner, __builtin_return_address(0));
 	return wheel;
 }
-EXPORT_SYMBOL_GPL(hwheel_create);
+EXPORT_SYMBOL_GPL(__hwheel_create);
 
 /**
  * struct hwheel_stop - a stop under way
@@ -188,7 +205,7 @@ static u64 end_timeout(struct hwheel_timeout *timeout, u64 queued)
 static void hand_back(struct hwheel_stop *stop, struct hwheel_timeout *timeout,
 		      u64 queued)
 {
-	void (*release)(struct hwheel_timeout *) = timeout->ops->release;
+	hwheel_callback_t *release = timeout->ops->release;
 	struct hwheel *wheel = stop->wheel;
 	enum hwheel_state state;
 
@@ -196,6 +213,7 @@ static void hand_back(struct hwheel_stop *stop, struct hwheel_timeout *timeout,
 	hwheel_callback_begin(wheel, timeout);
 	state = hwheel_word_state(end_timeout(timeout, queued));
 	if (state == HWHEEL_PENDING) {
+		local_inc(&wheel->counts.handed_back);
 		hwheel_pending_end(wheel);
 		stop->count++;
 	}
@@ -203,7 +221,7 @@ static void hand_back(struct hwheel_stop *stop, struct hwheel_timeout *timeout,
 		stop->handback(timeout, stop->data);
 	else if (release &&
 		 (state == HWHEEL_PENDING || state == HWHEEL_CANCELLED))
-		release(timeout);
+		hwheel_callback_call(wheel, release, timeout);
 	hwheel_callback_end(wheel);
 	cond_resched();
 }
@@ -231,13 +249,27 @@ static void hand_back_all(struct hwheel_stop *stop)
 	hand_back_queued(stop);
 }
 
+/*
+ * What was handed over is run. Its callbacks may wait for the queues to be drained, which
+ * now is up to us. When the executor is idle it stays so, as nothing expires any more.
+ */
+static void finish_executor(struct hwheel *wheel)
+{
+	while (!hwheel_executor_is_idle(wheel)) {
+		hwheel_worker_drain(wheel);
+		wait_event_timeout(wheel->waiters,
+				   hwheel_executor_is_idle(wheel), 1);
+	}
+}
+
 static void stop_wheel(struct hwheel *wheel, struct hwheel_stop *stop)
 {
 	WRITE_ONCE(wheel->stopping, true);
 	hwheel_worker_stop(wheel);
 
-	wheel->stop = stop;
 	WRITE_ONCE(wheel->owner, current);
+	finish_executor(wheel);
+	wheel->stop = stop;
 	hand_back_all(stop);
 	WRITE_ONCE(wheel->owner, NULL);
 	wheel->stop = NULL;
@@ -280,7 +312,7 @@ s64 hwheel_stop(struct hwheel *wheel,
 		.wheel = wheel, .handback = handback, .data = data,
 	};
 
-	if (hwheel_is_owner(wheel))
+	if (hwheel_is_owner(wheel) || hwheel_executor_current(wheel))
 		return -EDEADLK;
 	hwheel_callbacks_awaited(wheel);
 	mutex_lock(&wheel->stop_lock);
@@ -304,32 +336,7 @@ void hwheel_destroy(struct hwheel *wheel)
 {
 	if (WARN_ON(hwheel_stop(wheel, NULL, NULL) == -EDEADLK))
 		return;
+	hwheel_registry_remove(wheel);
 	free_wheel(wheel);
 }
 EXPORT_SYMBOL_GPL(hwheel_destroy);
-
-/**
- * hwheel_pending - how many time-outs are pending
- * @wheel: the wheel
- *
- * Context: any.
- * Return: the number; while others arm and end time-outs it may be too high by some
- * that ended meanwhile, never too low.
- */
-u64 hwheel_pending(const struct hwheel *wheel)
-{
-	unsigned long armed = 0, ended = 0;
-	int cpu;
-
-	if (wheel->max_pending)
-		return atomic64_read(&wheel->pending);
-
-	for_each_possible_cpu(cpu)
-		ended += READ_ONCE(per_cpu_ptr(wheel->cpu, cpu)->ended);
-	/* Who ended a timeout had seen its arm counted: so do we, reading in turn. */
-	smp_rmb();
-	for_each_possible_cpu(cpu)
-		armed += READ_ONCE(per_cpu_ptr(wheel->cpu, cpu)->armed);
-	return max_t(long, armed - ended, 0);
-}
-EXPORT_SYMBOL_GPL(hwheel_pending);

@@ -14,24 +14,31 @@
 #include <linux/wait.h>
 
 #include "slots.h"
+#include "stats.h"
 #include "timeout.h"
 
 /* How deep callbacks may nest: those that cancel_sync others whose release does so */
 #define HWHEEL_MAX_DEPTH	8
 
+#define HWHEEL_CREATOR_MAX	64
+
+struct dentry;
+struct hwheel_executor;
 struct hwheel_stop;
 
 /**
  * struct hwheel_cpu - what a CPU needs to arm, refresh and cancel; one cache line
- * @queue: timeouts with news for the worker, latest first. Added to by this CPU,
- *         also from interrupts; taken as a whole by the worker.
- * @armed: timeouts armed here, ever; this CPU's own
- * @ended: timeouts that ended here, ever; this CPU's own
+ * @queue:     timeouts with news for the worker, latest first. Added to by this CPU,
+ *             also from interrupts; taken as a whole by the worker.
+ * @armed:     timeouts armed here, ever; this and the rest are this CPU's own
+ * @cancelled: those cancelled here: [0] while QUEUED, [1] while not
+ * @refreshed: those refreshed here: [0] to a later deadline, [1] to an earlier one
  */
 struct hwheel_cpu {
 	struct llist_head	queue;
 	unsigned long		armed;
-	unsigned long		ended;
+	unsigned long		cancelled[2];
+	unsigned long		refreshed[2];
 } ____cacheline_aligned_in_smp;
 
 /**
@@ -42,6 +49,7 @@ struct hwheel_cpu {
  * @clock:       CLOCK_MONOTONIC or CLOCK_BOOTTIME
  * @stopping:    no more arming; set once, by stop
  * @cpu:         submission queues and counters
+ * @executor:    where callbacks run, or NULL: on the worker
  * @worker:      its thread; referenced until the last submitter is through
  * @pending:     timeouts pending, if @max_pending; changed by everybody
  * @deep:        the worker sleeps, or is about to, beyond the next edge, so that
@@ -57,17 +65,34 @@ struct hwheel_cpu {
  * @batch:       what remains of a list that was taken from a queue
  * @batch_cpu:   which queue that was
  * @reached:     edge that the pass under way goes up to
+ * @due:         time of the edge whose timeouts are on the due list
+ * @planned:     edge that the worker slept for, or HWHEEL_NO_EDGE
+ * @now:         the clock as last read
+ * @now_word:    and as no less than the state word of what is due now
+ * @jiffies:     jiffies before that
+ * @lateness_scale: constant, see stats.h
+ * @counts:      what was counted
  * @running:     timeouts whose callbacks are under way, outermost first; read by
  *               those who wait
  * @depth:       how many
  * @stop:        the stop under way
  * @stop_lock:   held while stopping; protects @stopped
  * @stopped:     the worker is gone and nothing is pending
+ * @overlong:    callbacks that held the worker for too long
+ * @contained:   callbacks that did not leave the CPU as they found it
+ * @recalled:    timeouts taken back from the executor
+ * @registered:  in the registry, under its lock
+ * @module:      who created it, until that was unloaded; under the registry's lock
+ * @creator:     the function that did
+ * @name:        in messages and debugfs
+ * @id:          unique among all wheels since hwheel was loaded
+ * @file:        in debugfs
  * @callbacks:   held by callbacks and taken by who waits for them, so that lockdep
  *               finds those who wait with a lock that callbacks take
  * @key:         of @callbacks
  *
- * Up to @worker, all is constant once the wheel is created, but for @stopping.
+ * Up to @worker, and from @creator on, all is constant once the wheel is created, but
+ * for @stopping.
  */
 struct hwheel {
 	u64			epoch;
@@ -76,6 +101,7 @@ struct hwheel {
 	clockid_t		clock;
 	bool			stopping;
 	struct hwheel_cpu __percpu *cpu;
+	struct hwheel_executor	*executor;
 	struct task_struct	*worker;
 
 	atomic64_t		pending ____cacheline_aligned_in_smp;
@@ -92,13 +118,30 @@ struct hwheel {
 	struct llist_node	*batch;
 	unsigned int		batch_cpu;
 	u64			reached;
+	u64			due;
+	u64			planned;
+	u64			now;
+	u64			now_word;
+	unsigned long		jiffies;
+	u64			lateness_scale;
 	struct hwheel_timeout	*running[HWHEEL_MAX_DEPTH];
 	unsigned int		depth;
 	struct hwheel_stop	*stop;
+	struct hwheel_counts	counts;
 
 	/* held while stopping; protects stopped */
 	struct mutex		stop_lock;
 	bool			stopped;
+	atomic_long_t		overlong;
+	atomic_long_t		contained;
+	atomic_long_t		recalled;
+
+	struct list_head	registered;
+	struct module		*module;
+	char			creator[HWHEEL_CREATOR_MAX];
+	char			name[HWHEEL_NAME_MAX];
+	unsigned int		id;
+	struct dentry		*file;
 #ifdef CONFIG_LOCKDEP
 	struct lockdep_map	callbacks;
 	struct lock_class_key	key;
@@ -144,25 +187,28 @@ static inline u64 hwheel_edge_time(const struct hwheel *wheel, u64 edge)
 	return min_t(u64, wheel->epoch + edge * wheel->tick, KTIME_MAX);
 }
 
-/*
- * How many are pending: an exact atomic if there is a limit to keep, else per-CPU
- * counters. @armed is counted before others can see the timeout pending.
- */
+/* Counted before others can see the timeout pending. */
 static inline bool hwheel_pending_begin(struct hwheel *wheel)
 {
-	if (wheel->max_pending)
-		return atomic64_add_unless(&wheel->pending, 1,
-					   wheel->max_pending);
+	if (wheel->max_pending &&
+	    !atomic64_add_unless(&wheel->pending, 1, wheel->max_pending))
+		return false;
 	this_cpu_inc(wheel->cpu->armed);
 	return true;
 }
 
+/* Whoever ends a timeout counts how; the exact count is kept only for the limit. */
 static inline void hwheel_pending_end(struct hwheel *wheel)
 {
 	if (wheel->max_pending)
 		atomic64_dec(&wheel->pending);
-	else
-		this_cpu_inc(wheel->cpu->ended);
+}
+
+/* It could not be armed after all. */
+static inline void hwheel_pending_undo(struct hwheel *wheel)
+{
+	this_cpu_dec(wheel->cpu->armed);
+	hwheel_pending_end(wheel);
 }
 
 void hwheel_drain_here(struct hwheel *wheel);

@@ -15,14 +15,18 @@
  * this deep sleep, and who submits something wakes it. Who waits in
  * hwheel_cancel_sync() wakes it from either.
  */
+#include <linux/completion.h>
 #include <linux/hrtimer.h>
 #include <linux/kthread.h>
 #include <linux/sched.h>
 #include <linux/sched/task.h>
+#include <uapi/linux/sched/types.h>
 
 #include "callback.h"
+#include "executor.h"
 #include "queue.h"
 #include "timeout.h"
+#include "trace.h"
 #include "wheel.h"
 #include "worker.h"
 
@@ -62,10 +66,13 @@ static void requeue(struct hwheel *wheel, struct hwheel_timeout *timeout)
  * Brings the slots up to a queued timeout's state. Once QUEUED is cleared on one that
  * is not pending, the wheel does not refer to it any more and others may free it,
  * unless a release is owed. False if the state changed meanwhile.
+ *
+ * A release op is not called while the expire callback of an earlier arm still runs on
+ * the executor, as it may free what that uses: the executor submits the timeout again.
  */
 static bool act(struct hwheel *wheel, struct hwheel_timeout *timeout, s64 *word)
 {
-	void (*release)(struct hwheel_timeout *) = timeout->ops->release;
+	hwheel_callback_t *release = timeout->ops->release;
 	bool acted;
 
 	hwheel_slots_unlink(&wheel->slots, &timeout->node);
@@ -73,11 +80,13 @@ static bool act(struct hwheel *wheel, struct hwheel_timeout *timeout, s64 *word)
 		file(wheel, timeout, *word);
 	if (!release || hwheel_word_state(*word) != HWHEEL_CANCELLED)
 		return hwheel_word_acted(&timeout->word, word);
+	if (hwheel_executor_defers(wheel, timeout))
+		return true;
 
 	hwheel_callback_begin(wheel, timeout);
 	acted = hwheel_word_acted(&timeout->word, word);
 	if (acted)
-		release(timeout);
+		hwheel_callback_call_timed(wheel, release, timeout);
 	hwheel_callback_end(wheel);
 	return acted;
 }
@@ -96,7 +105,9 @@ static void act_on_latest(struct hwheel *wheel, struct hwheel_timeout *timeout)
 
 /*
  * Returns how many timeouts were acted on: DRAIN_MAX if there may be more. The exchange
- * comes before the look at the lists: who set urgent had added to one.
+ * comes before the look at the lists, so who sets urgent after it gets another pass.
+ * What that one waits for may be about to be added by another CPU, so that we don't find
+ * it: then we go to sleep with deep set, as it waits, and the adder wakes us.
  */
 unsigned int hwheel_worker_drain(struct hwheel *wheel)
 {
@@ -115,29 +126,78 @@ unsigned int hwheel_worker_drain(struct hwheel *wheel)
 	}
 	if (n)
 		hwheel_wake_waiters(wheel);
+	local_add(n, &wheel->counts.drained);
+	hwheel_count_max(&wheel->counts.drained_max, n);
+	trace_drain(wheel, n);
 	return n;
 }
 
 /* While QUEUED is clear, what was filed is pending. */
-static bool is_due(u64 word, u64 edge_time)
+static bool is_due(const struct hwheel *wheel, u64 word)
 {
 	return !(word & HWHEEL_QUEUED) &&
-	       hwheel_word_deadline(word) <= edge_time;
+	       hwheel_word_deadline(word) <= wheel->due;
+}
+
+/* @word is what it was due from. */
+static __always_inline void count_expired(struct hwheel *wheel, u64 word)
+{
+	hwheel_count_lateness(&wheel->counts, wheel->now_word - word,
+			      wheel->lateness_scale);
+	hwheel_pending_end(wheel);
+}
+
+static bool hand_over(struct hwheel *wheel, struct hwheel_timeout *timeout,
+		      s64 *word)
+{
+	if (!hwheel_executor_hand_over(wheel, timeout, word))
+		return false;
+	count_expired(wheel, *word);
+	return true;
+}
+
+static noinline bool not_called(struct hwheel *wheel)
+{
+	hwheel_callback_end(wheel);
+	return false;
+}
+
+static __always_inline bool call(struct hwheel *wheel,
+				 struct hwheel_timeout *timeout, s64 *word,
+				 const bool traced)
+{
+	hwheel_callback_t *callback = timeout->ops->expire;
+
+	hwheel_callback_begin(wheel, timeout);
+	if (unlikely(!hwheel_word_expire(&timeout->word, word)))
+		return not_called(wheel);
+	count_expired(wheel, *word);
+	if (traced)
+		trace_timeout_expire_entry(wheel, timeout, callback, *word);
+	hwheel_callback_call_timed(wheel, callback, timeout);
+	if (traced)
+		trace_timeout_expire_exit(wheel, timeout);
+	hwheel_callback_end(wheel);
+	return true;
+}
+
+/* Tracing has a copy of its own, as in queue.c. */
+static noinline bool call_traced(struct hwheel *wheel,
+				 struct hwheel_timeout *timeout, s64 *word)
+{
+	return call(wheel, timeout, word, true);
 }
 
 static bool expire(struct hwheel *wheel, struct hwheel_timeout *timeout,
 		   s64 *word)
 {
-	bool expired;
-
-	hwheel_callback_begin(wheel, timeout);
-	expired = hwheel_word_expire(&timeout->word, word);
-	if (expired) {
-		hwheel_pending_end(wheel);
-		timeout->ops->expire(timeout);
-	}
-	hwheel_callback_end(wheel);
-	return expired;
+	hwheel_clock_follow(wheel);
+	if (wheel->executor)
+		return hand_over(wheel, timeout, word);
+	if (trace_timeout_expire_entry_enabled() ||
+	    trace_timeout_expire_exit_enabled())
+		return call_traced(wheel, timeout, word);
+	return call(wheel, timeout, word, false);
 }
 
 /*
@@ -145,26 +205,35 @@ static bool expire(struct hwheel *wheel, struct hwheel_timeout *timeout,
  * perhaps a submission queue: then the next drain acts on it. One that has expired may
  * be freed by its callback.
  */
-static void expire_if_due(struct hwheel *wheel, struct hwheel_timeout *timeout,
-			  u64 edge_time)
+static void expire_if_due(struct hwheel *wheel, struct hwheel_timeout *timeout)
 {
 	s64 word = atomic64_read_acquire(&timeout->word);
 
-	while (is_due(word, edge_time))
+	while (is_due(wheel, word))
 		if (expire(wheel, timeout, &word))
 			return;
 	if (!(word & HWHEEL_QUEUED))
 		file(wheel, timeout, word);
 }
 
-static struct hwheel_timeout *next_due(struct hwheel *wheel, u64 edge)
+static struct hwheel_timeout *next_due(struct hwheel *wheel)
 {
+	struct hwheel_slots *slots = &wheel->slots;
 	struct hwheel_node *node;
 
-	while (!(node = hwheel_slots_pop_due(&wheel->slots)))
-		if (!hwheel_slots_advance(&wheel->slots, edge))
+	while (!(node = hwheel_slots_pop_due(slots))) {
+		if (!hwheel_slots_advance(slots, wheel->reached))
 			return NULL;
+		wheel->due = hwheel_edge_time(wheel, slots->cursor);
+	}
 	return timeout_of(node);
+}
+
+/* Batches are handed over when they are complete, here or at the end of the pass. */
+static void breathe(struct hwheel *wheel)
+{
+	hwheel_executor_start(wheel);
+	cond_resched();
 }
 
 /* Returns whether it got through to the edge that this pass has reached. */
@@ -174,13 +243,12 @@ static bool expire_due(struct hwheel *wheel)
 	unsigned int n;
 
 	for (n = 0; n < EXPIRE_MAX; n++) {
-		timeout = next_due(wheel, wheel->reached);
+		timeout = next_due(wheel);
 		if (!timeout)
 			return true;
-		expire_if_due(wheel, timeout,
-			      hwheel_edge_time(wheel, wheel->slots.cursor));
+		expire_if_due(wheel, timeout);
 		if (n % RESCHED_EVERY == RESCHED_EVERY - 1)
-			cond_resched();
+			breathe(wheel);
 	}
 	return false;
 }
@@ -189,11 +257,13 @@ static void sleep_until(struct hwheel *wheel, u64 edge)
 {
 	ktime_t until = hwheel_edge_time(wheel, edge);
 
+	wheel->planned = edge;
 	if (edge == HWHEEL_NO_EDGE)
 		schedule();
 	else
 		schedule_hrtimeout_range_clock(&until, 0, HRTIMER_MODE_ABS,
 					       wheel->clock);
+	local_inc(&wheel->counts.wakeups);
 }
 
 /*
@@ -212,6 +282,7 @@ static void worker_sleep(struct hwheel *wheel, bool linger)
 	u64 edge = linger ? soon : hwheel_slots_next(&wheel->slots);
 	bool deep = edge > soon || wq_has_sleeper(&wheel->waiters);
 
+	trace_worker_sleep(wheel, edge, deep);
 	if (deep)
 		WRITE_ONCE(wheel->deep, 1);
 	set_current_state(TASK_IDLE);
@@ -223,36 +294,106 @@ static void worker_sleep(struct hwheel *wheel, bool linger)
 		WRITE_ONCE(wheel->deep, 0);
 }
 
-static int worker_run(void *data)
+/* Edges that we slept for, and beyond */
+static void count_lag(struct hwheel *wheel)
 {
-	struct hwheel *wheel = data;
+	u64 planned = wheel->planned;
 
+	wheel->planned = HWHEEL_NO_EDGE;
+	if (wheel->reached <= planned)
+		return;
+	local_add(wheel->reached - planned, &wheel->counts.lag);
+	hwheel_count_max(&wheel->counts.lag_max, wheel->reached - planned);
+}
+
+static void begin_pass(struct hwheel *wheel)
+{
+	hwheel_clock_read(wheel);
+	wheel->reached = hwheel_edge_reached(wheel, wheel->now);
+	local_inc(&wheel->counts.passes);
+	trace_worker_wake(wheel, wheel->reached);
+	count_lag(wheel);
+}
+
+static void run_passes(struct hwheel *wheel)
+{
 	while (!kthread_should_stop()) {
 		unsigned int drained;
 		bool through;
 
-		wheel->reached = hwheel_edge_reached(wheel, hwheel_now(wheel));
+		begin_pass(wheel);
 		drained = hwheel_worker_drain(wheel);
 		through = expire_due(wheel);
+		hwheel_executor_start(wheel);
 		if (through && !wheel->batch && drained < DRAIN_MAX)
 			worker_sleep(wheel, drained);
 		else
 			cond_resched();
 	}
+}
+
+/**
+ * struct placement - a worker that is being started
+ * @wheel:  its wheel
+ * @params: where it is to run
+ * @err:    why it can't
+ * @placed: it runs there, and refers to this no more
+ */
+struct placement {
+	struct hwheel			*wheel;
+	const struct hwheel_params	*params;
+	int				err;
+	struct completion		placed;
+};
+
+static int place(const struct hwheel_params *params)
+{
+	struct sched_attr attr = {
+		.size		= sizeof(attr),
+		.sched_policy	= SCHED_FIFO,
+		.sched_priority	= params->rt_priority,
+	};
+	int err = 0;
+
+	if (params->cpus)
+		err = set_cpus_allowed_ptr(current, params->cpus);
+	if (!err && params->rt_priority)
+		err = sched_setattr_nocheck(current, &attr);
+	if (!err && params->nice)
+		set_user_nice(current, params->nice);
+	return err;
+}
+
+/* A thread places itself, as kthreads are given the default place when they start. */
+static int worker_run(void *data)
+{
+	struct placement *placement = data;
+	struct hwheel *wheel = placement->wheel;
+
+	placement->err = place(placement->params);
+	complete(&placement->placed);
+	run_passes(wheel);
 	return 0;
 }
 
-int hwheel_worker_start(struct hwheel *wheel, const char *name)
+int hwheel_worker_start(struct hwheel *wheel, const struct hwheel_params *params)
 {
+	struct placement placement = { .wheel = wheel, .params = params };
 	struct task_struct *task;
 
-	task = kthread_create(worker_run, wheel, "hwheel/%s", name);
+	init_completion(&placement.placed);
+	task = kthread_create(worker_run, &placement, "hwheel/%s", wheel->name);
 	if (IS_ERR(task))
 		return PTR_ERR(task);
 	wheel->worker = get_task_struct(task);
 	wheel->owner = task;
 	wake_up_process(task);
-	return 0;
+	wait_for_completion(&placement.placed);
+	if (placement.err) {
+		hwheel_worker_stop(wheel);
+		put_task_struct(task);
+	}
+	return placement.err;
 }
 
 /*

@@ -18,21 +18,30 @@
 #define _LINUX_HWHEEL_H
 
 #include <linux/atomic.h>
+#include <linux/list.h>
 #include <linux/llist.h>
+#include <linux/module.h>
 #include <linux/time.h>
 #include <linux/types.h>
 
+struct cpumask;
 struct hwheel;
 struct hwheel_timeout;
+struct workqueue_struct;
 
 #define HWHEEL_DEFAULT_TICK_NS	(100 * NSEC_PER_MSEC)
 #define HWHEEL_MIN_TICK_NS	(50 * NSEC_PER_USEC)
 #define HWHEEL_DEFAULT_SLOTS	512
 #define HWHEEL_MAX_SLOTS	1048576
+#define HWHEEL_NAME_MAX		32
+
+/* How many callbacks of a wheel with an executor may run at a time */
+#define HWHEEL_RUNNERS		32
 
 /**
  * struct hwheel_params - what hwheel_create() needs to know; zero means default
- * @name:        of the worker thread, which shows as "hwheel/<name>"; copied.
+ * @name:        of the worker thread, which shows as "hwheel/<name>", and of the wheel
+ *               in messages and debugfs; copied, up to HWHEEL_NAME_MAX - 1 characters.
  *               Default: "wheel".
  * @tick_ns:     time between two edges in ns, rounded up to a multiple of 8;
  *               raised to HWHEEL_MIN_TICK_NS with a warning. Default: 100 ms.
@@ -46,6 +55,16 @@ struct hwheel_timeout;
  * @clock:       CLOCK_MONOTONIC (default) or CLOCK_BOOTTIME, which counts time
  *               in suspend. No wheel runs on a clock that can be set:
  *               CLOCK_REALTIME, whose number is 0, means the default.
+ * @executor:    a workqueue on which the expire callbacks run, so that a slow one delays
+ *               neither the wheel nor, up to HWHEEL_RUNNERS of them, each other; must
+ *               outlive the wheel. WQ_UNBOUND suits callbacks that compute for long, an
+ *               ordered one has them run one after the other.
+ *               Default: the worker itself runs them.
+ * @nice:        niceness of the worker, -20 to 19. Default: 0.
+ * @rt_priority: 1 to 99: the worker runs under SCHED_FIFO with this priority; @nice must
+ *               be 0 then. Default: it does not.
+ * @cpus:        CPUs on which the worker may run; copied. One of them at least must be
+ *               online. Default: those that the kernel lets kthreads run on.
  */
 struct hwheel_params {
 	const char	*name;
@@ -53,18 +72,24 @@ struct hwheel_params {
 	unsigned int	slots;
 	u64		max_pending;
 	clockid_t	clock;
+	struct workqueue_struct	*executor;
+	int		nice;
+	int		rt_priority;
+	const struct cpumask	*cpus;
 };
 
 /**
  * struct hwheel_timeout_ops - what a timeout's owner does with it
- * @expire:  the timeout expired. Runs on the wheel's worker, in process context,
- *           and delays the other time-outs of the wheel while it does. It may
+ * @expire:  the timeout expired. Runs in process context: on the wheel's worker, where
+ *           it delays the other time-outs of the wheel, or on the wheel's executor,
+ *           where several may run at a time, but never two for one timeout. It may
  *           arm the timeout again, and may free it: the wheel does not refer to
  *           it any more, nor after the callback returned.
  * @release: optional. A timeout that was cancelled is on no list of the wheel any
  *           more: it may be freed, or armed again. Runs on the worker, or on the
  *           thread that stops the wheel, in process context, in the worker's next
- *           pass, which is at most one tick away unless callbacks hold the worker.
+ *           pass, which is at most one tick away unless callbacks hold the worker;
+ *           not while the expire callback of the same timeout runs on an executor.
  *           A timeout with this op can't be armed between cancel and release
  *           (-EBUSY). Not called for one that expired, nor for one that
  *           hwheel_stop() gave to its handback callback.
@@ -91,6 +116,7 @@ struct hwheel_node {
  * @queue: link in a submission list; belongs to whoever set QUEUED until it was
  *         added, then to the worker until that clears QUEUED
  * @node:  link in a slot; the worker's own
+ * @handed: instead of @node while it waits for the executor, under whose lock it is
  * @wheel: constant after hwheel_timeout_init()
  * @ops:   constant after hwheel_timeout_init()
  *
@@ -99,7 +125,10 @@ struct hwheel_node {
 struct hwheel_timeout {
 	atomic64_t				word;
 	struct llist_node			queue;
-	struct hwheel_node			node;
+	union {
+		struct hwheel_node		node;
+		struct list_head		handed;
+	};
 	struct hwheel				*wheel;
 	const struct hwheel_timeout_ops		*ops;
 };
@@ -114,12 +143,84 @@ enum hwheel_state {
 
 #define HWHEEL_STATE_MASK	3
 
-struct hwheel *hwheel_create(const struct hwheel_params *params);
+/* How much finer than a tick the histogram of lateness begins; a power of two */
+#define HWHEEL_LATENESS_FINEST	256
+#define HWHEEL_LATENESS_BINS	16
+
+/**
+ * struct hwheel_stats - what happened on a wheel since it was created
+ * @pending:           time-outs pending now
+ * @armed:             arms that succeeded
+ * @refreshed_later:   refreshes to a later or the same deadline
+ * @refreshed_earlier: refreshes to an earlier deadline
+ * @cancelled_queued:  cancels before the worker knew of the timeout's latest state
+ * @cancelled_filed:   cancels that the worker has to unlink from a slot
+ * @expired:           time-outs that expired
+ * @recalled:          of these, handed over to the executor and taken back by
+ *                     hwheel_cancel_sync() before their callback ran
+ * @handed_back:       time-outs ended by hwheel_stop()
+ * @passes:            passes of the worker
+ * @wakeups:           how often the worker slept, and woke up
+ * @drained:           time-outs taken from submission queues
+ * @drained_max:       the most of them in one pass
+ * @lag:               edges that passed before the worker was up for them
+ * @lag_max:           the most of them at a time
+ * @overlong:          callbacks that held the worker for longer than a tick (and a jiffy,
+ *                     the accuracy of this)
+ * @contained:         callbacks that returned with interrupts off or another preempt
+ *                     count, which was put right
+ * @lateness:          time-outs by how late they expired or were handed over, in ticks:
+ *                     [0] less than 1/256, [n] less than 2^(n-8), [15] all others. From
+ *                     [9] on it is more than a tick, which only a late worker explains.
+ *                     Accurate to a jiffy.
+ *
+ * On 32-bit machines all but @pending wrap at 2^32.
+ */
+struct hwheel_stats {
+	u64 pending;
+	u64 armed;
+	u64 refreshed_later;
+	u64 refreshed_earlier;
+	u64 cancelled_queued;
+	u64 cancelled_filed;
+	u64 expired;
+	u64 recalled;
+	u64 handed_back;
+	u64 passes;
+	u64 wakeups;
+	u64 drained;
+	u64 drained_max;
+	u64 lag;
+	u64 lag_max;
+	u64 overlong;
+	u64 contained;
+	u64 lateness[HWHEEL_LATENESS_BINS];
+};
+
+/**
+ * hwheel_create - make a wheel
+ * @params: what it is to be like; not referred to after the call
+ *
+ * Edge 0 is now. The worker starts and sleeps until the first arm; an empty wheel
+ * never wakes up. The calling module is recorded: should it be unloaded before the wheel
+ * is destroyed, the log says so and names this caller, and the wheel is stopped.
+ *
+ * Context: process; may sleep.
+ * Return: the wheel, to be given to hwheel_destroy() in the end, or ERR_PTR:
+ * -EINVAL (clock, more than HWHEEL_MAX_SLOTS slots, the tick times the slots exceeds
+ * 2^63 ns, or a niceness, priority or CPUs that there are not), -ENOMEM, or -EINTR (the
+ * caller was killed meanwhile).
+ */
+#define hwheel_create(params)	__hwheel_create(params, THIS_MODULE)
+
+struct hwheel *__hwheel_create(const struct hwheel_params *params,
+			       struct module *owner);
 s64 hwheel_stop(struct hwheel *wheel,
 		void (*handback)(struct hwheel_timeout *timeout, void *data),
 		void *data);
 void hwheel_destroy(struct hwheel *wheel);
 u64 hwheel_pending(const struct hwheel *wheel);
+void hwheel_get_stats(const struct hwheel *wheel, struct hwheel_stats *stats);
 
 void hwheel_timeout_init(struct hwheel_timeout *timeout, struct hwheel *wheel,
 			 const struct hwheel_timeout_ops *ops);

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Callbacks that misbehave: named in the log once per wheel, counted always.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/irqflags.h>
+#include <linux/kernel.h>
+#include <linux/preempt.h>
+
+#include "callback.h"
+#include "wheel.h"
+
+/*
+ * A lock that was not given back would have every later callback, and the worker itself,
+ * run with preemption off, and blame whoever sleeps first. As run_timer_softirq() does,
+ * the state is put right, so that the others don't suffer.
+ */
+void hwheel_callback_contain(struct hwheel *wheel, hwheel_callback_t *callback)
+{
+	bool irqs_off = irqs_disabled();
+	int count = preempt_count();
+
+	preempt_count_set(0);
+	if (irqs_off)
+		local_irq_enable();
+	if (atomic_long_inc_return(&wheel->contained) == 1)
+		pr_warn("wheel %s: %ps returned with preempt count %#x and interrupts %s\n",
+			wheel->name, callback, count, irqs_off ? "off" : "on");
+}
+
+/*
+ * The clock was last read up to a jiffy before the callback began. A callback that others
+ * were called in is timed as a whole.
+ */
+void hwheel_callback_took(struct hwheel *wheel, hwheel_callback_t *callback)
+{
+	u64 since = wheel->now;
+
+	if (wheel->depth > 1)
+		return;
+	hwheel_clock_read(wheel);
+	if (wheel->now - since <= wheel->tick + TICK_NSEC)
+		return;
+	if (atomic_long_inc_return(&wheel->overlong) == 1)
+		pr_warn("wheel %s: %ps held the worker for %llu us, longer than a tick\n",
+			wheel->name, callback,
+			div_u64(wheel->now - since, NSEC_PER_USEC));
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Statistics: what CPUs and the worker counted, summed up.
+ *
+ * Each counter has one writer at a time, a CPU or the owner of the slots, in a cache
+ * line that this one needs anyway. What ended is summed up before what was armed: who
+ * ended a timeout had seen its arm counted, so the reader does, too, and the difference
+ * is never too low.
+ */
+#include <linux/cpumask.h>
+#include <linux/export.h>
+#include <linux/kernel.h>
+#include <linux/minmax.h>
+#include <linux/percpu.h>
+#include <linux/string.h>
+
+#include "stats.h"
+#include "wheel.h"
+
+static unsigned long sum_of(const unsigned long __percpu *counter)
+{
+	unsigned long sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		sum += READ_ONCE(*per_cpu_ptr(counter, cpu));
+	return sum;
+}
+
+static void sum_expired(const struct hwheel_counts *counts,
+			struct hwheel_stats *stats)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(counts->lateness); i++) {
+		unsigned long n = local_read(&counts->lateness[i]);
+
+		stats->lateness[min(i, HWHEEL_LATENESS_BINS - 1U)] += n;
+		stats->expired += n;
+	}
+}
+
+static void sum_ended(const struct hwheel *wheel, struct hwheel_stats *stats)
+{
+	sum_expired(&wheel->counts, stats);
+	stats->handed_back = local_read(&wheel->counts.handed_back);
+	stats->cancelled_queued = sum_of(&wheel->cpu->cancelled[0]);
+	stats->cancelled_filed = sum_of(&wheel->cpu->cancelled[1]);
+}
+
+/* Unsigned, so it comes out right when the counters of a 32-bit machine have wrapped. */
+static u64 pending_of(const struct hwheel *wheel,
+		      const struct hwheel_stats *stats)
+{
+	unsigned long ended = stats->expired + stats->handed_back +
+			      stats->cancelled_queued + stats->cancelled_filed;
+
+	if (wheel->max_pending)
+		return atomic64_read(&wheel->pending);
+	return max_t(long, (unsigned long)stats->armed - ended, 0);
+}
+
+static void sum_pending(const struct hwheel *wheel, struct hwheel_stats *stats)
+{
+	sum_ended(wheel, stats);
+	/* Pairs with the order of arming and ending, see the top. */
+	smp_rmb();
+	stats->armed = sum_of(&wheel->cpu->armed);
+	stats->pending = pending_of(wheel, stats);
+}
+
+/**
+ * hwheel_pending - how many time-outs are pending
+ * @wheel: the wheel
+ *
+ * Context: any.
+ * Return: the number; while others arm and end time-outs it may be too high by some
+ * that ended meanwhile, never too low.
+ */
+u64 hwheel_pending(const struct hwheel *wheel)
+{
+	struct hwheel_stats stats = { };
+
+	if (wheel->max_pending)
+		return atomic64_read(&wheel->pending);
+	sum_pending(wheel, &stats);
+	return stats.pending;
+}
+EXPORT_SYMBOL_GPL(hwheel_pending);
+
+/**
+ * hwheel_get_stats - what happened on a wheel since it was created
+ * @wheel: the wheel; may be stopped
+ * @stats: where to
+ *
+ * Sums up the counters of all CPUs while others go on counting: each of the figures is
+ * exact at some time during the call, not all at the same.
+ *
+ * Context: any.
+ */
+void hwheel_get_stats(const struct hwheel *wheel, struct hwheel_stats *stats)
+{
+	const struct hwheel_counts *counts = &wheel->counts;
+
+	memset(stats, 0, sizeof(*stats));
+	sum_pending(wheel, stats);
+	stats->refreshed_later = sum_of(&wheel->cpu->refreshed[0]);
+	stats->refreshed_earlier = sum_of(&wheel->cpu->refreshed[1]);
+	stats->recalled = atomic_long_read(&wheel->recalled);
+	stats->passes = local_read(&counts->passes);
+	stats->wakeups = local_read(&counts->wakeups);
+	stats->drained = local_read(&counts->drained);
+	stats->drained_max = local_read(&counts->drained_max);
+	stats->lag = local_read(&counts->lag);
+	stats->lag_max = local_read(&counts->lag_max);
+	stats->overlong = atomic_long_read(&wheel->overlong);
+	stats->contained = atomic_long_read(&wheel->contained);
+}
+EXPORT_SYMBOL_GPL(hwheel_get_stats);

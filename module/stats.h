@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _HWHEEL_STATS_H
+#define _HWHEEL_STATS_H
+
+#include <linux/bits.h>
+#include <linux/hwheel.h>
+#include <linux/log2.h>
+#include <linux/math64.h>
+
+#include <asm/local.h>
+
+/*
+ * What the owner of the slots counts, see struct hwheel_stats.
+ *
+ * local_t as there is one writer at a time, and anyone may read. The histogram of lateness
+ * has a bin for each logarithm that there can be.
+ */
+struct hwheel_counts {
+	local_t	lateness[64];
+	local_t	handed_back;
+	local_t	passes;
+	local_t	wakeups;
+	local_t	drained;
+	local_t	drained_max;
+	local_t	lag;
+	local_t	lag_max;
+};
+
+static inline void hwheel_count_max(local_t *max, unsigned long n)
+{
+	if (n > local_read(max))
+		local_set(max, n);
+}
+
+/*
+ * Lateness is computed from state words as they are, twice the deadline and some flags,
+ * and so comes out doubled and up to 8 ns too long. This many of its units are half of
+ * the finest bin, as a fraction of 2^64, because dividing is dear; rounded up, so that a
+ * whole tick is one.
+ */
+static inline u64 hwheel_lateness_scale(u64 tick)
+{
+	return mul_u64_u64_div_u64(BIT_ULL(63), 2 * HWHEEL_LATENESS_FINEST,
+				   tick) + 1;
+}
+
+static inline void hwheel_count_lateness(struct hwheel_counts *counts,
+					 u64 late, u64 scale)
+{
+	u64 bin = ilog2(mul_u64_u64_shr(late, scale, 64) | 1);
+
+	local_inc(&counts->lateness[bin]);
+}
+
+#endif /* _HWHEEL_STATS_H */
