@@ -22,7 +22,7 @@
 #include "sim.h"
 
 #define NR_SUBJECTS	100
-#define NR_VARIANTS	4
+#define NR_VARIANTS	12
 #define LIMIT		30
 #define MINUTE		(60ULL * NSEC_PER_SEC)
 #define DAY		(24 * 60 * MINUTE)
@@ -44,9 +44,9 @@ MODULE_PARM_DESC(model_ops, "KUnit model test: operations in all (default 100000
 enum kind {
 	ARM_IDLE, ARM_EXPIRED, ARM_CANCELLED, ARM_CANCELLED_QUEUED,
 	ARM_PAST, ARM_NEVER, ARM_OWN, ARM_IN_RELEASE, ARM_OTHER,
-	ARM_PENDING, ARM_UNRELEASED, ARM_FULL, ARM_STOPPED,
+	ARM_PENDING, ARM_UNRELEASED, ARM_FULL, ARM_STOPPED, ARM_TOO_FAR,
 	REFRESH_EARLIER, REFRESH_LATER, REFRESH_EQUAL, REFRESH_QUEUED,
-	REFRESH_OTHER, REFRESH_DUE, REFRESH_NOT_PENDING,
+	REFRESH_OTHER, REFRESH_DUE, REFRESH_NOT_PENDING, REFRESH_TOO_FAR,
 	CANCEL_FILED, CANCEL_QUEUED, CANCEL_OWN, CANCEL_OTHER, CANCEL_DUE,
 	CANCEL_NOT_PENDING,
 	EXPIRE, EXPIRE_ON_EDGE, EXPIRE_REFRESHED, EXPIRE_AFTER_TURNS, RELEASE,
@@ -71,6 +71,7 @@ static const char * const kind_names[] = {
 	[ARM_UNRELEASED]	= "arm refused: not released yet",
 	[ARM_FULL]		= "arm refused: limit reached",
 	[ARM_STOPPED]		= "arm refused: stopped",
+	[ARM_TOO_FAR]		= "arm refused: beyond a turn",
 	[REFRESH_EARLIER]	= "refreshed to earlier",
 	[REFRESH_LATER]		= "refreshed to later",
 	[REFRESH_EQUAL]		= "refreshed to the same",
@@ -78,6 +79,7 @@ static const char * const kind_names[] = {
 	[REFRESH_OTHER]		= "refreshed by another's callback",
 	[REFRESH_DUE]		= "refreshed when due",
 	[REFRESH_NOT_PENDING]	= "refresh refused",
+	[REFRESH_TOO_FAR]	= "refresh refused: beyond a turn",
 	[CANCEL_FILED]		= "cancelled",
 	[CANCEL_QUEUED]		= "cancelled while queued",
 	[CANCEL_OWN]		= "cancelled by its own callback, armed again",
@@ -149,6 +151,7 @@ struct subject {
  * @variant:     which of the wheels of this geometry
  * @rnd:         random numbers
  * @turn:        how long the wheel takes to turn, in ns
+ * @simple:      it refuses deadlines that are further away
  * @limit:       how many may be pending, or 0
  * @pending:     how many are
  * @step:        operations and advances so far
@@ -172,6 +175,7 @@ struct model {
 	unsigned int		variant;
 	struct rnd_state	rnd;
 	u64			turn;
+	bool			simple;
 	u64			limit;
 	u64			pending;
 	unsigned long		step;
@@ -348,8 +352,19 @@ static bool may_arm(const struct subject *s)
 	return s->state != HWHEEL_PENDING && !s->unreleased;
 }
 
-static int expected_of_arm(const struct model *m, const struct subject *s)
+/* What a wheel without rounds refuses: by its delay, or by its deadline */
+static bool is_too_far(const struct model *m, u64 now, u64 delay, u64 deadline)
 {
+	if (!m->simple)
+		return false;
+	return delay ? delay > m->turn : deadline > stored(now, m->turn);
+}
+
+static int expected_of_arm(const struct model *m, const struct subject *s,
+			   bool too_far)
+{
+	if (too_far)
+		return -ERANGE;
 	if (m->stopped)
 		return -ESHUTDOWN;
 	if (!may_arm(s))
@@ -361,6 +376,7 @@ static int expected_of_arm(const struct model *m, const struct subject *s)
 
 static void count_refused_arm(const struct subject *s, int err)
 {
+	count_if(err == -ERANGE, ARM_TOO_FAR);
 	count_if(err == -ESHUTDOWN, ARM_STOPPED);
 	count_if(err == -EAGAIN, ARM_FULL);
 	count_if(err == -EBUSY, s->unreleased ? ARM_UNRELEASED : ARM_PENDING);
@@ -383,18 +399,20 @@ static void count_arm(const struct model *m, const struct subject *s,
 static void arm(struct model *m, struct subject *s, u64 now)
 {
 	u64 delay = some_delay(m, now), deadline = stored(now, delay);
-	int expected = expected_of_arm(m, s), err;
-	bool queued = is_queued(s);
+	bool queued = is_queued(s), too_far;
+	int err;
 
 	m->operation = "arm";
 	if (one_in(m, 2)) {
+		too_far = is_too_far(m, now, delay, deadline);
 		err = hwheel_arm(&s->timeout, delay);
 	} else {
 		if (one_in(m, 8))
 			deadline = stored(0, now - below(m, now));
+		too_far = is_too_far(m, now, 0, deadline);
 		err = hwheel_arm_at(&s->timeout, deadline);
 	}
-	CHECK(m, s, err == expected);
+	CHECK(m, s, err == expected_of_arm(m, s, too_far));
 	if (err) {
 		count_refused_arm(s, err);
 		return;
@@ -421,20 +439,22 @@ static void refresh(struct model *m, struct subject *s, u64 now)
 {
 	u64 delay = some_delay(m, now), deadline = stored(now, delay);
 	bool pending = s->state == HWHEEL_PENDING;
-	bool queued = is_queued(s);
+	bool queued = is_queued(s), too_far;
 	int err;
 
 	m->operation = "refresh";
 	if (one_in(m, 2)) {
+		too_far = is_too_far(m, now, delay, deadline);
 		err = hwheel_refresh(&s->timeout, delay);
 	} else {
 		if (one_in(m, 8))
 			deadline = s->deadline;
+		too_far = is_too_far(m, now, 0, deadline);
 		err = hwheel_refresh_at(&s->timeout, deadline);
 	}
-	CHECK(m, s, err == (pending ? 0 : -ENOENT));
+	CHECK(m, s, err == (too_far ? -ERANGE : pending ? 0 : -ENOENT));
 	if (err) {
-		count(REFRESH_NOT_PENDING);
+		count(too_far ? REFRESH_TOO_FAR : REFRESH_NOT_PENDING);
 		return;
 	}
 	count_refresh(m, s, queued, now, deadline);
@@ -774,6 +794,14 @@ static void describe_geometry(const struct geometry *geometry, char *desc)
 
 KUNIT_ARRAY_PARAM(geometry, geometries, describe_geometry);
 
+/* Variants 0 to 3 are hashed, 4 to 7 hierarchical, the others simple. */
+static unsigned int levels_of(unsigned int variant)
+{
+	static const unsigned int levels[] = { 2, 3, 4, HWHEEL_MAX_LEVELS };
+
+	return variant / 4 == 1 ? levels[variant % 4] : 1;
+}
+
 static struct model *make_model(struct kunit *test, unsigned int variant)
 {
 	const struct geometry *geometry = test->param_value;
@@ -783,6 +811,8 @@ static struct model *make_model(struct kunit *test, unsigned int variant)
 		.tick_ns	= geometry->tick,
 		.clock		= variant & 1 ? CLOCK_BOOTTIME : CLOCK_MONOTONIC,
 		.max_pending	= variant & 2 ? LIMIT : 0,
+		.levels		= levels_of(variant),
+		.flags		= variant / 4 == 2 ? HWHEEL_SIMPLE : 0,
 	};
 	struct model *m = kunit_kzalloc(test, sizeof(*m), GFP_KERNEL);
 
@@ -792,7 +822,8 @@ static struct model *make_model(struct kunit *test, unsigned int variant)
 	m->wheel = hwheel_create(&params);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(m->wheel));
 	m->turn = geometry->slots * geometry->tick;
-	m->days = variant ? 0 : geometry->days;
+	m->simple = params.flags & HWHEEL_SIMPLE;
+	m->days = variant % 4 || m->simple ? 0 : geometry->days;
 	m->patience = m->wheel->epoch + m->turn * 4 + geometry->tick * 2000 +
 		      10 * MINUTE;
 	m->limit = params.max_pending;
@@ -802,7 +833,7 @@ static struct model *make_model(struct kunit *test, unsigned int variant)
 	return m;
 }
 
-/* Each geometry with both clocks, with and without a limit */
+/* Each kind of each geometry with both clocks, with and without a limit */
 static void random_operations(struct kunit *test)
 {
 	unsigned long operations = model_ops / ARRAY_SIZE(geometries);

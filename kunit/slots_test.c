@@ -19,12 +19,14 @@
  * @edge:  the edge that it was filed for
  * @filed: in a slot or on the due list
  * @fired: how often it was found due
+ * @moved: how often it was looked at and not due
  */
 struct item {
 	struct hwheel_node	node;
 	u64			edge;
 	bool			filed;
 	unsigned int		fired;
+	unsigned int		moved;
 };
 
 /**
@@ -58,8 +60,8 @@ static void fixture_exit(struct kunit *test)
 	hwheel_slots_free(&f->slots);
 }
 
-static struct fixture *make_slots(struct kunit *test, unsigned int slots,
-				  unsigned int items)
+static struct fixture *make_levels(struct kunit *test, unsigned int slots,
+				   unsigned int levels, unsigned int items)
 {
 	struct fixture *f = test->priv;
 
@@ -67,8 +69,14 @@ static struct fixture *make_slots(struct kunit *test, unsigned int slots,
 	f->nr = items;
 	f->items = kunit_kcalloc(test, items, sizeof(*f->items), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, f->items);
-	KUNIT_ASSERT_EQ(test, hwheel_slots_init(&f->slots, slots), 0);
+	KUNIT_ASSERT_EQ(test, hwheel_slots_init(&f->slots, slots, levels), 0);
 	return f;
+}
+
+static struct fixture *make_slots(struct kunit *test, unsigned int slots,
+				  unsigned int items)
+{
+	return make_levels(test, slots, 1, items);
 }
 
 static u64 random_below(struct rnd_state *rnd, u64 range)
@@ -107,6 +115,7 @@ static void look_at(struct fixture *f, struct item *item)
 {
 	if (item->edge > f->slots.cursor) {
 		hwheel_slots_file(&f->slots, &item->node, item->edge);
+		item->moved++;
 		return;
 	}
 	KUNIT_EXPECT_EQ(f->test, item->edge, f->slots.cursor);
@@ -142,7 +151,7 @@ static void check_slots(const struct fixture *f)
 {
 	unsigned int i;
 
-	for (i = 0; i <= f->slots.mask; i++) {
+	for (i = 0; i < f->slots.levels * f->slots.stride; i++) {
 		const struct hwheel_slot *slot = &f->slots.slot[i];
 		bool empty = hlist_empty(&slot->nodes);
 
@@ -164,19 +173,58 @@ static void describe_geometry(const unsigned int *slots, char *desc)
 
 KUNIT_ARRAY_PARAM(geometry, geometries, describe_geometry);
 
+/**
+ * struct shape - slots on any number of levels
+ * @slots:  of each
+ * @levels: how many
+ */
+struct shape {
+	unsigned int	slots;
+	unsigned int	levels;
+};
+
+static const struct shape shapes[] = {
+	{ 1, 1 },	{ 2, 1 },	{ 8, 1 },	{ 32, 1 },
+	{ 64, 1 },	{ 128, 1 },	{ 512, 1 },	{ 4096, 1 },
+	{ 65536, 1 },	{ HWHEEL_MAX_SLOTS, 1 },
+	{ 1, 2 },	{ 1, HWHEEL_MAX_LEVELS },
+	{ 2, 2 },	{ 2, 3 },	{ 2, HWHEEL_MAX_LEVELS },
+	{ 4, 3 },	{ 8, 2 },	{ 8, HWHEEL_MAX_LEVELS },
+	{ 64, 2 },	{ 64, 3 },	{ 128, 4 },	{ 512, 2 },
+	{ 512, 4 },	{ 4096, 3 },	{ HWHEEL_MAX_SLOTS, 2 },
+};
+
+static void describe_shape(const struct shape *shape, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%u levels of %u slots",
+		 shape->levels, shape->slots);
+}
+
+KUNIT_ARRAY_PARAM(shape, shapes, describe_shape);
+
+static struct fixture *make_shape(struct kunit *test, unsigned int items)
+{
+	const struct shape *shape = test->param_value;
+
+	return make_levels(test, shape->slots, shape->levels, items);
+}
+
+static unsigned int slots_of(const struct fixture *f)
+{
+	return f->slots.mask + 1;
+}
+
 static void new_slots_are_empty(struct kunit *test)
 {
-	unsigned int slots = *(const unsigned int *)test->param_value;
-	struct fixture *f = make_slots(test, slots, 1);
+	struct fixture *f = make_shape(test, 1);
 
 	KUNIT_EXPECT_EQ(test, f->slots.cursor, 0);
-	KUNIT_EXPECT_EQ(test, f->slots.mask, slots - 1);
 	KUNIT_EXPECT_EQ(test, hwheel_slots_next(&f->slots), HWHEEL_NO_EDGE);
 	KUNIT_EXPECT_NULL(test, hwheel_slots_pop_due(&f->slots));
 	KUNIT_EXPECT_NULL(test, hwheel_slots_pop_any(&f->slots));
 	check_slots(f);
 
-	run_to(f, 10ULL * slots);
+	run_to(f, 10ULL * slots_of(f));
 	KUNIT_EXPECT_EQ(test, f->advances, 0);
 }
 
@@ -207,9 +255,9 @@ static void each_slot_fires_at_its_edge(struct kunit *test)
 /* From a cursor anywhere in the wheel, exactly k turns away and one off */
 static void whole_turns_away(struct kunit *test)
 {
-	unsigned int slots = *(const unsigned int *)test->param_value, i;
 	static const unsigned int turns[] = { 1, 2, 3, 10, 1000 };
-	struct fixture *f = make_slots(test, slots, 3 * ARRAY_SIZE(turns));
+	struct fixture *f = make_shape(test, 3 * ARRAY_SIZE(turns));
+	unsigned int slots = slots_of(f), i;
 	u64 start = slots / 3 + 5ULL * slots;
 
 	run_to(f, start);
@@ -255,10 +303,10 @@ static void a_far_deadline_costs_no_look_before(struct kunit *test)
 /* However far the cursor jumps, each fires at its own edge (look_at() checks). */
 static void jumps(struct kunit *test)
 {
-	unsigned int slots = *(const unsigned int *)test->param_value, i, n;
+	struct fixture *f = make_shape(test, 64);
+	unsigned int slots = slots_of(f), i, n;
 	const u64 jump[] = { 1, 2, slots - 1, slots, slots + 1, 10ULL * slots,
 			     1000ULL * slots, EDGES_OF_3_DAYS };
-	struct fixture *f = make_slots(test, slots, 64);
 	struct rnd_state rnd;
 
 	prandom_seed_state(&rnd, slots);
@@ -403,9 +451,9 @@ static void unlink_from_the_due_list(struct kunit *test)
 
 static void pop_any_empties_all(struct kunit *test)
 {
-	unsigned int slots = *(const unsigned int *)test->param_value, i;
-	struct fixture *f = make_slots(test, slots, 100);
+	struct fixture *f = make_shape(test, 100);
 	struct hwheel_node *node;
+	unsigned int i;
 
 	for (i = 0; i < f->nr; i++)
 		file(f, i, i < 10 ? 3 : 1 + i * 777777ULL);
@@ -417,13 +465,15 @@ static void pop_any_empties_all(struct kunit *test)
 	for (i = 0; i < f->nr; i++)
 		KUNIT_EXPECT_EQ(test, f->items[i].fired, 1);
 	KUNIT_EXPECT_EQ(test, hwheel_slots_next(&f->slots), HWHEEL_NO_EDGE);
-	KUNIT_EXPECT_TRUE(test, bitmap_empty(f->slots.occupied, slots));
+	check_slots(f);
 }
 
 static u64 random_edge(struct fixture *f, struct rnd_state *rnd)
 {
-	u64 range = 3ULL * f->slots.mask + 3;
+	u64 range = 3ULL * slots_of(f);
 
+	while (prandom_u32_state(rnd) % 2 && range < EDGES_OF_3_DAYS / slots_of(f))
+		range *= slots_of(f) + 1;
 	if (prandom_u32_state(rnd) % 16 == 0)
 		range = EDGES_OF_3_DAYS;
 	return f->slots.cursor + random_below(rnd, range);
@@ -431,11 +481,11 @@ static u64 random_edge(struct fixture *f, struct rnd_state *rnd)
 
 static void next_is_the_first_filed_edge(struct kunit *test)
 {
-	unsigned int slots = *(const unsigned int *)test->param_value, n;
-	struct fixture *f = make_slots(test, slots, 50);
+	struct fixture *f = make_shape(test, 50);
 	struct rnd_state rnd;
+	unsigned int n;
 
-	prandom_seed_state(&rnd, slots);
+	prandom_seed_state(&rnd, slots_of(f));
 	for (n = 0; n < 2000; n++) {
 		unsigned int i = prandom_u32_state(&rnd) % f->nr;
 
@@ -451,12 +501,13 @@ static void next_is_the_first_filed_edge(struct kunit *test)
 /* With unlinking a slot's next may be too early, which costs a look, never late. */
 static void bits_are_exact_and_next_is_never_late(struct kunit *test)
 {
-	unsigned int slots = min(*(const unsigned int *)test->param_value, 512U);
-	struct fixture *f = make_slots(test, slots, 50);
+	const struct shape *shape = test->param_value;
+	struct fixture *f = make_levels(test, min(shape->slots, 512U),
+					shape->levels, 50);
 	struct rnd_state rnd;
 	unsigned int n;
 
-	prandom_seed_state(&rnd, slots);
+	prandom_seed_state(&rnd, slots_of(f));
 	for (n = 0; n < 2000; n++) {
 		unsigned int i = prandom_u32_state(&rnd) % f->nr;
 
@@ -497,6 +548,134 @@ static void bits_are_exact_while_something_is_due(struct kunit *test)
 		check_slots(f);
 	}
 	KUNIT_EXPECT_GT(test, f->looks, 1000);
+}
+
+/* How far a level reaches before it has to use rounds, or as far as matters */
+static u64 reach_of(const struct fixture *f)
+{
+	u64 reach = 1;
+	unsigned int level;
+
+	for (level = 0; level < f->slots.levels && reach < EDGES_OF_3_DAYS; level++)
+		reach *= slots_of(f);
+	return reach;
+}
+
+/* On the way to its edge, when the slots are so full that none is alone in its slot */
+static void moved_once_per_level_at_most(struct kunit *test)
+{
+	struct fixture *f = make_shape(test, 1000);
+	unsigned int i, highest = 0;
+	struct rnd_state rnd;
+
+	prandom_seed_state(&rnd, slots_of(f));
+	for (i = 0; i < f->nr; i++)
+		file(f, i, 1 + random_below(&rnd, reach_of(f) - 1));
+	run_to(f, reach_of(f));
+	for (i = 0; i < f->nr; i++) {
+		KUNIT_ASSERT_EQ(test, f->items[i].fired, 1);
+		highest = max(highest, f->items[i].moved);
+	}
+	KUNIT_EXPECT_LT(test, highest, f->slots.levels);
+}
+
+/* A slot of a higher level is not touched when its span begins, but when it is due. */
+static void alone_in_its_slot_it_is_not_moved(struct kunit *test)
+{
+	struct fixture *f = make_levels(test, 8, 4, 3);
+
+	file(f, 0, 3);
+	file(f, 1, 8 * 8 + 5);
+	file(f, 2, 3 * 8 * 8 * 8 + 7);
+	run_to(f, 8 * 8 * 8 * 8);
+	KUNIT_EXPECT_EQ(test, f->advances, 3);
+	KUNIT_EXPECT_EQ(test, f->looks, 3);
+}
+
+static void levels_that_are_due_at_one_edge(struct kunit *test)
+{
+	struct fixture *f = make_levels(test, 8, 3, 3);
+	unsigned int i;
+
+	file(f, 0, 100);
+	run_to(f, 50);
+	file(f, 1, 100);
+	run_to(f, 95);
+	file(f, 2, 100);
+	KUNIT_EXPECT_NE(test, f->items[0].node.slot, f->items[1].node.slot);
+	KUNIT_EXPECT_NE(test, f->items[1].node.slot, f->items[2].node.slot);
+	run_to(f, 99);
+	KUNIT_EXPECT_EQ(test, f->advances, 0);
+	run_to(f, 100);
+	KUNIT_EXPECT_EQ(test, f->advances, 3);
+	for (i = 0; i < f->nr; i++)
+		KUNIT_EXPECT_EQ(test, f->items[i].fired, 1);
+}
+
+/* Crowds */
+
+static void make_crowd(struct fixture *f, unsigned int first, unsigned int nr)
+{
+	u64 edge = f->slots.cursor + 1;
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		file(f, first + i, edge);
+	KUNIT_ASSERT_TRUE(f->test, hwheel_slots_advance(&f->slots, edge));
+	hwheel_slots_put_off(&f->slots);
+}
+
+/* In the order of their edges; and the cursor goes on meanwhile. */
+static void crowds_are_worked_off_in_turn(struct kunit *test)
+{
+	struct fixture *f = make_slots(test, 8, 3 * HWHEEL_CROWDS);
+	struct hwheel_node *node;
+	unsigned int i;
+
+	for (i = 0; i < HWHEEL_CROWDS; i++)
+		make_crowd(f, 3 * i, 3);
+	KUNIT_EXPECT_NULL(test, hwheel_slots_pop_due(&f->slots));
+	unlink_item(f, 4);
+	check_slots(f);
+	for (i = 0; i < f->nr; i++) {
+		if (i == 4)
+			continue;
+		node = hwheel_slots_pop_crowd(&f->slots);
+		KUNIT_ASSERT_NOT_NULL(test, node);
+		KUNIT_EXPECT_EQ(test, container_of(node, struct item, node)->edge,
+				i / 3 + 1);
+	}
+	KUNIT_EXPECT_NULL(test, hwheel_slots_pop_crowd(&f->slots));
+}
+
+/* One too many stays where it is, on the due list. */
+static void a_crowd_too_many_stays_due(struct kunit *test)
+{
+	struct fixture *f = make_slots(test, 8, HWHEEL_CROWDS + 1);
+	unsigned int i;
+
+	for (i = 0; i <= HWHEEL_CROWDS; i++)
+		make_crowd(f, i, 1);
+	KUNIT_EXPECT_PTR_EQ(test, pop_due(f), &f->items[HWHEEL_CROWDS]);
+	for (i = 0; i < HWHEEL_CROWDS; i++)
+		KUNIT_EXPECT_PTR_EQ(test, hwheel_slots_pop_crowd(&f->slots),
+				    &f->items[i].node);
+	KUNIT_EXPECT_NULL(test, hwheel_slots_pop_crowd(&f->slots));
+	KUNIT_EXPECT_NULL(test, hwheel_slots_pop_any(&f->slots));
+}
+
+static void pop_any_finds_crowds(struct kunit *test)
+{
+	struct fixture *f = make_slots(test, 8, 6);
+	unsigned int i;
+
+	make_crowd(f, 0, 2);
+	make_crowd(f, 2, 2);
+	file(f, 4, 50);
+	file(f, 5, 500);
+	for (i = 0; i < f->nr; i++)
+		KUNIT_EXPECT_NOT_NULL(test, hwheel_slots_pop_any(&f->slots));
+	KUNIT_EXPECT_NULL(test, hwheel_slots_pop_any(&f->slots));
 }
 
 static const u64 ticks[] = {
@@ -593,12 +772,12 @@ static void never_is_an_edge_that_no_clock_reaches(struct kunit *test)
 }
 
 static struct kunit_case slots_cases[] = {
-	KUNIT_CASE_PARAM(new_slots_are_empty, geometry_gen_params),
+	KUNIT_CASE_PARAM(new_slots_are_empty, shape_gen_params),
 	KUNIT_CASE_PARAM(each_slot_fires_at_its_edge, geometry_gen_params),
-	KUNIT_CASE_PARAM(whole_turns_away, geometry_gen_params),
+	KUNIT_CASE_PARAM(whole_turns_away, shape_gen_params),
 	KUNIT_CASE(a_slot_shared_by_turns_is_looked_at_once_per_deadline),
 	KUNIT_CASE(a_far_deadline_costs_no_look_before),
-	KUNIT_CASE_PARAM(jumps, geometry_gen_params),
+	KUNIT_CASE_PARAM(jumps, shape_gen_params),
 	KUNIT_CASE(a_jump_over_nothing_is_one_step),
 	KUNIT_CASE(the_cursor_never_goes_back),
 	KUNIT_CASE(a_reached_edge_means_the_next_one),
@@ -607,10 +786,16 @@ static struct kunit_case slots_cases[] = {
 	KUNIT_CASE(unlink_leaves_the_others),
 	KUNIT_CASE(unlink_of_the_last_empties_the_slot),
 	KUNIT_CASE(unlink_from_the_due_list),
-	KUNIT_CASE_PARAM(pop_any_empties_all, geometry_gen_params),
-	KUNIT_CASE_PARAM(next_is_the_first_filed_edge, geometry_gen_params),
-	KUNIT_CASE_PARAM(bits_are_exact_and_next_is_never_late, geometry_gen_params),
+	KUNIT_CASE_PARAM(pop_any_empties_all, shape_gen_params),
+	KUNIT_CASE_PARAM(next_is_the_first_filed_edge, shape_gen_params),
+	KUNIT_CASE_PARAM(bits_are_exact_and_next_is_never_late, shape_gen_params),
 	KUNIT_CASE(bits_are_exact_while_something_is_due),
+	KUNIT_CASE_PARAM(moved_once_per_level_at_most, shape_gen_params),
+	KUNIT_CASE(alone_in_its_slot_it_is_not_moved),
+	KUNIT_CASE(levels_that_are_due_at_one_edge),
+	KUNIT_CASE(crowds_are_worked_off_in_turn),
+	KUNIT_CASE(a_crowd_too_many_stays_due),
+	KUNIT_CASE(pop_any_finds_crowds),
 	KUNIT_CASE_PARAM(times_around_an_edge, tick_gen_params),
 	KUNIT_CASE_PARAM(a_deadline_up_to_the_epoch_is_due_at_edge_0, tick_gen_params),
 	KUNIT_CASE_PARAM(any_deadline_is_due_within_a_tick, tick_gen_params),

@@ -93,10 +93,17 @@ static inline void hwheel_clock_read(struct hwheel *wheel)
 	wheel->now_word = hwheel_word(wheel->now, HWHEEL_FLAGS_MASK);
 }
 
+static inline bool hwheel_clock_is_old(const struct hwheel *wheel)
+{
+	unsigned long now = jiffies;
+
+	return unlikely(now != wheel->jiffies);
+}
+
 /* Reading the clock is dear, so it is right to a jiffy. */
 static inline void hwheel_clock_follow(struct hwheel *wheel)
 {
-	if (unlikely(time_after(jiffies, wheel->jiffies)))
+	if (hwheel_clock_is_old(wheel))
 		hwheel_clock_read(wheel);
 }
 
@@ -109,7 +116,7 @@ static inline void hwheel_callback_call_timed(struct hwheel *wheel,
 					      struct hwheel_timeout *timeout)
 {
 	hwheel_callback_call(wheel, callback, timeout);
-	if (unlikely(time_after(jiffies, wheel->jiffies)))
+	if (hwheel_clock_is_old(wheel))
 		hwheel_callback_took(wheel, callback);
 }
 

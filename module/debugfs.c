@@ -14,6 +14,13 @@
 
 static struct dentry *folder;
 
+static const char *kind_of(const struct hwheel *wheel)
+{
+	if (wheel->turn)
+		return "simple";
+	return wheel->slots.levels > 1 ? "hierarchical" : "hashed";
+}
+
 static void show_wheel(struct seq_file *m, const struct hwheel *wheel)
 {
 	seq_printf(m, "name %s\n", wheel->name);
@@ -21,10 +28,12 @@ static void show_wheel(struct seq_file *m, const struct hwheel *wheel)
 	seq_printf(m, "clock %s\n", wheel->clock == CLOCK_BOOTTIME ?
 				    "boottime" : "monotonic");
 	seq_printf(m, "tick_ns %llu\n", wheel->tick);
+	seq_printf(m, "kind %s\n", kind_of(wheel));
 	seq_printf(m, "slots %u\n", wheel->slots.mask + 1);
+	seq_printf(m, "levels %u\n", wheel->slots.levels);
 	seq_printf(m, "max_pending %llu\n", wheel->max_pending);
 	seq_printf(m, "executor %s\n", wheel->executor ? "yes" : "no");
-	seq_printf(m, "stopped %s\n", READ_ONCE(wheel->stopping) ? "yes" : "no");
+	seq_printf(m, "stopped %s\n", READ_ONCE(wheel->barred) & HWHEEL_STOPPING ? "yes" : "no");
 }
 
 static void show_lateness(struct seq_file *m, const struct hwheel_stats *stats)
@@ -53,6 +62,8 @@ static const struct counter {
 	COUNTER(recalled),
 	COUNTER(handed_back),
 	COUNTER(passes),
+	COUNTER(slots),
+	COUNTER(moved),
 	COUNTER(wakeups),
 	COUNTER(drained),
 	COUNTER(drained_max),

@@ -115,8 +115,9 @@ static int device_info(const struct hwheel_set *set, void __user *argp)
 		.max_timeouts	= set->max,
 		.max_pending	= wheel->max_pending,
 		.slots		= wheel->slots.mask + 1,
-		.levels		= 1,
-		.kind		= HWHEEL_KIND_HASHED,
+		.levels		= wheel->slots.levels,
+		.kind		= wheel->slots.levels > 1 ?
+				  HWHEEL_KIND_HIERARCHICAL : HWHEEL_KIND_HASHED,
 		.clock		= wheel->clock,
 	};
 

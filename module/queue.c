@@ -9,7 +9,7 @@
  * their lists, and cancelling what is still queued costs one compare-and-exchange.
  *
  * Each submission is one RCU-sched read section (preemption off) from the look at
- * wheel->stopping to the wake-up, for two reasons: others who find QUEUED set rely
+ * wheel->barred to the wake-up, for two reasons: others who find QUEUED set rely
  * on the add to follow at once, and hwheel_stop() waits for a grace period after
  * which no add can be under way any more.
  */
@@ -66,19 +66,36 @@ static bool in_release(const struct hwheel *wheel,
 	       hwheel_callback_running(wheel, timeout);
 }
 
+/* What a wheel without rounds has to refuse */
+
+static bool is_too_long(const struct hwheel *wheel, u64 delay)
+{
+	return wheel->turn && delay > wheel->turn;
+}
+
+static bool is_too_far(const struct hwheel *wheel, u64 deadline)
+{
+	return wheel->turn &&
+	       deadline > hwheel_deadline_store(hwheel_deadline_in(wheel,
+								   wheel->turn));
+}
+
 /*
- * The operations, each in two copies: one for when its tracepoint is on, so that the
- * other need not keep registers for a call that it does not make.
+ * The operations, each in two copies: a slow one for when its tracepoint is on or the
+ * wheel refuses something, so that the other need not keep registers for calls that it
+ * does not make.
  */
 
 static __always_inline int arm(struct hwheel_timeout *timeout, u64 deadline,
-			       const bool traced)
+			       const bool slow)
 {
 	struct hwheel *wheel = timeout->wheel;
 	bool has_release = timeout->ops->release;
 	int changed;
 
-	if (unlikely(READ_ONCE(wheel->stopping)))
+	if (slow && is_too_far(wheel, deadline))
+		return -ERANGE;
+	if (slow && READ_ONCE(wheel->barred) & HWHEEL_STOPPING)
 		return -ESHUTDOWN;
 	if (unlikely(!hwheel_word_may_arm(atomic64_read(&timeout->word),
 					  has_release)))
@@ -91,40 +108,42 @@ static __always_inline int arm(struct hwheel_timeout *timeout, u64 deadline,
 	changed = hwheel_word_arm(&timeout->word, deadline, has_release);
 	if (unlikely(changed < 0))
 		hwheel_pending_undo(wheel);
-	else if (traced)
+	else if (slow)
 		trace_timeout_arm(wheel, timeout, deadline);
 	return submit_if(wheel, timeout, changed);
 }
 
-static noinline int arm_traced(struct hwheel_timeout *timeout, u64 deadline)
+static noinline int arm_slow(struct hwheel_timeout *timeout, u64 deadline)
 {
 	return arm(timeout, deadline, true);
 }
 
 static __always_inline int refresh(struct hwheel_timeout *timeout, u64 deadline,
-				   const bool traced)
+				   const bool slow)
 {
 	struct hwheel *wheel = timeout->wheel;
 	bool earlier;
 	int changed;
 
+	if (slow && is_too_far(wheel, deadline))
+		return -ERANGE;
 	changed = hwheel_word_refresh(&timeout->word, deadline, &earlier);
 	if (changed < 0)
 		return changed;
 	this_cpu_inc(wheel->cpu->refreshed[earlier]);
-	if (traced)
+	if (slow)
 		trace_timeout_refresh(wheel, timeout, deadline, earlier);
 	return submit_if(wheel, timeout, changed);
 }
 
-static noinline int refresh_traced(struct hwheel_timeout *timeout, u64 deadline)
+static noinline int refresh_slow(struct hwheel_timeout *timeout, u64 deadline)
 {
 	return refresh(timeout, deadline, true);
 }
 
 /* @changed is what became of the word; returns whether that was a cancel. */
 static __always_inline bool cancelled(struct hwheel_timeout *timeout,
-				      int changed, const bool traced)
+				      int changed, const bool slow)
 {
 	struct hwheel *wheel = timeout->wheel;
 
@@ -132,13 +151,13 @@ static __always_inline bool cancelled(struct hwheel_timeout *timeout,
 		return false;
 	this_cpu_inc(wheel->cpu->cancelled[changed]);
 	hwheel_pending_end(wheel);
-	if (traced)
+	if (slow)
 		trace_timeout_cancel(wheel, timeout, !changed);
 	submit_if(wheel, timeout, changed);
 	return true;
 }
 
-static noinline bool cancelled_traced(struct hwheel_timeout *timeout,
+static noinline bool cancelled_slow(struct hwheel_timeout *timeout,
 				      int changed)
 {
 	return cancelled(timeout, changed, true);
@@ -175,7 +194,8 @@ EXPORT_SYMBOL_GPL(hwheel_timeout_init);
  * Return: 0, or an error with which nothing changed: -EBUSY (it is pending, is being
  * waited for by hwheel_cancel_sync(), has a release op that was not called yet after a
  * cancel, or has expired and waits for the executor to call its callback), -EAGAIN (as
- * many as hwheel_params.max_pending are pending), -ESHUTDOWN (the wheel was stopped).
+ * many as hwheel_params.max_pending are pending), -ERANGE (more than a turn away, on a
+ * wheel that is HWHEEL_SIMPLE), -ESHUTDOWN (the wheel was stopped).
  */
 int hwheel_arm_at(struct hwheel_timeout *timeout, u64 deadline_ns)
 {
@@ -183,8 +203,11 @@ int hwheel_arm_at(struct hwheel_timeout *timeout, u64 deadline_ns)
 	int err;
 
 	rcu_read_lock_sched();
-	err = trace_timeout_arm_enabled() ? arm_traced(timeout, deadline) :
-					    arm(timeout, deadline, false);
+	if (trace_timeout_arm_enabled() ||
+	    unlikely(READ_ONCE(timeout->wheel->barred)))
+		err = arm_slow(timeout, deadline);
+	else
+		err = arm(timeout, deadline, false);
 	rcu_read_unlock_sched();
 	return err;
 }
@@ -202,6 +225,8 @@ EXPORT_SYMBOL_GPL(hwheel_arm_at);
  */
 int hwheel_arm(struct hwheel_timeout *timeout, u64 delay_ns)
 {
+	if (unlikely(is_too_long(timeout->wheel, delay_ns)))
+		return -ERANGE;
 	return hwheel_arm_at(timeout, hwheel_deadline_in(timeout->wheel, delay_ns));
 }
 EXPORT_SYMBOL_GPL(hwheel_arm);
@@ -217,7 +242,8 @@ EXPORT_SYMBOL_GPL(hwheel_arm);
  * in place: it may expire and be freed by its callback meanwhile.
  *
  * Context: any but NMI and under scheduler locks.
- * Return: 0, or -ENOENT if the timeout is not pending, with which nothing changed.
+ * Return: 0, or an error with which nothing changed: -ENOENT (it is not pending),
+ * -ERANGE (more than a turn away, on a wheel that is HWHEEL_SIMPLE).
  */
 int hwheel_refresh_at(struct hwheel_timeout *timeout, u64 deadline_ns)
 {
@@ -225,9 +251,11 @@ int hwheel_refresh_at(struct hwheel_timeout *timeout, u64 deadline_ns)
 	int err;
 
 	rcu_read_lock_sched();
-	err = trace_timeout_refresh_enabled() ?
-	      refresh_traced(timeout, deadline) :
-	      refresh(timeout, deadline, false);
+	if (trace_timeout_refresh_enabled() ||
+	    unlikely(READ_ONCE(timeout->wheel->barred)))
+		err = refresh_slow(timeout, deadline);
+	else
+		err = refresh(timeout, deadline, false);
 	rcu_read_unlock_sched();
 	return err;
 }
@@ -245,9 +273,10 @@ EXPORT_SYMBOL_GPL(hwheel_refresh_at);
  */
 int hwheel_refresh(struct hwheel_timeout *timeout, u64 delay_ns)
 {
-	u64 deadline_ns = hwheel_deadline_in(timeout->wheel, delay_ns);
-
-	return hwheel_refresh_at(timeout, deadline_ns);
+	if (unlikely(is_too_long(timeout->wheel, delay_ns)))
+		return -ERANGE;
+	return hwheel_refresh_at(timeout,
+				 hwheel_deadline_in(timeout->wheel, delay_ns));
 }
 EXPORT_SYMBOL_GPL(hwheel_refresh);
 
@@ -274,7 +303,7 @@ bool hwheel_cancel(struct hwheel_timeout *timeout)
 	rcu_read_lock_sched();
 	changed = hwheel_word_cancel(&timeout->word);
 	prevented = trace_timeout_cancel_enabled() ?
-		    cancelled_traced(timeout, changed) :
+		    cancelled_slow(timeout, changed) :
 		    cancelled(timeout, changed, false);
 	rcu_read_unlock_sched();
 	return prevented;
@@ -287,7 +316,7 @@ bool hwheel_queue_close(struct hwheel_timeout *timeout)
 	bool prevented;
 
 	rcu_read_lock_sched();
-	prevented = cancelled_traced(timeout, hwheel_word_close(&timeout->word));
+	prevented = cancelled_slow(timeout, hwheel_word_close(&timeout->word));
 	rcu_read_unlock_sched();
 	return prevented;
 }
@@ -314,7 +343,7 @@ void hwheel_queue_hurry(struct hwheel_timeout *timeout)
 	if (!(word & HWHEEL_QUEUED) || hwheel_word_is_handed(word))
 		return;
 	rcu_read_lock_sched();
-	if (!READ_ONCE(wheel->stopping)) {
+	if (!(READ_ONCE(wheel->barred) & HWHEEL_STOPPING)) {
 		WRITE_ONCE(wheel->urgent, 1);
 		wake_up_process(wheel->worker);
 	}

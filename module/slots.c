@@ -2,40 +2,43 @@
 /*
  * The slots of a wheel: pure data, which knows neither clock nor lock.
  *
- * A node is filed for an edge in the slot edge & mask. Nodes of several turns of
- * the wheel share a slot; instead of a round counter in each node, which would
- * have to be counted down on every turn, a slot keeps a lower bound of the edges
- * its nodes were filed for. With it and the bitmap of occupied slots the next
- * edge at which something may be due is found without looking at any node, and
- * turns in which a slot has nothing due are skipped.
+ * There are one or more levels of so many slots each. A slot of the lowest level spans
+ * one edge, one of the next level as many as a whole turn of the level below. A node is
+ * filed for an edge, in the lowest level on which that is less than a turn away; on the
+ * highest one it may be any number of turns (rounds) away. One level with rounds is the
+ * hashed wheel, several are the hierarchical one.
  *
- * Advancing to an edge takes the whole slot to the due list; the caller pops the
- * nodes one by one and files again those which are not due (a later turn, or a
- * deadline that was moved meanwhile). A node can be unlinked at any time in O(1),
- * from the due list as well, so no cursor into a list is ever kept.
+ * A slot keeps a lower bound of the edges that its nodes were filed for. With it and the
+ * bitmap of occupied slots the next edge at which something may be due is found without
+ * looking at any node, a few words per level, and time in which nothing is due is skipped
+ * however long it is. So are turns in which a slot has nothing due: there is no round
+ * counter in a node, to be counted down on every turn.
  *
- * This is scheme 6 of G. Varghese and A. Lauck, "Hashed and Hierarchical Timing
+ * Advancing to an edge takes a whole slot that is due to the due list; the caller pops the nodes one by one and files again those which are not due: a
+ * later turn, a deadline that was moved meanwhile, or the rest of a slot of a higher
+ * level, which cascades. All in such a slot are within a turn of the level below, so each
+ * goes down a level at least: a node is moved once per level at most, and only when
+ * another that shares its slot is due, not already when the slot's span begins.
+ *
+ * A node can be unlinked at any time in O(1), from the lists as well, so no cursor into a
+ * list is ever kept.
+ *
+ * These are schemes 6 and 7 of G. Varghese and A. Lauck, "Hashed and Hierarchical Timing
  * Wheels", 1987.
  */
 #include <linux/bitmap.h>
 #include <linux/find.h>
 #include <linux/list.h>
 #include <linux/log2.h>
+#include <linux/minmax.h>
 #include <linux/slab.h>
 
 #include "slots.h"
 
-/* When it fails, too, hwheel_slots_free() is the caller's to call. */
-int hwheel_slots_init(struct hwheel_slots *slots, unsigned int nr)
+static int alloc_slots(struct hwheel_slots *slots, unsigned int nr)
 {
 	unsigned int i;
 
-	if (WARN_ON_ONCE(!is_power_of_2(nr)))
-		return -EINVAL;
-
-	slots->cursor = 0;
-	slots->mask = nr - 1;
-	INIT_HLIST_HEAD(&slots->due);
 	slots->slot = kvcalloc(nr, sizeof(*slots->slot), GFP_KERNEL);
 	slots->occupied = kvcalloc(BITS_TO_LONGS(nr), sizeof(long), GFP_KERNEL);
 	if (!slots->slot || !slots->occupied)
@@ -45,10 +48,48 @@ int hwheel_slots_init(struct hwheel_slots *slots, unsigned int nr)
 	return 0;
 }
 
+/* When it fails, too, hwheel_slots_free() is the caller's to call. */
+int hwheel_slots_init(struct hwheel_slots *slots, unsigned int nr,
+		      unsigned int levels)
+{
+	if (WARN_ON_ONCE(!is_power_of_2(nr) || !levels))
+		return -EINVAL;
+
+	*slots = (struct hwheel_slots) {
+		.mask	= nr - 1,
+		.bits	= ilog2(nr),
+		.levels	= levels,
+		.stride	= round_up(nr, BITS_PER_LONG),
+	};
+	return alloc_slots(slots, levels * slots->stride);
+}
+
 void hwheel_slots_free(struct hwheel_slots *slots)
 {
 	kvfree(slots->slot);
 	kvfree(slots->occupied);
+}
+
+/* Is an edge less than a turn away on this level? */
+static bool is_within_turn(const struct hwheel_slots *slots, u64 edge,
+			   unsigned int level)
+{
+	unsigned int shift = level * slots->bits;
+
+	return (edge >> shift) - (slots->cursor >> shift) <= slots->mask;
+}
+
+/* The slot to file in; an edge beyond the cursor */
+static unsigned int slot_of(const struct hwheel_slots *slots, u64 edge)
+{
+	unsigned int level = 0;
+
+	if (slots->levels == 1)
+		return edge & slots->mask;
+	while (level < slots->levels - 1 && !is_within_turn(slots, edge, level))
+		level++;
+	return level * slots->stride +
+	       ((edge >> (level * slots->bits)) & slots->mask);
 }
 
 /* @node is not filed. An edge that was reached already means the next one. */
@@ -58,93 +99,163 @@ void hwheel_slots_file(struct hwheel_slots *slots, struct hwheel_node *node,
 	struct hwheel_slot *slot;
 
 	edge = max(edge, slots->cursor + 1);
-	node->slot = edge & slots->mask;
+	node->slot = slot_of(slots, edge);
 	slot = &slots->slot[node->slot];
 	slot->next = min(slot->next, edge);
 	__set_bit(node->slot, slots->occupied);
 	hlist_add_head(&node->link, &slot->nodes);
 }
 
-/* Also for a node on the due list, and for one that is not filed. */
+static void set_empty(struct hwheel_slots *slots, unsigned int i)
+{
+	slots->slot[i].next = HWHEEL_NO_EDGE;
+	__clear_bit(i, slots->occupied);
+}
+
+/* Also for a node that was taken from its slot, and for one that is not filed. */
 void hwheel_slots_unlink(struct hwheel_slots *slots, struct hwheel_node *node)
 {
-	struct hwheel_slot *slot = &slots->slot[node->slot];
-
 	if (hlist_unhashed(&node->link))
 		return;
 	hlist_del_init(&node->link);
-	if (hlist_empty(&slot->nodes)) {
-		slot->next = HWHEEL_NO_EDGE;
-		__clear_bit(node->slot, slots->occupied);
-	}
+	if (hlist_empty(&slots->slot[node->slot].nodes))
+		set_empty(slots, node->slot);
+}
+
+/* Where on a level the search begins: on the lowest one, the cursor's slot was taken. */
+static u64 first_span(const struct hwheel_slots *slots, unsigned int level)
+{
+	return level ? slots->cursor >> (level * slots->bits) : slots->cursor + 1;
 }
 
 /*
- * The next edge at which something may be due. Slots are looked at in the order in
- * which the cursor meets them: as soon as the best edge so far is not beyond where
- * the cursor meets this one, those behind it have nothing earlier.
+ * The next edge of one level at which something may be due, which may be the cursor.
+ * Slots are looked at in the order in which the cursor meets them: as soon as the best
+ * edge so far is not beyond the span in which the cursor meets this one, those behind it
+ * have nothing earlier.
  */
-u64 hwheel_slots_next(const struct hwheel_slots *slots)
+static u64 next_of(const struct hwheel_slots *slots, unsigned int level)
 {
-	u64 first = slots->cursor + 1, best = HWHEEL_NO_EDGE;
+	const unsigned long *occupied =
+		slots->occupied + level * slots->stride / BITS_PER_LONG;
+	const struct hwheel_slot *slot = slots->slot + level * slots->stride;
+	u64 first = first_span(slots, level), best = HWHEEL_NO_EDGE;
 	unsigned int start = first & slots->mask, i;
 
-	for_each_set_bit_wrap(i, slots->occupied, slots->mask + 1, start) {
-		best = min(best, slots->slot[i].next);
-		if (best <= first + ((i - start) & slots->mask))
+	for_each_set_bit_wrap(i, occupied, slots->mask + 1, start) {
+		best = min(best, slot[i].next);
+		if (best >> (level * slots->bits) <=
+		    first + ((i - start) & slots->mask))
 			break;
 	}
 	return best;
 }
 
+/* And the lowest level with that */
+static u64 find_next(const struct hwheel_slots *slots, unsigned int *level)
+{
+	u64 best = next_of(slots, 0);
+	unsigned int i;
+
+	*level = 0;
+	for (i = 1; i < slots->levels; i++) {
+		u64 next = next_of(slots, i);
+
+		if (next < best) {
+			best = next;
+			*level = i;
+		}
+	}
+	return best;
+}
+
+/* The next edge at which something may be due */
+u64 hwheel_slots_next(const struct hwheel_slots *slots)
+{
+	unsigned int level;
+
+	return find_next(slots, &level);
+}
+
 static void take_slot(struct hwheel_slots *slots, unsigned int i)
 {
-	struct hwheel_slot *slot = &slots->slot[i];
-
-	slot->next = HWHEEL_NO_EDGE;
-	__clear_bit(i, slots->occupied);
-	hlist_move_list(&slot->nodes, &slots->due);
+	hlist_move_list(&slots->slot[i].nodes, &slots->due);
+	set_empty(slots, i);
 }
 
 /*
  * Moves the cursor to the next edge that has something to look at, which then is
  * on the due list; false if there is none up to @edge, where the cursor then is.
- * The due list is empty before.
+ * The due list is empty before. There may be more at the same edge, on another level.
  */
 bool hwheel_slots_advance(struct hwheel_slots *slots, u64 edge)
 {
-	u64 next = hwheel_slots_next(slots);
+	unsigned int level;
+	u64 next = find_next(slots, &level), span;
 
 	if (next > edge) {
 		slots->cursor = max(slots->cursor, edge);
 		return false;
 	}
 	slots->cursor = next;
-	take_slot(slots, next & slots->mask);
+	span = next >> (level * slots->bits);
+	take_slot(slots, level * slots->stride + (span & slots->mask));
 	return true;
+}
+
+static struct hwheel_node *pop(struct hlist_head *list)
+{
+	struct hwheel_node *node;
+
+	if (hlist_empty(list))
+		return NULL;
+	node = hlist_entry(list->first, struct hwheel_node, link);
+	hlist_del_init(&node->link);
+	return node;
 }
 
 struct hwheel_node *hwheel_slots_pop_due(struct hwheel_slots *slots)
 {
+	return pop(&slots->due);
+}
+
+/* What is due becomes a crowd, if there are not too many of these already. */
+void hwheel_slots_put_off(struct hwheel_slots *slots)
+{
+	unsigned int i = (slots->crowd + slots->nr_crowds) % HWHEEL_CROWDS;
+
+	if (slots->nr_crowds == HWHEEL_CROWDS)
+		return;
+	hlist_move_list(&slots->due, &slots->crowds[i]);
+	slots->nr_crowds++;
+}
+
+struct hwheel_node *hwheel_slots_pop_crowd(struct hwheel_slots *slots)
+{
 	struct hwheel_node *node;
 
-	if (hlist_empty(&slots->due))
-		return NULL;
-	node = hlist_entry(slots->due.first, struct hwheel_node, link);
-	hlist_del_init(&node->link);
-	return node;
+	while (slots->nr_crowds) {
+		node = pop(&slots->crowds[slots->crowd]);
+		if (node)
+			return node;
+		slots->crowd = (slots->crowd + 1) % HWHEEL_CROWDS;
+		slots->nr_crowds--;
+	}
+	return NULL;
 }
 
 /* Empties the slots node by node, whatever their edges. */
 struct hwheel_node *hwheel_slots_pop_any(struct hwheel_slots *slots)
 {
-	unsigned int i;
+	unsigned int nr = slots->levels * slots->stride, i;
+	struct hwheel_node *node;
 
-	if (hlist_empty(&slots->due)) {
-		i = find_first_bit(slots->occupied, slots->mask + 1);
-		if (i > slots->mask)
-			return NULL;
-		take_slot(slots, i);
-	}
+	node = hwheel_slots_pop_due(slots) ?: hwheel_slots_pop_crowd(slots);
+	if (node)
+		return node;
+	i = find_first_bit(slots->occupied, nr);
+	if (i >= nr)
+		return NULL;
+	take_slot(slots, i);
 	return hwheel_slots_pop_due(slots);
 }

@@ -6,8 +6,11 @@
 
 #define HWHEEL_NO_EDGE	U64_MAX
 
+/* How many crowds may be worked off at a time before the cursor has to wait */
+#define HWHEEL_CROWDS	8
+
 /**
- * struct hwheel_slot - the nodes filed at edges that are equal modulo the slots
+ * struct hwheel_slot - the nodes of a level whose edges fall into one span of it
  * @nodes: filed here, in no order
  * @next:  no node here was filed for an earlier edge; HWHEEL_NO_EDGE if empty
  */
@@ -19,22 +22,35 @@ struct hwheel_slot {
 /**
  * struct hwheel_slots - where nodes wait for their edge
  * @cursor:   the last edge that was reached; all nodes are filed beyond it
- * @mask:     slots - 1; the slots are a power of two
- * @slot:     the slots: that of an edge is edge & mask
+ * @mask:     slots of a level - 1; they are a power of two
+ * @bits:     its logarithm
+ * @levels:   how many levels there are
+ * @stride:   from the slots of a level to those of the next, in whole words of @occupied
+ * @slot:     the slots of all levels
  * @occupied: a bit for each slot that is not empty
- * @due:      taken from the cursor's slot, still to be looked at
+ * @due:      taken from a slot that is due at the cursor, still to be looked at
+ * @crowds:   the same, of earlier edges at which there was too much: a ring
+ * @crowd:    the first of them
+ * @nr_crowds: how many
  *
  * One writer at a time: the wheel's worker, or who stops the wheel after it.
  */
 struct hwheel_slots {
 	u64			cursor;
 	unsigned int		mask;
+	unsigned int		bits;
+	unsigned int		levels;
+	unsigned int		stride;
 	struct hwheel_slot	*slot;
 	unsigned long		*occupied;
 	struct hlist_head	due;
+	struct hlist_head	crowds[HWHEEL_CROWDS];
+	unsigned int		crowd;
+	unsigned int		nr_crowds;
 };
 
-int hwheel_slots_init(struct hwheel_slots *slots, unsigned int nr);
+int hwheel_slots_init(struct hwheel_slots *slots, unsigned int nr,
+		      unsigned int levels);
 void hwheel_slots_free(struct hwheel_slots *slots);
 
 void hwheel_slots_file(struct hwheel_slots *slots, struct hwheel_node *node,
@@ -44,6 +60,8 @@ void hwheel_slots_unlink(struct hwheel_slots *slots, struct hwheel_node *node);
 u64 hwheel_slots_next(const struct hwheel_slots *slots);
 bool hwheel_slots_advance(struct hwheel_slots *slots, u64 edge);
 struct hwheel_node *hwheel_slots_pop_due(struct hwheel_slots *slots);
+void hwheel_slots_put_off(struct hwheel_slots *slots);
+struct hwheel_node *hwheel_slots_pop_crowd(struct hwheel_slots *slots);
 struct hwheel_node *hwheel_slots_pop_any(struct hwheel_slots *slots);
 
 #endif /* _HWHEEL_SLOTS_H */

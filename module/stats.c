@@ -108,6 +108,8 @@ void hwheel_get_stats(const struct hwheel *wheel, struct hwheel_stats *stats)
 	stats->refreshed_earlier = sum_of(&wheel->cpu->refreshed[1]);
 	stats->recalled = atomic_long_read(&wheel->recalled);
 	stats->passes = local_read(&counts->passes);
+	stats->slots = local_read(&counts->slots);
+	stats->moved = local_read(&counts->moved);
 	stats->wakeups = local_read(&counts->wakeups);
 	stats->drained = local_read(&counts->drained);
 	stats->drained_max = local_read(&counts->drained_max);

@@ -5,14 +5,14 @@
  * Stopping hands every timeout that is still pending back to the caller, exactly
  * once, and loses none to an arm that races with it:
  *
- *  1. stopping is set: arms that see it fail. The worker finishes its pass and exits,
+ *  1. HWHEEL_STOPPING is set: arms that see it fail. The worker finishes its pass and exits,
  *     and the stopper takes its place as the slots' one writer. The executor runs what
  *     it was given.
  *  2. The slots are emptied. What is pending and not QUEUED is handed back; what is
  *     QUEUED is only unlinked, as it is, or is about to be, on a list. From here on
  *     nothing pending is without QUEUED, so cancel and refresh add nothing any more.
  *  3. A grace period: the submissions that had begun before are through, the others
- *     see stopping.
+ *     see HWHEEL_STOPPING.
  *  4. The lists are drained: what is pending is handed back, the rest released.
  *
  * A cancel that comes first takes its timeout out of this, a later one returns false.
@@ -62,26 +62,56 @@ static bool is_place(const struct hwheel_params *params)
 	return !params->nice || !params->rt_priority;
 }
 
-/* Sets what the parameters say; the tick times the slots has to fit into a clock. */
-static int configure(struct hwheel *wheel, unsigned int *slots,
-		     const struct hwheel_params *params)
+static bool is_kind(const struct hwheel_params *params)
 {
+	if (params->levels > HWHEEL_MAX_LEVELS || params->flags & ~HWHEEL_SIMPLE)
+		return false;
+	return !params->flags || params->levels <= 1;
+}
+
+/* Without those whose slots would be longer than the clock's range */
+static unsigned int levels_of(const struct hwheel *wheel,
+			      const struct hwheel_params *params,
+			      unsigned int slots)
+{
+	u64 edges = div64_u64(HWHEEL_NEVER, wheel->tick);
+	unsigned int levels = 1;
+
+	while (levels < params->levels && (edges >>= ilog2(slots)))
+		levels++;
+	return levels;
+}
+
+/* The tick times the slots has to fit into a clock. */
+static int configure_slots(struct hwheel *wheel,
+			   const struct hwheel_params *params)
+{
+	unsigned int slots = params->slots ?: HWHEEL_DEFAULT_SLOTS;
 	u64 tick = tick_of(params);
 
-	*slots = params->slots ?: HWHEEL_DEFAULT_SLOTS;
-	if (*slots > HWHEEL_MAX_SLOTS)
+	if (slots > HWHEEL_MAX_SLOTS || !is_kind(params))
 		return -EINVAL;
-	*slots = roundup_pow_of_two(*slots);
+	slots = roundup_pow_of_two(slots);
 	if (tick > HWHEEL_NEVER || round_up(tick, HWHEEL_DEADLINE_UNIT) >
-				   div_u64(S64_MAX, *slots))
+				   div_u64(S64_MAX, slots))
 		return -EINVAL;
+
+	wheel->tick = round_up(tick, HWHEEL_DEADLINE_UNIT);
+	wheel->barred = params->flags & HWHEEL_SIMPLE;
+	wheel->turn = wheel->barred ? wheel->tick * slots : 0;
+	return hwheel_slots_init(&wheel->slots, slots,
+				 levels_of(wheel, params, slots));
+}
+
+/* Sets what the parameters say. */
+static int configure(struct hwheel *wheel, const struct hwheel_params *params)
+{
 	if (!is_place(params))
 		return -EINVAL;
 
 	wheel->clock = params->clock ?: CLOCK_MONOTONIC;
 	if (wheel->clock != CLOCK_MONOTONIC && wheel->clock != CLOCK_BOOTTIME)
 		return -EINVAL;
-	wheel->tick = round_up(tick, HWHEEL_DEADLINE_UNIT);
 	wheel->lateness_scale = hwheel_lateness_scale(wheel->tick);
 	wheel->epoch = round_down(hwheel_now(wheel), HWHEEL_DEADLINE_UNIT);
 	wheel->max_pending = params->max_pending;
@@ -121,8 +151,7 @@ static void free_wheel(struct hwheel *wheel)
 	kfree(wheel);
 }
 
-static int populate(struct hwheel *wheel, unsigned int slots,
-		    const struct hwheel_params *params)
+static int populate(struct hwheel *wheel, const struct hwheel_params *params)
 {
 	int err = 0;
 
@@ -137,8 +166,7 @@ static int populate(struct hwheel *wheel, unsigned int slots,
 		return -ENOMEM;
 	if (params->executor)
 		err = hwheel_executor_create(wheel, params->executor);
-	return err ?: hwheel_slots_init(&wheel->slots, slots) ?:
-		      hwheel_worker_start(wheel, params);
+	return err ?: hwheel_worker_start(wheel, params);
 }
 
 /* hwheel_create() is described in the header. */
@@ -146,15 +174,14 @@ struct hwheel *__hwheel_create(const struct hwheel_params *params,
 			       struct module *owner)
 {
 	struct hwheel *wheel;
-	unsigned int slots;
 	int err;
 
 	wheel = kzalloc(sizeof(*wheel), GFP_KERNEL);
 	if (!wheel)
 		return ERR_PTR(-ENOMEM);
 	init_lockdep(wheel);
-	err = configure(wheel, &slots, params) ?:
-	      populate(wheel, slots, params);
+	err = configure_slots(wheel, params) ?: configure(wheel, params) ?:
+	      populate(wheel, params);
 	if (err) {
 		free_wheel(wheel);
 		return ERR_PTR(err);
@@ -264,7 +291,7 @@ static void finish_executor(struct hwheel *wheel)
 
 static void stop_wheel(struct hwheel *wheel, struct hwheel_stop *stop)
 {
-	WRITE_ONCE(wheel->stopping, true);
+	WRITE_ONCE(wheel->barred, wheel->barred | HWHEEL_STOPPING);
 	hwheel_worker_stop(wheel);
 
 	WRITE_ONCE(wheel->owner, current);

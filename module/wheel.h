@@ -22,6 +22,9 @@
 
 #define HWHEEL_CREATOR_MAX	64
 
+/* hwheel.barred, beside HWHEEL_SIMPLE */
+#define HWHEEL_STOPPING		0x100
+
 struct dentry;
 struct hwheel_executor;
 struct hwheel_stop;
@@ -45,9 +48,11 @@ struct hwheel_cpu {
  * struct hwheel - a wheel
  * @epoch:       edge 0, in ns on @clock; a multiple of 8
  * @tick:        ns between two edges; a multiple of 8
+ * @turn:        0, or ns from now beyond which no deadline is accepted
  * @max_pending: 0 or the limit of @pending
  * @clock:       CLOCK_MONOTONIC or CLOCK_BOOTTIME
- * @stopping:    no more arming; set once, by stop
+ * @barred:      what may be refused: HWHEEL_SIMPLE deadlines beyond a turn,
+ *               HWHEEL_STOPPING all; the latter is set by stop, under @stop_lock
  * @cpu:         submission queues and counters
  * @executor:    where callbacks run, or NULL: on the worker
  * @worker:      its thread; referenced until the last submitter is through
@@ -92,14 +97,15 @@ struct hwheel_cpu {
  * @key:         of @callbacks
  *
  * Up to @worker, and from @creator on, all is constant once the wheel is created, but
- * for @stopping.
+ * for @barred.
  */
 struct hwheel {
 	u64			epoch;
 	u64			tick;
+	u64			turn;
 	u64			max_pending;
 	clockid_t		clock;
-	bool			stopping;
+	unsigned int		barred;
 	struct hwheel_cpu __percpu *cpu;
 	struct hwheel_executor	*executor;
 	struct task_struct	*worker;

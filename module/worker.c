@@ -212,11 +212,14 @@ static void expire_if_due(struct hwheel *wheel, struct hwheel_timeout *timeout)
 	while (is_due(wheel, word))
 		if (expire(wheel, timeout, &word))
 			return;
-	if (!(word & HWHEEL_QUEUED))
+	if (!(word & HWHEEL_QUEUED)) {
 		file(wheel, timeout, word);
+		local_inc(&wheel->counts.moved);
+	}
 }
 
-static struct hwheel_timeout *next_due(struct hwheel *wheel)
+/* The next of the slots that are due in this pass */
+static struct hwheel_node *next_due(struct hwheel *wheel)
 {
 	struct hwheel_slots *slots = &wheel->slots;
 	struct hwheel_node *node;
@@ -224,9 +227,10 @@ static struct hwheel_timeout *next_due(struct hwheel *wheel)
 	while (!(node = hwheel_slots_pop_due(slots))) {
 		if (!hwheel_slots_advance(slots, wheel->reached))
 			return NULL;
+		local_inc(&wheel->counts.slots);
 		wheel->due = hwheel_edge_time(wheel, slots->cursor);
 	}
-	return timeout_of(node);
+	return node;
 }
 
 /* Batches are handed over when they are complete, here or at the end of the pass. */
@@ -236,21 +240,40 @@ static void breathe(struct hwheel *wheel)
 	cond_resched();
 }
 
-/* Returns whether it got through to the edge that this pass has reached. */
-static bool expire_due(struct hwheel *wheel)
+/*
+ * Looks at what is due in this pass, or at what earlier passes left. Returns whether that
+ * was all.
+ */
+static bool expire_some(struct hwheel *wheel, bool crowds)
 {
-	struct hwheel_timeout *timeout;
+	struct hwheel_node *node;
 	unsigned int n;
 
 	for (n = 0; n < EXPIRE_MAX; n++) {
-		timeout = next_due(wheel);
-		if (!timeout)
+		node = crowds ? hwheel_slots_pop_crowd(&wheel->slots) :
+				next_due(wheel);
+		if (!node)
 			return true;
-		expire_if_due(wheel, timeout);
+		expire_if_due(wheel, timeout_of(node));
 		if (n % RESCHED_EVERY == RESCHED_EVERY - 1)
 			breathe(wheel);
 	}
 	return false;
+}
+
+/*
+ * Returns whether nothing is left that is due. What is too much for one pass is put off,
+ * so that in the next one the edges that were reached meanwhile come first: a timeout
+ * waits for at most EXPIRE_MAX of others in each of two passes, unless it is in such a
+ * crowd itself, or HWHEEL_CROWDS of them are being worked off already.
+ */
+static bool expire_due(struct hwheel *wheel)
+{
+	bool through = expire_some(wheel, false);
+
+	if (!through)
+		hwheel_slots_put_off(&wheel->slots);
+	return expire_some(wheel, true) && through;
 }
 
 static void sleep_until(struct hwheel *wheel, u64 edge)

@@ -33,6 +33,10 @@ struct workqueue_struct;
 #define HWHEEL_MIN_TICK_NS	(50 * NSEC_PER_USEC)
 #define HWHEEL_DEFAULT_SLOTS	512
 #define HWHEEL_MAX_SLOTS	1048576
+#define HWHEEL_MAX_LEVELS	8
+
+/* hwheel_params.flags */
+#define HWHEEL_SIMPLE		0x1
 #define HWHEEL_NAME_MAX		32
 
 /* How many callbacks of a wheel with an executor may run at a time */
@@ -49,6 +53,14 @@ struct workqueue_struct;
  *               HWHEEL_MAX_SLOTS. More slots cost memory (a pointer and 8 bytes), fewer
  *               make time-outs share one, which costs a look at each of them
  *               when one is due. Default: 512.
+ * @levels:      1 to HWHEEL_MAX_LEVELS. On one level, a time-out that is more than a turn
+ *               (@slots x @tick_ns) away waits in its slot for as many rounds: the
+ *               hashed wheel. Each further level has slots of which one is a turn of the
+ *               level below, from where a time-out comes down in its time: the
+ *               hierarchical wheel, for many far deadlines. It expires to the tick in
+ *               either. Levels that no deadline can reach are left out. Default: 1.
+ * @flags:       HWHEEL_SIMPLE, for one level and no rounds: deadlines more than a turn
+ *               away are refused (-ERANGE). Or 0.
  * @max_pending: how many time-outs may be pending at a time; a limit costs an
  *               atomic operation on a shared cache line for each arm and end.
  *               Default: no limit.
@@ -70,8 +82,10 @@ struct hwheel_params {
 	const char	*name;
 	u64		tick_ns;
 	unsigned int	slots;
+	unsigned int	levels;
 	u64		max_pending;
 	clockid_t	clock;
+	unsigned int	flags;
 	struct workqueue_struct	*executor;
 	int		nice;
 	int		rt_priority;
@@ -160,6 +174,10 @@ enum hwheel_state {
  *                     hwheel_cancel_sync() before their callback ran
  * @handed_back:       time-outs ended by hwheel_stop()
  * @passes:            passes of the worker
+ * @slots:             slots that had come up, and were looked through
+ * @moved:             time-outs found there that were not due, and filed again: for another
+ *                     round, on a lower level, or for a deadline that they were given
+ *                     meanwhile
  * @wakeups:           how often the worker slept, and woke up
  * @drained:           time-outs taken from submission queues
  * @drained_max:       the most of them in one pass
@@ -187,6 +205,8 @@ struct hwheel_stats {
 	u64 recalled;
 	u64 handed_back;
 	u64 passes;
+	u64 slots;
+	u64 moved;
 	u64 wakeups;
 	u64 drained;
 	u64 drained_max;
@@ -207,9 +227,10 @@ struct hwheel_stats {
  *
  * Context: process; may sleep.
  * Return: the wheel, to be given to hwheel_destroy() in the end, or ERR_PTR:
- * -EINVAL (clock, more than HWHEEL_MAX_SLOTS slots, the tick times the slots exceeds
- * 2^63 ns, or a niceness, priority or CPUs that there are not), -ENOMEM, or -EINTR (the
- * caller was killed meanwhile).
+ * -EINVAL (clock, flags, more than HWHEEL_MAX_SLOTS slots or HWHEEL_MAX_LEVELS levels,
+ * HWHEEL_SIMPLE with more than one level, the tick times the slots exceeds 2^63 ns, or a
+ * niceness, priority or CPUs that there are not), -ENOMEM, or -EINTR (the caller was
+ * killed meanwhile).
  */
 #define hwheel_create(params)	__hwheel_create(params, THIS_MODULE)
 

@@ -90,6 +90,7 @@ struct hwheel_event {
 
 /* Values of hwheel_info.kind */
 #define HWHEEL_KIND_HASHED	1	/* one level, far time-outs wait in rounds */
+#define HWHEEL_KIND_HIERARCHICAL 2	/* several, far time-outs come down in time */
 
 /**
  * struct hwheel_info - what this file can do and what its wheel is like
