@@ -2,9 +2,9 @@
 /*
  * The executor: runs the expire callbacks of a wheel on a workqueue.
  *
- * The worker hands time-outs over by putting them on a list, a batch at a time. Runners,
- * which are work items, take them from there one by one: so a slow callback holds one
- * runner and none of the others. A runner that leaves something on the list starts
+ * The worker hands time-outs over by putting them on a list, and starts a runner for the
+ * whole batch. Runners, which are work items, take them from there one by one: so a slow
+ * callback holds one runner and none of the others. A runner that leaves something on the list starts
  * another; one that finds nothing ends.
  *
  * A timeout that is handed over is EXPIRED and QUEUED, which keeps others from arming and
@@ -19,6 +19,8 @@
  *  - it is not run by a second runner: it waits in @blocked until the first one is done;
  *  - its release op is not called: the worker leaves it QUEUED to the runner, which
  *    submits it when it is done.
+ * A callback may free its timeout and go on: another timeout that then gets the same
+ * address is treated like that, too, which does it no harm.
  */
 #include <linux/bitmap.h>
 #include <linux/find.h>
@@ -215,8 +217,10 @@ bool hwheel_executor_hand_over(struct hwheel *wheel,
 
 	spin_lock(&executor->lock);
 	expired = hwheel_word_hand_over(&timeout->word, word);
-	if (expired)
+	if (expired) {
+		hwheel_pending_end(wheel);
 		list_add_tail(&timeout->handed, &executor->handed);
+	}
 	spin_unlock(&executor->lock);
 	return expired;
 }
@@ -256,7 +260,7 @@ bool hwheel_executor_recall(struct hwheel *wheel, struct hwheel_timeout *timeout
 	struct hwheel_executor *executor = wheel->executor;
 	bool handed;
 
-	if (!executor)
+	if (!executor || !hwheel_word_is_handed(atomic64_read(&timeout->word)))
 		return false;
 	spin_lock(&executor->lock);
 	handed = hwheel_word_is_handed(atomic64_read(&timeout->word));

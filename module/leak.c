@@ -31,6 +31,7 @@ static int module_event(struct notifier_block *nb, unsigned long event,
 		       module->name, wheel->name, hwheel_pending(wheel),
 		       wheel->creator);
 		hwheel_stop(wheel, NULL, NULL);
+		hwheel_put(wheel);
 	}
 	return NOTIFY_OK;
 }

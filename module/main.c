@@ -9,6 +9,7 @@
 #include <linux/module.h>
 #include <linux/moduleparam.h>
 
+#include "debugfs.h"
 #include "device.h"
 #include "leak.h"
 #include "registry.h"
@@ -77,10 +78,10 @@ static int __init hwheel_init(void)
 	err = check_parameters() ?: hwheel_leak_init();
 	if (err)
 		return err;
-	hwheel_registry_init();
+	hwheel_debugfs_init();
 	err = hwheel_set_init();
 	if (err)
-		goto exit_registry;
+		goto exit_debugfs;
 	wheel = hwheel_create(&params);
 	if (IS_ERR(wheel)) {
 		err = PTR_ERR(wheel);
@@ -95,8 +96,8 @@ destroy_wheel:
 	hwheel_destroy(wheel);
 exit_set:
 	hwheel_set_exit();
-exit_registry:
-	hwheel_registry_exit();
+exit_debugfs:
+	hwheel_debugfs_exit();
 	hwheel_leak_exit();
 	return err;
 }
@@ -107,8 +108,9 @@ static void __exit hwheel_exit(void)
 	hwheel_device_exit();
 	hwheel_destroy(wheel);
 	hwheel_set_exit();
-	hwheel_registry_exit();
 	hwheel_leak_exit();
+	hwheel_registry_exit();
+	hwheel_debugfs_exit();
 }
 module_exit(hwheel_exit);
 

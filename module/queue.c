@@ -16,6 +16,7 @@
 #include <linux/cpumask.h>
 #include <linux/export.h>
 #include <linux/llist.h>
+#include <linux/preempt.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 
@@ -62,7 +63,7 @@ static bool in_release(const struct hwheel *wheel,
 	u64 word = atomic64_read_acquire(&timeout->word);
 
 	return hwheel_word_state(word) == HWHEEL_CANCELLED &&
-	       !hwheel_is_owner(wheel) &&
+	       !(in_task() && hwheel_is_owner(wheel)) &&
 	       hwheel_callback_running(wheel, timeout);
 }
 
@@ -141,12 +142,14 @@ static noinline int refresh_slow(struct hwheel_timeout *timeout, u64 deadline)
 	return refresh(timeout, deadline, true);
 }
 
-/* @changed is what became of the word; returns whether that was a cancel. */
-static __always_inline bool cancelled(struct hwheel_timeout *timeout,
+/*
+ * @changed is what became of the word; returns whether that was a cancel. If the timeout
+ * was QUEUED already, the worker may have released it by now, so it is not touched.
+ */
+static __always_inline bool cancelled(struct hwheel *wheel,
+				      struct hwheel_timeout *timeout,
 				      int changed, const bool slow)
 {
-	struct hwheel *wheel = timeout->wheel;
-
 	if (changed < 0)
 		return false;
 	this_cpu_inc(wheel->cpu->cancelled[changed]);
@@ -157,10 +160,10 @@ static __always_inline bool cancelled(struct hwheel_timeout *timeout,
 	return true;
 }
 
-static noinline bool cancelled_slow(struct hwheel_timeout *timeout,
-				      int changed)
+static noinline bool cancelled_slow(struct hwheel *wheel,
+				    struct hwheel_timeout *timeout, int changed)
 {
-	return cancelled(timeout, changed, true);
+	return cancelled(wheel, timeout, changed, true);
 }
 
 /**
@@ -297,14 +300,15 @@ EXPORT_SYMBOL_GPL(hwheel_refresh);
  */
 bool hwheel_cancel(struct hwheel_timeout *timeout)
 {
+	struct hwheel *wheel = timeout->wheel;
 	bool prevented;
 	int changed;
 
 	rcu_read_lock_sched();
 	changed = hwheel_word_cancel(&timeout->word);
 	prevented = trace_timeout_cancel_enabled() ?
-		    cancelled_slow(timeout, changed) :
-		    cancelled(timeout, changed, false);
+		    cancelled_slow(wheel, timeout, changed) :
+		    cancelled(wheel, timeout, changed, false);
 	rcu_read_unlock_sched();
 	return prevented;
 }
@@ -313,10 +317,12 @@ EXPORT_SYMBOL_GPL(hwheel_cancel);
 /* hwheel_cancel() and, until hwheel_word_open(), no more arming. */
 bool hwheel_queue_close(struct hwheel_timeout *timeout)
 {
+	struct hwheel *wheel = timeout->wheel;
 	bool prevented;
 
 	rcu_read_lock_sched();
-	prevented = cancelled_slow(timeout, hwheel_word_close(&timeout->word));
+	prevented = cancelled_slow(wheel, timeout,
+				   hwheel_word_close(&timeout->word));
 	rcu_read_unlock_sched();
 	return prevented;
 }
@@ -338,9 +344,8 @@ void hwheel_queue_return(struct hwheel *wheel, struct hwheel_timeout *timeout)
 void hwheel_queue_hurry(struct hwheel_timeout *timeout)
 {
 	struct hwheel *wheel = timeout->wheel;
-	u64 word = atomic64_read(&timeout->word);
 
-	if (!(word & HWHEEL_QUEUED) || hwheel_word_is_handed(word))
+	if (!(atomic64_read(&timeout->word) & HWHEEL_QUEUED))
 		return;
 	rcu_read_lock_sched();
 	if (!(READ_ONCE(wheel->barred) & HWHEEL_STOPPING)) {

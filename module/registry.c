@@ -11,6 +11,8 @@
 #include <linux/kernel.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
+#include <linux/refcount.h>
+#include <linux/string.h>
 
 #include "debugfs.h"
 #include "registry.h"
@@ -31,10 +33,9 @@ static void warn_of_many(const struct hwheel *wheel)
 }
 
 void hwheel_registry_add(struct hwheel *wheel, struct module *owner,
-			 const void *caller)
+			 const char *creator)
 {
-	/* Now, as the caller may be in a section that is freed after init. */
-	snprintf(wheel->creator, sizeof(wheel->creator), "%pS", caller);
+	strscpy(wheel->creator, creator, sizeof(wheel->creator));
 
 	mutex_lock(&lock);
 	wheel->module = owner;
@@ -56,7 +57,10 @@ void hwheel_registry_remove(struct hwheel *wheel)
 	hwheel_debugfs_remove(wheel);
 }
 
-/* The next wheel that a module made, or NULL; the module is forgotten with that. */
+/*
+ * The next wheel that a module made, or NULL; the module is forgotten with that. The
+ * caller has to put it, as it may be destroyed meanwhile.
+ */
 struct hwheel *hwheel_registry_disown(const struct module *module)
 {
 	struct hwheel *wheel, *found = NULL;
@@ -66,6 +70,7 @@ struct hwheel *hwheel_registry_disown(const struct module *module)
 		if (wheel->module != module)
 			continue;
 		wheel->module = NULL;
+		refcount_inc(&wheel->users);
 		found = wheel;
 		break;
 	}
@@ -83,11 +88,6 @@ static struct hwheel *first_wheel(void)
 	return wheel;
 }
 
-void hwheel_registry_init(void)
-{
-	hwheel_debugfs_init();
-}
-
 /* Modules that are loaded hold a reference to this one: what remains has no owner. */
 void hwheel_registry_exit(void)
 {
@@ -95,5 +95,4 @@ void hwheel_registry_exit(void)
 
 	while ((wheel = first_wheel()))
 		hwheel_destroy(wheel);
-	hwheel_debugfs_exit();
 }

@@ -5,11 +5,10 @@
 struct hwheel;
 struct module;
 
-void hwheel_registry_init(void);
 void hwheel_registry_exit(void);
 
 void hwheel_registry_add(struct hwheel *wheel, struct module *owner,
-			 const void *caller);
+			 const char *creator);
 void hwheel_registry_remove(struct hwheel *wheel);
 struct hwheel *hwheel_registry_disown(const struct module *module);
 

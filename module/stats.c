@@ -2,8 +2,8 @@
 /*
  * Statistics: what CPUs and the worker counted, summed up.
  *
- * Each counter has one writer at a time, a CPU or the owner of the slots, in a cache
- * line that this one needs anyway. What ended is summed up before what was armed: who
+ * Each counter has one writer at a time, a CPU or the owner of the slots, but for those of
+ * what is rare. What ended is summed up before what was armed: who
  * ended a timeout had seen its arm counted, so the reader does, too, and the difference
  * is never too low.
  */
@@ -16,6 +16,12 @@
 
 #include "stats.h"
 #include "wheel.h"
+
+/* On 32-bit machines it is not to be sign-extended. */
+static unsigned long read_count(const local_t *count)
+{
+	return local_read(count);
+}
 
 static unsigned long sum_of(const unsigned long __percpu *counter)
 {
@@ -33,7 +39,7 @@ static void sum_expired(const struct hwheel_counts *counts,
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(counts->lateness); i++) {
-		unsigned long n = local_read(&counts->lateness[i]);
+		unsigned long n = read_count(&counts->lateness[i]);
 
 		stats->lateness[min(i, HWHEEL_LATENESS_BINS - 1U)] += n;
 		stats->expired += n;
@@ -43,7 +49,7 @@ static void sum_expired(const struct hwheel_counts *counts,
 static void sum_ended(const struct hwheel *wheel, struct hwheel_stats *stats)
 {
 	sum_expired(&wheel->counts, stats);
-	stats->handed_back = local_read(&wheel->counts.handed_back);
+	stats->handed_back = read_count(&wheel->counts.handed_back);
 	stats->cancelled_queued = sum_of(&wheel->cpu->cancelled[0]);
 	stats->cancelled_filed = sum_of(&wheel->cpu->cancelled[1]);
 }
@@ -57,7 +63,7 @@ static u64 pending_of(const struct hwheel *wheel,
 
 	if (wheel->max_pending)
 		return atomic64_read(&wheel->pending);
-	return max_t(long, (unsigned long)stats->armed - ended, 0);
+	return (unsigned long)stats->armed - ended;
 }
 
 static void sum_pending(const struct hwheel *wheel, struct hwheel_stats *stats)
@@ -106,16 +112,16 @@ void hwheel_get_stats(const struct hwheel *wheel, struct hwheel_stats *stats)
 	sum_pending(wheel, stats);
 	stats->refreshed_later = sum_of(&wheel->cpu->refreshed[0]);
 	stats->refreshed_earlier = sum_of(&wheel->cpu->refreshed[1]);
-	stats->recalled = atomic_long_read(&wheel->recalled);
-	stats->passes = local_read(&counts->passes);
-	stats->slots = local_read(&counts->slots);
-	stats->moved = local_read(&counts->moved);
-	stats->wakeups = local_read(&counts->wakeups);
-	stats->drained = local_read(&counts->drained);
-	stats->drained_max = local_read(&counts->drained_max);
-	stats->lag = local_read(&counts->lag);
-	stats->lag_max = local_read(&counts->lag_max);
-	stats->overlong = atomic_long_read(&wheel->overlong);
-	stats->contained = atomic_long_read(&wheel->contained);
+	stats->recalled = (unsigned long)atomic_long_read(&wheel->recalled);
+	stats->passes = read_count(&counts->passes);
+	stats->slots = read_count(&counts->slots);
+	stats->moved = read_count(&counts->moved);
+	stats->wakeups = read_count(&counts->wakeups);
+	stats->drained = read_count(&counts->drained);
+	stats->drained_max = read_count(&counts->drained_max);
+	stats->lag = read_count(&counts->lag);
+	stats->lag_max = read_count(&counts->lag_max);
+	stats->overlong = (unsigned long)atomic_long_read(&wheel->overlong);
+	stats->contained = (unsigned long)atomic_long_read(&wheel->contained);
 }
 EXPORT_SYMBOL_GPL(hwheel_get_stats);

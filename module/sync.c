@@ -9,8 +9,8 @@
  * the last of them opens it.
  *
  * In a callback on the worker nobody else would drain the queues, so we do. One that was
- * handed over to the executor is taken back: so cancel_sync in a callback on the executor
- * does not wait for one that waits for it to be done.
+ * handed over to the executor, but whose callback was not begun, is taken back: so
+ * cancel_sync in a callback on the executor does not wait for one that waits for a runner.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -136,8 +136,7 @@ static bool would_deadlock(const struct hwheel_timeout *timeout)
 			     timeout->ops->expire);
 		return true;
 	}
-	if (hwheel_is_owner(wheel) && wheel->depth == HWHEEL_MAX_DEPTH &&
-	    !is_settled(timeout)) {
+	if (hwheel_is_owner(wheel) && wheel->depth == HWHEEL_MAX_DEPTH) {
 		pr_warn_once("cancel_sync in callbacks nested too deeply: %ps\n",
 			     timeout->ops->expire);
 		return true;
@@ -157,7 +156,8 @@ static bool would_deadlock(const struct hwheel_timeout *timeout)
  * call it is prevented, too.
  *
  * Works at any time, also while the wheel is stopped and after that, and from the
- * callback of another timeout of the same wheel.
+ * callback of another timeout of the same wheel; but two callbacks on an executor that
+ * call this for each other's timeout wait for each other for ever.
  *
  * The caller must not hold a lock that a callback of this wheel takes, and the release
  * op must not free the timeout.

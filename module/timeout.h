@@ -86,8 +86,7 @@ static inline bool hwheel_word_is_handed(u64 word)
  * tell which arm it belongs to.
  */
 #define HWHEEL_ARMABLE_RELEASED						\
-	(BIT(HWHEEL_IDLE) | BIT(HWHEEL_IDLE | HWHEEL_QUEUED) |		\
-	 BIT(HWHEEL_CANCELLED) | BIT(HWHEEL_EXPIRED))
+	(BIT(HWHEEL_IDLE) | BIT(HWHEEL_CANCELLED) | BIT(HWHEEL_EXPIRED))
 #define HWHEEL_ARMABLE							\
 	(HWHEEL_ARMABLE_RELEASED | BIT(HWHEEL_CANCELLED | HWHEEL_QUEUED))
 #define HWHEEL_FLAGS_MASK						\

@@ -151,10 +151,18 @@ static void free_wheel(struct hwheel *wheel)
 	kfree(wheel);
 }
 
+/* Frees a wheel that is stopped, when nobody refers to it any more. */
+void hwheel_put(struct hwheel *wheel)
+{
+	if (refcount_dec_and_test(&wheel->users))
+		free_wheel(wheel);
+}
+
 static int populate(struct hwheel *wheel, const struct hwheel_params *params)
 {
 	int err = 0;
 
+	refcount_set(&wheel->users, 1);
 	mutex_init(&wheel->stop_lock);
 	init_waitqueue_head(&wheel->waiters);
 	spin_lock_init(&wheel->closers_lock);
@@ -171,7 +179,7 @@ static int populate(struct hwheel *wheel, const struct hwheel_params *params)
 
 /* hwheel_create() is described in the header. */
 struct hwheel *__hwheel_create(const struct hwheel_params *params,
-			       struct module *owner)
+			       struct module *owner, const char *creator)
 {
 	struct hwheel *wheel;
 	int err;
@@ -186,7 +194,7 @@ struct hwheel *__hwheel_create(const struct hwheel_params *params,
 		free_wheel(wheel);
 		return ERR_PTR(err);
 	}
-	hwheel_registry_add(wheel, owner, __builtin_return_address(0));
+	hwheel_registry_add(wheel, owner, creator);
 	return wheel;
 }
 EXPORT_SYMBOL_GPL(__hwheel_create);
@@ -327,6 +335,10 @@ void hwheel_drain_here(struct hwheel *wheel)
  * with this either fails so or is handed back. A second stop waits for the first and
  * hands back nothing.
  *
+ * With an executor it waits for the callbacks that were handed over. These must not wait
+ * for another timeout to expire, nor may the caller be a work item that keeps them from
+ * running, such as another one on the same ordered workqueue.
+ *
  * Context: process; may sleep. @handback runs in the same context.
  * Return: how many timeouts were handed back, or -EDEADLK when called from a callback
  * of the wheel's own, @handback included.
@@ -364,6 +376,6 @@ void hwheel_destroy(struct hwheel *wheel)
 	if (WARN_ON(hwheel_stop(wheel, NULL, NULL) == -EDEADLK))
 		return;
 	hwheel_registry_remove(wheel);
-	free_wheel(wheel);
+	hwheel_put(wheel);
 }
 EXPORT_SYMBOL_GPL(hwheel_destroy);

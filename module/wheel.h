@@ -8,6 +8,7 @@
 #include <linux/math64.h>
 #include <linux/mutex.h>
 #include <linux/percpu.h>
+#include <linux/refcount.h>
 #include <linux/sched.h>
 #include <linux/spinlock.h>
 #include <linux/timekeeping.h>
@@ -71,7 +72,7 @@ struct hwheel_cpu {
  * @batch_cpu:   which queue that was
  * @reached:     edge that the pass under way goes up to
  * @due:         time of the edge whose timeouts are on the due list
- * @planned:     edge that the worker slept for, or HWHEEL_NO_EDGE
+ * @planned:     edge for which the next pass is to begin, or HWHEEL_NO_EDGE
  * @now:         the clock as last read
  * @now_word:    and as no less than the state word of what is due now
  * @jiffies:     jiffies before that
@@ -86,6 +87,7 @@ struct hwheel_cpu {
  * @overlong:    callbacks that held the worker for too long
  * @contained:   callbacks that did not leave the CPU as they found it
  * @recalled:    timeouts taken back from the executor
+ * @users:       who created it, and who looks after what a module left behind
  * @registered:  in the registry, under its lock
  * @module:      who created it, until that was unloaded; under the registry's lock
  * @creator:     the function that did
@@ -142,6 +144,7 @@ struct hwheel {
 	atomic_long_t		contained;
 	atomic_long_t		recalled;
 
+	refcount_t		users;
 	struct list_head	registered;
 	struct module		*module;
 	char			creator[HWHEEL_CREATOR_MAX];
@@ -218,5 +221,6 @@ static inline void hwheel_pending_undo(struct hwheel *wheel)
 }
 
 void hwheel_drain_here(struct hwheel *wheel);
+void hwheel_put(struct hwheel *wheel);
 
 #endif /* _HWHEEL_WHEEL_H */

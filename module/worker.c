@@ -83,6 +83,8 @@ static bool act(struct hwheel *wheel, struct hwheel_timeout *timeout, s64 *word)
 	if (hwheel_executor_defers(wheel, timeout))
 		return true;
 
+	if (!wheel->depth)
+		hwheel_clock_follow(wheel);
 	hwheel_callback_begin(wheel, timeout);
 	acted = hwheel_word_acted(&timeout->word, word);
 	if (acted)
@@ -140,11 +142,10 @@ static bool is_due(const struct hwheel *wheel, u64 word)
 }
 
 /* @word is what it was due from. */
-static __always_inline void count_expired(struct hwheel *wheel, u64 word)
+static __always_inline void count_lateness(struct hwheel *wheel, u64 word)
 {
 	hwheel_count_lateness(&wheel->counts, wheel->now_word - word,
 			      wheel->lateness_scale);
-	hwheel_pending_end(wheel);
 }
 
 static bool hand_over(struct hwheel *wheel, struct hwheel_timeout *timeout,
@@ -152,7 +153,7 @@ static bool hand_over(struct hwheel *wheel, struct hwheel_timeout *timeout,
 {
 	if (!hwheel_executor_hand_over(wheel, timeout, word))
 		return false;
-	count_expired(wheel, *word);
+	count_lateness(wheel, *word);
 	return true;
 }
 
@@ -171,7 +172,8 @@ static __always_inline bool call(struct hwheel *wheel,
 	hwheel_callback_begin(wheel, timeout);
 	if (unlikely(!hwheel_word_expire(&timeout->word, word)))
 		return not_called(wheel);
-	count_expired(wheel, *word);
+	hwheel_pending_end(wheel);
+	count_lateness(wheel, *word);
 	if (traced)
 		trace_timeout_expire_entry(wheel, timeout, callback, *word);
 	hwheel_callback_call_timed(wheel, callback, timeout);
@@ -280,7 +282,6 @@ static void sleep_until(struct hwheel *wheel, u64 edge)
 {
 	ktime_t until = hwheel_edge_time(wheel, edge);
 
-	wheel->planned = edge;
 	if (edge == HWHEEL_NO_EDGE)
 		schedule();
 	else
@@ -305,6 +306,7 @@ static void worker_sleep(struct hwheel *wheel, bool linger)
 	u64 edge = linger ? soon : hwheel_slots_next(&wheel->slots);
 	bool deep = edge > soon || wq_has_sleeper(&wheel->waiters);
 
+	wheel->planned = edge;
 	trace_worker_sleep(wheel, edge, deep);
 	if (deep)
 		WRITE_ONCE(wheel->deep, 1);
@@ -317,12 +319,11 @@ static void worker_sleep(struct hwheel *wheel, bool linger)
 		WRITE_ONCE(wheel->deep, 0);
 }
 
-/* Edges that we slept for, and beyond */
+/* Edges that passed since the one that this pass is for */
 static void count_lag(struct hwheel *wheel)
 {
 	u64 planned = wheel->planned;
 
-	wheel->planned = HWHEEL_NO_EDGE;
 	if (wheel->reached <= planned)
 		return;
 	local_add(wheel->reached - planned, &wheel->counts.lag);
@@ -348,10 +349,12 @@ static void run_passes(struct hwheel *wheel)
 		drained = hwheel_worker_drain(wheel);
 		through = expire_due(wheel);
 		hwheel_executor_start(wheel);
-		if (through && !wheel->batch && drained < DRAIN_MAX)
+		if (through && !wheel->batch && drained < DRAIN_MAX) {
 			worker_sleep(wheel, drained);
-		else
+		} else {
+			wheel->planned = wheel->reached + 1;
 			cond_resched();
+		}
 	}
 }
 

@@ -68,15 +68,16 @@ struct workqueue_struct;
  *               in suspend. No wheel runs on a clock that can be set:
  *               CLOCK_REALTIME, whose number is 0, means the default.
  * @executor:    a workqueue on which the expire callbacks run, so that a slow one delays
- *               neither the wheel nor, up to HWHEEL_RUNNERS of them, each other; must
- *               outlive the wheel. WQ_UNBOUND suits callbacks that compute for long, an
- *               ordered one has them run one after the other.
+ *               neither the wheel nor, up to HWHEEL_RUNNERS of them, each other.
+ *               WQ_UNBOUND suits callbacks that compute for long, an ordered one has them
+ *               run one after the other; not a WQ_BH one. It must not be drained or
+ *               destroyed before the wheel.
  *               Default: the worker itself runs them.
  * @nice:        niceness of the worker, -20 to 19. Default: 0.
  * @rt_priority: 1 to 99: the worker runs under SCHED_FIFO with this priority; @nice must
  *               be 0 then. Default: it does not.
  * @cpus:        CPUs on which the worker may run; copied. One of them at least must be
- *               online. Default: those that the kernel lets kthreads run on.
+ *               online. (Later the kernel may change that, as for any thread.) Default: those that the kernel lets kthreads run on.
  */
 struct hwheel_params {
 	const char	*name;
@@ -152,7 +153,7 @@ enum hwheel_state {
 	HWHEEL_IDLE,		/* never armed */
 	HWHEEL_PENDING,
 	HWHEEL_CANCELLED,	/* before it expired, or handed back */
-	HWHEEL_EXPIRED,		/* the callback runs or ran */
+	HWHEEL_EXPIRED,		/* the callback is to run, runs or ran */
 };
 
 #define HWHEEL_STATE_MASK	3
@@ -189,8 +190,8 @@ enum hwheel_state {
  *                     count, which was put right
  * @lateness:          time-outs by how late they expired or were handed over, in ticks:
  *                     [0] less than 1/256, [n] less than 2^(n-8), [15] all others. From
- *                     [9] on it is more than a tick, which only a late worker explains.
- *                     Accurate to a jiffy.
+ *                     [9] on it is more than a tick: the worker was late, or the deadline
+ *                     past when it was set. Accurate to a jiffy.
  *
  * On 32-bit machines all but @pending wrap at 2^32.
  */
@@ -232,10 +233,10 @@ struct hwheel_stats {
  * niceness, priority or CPUs that there are not), -ENOMEM, or -EINTR (the caller was
  * killed meanwhile).
  */
-#define hwheel_create(params)	__hwheel_create(params, THIS_MODULE)
+#define hwheel_create(params)	__hwheel_create(params, THIS_MODULE, __func__)
 
 struct hwheel *__hwheel_create(const struct hwheel_params *params,
-			       struct module *owner);
+			       struct module *owner, const char *creator);
 s64 hwheel_stop(struct hwheel *wheel,
 		void (*handback)(struct hwheel_timeout *timeout, void *data),
 		void *data);
@@ -274,7 +275,7 @@ static inline bool hwheel_is_pending(const struct hwheel_timeout *timeout)
  * hwheel_is_expired - did the timeout expire?
  * @timeout: the timeout
  *
- * True already while the callback runs, and until the next arm.
+ * True already before the callback is called, and until the next arm.
  *
  * Context: any. Return: a snapshot.
  */
