@@ -194,6 +194,18 @@ static void describe_transition(const struct transition *transition, char *desc)
 
 KUNIT_ARRAY_PARAM(transition, transitions, describe_transition);
 
+/* As hwheel_arm_at(), with nobody else about */
+static int arm(atomic64_t *word, u64 deadline, bool has_release)
+{
+	s64 old = atomic64_read(word);
+
+	if (!hwheel_word_may_arm(old, has_release))
+		return -EBUSY;
+	if (!hwheel_word_arm(word, &old, deadline))
+		return -EINVAL;
+	return !(old & HWHEEL_QUEUED);
+}
+
 /* It says truly whether the deadline got earlier. */
 static int refresh(atomic64_t *word, u64 deadline)
 {
@@ -210,9 +222,9 @@ static int perform(enum operation operation, atomic64_t *word)
 
 	switch (operation) {
 	case ARM:
-		return hwheel_word_arm(word, LATER, false);
+		return arm(word, LATER, false);
 	case ARM_WITH_RELEASE:
-		return hwheel_word_arm(word, LATER, true);
+		return arm(word, LATER, true);
 	case REFRESH_EARLIER:
 		return refresh(word, EARLIER);
 	case REFRESH_EQUAL:
@@ -272,7 +284,7 @@ static void refused_changes_nothing(struct kunit *test)
 		atomic64_set(&word, before);
 		for (i = 0; i < ARRAY_SIZE(deadlines); i++) {
 			if (hwheel_word_state(before) == HWHEEL_PENDING)
-				KUNIT_EXPECT_EQ(test, hwheel_word_arm(&word, deadlines[i], false),
+				KUNIT_EXPECT_EQ(test, arm(&word, deadlines[i], false),
 						-EBUSY);
 			else
 				KUNIT_EXPECT_EQ(test, refresh(&word, deadlines[i]),

@@ -54,15 +54,15 @@ static int submit_if(struct hwheel *wheel, struct hwheel_timeout *timeout,
 
 /*
  * Is a release op being called? QUEUED is clear already, but the arm must not come
- * before the call, unless it is the release op that arms. The acquire pairs with the
- * worker's exchange of the word, before which the timeout was entered as running.
+ * before the call, unless it is the release op that arms. The word was read with acquire,
+ * which pairs with the worker's exchange of it, before which the timeout was entered as
+ * running.
  */
 static bool in_release(const struct hwheel *wheel,
-		       const struct hwheel_timeout *timeout)
+		       const struct hwheel_timeout *timeout, u64 word)
 {
-	u64 word = atomic64_read_acquire(&timeout->word);
-
-	return hwheel_word_state(word) == HWHEEL_CANCELLED &&
+	return timeout->ops->release &&
+	       hwheel_word_state(word) == HWHEEL_CANCELLED &&
 	       !(in_task() && hwheel_is_owner(wheel)) &&
 	       hwheel_callback_running(wheel, timeout);
 }
@@ -87,31 +87,37 @@ static bool is_too_far(const struct hwheel *wheel, u64 deadline)
  * does not make.
  */
 
+static int arm_slow(struct hwheel_timeout *timeout, u64 deadline);
+
 static __always_inline int arm(struct hwheel_timeout *timeout, u64 deadline,
 			       const bool slow)
 {
 	struct hwheel *wheel = timeout->wheel;
 	bool has_release = timeout->ops->release;
-	int changed;
+	s64 word = atomic64_read_acquire(&timeout->word);
 
 	if (slow && is_too_far(wheel, deadline))
 		return -ERANGE;
 	if (slow && READ_ONCE(wheel->barred) & HWHEEL_STOPPING)
 		return -ESHUTDOWN;
-	if (unlikely(!hwheel_word_may_arm(atomic64_read(&timeout->word),
-					  has_release)))
+	if (unlikely(!hwheel_word_may_arm(word, has_release)))
 		return -EBUSY;
-	if (has_release && unlikely(in_release(wheel, timeout)))
+	if (!slow && has_release && hwheel_word_state(word) == HWHEEL_CANCELLED)
+		return arm_slow(timeout, deadline);
+	if (slow && in_release(wheel, timeout, word))
 		return -EBUSY;
 	if (unlikely(!hwheel_pending_begin(wheel)))
 		return -EAGAIN;
-
-	changed = hwheel_word_arm(&timeout->word, deadline, has_release);
-	if (unlikely(changed < 0))
+	if (unlikely(!hwheel_word_arm(&timeout->word, &word, deadline))) {
 		hwheel_pending_undo(wheel);
-	else if (slow)
+		return arm_slow(timeout, deadline);
+	}
+
+	if (slow)
 		trace_timeout_arm(wheel, timeout, deadline);
-	return submit_if(wheel, timeout, changed);
+	if (!(word & HWHEEL_QUEUED))
+		submit(wheel, timeout);
+	return 0;
 }
 
 static noinline int arm_slow(struct hwheel_timeout *timeout, u64 deadline)

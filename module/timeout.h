@@ -108,23 +108,17 @@ static inline bool hwheel_word_settled(u64 word)
 }
 
 /*
- * The transitions of those who submit. They return 1 if the caller set QUEUED
+ * The transitions of those who submit. All but arm return 1 if the caller set QUEUED
  * and so has to add the timeout to a queue, 0 if there is nothing else to do, or
  * an error, with which nothing changed.
  */
 
-static inline int hwheel_word_arm(atomic64_t *word, u64 deadline,
-				  bool has_release)
+/* From a word that may be armed; false if it is another one meanwhile, now in @old. */
+static inline bool hwheel_word_arm(atomic64_t *word, s64 *old, u64 deadline)
 {
 	u64 new = hwheel_word(deadline, HWHEEL_PENDING | HWHEEL_QUEUED);
-	s64 old = atomic64_read(word);
 
-	do {
-		if (unlikely(!hwheel_word_may_arm(old, has_release)))
-			return -EBUSY;
-	} while (!atomic64_try_cmpxchg_release(word, &old, new));
-
-	return !(old & HWHEEL_QUEUED);
+	return atomic64_try_cmpxchg_release(word, old, new);
 }
 
 static inline int hwheel_word_refresh(atomic64_t *word, u64 deadline,
