@@ -25,6 +25,7 @@ enum gap {
 	GAP_ACTED,	/* between QUEUED cleared and the release op called */
 	GAP_EXPIRE,	/* between a word found due and the word set to expired */
 	GAP_WAITERS,	/* between a look for those who wait and what follows from it */
+	GAP_CANCEL,	/* between the word set to cancelled and what follows from it */
 	GAP_SLEEP,	/* between deep being published and the last look at the lists */
 	GAP_ARM,	/* between a timeout found idle and its word set to pending */
 };
@@ -65,6 +66,14 @@ static bool race_word_acted(atomic64_t *word, s64 *old)
 	acted = hwheel_word_acted(word, old);
 	race_in(GAP_ACTED);
 	return acted;
+}
+
+static int race_word_cancel(atomic64_t *word)
+{
+	int changed = hwheel_word_cancel(word);
+
+	race_in(GAP_CANCEL);
+	return changed;
 }
 
 static bool race_word_expire(atomic64_t *word, s64 *old)
@@ -163,6 +172,7 @@ static void race_stop(struct hwheel *wheel) __maybe_unused;
 #define hwheel_cancel			race_cancel
 #define hwheel_pending_begin		race_pending_begin
 #define hwheel_word_acted		race_word_acted
+#define hwheel_word_cancel		race_word_cancel
 #define hwheel_word_expire		race_word_expire
 #define hwheel_slots_unlink		race_unlink
 #define hwheel_worker_drain		race_drain
@@ -518,6 +528,40 @@ static void does_not_linger_while_somebody_waits(struct kunit *test)
 	expect_cancelled(test, sim);
 }
 
+/* While one that is still queued is cancelled */
+
+static void free_sim(struct hwheel_timeout *timeout)
+{
+	kfree(sim_of(timeout));
+}
+
+/* The worker is another CPU, with preemption on. */
+static void drain_it(struct sim_timeout *sim)
+{
+	rcu_read_unlock_sched();
+	race_drain(sim_wheel_of(sim));
+	rcu_read_lock_sched();
+}
+
+/* The worker releases it at once, so who cancels must not look at it again. */
+static void cancelled_one_is_freed_by_its_release(struct kunit *test)
+{
+	static const struct hwheel_timeout_ops ops = {
+		.expire = sim_expire, .release = free_sim,
+	};
+	struct hwheel *wheel = sim_wheel_of(race_timeout(test));
+	struct sim_timeout *sim = kzalloc(sizeof(*sim), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, sim);
+	hwheel_timeout_init(&sim->timeout, wheel, &ops);
+	arm_edge(test, sim, 100);
+	race.sim = sim;
+	race_for(GAP_CANCEL, 1, drain_it);
+	KUNIT_EXPECT_TRUE(test, hwheel_cancel(&sim->timeout));
+	KUNIT_EXPECT_EQ(test, race.times, 0);
+	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 0);
+}
+
 static struct kunit_case race_cases[] = {
 	KUNIT_CASE(cancel_while_acted_on),
 	KUNIT_CASE(refresh_to_earlier_while_acted_on),
@@ -533,6 +577,7 @@ static struct kunit_case race_cases[] = {
 	KUNIT_CASE(does_not_sleep_deep_when_another_took_deep),
 	KUNIT_CASE(lingers_whatever_is_submitted),
 	KUNIT_CASE(does_not_linger_while_somebody_waits),
+	KUNIT_CASE(cancelled_one_is_freed_by_its_release),
 	KUNIT_CASE(second_of_two_arms_is_refused_and_rolled_back),
 	{}
 };
