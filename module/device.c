@@ -107,6 +107,14 @@ static int device_cancel(struct hwheel_set *set, const void __user *argp)
 	       hwheel_set_cancel(set, op.id);
 }
 
+static u32 kind_of(const struct hwheel *wheel)
+{
+	if (wheel->turn)
+		return HWHEEL_KIND_SIMPLE;
+	return wheel->slots.levels > 1 ? HWHEEL_KIND_HIERARCHICAL :
+					 HWHEEL_KIND_HASHED;
+}
+
 static int device_info(const struct hwheel_set *set, void __user *argp)
 {
 	const struct hwheel *wheel = set->wheel;
@@ -116,8 +124,7 @@ static int device_info(const struct hwheel_set *set, void __user *argp)
 		.max_pending	= wheel->max_pending,
 		.slots		= wheel->slots.mask + 1,
 		.levels		= wheel->slots.levels,
-		.kind		= wheel->slots.levels > 1 ?
-				  HWHEEL_KIND_HIERARCHICAL : HWHEEL_KIND_HASHED,
+		.kind		= kind_of(wheel),
 		.clock		= wheel->clock,
 	};
 

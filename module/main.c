@@ -27,6 +27,11 @@ module_param(slots, ullong, 0444);
 MODULE_PARM_DESC(slots,
 		 "Slots of the device's wheel, 1 to 1048576, rounded up to a power of two (default 512)");
 
+static unsigned long long levels = 1;
+module_param(levels, ullong, 0444);
+MODULE_PARM_DESC(levels,
+		 "Levels of the device's wheel, 1 to 8: more than one for many far deadlines (default 1)");
+
 static unsigned long long max_timeouts = 65536;
 module_param(max_timeouts, ullong, 0444);
 MODULE_PARM_DESC(max_timeouts,
@@ -45,6 +50,7 @@ static const struct range_check {
 } checks[] = {
 	{ "tick_ns",	  &tick_ns,	 HWHEEL_MIN_TICK_NS, MAX_TICK_NS },
 	{ "slots",	  &slots,	 1,		     HWHEEL_MAX_SLOTS },
+	{ "levels",	  &levels,	 1,		     HWHEEL_MAX_LEVELS },
 	{ "max_timeouts", &max_timeouts, 1,		     HWHEEL_SET_MAX },
 	{ "max_pending",  &max_pending,	 0,		     S64_MAX },
 };
@@ -72,6 +78,7 @@ static int __init hwheel_init(void)
 		.max_pending	= max_pending,
 		.tick_ns	= tick_ns,
 		.slots		= slots,
+		.levels		= levels,
 	};
 	int err;
 

@@ -92,12 +92,25 @@ static void print_limit(const char *name, unsigned long long limit)
 		printf("%sno limit\n", name);
 }
 
+static const char *kind_name(unsigned int kind)
+{
+	switch (kind) {
+	case HWHEEL_KIND_SIMPLE:
+		return "simple";
+	case HWHEEL_KIND_HASHED:
+		return "hashed";
+	case HWHEEL_KIND_HIERARCHICAL:
+		return "hierarchical";
+	default:
+		return "unknown to this hwheelctl";
+	}
+}
+
 static void print_info(const struct hwheel_info *info)
 {
 	char text[DURATION_TEXT];
 
-	printf("kind               %s\n",
-	       info->kind == HWHEEL_KIND_HASHED ? "hashed" : "unknown to this hwheelctl");
+	printf("kind               %s\n", kind_name(info->kind));
 	printf("tick               %s\n", duration_format(info->tick_ns, text));
 	printf("slots              %u x %u level%s\n", info->slots, info->levels,
 	       info->levels == 1 ? "" : "s");

@@ -91,6 +91,7 @@ struct hwheel_event {
 /* Values of hwheel_info.kind */
 #define HWHEEL_KIND_HASHED	1	/* one level, far time-outs wait in rounds */
 #define HWHEEL_KIND_HIERARCHICAL 2	/* several, far time-outs come down in time */
+#define HWHEEL_KIND_SIMPLE	3	/* one level, no rounds: a turn is the limit */
 
 /**
  * struct hwheel_info - what this file can do and what its wheel is like
