@@ -497,11 +497,14 @@ static void race_two_arms(struct kunit *test, u64 max_pending, int err)
 		.tick_ns = SIM_TICK, .max_pending = max_pending,
 	});
 	struct sim_timeout *sim = sim_timeouts(test, wheel, 1, &sim_release_ops);
+	struct hwheel_stats stats;
 
 	race = (struct race) { .sim = sim };
 	race_for(GAP_ARM, 1, arm_10);
 	KUNIT_EXPECT_EQ(test, hwheel_arm_at(&sim->timeout, 0), err);
 	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 1);
+	hwheel_get_stats(wheel, &stats);
+	KUNIT_EXPECT_EQ(test, stats.armed, 1);
 	race_over(test);
 	expect_fires(test, sim, 10);
 }
