@@ -5,6 +5,7 @@
  * what this wheel promises more.
  */
 #include <linux/delay.h>
+#include <linux/workqueue.h>
 
 #include "sim.h"
 
@@ -135,6 +136,40 @@ static void netty_execution_on_time(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, wrong, 0);
 	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 0);
+}
+
+static int alloc_executor(struct kunit_resource *res, void *unused)
+{
+	res->data = alloc_workqueue("netty", WQ_UNBOUND, 0);
+	return res->data ? 0 : -ENOMEM;
+}
+
+static void free_executor(struct kunit_resource *res)
+{
+	destroy_workqueue(res->data);
+}
+
+static void note_work(struct sim_timeout *sim)
+{
+	sim->data = current_work();
+}
+
+static void netty_execution_on_task_executor(struct kunit *test)
+{
+	struct hwheel *wheel = sim_create(test, (struct hwheel_params) {
+		.tick_ns = 100 * MS, .slots = 32, .max_pending = 2,
+		.executor = kunit_alloc_resource(test, alloc_executor,
+						 free_executor, GFP_KERNEL,
+						 NULL),
+	});
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 1, &sim_ops);
+
+	sim->then = note_work;
+	arm_all(test, sim, 1, 10 * MS);
+	test_sleep(wheel, 150 * MS);
+	KUNIT_EXPECT_EQ(test, sim->expired, 1);
+	KUNIT_EXPECT_NOT_NULL(test, sim->data);
+	KUNIT_EXPECT_EQ(test, hwheel_stop(wheel, sim_handback, NULL), 0);
 }
 
 static void netty_rejected_when_max_pending_is_exceeded(struct kunit *test)
@@ -278,6 +313,7 @@ static struct kunit_case netty_cases[] = {
 	KUNIT_CASE(netty_arm_after_stop_is_an_error),
 	KUNIT_CASE(netty_timer_should_fire_again_from_its_callback),
 	KUNIT_CASE(netty_execution_on_time),
+	KUNIT_CASE(netty_execution_on_task_executor),
 	KUNIT_CASE(netty_rejected_when_max_pending_is_exceeded),
 	KUNIT_CASE(netty_new_timeout_accepted_after_cancel),
 	KUNIT_CASE(netty_new_timeout_accepted_after_expiry),
