@@ -23,7 +23,7 @@ static struct hwheel_stats stats_of(const struct hwheel *wheel)
 static const char *const names[] = {
 	"pending", "armed", "refreshed_later", "refreshed_earlier",
 	"cancelled_queued", "cancelled_filed", "expired", "recalled",
-	"handed_back", "passes", "wakeups", "drained", "drained_max", "lag",
+	"handed_back", "passes", "slots", "moved", "wakeups", "drained", "drained_max", "lag",
 	"lag_max", "overlong", "contained",
 };
 
