@@ -127,7 +127,7 @@ _selftests: _test_modules
 		--guest selftests/guest.sh $(MODULE)/hwheel.ko \
 		$(TESTS:%=$(BUILD)/selftests/%) $(BUILD)/selftests/churn \
 		$(wildcard $(BUILD)/modules-$(KVER)/selftests/modules/*.ko) \
-		$(SCRIPTS:%=selftests/%.sh) && status=0 || status=$$?; \
+		$(SCRIPTS:%=selftests/%.sh) selftests/common.sh selftests/objects.sh && status=0 || status=$$?; \
 	python3 -B selftests/lib/tap.py --out $(BUILD)/selftests.tap --part kselftest \
 		$$status $(patsubst %,$(BUILD)/selftests-run/%.tap,guest $(TESTS) $(SCRIPTS))
 

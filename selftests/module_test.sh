@@ -7,51 +7,12 @@
 # Prints TAP. A module that was loaded before is loaded again at the end.
 
 cd "$(dirname "$0")" || exit 1
+# shellcheck source=selftests/common.sh
+. ./common.sh
+# shellcheck source=selftests/objects.sh
+. ./objects.sh
 module=hwheel
 rounds=50
-number=0
-failures=0
-work=/tmp/module_test.$$
-
-diagnose() {
-	echo "$*" | sed 's/^/# /'
-}
-
-# report NAME COMMAND...: one test, which passes if the command succeeds.
-report() {
-	name=$1
-	shift
-	number=$((number + 1))
-	if "$@"; then
-		echo "ok $number $name"
-	else
-		echo "not ok $number $name"
-		failures=$((failures + 1))
-	fi
-}
-
-loaded() {
-	[ -d /sys/module/$module ]
-}
-
-load() {
-	insmod ./$module.ko "$@" 2>$work/insmod
-}
-
-unload() {
-	rmmod $module 2>$work/rmmod
-}
-
-clear_log() {
-	dmesg -c >/dev/null
-}
-
-# quietly COMMAND...: its output is shown only if it fails.
-quietly() {
-	"$@" >$work/output 2>&1 && return
-	diagnose "$* failed: $(cat $work/output)"
-	return 1
-}
 
 load_and_unload() {
 	quietly load && [ -c /dev/hwheel ] && quietly unload &&
@@ -76,7 +37,7 @@ refused_while_open() {
 		exec 3<&-
 		return 1
 	fi
-	diagnose "$(cat $work/rmmod)"
+	diagnose "$(cat "$work/rmmod")"
 	users=$(cat /sys/module/$module/refcnt)
 	quietly ./churn load
 	works=$?
@@ -119,8 +80,8 @@ rejected_then_loaded() {
 
 # effective NAME=VALUE: among what the device says of itself
 effective() {
-	./churn info >$work/info && grep -qx "$1" $work/info && return
-	diagnose "not $1: $(cat $work/info)"
+	./churn info >"$work/info" && grep -qx "$1" "$work/info" && return
+	diagnose "not $1: $(cat "$work/info")"
 	return 1
 }
 
@@ -159,119 +120,40 @@ pending_limit() {
 unload_at_once() {
 	for _ in 1 2 3 4 5; do
 		quietly load || return
-		./churn load >$work/output && unload || return
+		./churn load >"$work/output" && unload || return
 	done
-}
-
-threads() {
-	grep -l "^Name:.*$module" /proc/[0-9]*/status 2>/dev/null | wc -l
 }
 
 no_thread_stays() {
 	quietly load || return
-	during=$(threads)
+	during=$(threads hwheel)
 	quietly unload || return
-	after=$(threads)
+	after=$(threads hwheel)
 	diagnose "$during while loaded, $after afterwards"
 	[ "$during" -ge 1 ] && [ "$after" -eq 0 ]
 }
 
-# Where the objects of the module and of what it uses come from. A stock kernel
-# merges caches of one size, so the module's is an alias of another, which stays
-# when the module goes.
-find_caches() {
-	quietly load || return
-	for cache in /sys/kernel/slab/hwheel* /sys/kernel/slab/kmalloc-* \
-		     /sys/kernel/slab/radix_tree_node /sys/kernel/slab/task_struct; do
-		readlink -f "$cache"
-	done | sort -u >$work/caches
-	diagnose "hwheel_entry is $(readlink /sys/kernel/slab/hwheel_entry)"
-	quietly unload
+find_caches_of_module() {
+	quietly load && find_caches && quietly unload
 }
 
-# A slab that a CPU allocates from counts as full. So the cache is shrunk right
-# before it is read, with no process started in between, and as reading allocates
-# too, the least of some readings counts.
-objects_in() {
-	least=
-	for _ in 1 2 3 4 5; do
-		echo 1 >"$1/shrink"
-		read -r objects _ <"$1/objects"
-		if [ -z "$least" ] || [ "$objects" -lt "$least" ]; then
-			least=$objects
-		fi
-	done
+load_churn_unload() {
+	quietly load && quietly ./churn load && quietly unload
 }
 
-# Prints "CACHE OBJECTS" for these caches, and the number of mapped regions, without
-# those that are free but not purged yet.
-count_objects() {
-	while read -r cache; do
-		[ -d "$cache" ] || continue
-		objects_in "$cache"
-		echo "${cache##*/} $least"
-	done <$work/caches
-	echo "vmalloc $(grep -vc unpurged /proc/vmallocinfo)"
-}
-
-# Caches that grew by at least $1 between the two counts
-grown() {
-	awk -v least="$1" '
-		NR == FNR { before[$1] = $2; next }
-		$2 - before[$1] >= least { print $1, before[$1], "->", $2 }
-	' $work/before $work/after
-}
-
-churn_rounds() {
-	for _ in $(seq "$1"); do
-		quietly load && quietly ./churn load && quietly unload || return
-	done
-}
-
-# Lowers what was counted to what is counted now.
-count_again() {
-	count_objects >$work/now
-	awk '
-		NR == FNR { now[$1] = $2; next }
-		{ print $1, $1 in now && now[$1] < $2 ? now[$1] : $2 }
-	' $work/now $work/after >$work/least
-	mv $work/least $work/after
-}
-
-# What leaks once a round adds up to one object a round, and what leaks with each
-# file or timeout to more. What the kernel keeps for itself (a stack of a thread
-# that has exited, objects to be freed after a grace period, a slab of a CPU) comes
-# and goes, and does not grow with the rounds: half an object a round is the
-# tolerance, and what is less a little later was no leak. The first rounds only warm
-# up.
 leaks_nothing() {
-	find_caches || return
-	churn_rounds 5 || return
-	count_objects >$work/before
-	churn_rounds $rounds || return
-	count_objects >$work/after
-	for _ in $(seq 20); do
-		leak=$(grown $((rounds / 2)))
-		[ -n "$leak" ] || break
-		# Grace periods pass while a VM has nothing else to do.
-		sleep 0.5
-		count_again
-	done
-	diagnose "compared: $(cut -d' ' -f1 $work/after | tr '\n' ' ')"
-	diagnose "grown by one or more: $(grown 1 | tr '\n' ';')"
-	# It would be worth nothing if it had not seen any.
-	[ -z "$leak" ] && [ "$(wc -l <$work/after)" -gt 20 ]
+	find_caches_of_module && leaks_nothing_in $rounds load_churn_unload
 }
 
 # That the count sees what is held: the same with a module that is still loaded
 # and a file that holds time-outs.
 leak_would_be_seen() {
-	find_caches || return
-	count_objects >$work/before
+	find_caches_of_module || return
+	count_objects >"$work/before"
 	quietly load || return
 	exec 3<>/dev/hwheel
-	./churn hold <&3 >$work/output || diagnose "$(cat $work/output)"
-	count_objects >$work/after
+	./churn hold <&3 >"$work/output" || diagnose "$(cat "$work/output")"
+	count_objects >"$work/after"
 	seen=$(grown 500)
 	exec 3<&-
 	diagnose "$seen"
@@ -326,14 +208,7 @@ accept_values() {
 	report "max_pending=1000 is exact" pending_limit 1000
 }
 
-mkdir -p $work
-was_loaded=false
-if loaded; then
-	was_loaded=true
-	rmmod $module || exit 1
-fi
-
-echo "TAP version 13"
+begin
 report "loads and unloads" load_and_unload
 report "is not loaded twice" loading_twice_fails
 report "rmmod is refused while a file is open" refused_while_open
@@ -345,8 +220,4 @@ report "unloads at once after use" unload_at_once
 report "no thread stays" no_thread_stays
 report "the leak test sees what is held" leak_would_be_seen
 report "$rounds rounds leak nothing" leaks_nothing
-echo "1..$number"
-
-$was_loaded && load
-rm -rf $work
-[ $failures -eq 0 ]
+end

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=dash
+#
+# What tests that load and unload hwheel.ko share; they read it from their own folder.
+# begin unloads a module that was loaded before, end loads it again.
+
+number=0
+failures=0
+was_loaded=false
+work=/tmp/${0##*/}.$$
+
+diagnose() {
+	echo "$*" | sed 's/^/# /'
+}
+
+# report NAME COMMAND...: one test, which passes if the command succeeds.
+report() {
+	local test=$1
+
+	shift
+	number=$((number + 1))
+	if "$@"; then
+		echo "ok $number $test"
+	else
+		echo "not ok $number $test"
+		failures=$((failures + 1))
+	fi
+}
+
+# skip NAME REASON: one test that is not to be run here
+skip() {
+	number=$((number + 1))
+	echo "ok $number $1 # SKIP $2"
+}
+
+loaded() {
+	[ -d /sys/module/hwheel ]
+}
+
+# shellcheck disable=SC2120 # others pass parameters of the module
+load() {
+	insmod ./hwheel.ko "$@" 2>"$work/insmod"
+}
+
+unload() {
+	rmmod hwheel 2>"$work/rmmod"
+}
+
+clear_log() {
+	dmesg -c >/dev/null
+}
+
+# quietly COMMAND...: its output is shown only if it fails.
+quietly() {
+	"$@" >"$work/output" 2>&1 && return
+	diagnose "$* failed: $(cat "$work/output" "$work/insmod" 2>/dev/null)"
+	return 1
+}
+
+# repeat TIMES COMMAND...
+repeat() {
+	local times=$1
+	shift
+	for _ in $(seq "$times"); do
+		"$@" || return
+	done
+}
+
+# await COMMAND...: until it succeeds, which it has to within 20 s
+await() {
+	for _ in $(seq 200); do
+		"$@" && return
+		sleep 0.1
+	done
+	diagnose "not in time: $*"
+	return 1
+}
+
+# threads NAME: how many there are whose names begin so
+threads() {
+	grep -l "^Name:.$1" /proc/[0-9]*/status 2>/dev/null | wc -l
+}
+
+begin() {
+	mkdir -p "$work"
+	if loaded; then
+		was_loaded=true
+		rmmod hwheel || exit 1
+	fi
+	echo "TAP version 13"
+}
+
+# Its status is that of the whole.
+end() {
+	echo "1..$number"
+	if $was_loaded; then
+		insmod ./hwheel.ko
+	fi
+	rm -rf "$work"
+	[ $failures -eq 0 ]
+}

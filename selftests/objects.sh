@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=dash
+#
+# Counts the kernel's objects, for tests that look for leaks. Needs common.sh.
+: "${work:?}"
+
+# Where the objects of the module and of what it uses come from; it has to be loaded. A
+# stock kernel merges caches of one size, so the module's is an alias of another, which
+# stays when the module goes.
+find_caches() {
+	for cache in /sys/kernel/slab/hwheel* /sys/kernel/slab/kmalloc-* \
+		     /sys/kernel/slab/radix_tree_node /sys/kernel/slab/task_struct; do
+		readlink -f "$cache"
+	done | sort -u >"$work/caches"
+	diagnose "hwheel_entry is $(readlink /sys/kernel/slab/hwheel_entry)"
+}
+
+# A slab that a CPU allocates from counts as full. So the cache is shrunk right
+# before it is read, with no process started and no file opened in between, and as
+# reading allocates too, the least of some readings counts.
+objects_in() {
+	least=
+	for _ in 1 2 3 4 5; do
+		exec 8>"$1/shrink" 9<"$1/objects"
+		echo 1 >&8
+		read -r objects _ <&9
+		if [ -z "$least" ] || [ "$objects" -lt "$least" ]; then
+			least=$objects
+		fi
+	done
+	exec 8>&- 9<&-
+}
+
+# Prints "CACHE OBJECTS" for these caches, and the number of mapped regions, without
+# those that are free but not purged yet.
+count_objects() {
+	while read -r cache; do
+		[ -d "$cache" ] || continue
+		objects_in "$cache"
+		echo "${cache##*/} $least"
+	done <"$work/caches"
+	echo "vmalloc $(grep -vc unpurged /proc/vmallocinfo)"
+}
+
+# Caches that grew by at least $1 between the two counts
+grown() {
+	awk -v least="$1" '
+		NR == FNR { before[$1] = $2; next }
+		$2 - before[$1] >= least { print $1, before[$1], "->", $2 }
+	' "$work/before" "$work/after"
+}
+
+# Lowers what was counted to what is counted now.
+count_again() {
+	count_objects >"$work/now"
+	awk '
+		NR == FNR { now[$1] = $2; next }
+		{ print $1, $1 in now && now[$1] < $2 ? now[$1] : $2 }
+	' "$work/now" "$work/after" >"$work/least"
+	mv "$work/least" "$work/after"
+}
+
+# Counting opens files, and what the kernel allocates for these is freed in batches, every
+# 5 s: a count is worth little while those of another are still there.
+let_go() {
+	sleep 6
+}
+
+# leaks_nothing_in ROUNDS COMMAND...: what leaks once a round adds up to one object a
+# round, and what leaks with each file or timeout to more. What the kernel keeps for
+# itself (a stack of a thread that has exited, objects to be freed after a grace period,
+# a slab of a CPU) comes and goes, and does not grow with the rounds: half an object a
+# round is the tolerance, and what is less a little later was no leak. The first rounds
+# only warm up.
+leaks_nothing_in() {
+	rounds=$1
+	shift
+	repeat 5 "$@" || return
+	let_go
+	count_objects >"$work/before"
+	repeat "$rounds" "$@" || return
+	count_objects >"$work/after"
+	for _ in 1 2 3; do
+		leak=$(grown $((rounds / 2)))
+		[ -n "$leak" ] || break
+		let_go
+		count_again
+	done
+	diagnose "compared: $(cut -d' ' -f1 "$work/after" | tr '\n' ' ')"
+	diagnose "grown by one or more: $(grown 1 | tr '\n' ';')"
+	# It would be worth nothing if it had not seen any.
+	[ -z "$leak" ] && [ "$(wc -l <"$work/after")" -gt 20 ]
+}
