@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * churn load|hold|limit|info: what module_test.sh lets the module do.
+ * churn load|hold|limit|count|wait MS|info: what the tests in shell let the module do.
  *
  *  load   arms, refreshes, cancels, reads, and leaves the rest to the exit: of
  *         every kind some pending, some expired unread, some just cancelled
  *  hold   arms on the file that is its standard input and leaves that as it is
  *  limit  exactly max_pending time-outs may be pending, those of all files together
+ *  count  on the file that is its standard input arms, refreshes, cancels and reads a
+ *         known number of time-outs, leaves some pending, and prints how often it did
+ *         what, one "NAME VALUE" a line, as the statistics should tell
+ *  wait   until one that it arms has expired, after MS ms
  *  info   prints what the module says of itself, one "name=value" a line
  *
  * Exits with 0, or with 1 and a line that says what was wrong.
@@ -176,6 +180,98 @@ static void limit(void)
 		die("ARM failed, but wrote a result");
 }
 
+/* Arms, of which the last @expiring expire at the next edge and the others never. */
+static void arm_many(int fd, __u64 *ids, unsigned int n, unsigned int expiring)
+{
+	unsigned int i;
+	int err;
+
+	for (i = 0; i < n; i++) {
+		err = arm(fd, i < n - expiring ? NEVER : 0, &ids[i]);
+		if (err)
+			die("ARM %u of %u: %s", i, n, strerror(err));
+	}
+}
+
+/* What was armed before the first of two that expire one after the other is filed. */
+static unsigned int settle(int fd)
+{
+	__u64 id;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		arm_many(fd, &id, 1, 1);
+		read_one(fd);
+	}
+	return 2;
+}
+
+static void refresh_many(int fd, const __u64 *ids, unsigned int n, __u64 delay_ns)
+{
+	unsigned int i;
+
+	for (i = 0; i < n; i++)
+		if (refresh(fd, ids[i], delay_ns))
+			die("REFRESH: %s", strerror(errno));
+}
+
+static void cancel_many(int fd, const __u64 *ids, unsigned int n)
+{
+	unsigned int i;
+
+	for (i = 0; i < n; i++)
+		if (cancel(fd, ids[i]))
+			die("CANCEL: %s", strerror(errno));
+}
+
+/* Calls that fail are not counted. */
+static void fail_many(int fd, __u64 id, unsigned int n)
+{
+	while (n--)
+		if (refresh(fd, id, 0) != ENOENT || cancel(fd, id) != EALREADY)
+			die("a cancelled one is not cancelled");
+}
+
+static void count(int fd)
+{
+	enum { N = 1000, FILED = 300, QUEUED = 200, EXPIRING = 100, HELD = 50 };
+	__u64 ids[N], later = 3600 * 1000 * MSEC, earlier = 1800 * 1000 * MSEC;
+	unsigned int extra, i;
+
+	arm_many(fd, ids, N, 0);
+	extra = settle(fd);
+	refresh_many(fd, ids, N, later);
+	refresh_many(fd, ids, N, 2 * later);
+	refresh_many(fd, ids, N / 2, earlier);
+	extra += settle(fd);
+	cancel_many(fd, ids, FILED);
+	fail_many(fd, ids[0], 10);
+	refresh_many(fd, ids + FILED, EXPIRING, 0);
+	for (i = 0; i < EXPIRING; i++)
+		read_one(fd);
+	cancel_many(fd, ids + FILED + EXPIRING, N - FILED - EXPIRING - HELD);
+	arm_many(fd, ids, QUEUED, 0);
+	cancel_many(fd, ids, QUEUED);
+
+	printf("pending %u\narmed %u\n", HELD, N + QUEUED + extra);
+	/* From never to an hour is earlier, too. */
+	printf("refreshed_later %u\nrefreshed_earlier %u\n", N, N + N / 2 + EXPIRING);
+	printf("expired %u\ncancelled %u\n", EXPIRING + extra,
+	       N + QUEUED - EXPIRING - HELD);
+	printf("cancelled_filed_at_least %u\n", FILED);
+}
+
+static void wait_ms(const char *ms)
+{
+	int fd = open_device(), err;
+	__u64 id;
+
+	err = arm(fd, strtoull(ms, NULL, 10) * MSEC, &id);
+	if (err)
+		die("ARM: %s", strerror(err));
+	read_one(fd);
+}
+
 static void print_info(void)
 {
 	struct hwheel_info info = get_info(open_device());
@@ -186,7 +282,7 @@ static void print_info(void)
 
 int main(int argc, char **argv)
 {
-	const char *what = argc == 2 ? argv[1] : "";
+	const char *what = argc > 1 ? argv[1] : "";
 
 	if (!strcmp(what, "load"))
 		load_files();
@@ -194,9 +290,13 @@ int main(int argc, char **argv)
 		load(STDIN_FILENO, EACH);
 	else if (!strcmp(what, "limit"))
 		limit();
+	else if (!strcmp(what, "count"))
+		count(STDIN_FILENO);
+	else if (!strcmp(what, "wait") && argc == 3)
+		wait_ms(argv[2]);
 	else if (!strcmp(what, "info"))
 		print_info();
 	else
-		die("usage: churn load|hold|limit|info");
+		die("usage: churn load|hold|limit|count|wait MS|info");
 	return 0;
 }
