@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A module that forgets its wheels, if it is told so.
+ *
+ * It creates wheels with time-outs pending, leak0 and so on. Those with a release op are
+ * freed by that, which says so in the log. The last of each wheel has none and is a part
+ * of this module: nobody may touch it any more when that is gone.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/err.h>
+#include <linux/hwheel.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+
+#define MAX_WHEELS	128
+
+static unsigned int wheels = 2;
+module_param(wheels, uint, 0444);
+MODULE_PARM_DESC(wheels, "Wheels to create, up to 128 (default 2)");
+
+static unsigned int released = 2;
+module_param(released, uint, 0444);
+MODULE_PARM_DESC(released, "Time-outs with a release op on the first wheel, twice that on the second and so on (default 2)");
+
+static unsigned int delay_ms = 3000;
+module_param(delay_ms, uint, 0444);
+MODULE_PARM_DESC(delay_ms, "When all of them expire (default 3000)");
+
+static bool forget;
+module_param(forget, bool, 0444);
+MODULE_PARM_DESC(forget, "Leave the wheels behind");
+
+static bool fail;
+module_param(fail, bool, 0444);
+MODULE_PARM_DESC(fail, "Fail to load after the wheels were created");
+
+struct item {
+	struct hwheel_timeout	timeout;
+	unsigned int		wheel;
+};
+
+static struct hwheel *made[MAX_WHEELS];
+static struct hwheel_timeout last[MAX_WHEELS];
+
+static void item_expire(struct hwheel_timeout *timeout)
+{
+	struct item *item = container_of(timeout, struct item, timeout);
+
+	pr_info("fired on leak%u\n", item->wheel);
+	kfree(item);
+}
+
+static void item_release(struct hwheel_timeout *timeout)
+{
+	struct item *item = container_of(timeout, struct item, timeout);
+
+	pr_info("released from leak%u\n", item->wheel);
+	kfree(item);
+}
+
+static const struct hwheel_timeout_ops item_ops = {
+	.expire = item_expire, .release = item_release,
+};
+
+static void last_expire(struct hwheel_timeout *timeout)
+{
+	pr_info("fired on leak%ld\n", timeout - last);
+}
+
+static const struct hwheel_timeout_ops last_ops = { .expire = last_expire };
+
+static int arm_item(unsigned int i)
+{
+	struct item *item = kzalloc(sizeof(*item), GFP_KERNEL);
+	int err;
+
+	if (!item)
+		return -ENOMEM;
+	item->wheel = i;
+	hwheel_timeout_init(&item->timeout, made[i], &item_ops);
+	err = hwheel_arm(&item->timeout, delay_ms * (u64)NSEC_PER_MSEC);
+	if (err)
+		kfree(item);
+	return err;
+}
+
+static int arm_all(unsigned int i)
+{
+	unsigned int n;
+	int err = 0;
+
+	for (n = 0; n < released * (i + 1) && !err; n++)
+		err = arm_item(i);
+	if (err)
+		return err;
+	hwheel_timeout_init(&last[i], made[i], &last_ops);
+	return hwheel_arm(&last[i], delay_ms * (u64)NSEC_PER_MSEC);
+}
+
+/* A function of its own, as its name is to be found in the log. */
+static noinline int make_wheel(unsigned int i)
+{
+	char name[HWHEEL_NAME_MAX];
+	const struct hwheel_params params = {
+		.name = name, .tick_ns = NSEC_PER_MSEC, .slots = 64,
+	};
+	struct hwheel *wheel;
+
+	snprintf(name, sizeof(name), "leak%u", i);
+	wheel = hwheel_create(&params);
+	if (IS_ERR(wheel))
+		return PTR_ERR(wheel);
+	made[i] = wheel;
+	return arm_all(i);
+}
+
+static void destroy_wheels(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < wheels; i++)
+		if (made[i])
+			hwheel_destroy(made[i]);
+}
+
+static int __init leak_init(void)
+{
+	unsigned int i;
+	int err = 0;
+
+	if (wheels > MAX_WHEELS)
+		return -EDOM;
+	for (i = 0; i < wheels && !err; i++)
+		err = make_wheel(i);
+	if (!err && fail) {
+		pr_info("fails\n");
+		err = -ENODEV;
+	}
+	if (err && !forget)
+		destroy_wheels();
+	return err;
+}
+module_init(leak_init);
+
+static void __exit leak_exit(void)
+{
+	if (!forget)
+		destroy_wheels();
+}
+module_exit(leak_exit);
+
+MODULE_DESCRIPTION("Wheels that are left behind");
+MODULE_AUTHOR("The hwheel authors");
+MODULE_LICENSE("GPL");
