@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A wheel with a place for its worker, which is there for others to look at. */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/completion.h>
+#include <linux/cpumask.h>
+#include <linux/err.h>
+#include <linux/hwheel.h>
+#include <linux/module.h>
+
+static int nice;
+module_param(nice, int, 0444);
+MODULE_PARM_DESC(nice, "Niceness of the worker (default 0)");
+
+static int rt_priority;
+module_param(rt_priority, int, 0444);
+MODULE_PARM_DESC(rt_priority, "Its priority under SCHED_FIFO; 0: none (default 0)");
+
+static char *cpus;
+module_param(cpus, charp, 0444);
+MODULE_PARM_DESC(cpus, "CPUs where it may run, such as 0-1,3 (default: any)");
+
+static struct hwheel *wheel;
+static struct cpumask wanted, given;
+static DECLARE_COMPLETION(ran);
+
+static void expire(struct hwheel_timeout *timeout)
+{
+	if (cpus && !cpumask_test_cpu(raw_smp_processor_id(), &wanted))
+		pr_err("runs where it must not\n");
+	complete(&ran);
+}
+
+static const struct hwheel_timeout_ops ops = { .expire = expire };
+
+/* That the worker works there: it fires one. */
+static int use_wheel(void)
+{
+	static struct hwheel_timeout timeout;
+	int err;
+
+	hwheel_timeout_init(&timeout, wheel, &ops);
+	err = hwheel_arm(&timeout, 0);
+	if (!err && !wait_for_completion_timeout(&ran, 30 * HZ))
+		err = -ETIMEDOUT;
+	return err;
+}
+
+/* What is no list of CPUs at all is another error than those of hwheel_create(). */
+static int __init place_init(void)
+{
+	const struct hwheel_params params = {
+		.name = "place", .tick_ns = NSEC_PER_MSEC,
+		.nice = nice, .rt_priority = rt_priority, .cpus = cpus ? &given : NULL,
+	};
+	int err;
+
+	if (cpus && cpulist_parse(cpus, &wanted))
+		return -EDOM;
+	cpumask_copy(&given, &wanted);
+	wheel = hwheel_create(&params);
+	if (IS_ERR(wheel))
+		return PTR_ERR(wheel);
+	/* The wheel has its own copy. */
+	cpumask_clear(&given);
+	err = use_wheel();
+	if (err)
+		hwheel_destroy(wheel);
+	return err;
+}
+module_init(place_init);
+
+static void __exit place_exit(void)
+{
+	hwheel_destroy(wheel);
+}
+module_exit(place_exit);
+
+MODULE_DESCRIPTION("A wheel with a place for its worker");
+MODULE_AUTHOR("The hwheel authors");
+MODULE_LICENSE("GPL");
