@@ -32,7 +32,7 @@ report() {
 
 # What the module has printed since the log was cleared, without the time
 log() {
-	dmesg | sed -n 's/^.*torture: //p'
+	dmesg | sed -n 's/^[^a-z]*torture: //p'
 }
 
 # run PARAMETER...: leaves the verdict in $verdict; fails if there is none, or if

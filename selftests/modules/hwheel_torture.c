@@ -25,7 +25,10 @@
  * kfree() at once or kept for a while to see whether somebody writes to it.
  *
  * A callback that waits for another wheel's callbacks must not be waited for by those:
- * they wait for their own wheel and for younger ones.
+ * they wait for their own wheel and for younger ones. So it is with callbacks of one
+ * wheel that run at a time, on an executor: they wait for younger objects.
+ *
+ * What the wheel has counted must be what happened to its objects.
  */
 #define pr_fmt(fmt) "torture: " fmt
 
@@ -43,6 +46,7 @@
 #include <linux/slab.h>
 #include <linux/timer.h>
 #include <linux/wait.h>
+#include <linux/workqueue.h>
 
 #define MAX_THREADS	64
 #define MAX_WHEELS	16
@@ -105,7 +109,9 @@ enum count {
 	PREVENTED, NOT_PREVENTED, RELEASED,
 	FREED_AFTER_SYNC, FREED_BY_EXPIRE, FREED_BY_RELEASE, FREED_BY_HANDBACK,
 	FREED_BY_CALLER, FREED_AT_ONCE, FREED_FROM_QUARANTINE,
-	CREATE, STOP, STOP_TOO, DESTROY_RUNNING, DESTROY_STOPPED,
+	CREATE, CREATE_LIMITED, CREATE_UNBOUND, CREATE_ORDERED,
+	STOP, STOP_TOO, DESTROY_RUNNING, DESTROY_STOPPED,
+	EXECUTED, RECALLED,
 	NR_COUNTS
 };
 
@@ -144,10 +150,15 @@ static const char *const names[] = {
 	[FREED_AT_ONCE]		= "freed_at_once",
 	[FREED_FROM_QUARANTINE]	= "freed_from_quarantine",
 	[CREATE]		= "create",
+	[CREATE_LIMITED]	= "create_limited",
+	[CREATE_UNBOUND]	= "create_unbound",
+	[CREATE_ORDERED]	= "create_ordered",
 	[STOP]			= "stop",
 	[STOP_TOO]		= "stop_too",
 	[DESTROY_RUNNING]	= "destroy_running",
 	[DESTROY_STOPPED]	= "destroy_stopped",
+	[EXECUTED]		= "executed",
+	[RECALLED]		= "recalled",
 };
 
 struct counts {
@@ -156,9 +167,14 @@ struct counts {
 
 static DEFINE_PER_CPU(struct counts, counts);
 
+static void count_many(enum count what, unsigned long n)
+{
+	this_cpu_add(counts.n[what], n);
+}
+
 static void count(enum count what)
 {
-	this_cpu_inc(counts.n[what]);
+	count_many(what, 1);
 }
 
 static unsigned long total(enum count what)
@@ -189,6 +205,22 @@ static bool failed(void)
 enum ending { HAND_BACK, SILENT, DESTROY, NR_ENDINGS };
 
 /**
+ * struct sum - what happened to the objects of a wheel
+ * @armed:     arms that succeeded
+ * @refreshed: refreshes that succeeded
+ * @cancelled: cancels that prevented the callback
+ * @expired:   callbacks
+ * @handed:    those that a stop ended, whether it told so or not
+ */
+struct sum {
+	atomic64_t	armed;
+	atomic64_t	refreshed;
+	atomic64_t	cancelled;
+	atomic64_t	expired;
+	atomic64_t	handed;
+};
+
+/**
  * struct wheel - a wheel under test
  * @hwheel:   it
  * @params:   what it was created with
@@ -198,7 +230,9 @@ enum ending { HAND_BACK, SILENT, DESTROY, NR_ENDINGS };
  * @retired:  it is not in the table any more: its objects are to be replaced
  * @stopping: arming may fail from now on
  * @stopped:  arming must fail
- * @rnd:      for its callbacks, of which one runs at a time
+ * @draws:    how many callbacks got random numbers
+ * @nested:   callbacks under way on the worker, or in a stop; its own
+ * @sum:      what happened to the objects that are freed
  * @idle:     in idle_wheels, when nobody refers to it any more
  */
 struct wheel {
@@ -210,7 +244,9 @@ struct wheel {
 	bool			retired;
 	bool			stopping;
 	bool			stopped;
-	struct rnd_state	rnd;
+	atomic_t		draws;
+	unsigned int		nested;
+	struct sum		sum;
 	struct llist_node	idle;
 };
 
@@ -220,14 +256,17 @@ struct wheel {
  * @timeout:      the timeout
  * @wheel:        its wheel
  * @place:        where it is or was
+ * @serial:       number of its creation
  * @refs:         held by the place, by callers, and if released by each arm
  * @ordered:      calls are made under @lock
  * @lock:         protects @armed and @floor
  * @armed:        if ordered: a callback or a cancel is to come
  * @floor:        if armed: and not before this time
  * @retired:      it is in no place any more: not to be armed again
- * @callbacks:    how many callbacks of it are under way
+ * @callbacks:    how many callbacks of it are under way, in one another
+ * @thread:       on which
  * @nr_armed:     how often it was armed, and so on
+ * @nr_refreshed: ditto
  * @nr_cancelled: by hwheel_cancel() and hwheel_cancel_sync()
  * @nr_expired:   as the following, only written by callbacks
  * @nr_released:  ditto
@@ -240,14 +279,17 @@ struct object {
 	struct hwheel_timeout	timeout;
 	struct wheel		*wheel;
 	struct place		*place;
+	unsigned int		serial;
 	atomic_t		refs;
 	bool			ordered;
 	raw_spinlock_t		lock;
 	bool			armed;
 	u64			floor;
 	bool			retired;
-	unsigned int		callbacks;
+	atomic_t		callbacks;
+	struct task_struct	*thread;
 	atomic_t		nr_armed;
+	atomic_t		nr_refreshed;
 	atomic_t		nr_cancelled;
 	unsigned int		nr_expired;
 	unsigned int		nr_released;
@@ -265,16 +307,20 @@ struct place {
  * @self:      whose callback it is, or NULL
  * @kind:      for the counts
  * @may_sleep: whether it may
+ * @nested:    others of its wheel's callbacks wait for this one
  * @now:       a time not long ago, as reading some clocks takes longer than a call
  */
 struct caller {
 	struct rnd_state	*rnd;
-	struct wheel		*self;
+	const struct object	*self;
 	enum count		kind;
 	bool			may_sleep;
+	bool			nested;
 	ktime_t			now;
 };
 
+static struct workqueue_struct *unbound;
+static struct workqueue_struct *ordered;
 static struct place *places;
 static DEFINE_RAW_SPINLOCK(table_lock);
 static struct wheel *table[MAX_WHEELS];
@@ -287,6 +333,7 @@ static atomic_t buried;
 static atomic_t live_objects;
 static atomic_t live_wheels;
 static atomic_t serials;
+static atomic_t object_serials;
 static atomic64_t handed;
 static ktime_t quiet_until;
 static bool finishing;
@@ -318,6 +365,18 @@ static u64 random_tick(const struct caller *by)
 	return tick + below(by, tick / 2);
 }
 
+static struct workqueue_struct *random_executor(const struct caller *by)
+{
+	switch (below(by, 4)) {
+	case 0:
+		return unbound;
+	case 1:
+		return ordered;
+	default:
+		return NULL;
+	}
+}
+
 /* A table with a few places is full at a few pending ones. */
 static struct hwheel_params random_params(const struct caller *by)
 {
@@ -329,7 +388,17 @@ static struct hwheel_params random_params(const struct caller *by)
 		.slots		= slots ?: 1 << below(by, 10),
 		.max_pending	= chance(by, 4) ? limit : 0,
 		.clock		= chance(by, 2) ? CLOCK_BOOTTIME : CLOCK_MONOTONIC,
+		.executor	= random_executor(by),
 	};
+}
+
+static void count_created(const struct hwheel_params *params)
+{
+	count(CREATE);
+	if (params->max_pending)
+		count(CREATE_LIMITED);
+	if (params->executor)
+		count(params->executor == unbound ? CREATE_UNBOUND : CREATE_ORDERED);
 }
 
 static struct wheel *wheel_create(const struct caller *by)
@@ -347,9 +416,8 @@ static struct wheel *wheel_create(const struct caller *by)
 	atomic_set(&wheel->refs, 1);
 	wheel->serial = atomic_inc_return(&serials);
 	wheel->ending = below(by, NR_ENDINGS);
-	prandom_seed_state(&wheel->rnd, seed + wheel->serial);
 	atomic_inc(&live_wheels);
-	count(CREATE);
+	count_created(&wheel->params);
 	return wheel;
 }
 
@@ -385,10 +453,76 @@ static struct wheel *wheel_replace(unsigned int i, struct wheel *by)
 	return old;
 }
 
+static u64 lateness_sum(const struct hwheel_stats *stats)
+{
+	unsigned int i;
+	u64 sum = 0;
+
+	for (i = 0; i < ARRAY_SIZE(stats->lateness); i++)
+		sum += stats->lateness[i];
+	return sum;
+}
+
+static bool is_consistent(const struct hwheel_stats *stats)
+{
+	return !stats->pending && !stats->contained &&
+	       stats->armed == stats->cancelled_queued + stats->cancelled_filed +
+			       stats->expired + stats->handed_back &&
+	       stats->expired == lateness_sum(stats) &&
+	       stats->drained >= stats->drained_max && stats->lag >= stats->lag_max;
+}
+
+/* What the executor gave back was counted as expired, and returned as prevented. */
+static bool is_what_happened(const struct sum *sum, const struct hwheel_stats *stats)
+{
+	u64 cancelled = stats->cancelled_queued + stats->cancelled_filed;
+	u64 refreshed = stats->refreshed_earlier + stats->refreshed_later;
+
+	return atomic64_read(&sum->armed) == stats->armed &&
+	       atomic64_read(&sum->refreshed) == refreshed &&
+	       atomic64_read(&sum->cancelled) == cancelled + stats->recalled &&
+	       atomic64_read(&sum->expired) == stats->expired - stats->recalled &&
+	       atomic64_read(&sum->handed) == stats->handed_back;
+}
+
+static void print_stats(const struct wheel *wheel, const struct hwheel_stats *stats)
+{
+	pr_info("pending=%llu armed=%llu refreshed=%llu+%llu cancelled=%llu+%llu\n",
+		stats->pending, stats->armed, stats->refreshed_later,
+		stats->refreshed_earlier, stats->cancelled_queued, stats->cancelled_filed);
+	pr_info("expired=%llu=%llu recalled=%llu handed_back=%llu contained=%llu\n",
+		stats->expired, lateness_sum(stats), stats->recalled,
+		stats->handed_back, stats->contained);
+	pr_info("of objects: armed=%lld refreshed=%lld cancelled=%lld expired=%lld handed_back=%lld\n",
+		atomic64_read(&wheel->sum.armed), atomic64_read(&wheel->sum.refreshed),
+		atomic64_read(&wheel->sum.cancelled), atomic64_read(&wheel->sum.expired),
+		atomic64_read(&wheel->sum.handed));
+	pr_info("stopped=%d executor=%d max_pending=%llu\n", wheel->stopped,
+		!!wheel->params.executor, wheel->params.max_pending);
+}
+
+/* Its objects are gone, so nothing changes any more. */
+static void check_stats(const struct wheel *wheel)
+{
+	struct hwheel_stats stats;
+
+	hwheel_get_stats(wheel->hwheel, &stats);
+	if (!wheel->params.executor && stats.recalled)
+		fail("recalled from no executor");
+	if (!is_consistent(&stats))
+		fail("statistics contradict themselves");
+	if (!is_what_happened(&wheel->sum, &stats))
+		fail("statistics are not what happened");
+	count_many(RECALLED, stats.recalled);
+	if (failed())
+		print_stats(wheel, &stats);
+}
+
 static void wheel_destroy(struct wheel *wheel)
 {
 	if (hwheel_pending(wheel->hwheel))
 		fail("a wheel without objects has pending ones");
+	check_stats(wheel);
 	count(wheel->stopped ? DESTROY_STOPPED : DESTROY_RUNNING);
 	hwheel_destroy(wheel->hwheel);
 	kfree(wheel);
@@ -400,6 +534,17 @@ static void wheel_destroy(struct wheel *wheel)
 static bool is_released(const struct object *object)
 {
 	return object->timeout.ops->release;
+}
+
+static void sum_up(const struct object *object, unsigned int silent)
+{
+	struct sum *sum = &object->wheel->sum;
+
+	atomic64_add(atomic_read(&object->nr_armed), &sum->armed);
+	atomic64_add(atomic_read(&object->nr_refreshed), &sum->refreshed);
+	atomic64_add(atomic_read(&object->nr_cancelled), &sum->cancelled);
+	atomic64_add(object->nr_expired, &sum->expired);
+	atomic64_add(object->nr_handed + silent, &sum->handed);
 }
 
 /* Every arm had one outcome, and a released object a release for each cancel. */
@@ -416,10 +561,10 @@ static void check_outcomes(const struct object *object)
 		fail("a cancel did not have exactly one release");
 	if (hwheel_is_pending(&object->timeout))
 		fail("pending when freed");
-	if (object->callbacks)
+	if (atomic_read(&object->callbacks))
 		fail("freed under a callback");
-	while (silent--)
-		count(ENDED_SILENTLY);
+	count_many(ENDED_SILENTLY, silent);
+	sum_up(object, silent);
 }
 
 #define POISONED_SIZE	(sizeof(struct object) - offsetof(struct object, timeout))
@@ -598,12 +743,14 @@ static bool call_refresh(struct object *object, const struct when *when)
 	bool earlier = when->floor < hwheel_deadline(&object->timeout);
 	int err = refresh(object, when);
 
-	if (!err)
+	if (!err) {
 		count(earlier ? REFRESHED_EARLIER : REFRESHED_LATER);
-	else if (err == -ENOENT)
+		atomic_inc(&object->nr_refreshed);
+	} else if (err == -ENOENT) {
 		count(NOT_PENDING);
-	else
+	} else {
 		fail("refresh returned an unknown error");
+	}
 	return !err;
 }
 
@@ -683,10 +830,23 @@ static void call_random(const struct caller *by, struct object *object)
 			 choice < 6 ? CALL_REFRESH : CALL_CANCEL);
 }
 
+/*
+ * On an executor two callbacks must not wait for each other: so none waits for an older
+ * object. Those on the worker, while it waits, are waited for by the one that it is in.
+ */
+static bool may_wait_within(const struct caller *by, const struct object *object)
+{
+	return !object->wheel->params.executor ||
+	       (object->serial > by->self->serial && !by->nested);
+}
+
 static bool may_wait(const struct caller *by, const struct object *object)
 {
-	return by->may_sleep && (!by->self || object->wheel == by->self ||
-				 object->wheel->serial > by->self->serial);
+	if (!by->may_sleep || !by->self)
+		return by->may_sleep;
+	if (object->wheel == by->self->wheel)
+		return may_wait_within(by, object);
+	return object->wheel->serial > by->self->wheel->serial;
 }
 
 static void note_prevented(struct object *object)
@@ -762,7 +922,7 @@ static void object_reap(const struct caller *by, struct object *object)
 		llist_add(&object->link, &condemned);
 		return;
 	}
-	if (object->callbacks)
+	if (atomic_read(&object->callbacks))
 		fail("cancel_sync returned under a callback");
 	bury(object, FREED_AFTER_SYNC);
 }
@@ -855,16 +1015,26 @@ static void expect_deadlock(s64 ret)
 		fail("a callback may wait for itself");
 }
 
-/* What callbacks of all kinds do to themselves and others */
-static void misbehave(struct object *object, ktime_t now)
+/* Several callbacks of a wheel may run at a time. */
+static void seed_callback(struct rnd_state *rnd, struct wheel *wheel)
 {
+	u64 draw = atomic_inc_return(&wheel->draws);
+
+	prandom_seed_state(rnd, seed + wheel->serial + (draw << 32));
+}
+
+/* What callbacks of all kinds do to themselves and others */
+static void misbehave(struct object *object, ktime_t now, bool nested)
+{
+	struct rnd_state rnd;
 	const struct caller by = {
-		.rnd = &object->wheel->rnd, .self = object->wheel,
-		.kind = BY_CALLBACK, .may_sleep = true, .now = now,
+		.rnd = &rnd, .self = object, .kind = BY_CALLBACK,
+		.may_sleep = true, .nested = nested, .now = now,
 	};
 
 	if (READ_ONCE(finishing))
 		return;
+	seed_callback(&rnd, object->wheel);
 	switch (below(&by, 64)) {
 	case 0:
 		expect_deadlock(hwheel_cancel_sync(&object->timeout));
@@ -895,10 +1065,11 @@ static void misbehave(struct object *object, ktime_t now)
 	}
 }
 
-static void callback_end(struct object *object, ktime_t now, enum count freed)
+static void callback_end(struct object *object, ktime_t now, bool nested,
+			 enum count freed)
 {
-	misbehave(object, now);
-	object->callbacks--;
+	misbehave(object, now, nested);
+	atomic_dec(&object->callbacks);
 	if (is_released(object))
 		object_put(object, freed);
 }
@@ -916,39 +1087,67 @@ static void check_ordered(struct object *object, u64 now)
 	raw_spin_unlock_irqrestore(&object->lock, flags);
 }
 
-/* While it is still expired, it was not armed since, so the deadline is its own. */
-static void check_unordered(struct object *object, u64 now)
+/* @seen was expired before @now, so whichever arm that was of was due before, too. */
+static void check_unordered(const struct object *object,
+			    const struct hwheel_timeout *seen, u64 now)
 {
-	u64 deadline = hwheel_deadline(&object->timeout);
-
-	/* Reads the state after the deadline; only this thread makes it expired. */
-	smp_rmb();
-	if (hwheel_is_expired(&object->timeout) && now < deadline)
+	if (hwheel_is_expired(seen) && now < hwheel_deadline(seen))
 		fail("early by the deadline that was stored");
+}
+
+/* State and deadline as they were at one time: others may arm it meanwhile. */
+static struct hwheel_timeout snapshot(const struct hwheel_timeout *timeout)
+{
+	return (struct hwheel_timeout) {
+		.word = ATOMIC64_INIT(atomic64_read_acquire(&timeout->word)),
+	};
+}
+
+static void check_thread(struct object *object, bool by_executor)
+{
+	if (by_executor != !!(current->flags & PF_WQ_WORKER))
+		fail("a callback on the wrong thread");
+	if (atomic_inc_return(&object->callbacks) > 1 && object->thread != current)
+		fail("callbacks of one object overlap");
+	object->thread = current;
 }
 
 static struct object *callback_begin(struct hwheel_timeout *timeout, enum count what)
 {
 	struct object *object = container_of(timeout, struct object, timeout);
+	bool by_executor = what == EXPIRED && object->wheel->params.executor;
 
-	object->callbacks++;
+	check_thread(object, by_executor);
 	count(what);
+	if (by_executor)
+		count(EXECUTED);
 	return object;
 }
 
 static void expire(struct hwheel_timeout *timeout)
 {
 	struct object *object = callback_begin(timeout, EXPIRED);
+	const struct hwheel_timeout seen = snapshot(timeout);
 	ktime_t now = ktime_get();
 
 	if (object->ordered)
 		check_ordered(object, wheel_time(object->wheel, now));
 	else
-		check_unordered(object, wheel_time(object->wheel, now));
+		check_unordered(object, &seen, wheel_time(object->wheel, now));
 	object->nr_expired++;
 	if (READ_ONCE(object->wheel->stopped))
 		fail("expired after stop");
-	callback_end(object, now, FREED_BY_EXPIRE);
+	callback_end(object, now, false, FREED_BY_EXPIRE);
+}
+
+/* The worker, and who stops the wheel, may be in some of these at a time. */
+static void on_worker_end(struct object *object, enum count freed)
+{
+	struct wheel *wheel = object->wheel;
+
+	wheel->nested++;
+	callback_end(object, ktime_get(), wheel->nested > 1, freed);
+	wheel->nested--;
 }
 
 static void release(struct hwheel_timeout *timeout)
@@ -956,7 +1155,7 @@ static void release(struct hwheel_timeout *timeout)
 	struct object *object = callback_begin(timeout, RELEASED);
 
 	object->nr_released++;
-	callback_end(object, ktime_get(), FREED_BY_RELEASE);
+	on_worker_end(object, FREED_BY_RELEASE);
 }
 
 static void handback(struct hwheel_timeout *timeout, void *data)
@@ -968,7 +1167,7 @@ static void handback(struct hwheel_timeout *timeout, void *data)
 	if (object->ordered)
 		check_ordered(object, U64_MAX);
 	object->nr_handed++;
-	callback_end(object, ktime_get(), FREED_BY_HANDBACK);
+	on_worker_end(object, FREED_BY_HANDBACK);
 }
 
 static const struct hwheel_timeout_ops released_ops = {
@@ -992,6 +1191,7 @@ static struct object *object_create(const struct caller *by, struct wheel *wheel
 	raw_spin_lock_init(&object->lock);
 	object->wheel = wheel;
 	object->ordered = chance(by, 2);
+	object->serial = atomic_inc_return(&object_serials);
 	atomic_set(&object->refs, 1);
 	atomic_inc(&live_objects);
 	return object;
@@ -1407,6 +1607,24 @@ static int wheels_create(const struct caller *by)
 	return 0;
 }
 
+static int executors_create(void)
+{
+	unbound = alloc_workqueue("torture_unbound", WQ_UNBOUND, 0);
+	ordered = alloc_ordered_workqueue("torture_ordered", 0);
+	return unbound && ordered ? 0 : -ENOMEM;
+}
+
+/* Where wheels are left over, callbacks may still come. */
+static void executors_destroy(void)
+{
+	if (atomic_read(&live_wheels))
+		return;
+	if (unbound)
+		destroy_workqueue(unbound);
+	if (ordered)
+		destroy_workqueue(ordered);
+}
+
 static int places_create(void)
 {
 	unsigned int i;
@@ -1435,12 +1653,14 @@ static int __init torture_init(void)
 	pr_info("seed=%llu\n", seed);
 	prandom_seed_state(&rnd, seed);
 
-	err = places_create() ?: wheels_create(&by) ?: threads_create();
+	err = executors_create() ?: places_create() ?: wheels_create(&by) ?:
+	      threads_create();
 	if (!err)
 		threads_run();
 	threads_join();
 	if (places)
 		finish(&by);
+	executors_destroy();
 	if (err)
 		kvfree(places);
 	else
