@@ -12,9 +12,9 @@
 
 #define TURN		(SIM_SLOTS * SIM_TICK)
 
-/* How many callbacks others may have to wait for, in each of two passes: EXPIRE_MAX */
-#define CROWD_PASS	10000
+/* How many callbacks others may have to wait for: 3 x EXPIRE_MAX, of a microsecond each */
 #define CROWD		1000000
+#define CROWD_BOUND	(SIM_TICK + 3 * 10000 * 1300ULL)
 
 static struct hwheel *simple_wheel(struct kunit *test)
 {
@@ -68,7 +68,7 @@ static void expect_levels(struct kunit *test, struct hwheel_params params,
 	KUNIT_EXPECT_EQ(test, wheel->slots.levels, levels);
 }
 
-/* 2^63 ns are 2^39.4 ticks of 10 ms, 2^19.4 of 3 hours. */
+/* 2^63 ns are 2^39.7 ticks of 10 ms, 2^19.7 of 3 hours. */
 static void levels_beyond_the_clock_are_left_out(struct kunit *test)
 {
 	const u64 hours = 3 * 3600ULL * NSEC_PER_SEC;
@@ -163,7 +163,7 @@ static void expires_on_its_edge_from_any_level(struct kunit *test)
 	test_took_long(test);
 }
 
-/* On three levels none is moved more than twice; in rounds they are, again and again. */
+/* On three levels two moves each are enough; in rounds there are many more. */
 static void levels_save_moves(struct kunit *test)
 {
 	struct hwheel *hashed = wheel_of_levels(test, 1);
@@ -279,6 +279,11 @@ static void crowd_expire(struct hwheel_timeout *timeout)
 	udelay(1);
 }
 
+static void take_a_microsecond(struct sim_timeout *sim)
+{
+	udelay(1);
+}
+
 static const struct hwheel_timeout_ops crowd_ops = { .expire = crowd_expire };
 
 static int crowd_init(struct kunit_resource *res, void *wheel)
@@ -301,30 +306,72 @@ static void crowd_free(struct kunit_resource *res)
 	kvfree(crowd);
 }
 
+/* @nr time-outs that are due at edge 100 */
+static struct hwheel_timeout *make_crowd(struct kunit *test,
+					 struct hwheel *wheel, unsigned int nr)
+{
+	struct hwheel_timeout *crowd =
+		kunit_alloc_resource(test, crowd_init, crowd_free, GFP_KERNEL, wheel);
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, crowd);
+	for (i = 0; i < nr; i++)
+		hwheel_arm_at(&crowd[i], sim_edge_time(wheel, 100));
+	sim_settle(wheel);
+	return crowd;
+}
+
+/* Some at each of the edges from 101 on, up to the one before @end */
+static void expect_not_kept(struct kunit *test, struct hwheel *wheel,
+			    unsigned int each, unsigned int end)
+{
+	unsigned int nr = (end - 101) * each, i;
+	struct sim_timeout *sim = sim_timeouts(test, wheel, nr, &sim_ops);
+
+	for (i = 0; i < nr; i++) {
+		hwheel_arm_at(&sim[i].timeout, sim_edge_time(wheel, 101 + i / each));
+		sim[i].then = take_a_microsecond;
+	}
+	sim_pass(wheel, 700);
+	KUNIT_EXPECT_EQ(test, stats_of(wheel).expired, CROWD + nr);
+	for (i = 0; i < nr; i++)
+		KUNIT_ASSERT_LT(test, sim[i].fired_ns,
+				sim_edge_time(wheel, 101 + i / each) + CROWD_BOUND);
+	test_took_long(test);
+}
+
 /* Each takes a microsecond, so that the machine is busy with them for a second. */
 static void a_crowd_does_not_keep_others_waiting(struct kunit *test)
 {
 	struct hwheel *wheel = wheel_of_levels(test, *(unsigned int *)test->param_value);
-	struct sim_timeout *sim = sim_timeouts(test, wheel, 30, &sim_ops);
-	struct hwheel_timeout *crowd =
-		kunit_alloc_resource(test, crowd_init, crowd_free, GFP_KERNEL, wheel);
-	const u64 bound = SIM_TICK + 2 * CROWD_PASS * 1300ULL;
-	unsigned int i;
 
-	KUNIT_ASSERT_NOT_NULL(test, crowd);
-	for (i = 0; i < CROWD; i++)
-		hwheel_arm_at(&crowd[i], sim_edge_time(wheel, 100));
+	make_crowd(test, wheel, CROWD);
+	expect_not_kept(test, wheel, 1, 131);
+}
+
+/* Nor do the remainders of smaller ones wait behind it. */
+static void a_crowd_does_not_keep_crowds_waiting(struct kunit *test)
+{
+	struct hwheel *wheel = wheel_of_levels(test, *(unsigned int *)test->param_value);
+
+	make_crowd(test, wheel, CROWD);
+	expect_not_kept(test, wheel, 2000, 121);
+}
+
+/* In hand when its time has come, it is not filed again for the next edge. */
+static void one_in_a_crowd_is_due_by_the_clock(struct kunit *test)
+{
+	struct hwheel *wheel = wheel_of_levels(test, *(unsigned int *)test->param_value);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 1, &sim_ops);
+
+	hwheel_arm_at(&sim->timeout, sim_edge_time(wheel, 100));
 	sim_settle(wheel);
-	for (i = 0; i < 30; i++)
-		hwheel_arm_at(&sim[i].timeout, sim_edge_time(wheel, 101 + i));
-	sim_pass(wheel, 700);
-	KUNIT_EXPECT_EQ(test, stats_of(wheel).expired, CROWD + 30);
-	for (i = 0; i < 30; i++) {
-		KUNIT_EXPECT_EQ(test, sim[i].expired, 1);
-		KUNIT_EXPECT_LT(test, sim[i].fired_ns,
-				sim_edge_time(wheel, 101 + i) + bound);
-	}
-	test_took_long(test);
+	make_crowd(test, wheel, 20002);
+	hwheel_refresh_at(&sim->timeout, sim_edge_time(wheel, 101) + SIM_TICK / 2);
+	sim_pass(wheel, 110);
+	KUNIT_EXPECT_EQ(test, stats_of(wheel).expired, 20003);
+	KUNIT_EXPECT_GE(test, sim->fired_ns, hwheel_deadline(&sim->timeout));
+	KUNIT_EXPECT_LT(test, sim->fired_ns, sim_edge_time(wheel, 103));
 }
 
 static struct kunit_case kinds_cases[] = {
@@ -340,6 +387,8 @@ static struct kunit_case kinds_cases[] = {
 	KUNIT_CASE_PARAM(three_days_are_caught_up_in_one_pass, levels_gen_params),
 	KUNIT_CASE_PARAM(a_far_deadline_costs_no_wakeup_before, levels_gen_params),
 	KUNIT_CASE_PARAM(a_crowd_does_not_keep_others_waiting, levels_gen_params),
+	KUNIT_CASE_PARAM(a_crowd_does_not_keep_crowds_waiting, levels_gen_params),
+	KUNIT_CASE_PARAM(one_in_a_crowd_is_due_by_the_clock, levels_gen_params),
 	{}
 };
 

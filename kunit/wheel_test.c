@@ -333,7 +333,7 @@ static void stall_of_ten_minutes_is_caught_up(struct kunit *test)
 	KUNIT_EXPECT_LE(test, sim_wakeups(wheel) - before, 2);
 	for (i = 0; i < 1000; i++) {
 		KUNIT_EXPECT_EQ(test, sim[i].expired, 1);
-		KUNIT_EXPECT_EQ(test, sim[i].edge, 10 + 59 * i);
+		KUNIT_EXPECT_LE(test, sim[i].edge, 10 + 59 * i);
 		KUNIT_EXPECT_LT(test, sim[i].fired_ns, now + SIM_SETTLE);
 	}
 	test_took_long(test);

@@ -4,8 +4,8 @@
  *
  * The worker hands time-outs over by putting them on a list, and starts a runner for the
  * whole batch. Runners, which are work items, take them from there one by one: so a slow
- * callback holds one runner and none of the others. A runner that leaves something on the list starts
- * another; one that finds nothing ends.
+ * callback holds one runner and none of the others. A runner that leaves something on the
+ * list starts another; one that finds nothing ends.
  *
  * A timeout that is handed over is EXPIRED and QUEUED, which keeps others from arming and
  * from freeing it. It gets so, and comes on the list, under the lock, and under the lock

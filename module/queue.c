@@ -197,7 +197,9 @@ EXPORT_SYMBOL_GPL(hwheel_timeout_init);
  * The caller owns the timeout until it armed it. From then on it must stay in place
  * until its callback was called, its release op was called, hwheel_cancel_sync()
  * returned, or it was handed back. What the caller wrote before is seen by the
- * callback. Lock-free and without a look at the clock.
+ * callback. Lock-free and without a look at the clock, but for one on a wheel that is
+ * HWHEEL_SIMPLE. Of several errors the one that stands first here is returned:
+ * -ERANGE, -ESHUTDOWN, -EBUSY, -EAGAIN.
  *
  * Context: any but NMI and under scheduler locks (it may wake the worker).
  * Return: 0, or an error with which nothing changed: -EBUSY (it is pending, is being

@@ -10,15 +10,17 @@
  *
  * A slot keeps a lower bound of the edges that its nodes were filed for. With it and the
  * bitmap of occupied slots the next edge at which something may be due is found without
- * looking at any node, a few words per level, and time in which nothing is due is skipped
- * however long it is. So are turns in which a slot has nothing due: there is no round
+ * looking at any node: from the first occupied slot of each level, but on the highest one
+ * from as many as are occupied for later rounds only. Time in which nothing is due is
+ * skipped however long it is. So are turns in which a slot has nothing due: there is no round
  * counter in a node, to be counted down on every turn.
  *
- * Advancing to an edge takes a whole slot that is due to the due list; the caller pops the nodes one by one and files again those which are not due: a
- * later turn, a deadline that was moved meanwhile, or the rest of a slot of a higher
- * level, which cascades. All in such a slot are within a turn of the level below, so each
- * goes down a level at least: a node is moved once per level at most, and only when
- * another that shares its slot is due, not already when the slot's span begins.
+ * Advancing to an edge takes a whole slot that is due to the due list; the caller pops the
+ * nodes one by one and files again those which are not due: a later turn, a deadline that
+ * was moved meanwhile, or the rest of a slot of a higher level, which cascades. All in such
+ * a slot are within a turn of the level below, so each goes down a level at least: a node
+ * is moved once per level at most, and only when another that shares its slot is due, not
+ * already when the slot's span begins.
  *
  * A node can be unlinked at any time in O(1), from the lists as well, so no cursor into a
  * list is ever kept.
@@ -52,7 +54,8 @@ static int alloc_slots(struct hwheel_slots *slots, unsigned int nr)
 int hwheel_slots_init(struct hwheel_slots *slots, unsigned int nr,
 		      unsigned int levels)
 {
-	if (WARN_ON_ONCE(!is_power_of_2(nr) || !levels))
+	if (WARN_ON_ONCE(!is_power_of_2(nr) || !levels ||
+			 (levels - 1) * ilog2(nr) >= BITS_PER_LONG_LONG))
 		return -EINVAL;
 
 	*slots = (struct hwheel_slots) {
@@ -222,40 +225,48 @@ struct hwheel_node *hwheel_slots_pop_due(struct hwheel_slots *slots)
 /* What is due becomes a crowd, if there are not too many of these already. */
 void hwheel_slots_put_off(struct hwheel_slots *slots)
 {
-	unsigned int i = (slots->crowd + slots->nr_crowds) % HWHEEL_CROWDS;
+	struct hlist_head *crowd;
 
-	if (slots->nr_crowds == HWHEEL_CROWDS)
-		return;
-	hlist_move_list(&slots->due, &slots->crowds[i]);
-	slots->nr_crowds++;
+	for (crowd = slots->crowds; crowd < slots->crowds + HWHEEL_CROWDS; crowd++) {
+		if (hlist_empty(crowd)) {
+			hlist_move_list(&slots->due, crowd);
+			return;
+		}
+	}
 }
 
+/* One of each crowd in turn, so that a small one does not wait for a large one. */
 struct hwheel_node *hwheel_slots_pop_crowd(struct hwheel_slots *slots)
 {
-	struct hwheel_node *node;
+	struct hwheel_node *node = NULL;
+	unsigned int i;
 
-	while (slots->nr_crowds) {
+	for (i = 0; i < HWHEEL_CROWDS && !node; i++) {
 		node = pop(&slots->crowds[slots->crowd]);
-		if (node)
-			return node;
 		slots->crowd = (slots->crowd + 1) % HWHEEL_CROWDS;
-		slots->nr_crowds--;
 	}
-	return NULL;
+	return node;
+}
+
+static unsigned int next_occupied(const struct hwheel_slots *slots)
+{
+	unsigned int nr = slots->levels * slots->stride;
+	unsigned int i = find_next_bit(slots->occupied, nr, slots->emptied);
+
+	return i < nr ? i : find_first_bit(slots->occupied, nr);
 }
 
 /* Empties the slots node by node, whatever their edges. */
 struct hwheel_node *hwheel_slots_pop_any(struct hwheel_slots *slots)
 {
-	unsigned int nr = slots->levels * slots->stride, i;
 	struct hwheel_node *node;
 
 	node = hwheel_slots_pop_due(slots) ?: hwheel_slots_pop_crowd(slots);
 	if (node)
 		return node;
-	i = find_first_bit(slots->occupied, nr);
-	if (i >= nr)
+	slots->emptied = next_occupied(slots);
+	if (slots->emptied >= slots->levels * slots->stride)
 		return NULL;
-	take_slot(slots, i);
+	take_slot(slots, slots->emptied);
 	return hwheel_slots_pop_due(slots);
 }

@@ -21,7 +21,8 @@ struct hwheel_slot {
 
 /**
  * struct hwheel_slots - where nodes wait for their edge
- * @cursor:   the last edge that was reached; all nodes are filed beyond it
+ * @cursor:   the last edge that was reached; no node is filed for an earlier one, and for
+ *            this one only in slots that are about to be taken
  * @mask:     slots of a level - 1; they are a power of two
  * @bits:     its logarithm
  * @levels:   how many levels there are
@@ -29,9 +30,9 @@ struct hwheel_slot {
  * @slot:     the slots of all levels
  * @occupied: a bit for each slot that is not empty
  * @due:      taken from a slot that is due at the cursor, still to be looked at
- * @crowds:   the same, of earlier edges at which there was too much: a ring
- * @crowd:    the first of them
- * @nr_crowds: how many
+ * @crowds:   the same, of earlier edges at which there was too much
+ * @crowd:    which of them has its turn next
+ * @emptied:  the slot that was last taken to empty them all
  *
  * One writer at a time: the wheel's worker, or who stops the wheel after it.
  */
@@ -46,7 +47,7 @@ struct hwheel_slots {
 	struct hlist_head	due;
 	struct hlist_head	crowds[HWHEEL_CROWDS];
 	unsigned int		crowd;
-	unsigned int		nr_crowds;
+	unsigned int		emptied;
 };
 
 int hwheel_slots_init(struct hwheel_slots *slots, unsigned int nr,

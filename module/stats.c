@@ -3,9 +3,8 @@
  * Statistics: what CPUs and the worker counted, summed up.
  *
  * Each counter has one writer at a time, a CPU or the owner of the slots, but for those of
- * what is rare. What ended is summed up before what was armed: who
- * ended a timeout had seen its arm counted, so the reader does, too, and the difference
- * is never too low.
+ * what is rare. What ended is summed up before what was armed: who ended a timeout had
+ * seen its arm counted, so the reader does, too, and the difference is never too low.
  */
 #include <linux/cpumask.h>
 #include <linux/export.h>

@@ -19,6 +19,7 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/build_bug.h>
 #include <linux/err.h>
 #include <linux/export.h>
 #include <linux/kernel.h>
@@ -38,6 +39,8 @@
 #include "worker.h"
 
 #define HWHEEL_DEFAULT_NAME	"wheel"
+
+static_assert(!(HWHEEL_STOPPING & HWHEEL_SIMPLE));
 
 static u64 tick_of(const struct hwheel_params *params)
 {

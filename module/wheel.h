@@ -71,7 +71,7 @@ struct hwheel_cpu {
  * @batch:       what remains of a list that was taken from a queue
  * @batch_cpu:   which queue that was
  * @reached:     edge that the pass under way goes up to
- * @due:         time of the edge whose timeouts are on the due list
+ * @due:         time of that edge
  * @planned:     edge for which the next pass is to begin, or HWHEEL_NO_EDGE
  * @now:         the clock as last read
  * @now_word:    and as no less than the state word of what is due now

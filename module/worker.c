@@ -230,7 +230,6 @@ static struct hwheel_node *next_due(struct hwheel *wheel)
 		if (!hwheel_slots_advance(slots, wheel->reached))
 			return NULL;
 		local_inc(&wheel->counts.slots);
-		wheel->due = hwheel_edge_time(wheel, slots->cursor);
 	}
 	return node;
 }
@@ -265,14 +264,20 @@ static bool expire_some(struct hwheel *wheel, bool crowds)
 
 /*
  * Returns whether nothing is left that is due. What is too much for one pass is put off,
- * so that in the next one the edges that were reached meanwhile come first: a timeout
- * waits for at most EXPIRE_MAX of others in each of two passes, unless it is in such a
- * crowd itself, or HWHEEL_CROWDS of them are being worked off already.
+ * so that in the next one the edges that were reached meanwhile come first. So as long as
+ * no more than EXPIRE_MAX time-outs of other edges come up during a pass, each waits for
+ * at most 3 x EXPIRE_MAX callbacks (the rest of the pass, with crowds, and its own pass)
+ * and two drains, however large the crowds; unless HWHEEL_CROWDS of them are being worked
+ * off already. What is in a crowd waits with it, the crowds having a turn each.
+ *
+ * What was due up to now is due, whichever edge it was found at.
  */
 static bool expire_due(struct hwheel *wheel)
 {
-	bool through = expire_some(wheel, false);
+	bool through;
 
+	wheel->due = hwheel_edge_time(wheel, wheel->reached);
+	through = expire_some(wheel, false);
 	if (!through)
 		hwheel_slots_put_off(&wheel->slots);
 	return expire_some(wheel, true) && through;

@@ -49,16 +49,17 @@ struct workqueue_struct;
  *               Default: "wheel".
  * @tick_ns:     time between two edges in ns, rounded up to a multiple of 8;
  *               raised to HWHEEL_MIN_TICK_NS with a warning. Default: 100 ms.
- * @slots:       slots of the wheel, rounded up to a power of two, at most
+ * @slots:       slots of each level, rounded up to a power of two, at most
  *               HWHEEL_MAX_SLOTS. More slots cost memory (a pointer and 8 bytes), fewer
  *               make time-outs share one, which costs a look at each of them
  *               when one is due. Default: 512.
  * @levels:      1 to HWHEEL_MAX_LEVELS. On one level, a time-out that is more than a turn
  *               (@slots x @tick_ns) away waits in its slot for as many rounds: the
  *               hashed wheel. Each further level has slots of which one is a turn of the
- *               level below, from where a time-out comes down in its time: the
- *               hierarchical wheel, for many far deadlines. It expires to the tick in
- *               either. Levels that no deadline can reach are left out. Default: 1.
+ *               level below, to where a time-out comes down when another in its slot is
+ *               due: the hierarchical wheel, for many far deadlines. It expires to the
+ *               tick in either. Levels that no deadline can reach are left out.
+ *               Default: 1.
  * @flags:       HWHEEL_SIMPLE, for one level and no rounds: deadlines more than a turn
  *               away are refused (-ERANGE). Or 0.
  * @max_pending: how many time-outs may be pending at a time; a limit costs an
@@ -77,7 +78,8 @@ struct workqueue_struct;
  * @rt_priority: 1 to 99: the worker runs under SCHED_FIFO with this priority; @nice must
  *               be 0 then. Default: it does not.
  * @cpus:        CPUs on which the worker may run; copied. One of them at least must be
- *               online. (Later the kernel may change that, as for any thread.) Default: those that the kernel lets kthreads run on.
+ *               online. (Later the kernel may change that, as for any thread.)
+ *               Default: those that the kernel lets kthreads run on.
  */
 struct hwheel_params {
 	const char	*name;
