@@ -25,7 +25,7 @@ void hwheel_callback_contain(struct hwheel *wheel, hwheel_callback_t *callback)
 	if (irqs_off)
 		local_irq_enable();
 	if (atomic_long_inc_return(&wheel->contained) == 1)
-		pr_warn("wheel %s: %ps returned with preempt count %#x and interrupts %s\n",
+		pr_warn_ratelimited("wheel %s: %ps returned with preempt count %#x and interrupts %s\n",
 			wheel->name, callback, count, irqs_off ? "off" : "on");
 }
 
@@ -43,7 +43,7 @@ void hwheel_callback_took(struct hwheel *wheel, hwheel_callback_t *callback)
 	if (wheel->now - since <= wheel->tick + TICK_NSEC)
 		return;
 	if (atomic_long_inc_return(&wheel->overlong) == 1)
-		pr_warn("wheel %s: %ps held the worker for %llu us, longer than a tick\n",
+		pr_warn_ratelimited("wheel %s: %ps held the worker for %llu us, longer than a tick\n",
 			wheel->name, callback,
 			div_u64(wheel->now - since, NSEC_PER_USEC));
 }

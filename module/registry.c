@@ -10,9 +10,9 @@
 #include <linux/hwheel.h>
 #include <linux/kernel.h>
 #include <linux/list.h>
+#include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/refcount.h>
-#include <linux/string.h>
 
 #include "debugfs.h"
 #include "registry.h"
@@ -35,7 +35,8 @@ static void warn_of_many(const struct hwheel *wheel)
 void hwheel_registry_add(struct hwheel *wheel, struct module *owner,
 			 const char *creator)
 {
-	strscpy(wheel->creator, creator, sizeof(wheel->creator));
+	snprintf(wheel->creator, sizeof(wheel->creator), "%s [%s]", creator,
+		 module_name(owner));
 
 	mutex_lock(&lock);
 	wheel->module = owner;

@@ -69,7 +69,7 @@ load_in_vain() {
 # complaint WHEEL PENDING: as the log should name one that was left behind
 complaint() {
 	echo "hwheel: module hwheel_leak is unloaded without destroying wheel $1" \
-	     "\($2 pending, made by make_wheel\+0x[0-9a-f]+/0x[0-9a-f]+ \[hwheel_leak\]\)"
+	     "\($2 pending, made by make_wheel \[hwheel_leak\]\)"
 }
 
 # How often the module came and went: where loading fails insmod may try it another way.

@@ -47,7 +47,7 @@ fresh() {
 described() {
 	shows name dev && shows tick_ns 10000000 && shows slots 512 &&
 		shows clock monotonic && shows executor no && shows stopped no &&
-		shows max_pending 0 && value creator | grep -q '^hwheel_init+.*\[hwheel\]$'
+		shows max_pending 0 && value creator | grep -q '^hwheel_init \[hwheel\]$'
 }
 
 is_private() {
@@ -203,7 +203,7 @@ warned() {
 warns_once() {
 	quietly unload && clear_log && quietly load || return
 	warned 0 63 && warned 0 63 && warned 1 70 && warned 1 70 &&
-		dmesg | grep -q "64 wheels at a time, the latest made by make_wheel+"
+		dmesg | grep -q "64 wheels at a time, the latest made by make_wheel \[hwheel_leak\]"
 }
 
 begin
