@@ -150,7 +150,7 @@ MUTANTS = [Mutant(*fields) for fields in (
      "local_inc(&wheel->counts.moved);",
      ";"),
     ("slots not counted", "worker.c",
-     "local_inc(&wheel->counts.slots);",
+     "local_inc(&wheel->counts.visited);",
      ";"),
     ("cancelled one looked at again", "queue.c",
      "\tif (changed < 0)\n\t\treturn false;\n\tthis_cpu_inc",

@@ -23,7 +23,7 @@ static struct hwheel_stats stats_of(const struct hwheel *wheel)
 static const char *const names[] = {
 	"pending", "armed", "refreshed_later", "refreshed_earlier",
 	"cancelled_queued", "cancelled_filed", "expired", "recalled",
-	"handed_back", "passes", "slots", "moved", "wakeups", "drained", "drained_max", "lag",
+	"handed_back", "passes", "visited", "moved", "wakeups", "drained", "drained_max", "lag",
 	"lag_max", "overlong", "contained",
 };
 
@@ -101,7 +101,7 @@ static void expect_refreshed(struct kunit *test, struct sim_timeout *sim)
 	expect_stats(test, wheel, (struct hwheel_stats) {
 		.pending = 1, .armed = 10,
 		.refreshed_later = 2, .refreshed_earlier = 1, .expired = 9,
-		.passes = 6, .slots = 2, .moved = 1, .wakeups = 5, .drained = 11, .drained_max = 10,
+		.passes = 6, .visited = 2, .moved = 1, .wakeups = 5, .drained = 11, .drained_max = 10,
 		.lateness[0] = 9,
 	});
 }
@@ -122,7 +122,7 @@ static void expect_cancelled(struct kunit *test, struct sim_timeout *sim)
 	expect_stats(test, wheel, (struct hwheel_stats) {
 		.armed = 13, .refreshed_later = 2, .refreshed_earlier = 1,
 		.cancelled_queued = 3, .cancelled_filed = 1, .expired = 9,
-		.passes = 10, .slots = 2, .moved = 1,
+		.passes = 10, .visited = 2, .moved = 1,
 		.wakeups = 9, .drained = 13, .drained_max = 10,
 		.lateness[0] = 9,
 	});
@@ -141,7 +141,7 @@ static void expect_handed_back(struct kunit *test, struct sim_timeout *sim)
 		.armed = 20, .refreshed_later = 2, .refreshed_earlier = 1,
 		.cancelled_queued = 3, .cancelled_filed = 1, .expired = 9,
 		.handed_back = 7,
-		.passes = 12, .slots = 2, .moved = 1,
+		.passes = 12, .visited = 2, .moved = 1,
 		.wakeups = 12, .drained = 17, .drained_max = 10,
 		.lateness[0] = 9,
 	});

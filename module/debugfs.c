@@ -62,7 +62,7 @@ static const struct counter {
 	COUNTER(recalled),
 	COUNTER(handed_back),
 	COUNTER(passes),
-	COUNTER(slots),
+	COUNTER(visited),
 	COUNTER(moved),
 	COUNTER(wakeups),
 	COUNTER(drained),

@@ -113,7 +113,7 @@ void hwheel_get_stats(const struct hwheel *wheel, struct hwheel_stats *stats)
 	stats->refreshed_earlier = sum_of(&wheel->cpu->refreshed[1]);
 	stats->recalled = (unsigned long)atomic_long_read(&wheel->recalled);
 	stats->passes = read_count(&counts->passes);
-	stats->slots = read_count(&counts->slots);
+	stats->visited = read_count(&counts->visited);
 	stats->moved = read_count(&counts->moved);
 	stats->wakeups = read_count(&counts->wakeups);
 	stats->drained = read_count(&counts->drained);

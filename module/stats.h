@@ -19,7 +19,7 @@ struct hwheel_counts {
 	local_t	lateness[64];
 	local_t	handed_back;
 	local_t	passes;
-	local_t	slots;
+	local_t	visited;
 	local_t	moved;
 	local_t	wakeups;
 	local_t	drained;

@@ -229,7 +229,7 @@ static struct hwheel_node *next_due(struct hwheel *wheel)
 	while (!(node = hwheel_slots_pop_due(slots))) {
 		if (!hwheel_slots_advance(slots, wheel->reached))
 			return NULL;
-		local_inc(&wheel->counts.slots);
+		local_inc(&wheel->counts.visited);
 	}
 	return node;
 }

@@ -177,7 +177,7 @@ enum hwheel_state {
  *                     hwheel_cancel_sync() before their callback ran
  * @handed_back:       time-outs ended by hwheel_stop()
  * @passes:            passes of the worker
- * @slots:             slots that had come up, and were looked through
+ * @visited:           slots that had come up, and were looked through
  * @moved:             time-outs found there that were not due, and filed again: for another
  *                     round, on a lower level, or for a deadline that they were given
  *                     meanwhile
@@ -208,7 +208,7 @@ struct hwheel_stats {
 	u64 recalled;
 	u64 handed_back;
 	u64 passes;
-	u64 slots;
+	u64 visited;
 	u64 moved;
 	u64 wakeups;
 	u64 drained;
