@@ -89,12 +89,9 @@ MUTANTS = [Mutant(*fields) for fields in (
      "if (slots->emptied >= slots->mask)"),
 
     # Levels
-    ("filed a level too low", "slots.c",
-     "<= slots->mask;\n}\n\n/* The slot to file in",
-     "<= slots->mask + 1;\n}\n\n/* The slot to file in"),
-    ("filed a level too high", "slots.c",
-     "<= slots->mask;\n}\n\n/* The slot to file in",
-     "< slots->mask;\n}\n\n/* The slot to file in"),
+    ("higher levels not used", "slots.c",
+     "!is_within_turn(slots, edge, level))",
+     "false)"),
     ("highest level not used", "slots.c",
      "while (level < slots->levels - 1 &&",
      "while (level + 2 < slots->levels &&"),

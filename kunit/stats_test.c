@@ -101,7 +101,8 @@ static void expect_refreshed(struct kunit *test, struct sim_timeout *sim)
 	expect_stats(test, wheel, (struct hwheel_stats) {
 		.pending = 1, .armed = 10,
 		.refreshed_later = 2, .refreshed_earlier = 1, .expired = 9,
-		.passes = 6, .visited = 2, .moved = 1, .wakeups = 5, .drained = 11, .drained_max = 10,
+		.passes = 6, .visited = 2, .moved = 1,
+		.wakeups = 5, .drained = 11, .drained_max = 10,
 		.lateness[0] = 9,
 	});
 }

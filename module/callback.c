@@ -7,6 +7,7 @@
 #include <linux/irqflags.h>
 #include <linux/kernel.h>
 #include <linux/preempt.h>
+#include <linux/ratelimit.h>
 
 #include "callback.h"
 #include "wheel.h"
@@ -26,7 +27,8 @@ void hwheel_callback_contain(struct hwheel *wheel, hwheel_callback_t *callback)
 		local_irq_enable();
 	if (atomic_long_inc_return(&wheel->contained) == 1)
 		pr_warn_ratelimited("wheel %s: %ps returned with preempt count %#x and interrupts %s\n",
-			wheel->name, callback, count, irqs_off ? "off" : "on");
+				    wheel->name, callback, count,
+				    irqs_off ? "off" : "on");
 }
 
 /*
@@ -44,6 +46,6 @@ void hwheel_callback_took(struct hwheel *wheel, hwheel_callback_t *callback)
 		return;
 	if (atomic_long_inc_return(&wheel->overlong) == 1)
 		pr_warn_ratelimited("wheel %s: %ps held the worker for %llu us, longer than a tick\n",
-			wheel->name, callback,
-			div_u64(wheel->now - since, NSEC_PER_USEC));
+				    wheel->name, callback,
+				    div_u64(wheel->now - since, NSEC_PER_USEC));
 }
