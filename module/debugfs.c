@@ -14,12 +14,11 @@
 
 static struct dentry *folder;
 
-static const char *kind_of(const struct hwheel *wheel)
-{
-	if (wheel->turn)
-		return "simple";
-	return wheel->slots.levels > 1 ? "hierarchical" : "hashed";
-}
+static const char * const kinds[] = {
+	[HWHEEL_IS_SIMPLE]	 = "simple",
+	[HWHEEL_IS_HASHED]	 = "hashed",
+	[HWHEEL_IS_HIERARCHICAL] = "hierarchical",
+};
 
 static void show_wheel(struct seq_file *m, const struct hwheel *wheel)
 {
@@ -28,7 +27,7 @@ static void show_wheel(struct seq_file *m, const struct hwheel *wheel)
 	seq_printf(m, "clock %s\n", wheel->clock == CLOCK_BOOTTIME ?
 				    "boottime" : "monotonic");
 	seq_printf(m, "tick_ns %llu\n", wheel->tick);
-	seq_printf(m, "kind %s\n", kind_of(wheel));
+	seq_printf(m, "kind %s\n", kinds[hwheel_kind(wheel)]);
 	seq_printf(m, "slots %u\n", wheel->slots.mask + 1);
 	seq_printf(m, "levels %u\n", wheel->slots.levels);
 	seq_printf(m, "max_pending %llu\n", wheel->max_pending);

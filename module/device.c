@@ -107,13 +107,11 @@ static int device_cancel(struct hwheel_set *set, const void __user *argp)
 	       hwheel_set_cancel(set, op.id);
 }
 
-static u32 kind_of(const struct hwheel *wheel)
-{
-	if (wheel->turn)
-		return HWHEEL_KIND_SIMPLE;
-	return wheel->slots.levels > 1 ? HWHEEL_KIND_HIERARCHICAL :
-					 HWHEEL_KIND_HASHED;
-}
+static const u32 kinds[] = {
+	[HWHEEL_IS_SIMPLE]	 = HWHEEL_KIND_SIMPLE,
+	[HWHEEL_IS_HASHED]	 = HWHEEL_KIND_HASHED,
+	[HWHEEL_IS_HIERARCHICAL] = HWHEEL_KIND_HIERARCHICAL,
+};
 
 static int device_info(const struct hwheel_set *set, void __user *argp)
 {
@@ -124,7 +122,7 @@ static int device_info(const struct hwheel_set *set, void __user *argp)
 		.max_pending	= wheel->max_pending,
 		.slots		= wheel->slots.mask + 1,
 		.levels		= wheel->slots.levels,
-		.kind		= kind_of(wheel),
+		.kind		= kinds[hwheel_kind(wheel)],
 		.clock		= wheel->clock,
 	};
 

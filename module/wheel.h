@@ -163,6 +163,18 @@ static inline bool hwheel_is_owner(const struct hwheel *wheel)
 	return READ_ONCE(wheel->owner) == current;
 }
 
+enum hwheel_kind {
+	HWHEEL_IS_SIMPLE, HWHEEL_IS_HASHED, HWHEEL_IS_HIERARCHICAL,
+};
+
+static inline enum hwheel_kind hwheel_kind(const struct hwheel *wheel)
+{
+	if (wheel->turn)
+		return HWHEEL_IS_SIMPLE;
+	return wheel->slots.levels > 1 ? HWHEEL_IS_HIERARCHICAL :
+					 HWHEEL_IS_HASHED;
+}
+
 static inline u64 hwheel_now(const struct hwheel *wheel)
 {
 	if (wheel->clock == CLOCK_BOOTTIME)
