@@ -10,7 +10,8 @@
  * The caller embeds struct hwheel_timeout in its own object; nothing is
  * allocated per timeout. arm, refresh, cancel and the queries may be called from
  * any context but NMI and callers that hold scheduler locks; they neither sleep
- * nor take a lock. hwheel_cancel_sync() sleeps, until the object may be freed.
+ * nor take a lock, but for that of atomic64_t on 32-bit machines that have none.
+ * hwheel_cancel_sync() sleeps, until the object may be freed.
  * Every arm has exactly one outcome: the expire callback ran, one of the cancels
  * said that it prevented that, or hwheel_stop() handed the timeout back.
  */
@@ -34,10 +35,10 @@ struct workqueue_struct;
 #define HWHEEL_DEFAULT_SLOTS	512
 #define HWHEEL_MAX_SLOTS	1048576
 #define HWHEEL_MAX_LEVELS	8
+#define HWHEEL_NAME_MAX		32
 
 /* hwheel_params.flags */
 #define HWHEEL_SIMPLE		0x1
-#define HWHEEL_NAME_MAX		32
 
 /* How many callbacks of a wheel with an executor may run at a time */
 #define HWHEEL_RUNNERS		32

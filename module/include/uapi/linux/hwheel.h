@@ -8,10 +8,10 @@
  * pending.
  *
  * All times are nanoseconds of CLOCK_MONOTONIC, as it is outside of any time
- * namespace. No time-out is ever reported
- * before its deadline; it is reported less than one tick plus the wake-up
- * latency of the wheel's worker after it. Several time-outs that expire at one
- * edge (multiple of the tick) are reported in no particular order.
+ * namespace. No time-out is ever reported before its deadline; it is reported
+ * less than one tick plus the wake-up latency of the wheel's worker after it.
+ * Several time-outs that expire at one edge (multiple of the tick) are reported
+ * in no particular order.
  *
  * Structures are never versioned: a new need gets a new command, and
  * HWHEEL_IOC_INFO tells which are there. A command that is not known fails with
