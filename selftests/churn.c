@@ -276,8 +276,10 @@ static void print_info(void)
 {
 	struct hwheel_info info = get_info(open_device());
 
-	printf("tick_ns=%llu\nslots=%u\nmax_timeouts=%llu\nmax_pending=%llu\n",
-	       info.tick_ns, info.slots, info.max_timeouts, info.max_pending);
+	printf("tick_ns=%llu\nslots=%u\nlevels=%u\nkind=%u\n",
+	       info.tick_ns, info.slots, info.levels, info.kind);
+	printf("max_timeouts=%llu\nmax_pending=%llu\n",
+	       info.max_timeouts, info.max_pending);
 }
 
 int main(int argc, char **argv)

@@ -96,6 +96,7 @@ accepted() {
 defaults() {
 	quietly load || return
 	effective tick_ns=10000000 && effective slots=512 &&
+		effective levels=1 && effective kind=1 &&
 		effective max_timeouts=65536 && effective max_pending=0
 	told=$?
 	quietly unload && [ $told -eq 0 ]
@@ -107,6 +108,14 @@ largest_wheel() {
 	effective tick_ns=3600000000000 && effective slots=1048576
 	told=$?
 	quietly unload && [ $told -eq 0 ]
+}
+
+# Kind 2 is hierarchical.
+hierarchical() {
+	quietly load slots=8 levels="$1" || return
+	effective levels="$1" && effective kind=2 && quietly ./churn load
+	works=$?
+	quietly unload && [ $works -eq 0 ]
 }
 
 pending_limit() {
@@ -171,6 +180,9 @@ refuse_values() {
 	report "slots=1048577 is refused" rejected slots 1048577 1..1048576
 	report "slots=2^32 is refused" rejected slots 4294967296 1..1048576
 	report "slots=2^32+1 is refused" rejected slots 4294967297 1..1048576
+	report "levels=0 is refused" rejected levels 0 1..8
+	report "levels=9 is refused" rejected levels 9 1..8
+	report "levels=2^32+1 is refused" rejected levels 4294967297 1..8
 	report "max_timeouts=0 is refused" rejected max_timeouts 0 1..16777216
 	report "max_timeouts=16777217 is refused" rejected max_timeouts 16777217 1..16777216
 	report "max_timeouts=2^32+1 is refused" rejected max_timeouts 4294967297 1..16777216
@@ -181,7 +193,7 @@ refuse_values() {
 }
 
 refuse_nonsense() {
-	for parameter in tick_ns slots max_timeouts max_pending; do
+	for parameter in tick_ns slots levels max_timeouts max_pending; do
 		report "$parameter=many is refused" malformed $parameter many
 		report "$parameter=-1 is refused" malformed $parameter -1
 		report "$parameter=2^64 is refused" malformed $parameter 18446744073709551616
@@ -199,6 +211,8 @@ accept_values() {
 	report "slots=1048576 works" accepted busy slots=1048576 slots=1048576
 	report "slots=1048575 is rounded up" accepted busy slots=1048575 slots=1048576
 	report "the largest wheel loads" largest_wheel
+	report "levels=2 works" hierarchical 2
+	report "levels=8 works" hierarchical 8
 	report "max_timeouts=1 works" accepted busy max_timeouts=1 max_timeouts=1
 	report "max_timeouts=16777216 works" accepted busy max_timeouts=16777216 \
 		max_timeouts=16777216

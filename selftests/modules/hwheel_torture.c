@@ -109,7 +109,7 @@ enum count {
 	PREVENTED, NOT_PREVENTED, RELEASED,
 	FREED_AFTER_SYNC, FREED_BY_EXPIRE, FREED_BY_RELEASE, FREED_BY_HANDBACK,
 	FREED_BY_CALLER, FREED_AT_ONCE, FREED_FROM_QUARANTINE,
-	CREATE, CREATE_LIMITED, CREATE_UNBOUND, CREATE_ORDERED,
+	CREATE, CREATE_LEVELS, CREATE_LIMITED, CREATE_UNBOUND, CREATE_ORDERED,
 	STOP, STOP_TOO, DESTROY_RUNNING, DESTROY_STOPPED,
 	EXECUTED, RECALLED,
 	NR_COUNTS
@@ -150,6 +150,7 @@ static const char *const names[] = {
 	[FREED_AT_ONCE]		= "freed_at_once",
 	[FREED_FROM_QUARANTINE]	= "freed_from_quarantine",
 	[CREATE]		= "create",
+	[CREATE_LEVELS]		= "create_levels",
 	[CREATE_LIMITED]	= "create_limited",
 	[CREATE_UNBOUND]	= "create_unbound",
 	[CREATE_ORDERED]	= "create_ordered",
@@ -386,6 +387,7 @@ static struct hwheel_params random_params(const struct caller *by)
 		.name		= "torture",
 		.tick_ns	= tick_us * (u64)NSEC_PER_USEC ?: random_tick(by),
 		.slots		= slots ?: 1 << below(by, 10),
+		.levels		= chance(by, 2) ? 1 : 2 + below(by, 3),
 		.max_pending	= chance(by, 4) ? limit : 0,
 		.clock		= chance(by, 2) ? CLOCK_BOOTTIME : CLOCK_MONOTONIC,
 		.executor	= random_executor(by),
@@ -397,6 +399,8 @@ static void count_created(const struct hwheel_params *params)
 	count(CREATE);
 	if (params->max_pending)
 		count(CREATE_LIMITED);
+	if (params->levels > 1)
+		count(CREATE_LEVELS);
 	if (params->executor)
 		count(params->executor == unbound ? CREATE_UNBOUND : CREATE_ORDERED);
 }
