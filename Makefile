@@ -13,6 +13,7 @@ SETUP   := selftests/lib/setup.sh
 VM      := selftests/vm/run.sh
 BUILD   := $(CURDIR)/build
 MODULE   = $(BUILD)/module-$(KVER)
+TEST_MODULES = $(BUILD)/modules-$(KVER)
 VERSION  = $(or $(shell sed -n 's/^MODULE_VERSION("\(.*\)");$$/\1/p' module/main.c),\
 	   $(error module/main.c has no MODULE_VERSION))
 
@@ -97,9 +98,9 @@ _module:
 
 # kbuild does not look whether the symbols of another module have changed.
 _test_modules: _module
-	@$(call mirror,$(BUILD)/modules-$(KVER),selftests/modules module/include)
-	@rm -f $(BUILD)/modules-$(KVER)/selftests/modules/Module.symvers
-	@$(MAKE) -C $(KDIR) M=$(BUILD)/modules-$(KVER)/selftests/modules \
+	@$(call mirror,$(TEST_MODULES),selftests/modules module/include)
+	@rm -f $(TEST_MODULES)/selftests/modules/Module.symvers
+	@$(MAKE) -C $(KDIR) M=$(TEST_MODULES)/selftests/modules \
 		KBUILD_EXTRA_SYMBOLS=$(MODULE)/Module.symvers modules
 
 _run: _module tools
@@ -126,7 +127,7 @@ _selftests: _test_modules
 	@$(VM) --kver $(KVER) --out $(BUILD)/selftests-run --timeout 900 \
 		--guest selftests/guest.sh $(MODULE)/hwheel.ko \
 		$(TESTS:%=$(BUILD)/selftests/%) $(BUILD)/selftests/churn \
-		$(wildcard $(BUILD)/modules-$(KVER)/selftests/modules/*.ko) \
+		$(wildcard $(TEST_MODULES)/selftests/modules/*.ko) \
 		$(SCRIPTS:%=selftests/%.sh) selftests/common.sh selftests/objects.sh && status=0 || status=$$?; \
 	python3 -B selftests/lib/tap.py --out $(BUILD)/selftests.tap --part kselftest \
 		$$status $(patsubst %,$(BUILD)/selftests-run/%.tap,guest $(TESTS) $(SCRIPTS))
@@ -135,7 +136,7 @@ _bench: _test_modules
 	@rm -f $(BUILD)/bench.json
 	@echo "Counting instructions on Debian's $(KVER) in a VM"
 	@$(VM) --kver $(KVER) --out $(BUILD)/bench --icount --guest selftests/bench.sh --quiet \
-		$(MODULE)/hwheel.ko $(BUILD)/modules-$(KVER)/selftests/modules/hwheel_bench.ko
+		$(MODULE)/hwheel.ko $(TEST_MODULES)/selftests/modules/hwheel_bench.ko
 	@python3 -B selftests/lib/bench.py $(BUILD)/bench $(BUILD)/bench.json
 
 # What others build against is what make install leaves.
