@@ -12,6 +12,7 @@
 #   --icount            one CPU, and each of its instructions takes 1 ns of the VM's
 #                       time, so that a difference of times counts instructions
 #   --timeout SEC       the VM is ended after that, and the run fails (300)
+#   --append WORDS      more of the kernel's command line
 #   --quiet             the console goes to console.log only
 #   --interactive       the console is this terminal; if there is none, SCRIPT
 #                       finds what comes from stdin in /hwheel/stdin
@@ -25,7 +26,7 @@ here=$(dirname "$(realpath "$0")")
 # shellcheck source=selftests/lib/kernel.sh
 . "$here/../lib/kernel.sh"
 
-kver='' out='' guest='' smp=2 mem=1024 timeout=300 console=live
+kver='' out='' guest='' smp=2 mem=1024 timeout=300 append='' console=live
 accel=(-accel "tcg,thread=multi")
 files=()
 failed=0
@@ -53,6 +54,7 @@ parse() {
 		--mem)         mem=$2; shift ;;
 		--icount)      icount ;;
 		--timeout)     timeout=$2; shift ;;
+		--append)      append=$2; shift ;;
 		--quiet)       console=quiet ;;
 		--interactive) console=interactive ;;
 		--*)           die "unknown option $1" ;;
@@ -112,7 +114,7 @@ kernel_command_line() {
 	if [ $console = interactive ]; then
 		line+=" TERM=${TERM:-linux} SIZE=$(stty size | tr ' ' ,)"
 	fi
-	echo "$line -- ${guest##*/}"
+	echo "$line $append -- ${guest##*/}"
 }
 
 # The console goes to a file, not to a pipe: QEMU drops what a slow reader does
