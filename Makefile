@@ -26,9 +26,9 @@ PROGRAMS = $(BUILD)/tools/hwheelctl $(wildcard $(BUILD)/tools/demo/*)
 TESTS   := $(patsubst selftests/%.c,%,$(wildcard selftests/*_test.c))
 SCRIPTS := $(patsubst selftests/%.sh,%,$(wildcard selftests/*_test.sh))
 
-.PHONY: module run shell check kunit coverage mutants selftests bench lint tools
+.PHONY: module run shell check kunit coverage mutants selftests bench lives lint tools
 .PHONY: install uninstall clean help
-.PHONY: _module _test_modules _run _shell _harness _vm_harness _selftests _bench
+.PHONY: _module _test_modules _run _shell _harness _vm_harness _selftests _bench _lives
 .PHONY: _outside _vm_outside _lint _install
 
 module: ## build hwheel.ko for the running kernel (or KVER=, KDIR=)
@@ -61,6 +61,9 @@ selftests: ## run the kselftest programs in a VM
 
 bench: ## count the instructions of each operation; build/bench.json has the figures
 	@vars=$$($(SETUP) vm) && $(MAKE) _bench $$vars
+
+lives: ## count what time-outs cost on each kind of wheel (an hour; see lib/lives.sh)
+	@vars=$$($(SETUP) vm) && $(MAKE) _lives $$vars
 
 lint: ## run the checkers over every file
 	@vars=$$($(SETUP) vm source lint) && $(MAKE) _lint $$vars
@@ -138,6 +141,13 @@ _bench: _test_modules
 	@$(VM) --kver $(KVER) --out $(BUILD)/bench --icount --guest selftests/bench.sh --quiet \
 		$(MODULE)/hwheel.ko $(TEST_MODULES)/selftests/modules/hwheel_bench.ko
 	@python3 -B selftests/lib/bench.py $(BUILD)/bench $(BUILD)/bench.json
+
+_lives: _test_modules
+	@rm -f $(BUILD)/lives.json
+	@echo "Counting instructions on Debian's $(KVER) in VMs"
+	@selftests/lib/lives.sh --kver $(KVER) --out $(BUILD)/lives $(MODULE)/hwheel.ko \
+		$(BUILD)/modules-$(KVER)/selftests/modules/hwheel_life.ko
+	@python3 -B selftests/lib/lives.py $(BUILD)/lives $(BUILD)/lives.json
 
 # What others build against is what make install leaves.
 _outside:
