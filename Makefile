@@ -62,7 +62,7 @@ selftests: ## run the kselftest programs in a VM
 bench: ## count the instructions of each operation; build/bench.json has the figures
 	@vars=$$($(SETUP) vm) && $(MAKE) _bench $$vars
 
-lives: ## count what time-outs cost on each kind of wheel (an hour; see lib/lives.sh)
+lives: ## count what time-outs cost on each kind of wheel (half an hour; KINDS= and such)
 	@vars=$$($(SETUP) vm) && $(MAKE) _lives $$vars
 
 lint: ## run the checkers over every file

@@ -31,6 +31,7 @@ parameters() {
 	simple)       echo "slots=1048576 simple=1" ;;
 	hashed)       echo "slots=512" ;;
 	hierarchical) echo "slots=512 levels=3" ;;
+	*)            return 1 ;;
 	esac
 }
 
@@ -58,8 +59,9 @@ is_refused() {
 
 # live KIND NR SPREAD
 live() {
-	# shellcheck disable=SC2046 # several parameters
-	if ! insmod hwheel_life.ko $(parameters "$1") nr="$2" spread="$3"; then
+	parameters=$(parameters "$1")
+	# shellcheck disable=SC2086 # several parameters
+	if ! insmod hwheel_life.ko $parameters nr="$2" spread="$3"; then
 		is_refused "$1"
 		echo "refused yes"
 		return
