@@ -83,7 +83,9 @@ read -r kind nr spread <life
 	echo "kind $kind"
 	echo "nr $nr"
 	echo "spread $spread"
-} >/results/life
-live "$kind" "$nr" "$spread" >>/results/life
-cat /results/life
+	live "$kind" "$nr" "$spread"
+} >/tmp/life
 rmmod hwheel
+# Half a result would be taken for one in later runs.
+cat /tmp/life
+mv /tmp/life /results/life
