@@ -146,7 +146,7 @@ _lives: _test_modules
 	@rm -f $(BUILD)/lives.json
 	@echo "Counting instructions on Debian's $(KVER) in VMs"
 	@selftests/lib/lives.sh --kver $(KVER) --out $(BUILD)/lives $(MODULE)/hwheel.ko \
-		$(BUILD)/modules-$(KVER)/selftests/modules/hwheel_life.ko
+		$(TEST_MODULES)/selftests/modules/hwheel_life.ko
 	@python3 -B selftests/lib/lives.py $(BUILD)/lives $(BUILD)/lives.json
 
 # What others build against is what make install leaves.
