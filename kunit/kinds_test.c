@@ -54,7 +54,7 @@ static void wrong_kinds_are_refused(struct kunit *test)
 	expect_refused(test, (struct hwheel_params) {
 		.levels = HWHEEL_MAX_LEVELS + 1 });
 	expect_refused(test, (struct hwheel_params) { .levels = UINT_MAX });
-	expect_refused(test, (struct hwheel_params) { .flags = 2 });
+	expect_refused(test, (struct hwheel_params) { .flags = 4 });
 	expect_refused(test, (struct hwheel_params) { .flags = 1U << 31 });
 	expect_refused(test, (struct hwheel_params) {
 		.flags = HWHEEL_SIMPLE, .levels = 2 });

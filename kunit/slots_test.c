@@ -69,7 +69,8 @@ static struct fixture *make_levels(struct kunit *test, unsigned int slots,
 	f->nr = items;
 	f->items = kunit_kcalloc(test, items, sizeof(*f->items), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, f->items);
-	KUNIT_ASSERT_EQ(test, hwheel_slots_init(&f->slots, slots, levels), 0);
+	KUNIT_ASSERT_EQ(test, 0, hwheel_slots_init(&f->slots, slots, levels,
+						   GFP_KERNEL));
 	return f;
 }
 

@@ -37,12 +37,12 @@
 
 #include "slots.h"
 
-static int alloc_slots(struct hwheel_slots *slots, unsigned int nr)
+static int alloc_slots(struct hwheel_slots *slots, unsigned int nr, gfp_t gfp)
 {
 	unsigned int i;
 
-	slots->slot = kvcalloc(nr, sizeof(*slots->slot), GFP_KERNEL);
-	slots->occupied = kvcalloc(BITS_TO_LONGS(nr), sizeof(long), GFP_KERNEL);
+	slots->slot = kvcalloc(nr, sizeof(*slots->slot), gfp);
+	slots->occupied = kvcalloc(BITS_TO_LONGS(nr), sizeof(long), gfp);
 	if (!slots->slot || !slots->occupied)
 		return -ENOMEM;
 	for (i = 0; i < nr; i++)
@@ -52,7 +52,7 @@ static int alloc_slots(struct hwheel_slots *slots, unsigned int nr)
 
 /* When it fails, too, hwheel_slots_free() is the caller's to call. */
 int hwheel_slots_init(struct hwheel_slots *slots, unsigned int nr,
-		      unsigned int levels)
+		      unsigned int levels, gfp_t gfp)
 {
 	if (WARN_ON_ONCE(!is_power_of_2(nr) || !levels ||
 			 (levels - 1) * ilog2(nr) >= BITS_PER_LONG_LONG))
@@ -64,7 +64,7 @@ int hwheel_slots_init(struct hwheel_slots *slots, unsigned int nr,
 		.levels	= levels,
 		.stride	= round_up(nr, BITS_PER_LONG),
 	};
-	return alloc_slots(slots, levels * slots->stride);
+	return alloc_slots(slots, levels * slots->stride, gfp);
 }
 
 void hwheel_slots_free(struct hwheel_slots *slots)

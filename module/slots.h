@@ -51,7 +51,7 @@ struct hwheel_slots {
 };
 
 int hwheel_slots_init(struct hwheel_slots *slots, unsigned int nr,
-		      unsigned int levels);
+		      unsigned int levels, gfp_t gfp);
 void hwheel_slots_free(struct hwheel_slots *slots);
 
 void hwheel_slots_file(struct hwheel_slots *slots, struct hwheel_node *node,

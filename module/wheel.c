@@ -40,7 +40,17 @@
 
 #define HWHEEL_DEFAULT_NAME	"wheel"
 
-static_assert(!(HWHEEL_STOPPING & HWHEEL_SIMPLE));
+#define HWHEEL_FLAGS		(HWHEEL_SIMPLE | HWHEEL_ACCOUNT)
+
+static_assert(!(HWHEEL_STOPPING & HWHEEL_FLAGS));
+
+/* A cgroup at its limit gets -ENOMEM, not a dead process. */
+static gfp_t gfp_of(const struct hwheel_params *params)
+{
+	if (params->flags & HWHEEL_ACCOUNT)
+		return GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL;
+	return GFP_KERNEL;
+}
 
 static u64 tick_of(const struct hwheel_params *params)
 {
@@ -67,9 +77,9 @@ static bool is_place(const struct hwheel_params *params)
 
 static bool is_kind(const struct hwheel_params *params)
 {
-	if (params->levels > HWHEEL_MAX_LEVELS || params->flags & ~HWHEEL_SIMPLE)
+	if (params->levels > HWHEEL_MAX_LEVELS || params->flags & ~HWHEEL_FLAGS)
 		return false;
-	return !params->flags || params->levels <= 1;
+	return !(params->flags & HWHEEL_SIMPLE) || params->levels <= 1;
 }
 
 /* Without those whose slots would be longer than the clock's range */
@@ -103,7 +113,8 @@ static int configure_slots(struct hwheel *wheel,
 	wheel->barred = params->flags & HWHEEL_SIMPLE;
 	wheel->turn = wheel->barred ? wheel->tick * slots : 0;
 	return hwheel_slots_init(&wheel->slots, slots,
-				 levels_of(wheel, params, slots));
+				 levels_of(wheel, params, slots),
+				 gfp_of(params));
 }
 
 /* Sets what the parameters say. */
@@ -172,7 +183,7 @@ static int populate(struct hwheel *wheel, const struct hwheel_params *params)
 	INIT_LIST_HEAD(&wheel->closers);
 	wheel->batch_cpu = -1;
 	wheel->planned = HWHEEL_NO_EDGE;
-	wheel->cpu = alloc_percpu(struct hwheel_cpu);
+	wheel->cpu = alloc_percpu_gfp(struct hwheel_cpu, gfp_of(params));
 	if (!wheel->cpu)
 		return -ENOMEM;
 	if (params->executor)
@@ -187,7 +198,7 @@ struct hwheel *__hwheel_create(const struct hwheel_params *params,
 	struct hwheel *wheel;
 	int err;
 
-	wheel = kzalloc(sizeof(*wheel), GFP_KERNEL);
+	wheel = kzalloc(sizeof(*wheel), gfp_of(params));
 	if (!wheel)
 		return ERR_PTR(-ENOMEM);
 	init_lockdep(wheel);

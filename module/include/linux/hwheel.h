@@ -39,6 +39,7 @@ struct workqueue_struct;
 
 /* hwheel_params.flags */
 #define HWHEEL_SIMPLE		0x1
+#define HWHEEL_ACCOUNT		0x2
 
 /* How many callbacks of a wheel with an executor may run at a time */
 #define HWHEEL_RUNNERS		32
@@ -62,7 +63,9 @@ struct workqueue_struct;
  *               tick in either. Levels that no deadline can reach are left out.
  *               Default: 1.
  * @flags:       HWHEEL_SIMPLE, for one level and no rounds: deadlines more than a turn
- *               away are refused (-ERANGE). Or 0.
+ *               away are refused (-ERANGE). HWHEEL_ACCOUNT charges the wheel's memory to
+ *               the caller's memory cgroup; if that is at its limit create fails, and
+ *               nobody is killed. Default: neither.
  * @max_pending: how many time-outs may be pending at a time; a limit costs an
  *               atomic operation on a shared cache line for each arm and end.
  *               Default: no limit.
