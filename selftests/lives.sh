@@ -69,7 +69,7 @@ live() {
 	await_all "$3"
 	[ "$(counter expired)" -eq "$2" ]
 	echo "instructions $(run_time)"
-	for name in moved wakeups passes slots lag_max; do
+	for name in moved wakeups passes visited lag_max; do
 		echo "$name $(counter $name)"
 	done
 	rmmod hwheel_life
