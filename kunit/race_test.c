@@ -140,7 +140,7 @@ static struct hwheel_timeout *race_pop(struct hwheel *wheel,
 				       unsigned int *lists);
 static bool race_empty(const struct hwheel *wheel);
 static bool race_close(struct hwheel_timeout *timeout);
-static void race_hurry(struct hwheel_timeout *timeout);
+static void race_hurry(struct hwheel *wheel);
 static void race_return(struct hwheel *wheel,
 			struct hwheel_timeout *timeout) __maybe_unused;
 static void race_init(struct hwheel_timeout *timeout, struct hwheel *wheel,
@@ -253,7 +253,7 @@ static void cancel_it(struct sim_timeout *sim)
 static void close_it(struct sim_timeout *sim)
 {
 	hwheel_queue_close(&sim->timeout);
-	hwheel_queue_hurry(&sim->timeout);
+	hwheel_queue_hurry(sim->timeout.wheel);
 }
 
 static void refresh_to(struct sim_timeout *sim, u64 edge)

@@ -344,17 +344,13 @@ void hwheel_queue_return(struct hwheel *wheel, struct hwheel_timeout *timeout)
 }
 
 /*
- * Makes the worker's next pass begin at once, also if it lingers, if it has to act on
- * the timeout. The wake-up has a full barrier between setting urgent and the look at the
- * task's state, which pairs with set_current_state() in worker_sleep(). A wheel that is
- * being stopped drains its queues anyway, and its worker may be gone.
+ * Makes the worker's next pass begin at once, also if it lingers. The wake-up has a full
+ * barrier between setting urgent and the look at the task's state, which pairs with
+ * set_current_state() in worker_sleep(). A wheel that is being stopped drains its queues
+ * anyway, and its worker may be gone.
  */
-void hwheel_queue_hurry(struct hwheel_timeout *timeout)
+void hwheel_queue_hurry(struct hwheel *wheel)
 {
-	struct hwheel *wheel = timeout->wheel;
-
-	if (!(atomic64_read(&timeout->word) & HWHEEL_QUEUED))
-		return;
 	rcu_read_lock_sched();
 	if (!(READ_ONCE(wheel->barred) & HWHEEL_STOPPING)) {
 		WRITE_ONCE(wheel->urgent, 1);

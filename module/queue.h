@@ -9,7 +9,7 @@ struct hwheel_timeout *hwheel_queue_pop(struct hwheel *wheel,
 					unsigned int *lists);
 void hwheel_queue_return(struct hwheel *wheel, struct hwheel_timeout *timeout);
 bool hwheel_queue_close(struct hwheel_timeout *timeout);
-void hwheel_queue_hurry(struct hwheel_timeout *timeout);
+void hwheel_queue_hurry(struct hwheel *wheel);
 bool hwheel_queue_empty(const struct hwheel *wheel);
 
 #endif /* _HWHEEL_QUEUE_H */

@@ -73,13 +73,14 @@ static bool is_settled(const struct hwheel_timeout *timeout)
 	       !hwheel_executor_runs(timeout->wheel, timeout);
 }
 
-/* Also has the worker look again, if it is the worker that we wait for. */
+/* Also has the worker look again, if it still has to act on the timeout. */
 static bool close_and_look(struct hwheel_timeout *timeout, bool *prevented)
 {
 	if (hwheel_queue_close(timeout) ||
 	    hwheel_executor_recall(timeout->wheel, timeout))
 		*prevented = true;
-	hwheel_queue_hurry(timeout);
+	if (atomic64_read(&timeout->word) & HWHEEL_QUEUED)
+		hwheel_queue_hurry(timeout->wheel);
 	return is_settled(timeout);
 }
 
