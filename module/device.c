@@ -2,11 +2,9 @@
 /*
  * /dev/hwheel: ioctls that register, move and cancel timeouts, and events to read.
  * What it does is described in include/uapi/linux/hwheel.h.
- *
- * A command copies in, validates, changes, copies out. An id is copied out before its
- * timeout is armed, so that there is nothing to undo when the copy faults.
  */
 #include <linux/build_bug.h>
+#include <linux/err.h>
 #include <linux/fs.h>
 #include <linux/ioctl.h>
 #include <linux/miscdevice.h>
@@ -18,15 +16,18 @@
 #include <uapi/linux/hwheel.h>
 
 #include "device.h"
+#include "event.h"
+#include "info.h"
+#include "op.h"
+#include "private.h"
 #include "set.h"
-#include "wheel.h"
 
 static_assert(sizeof(struct hwheel_op) == 40);
+static_assert(sizeof(struct hwheel_submit) == 16);
 static_assert(sizeof(struct hwheel_event) == 40);
 static_assert(sizeof(struct hwheel_info) == 112);
-
-/* How many events are copied out in one go */
-#define READ_BATCH	64
+static_assert(sizeof(struct hwheel_config) == 40);
+static_assert(sizeof(struct hwheel_statistics) == 376);
 
 static struct hwheel *shared_wheel;
 static unsigned int max_timeouts;
@@ -44,89 +45,39 @@ static int device_open(struct inode *inode, struct file *file)
 
 static int device_release(struct inode *inode, struct file *file)
 {
-	hwheel_set_close(file->private_data);
+	struct hwheel_set *set = file->private_data;
+	struct hwheel *wheel = set->wheel;
+	bool is_own = wheel != set->shared_wheel;
+
+	hwheel_set_close(set);
+	if (is_own)
+		hwheel_private_destroy(wheel);
 	return 0;
 }
-
-/*
- * Copies an operation in. @flags are those it may have; the operation itself may be
- * named in the record or not.
- */
-static int get_op(struct hwheel_op *op, const void __user *argp, u32 code,
-		  u32 flags)
-{
-	if (copy_from_user(op, argp, sizeof(*op)))
-		return -EFAULT;
-	if (op->op && op->op != code)
-		return -EINVAL;
-	if (op->flags & ~flags || op->reserved)
-		return -EINVAL;
-	return 0;
-}
-
-static u64 deadline_of(const struct hwheel_set *set, const struct hwheel_op *op)
-{
-	if (op->flags & HWHEEL_ABSOLUTE)
-		return op->time_ns;
-	return hwheel_deadline_in(set->wheel, op->time_ns);
-}
-
-static int device_arm(struct hwheel_set *set, struct hwheel_op __user *argp)
-{
-	struct hwheel_entry *entry;
-	struct hwheel_op op;
-	int err;
-
-	err = get_op(&op, argp, HWHEEL_OP_ARM, HWHEEL_ABSOLUTE);
-	if (err)
-		return err;
-	entry = hwheel_set_add(set, op.cookie);
-	if (IS_ERR(entry))
-		return PTR_ERR(entry);
-
-	err = put_user(entry->id, &argp->id) ?:
-	      hwheel_arm_at(&entry->timeout, deadline_of(set, &op));
-	if (err)
-		hwheel_set_drop(entry);
-	return err;
-}
-
-static int device_refresh(struct hwheel_set *set, const void __user *argp)
-{
-	struct hwheel_op op;
-
-	return get_op(&op, argp, HWHEEL_OP_REFRESH, HWHEEL_ABSOLUTE) ?:
-	       hwheel_set_refresh_at(set, op.id, deadline_of(set, &op));
-}
-
-static int device_cancel(struct hwheel_set *set, const void __user *argp)
-{
-	struct hwheel_op op;
-
-	return get_op(&op, argp, HWHEEL_OP_CANCEL, 0) ?:
-	       hwheel_set_cancel(set, op.id);
-}
-
-static const u32 kinds[] = {
-	[HWHEEL_IS_SIMPLE]	 = HWHEEL_KIND_SIMPLE,
-	[HWHEEL_IS_HASHED]	 = HWHEEL_KIND_HASHED,
-	[HWHEEL_IS_HIERARCHICAL] = HWHEEL_KIND_HIERARCHICAL,
-};
 
 static int device_info(const struct hwheel_set *set, void __user *argp)
 {
-	const struct hwheel *wheel = set->wheel;
-	struct hwheel_info info = {
-		.tick_ns	= wheel->tick,
-		.max_timeouts	= set->max,
-		.max_pending	= wheel->max_pending,
-		.slots		= wheel->slots.mask + 1,
-		.levels		= wheel->slots.levels,
-		.kind		= kinds[hwheel_kind(wheel)],
-		.clock		= wheel->clock,
-	};
+	struct hwheel_info info;
 
+	hwheel_info_get(set, &info);
 	return copy_to_user(argp, &info, sizeof(info)) ? -EFAULT : 0;
+}
+
+static int device_stats(struct hwheel_set *set, void __user *argp)
+{
+	struct hwheel_statistics stats;
+
+	hwheel_info_statistics(set, &stats);
+	return copy_to_user(argp, &stats, sizeof(stats)) ? -EFAULT : 0;
+}
+
+static int device_config(struct hwheel_set *set, const void __user *argp)
+{
+	struct hwheel_config config;
+
+	if (copy_from_user(&config, argp, sizeof(config)))
+		return -EFAULT;
+	return hwheel_private_configure(set, &config);
 }
 
 static long device_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
@@ -138,90 +89,32 @@ static long device_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 	case HWHEEL_IOC_INFO:
 		return device_info(set, argp);
 	case HWHEEL_IOC_ARM:
-		return device_arm(set, argp);
+		return hwheel_op_single(set, HWHEEL_OP_ARM, argp);
 	case HWHEEL_IOC_REFRESH:
-		return device_refresh(set, argp);
+		return hwheel_op_single(set, HWHEEL_OP_REFRESH, argp);
 	case HWHEEL_IOC_CANCEL:
-		return device_cancel(set, argp);
+		return hwheel_op_single(set, HWHEEL_OP_CANCEL, argp);
+	case HWHEEL_IOC_QUERY:
+		return hwheel_op_single(set, HWHEEL_OP_QUERY, argp);
+	case HWHEEL_IOC_SUBMIT:
+		return hwheel_op_submit(set, argp);
+	case HWHEEL_IOC_CONFIG:
+		return device_config(set, argp);
+	case HWHEEL_IOC_STOP:
+		return hwheel_set_stop(set);
+	case HWHEEL_IOC_STATS:
+		return device_stats(set, argp);
 	default:
 		return -ENOTTY;
 	}
-}
-
-/* Copies the event whole or not at all. */
-static bool copy_event(const struct hwheel_entry *entry, struct iov_iter *to)
-{
-	struct hwheel_event event = {
-		.id		= entry->id,
-		.cookie		= entry->cookie,
-		.deadline_ns	= hwheel_deadline(&entry->timeout),
-		.fired_ns	= entry->fired_ns,
-		.type		= HWHEEL_EVENT_EXPIRED,
-	};
-	size_t copied = copy_to_iter(&event, sizeof(event), to);
-
-	if (copied == sizeof(event))
-		return true;
-	iov_iter_revert(to, copied);
-	return false;
-}
-
-/* Copies out up to a batch of events; what faults stays queued. */
-static ssize_t read_batch(struct hwheel_set *set, struct iov_iter *to)
-{
-	size_t fit = iov_iter_count(to) / sizeof(struct hwheel_event), n = 0;
-	struct hwheel_entry *entry;
-	LIST_HEAD(copied);
-	LIST_HEAD(taken);
-
-	hwheel_set_take_events(set, &taken, min_t(size_t, fit, READ_BATCH));
-	while ((entry = list_first_entry_or_null(&taken, struct hwheel_entry,
-						 event))) {
-		if (!copy_event(entry, to))
-			break;
-		list_move_tail(&entry->event, &copied);
-		n++;
-	}
-	if (!list_empty(&copied))
-		hwheel_set_drop_events(set, &copied);
-	if (list_empty(&taken))
-		return n * sizeof(struct hwheel_event);
-	hwheel_set_return_events(set, &taken);
-	return n ? n * sizeof(struct hwheel_event) : -EFAULT;
-}
-
-/* Copies out all the events that there are and fit. */
-static ssize_t read_events(struct hwheel_set *set, struct iov_iter *to)
-{
-	ssize_t batch, sum = 0;
-
-	while (iov_iter_count(to) >= sizeof(struct hwheel_event)) {
-		batch = read_batch(set, to);
-		if (batch <= 0)
-			return sum ?: batch;
-		sum += batch;
-	}
-	return sum;
 }
 
 static ssize_t device_read_iter(struct kiocb *iocb, struct iov_iter *to)
 {
 	bool nowait = iocb->ki_flags & IOCB_NOWAIT ||
 		      iocb->ki_filp->f_flags & O_NONBLOCK;
-	struct hwheel_set *set = iocb->ki_filp->private_data;
-	ssize_t n;
 
-	if (iov_iter_count(to) < sizeof(struct hwheel_event))
-		return -EINVAL;
-	while (!(n = read_events(set, to))) {
-		if (nowait)
-			return -EAGAIN;
-		n = wait_event_interruptible(set->wait,
-					     hwheel_set_has_events(set));
-		if (n)
-			break;
-	}
-	return n;
+	return hwheel_event_read(iocb->ki_filp->private_data, to, nowait);
 }
 
 static __poll_t device_poll(struct file *file, poll_table *wait)
@@ -229,7 +122,12 @@ static __poll_t device_poll(struct file *file, poll_table *wait)
 	struct hwheel_set *set = file->private_data;
 
 	poll_wait(file, &set->wait, wait);
-	return hwheel_set_has_events(set) ? EPOLLIN | EPOLLRDNORM : 0;
+	return hwheel_event_poll(set);
+}
+
+static void device_show_fdinfo(struct seq_file *m, struct file *file)
+{
+	hwheel_info_show(file->private_data, m);
 }
 
 static const struct file_operations device_fops = {
@@ -240,6 +138,7 @@ static const struct file_operations device_fops = {
 	.poll		= device_poll,
 	.unlocked_ioctl	= device_ioctl,
 	.compat_ioctl	= compat_ptr_ioctl,
+	.show_fdinfo	= device_show_fdinfo,
 };
 
 static struct miscdevice device = {

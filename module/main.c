@@ -12,10 +12,9 @@
 #include "debugfs.h"
 #include "device.h"
 #include "leak.h"
+#include "private.h"
 #include "registry.h"
 #include "set.h"
-
-#define MAX_TICK_NS	(3600 * (u64)NSEC_PER_SEC)
 
 static unsigned long long tick_ns = 10 * NSEC_PER_MSEC;
 module_param(tick_ns, ullong, 0444);
@@ -37,6 +36,11 @@ module_param(max_timeouts, ullong, 0444);
 MODULE_PARM_DESC(max_timeouts,
 		 "Time-outs that an open file may hold, 1 to 16777216 (default 65536)");
 
+static unsigned long long max_wheels = 64;
+module_param(max_wheels, ullong, 0444);
+MODULE_PARM_DESC(max_wheels,
+		 "Open files that may have a wheel of their own, 0 to 65536 (default 64)");
+
 static unsigned long long max_pending;
 module_param(max_pending, ullong, 0444);
 MODULE_PARM_DESC(max_pending,
@@ -48,10 +52,11 @@ static const struct range_check {
 	unsigned long long		min;
 	unsigned long long		max;
 } checks[] = {
-	{ "tick_ns",	  &tick_ns,	 HWHEEL_MIN_TICK_NS, MAX_TICK_NS },
+	{ "tick_ns",	  &tick_ns,	 HWHEEL_MIN_TICK_NS, HWHEEL_MAX_TICK_NS },
 	{ "slots",	  &slots,	 1,		     HWHEEL_MAX_SLOTS },
 	{ "levels",	  &levels,	 1,		     HWHEEL_MAX_LEVELS },
 	{ "max_timeouts", &max_timeouts, 1,		     HWHEEL_SET_MAX },
+	{ "max_wheels",	  &max_wheels,	 0,		     65536 },
 	{ "max_pending",  &max_pending,	 0,		     S64_MAX },
 };
 
@@ -94,6 +99,7 @@ static int __init hwheel_init(void)
 		err = PTR_ERR(wheel);
 		goto exit_set;
 	}
+	hwheel_private_init(wheel, max_wheels, max_timeouts);
 	err = hwheel_device_init(wheel, max_timeouts);
 	if (err)
 		goto destroy_wheel;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The timeouts of one open file: their ids, their events, their limit.
+ * The timeouts of one open file: their ids, their life, their limit.
  *
  * A timeout is in its set from the allocation of its id until nothing refers to it:
  *
  *	added -> armed -> expired   -> its event was read        -> dropped
  *		       -> cancelled -> the wheel released it     -> dropped
+ *		       -> stopped   -> the wheel released it     -> event as above
  *	added -> could not be armed                              -> dropped
  *
  * The limit counts all of these, so memory is bounded whatever userspace does, and an
@@ -17,20 +18,28 @@
  * only ever grow, so a stale one can be told from one that never was, and never
  * names another timeout. When the generations are used up no more can be added.
  *
- * When the file is closed, what expired is dropped and what is pending is cancelled.
- * Closing does not wait: whoever drops the last timeout frees the set.
+ * A set that was stopped arms nothing any more, and when it holds nothing any more its
+ * events are at their end. Stopping goes in batches, each of which the worker gets rid of
+ * before the next one: otherwise it would have to fight for the lock, and with it all files
+ * on its wheel. Closing the file is stopping it and dropping the events.
  */
 #include <linux/err.h>
 #include <linux/errno.h>
+#include <linux/nsproxy.h>
 #include <linux/poll.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/time_namespace.h>
 
+#include <uapi/linux/hwheel.h>
+
+#include "queue.h"
 #include "set.h"
+#include "timeout.h"
 #include "wheel.h"
 
-/* A cgroup at its limit gets -ENOMEM, not a dead process. */
-#define GFP_SET		(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL)
+/* How many timeouts are stopped, or dropped, in one go */
+#define STOP_BATCH	1024
 
 static struct kmem_cache *entry_cache;
 
@@ -48,21 +57,89 @@ void hwheel_set_exit(void)
 	kmem_cache_destroy(entry_cache);
 }
 
+#ifdef CONFIG_TIME_NS
+static void take_offsets(s64 offsets[2])
+{
+	const struct timens_offsets *ours = &current->nsproxy->time_ns->offsets;
+
+	offsets[0] = timespec64_to_ns(&ours->monotonic);
+	offsets[1] = timespec64_to_ns(&ours->boottime);
+}
+#else
+static void take_offsets(s64 offsets[2])
+{
+}
+#endif
+
 struct hwheel_set *hwheel_set_create(struct hwheel *wheel, unsigned int max)
 {
-	struct hwheel_set *set = kzalloc(sizeof(*set), GFP_KERNEL_ACCOUNT);
+	struct hwheel_set *set = kzalloc(sizeof(*set), HWHEEL_GFP_USER);
 
 	if (!set)
 		return ERR_PTR(-ENOMEM);
 	set->wheel = wheel;
+	set->shared_wheel = wheel;
 	set->max = max;
-	mutex_init(&set->alloc_lock);
+	take_offsets(set->offsets);
+	mutex_init(&set->lock);
 	xa_init_flags(&set->ids, XA_FLAGS_ALLOC | XA_FLAGS_ACCOUNT);
 	set->generation = 1;
 	INIT_LIST_HEAD(&set->events);
-	set->users = 1;
 	init_waitqueue_head(&set->wait);
+	init_waitqueue_head(&set->let_go);
 	return set;
+}
+
+static s64 offset_of(const struct hwheel_set *set, const struct hwheel *wheel)
+{
+	return set->offsets[wheel->clock == CLOCK_BOOTTIME];
+}
+
+/* What lies before our clock's zero is as past as zero; nothing wraps. */
+u64 hwheel_set_time_from_user(const struct hwheel_set *set,
+			      const struct hwheel *wheel, u64 ns)
+{
+	s64 offset = offset_of(set, wheel);
+
+	if (offset > 0)
+		return ns - min_t(u64, ns, offset);
+	return min(ns, HWHEEL_NEVER) + -offset;
+}
+
+u64 hwheel_set_time_to_user(const struct hwheel_set *set,
+			    const struct hwheel *wheel, u64 ns)
+{
+	s64 offset = offset_of(set, wheel);
+
+	return offset < 0 ? ns - min_t(u64, ns, -offset) : ns + offset;
+}
+
+/* The next one is the first, and on the wheel that the set was created with. */
+static bool is_new(const struct hwheel_set *set)
+{
+	return set->wheel == set->shared_wheel && !set->next &&
+	       set->generation == 1;
+}
+
+/* Under @set->lock, as the next one. Returns 0, -ESHUTDOWN or -EBUSY. */
+int hwheel_set_may_configure(const struct hwheel_set *set)
+{
+	lockdep_assert_held(&set->lock);
+	if (set->stopped)
+		return -ESHUTDOWN;
+	return is_new(set) ? 0 : -EBUSY;
+}
+
+/* @own_wheel may be NULL. */
+void hwheel_set_configure(struct hwheel_set *set, struct hwheel *own_wheel,
+			  unsigned int max)
+{
+	lockdep_assert_held(&set->lock);
+	WRITE_ONCE(set->max, max);
+	if (!own_wheel)
+		return;
+	/* Pairs with the acquire in hwheel_set_wheel(). */
+	smp_store_release(&set->wheel, own_wheel);
 }
 
 static u32 index_of(u64 id)
@@ -70,54 +147,78 @@ static u32 index_of(u64 id)
 	return lower_32_bits(id);
 }
 
-/* Returns whether this was the last user, who then frees the set when unlocked. */
-static bool put_locked(struct hwheel_set *set)
+/* Everybody, also of those who wait exclusively: nobody will wake the next one. */
+static void wake_up_at_end(struct hwheel_set *set)
 {
-	lockdep_assert_held(&set->ids.xa_lock);
-	return --set->users == 0;
+	if (hwheel_set_at_end(set))
+		wake_up_all(&set->wait);
 }
 
-static bool drop_locked(struct hwheel_entry *entry)
+/* The wheel, readers and lookups do not refer to the entry any more. */
+void hwheel_set_drop_locked(struct hwheel_entry *entry)
 {
 	struct hwheel_set *set = entry->set;
 
+	lockdep_assert_held(&set->ids.xa_lock);
 	__xa_erase(&set->ids, index_of(entry->id));
 	kmem_cache_free(entry_cache, entry);
-	return put_locked(set);
+	WRITE_ONCE(set->counts.held, set->counts.held - 1);
+	wake_up_at_end(set);
 }
 
-static void unlock_and_free(struct hwheel_set *set, bool last)
-	__releases(&set->ids.xa_lock)
+static void queue_event_locked(struct hwheel_entry *entry)
 {
-	xa_unlock(&set->ids);
-	if (last)
-		kfree(set);
+	struct hwheel_set *set = entry->set;
+
+	list_add_tail(&entry->event, &set->events);
+	set->counts.events++;
+	wake_up_poll(&set->wait, EPOLLIN | EPOLLRDNORM);
 }
 
-/* On the worker: the entry becomes an event, unless nobody can read it any more. */
+/*
+ * The wheel has let go of an entry. Who waits for that frees the set when he gets the
+ * lock, so the wake-up is under it.
+ */
+static void let_go_locked(struct hwheel_set *set)
+{
+	lockdep_assert_held(&set->ids.xa_lock);
+	WRITE_ONCE(set->filed, set->filed - 1);
+	if (set->stopped && (!set->filed || !set->stopping))
+		wake_up(&set->let_go);
+}
+
+/* On the worker: the entry becomes an event. */
 static void entry_expire(struct hwheel_timeout *timeout)
 {
 	struct hwheel_entry *entry =
 		container_of(timeout, struct hwheel_entry, timeout);
 	struct hwheel_set *set = entry->set;
-	bool last = false;
 
-	entry->fired_ns = hwheel_now(set->wheel);
+	entry->fired_ns = hwheel_now(timeout->wheel);
 	xa_lock(&set->ids);
-	if (set->closed) {
-		last = drop_locked(entry);
-	} else {
-		list_add_tail(&entry->event, &set->events);
-		/* Under the lock, as a close after it may free the set. */
-		wake_up_interruptible_poll(&set->wait, EPOLLIN | EPOLLRDNORM);
-	}
-	unlock_and_free(set, last);
+	set->counts.pending--;
+	set->counts.expired++;
+	queue_event_locked(entry);
+	let_go_locked(set);
+	xa_unlock(&set->ids);
 }
 
-/* On the worker: the wheel lets go of an entry that was cancelled. */
+/* On the worker: the wheel lets go of an entry that was cancelled or stopped. */
 static void entry_release(struct hwheel_timeout *timeout)
 {
-	hwheel_set_drop(container_of(timeout, struct hwheel_entry, timeout));
+	struct hwheel_entry *entry =
+		container_of(timeout, struct hwheel_entry, timeout);
+	struct hwheel_set *set = entry->set;
+
+	xa_lock(&set->ids);
+	if (entry->stopped) {
+		WRITE_ONCE(set->stopping, set->stopping - 1);
+		queue_event_locked(entry);
+	} else {
+		hwheel_set_drop_locked(entry);
+	}
+	let_go_locked(set);
+	xa_unlock(&set->ids);
 }
 
 static const struct hwheel_timeout_ops entry_ops = {
@@ -125,51 +226,78 @@ static const struct hwheel_timeout_ops entry_ops = {
 	.release	= entry_release,
 };
 
+static void init_entry(struct hwheel_entry *entry, struct hwheel_set *set)
+{
+	hwheel_timeout_init(&entry->timeout, set->wheel, &entry_ops);
+	entry->set = set;
+	INIT_LIST_HEAD(&entry->event);
+}
+
 /*
  * The xarray may drop its lock to allocate memory, with which two could find indexes
- * in an order that would make ids go back: hence alloc_lock.
+ * in an order that would make ids go back: hence @set->lock.
  */
 static int add_id(struct hwheel_set *set, struct hwheel_entry *entry)
 {
 	u32 index;
 	int err;
 
-	lockdep_assert_held(&set->alloc_lock);
+	lockdep_assert_held(&set->lock);
 	lockdep_assert_held(&set->ids.xa_lock);
+	if (set->stopped)
+		return -ESHUTDOWN;
 	if (set->generation == U32_MAX)
 		return -ENOSPC;
+	init_entry(entry, set);
 	err = __xa_alloc_cyclic(&set->ids, &index, entry,
-				XA_LIMIT(0, set->max - 1), &set->next, GFP_SET);
+				XA_LIMIT(0, set->max - 1), &set->next,
+				HWHEEL_GFP_USER);
 	if (err < 0)
 		return err == -EBUSY ? -ENOSPC : err;
 	set->generation += err;
 	entry->id = set->generation << 32 | index;
-	set->users++;
+	WRITE_ONCE(set->counts.held, set->counts.held + 1);
 	return 0;
 }
 
-/* Returns an idle timeout with an id of its own, or ERR_PTR: -ENOMEM, -ENOSPC. */
-struct hwheel_entry *hwheel_set_add(struct hwheel_set *set, u64 cookie)
+/* What can't have an id is freed, and the error in its place. */
+static void add_ids(struct hwheel_set *set, struct hwheel_entry **entries,
+		    unsigned int nr)
 {
-	struct hwheel_entry *entry = kmem_cache_zalloc(entry_cache, GFP_SET);
-	int err;
+	int killed = mutex_lock_killable(&set->lock), err;
+	unsigned int i;
 
-	if (!entry)
-		return ERR_PTR(-ENOMEM);
-	hwheel_timeout_init(&entry->timeout, set->wheel, &entry_ops);
-	entry->cookie = cookie;
-	entry->set = set;
-	INIT_LIST_HEAD(&entry->event);
-
-	mutex_lock(&set->alloc_lock);
 	xa_lock(&set->ids);
-	err = add_id(set, entry);
+	for (i = 0; i < nr; i++) {
+		err = killed ?: add_id(set, entries[i]);
+		if (!err)
+			continue;
+		kmem_cache_free(entry_cache, entries[i]);
+		entries[i] = ERR_PTR(err);
+	}
 	xa_unlock(&set->ids);
-	mutex_unlock(&set->alloc_lock);
-	if (!err)
-		return entry;
-	kmem_cache_free(entry_cache, entry);
-	return ERR_PTR(err);
+	if (!killed)
+		mutex_unlock(&set->lock);
+}
+
+/*
+ * Makes idle timeouts with an id each, to be armed or dropped. In place of one that there
+ * can't be: ERR_PTR: -ENOMEM, -ENOSPC, -ESHUTDOWN, -EINTR when killed.
+ */
+void hwheel_set_add(struct hwheel_set *set, struct hwheel_entry **entries,
+		    unsigned int nr)
+{
+	unsigned int i;
+
+	if (!nr)
+		return;
+	if (kmem_cache_alloc_bulk(entry_cache, HWHEEL_GFP_USER | __GFP_ZERO, nr,
+				  (void **)entries)) {
+		add_ids(set, entries, nr);
+		return;
+	}
+	for (i = 0; i < nr; i++)
+		entries[i] = ERR_PTR(-ENOMEM);
 }
 
 /* @entry is known to neither the wheel nor a reader. */
@@ -178,7 +306,31 @@ void hwheel_set_drop(struct hwheel_entry *entry)
 	struct hwheel_set *set = entry->set;
 
 	xa_lock(&set->ids);
-	unlock_and_free(set, drop_locked(entry));
+	hwheel_set_drop_locked(entry);
+	xa_unlock(&set->ids);
+}
+
+/*
+ * Operations, under the lock of @set->ids, so that several can be done in one go.
+ */
+
+/* Drops the entry when it can't be armed. */
+int hwheel_set_arm_at(struct hwheel_entry *entry, u64 deadline_ns)
+{
+	struct hwheel_set *set = entry->set;
+	int err = -ESHUTDOWN;
+
+	lockdep_assert_held(&set->ids.xa_lock);
+	if (!set->stopped)
+		err = hwheel_arm_at(&entry->timeout, deadline_ns);
+	if (err) {
+		hwheel_set_drop_locked(entry);
+		return err;
+	}
+	set->counts.pending++;
+	set->counts.armed++;
+	WRITE_ONCE(set->filed, set->filed + 1);
+	return 0;
 }
 
 static struct hwheel_entry *find_locked(struct hwheel_set *set, u64 id)
@@ -189,112 +341,187 @@ static struct hwheel_entry *find_locked(struct hwheel_set *set, u64 id)
 	return entry && entry->id == id ? entry : NULL;
 }
 
-/* Ids grow: those below the next one were given to a timeout at some time. */
-static bool was_issued_locked(const struct hwheel_set *set, u64 id)
-{
-	return upper_32_bits(id) && index_of(id) < set->max &&
-	       id < (set->generation << 32 | set->next);
-}
-
-int hwheel_set_refresh_at(struct hwheel_set *set, u64 id, u64 deadline_ns)
-{
-	struct hwheel_entry *entry;
-	int err = -ENOENT;
-
-	xa_lock(&set->ids);
-	entry = find_locked(set, id);
-	if (entry)
-		err = hwheel_refresh_at(&entry->timeout, deadline_ns);
-	xa_unlock(&set->ids);
-	return err;
-}
-
-static int cancel_locked(struct hwheel_set *set, u64 id)
+/*
+ * The caller has times on the clock of @wheel. If the timeout is on another one, the set
+ * was configured meanwhile, and when the caller looked there was no timeout.
+ */
+static struct hwheel_entry *find_on(struct hwheel_set *set,
+				    const struct hwheel *wheel, u64 id)
 {
 	struct hwheel_entry *entry = find_locked(set, id);
 
+	return entry && hwheel_of(&entry->timeout) == wheel ? entry : NULL;
+}
+
+int hwheel_set_refresh_at(struct hwheel_set *set, struct hwheel *wheel, u64 id,
+			  u64 deadline_ns)
+{
+	struct hwheel_entry *entry = find_on(set, wheel, id);
+	int err;
+
 	if (!entry)
-		return was_issued_locked(set, id) ? -EALREADY : -ENOENT;
-	if (hwheel_cancel(&entry->timeout))
-		return 0;
-	if (hwheel_is_expired(&entry->timeout) ||
-	    hwheel_is_cancelled(&entry->timeout))
-		return -EALREADY;
-	return -ENOENT;		/* a guess: its ARM is not through yet */
+		return -ENOENT;
+	err = hwheel_refresh_at(&entry->timeout, deadline_ns);
+	if (!err)
+		set->counts.refreshed++;
+	return err;
+}
+
+/* Ids grow: those below the next one were given to a timeout at some time. */
+static bool was_issued(const struct hwheel_set *set, u64 id)
+{
+	return upper_32_bits(id) && index_of(id) < READ_ONCE(set->max) &&
+	       id < (set->generation << 32 | set->next);
 }
 
 int hwheel_set_cancel(struct hwheel_set *set, u64 id)
 {
-	int err;
+	struct hwheel_entry *entry = find_locked(set, id);
 
-	xa_lock(&set->ids);
-	err = cancel_locked(set, id);
-	xa_unlock(&set->ids);
-	return err;
+	if (!entry)
+		return was_issued(set, id) ? -EALREADY : -ENOENT;
+	if (hwheel_cancel(&entry->timeout)) {
+		set->counts.pending--;
+		set->counts.cancelled++;
+		return 0;
+	}
+	if (hwheel_timeout_state(&entry->timeout) == HWHEEL_IDLE)
+		return -ENOENT;		/* a guess: its ARM is not through yet */
+	return -EALREADY;
 }
 
-/* Lockless; the caller has a barrier, or looks again under the lock. */
-bool hwheel_set_has_events(struct hwheel_set *set)
+static const int states[] = {
+	[HWHEEL_PENDING]	= HWHEEL_STATE_PENDING,
+	[HWHEEL_CANCELLED]	= HWHEEL_STATE_CANCELLED,
+	[HWHEEL_EXPIRED]	= HWHEEL_STATE_EXPIRED,
+};
+
+/* Returns HWHEEL_STATE_* or -ENOENT. */
+int hwheel_set_query(struct hwheel_set *set, struct hwheel *wheel, u64 id,
+		     u64 *cookie, u64 *deadline_ns)
 {
-	return !list_empty_careful(&set->events);
+	struct hwheel_entry *entry = find_on(set, wheel, id);
+
+	if (!entry || hwheel_timeout_state(&entry->timeout) == HWHEEL_IDLE)
+		return -ENOENT;		/* or its ARM is not through yet */
+	*cookie = entry->cookie;
+	*deadline_ns = hwheel_deadline(&entry->timeout);
+	if (entry->stopped)
+		return HWHEEL_STATE_STOPPED;
+	return states[hwheel_timeout_state(&entry->timeout)];
 }
 
-/* Moves up to @max events to @events, where they are the caller's alone. */
-void hwheel_set_take_events(struct hwheel_set *set, struct list_head *events,
-			    size_t max)
+void hwheel_set_get_counts(struct hwheel_set *set,
+			   struct hwheel_set_counts *counts)
 {
 	xa_lock(&set->ids);
-	while (max-- && !list_empty(&set->events))
-		list_move_tail(set->events.next, events);
+	*counts = set->counts;
 	xa_unlock(&set->ids);
 }
 
-/* Gives back what could not be read; it is first in turn again. */
-void hwheel_set_return_events(struct hwheel_set *set, struct list_head *events)
+static void stop_locked(struct hwheel_entry *entry, u64 now)
 {
-	xa_lock(&set->ids);
-	list_splice(events, &set->events);
-	wake_up_interruptible_poll(&set->wait, EPOLLIN | EPOLLRDNORM);
-	xa_unlock(&set->ids);
+	struct hwheel_set *set = entry->set;
+
+	if (!hwheel_cancel(&entry->timeout))
+		return;
+	entry->stopped = true;
+	entry->fired_ns = now;
+	set->counts.pending--;
+	set->counts.stopped++;
+	set->stopping++;
 }
 
-void hwheel_set_drop_events(struct hwheel_set *set, struct list_head *events)
+/* Those from *@index on; false if these were all. Bounded, as there may be millions. */
+static bool stop_some(struct hwheel_set *set, unsigned long *index)
 {
-	struct hwheel_entry *entry, *next;
+	u64 now = hwheel_now(set->wheel);
+	struct hwheel_entry *entry;
+	unsigned int n = 0;
 
 	xa_lock(&set->ids);
-	list_for_each_entry_safe(entry, next, events, event)
-		drop_locked(entry);
+	WRITE_ONCE(set->stopped, true);
+	xa_for_each_start(&set->ids, *index, entry, *index) {
+		stop_locked(entry, now);
+		if (++n == STOP_BATCH)
+			break;
+	}
+	++*index;
+	wake_up_at_end(set);
 	xa_unlock(&set->ids);
+	return n == STOP_BATCH;
+}
+
+/* The worker has nothing that is stopped, or if @all nothing at all. */
+static bool has_let_go(const struct hwheel_set *set, bool all)
+{
+	return !READ_ONCE(set->stopping) && !(all && READ_ONCE(set->filed));
 }
 
 /*
- * An entry that is neither pending nor an event is in the hands of the worker, which
- * finds the set closed or releases a cancelled one.
+ * Makes events of all that is pending, and waits until they are there and the wheel
+ * refers to nothing of the set any more. Returns -EINTR when killed, if @killable.
  */
-static void close_locked(struct hwheel_entry *entry)
+static int stop_all(struct hwheel_set *set, bool killable)
 {
-	if (!list_empty(&entry->event))
-		drop_locked(entry);
-	else
-		hwheel_cancel(&entry->timeout);
+	unsigned long index = 0;
+	bool more;
+
+	lockdep_assert_held(&set->lock);
+	do {
+		more = stop_some(set, &index);
+		if (!has_let_go(set, !more))
+			hwheel_queue_hurry(set->wheel);
+		if (!killable)
+			wait_event(set->let_go, has_let_go(set, !more));
+		else if (wait_event_killable(set->let_go, has_let_go(set, !more)))
+			return -EINTR;
+		cond_resched();
+	} while (more);
+	return 0;
 }
 
-/* The file is gone. Also frees the set, now or when the worker is through with it. */
-void hwheel_set_close(struct hwheel_set *set)
+/* Returns how many were pending, or -EINTR when killed. */
+long hwheel_set_stop(struct hwheel_set *set)
+{
+	unsigned long before;
+	long ret;
+
+	if (mutex_lock_killable(&set->lock))
+		return -EINTR;
+	before = set->counts.stopped;
+	ret = stop_all(set, true) ?: set->counts.stopped - before;
+	mutex_unlock(&set->lock);
+	return ret;
+}
+
+/* Drops some of what nobody will read. The lock also waits for the worker to be out. */
+static bool drop_some(struct hwheel_set *set)
 {
 	struct hwheel_entry *entry;
-	unsigned long index;
+	unsigned int n = 0;
 
 	xa_lock(&set->ids);
-	set->closed = true;
-	xa_for_each(&set->ids, index, entry) {
-		close_locked(entry);
-		if (need_resched()) {
-			xa_unlock(&set->ids);
-			cond_resched();
-			xa_lock(&set->ids);
-		}
+	while (n++ < STOP_BATCH &&
+	       (entry = list_first_entry_or_null(&set->events,
+						 struct hwheel_entry, event))) {
+		list_del(&entry->event);
+		hwheel_set_drop_locked(entry);
 	}
-	unlock_and_free(set, put_locked(set));
+	xa_unlock(&set->ids);
+	return n > STOP_BATCH;
+}
+
+/* The file is gone, and then the set. */
+void hwheel_set_close(struct hwheel_set *set)
+{
+	mutex_lock(&set->lock);
+	stop_all(set, false);
+	mutex_unlock(&set->lock);
+	while (drop_some(set))
+		cond_resched();
+	WARN_ON_ONCE(set->counts.held);
+	/* An allocation that failed may have left nodes without an entry. */
+	xa_destroy(&set->ids);
+	kfree(set);
 }

@@ -11,42 +11,79 @@
 /* An id is a generation and an index; the largest set has this many indexes. */
 #define HWHEEL_SET_MAX		16777216
 
+/* A cgroup at its limit gets -ENOMEM, not a dead process. */
+#define HWHEEL_GFP_USER	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
+
+/**
+ * struct hwheel_set_counts - how many timeouts of a set
+ * @held:      are there, in any state
+ * @pending:   are pending
+ * @events:    wait to be read, or are in a reader's hands
+ * @armed:     were armed, ever; so for the next ones
+ * @refreshed: refreshes
+ * @cancelled: were cancelled
+ * @expired:   expired
+ * @stopped:   were stopped
+ */
+struct hwheel_set_counts {
+	unsigned long	held;
+	unsigned long	pending;
+	unsigned long	events;
+	unsigned long	armed;
+	unsigned long	refreshed;
+	unsigned long	cancelled;
+	unsigned long	expired;
+	unsigned long	stopped;
+};
+
 /**
  * struct hwheel_set - the timeouts of one open file
- * @wheel:      they are armed on
- * @max:        how many there may be at a time
- * @alloc_lock: serialises the making of ids
- * @ids:        the timeouts by index; its lock is that of the set: it protects
- *              all that follows, and a timeout found here lives while it is held
+ * @wheel:      they are armed on; may change under @lock until the first id was made
+ * @shared_wheel: it was at first; constant
+ * @max:        how many there may be at a time; as @wheel
+ * @offsets:    what the opener's clocks show more than ours: [0] CLOCK_MONOTONIC, [1]
+ *              CLOCK_BOOTTIME; constant
+ * @lock:       serialises the making of ids, configuring and stopping
+ * @ids:        the timeouts by index; its lock protects all that follows, and a timeout
+ *              found here lives while it is held
  * @next:       index at which the search for a free one begins
  * @generation: how often the search began anew; the high half of ids
- * @events:     timeouts that expired and were not read yet, in order
- * @users:      1 for the open file and 1 for each timeout
- * @closed:     the file is gone, nobody will read events
+ * @events:     timeouts that expired or were stopped and not read yet, in order
+ * @counts:     of timeouts
+ * @filed:      timeouts that the wheel refers to: pending, or not let go of yet
+ * @stopping:   those of them that stop has cancelled
+ * @stopped:    no more are armed
  * @wait:       those who wait for events
+ * @let_go:     who waits for the wheel to let go
  */
 struct hwheel_set {
 	struct hwheel		*wheel;
+	struct hwheel		*shared_wheel;
 	unsigned int		max;
-	/* serialises the making of ids */
-	struct mutex		alloc_lock;
+	s64			offsets[2];
+	/* serialises the making of ids, configuring and stopping */
+	struct mutex		lock;
 	struct xarray		ids;
 	u32			next;
 	u64			generation;
 	struct list_head	events;
-	unsigned long		users;
-	bool			closed;
+	struct hwheel_set_counts counts;
+	unsigned long		filed;
+	unsigned long		stopping;
+	bool			stopped;
 	wait_queue_head_t	wait;
+	wait_queue_head_t	let_go;
 };
 
 /**
- * struct hwheel_entry - a timeout of a set; when it expired, itself the event
+ * struct hwheel_entry - a timeout of a set; when it ended, itself the event
  * @timeout:  as the wheel knows it
  * @id:       as userspace knows it
  * @cookie:   userspace's own
- * @fired_ns: when it expired
+ * @fired_ns: when it expired or was stopped
  * @set:      it belongs to
  * @event:    link in @set->events, or in a reader's hands
+ * @stopped:  it did not expire, stop has cancelled it; under the lock of @set->ids
  */
 struct hwheel_entry {
 	struct hwheel_timeout	timeout;
@@ -55,23 +92,53 @@ struct hwheel_entry {
 	u64			fired_ns;
 	struct hwheel_set	*set;
 	struct list_head	event;
+	bool			stopped;
 };
 
 int hwheel_set_init(void);
 void hwheel_set_exit(void);
 
 struct hwheel_set *hwheel_set_create(struct hwheel *wheel, unsigned int max);
+int hwheel_set_may_configure(const struct hwheel_set *set);
+void hwheel_set_configure(struct hwheel_set *set, struct hwheel *own_wheel,
+			  unsigned int max);
+long hwheel_set_stop(struct hwheel_set *set);
 void hwheel_set_close(struct hwheel_set *set);
 
-struct hwheel_entry *hwheel_set_add(struct hwheel_set *set, u64 cookie);
+void hwheel_set_add(struct hwheel_set *set, struct hwheel_entry **entries,
+		    unsigned int nr);
 void hwheel_set_drop(struct hwheel_entry *entry);
-int hwheel_set_refresh_at(struct hwheel_set *set, u64 id, u64 deadline_ns);
-int hwheel_set_cancel(struct hwheel_set *set, u64 id);
+void hwheel_set_drop_locked(struct hwheel_entry *entry);
 
-bool hwheel_set_has_events(struct hwheel_set *set);
-void hwheel_set_take_events(struct hwheel_set *set, struct list_head *events,
-			    size_t max);
-void hwheel_set_return_events(struct hwheel_set *set, struct list_head *events);
-void hwheel_set_drop_events(struct hwheel_set *set, struct list_head *events);
+int hwheel_set_arm_at(struct hwheel_entry *entry, u64 deadline_ns);
+int hwheel_set_refresh_at(struct hwheel_set *set, struct hwheel *wheel, u64 id,
+			  u64 deadline_ns);
+int hwheel_set_cancel(struct hwheel_set *set, u64 id);
+int hwheel_set_query(struct hwheel_set *set, struct hwheel *wheel, u64 id,
+		     u64 *cookie, u64 *deadline_ns);
+
+void hwheel_set_get_counts(struct hwheel_set *set,
+			   struct hwheel_set_counts *counts);
+
+/* Is there nothing to read, and never will be? Lockless. */
+static inline bool hwheel_set_at_end(const struct hwheel_set *set)
+{
+	/*
+	 * Of a set that is seen stopped what it held then is seen, too: pairs with the lock,
+	 * under which both were written.
+	 */
+	return smp_load_acquire(&set->stopped) && !READ_ONCE(set->counts.held);
+}
+
+static inline struct hwheel *hwheel_set_wheel(const struct hwheel_set *set)
+{
+	/* Pairs with the release in hwheel_set_configure(): the wheel is seen whole. */
+	return smp_load_acquire(&set->wheel);
+}
+
+u64 hwheel_set_time_to_user(const struct hwheel_set *set,
+			    const struct hwheel *wheel, u64 ns);
+u64 hwheel_set_time_from_user(const struct hwheel_set *set,
+			      const struct hwheel *wheel, u64 ns);
 
 #endif /* _HWHEEL_SET_H */

@@ -48,7 +48,8 @@ static_assert(!(HWHEEL_STOPPING & HWHEEL_FLAGS));
 static gfp_t gfp_of(const struct hwheel_params *params)
 {
 	if (params->flags & HWHEEL_ACCOUNT)
-		return GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL;
+		return GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL |
+		       __GFP_NOWARN;
 	return GFP_KERNEL;
 }
 

@@ -3,15 +3,22 @@
  * /dev/hwheel: time-outs for userspace on a hashed wheel timer.
  *
  * Each open file is a private set of time-outs. ioctls register, move and
- * cancel them, read() returns those that expired, poll() tells when there are
- * some. Closing the last descriptor of the file frees everything, whatever is
- * pending.
+ * cancel them, one at a time or many, read() returns those that expired, poll()
+ * tells when there are some. The set is on a wheel that it shares with other
+ * files, or on one of its own (HWHEEL_IOC_CONFIG). Processes that share the file
+ * (fork(), dup(), SCM_RIGHTS) share the set; nobody else can reach it. Closing
+ * the last descriptor of the file frees everything, whatever is pending.
  *
- * All times are nanoseconds of CLOCK_MONOTONIC, as it is outside of any time
- * namespace. No time-out is ever reported before its deadline; it is reported
- * less than one tick plus the wake-up latency of the wheel's worker after it.
+ * All times are nanoseconds of the wheel's clock, CLOCK_MONOTONIC unless
+ * configured otherwise, as shown in the time namespace of the process that opened
+ * the file. No time-out is ever reported before its deadline; it is reported
+ * less than one tick plus the wake-up latency of the wheel's worker after it. A worker
+ * serves all files on its wheel, one event after the other: who does not want to wait
+ * for others' gives his file a wheel of its own.
  * Several time-outs that expire at one edge (multiple of the tick) are reported
- * in no particular order.
+ * in no particular order. CLOCK_MONOTONIC stands still while the machine is
+ * suspended, CLOCK_BOOTTIME goes on: what became due meanwhile is reported after
+ * the machine has woken up; no time-out wakes it up.
  *
  * Structures are never versioned: a new need gets a new command, and
  * HWHEEL_IOC_INFO tells which are there. A command that is not known fails with
@@ -28,30 +35,40 @@
 #define HWHEEL_OP_ARM		1
 #define HWHEEL_OP_REFRESH	2
 #define HWHEEL_OP_CANCEL	3
+#define HWHEEL_OP_QUERY		4
 
 /*
- * hwheel_op.flags for HWHEEL_OP_ARM and HWHEEL_OP_REFRESH: time_ns is a point in
- * time on CLOCK_MONOTONIC, not a delay from now. One that is past fires at once, at
- * the next edge at the latest.
+ * hwheel_op.flags: time_ns is a point in time, not a time from now. For HWHEEL_OP_ARM
+ * and HWHEEL_OP_REFRESH, where one that is past fires at once, at the next edge at the
+ * latest; and for HWHEEL_OP_QUERY.
  */
 #define HWHEEL_ABSOLUTE		0x1
+
+/* The result of HWHEEL_OP_QUERY: what became of a timeout */
+#define HWHEEL_STATE_PENDING	1
+#define HWHEEL_STATE_EXPIRED	2	/* its event was not read yet */
+#define HWHEEL_STATE_CANCELLED	3	/* the worker has not let go of it yet */
+#define HWHEEL_STATE_STOPPED	4	/* its event was not read yet */
 
 /**
  * struct hwheel_op - one operation on one timeout
  * @op:       in: HWHEEL_OP_*. An ioctl that names the operation itself takes 0 as
  *            well.
  * @flags:    in: HWHEEL_ABSOLUTE or 0. 0 for HWHEEL_OP_CANCEL.
- * @result:   for operations in a batch; a single one's is what its ioctl returns,
- *            and this is neither read nor written
+ * @result:   out, in a batch: 0 (HWHEEL_OP_QUERY: HWHEEL_STATE_*) or a negative errno.
+ *            A single operation's is what its ioctl returns, and this is neither
+ *            read nor written.
  * @reserved: in: must be 0
  * @id:       out for HWHEEL_OP_ARM, else in: names the timeout within its file.
  *            Never 0. Ids are not used again: that of a timeout which has ended
  *            never comes to mean another one.
- * @cookie:   in for HWHEEL_OP_ARM, else ignored: comes back in the event
- * @time_ns:  in for HWHEEL_OP_ARM and HWHEEL_OP_REFRESH, else ignored: the delay,
- *            or the deadline with HWHEEL_ABSOLUTE, in ns. Any value is valid: 0
- *            means the next edge, and what lies beyond the clock's range (292
- *            years) means never.
+ * @cookie:   in for HWHEEL_OP_ARM: comes back in the event; out for HWHEEL_OP_QUERY;
+ *            else ignored
+ * @time_ns:  in for HWHEEL_OP_ARM and HWHEEL_OP_REFRESH: the delay, or the deadline
+ *            with HWHEEL_ABSOLUTE, in ns. Any value is valid: 0 means the next
+ *            edge, and what lies beyond the clock's range (292 years) means never.
+ *            Out for HWHEEL_OP_QUERY: the time left until the deadline (0: past), or
+ *            the deadline with HWHEEL_ABSOLUTE. Else ignored.
  */
 struct hwheel_op {
 	__u32 op;
@@ -63,21 +80,41 @@ struct hwheel_op {
 	__u64 time_ns;
 };
 
-/* Values of hwheel_event.type */
-#define HWHEEL_EVENT_EXPIRED	1
+/* How many operations there may be in a batch */
+#define HWHEEL_SUBMIT_MAX	4096
 
 /**
- * struct hwheel_event - what read() returns, one for each timeout that expired
+ * struct hwheel_submit - a batch of operations
+ * @ops:      address of an array of struct hwheel_op
+ * @nr:       how many of them, up to HWHEEL_SUBMIT_MAX
+ * @reserved: must be 0
+ */
+struct hwheel_submit {
+	__u64 ops;
+	__u32 nr;
+	__u32 reserved;
+};
+
+/* Values of hwheel_event.type */
+#define HWHEEL_EVENT_EXPIRED	1
+#define HWHEEL_EVENT_STOPPED	2
+
+/**
+ * struct hwheel_event - what read() returns, one for each timeout that ended so
  * @id:          of the timeout; unknown from now on
  * @cookie:      as given to HWHEEL_OP_ARM
- * @deadline_ns: when it was due, as last armed or refreshed (rounded up to 8 ns)
- * @fired_ns:    when the wheel fired it, never less than @deadline_ns
- * @type:        HWHEEL_EVENT_EXPIRED
+ * @deadline_ns: when it was due, as last armed or refreshed (rounded up to 8 ns of the
+ *               machine's own clock; not before that clock's zero)
+ * @fired_ns:    when the wheel fired it, never less than @deadline_ns; or when it was
+ *               stopped
+ * @type:        HWHEEL_EVENT_EXPIRED, or HWHEEL_EVENT_STOPPED: it was pending when
+ *               HWHEEL_IOC_STOP came
  * @reserved:    0
  *
  * read() returns as many whole events as there are and fit: EINVAL if not one
  * fits, EAGAIN if there is none and the file is non-blocking. An event whose
- * copy faults is not lost: the next read() returns it.
+ * copy faults (EFAULT) is not lost: the next read() returns it. EINTR: a signal came
+ * first. When all events of a stopped file were read, read() returns 0.
  */
 struct hwheel_event {
 	__u64 id;
@@ -88,21 +125,30 @@ struct hwheel_event {
 	__u32 reserved;
 };
 
-/* Values of hwheel_info.kind */
+/* Kinds of wheel */
 #define HWHEEL_KIND_HASHED	1	/* one level, far time-outs wait in rounds */
 #define HWHEEL_KIND_HIERARCHICAL 2	/* several, far time-outs come down in time */
 #define HWHEEL_KIND_SIMPLE	3	/* one level, no rounds: a turn is the limit */
 
+/* hwheel_info.features: the commands beyond INFO, ARM, REFRESH and CANCEL */
+#define HWHEEL_FEATURE_QUERY	0x01
+#define HWHEEL_FEATURE_SUBMIT	0x02
+#define HWHEEL_FEATURE_CONFIG	0x04
+#define HWHEEL_FEATURE_STOP	0x08
+#define HWHEEL_FEATURE_STATS	0x10
+
 /**
  * struct hwheel_info - what this file can do and what its wheel is like
- * @features:     mask of HWHEEL_FEATURE_*; none is defined so far
+ * @features:     mask of HWHEEL_FEATURE_*
  * @tick_ns:      the wheel's tick, as effective
  * @max_timeouts: how many time-outs this file may hold at a time
  * @max_pending:  how many may be pending on the whole wheel; 0: no limit
  * @slots:        slots of a level
  * @levels:       levels of the wheel
  * @kind:         HWHEEL_KIND_*
- * @clock:        clockid_t of all times: CLOCK_MONOTONIC
+ * @clock:        clockid_t of all times: CLOCK_MONOTONIC or CLOCK_BOOTTIME
+ * @max_submit:   HWHEEL_SUBMIT_MAX
+ * @own_wheel:    1 if the wheel is this file's alone, else 0
  * @reserved:     0
  */
 struct hwheel_info {
@@ -114,6 +160,104 @@ struct hwheel_info {
 	__u32 levels;
 	__u32 kind;
 	__u32 clock;
+	__u32 max_submit;
+	__u32 own_wheel;
+	__u64 reserved[7];
+};
+
+/**
+ * struct hwheel_config - what a file's wheel is to be like; 0 means default
+ * @tick_ns:      50,000 to 3,600,000,000,000, rounded up to a multiple of 8. Default:
+ *                that of the shared wheel.
+ * @max_timeouts: how many time-outs the file may hold, up to 16,777,216. More than the
+ *                module's parameter of that name need CAP_SYS_RESOURCE. Default: as
+ *                before.
+ * @slots:        of each level, up to 1,048,576, rounded up to a power of two. Default:
+ *                those of the shared wheel.
+ * @levels:       2 to 8 if hierarchical (default: 3; those that no deadline can reach
+ *                are left out), else 1
+ * @kind:         HWHEEL_KIND_*. Default: hierarchical if there are several @levels, else
+ *                hashed.
+ * @clock:        CLOCK_MONOTONIC (default) or CLOCK_BOOTTIME. No wheel runs on a clock
+ *                that can be set: CLOCK_REALTIME, whose number is 0, means the default.
+ * @flags:        must be 0
+ * @reserved:     must be 0
+ *
+ * If all but @max_timeouts are 0 the file stays on the shared wheel.
+ */
+struct hwheel_config {
+	__u64 tick_ns;
+	__u64 max_timeouts;
+	__u32 slots;
+	__u32 levels;
+	__u32 kind;
+	__u32 clock;
+	__u32 flags;
+	__u32 reserved;
+};
+
+/* The last bin of hwheel_statistics.wheel_lateness also has what is beyond it. */
+#define HWHEEL_LATENESS_BINS	16
+
+/**
+ * struct hwheel_statistics - what happened in this file and on its wheel
+ * @held:        time-outs that the file holds: pending, waiting to be read, or not let go
+ *               of by the worker yet
+ * @pending:     those that are pending
+ * @events:      those that wait to be read
+ * @armed:       time-outs armed, ever; so for the next ones
+ * @refreshed:   refreshes
+ * @cancelled:   time-outs that CANCEL ended
+ * @expired:     those that expired, whether read or not
+ * @stopped:     those that STOP ended
+ * @wheel_pending: on the wheel, on which other files may be too: time-outs pending
+ * @wheel_armed: time-outs armed
+ * @wheel_refreshed_later: refreshes to a later deadline
+ * @wheel_refreshed_earlier: and to an earlier one
+ * @wheel_cancelled_queued: cancelled before the worker had filed them
+ * @wheel_cancelled_filed: and after that
+ * @wheel_expired: expired
+ * @wheel_passes: passes of the worker
+ * @wheel_visited: slots that it looked through
+ * @wheel_moved: time-outs that it filed again
+ * @wheel_wakeups: how often it woke up
+ * @wheel_drained: submissions that it worked off
+ * @wheel_drained_max: the most in one pass
+ * @wheel_lag:   edges that it caught up late
+ * @wheel_lag_max: the most in one pass
+ * @wheel_lateness: histogram of how long after its deadline a timeout expired: [0] counts
+ *               those below 1/256 of a tick, [1] below 1/128, and so on; from [9] on more
+ *               than a tick
+ * @reserved:    0
+ *
+ * While others go on counting each figure is exact at some time, not all at the same. On
+ * 32-bit kernels they wrap at 2^32.
+ */
+struct hwheel_statistics {
+	__u64 held;
+	__u64 pending;
+	__u64 events;
+	__u64 armed;
+	__u64 refreshed;
+	__u64 cancelled;
+	__u64 expired;
+	__u64 stopped;
+	__u64 wheel_pending;
+	__u64 wheel_armed;
+	__u64 wheel_refreshed_later;
+	__u64 wheel_refreshed_earlier;
+	__u64 wheel_cancelled_queued;
+	__u64 wheel_cancelled_filed;
+	__u64 wheel_expired;
+	__u64 wheel_passes;
+	__u64 wheel_visited;
+	__u64 wheel_moved;
+	__u64 wheel_wakeups;
+	__u64 wheel_drained;
+	__u64 wheel_drained_max;
+	__u64 wheel_lag;
+	__u64 wheel_lag_max;
+	__u64 wheel_lateness[HWHEEL_LATENESS_BINS];
 	__u64 reserved[8];
 };
 
@@ -126,19 +270,54 @@ struct hwheel_info {
  * ARM makes a timeout pending. The id is written before the timeout can fire, and
  * names nothing if the ioctl fails after that.
  * ENOSPC: the file holds max_timeouts already (one that expired counts until its
- * event was read, a cancelled one until the worker let go of it, within a tick).
- * ENOMEM. EAGAIN: max_pending reached. On any failure nothing is armed.
+ * event was read, a cancelled one until the worker let go of it, within a tick), or has
+ * used up its ids, 2^32 turns through all indexes that were free.
+ * ENOMEM, also when the memory cgroup of the caller is at its limit. EAGAIN:
+ * max_pending reached. ERANGE: more than a turn away, on a simple wheel. ESHUTDOWN: the
+ * file was stopped. On any failure nothing is armed.
  *
  * REFRESH gives a pending timeout another deadline, later or earlier. ENOENT: it
- * is not pending (any more).
+ * is not pending (any more). ERANGE: as for ARM; it stays pending as it was.
  *
  * CANCEL ends a pending timeout: no event will come. EALREADY: the timeout had
- * expired or was cancelled before, whether its event was read or not. ENOENT: this
- * file never had that id (for some that were passed over: EALREADY).
+ * expired, or was cancelled or stopped before, whether its event was read or not.
+ * ENOENT: this file never had that id (for some that were passed over, or belonged to an
+ * ARM that failed: EALREADY).
+ *
+ * QUERY returns the state of a timeout, HWHEEL_STATE_*, and fills cookie and time_ns.
+ * ENOENT: nothing has that id (any more).
+ *
+ * SUBMIT does a batch of operations, in their order, and returns how many it did:
+ * these have a result each, which is what their own ioctl would have returned, and are
+ * written back whole. It stops early at a record that can't be read or written
+ * and at a signal; no timeout of that record and those after it was touched. EFAULT:
+ * not even the first could be done. EINVAL: nr or reserved is wrong. ENOMEM. All delays
+ * count from one time within the call. (If the memory is taken away during the call, of
+ * what was done last only the number is known.)
+ *
+ * CONFIG gives the file a wheel of its own or another limit, see struct hwheel_config.
+ * EBUSY: it has a wheel of its own already, or there was an ARM, be it one that failed
+ * when it had an id already.
+ * EINVAL: out of range, or kind and levels do not go together. EPERM: no
+ * CAP_SYS_RESOURCE. ENOSPC: there are as many wheels as the module allows. ESHUTDOWN:
+ * the file was stopped. ENOMEM. EAGAIN: too many threads on this machine. EINTR: killed.
+ *
+ * STOP ends the file's set for good and returns how many time-outs that were pending it
+ * has stopped: their events are there when it returns. From now on ARM fails with
+ * ESHUTDOWN. When all events have been read, read() returns 0 and poll() tells
+ * EPOLLHUP. A second STOP stops nothing, unless the first was killed (EINTR) and left
+ * something pending.
+ *
+ * STATS fills a struct hwheel_statistics.
  */
 #define HWHEEL_IOC_INFO		_IOR(HWHEEL_IOC_MAGIC, 0x00, struct hwheel_info)
 #define HWHEEL_IOC_ARM		_IOWR(HWHEEL_IOC_MAGIC, 0x01, struct hwheel_op)
 #define HWHEEL_IOC_REFRESH	_IOW(HWHEEL_IOC_MAGIC, 0x02, struct hwheel_op)
 #define HWHEEL_IOC_CANCEL	_IOW(HWHEEL_IOC_MAGIC, 0x03, struct hwheel_op)
+#define HWHEEL_IOC_QUERY	_IOWR(HWHEEL_IOC_MAGIC, 0x04, struct hwheel_op)
+#define HWHEEL_IOC_SUBMIT	_IOW(HWHEEL_IOC_MAGIC, 0x05, struct hwheel_submit)
+#define HWHEEL_IOC_CONFIG	_IOW(HWHEEL_IOC_MAGIC, 0x06, struct hwheel_config)
+#define HWHEEL_IOC_STOP		_IO(HWHEEL_IOC_MAGIC, 0x07)
+#define HWHEEL_IOC_STATS	_IOR(HWHEEL_IOC_MAGIC, 0x08, struct hwheel_statistics)
 
 #endif /* _UAPI_LINUX_HWHEEL_H */

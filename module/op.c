@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Operations of userspace on the timeouts of a file, one at a time or many.
+ *
+ * One way for both: operations are copied in, checked, prepared, performed under the
+ * lock of the set, and what they tell is copied out. Preparing makes the timeouts of those
+ * that arm; their ids are copied out before they are armed, so that there is nothing to
+ * undo when that copy faults.
+ *
+ * A batch is done in chunks, for each of which memory is allocated and each lock taken
+ * once; the clock is read once for all. All records of a chunk are written before any of
+ * them is performed: what can't be written is not done, nor what comes after it.
+ */
+#include <linux/err.h>
+#include <linux/errno.h>
+#include <linux/minmax.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include <uapi/linux/hwheel.h>
+
+#include "op.h"
+#include "set.h"
+#include "wheel.h"
+
+/* The worker may have to wait for the lock as long as a chunk takes. */
+#define CHUNK	32
+
+/**
+ * struct call - a system call
+ * @set:   on whose timeouts it operates
+ * @wheel: they are on, as far as the caller knows
+ * @now:   its time, which relative ones count from; 0: not known yet
+ */
+struct call {
+	struct hwheel_set	*set;
+	struct hwheel		*wheel;
+	u64			now;
+};
+
+/**
+ * struct chunk - operations on their way
+ * @ops:     as copied in, then with what they told
+ * @entries: those for the ones that arm, in their places
+ */
+struct chunk {
+	struct hwheel_op	ops[CHUNK];
+	struct hwheel_entry	*entries[CHUNK];
+};
+
+static int check(const struct hwheel_op *op)
+{
+	u32 flags = op->op == HWHEEL_OP_CANCEL ? 0 : HWHEEL_ABSOLUTE;
+
+	if (op->op < HWHEEL_OP_ARM || op->op > HWHEEL_OP_QUERY)
+		return -EINVAL;
+	return op->flags & ~flags || op->reserved ? -EINVAL : 0;
+}
+
+static bool is_arm(const struct hwheel_op *op)
+{
+	return !op->result && op->op == HWHEEL_OP_ARM;
+}
+
+/* Whatever the wheel is now it stays if there is a timeout: so look after adding some. */
+static void look_at_wheel(struct call *call)
+{
+	struct hwheel *wheel = hwheel_set_wheel(call->set);
+
+	if (call->wheel == wheel)
+		return;
+	call->wheel = wheel;
+	call->now = 0;
+}
+
+/* From the first ones of @entries to the places of those that arm */
+static void spread(struct hwheel_op *ops, struct hwheel_entry **entries,
+		   unsigned int nr, unsigned int arms)
+{
+	while (nr--) {
+		struct hwheel_entry *entry = NULL;
+		struct hwheel_op *op = &ops[nr];
+
+		if (is_arm(op))
+			entry = entries[--arms];
+		if (IS_ERR(entry)) {
+			op->result = PTR_ERR(entry);
+			entry = NULL;
+		} else if (entry) {
+			entry->cookie = op->cookie;
+			op->id = entry->id;
+		}
+		entries[nr] = entry;
+	}
+}
+
+static void prepare(struct call *call, struct hwheel_op *ops,
+		    struct hwheel_entry **entries, unsigned int nr)
+{
+	unsigned int i, arms = 0;
+
+	for (i = 0; i < nr; i++) {
+		ops[i].result = check(&ops[i]);
+		arms += is_arm(&ops[i]);
+	}
+	hwheel_set_add(call->set, entries, arms);
+	spread(ops, entries, nr, arms);
+	look_at_wheel(call);
+}
+
+static u64 now_of(struct call *call)
+{
+	if (!call->now)
+		call->now = hwheel_now(call->wheel);
+	return call->now;
+}
+
+static u64 deadline_of(struct call *call, const struct hwheel_op *op)
+{
+	if (op->flags & HWHEEL_ABSOLUTE)
+		return hwheel_set_time_from_user(call->set, call->wheel,
+						 op->time_ns);
+	return now_of(call) + min(op->time_ns, HWHEEL_NEVER);
+}
+
+static int query(struct call *call, struct hwheel_op *op)
+{
+	u64 deadline;
+	int state;
+
+	state = hwheel_set_query(call->set, call->wheel, op->id, &op->cookie,
+				 &deadline);
+	if (state < 0)
+		return state;
+	if (op->flags & HWHEEL_ABSOLUTE)
+		op->time_ns = hwheel_set_time_to_user(call->set, call->wheel,
+						      deadline);
+	else
+		op->time_ns = deadline - min(deadline, now_of(call));
+	return state;
+}
+
+static int perform(struct call *call, struct hwheel_op *op,
+		   struct hwheel_entry *entry)
+{
+	switch (op->op) {
+	case HWHEEL_OP_ARM:
+		return hwheel_set_arm_at(entry, deadline_of(call, op));
+	case HWHEEL_OP_REFRESH:
+		return hwheel_set_refresh_at(call->set, call->wheel, op->id,
+					     deadline_of(call, op));
+	case HWHEEL_OP_CANCEL:
+		return hwheel_set_cancel(call->set, op->id);
+	default:
+		return query(call, op);
+	}
+}
+
+/* Returns whether there is something to be told. */
+static bool perform_all(struct call *call, struct hwheel_op *ops,
+			struct hwheel_entry **entries, unsigned int nr)
+{
+	bool news = false;
+	unsigned int i;
+
+	xa_lock(&call->set->ids);
+	for (i = 0; i < nr; i++) {
+		if (!ops[i].result)
+			ops[i].result = perform(call, &ops[i], entries[i]);
+		news |= ops[i].result;
+	}
+	xa_unlock(&call->set->ids);
+	return news;
+}
+
+/* How many records were copied, whole */
+static unsigned int write_ops(struct hwheel_op __user *to,
+			      const struct hwheel_op *ops, unsigned int nr)
+{
+	return nr - DIV_ROUND_UP(copy_to_user(to, ops, nr * sizeof(*ops)),
+				 sizeof(*ops));
+}
+
+static unsigned int read_ops(struct hwheel_op *ops,
+			     const struct hwheel_op __user *from,
+			     unsigned int nr)
+{
+	return nr - DIV_ROUND_UP(copy_from_user(ops, from, nr * sizeof(*ops)),
+				 sizeof(*ops));
+}
+
+/* Does up to @nr operations, adds how many to *@done, and returns whether to go on. */
+static bool do_chunk(struct call *call, struct chunk *chunk,
+		     struct hwheel_op __user *user, unsigned int nr,
+		     unsigned int *done)
+{
+	unsigned int readable, writable, i;
+
+	readable = read_ops(chunk->ops, user, nr);
+	prepare(call, chunk->ops, chunk->entries, readable);
+	writable = write_ops(user, chunk->ops, readable);
+	for (i = writable; i < readable; i++)
+		if (chunk->entries[i])
+			hwheel_set_drop(chunk->entries[i]);
+	*done += writable;
+	/* If this copy faults and the last one did not, they are done all the same. */
+	if (perform_all(call, chunk->ops, chunk->entries, writable) &&
+	    write_ops(user, chunk->ops, writable) < writable)
+		return false;
+	return writable == nr && !signal_pending(current);
+}
+
+static long do_all(struct call *call, struct chunk *chunk,
+		   struct hwheel_op __user *user, unsigned int nr)
+{
+	unsigned int done = 0;
+
+	while (done < nr && do_chunk(call, chunk, user + done,
+				     min(nr - done, CHUNK), &done))
+		cond_resched();
+	if (nr && !done)
+		return -EFAULT;
+	return done;
+}
+
+/* A batch; returns how many operations were done, or an error if none was. */
+long hwheel_op_submit(struct hwheel_set *set,
+		      const struct hwheel_submit __user *argp)
+{
+	struct call call = { .set = set };
+	struct hwheel_submit submit;
+	struct chunk *chunk;
+	long ret;
+
+	if (copy_from_user(&submit, argp, sizeof(submit)))
+		return -EFAULT;
+	if (submit.nr > HWHEEL_SUBMIT_MAX || submit.reserved)
+		return -EINVAL;
+	chunk = kmalloc(sizeof(*chunk), HWHEEL_GFP_USER);
+	if (!chunk)
+		return -ENOMEM;
+	ret = do_all(&call, chunk, u64_to_user_ptr(submit.ops), submit.nr);
+	kfree(chunk);
+	return ret;
+}
+
+/* What a single operation tells, but its result */
+static int put_answer(const struct hwheel_op *op, struct hwheel_op __user *user)
+{
+	if (op->op != HWHEEL_OP_QUERY || op->result < 0)
+		return 0;
+	return put_user(op->cookie, &user->cookie) ?:
+	       put_user(op->time_ns, &user->time_ns);
+}
+
+/* @code names the operation, the record may. Returns its result. */
+long hwheel_op_single(struct hwheel_set *set, u32 code,
+		      struct hwheel_op __user *user)
+{
+	struct call call = { .set = set };
+	struct hwheel_entry *entry;
+	struct hwheel_op op;
+
+	if (copy_from_user(&op, user, sizeof(op)))
+		return -EFAULT;
+	op.op = op.op ?: code;
+	if (op.op != code)
+		return -EINVAL;
+	prepare(&call, &op, &entry, 1);
+	if (entry && put_user(op.id, &user->id)) {
+		hwheel_set_drop(entry);
+		return -EFAULT;
+	}
+	perform_all(&call, &op, &entry, 1);
+	return put_answer(&op, user) ?: op.result;
+}

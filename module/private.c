@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Wheels of a file's own, and what a file may ask for.
+ *
+ * Each has a thread, which no cgroup is charged for: so there is a limit to how many there
+ * are. Their memory is the caller's.
+ */
+#include <linux/atomic.h>
+#include <linux/capability.h>
+#include <linux/err.h>
+#include <linux/errno.h>
+#include <linux/hwheel.h>
+#include <linux/kernel.h>
+#include <linux/pid.h>
+#include <linux/sched.h>
+#include <linux/time.h>
+
+#include <uapi/linux/hwheel.h>
+
+#include "private.h"
+#include "set.h"
+#include "wheel.h"
+
+#define DEFAULT_LEVELS	3
+
+static const struct hwheel *shared_wheel;
+static unsigned int max_timeouts;
+static unsigned int max_wheels;
+static atomic_t nr_wheels;
+
+/* Files are on @shared if they do not ask for another one, as which that then is. */
+void hwheel_private_init(const struct hwheel *shared, unsigned int wheels,
+			 unsigned int timeouts)
+{
+	shared_wheel = shared;
+	max_wheels = wheels;
+	max_timeouts = timeouts;
+}
+
+static bool is_kind(const struct hwheel_config *config)
+{
+	switch (config->kind) {
+	case 0:
+		return config->levels <= HWHEEL_MAX_LEVELS;
+	case HWHEEL_KIND_HASHED:
+	case HWHEEL_KIND_SIMPLE:
+		return config->levels <= 1;
+	case HWHEEL_KIND_HIERARCHICAL:
+		return config->levels != 1 &&
+		       config->levels <= HWHEEL_MAX_LEVELS;
+	default:
+		return false;
+	}
+}
+
+static bool is_tick(u64 tick_ns)
+{
+	return !tick_ns || (tick_ns >= HWHEEL_MIN_TICK_NS &&
+			    tick_ns <= HWHEEL_MAX_TICK_NS);
+}
+
+static bool is_clock(u32 clock)
+{
+	return !clock || clock == CLOCK_MONOTONIC || clock == CLOCK_BOOTTIME;
+}
+
+static int check(const struct hwheel_config *config)
+{
+	if (config->flags || config->reserved || !is_tick(config->tick_ns) ||
+	    !is_clock(config->clock) || !is_kind(config) ||
+	    config->slots > HWHEEL_MAX_SLOTS ||
+	    config->max_timeouts > HWHEEL_SET_MAX)
+		return -EINVAL;
+	if (config->max_timeouts > max_timeouts && !capable(CAP_SYS_RESOURCE))
+		return -EPERM;
+	return 0;
+}
+
+static unsigned int levels_of(const struct hwheel_config *config)
+{
+	if (config->kind == HWHEEL_KIND_HIERARCHICAL && !config->levels)
+		return DEFAULT_LEVELS;
+	return config->levels;
+}
+
+static struct hwheel *create(const struct hwheel_config *config)
+{
+	char name[HWHEEL_NAME_MAX];
+	struct hwheel_params params = {
+		.name	 = name,
+		.tick_ns = config->tick_ns ?: shared_wheel->tick,
+		.slots	 = config->slots ?: shared_wheel->slots.mask + 1,
+		.levels	 = levels_of(config),
+		.clock	 = config->clock,
+		.flags	 = HWHEEL_ACCOUNT,
+	};
+
+	if (config->kind == HWHEEL_KIND_SIMPLE)
+		params.flags |= HWHEEL_SIMPLE;
+	snprintf(name, sizeof(name), "p%d", task_tgid_nr(current));
+	return hwheel_create(&params);
+}
+
+static struct hwheel *create_if_allowed(const struct hwheel_config *config)
+{
+	struct hwheel *wheel;
+
+	if (!atomic_add_unless(&nr_wheels, 1, max_wheels))
+		return ERR_PTR(-ENOSPC);
+	wheel = create(config);
+	if (IS_ERR(wheel))
+		atomic_dec(&nr_wheels);
+	return wheel;
+}
+
+void hwheel_private_destroy(struct hwheel *wheel)
+{
+	hwheel_destroy(wheel);
+	atomic_dec(&nr_wheels);
+}
+
+static bool wants_wheel(const struct hwheel_config *config)
+{
+	return config->tick_ns || config->slots || config->levels ||
+	       config->kind || config->clock;
+}
+
+static int configure_locked(struct hwheel_set *set,
+			    const struct hwheel_config *config)
+{
+	int err = hwheel_set_may_configure(set);
+	struct hwheel *wheel = NULL;
+
+	if (err)
+		return err;
+	if (wants_wheel(config))
+		wheel = create_if_allowed(config);
+	if (IS_ERR(wheel))
+		return PTR_ERR(wheel);
+	hwheel_set_configure(set, wheel, config->max_timeouts ?: set->max);
+	return 0;
+}
+
+int hwheel_private_configure(struct hwheel_set *set,
+			     const struct hwheel_config *config)
+{
+	int err = check(config);
+
+	if (err)
+		return err;
+	if (mutex_lock_killable(&set->lock))
+		return -EINTR;
+	err = configure_locked(set, config);
+	mutex_unlock(&set->lock);
+	return err;
+}
