@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Guest script of make bench, in a VM that counts instructions. What the module has
-# measured goes to /results, with what it was measured on.
+# Guest script of make bench, in a VM that counts instructions. What the module and the
+# program have measured goes to /results, with what it was measured on.
 set -e
 
 clocks=/sys/devices/system/clocksource/clocksource0
@@ -14,6 +14,7 @@ insmod hwheel_bench.ko
 	echo "clocksource $(cat $clocks/current_clocksource)"
 	echo "spectre_v2 $(cat /sys/devices/system/cpu/vulnerabilities/spectre_v2)"
 	cat /sys/module/hwheel_bench/parameters/results
+	./user_bench
 } >/results/bench
 cat /results/bench
 rmmod hwheel_bench

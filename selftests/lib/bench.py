@@ -4,15 +4,16 @@
 
 usage: bench.py FOLDER OUT.json
 
-FOLDER holds the file bench of the guest script. Behind what timer_list and hrtimer
-take is how many times as much as hwheel that is. Instructions are counted, not time:
+FOLDER holds the file bench of the guest script. Behind what others take is how many
+times as much as hwheel that is. Instructions are counted, not time:
 cache misses and waiting for locks are not in it.
 """
 
 import json
 import sys
 
-KINDS = ("hwheel", "timer_list", "hrtimer")
+IN_KERNEL = {"hwheel": "hwheel", "timer_list": "timer_list", "hrtimer": "hrtimer"}
+IN_PROGRAMS = {"hwheel": "user", "timerfd": "timerfd"}
 
 # Title, and hwheel's operations of which it is the sum; a peer's, if it has any.
 CALLS = (
@@ -38,8 +39,20 @@ LIVES = (
     ("arm, cancel later", "arm file cancel unlink", "arm cancel"),
     ("arm, expire", "arm file expire", "arm expire"),
 )
-PARTS = (("Callers", CALLS), ("The worker, or the interrupt", WORKER),
-         ("From arm to end, callers and worker", LIVES))
+PROGRAMS = (
+    ("a system call", "system_call", ""),
+    ("arm", "arm", "create set"),
+    ("refresh", "refresh", "refresh"),
+    ("cancel", "cancel", "close"),
+    ("arm, 256 in a batch", "submit_arm", "create set"),
+    ("refresh, 256 in a batch", "submit_refresh", "refresh"),
+    ("cancel, 256 in a batch", "submit_cancel", "close"),
+    ("read, 256 events at a time", "read", ""),
+)
+PARTS = (("Callers", CALLS, IN_KERNEL), ("The worker, or the interrupt", WORKER, IN_KERNEL),
+         ("From arm to end, callers and worker", LIVES, IN_KERNEL),
+         ("Programs, their part and the kernel's; of the worker's nothing", PROGRAMS,
+          IN_PROGRAMS))
 
 
 def read_results(path):
@@ -62,23 +75,24 @@ def total(counts, operations):
     return round(sum(counts[operation] for operation in operations.split()), 1)
 
 
-def row_of(counts, own, peers):
-    """{kind: count} of one row of the table"""
-    row = {"hwheel": total(counts["hwheel"], own)}
-    if peers:
-        row.update((kind, total(counts[kind], peers)) for kind in KINDS[1:])
-    return row
+def row_of(counts, kinds, own, peers):
+    """{name: count} of one row of the table"""
+    return {name: total(counts[kind], own if name == "hwheel" else peers)
+            for name, kind in kinds.items() if name == "hwheel" or peers}
 
 
-def cell(row, kind):
-    if kind not in row:
-        return f"{'':20}"
-    return f"{row[kind]:12.1f} {'(' + format(row[kind] / row['hwheel'], '.2f') + ')':>7}"
+def cell(row, name):
+    return f"{row[name]:12.1f} {'(' + format(row[name] / row['hwheel'], '.2f') + ')':>7}"
 
 
 def show(title, row):
-    print(f"  {title:33}{row['hwheel']:8.1f}{''.join(cell(row, kind) for kind in KINDS[1:])}"
-          .rstrip())
+    peers = "".join(cell(row, name) for name in row if name != "hwheel")
+    print(f"  {title:33}{row['hwheel']:8.1f}{peers}")
+
+
+def show_heading(heading, kinds):
+    print(f"{heading}\n{'':35}{'hwheel':>8}" +
+          "".join(f"{name:>12}{'':8}" for name in kinds if name != "hwheel").rstrip())
 
 
 def main(arguments):
@@ -87,13 +101,14 @@ def main(arguments):
         return 2
     about, counts = read_results(f"{arguments[1]}/bench")
     result = {**about, "unit": "instructions", "operations": {}}
-    print(f"{'Instructions per operation':35}{'hwheel':>8}{'timer_list':>12}{'hrtimer':>20}")
-    for heading, rows in PARTS:
-        print(heading)
+    print("Instructions per operation")
+    for heading, rows, kinds in PARTS:
+        show_heading(heading, kinds)
         for title, own, peers in rows:
-            row = row_of(counts, own, peers)
+            row = row_of(counts, kinds, own, peers)
             show(title, row)
-            result["operations"][own.replace(" ", "+")] = {"title": title, **row}
+            name = kinds["hwheel"] + ":" + own.replace(" ", "+")
+            result["operations"][name] = {"title": title, **row}
     with open(arguments[2], "w", encoding="ascii") as file:
         json.dump(result, file, indent=2)
         file.write("\n")
