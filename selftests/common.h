@@ -305,4 +305,141 @@ static inline __u64 max_timeouts(int fd)
 	return call(fd, HWHEEL_IOC_INFO, &info) ? 0 : info.max_timeouts;
 }
 
+static inline __u64 clock_ns(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return ts.tv_sec * SEC + ts.tv_nsec;
+}
+
+static inline int get_info(int fd, struct hwheel_info *info)
+{
+	memset(info, 0x5a, sizeof(*info));
+	return call(fd, HWHEEL_IOC_INFO, info);
+}
+
+static inline int get_stats(int fd, struct hwheel_statistics *stats)
+{
+	memset(stats, 0x5a, sizeof(*stats));
+	return call(fd, HWHEEL_IOC_STATS, stats);
+}
+
+static inline int configure(int fd, const struct hwheel_config *config)
+{
+	struct hwheel_config copy = *config;
+	int ret = call(fd, HWHEEL_IOC_CONFIG, &copy);
+
+	return memcmp(&copy, config, sizeof(copy)) ? -EPROTO : ret;
+}
+
+static inline int stop(int fd)
+{
+	return call(fd, HWHEEL_IOC_STOP, NULL);
+}
+
+/* Does a batch: how many operations were done, or a negative errno. */
+static inline int submit(int fd, struct hwheel_op *ops, __u32 nr)
+{
+	struct hwheel_submit batch = { .ops = (uintptr_t)ops, .nr = nr };
+
+	return call(fd, HWHEEL_IOC_SUBMIT, &batch);
+}
+
+/* The state of a timeout; @op, which was poisoned before, has what else is told. */
+static inline int query(int fd, __u64 id, __u32 flags, struct hwheel_op *op)
+{
+	*op = (struct hwheel_op){
+		.flags = flags,
+		.result = POISON32,
+		.id = id,
+		.cookie = POISON64,
+		.time_ns = POISON64,
+	};
+	return call(fd, HWHEEL_IOC_QUERY, op);
+}
+
+/* @n time-outs that never fire, in batches: how many the file took. */
+static inline size_t arm_batches(int fd, size_t n)
+{
+	static struct hwheel_op ops[HWHEEL_SUBMIT_MAX];
+	size_t done = 0, part, i;
+
+	while (done < n) {
+		part = n - done < HWHEEL_SUBMIT_MAX ? n - done : HWHEEL_SUBMIT_MAX;
+		for (i = 0; i < part; i++)
+			ops[i] = (struct hwheel_op){
+				.op = HWHEEL_OP_ARM,
+				.cookie = done + i,
+				.time_ns = NEVER,
+			};
+		if (submit(fd, ops, part) != (int)part)
+			break;
+		for (i = 0; i < part && !ops[i].result; i++)
+			done++;
+		if (i < part)
+			break;
+	}
+	return done;
+}
+
+/* What holds for an event of any type, on a clock that shows @now */
+static inline bool any_event_is_sound(const struct hwheel_event *ev, __u64 now)
+{
+	if (ev->type == HWHEEL_EVENT_EXPIRED && ev->fired_ns < ev->deadline_ns)
+		return false;
+	return ev->id && !(ev->deadline_ns & 7) && !ev->reserved && ev->fired_ns <= now &&
+	       (ev->type == HWHEEL_EVENT_EXPIRED || ev->type == HWHEEL_EVENT_STOPPED);
+}
+
+/* As read_events(), but of any type and on any clock; 0 at the end of a stopped file. */
+static inline int read_any(int fd, clockid_t clock, struct hwheel_event *ev, size_t max)
+{
+	ssize_t got, i;
+
+	memset(ev, 0x5a, max * sizeof(*ev));
+	got = read(fd, ev, max * sizeof(*ev));
+	if (got < 0)
+		return -errno;
+	if (got % sizeof(*ev))
+		return -EPROTO;
+	got /= sizeof(*ev);
+	for (i = 0; i < got; i++)
+		if (!any_event_is_sound(&ev[i], clock_ns(clock)))
+			return -EPROTO;
+	return got;
+}
+
+/*
+ * Waits until the file holds that many time-outs, and that many events of them, or as many
+ * as it takes if POISON64. What the worker does to a file can only be waited for so where
+ * the file has a wheel of its own, with no other file as a fence.
+ */
+static inline int await_counts(int fd, __u64 held, __u64 events)
+{
+	__u64 bound = now_ns() + WAIT_MS * MSEC;
+	struct hwheel_statistics stats;
+	int ret;
+
+	while (!(ret = get_stats(fd, &stats))) {
+		if ((held == POISON64 || stats.held == held) &&
+		    (events == POISON64 || stats.events == events))
+			return 0;
+		if (now_ns() >= bound)
+			return -ETIMEDOUT;
+		poll(NULL, 0, 1);
+	}
+	return ret;
+}
+
+static inline int await_held(int fd, __u64 held)
+{
+	return await_counts(fd, held, POISON64);
+}
+
+static inline int await_events(int fd, __u64 events)
+{
+	return await_counts(fd, POISON64, events);
+}
+
 #endif /* _HWHEEL_SELFTESTS_COMMON_H */

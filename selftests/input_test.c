@@ -3,13 +3,15 @@
  * Bad input: one wrong thing per call, all else valid. Each call must fail with
  * its errno, leave the memory it was given alone and change nothing: a timeout
  * that was pending before ("witness") is still pending afterwards and fires as
- * it should, and nothing else does.
+ * it should, and nothing else does; a file that nothing was done with yet ("fresh") can
+ * still be configured.
  */
 
 #include "common.h"
 
 #include <pthread.h>
 #include <sched.h>
+#include <sys/mman.h>
 
 #define WITNESS_COOKIE	0x7769746e657373
 
@@ -19,15 +21,53 @@ static const struct command {
 	__u32		op;
 	size_t		size;
 } commands[] = {
+	{ "STOP",    HWHEEL_IOC_STOP,	 0,		    0 },
 	{ "INFO",    HWHEEL_IOC_INFO,	 0,		    sizeof(struct hwheel_info) },
+	{ "STATS",   HWHEEL_IOC_STATS,	 0,		    sizeof(struct hwheel_statistics) },
+	{ "CONFIG",  HWHEEL_IOC_CONFIG,	 0,		    sizeof(struct hwheel_config) },
+	{ "SUBMIT",  HWHEEL_IOC_SUBMIT,	 0,		    sizeof(struct hwheel_submit) },
 	{ "ARM",     HWHEEL_IOC_ARM,	 HWHEEL_OP_ARM,	    sizeof(struct hwheel_op) },
 	{ "REFRESH", HWHEEL_IOC_REFRESH, HWHEEL_OP_REFRESH, sizeof(struct hwheel_op) },
+	{ "QUERY",   HWHEEL_IOC_QUERY,	 HWHEEL_OP_QUERY,   sizeof(struct hwheel_op) },
 	{ "CANCEL",  HWHEEL_IOC_CANCEL,	 HWHEEL_OP_CANCEL,  sizeof(struct hwheel_op) },
 	{ }
 };
 
-/* The commands that take a struct hwheel_op */
-static const struct command *const operations = commands + 1;
+/* The commands that take a pointer, and among them those of a struct hwheel_op */
+static const struct command *const pointers = commands + 1;
+static const struct command *const operations = commands + 5;
+
+/* An argument that would do; room for the largest size that a command can name */
+union argument {
+	struct hwheel_op	op;
+	struct hwheel_submit	submit;
+	struct hwheel_config	config;
+	char			bytes[1 << _IOC_SIZEBITS];
+};
+
+/* How many invalid inputs were tried, by all tests: each is a process of its own. */
+static unsigned long *tried;
+
+__attribute__((constructor)) static void start_counting(void)
+{
+	tried = mmap(NULL, sizeof(*tried), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		     -1, 0);
+	if (tried == MAP_FAILED)
+		abort();
+}
+
+/* Tests leave by _exit(), so this is the last of all. */
+__attribute__((destructor)) static void tell_count(void)
+{
+	printf("# %lu invalid inputs tried\n", *tried);
+}
+
+/* Makes a call that is to fail. */
+static int try(int fd, unsigned long cmd, void *arg)
+{
+	__atomic_add_fetch(tried, 1, __ATOMIC_RELAXED);
+	return call(fd, cmd, arg);
+}
 
 struct pages {
 	size_t	size;
@@ -53,22 +93,52 @@ static int map_pages(struct pages *pages)
 
 FIXTURE(input)
 {
-	int		fd;
-	__u64		witness;
-	struct pages	pages;
+	int			fd;
+	int			fresh;
+	struct hwheel_info	info;
+	__u64			witness;
+	/* What a SUBMIT would do: one record that arms, one that makes the witness fire */
+	struct hwheel_op	batch[2];
+	struct hwheel_op	batch_before[2];
+	struct pages		pages;
 };
 
 FIXTURE_SETUP(input)
 {
 	self->fd = open_device(O_NONBLOCK);
 	ASSERT_LE(0, self->fd);
+	self->fresh = open_device(O_NONBLOCK);
+	ASSERT_LE(0, self->fresh);
+	ASSERT_EQ(0, call(self->fresh, HWHEEL_IOC_INFO, &self->info));
 	ASSERT_EQ(0, arm(self->fd, NEVER, WITNESS_COOKIE, &self->witness));
+	self->batch[0] = (struct hwheel_op){ .op = HWHEEL_OP_ARM, .result = POISON32 };
+	self->batch[1] = (struct hwheel_op){
+		.op = HWHEEL_OP_REFRESH,
+		.result = POISON32,
+		.id = self->witness,
+	};
+	memcpy(self->batch_before, self->batch, sizeof(self->batch));
 	ASSERT_EQ(0, map_pages(&self->pages));
+}
+
+/* 0 if its wheel and its limits are those it came with, and CONFIG is yet to come. */
+static int check_fresh(int fd, const struct hwheel_info *before)
+{
+	struct hwheel_config config = { .kind = HWHEEL_KIND_SIMPLE };
+	struct hwheel_info info;
+	int ret = call(fd, HWHEEL_IOC_INFO, &info);
+
+	if (!ret && memcmp(&info, before, sizeof(info)))
+		ret = -EPROTO;
+	return ret ?: call(fd, HWHEEL_IOC_CONFIG, &config);
 }
 
 FIXTURE_TEARDOWN(input)
 {
+	EXPECT_EQ(0, memcmp(self->batch_before, self->batch, sizeof(self->batch)));
+	EXPECT_EQ(0, check_fresh(self->fresh, &self->info));
 	EXPECT_EQ(0, munmap(self->pages.writable, 3 * self->pages.size));
+	EXPECT_EQ(0, close(self->fresh));
 	EXPECT_EQ(0, close(self->fd));
 }
 
@@ -95,7 +165,7 @@ static int check_witness(int fd, __u64 witness)
 
 /*
  * An operation that would succeed: it arms another timeout that fires at once, or
- * makes the witness fire at once, or cancels it.
+ * makes the witness fire at once, or asks for it, or cancels it.
  */
 static struct hwheel_op valid_op(const struct command *c, __u64 witness)
 {
@@ -108,16 +178,65 @@ static struct hwheel_op valid_op(const struct command *c, __u64 witness)
 	return op;
 }
 
+/* What a command would take, on the file that file_of() says */
+static void make_valid(union argument *arg, const struct command *c,
+		       const FIXTURE_DATA(input) * self)
+{
+	memset(arg, 0, sizeof(*arg));
+	if (c->op)
+		arg->op = valid_op(c, self->witness);
+	else if (c->cmd == HWHEEL_IOC_SUBMIT)
+		arg->submit = (struct hwheel_submit){ .ops = (uintptr_t)self->batch, .nr = 2 };
+	else if (c->cmd == HWHEEL_IOC_CONFIG)
+		arg->config = (struct hwheel_config){ .tick_ns = MSEC, .max_timeouts = 1 };
+}
+
+/* CONFIG would fail anyway on a file that has a timeout. */
+static int file_of(const struct command *c, const FIXTURE_DATA(input) * self)
+{
+	return c->cmd == HWHEEL_IOC_CONFIG ? self->fresh : self->fd;
+}
+
 /* Makes the call, which must not touch the operation. */
 static int call_bad(int fd, unsigned long cmd, struct hwheel_op *op)
 {
 	struct hwheel_op before = *op;
-	int ret = call(fd, cmd, op);
+	int ret = try(fd, cmd, op);
 
 	return memcmp(&before, op, sizeof(before)) ? -EPROTO : ret;
 }
 
-/* Makes the call, which must set the id, if it is ARM, and nothing else. */
+/* The same as a batch: only the result is told. */
+static int submit_bad(int fd, const struct command *c, struct hwheel_op op)
+{
+	struct hwheel_op want;
+	int ret;
+
+	op.op = op.op ?: c->op;
+	want = op;
+	__atomic_add_fetch(tried, 1, __ATOMIC_RELAXED);
+	ret = submit(fd, &op, 1);
+	want.result = op.result;
+	if (ret != 1 || memcmp(&want, &op, sizeof(op)))
+		return -EPROTO;
+	return op.result;
+}
+
+/* By itself and in a batch */
+static int call_bad_both(int fd, const struct command *c, struct hwheel_op *op)
+{
+	int ret = call_bad(fd, c->cmd, op);
+
+	return submit_bad(fd, c, *op) == ret ? ret : -EPROTO;
+}
+
+/* What a command returns for a timeout that is pending */
+static int success_of(const struct command *c)
+{
+	return c->op == HWHEEL_OP_QUERY ? HWHEEL_STATE_PENDING : 0;
+}
+
+/* Makes the call, which must set the id, if it is ARM, or the time, if QUERY, alone. */
 static int call_good(int fd, unsigned long cmd, struct hwheel_op *op)
 {
 	struct hwheel_op want = *op;
@@ -128,6 +247,8 @@ static int call_good(int fd, unsigned long cmd, struct hwheel_op *op)
 	ret = call(fd, cmd, op);
 	if (cmd == HWHEEL_IOC_ARM)
 		want.id = op->id;
+	if (cmd == HWHEEL_IOC_QUERY)
+		want.time_ns = op->time_ns;
 	return memcmp(&want, op, sizeof(want)) ? -EPROTO : ret;
 }
 
@@ -139,7 +260,8 @@ TEST_F(input, info_fills_everything)
 	memset(&info, 0xff, sizeof(info));
 	memset(&again, 0x5a, sizeof(again));
 	ASSERT_EQ(0, call(self->fd, HWHEEL_IOC_INFO, &info));
-	EXPECT_EQ(0, info.features);
+	EXPECT_EQ(HWHEEL_FEATURE_QUERY | HWHEEL_FEATURE_SUBMIT | HWHEEL_FEATURE_CONFIG |
+		  HWHEEL_FEATURE_STOP | HWHEEL_FEATURE_STATS, info.features);
 	EXPECT_LE(50000, info.tick_ns);
 	EXPECT_EQ(0, info.tick_ns % 8);
 	EXPECT_LE(1, info.max_timeouts);
@@ -151,6 +273,8 @@ TEST_F(input, info_fills_everything)
 	EXPECT_EQ(1, info.levels);
 	EXPECT_EQ(HWHEEL_KIND_HASHED, info.kind);
 	EXPECT_EQ(CLOCK_MONOTONIC, info.clock);
+	EXPECT_EQ(HWHEEL_SUBMIT_MAX, info.max_submit);
+	EXPECT_EQ(0, info.own_wheel);
 	for (i = 0; i < ARRAY_SIZE(info.reserved); i++)
 		EXPECT_EQ(0, info.reserved[i]);
 
@@ -161,16 +285,28 @@ TEST_F(input, info_fills_everything)
 	EXPECT_EQ(0, check_witness(self->fd, self->witness));
 }
 
-/* Numbers from 0x40 on are far from what is taken; others may come to be known. */
+static bool is_known(unsigned int nr)
+{
+	const struct command *c;
+
+	for (c = commands; c->name; c++)
+		if (_IOC_NR(c->cmd) == nr)
+			return true;
+	return false;
+}
+
 TEST_F(input, unknown_number)
 {
-	static const size_t sizes[] = { 0, 4, 8, sizeof(struct hwheel_op) };
+	static const size_t sizes[] = {
+		0, 4, 8, sizeof(struct hwheel_submit), sizeof(struct hwheel_op),
+		sizeof(struct hwheel_info), sizeof(struct hwheel_statistics),
+	};
 	struct hwheel_op op = valid_op(operations, self->witness);
 	unsigned int nr, dir, i;
 	unsigned long cmd;
 
-	for (nr = 0x40; nr < 0x100; nr++) {
-		for (dir = 0; dir < 4; dir++) {
+	for (nr = 0; nr < 0x100; nr++) {
+		for (dir = 0; dir < 4 && !is_known(nr); dir++) {
 			for (i = 0; i < ARRAY_SIZE(sizes); i++) {
 				cmd = _IOC(dir, HWHEEL_IOC_MAGIC, nr, sizes[i]);
 				EXPECT_EQ(-ENOTTY, call_bad(self->fd, cmd, &op)) {
@@ -184,29 +320,26 @@ TEST_F(input, unknown_number)
 
 TEST_F(input, unknown_magic)
 {
+	static union argument arg, before;
 	const struct command *c;
 	unsigned int magic;
+	unsigned long cmd;
 
-	for (c = operations; c->name; c++) {
-		struct hwheel_op op = valid_op(c, self->witness);
-
+	for (c = commands; c->name; c++) {
+		make_valid(&before, c, self);
 		for (magic = 0; magic < 0x100; magic++) {
 			if (magic == HWHEEL_IOC_MAGIC)
 				continue;
-			EXPECT_EQ(-ENOTTY, call_bad(self->fd, _IOWR(magic, _IOC_NR(c->cmd),
-								    struct hwheel_op), &op)) {
+			cmd = _IOC(_IOC_DIR(c->cmd), magic, _IOC_NR(c->cmd), c->size);
+			memcpy(&arg, &before, c->size);
+			EXPECT_EQ(-ENOTTY, try(file_of(c, self), cmd, &arg)) {
 				TH_LOG("%s as magic %#x", c->name, magic);
 			}
+			EXPECT_EQ(0, memcmp(&before, &arg, c->size));
 		}
 	}
 	EXPECT_EQ(0, check_witness(self->fd, self->witness));
 }
-
-/* Room for the largest size that an ioctl number can name. */
-union any_argument {
-	struct hwheel_op	op;
-	char			bytes[1 << _IOC_SIZEBITS];
-};
 
 static unsigned long with_size(const struct command *c, unsigned int dir, size_t size)
 {
@@ -215,37 +348,37 @@ static unsigned long with_size(const struct command *c, unsigned int dir, size_t
 
 TEST_F(input, wrong_size_or_direction)
 {
-	static union any_argument arg, before;
+	static union argument arg, before;
 	const struct command *c;
 	unsigned int dir;
 	size_t size;
 
-	memset(&before, 0, sizeof(before));
 	for (c = commands; c->name; c++) {
-		before.op = valid_op(c, self->witness);
+		make_valid(&before, c, self);
 		for (dir = 0; dir < 4; dir++) {
 			for (size = 0; size < sizeof(arg); size += size < 256 ? 1 : 1009) {
 				if (with_size(c, dir, size) == c->cmd)
 					continue;
-				arg.op = before.op;
-				EXPECT_EQ(-ENOTTY, call(self->fd, with_size(c, dir, size), &arg)) {
+				memcpy(&arg, &before, c->size);
+				EXPECT_EQ(-ENOTTY, try(file_of(c, self), with_size(c, dir, size),
+						       &arg)) {
 					TH_LOG("%s, direction %u, size %zu", c->name, dir, size);
 				}
-				EXPECT_EQ(0, memcmp(&before, &arg, 256));
+				EXPECT_EQ(0, memcmp(&before, &arg, 512));
 			}
 		}
 	}
 	EXPECT_EQ(0, check_witness(self->fd, self->witness));
 }
 
-TEST_F(input, success_writes_the_id_only)
+TEST_F(input, success_writes_outputs_only)
 {
 	/* ARM comes first and leaves the id for the others. */
 	struct hwheel_op op = { .cookie = POISON64, .time_ns = NEVER };
 	const struct command *c;
 
 	for (c = operations; c->name; c++) {
-		EXPECT_EQ(0, call_good(self->fd, c->cmd, &op)) {
+		EXPECT_EQ(success_of(c), call_good(self->fd, c->cmd, &op)) {
 			TH_LOG("%s", c->name);
 		}
 	}
@@ -264,7 +397,7 @@ TEST_F(input, own_name_or_none)
 
 		for (c = operations; c->name; c++) {
 			op.op = named ? c->op : 0;
-			ASSERT_EQ(0, call(self->fd, c->cmd, &op)) {
+			ASSERT_EQ(success_of(c), call(self->fd, c->cmd, &op)) {
 				TH_LOG("%s", c->name);
 			}
 		}
@@ -301,18 +434,18 @@ TEST_F(input, name_of_no_operation)
 
 	for (c = operations; c->name; c++) {
 		op = valid_op(c, self->witness);
-		for (i = 0x40; i < 0x80; i++) {
+		for (i = HWHEEL_OP_QUERY + 1; i < 0x80; i++) {
 			op.op = i;
-			EXPECT_EQ(-EINVAL, call_bad(self->fd, c->cmd, &op));
+			EXPECT_EQ(-EINVAL, call_bad_both(self->fd, c, &op));
 		}
 		for (i = 0; i < ARRAY_SIZE(masks); i++) {
 			op.op = c->op | masks[i];
-			EXPECT_EQ(-EINVAL, call_bad(self->fd, c->cmd, &op));
+			EXPECT_EQ(-EINVAL, call_bad_both(self->fd, c, &op));
 			op.op = masks[i];
-			EXPECT_EQ(-EINVAL, call_bad(self->fd, c->cmd, &op));
+			EXPECT_EQ(-EINVAL, call_bad_both(self->fd, c, &op));
 		}
 		op.op = UINT32_MAX;
-		EXPECT_EQ(-EINVAL, call_bad(self->fd, c->cmd, &op));
+		EXPECT_EQ(-EINVAL, call_bad_both(self->fd, c, &op));
 	}
 	EXPECT_EQ(0, check_witness(self->fd, self->witness));
 }
@@ -334,12 +467,12 @@ TEST_F(input, unknown_flags)
 			if (known_flags(c) & 1U << bit)
 				continue;
 			op.flags = 1U << bit;
-			EXPECT_EQ(-EINVAL, call_bad(self->fd, c->cmd, &op)) {
+			EXPECT_EQ(-EINVAL, call_bad_both(self->fd, c, &op)) {
 				TH_LOG("%s, bit %u", c->name, bit);
 			}
 			/* A known one beside it makes it no better. */
 			op.flags |= known_flags(c);
-			EXPECT_EQ(-EINVAL, call_bad(self->fd, c->cmd, &op)) {
+			EXPECT_EQ(-EINVAL, call_bad_both(self->fd, c, &op)) {
 				TH_LOG("%s, bit %u", c->name, bit);
 			}
 		}
@@ -349,10 +482,11 @@ TEST_F(input, unknown_flags)
 
 TEST_F(input, absolute_cancel)
 {
-	struct hwheel_op op = valid_op(operations + 2, self->witness);
+	const struct command *c = operations + 3;
+	struct hwheel_op op = valid_op(c, self->witness);
 
 	op.flags = HWHEEL_ABSOLUTE;
-	EXPECT_EQ(-EINVAL, call_bad(self->fd, HWHEEL_IOC_CANCEL, &op));
+	EXPECT_EQ(-EINVAL, call_bad_both(self->fd, c, &op));
 	EXPECT_EQ(0, check_witness(self->fd, self->witness));
 }
 
@@ -366,9 +500,41 @@ TEST_F(input, reserved_nonzero)
 			struct hwheel_op op = valid_op(c, self->witness);
 
 			op.reserved = 1U << bit;
-			EXPECT_EQ(-EINVAL, call_bad(self->fd, c->cmd, &op)) {
+			EXPECT_EQ(-EINVAL, call_bad_both(self->fd, c, &op)) {
 				TH_LOG("%s, bit %u", c->name, bit);
 			}
+		}
+	}
+	EXPECT_EQ(0, check_witness(self->fd, self->witness));
+}
+
+/* The other fields that must be 0, where they are */
+static const struct {
+	const struct command	*c;
+	size_t			at;
+} zeros[] = {
+	{ &commands[3], offsetof(struct hwheel_config, flags) },
+	{ &commands[3], offsetof(struct hwheel_config, reserved) },
+	{ &commands[4], offsetof(struct hwheel_submit, reserved) },
+};
+
+TEST_F(input, other_reserved_nonzero)
+{
+	static union argument arg, before;
+	__u32 value;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(zeros); i++) {
+		for (value = 1; value; value <<= 1) {
+			const struct command *c = zeros[i].c;
+
+			make_valid(&before, c, self);
+			memcpy(before.bytes + zeros[i].at, &value, sizeof(value));
+			memcpy(&arg, &before, c->size);
+			EXPECT_EQ(-EINVAL, try(file_of(c, self), c->cmd, &arg)) {
+				TH_LOG("%s, %#x at %zu", c->name, value, zeros[i].at);
+			}
+			EXPECT_EQ(0, memcmp(&before, &arg, c->size));
 		}
 	}
 	EXPECT_EQ(0, check_witness(self->fd, self->witness));
@@ -402,6 +568,7 @@ TEST_F(input, failed_operation_writes_nothing)
 
 	EXPECT_EQ(-ENOENT, call_bad(self->fd, HWHEEL_IOC_REFRESH, &op));
 	EXPECT_EQ(-ENOENT, call_bad(self->fd, HWHEEL_IOC_CANCEL, &op));
+	EXPECT_EQ(-ENOENT, call_bad(self->fd, HWHEEL_IOC_QUERY, &op));
 	EXPECT_EQ(0, check_witness(self->fd, self->witness));
 }
 
@@ -412,12 +579,12 @@ TEST_F(input, bad_pointers)
 		(char *)1,
 		self->pages.missing,
 		self->pages.missing + 1,
-		(char *)(1UL << 47) - 4096,
-		(char *)(1UL << 47) - 8,
-		(char *)(1UL << 47),
-		(char *)(1UL << 63),
-		(char *)0xffff888000000000UL,
-		(char *)0xffffffff81000000UL,
+		(char *)(uintptr_t)((1ULL << 47) - 4096),
+		(char *)(uintptr_t)((1ULL << 47) - 8),
+		(char *)(uintptr_t)(1ULL << 47),
+		(char *)(uintptr_t)(1ULL << 63),
+		(char *)(uintptr_t)0xffff888000000000ULL,
+		(char *)(uintptr_t)0xffffffff81000000ULL,
 		(char *)-4096UL,
 		(char *)-8UL,
 		(char *)-1UL,
@@ -425,9 +592,9 @@ TEST_F(input, bad_pointers)
 	const struct command *c;
 	size_t i;
 
-	for (c = commands; c->name; c++) {
+	for (c = pointers; c->name; c++) {
 		for (i = 0; i < ARRAY_SIZE(bad); i++) {
-			EXPECT_EQ(-EFAULT, call(self->fd, c->cmd, bad[i])) {
+			EXPECT_EQ(-EFAULT, try(file_of(c, self), c->cmd, bad[i])) {
 				TH_LOG("%s at %p", c->name, bad[i]);
 			}
 		}
@@ -439,16 +606,16 @@ TEST_F(input, bad_pointers)
 TEST_F(input, crossing_into_nothing)
 {
 	const struct command *c;
+	union argument arg;
 	size_t there;
 
-	for (c = commands; c->name; c++) {
-		struct hwheel_op op = valid_op(c, self->witness);
-
+	for (c = pointers; c->name; c++) {
+		make_valid(&arg, c, self);
 		for (there = 1; there < c->size; there++) {
 			char *at = self->pages.missing - there;
 
-			memcpy(at, &op, there < sizeof(op) ? there : sizeof(op));
-			EXPECT_EQ(-EFAULT, call(self->fd, c->cmd, at)) {
+			memcpy(at, &arg, there);
+			EXPECT_EQ(-EFAULT, try(file_of(c, self), c->cmd, at)) {
 				TH_LOG("%s after %zu bytes", c->name, there);
 			}
 		}
@@ -465,13 +632,16 @@ static int place(struct pages *pages, char *at, const struct hwheel_op *op)
 	return mprotect(pages->readonly, pages->size, PROT_READ) ? -errno : 0;
 }
 
-/* The commands with outputs, and where those end */
+/* The commands with outputs, and where those begin and end */
 static const struct output {
 	const struct command	*c;
+	size_t			begin;
 	size_t			end;
 } outputs[] = {
-	{ &commands[0],	sizeof(struct hwheel_info) },
-	{ &commands[1],	offsetof(struct hwheel_op, id) + sizeof(__u64) },
+	{ &commands[1],	0, sizeof(struct hwheel_info) },
+	{ &commands[2],	0, sizeof(struct hwheel_statistics) },
+	{ &commands[5],	offsetof(struct hwheel_op, id), offsetof(struct hwheel_op, cookie) },
+	{ &commands[7],	offsetof(struct hwheel_op, cookie), sizeof(struct hwheel_op) },
 };
 
 TEST_F(input, read_only_for_outputs)
@@ -483,7 +653,7 @@ TEST_F(input, read_only_for_outputs)
 		struct hwheel_op op = valid_op(c, self->witness);
 
 		ASSERT_EQ(0, place(&self->pages, self->pages.readonly, &op));
-		EXPECT_EQ(-EFAULT, call(self->fd, c->cmd, self->pages.readonly)) {
+		EXPECT_EQ(-EFAULT, try(self->fd, c->cmd, self->pages.readonly)) {
 			TH_LOG("%s", c->name);
 		}
 		EXPECT_EQ(0, memcmp(&op, self->pages.readonly, sizeof(op)));
@@ -503,6 +673,18 @@ TEST_F(input, read_only_for_inputs)
 	EXPECT_EQ(0, check_witness(self->fd, self->witness));
 }
 
+TEST_F(input, read_only_config)
+{
+	struct hwheel_op zero = { 0 };
+	int other = open_device(0);
+
+	ASSERT_LE(0, other);
+	ASSERT_EQ(0, place(&self->pages, self->pages.readonly, &zero));
+	EXPECT_EQ(0, call(other, HWHEEL_IOC_CONFIG, self->pages.readonly));
+	EXPECT_EQ(0, memcmp(&zero, self->pages.readonly, sizeof(zero)));
+	EXPECT_EQ(0, close(other));
+}
+
 /* The first bytes can be written, but not all of the outputs. */
 TEST_F(input, crossing_into_read_only)
 {
@@ -516,7 +698,7 @@ TEST_F(input, crossing_into_read_only)
 			char *at = self->pages.readonly - there;
 
 			ASSERT_EQ(0, place(&self->pages, at, &op));
-			EXPECT_EQ(-EFAULT, call(self->fd, c->cmd, at)) {
+			EXPECT_EQ(-EFAULT, try(self->fd, c->cmd, at)) {
 				TH_LOG("%s after %zu bytes", c->name, there);
 			}
 		}
@@ -524,19 +706,22 @@ TEST_F(input, crossing_into_read_only)
 	EXPECT_EQ(0, check_witness(self->fd, self->witness));
 }
 
-/* The id cannot be written, or not its first bytes, but what follows it can. */
+/* The outputs cannot be written, or not their first bytes, but what follows can. */
 TEST_F(input, crossing_out_of_read_only)
 {
-	const struct command *c = outputs[1].c;
-	struct hwheel_op op = valid_op(c, self->witness);
-	size_t there;
+	size_t i, there;
 
-	for (there = offsetof(struct hwheel_op, id) + 1; there < sizeof(op); there++) {
-		char *at = self->pages.writable_too - there;
+	for (i = 0; i < ARRAY_SIZE(outputs); i++) {
+		const struct command *c = outputs[i].c;
+		struct hwheel_op op = valid_op(c, self->witness);
 
-		ASSERT_EQ(0, place(&self->pages, at, &op));
-		EXPECT_EQ(-EFAULT, call(self->fd, c->cmd, at)) {
-			TH_LOG("after %zu bytes", there);
+		for (there = outputs[i].begin + 1; there < c->size; there++) {
+			char *at = self->pages.writable_too - there;
+
+			ASSERT_EQ(0, place(&self->pages, at, &op));
+			EXPECT_EQ(-EFAULT, try(self->fd, c->cmd, at)) {
+				TH_LOG("%s after %zu bytes", c->name, there);
+			}
 		}
 	}
 	EXPECT_EQ(0, check_witness(self->fd, self->witness));
@@ -552,7 +737,7 @@ TEST_F(input, faulting_arm_holds_nothing)
 	for (i = 0; i < 1000; i++) {
 		op.time_ns = i & 1 ? NEVER : 0;
 		ASSERT_EQ(0, place(&self->pages, self->pages.readonly, &op));
-		ASSERT_EQ(-EFAULT, call(self->fd, HWHEEL_IOC_ARM, self->pages.readonly));
+		ASSERT_EQ(-EFAULT, try(self->fd, HWHEEL_IOC_ARM, self->pages.readonly));
 	}
 	EXPECT_EQ(limit - 1, fill(self->fd, limit, &err));
 	EXPECT_EQ(-ENOSPC, err);
@@ -568,7 +753,7 @@ TEST_F(input, faulting_arm_on_a_full_file)
 
 	EXPECT_EQ(limit - 1, fill(self->fd, limit, &err));
 	EXPECT_EQ(-ENOSPC, call_bad(self->fd, HWHEEL_IOC_ARM, &op));
-	EXPECT_EQ(-EFAULT, call(self->fd, HWHEEL_IOC_ARM, self->pages.missing));
+	EXPECT_EQ(-EFAULT, try(self->fd, HWHEEL_IOC_ARM, self->pages.missing));
 	EXPECT_EQ(0, check_witness(self->fd, self->witness));
 	/* The event of the witness was read: its place is free again. */
 	EXPECT_EQ(1, fill(self->fd, limit, &err));
