@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * churn load|hold|limit|count|wait MS|info: what the tests in shell let the module do.
+ * churn load|hold|limit|count|wait MS|info|own|wheels N|exhaust|largest|starve: what the
+ * tests in shell let the module do.
  *
  *  load   arms, refreshes, cancels, reads, and leaves the rest to the exit: of
  *         every kind some pending, some expired unread, some just cancelled
@@ -11,6 +12,13 @@
  *         what, one "NAME VALUE" a line, as the statistics should tell
  *  wait   until one that it arms has expired, after MS ms
  *  info   prints what the module says of itself, one "name=value" a line
+ *  own    as info, of a file that has a wheel of its own with nothing else asked for
+ *  wheels exactly N files may have a wheel of their own
+ *  exhaust  in a memory cgroup that is limited: arms until there is no more memory, and
+ *         goes on with what there is
+ *  largest  there: is refused the largest wheel, and makes a small one
+ *  starve   there: arms on files that are empty, when there is a little memory, but
+ *         perhaps not enough
  *
  * Exits with 0, or with 1 and a line that says what was wrong.
  */
@@ -26,6 +34,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #define FILES	4
@@ -272,14 +282,211 @@ static void wait_ms(const char *ms)
 	read_one(fd);
 }
 
-static void print_info(void)
+static void print_info(int fd)
 {
-	struct hwheel_info info = get_info(open_device());
+	struct hwheel_info info = get_info(fd);
 
 	printf("tick_ns=%llu\nslots=%u\nlevels=%u\nkind=%u\n",
 	       info.tick_ns, info.slots, info.levels, info.kind);
 	printf("max_timeouts=%llu\nmax_pending=%llu\n",
 	       info.max_timeouts, info.max_pending);
+}
+
+/* 0 or an errno. */
+static int configure(int fd, struct hwheel_config config)
+{
+	return ioctl(fd, HWHEEL_IOC_CONFIG, &config) ? errno : 0;
+}
+
+static void print_own(void)
+{
+	int fd = open_device(), err;
+
+	err = configure(fd, (struct hwheel_config){ .clock = CLOCK_MONOTONIC });
+	if (err)
+		die("CONFIG: %s", strerror(err));
+	print_info(fd);
+}
+
+static void wheels(unsigned int n)
+{
+	const struct hwheel_config own = { .slots = 8 };
+	int first = -1, fd, err;
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		fd = open_device();
+		first = i ? first : fd;
+		err = configure(fd, own);
+		if (err)
+			die("CONFIG %u of %u: %s", i + 1, n, strerror(err));
+	}
+	fd = open_device();
+	err = configure(fd, own);
+	if (err != ENOSPC)
+		die("one more than %u: %s", n, strerror(err));
+	if (!n)
+		return;
+	close(first);
+	err = configure(fd, own);
+	if (err)
+		die("CONFIG after close: %s", strerror(err));
+}
+
+/*
+ * What a process needs itself it has before the cgroup is at its limit, as for these pages
+ * it would be killed: also the one of the file that is its output.
+ */
+static void lock_memory(void)
+{
+	printf("in a memory cgroup:\n");
+	fflush(stdout);
+	if (mlockall(MCL_CURRENT | MCL_FUTURE))
+		die("mlockall: %s", strerror(errno));
+}
+
+/* Arms until that fails: how many, and the ids of the last two. */
+static int arm_until(int fd, unsigned int *n, __u64 *ids)
+{
+	int err;
+
+	for (*n = 0; !(err = arm(fd, NEVER, &ids[*n % 2])); ++*n)
+		;
+	return err;
+}
+
+/* Once it has failed it may succeed again, but it may fail in no other way. */
+static int arm_in_vain(int fd)
+{
+	int i, err;
+	__u64 id;
+
+	for (i = 0; i < 20; i++) {
+		err = arm(fd, NEVER, &id);
+		if (err && err != ENOMEM)
+			return err;
+	}
+	return 0;
+}
+
+/* What there is does what it is told. */
+static bool go_on(int fd, const __u64 *ids)
+{
+	struct hwheel_event event;
+
+	return !refresh(fd, ids[0], 0) &&
+	       read(fd, &event, sizeof(event)) == sizeof(event) && event.id == ids[0] &&
+	       !cancel(fd, ids[1]);
+}
+
+static void exhaust(void)
+{
+	int fd = open_device(), other = open_device(), err, again, config;
+	unsigned int n;
+	__u64 ids[2];
+	bool works;
+
+	err = configure(fd, (struct hwheel_config){ .max_timeouts = 16777216 });
+	if (err)
+		die("CONFIG: %s", strerror(err));
+	lock_memory();
+	err = arm_until(fd, &n, ids);
+	again = arm_in_vain(fd);
+	works = go_on(fd, ids);
+	config = configure(other, (struct hwheel_config){ .slots = 1048576 });
+	close(fd);
+	close(other);
+
+	if (err != ENOMEM || again)
+		die("%u armed, then %s, then %s", n, strerror(err), strerror(again));
+	if (!works)
+		die("with no more memory REFRESH, read or CANCEL failed");
+	if (config != ENOMEM)
+		die("CONFIG with no more memory: %s", strerror(config));
+	printf("%u armed\n", n);
+}
+
+static void largest(void)
+{
+	struct hwheel_config largest = { .tick_ns = 50000, .slots = 1048576, .levels = 8 };
+	struct hwheel_info before, after;
+	int fd = open_device(), i, err;
+	__u64 id;
+
+	lock_memory();
+	before = get_info(fd);
+	for (i = 0; i < 3; i++) {
+		err = configure(fd, largest);
+		if (err != ENOMEM)
+			die("CONFIG: %s", strerror(err));
+	}
+	after = get_info(fd);
+	if (memcmp(&before, &after, sizeof(after)))
+		die("CONFIG failed, but changed something");
+	largest.slots = 16;
+	err = configure(fd, largest) ?: arm(fd, 0, &id);
+	if (err)
+		die("a small wheel: %s", strerror(err));
+	read_one(fd);
+}
+
+static __u64 held(int fd)
+{
+	struct hwheel_statistics stats;
+
+	if (ioctl(fd, HWHEEL_IOC_STATS, &stats))
+		die("STATS: %s", strerror(errno));
+	return stats.held;
+}
+
+/* Until the worker has let go of what was cancelled */
+static void await_held(int fd, __u64 most)
+{
+	const struct timespec ms = { .tv_nsec = MSEC };
+
+	while (held(fd) > most)
+		nanosleep(&ms, NULL);
+}
+
+/* Ids go on where they were, so that the next one needs more than one node. */
+static int open_used(void)
+{
+	int fd = open_device(), i;
+	__u64 ids[70];
+
+	for (i = 0; i < 70; i++)
+		if (arm(fd, NEVER, &ids[i]))
+			die("no memory too early");
+	for (i = 0; i < 70; i++)
+		cancel(fd, ids[i]);
+	await_held(fd, 0);
+	return fd;
+}
+
+#define STARVING	20
+
+/* Whatever part of the memory it needs it gets, or not: nothing may stay of that. */
+static void starve(void)
+{
+	static __u64 ids[65536];
+	int fds[STARVING], i, m, hog = open_device();
+	unsigned int n = 0, refused = 0;
+	__u64 id;
+
+	for (i = 0; i < STARVING; i++)
+		fds[i] = open_used();
+	lock_memory();
+	for (i = 0; i < STARVING; i++) {
+		while (n < 65536 && !arm(hog, NEVER, &ids[n]))
+			n++;
+		for (m = 5 + i % 5; m && n; m--)
+			cancel(hog, ids[--n]);
+		await_held(hog, n);
+		refused += arm(fds[i], NEVER, &id) == ENOMEM;
+	}
+	if (!refused)
+		die("there was memory enough");
+	printf("%u of %u refused\n", refused, STARVING);
 }
 
 int main(int argc, char **argv)
@@ -297,8 +504,18 @@ int main(int argc, char **argv)
 	else if (!strcmp(what, "wait") && argc == 3)
 		wait_ms(argv[2]);
 	else if (!strcmp(what, "info"))
-		print_info();
+		print_info(open_device());
+	else if (!strcmp(what, "own"))
+		print_own();
+	else if (!strcmp(what, "wheels") && argc == 3)
+		wheels(strtoul(argv[2], NULL, 10));
+	else if (!strcmp(what, "exhaust"))
+		exhaust();
+	else if (!strcmp(what, "largest"))
+		largest();
+	else if (!strcmp(what, "starve"))
+		starve();
 	else
-		die("usage: churn load|hold|limit|count|wait MS|info");
+		die("%s: not known, see the top of churn.c", what);
 	return 0;
 }

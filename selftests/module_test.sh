@@ -110,6 +110,16 @@ largest_wheel() {
 	quietly unload && [ $told -eq 0 ]
 }
 
+# Its levels are not inherited.
+own_wheel_is_alike() {
+	quietly load tick_ns=3000000 slots=64 levels=2 || return
+	quietly ./churn own
+	grep -qx tick_ns=3000000 "$work/output" && grep -qx slots=64 "$work/output" &&
+		grep -qx kind=1 "$work/output"
+	told=$?
+	quietly unload && [ $told -eq 0 ]
+}
+
 # Kind 2 is hierarchical.
 hierarchical() {
 	quietly load slots=8 levels="$1" || return
@@ -123,6 +133,24 @@ pending_limit() {
 	effective "max_pending=$1" && quietly ./churn limit
 	works=$?
 	quietly unload && [ $works -eq 0 ]
+}
+
+wheel_limit() {
+	quietly load "max_wheels=$1" || return
+	quietly ./churn load && quietly ./churn wheels "$1"
+	works=$?
+	quietly unload && [ $works -eq 0 ]
+}
+
+default_wheel_limit() {
+	quietly load && quietly ./churn wheels 64 && quietly unload
+}
+
+# More than anybody wants; the limit that counts is memory.
+no_wheel_limit() {
+	quietly load max_wheels=65536 && quietly ./churn load &&
+		[ "$(cat /sys/module/$module/parameters/max_wheels)" -eq 65536 ] &&
+		quietly unload
 }
 
 # Closed by the exit a moment before: rmmod has to end what is pending.
@@ -186,6 +214,10 @@ refuse_values() {
 	report "max_timeouts=0 is refused" rejected max_timeouts 0 1..16777216
 	report "max_timeouts=16777217 is refused" rejected max_timeouts 16777217 1..16777216
 	report "max_timeouts=2^32+1 is refused" rejected max_timeouts 4294967297 1..16777216
+	report "max_wheels=65537 is refused" rejected max_wheels 65537 0..65536
+	report "max_wheels=2^32 is refused" rejected max_wheels 4294967296 0..65536
+	report "max_wheels=2^64-1 is refused" \
+		rejected max_wheels 18446744073709551615 0..65536
 	report "max_pending=2^63 is refused" \
 		rejected max_pending 9223372036854775808 0..9223372036854775807
 	report "max_pending=2^64-1 is refused" \
@@ -193,7 +225,7 @@ refuse_values() {
 }
 
 refuse_nonsense() {
-	for parameter in tick_ns slots levels max_timeouts max_pending; do
+	for parameter in tick_ns slots levels max_timeouts max_wheels max_pending; do
 		report "$parameter=many is refused" malformed $parameter many
 		report "$parameter=-1 is refused" malformed $parameter -1
 		report "$parameter=2^64 is refused" malformed $parameter 18446744073709551616
@@ -216,6 +248,12 @@ accept_values() {
 	report "max_timeouts=1 works" accepted busy max_timeouts=1 max_timeouts=1
 	report "max_timeouts=16777216 works" accepted busy max_timeouts=16777216 \
 		max_timeouts=16777216
+	report "tick and slots are those of a file's own wheel by default" own_wheel_is_alike
+	report "no more than 64 wheels by default" default_wheel_limit
+	report "max_wheels=0 is exact" wheel_limit 0
+	report "max_wheels=1 is exact" wheel_limit 1
+	report "max_wheels=100 is exact" wheel_limit 100
+	report "max_wheels=65536 works" no_wheel_limit
 	report "max_pending=2^63-1 works" accepted busy max_pending=9223372036854775807 \
 		max_pending=9223372036854775807
 	report "max_pending=2 is exact" pending_limit 2
