@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash disable=SC3040 # busybox knows pipefail
 #
-# Guest script of make selftests: runs every *_test and *_test.sh with the module
-# loaded. The test points go to the console and to /results/NAME.tap.
+# Guest script of make selftests: runs every *_test, *_test_32 and *_test.sh with the
+# module loaded. The test points go to the console and to /results/NAME.tap.
 set -o pipefail
 
 tests=0
@@ -40,7 +40,7 @@ run_test() {
 printf 'TAP version 13\n1..4\n' | tee /results/guest.tap
 point "insmod" insmod hwheel.ko
 point "the device is there" test -c /dev/hwheel
-for program in *_test *_test.sh; do
+for program in *_test *_test_32 *_test.sh; do
 	run_test "$program"
 done
 point "rmmod" rmmod hwheel

@@ -6,6 +6,7 @@
 #   module   headers of the kernel to build for: the running one, else Debian's
 #   vm       QEMU, Debian's cloud kernel and its headers
 #   source   a kernel source, for its test harnesses and checkers
+#   programs what the test programs need beyond these, also as 32-bit ones
 #   kunit    what a user-mode kernel is built with
 #   lint     the checkers
 # KVER, KDIR and KSRC from the environment are taken as they are.
@@ -71,6 +72,12 @@ need_source() {
 
 	[ -n "$ksrc" ] || ksrc=$(kernel_source)
 	echo "KSRC=$ksrc"
+}
+
+# Not gcc-multilib: where a cross compiler is installed, that would have to go for it.
+need_programs() {
+	packages "${build_tools[@]}"
+	packages liburing-dev "gcc-$(gcc -dumpversion)-multilib"
 }
 
 need_kunit() {

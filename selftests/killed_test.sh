@@ -1,0 +1,116 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=dash
+#
+# A crowd of processes that hold very many time-outs, killed all at once. Run as root
+# where nobody else uses hwheel; needs hwheel.ko, crowd, common.sh and objects.sh beside
+# it. Prints TAP.
+
+cd "$(dirname "$0")" || exit 1
+# shellcheck source=selftests/common.sh
+. ./common.sh
+# shellcheck source=selftests/objects.sh
+. ./objects.sh
+
+processes=10
+each=100000
+# Of a cache that is shared others have some objects, too, which come and go.
+tolerance=200
+
+# Those of the cache that time-outs are in
+timeouts() {
+	objects_in "$(readlink -f /sys/kernel/slab/hwheel_entry)"
+	echo "$least"
+}
+
+start() {
+	./crowd "$@" >"$work/crowd" &
+	crowd=$!
+}
+
+all_there() {
+	grep -q . "$work/crowd"
+}
+
+gather() {
+	start $processes $each
+	await all_there && grep -qx ready "$work/crowd" && return
+	diagnose "$(cat "$work/crowd")"
+	kill_group
+	return 1
+}
+
+kill_group() {
+	kill -9 "-$crowd" 2>/dev/null
+}
+
+# One that has just been started may not be a process group yet.
+kill_all() {
+	await kill_group || return
+	wait "$crowd" 2>/dev/null
+	[ $? -eq 137 ]
+}
+
+# A million, and those that expired or were cancelled a moment ago
+all_are_held() {
+	held=$(($(timeouts) - before))
+	diagnose "$held are held"
+	[ $held -ge $((processes * each)) ]
+}
+
+all_let_go() {
+	[ $(($(timeouts) - before)) -le $tolerance ]
+}
+
+# The shared wheel has one; those of the files are destroyed when these are closed.
+threads_gone() {
+	[ "$(threads hwheel/p)" -eq 0 ] && [ "$(threads hwheel)" -eq 1 ]
+}
+
+unused() {
+	[ "$(cat /sys/module/hwheel/refcnt)" -eq 0 ]
+}
+
+others_go_on() {
+	quietly ./churn load
+}
+
+# Wherever each of them is at that moment
+killed_early() {
+	start 10 2000
+	repeat "$1" true
+	kill_all
+}
+
+killed_early_and_late() {
+	for moment in 0 10 100 300 1000 3000; do
+		killed_early $moment || return
+	done
+}
+
+round() {
+	start 4 50
+	await all_there && kill_all
+}
+
+leaks_nothing() {
+	find_caches
+	leaks_nothing_in 20 round
+}
+
+begin
+quietly load
+before=$(timeouts)
+report "$processes processes with $each time-outs pending each" gather
+report "all of them are there" all_are_held
+report "threads of their wheels are there" test "$(threads hwheel/p)" -eq $((processes / 2))
+report "all processes are killed" kill_all
+report "their time-outs are gone" await all_let_go
+report "so are the threads of their wheels" await threads_gone
+report "nobody holds the module" await unused
+report "the wheel goes on" others_go_on
+report "killed while they arm" killed_early_and_late
+report "nothing is left of these" await all_let_go
+report "rounds of this leak nothing" leaks_nothing
+report "the module can be unloaded" unload
+end
