@@ -24,12 +24,22 @@ DEVEL    = $(DESTDIR)/usr/src/hwheel-$(VERSION)
 
 PROGRAMS = $(BUILD)/tools/hwheelctl $(wildcard $(BUILD)/tools/demo/*)
 TESTS   := $(patsubst selftests/%.c,%,$(wildcard selftests/*_test.c))
+# selftests/Makefile builds the same as 32-bit programs.
+TESTS   += $(addsuffix _32,$(filter-out uring_test,$(TESTS)))
+HELPERS := churn crowd fuzz
 SCRIPTS := $(patsubst selftests/%.sh,%,$(wildcard selftests/*_test.sh))
 
-.PHONY: module run shell check kunit coverage mutants selftests bench lives lint tools
-.PHONY: install uninstall clean help
-.PHONY: _module _test_modules _run _shell _harness _vm_harness _selftests _bench _lives
-.PHONY: _outside _vm_outside _lint _install
+# For make torture: calls of the device, and operations of the torture module. No SEED
+# means another one each time.
+TORTURES := fuzz_test torture_test
+CALLS   ?= 1000000
+OPS     ?= 20000000
+SEED    ?=
+
+.PHONY: module run shell check kunit coverage mutants selftests torture bench lives lint
+.PHONY: tools install uninstall clean help
+.PHONY: _module _test_modules _test_programs _run _shell _harness _vm_harness _selftests _torture
+.PHONY: _bench _lives _outside _vm_outside _lint _install
 
 module: ## build hwheel.ko for the running kernel (or KVER=, KDIR=)
 	@vars=$$($(SETUP) module) && $(MAKE) _module $$vars
@@ -42,7 +52,7 @@ shell: ## boot a VM with the module loaded and get a shell in it
 	@vars=$$($(SETUP) vm) && $(MAKE) _shell $$vars
 
 check: ## run every test; the last line is N passed, N failed, N skipped
-	@$(SETUP) vm source kunit lint >/dev/null
+	@$(SETUP) vm source programs kunit lint >/dev/null
 	@MAKE="$(MAKE)" selftests/lib/check.sh
 
 kunit: ## run the KUnit tests in a user-mode kernel
@@ -57,7 +67,10 @@ mutants: ## put faults into the engine, one at a time, and see which test notice
 	@kunit/mutants.py
 
 selftests: ## run the kselftest programs in a VM
-	@vars=$$($(SETUP) vm source) && $(MAKE) _selftests $$vars
+	@vars=$$($(SETUP) vm source programs) && $(MAKE) _selftests $$vars
+
+torture: ## call at random for a long time, in a VM (CALLS=, OPS=, SEED=)
+	@vars=$$($(SETUP) vm source programs) && $(MAKE) _torture $$vars
 
 bench: ## count the instructions of each operation; build/bench.json has the figures
 	@vars=$$($(SETUP) vm) && $(MAKE) _bench $$vars
@@ -124,22 +137,38 @@ _vm_harness:
 	@mkdir -p $(BUILD)
 	@selftests/vm/selftest.sh --kver $(KVER) --out $(BUILD)/harness | tee $(BUILD)/harness.tap
 
-_selftests: _test_modules
+_test_programs:
 	@mkdir -p $(BUILD)/selftests
 	@$(MAKE) -C selftests KSRC=$(KSRC) OUTPUT=$(BUILD)/selftests
-	@$(VM) --kver $(KVER) --out $(BUILD)/selftests-run --timeout 900 \
+
+_selftests: _test_modules _test_programs
+	@$(VM) --kver $(KVER) --out $(BUILD)/selftests-run --timeout 1800 \
 		--guest selftests/guest.sh $(MODULE)/hwheel.ko \
-		$(TESTS:%=$(BUILD)/selftests/%) $(BUILD)/selftests/churn \
+		$(TESTS:%=$(BUILD)/selftests/%) $(HELPERS:%=$(BUILD)/selftests/%) \
 		$(wildcard $(TEST_MODULES)/selftests/modules/*.ko) \
 		$(SCRIPTS:%=selftests/%.sh) selftests/common.sh selftests/objects.sh && status=0 || status=$$?; \
 	python3 -B selftests/lib/tap.py --out $(BUILD)/selftests.tap --part kselftest \
 		$$status $(patsubst %,$(BUILD)/selftests-run/%.tap,guest $(TESTS) $(SCRIPTS))
 
+_torture: _test_modules _test_programs
+	@echo "$(CALLS) $(OPS) $(SEED)" >$(BUILD)/selftests/torture
+	@$(VM) --kver $(KVER) --out $(BUILD)/torture --timeout 14400 \
+		--guest selftests/torture.sh $(MODULE)/hwheel.ko \
+		$(TEST_MODULES)/selftests/modules/hwheel_torture.ko \
+		$(BUILD)/selftests/fuzz $(BUILD)/selftests/torture \
+		$(TORTURES:%=selftests/%.sh) selftests/common.sh selftests/objects.sh && \
+		status=0 || status=$$?; \
+	python3 -B selftests/lib/tap.py --out $(BUILD)/torture.tap --part torture \
+		$$status $(TORTURES:%=$(BUILD)/torture/%.tap)
+
 _bench: _test_modules
 	@rm -f $(BUILD)/bench.json
 	@echo "Counting instructions on Debian's $(KVER) in a VM"
+	@$(CC) -O2 -Wall -Wextra -Werror -static -Imodule/include/uapi \
+		selftests/user_bench.c -o $(BUILD)/user_bench
 	@$(VM) --kver $(KVER) --out $(BUILD)/bench --icount --guest selftests/bench.sh --quiet \
-		$(MODULE)/hwheel.ko $(TEST_MODULES)/selftests/modules/hwheel_bench.ko
+		$(MODULE)/hwheel.ko $(TEST_MODULES)/selftests/modules/hwheel_bench.ko \
+		$(BUILD)/user_bench
 	@python3 -B selftests/lib/bench.py $(BUILD)/bench $(BUILD)/bench.json
 
 _lives: _test_modules

@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
 #
-# torture_test.sh [OPS]: inserts hwheel_torture.ko with several parameters, which
+# torture_test.sh [OPS [SEED]]: inserts hwheel_torture.ko with several parameters, which
 # runs the test, and reads its verdict. OPS is how many calls the main one makes
-# (5000000). Run as root where nobody else uses hwheel; needs hwheel.ko and
-# hwheel_torture.ko beside it. Prints TAP.
+# (5000000), and SEED what all choices come from (another one each time). Run as root
+# where nobody else uses hwheel; needs hwheel.ko and hwheel_torture.ko beside it. Prints
+# TAP.
 
 cd "$(dirname "$0")" || exit 1
 ops=${1:-5000000}
+seed=${2:-0}
 parameters=/sys/module/hwheel_torture/parameters
 number=0
 failures=0
@@ -40,7 +42,7 @@ log() {
 run() {
 	dmesg -c >/dev/null
 	echo "# hwheel_torture $*"
-	insmod ./hwheel_torture.ko "$@" || return
+	insmod ./hwheel_torture.ko seed="$seed" "$@" || return
 	verdict=$(cat $parameters/verdict)
 	rmmod hwheel_torture
 }

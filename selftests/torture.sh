@@ -1,0 +1,25 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=dash disable=SC3040 # busybox knows pipefail
+#
+# Guest script of make torture. The file torture says how many calls the fuzzer makes, how
+# many operations the torture module, and from which seed, if from a certain one. The
+# test points go to the console and to /results/NAME.tap.
+set -o pipefail
+
+bad=0
+
+# run NAME PARAMETER...
+run() {
+	echo "# $*"
+	name=$1
+	shift
+	"./$name.sh" "$@" 2>&1 | tee "/results/$name.tap" || bad=$((bad + 1))
+}
+
+read -r calls ops seed <torture
+# shellcheck disable=SC2086 # no seed is none
+run fuzz_test "$calls" $seed
+# shellcheck disable=SC2086
+run torture_test "$ops" $seed
+[ $bad -eq 0 ]
