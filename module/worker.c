@@ -203,6 +203,20 @@ static bool expire(struct hwheel *wheel, struct hwheel_timeout *timeout,
 }
 
 /*
+ * Lets the owner refresh a timeout that is due. It is not freed meanwhile, as only we would
+ * find that it may be.
+ */
+static void tell_due(struct hwheel *wheel, struct hwheel_timeout *timeout,
+		     s64 *word)
+{
+	hwheel_clock_follow(wheel);
+	hwheel_callback_begin(wheel, timeout);
+	hwheel_callback_call_timed(wheel, timeout->ops->due, timeout);
+	*word = atomic64_read_acquire(&timeout->word);
+	hwheel_callback_end(wheel);
+}
+
+/*
  * Looks at a timeout that was popped from the due list. It is on no list now, but
  * perhaps a submission queue: then the next drain acts on it. One that has expired may
  * be freed by its callback.
@@ -211,6 +225,9 @@ static void expire_if_due(struct hwheel *wheel, struct hwheel_timeout *timeout)
 {
 	s64 word = atomic64_read_acquire(&timeout->word);
 
+	/* Once, so that who changes his mind all the time can't keep the worker here. */
+	if (timeout->ops->due && is_due(wheel, word))
+		tell_due(wheel, timeout, &word);
 	while (is_due(wheel, word))
 		if (expire(wheel, timeout, &word))
 			return;

@@ -114,10 +114,17 @@ struct hwheel_params {
  *           A timeout with this op can't be armed between cancel and release
  *           (-EBUSY). Not called for one that expired, nor for one that
  *           hwheel_stop() gave to its handback callback.
+ * @due:     optional. The timeout is due, and expires unless this gives it a later deadline
+ *           with hwheel_refresh_at(). So whoever has the object can refresh the timeout by
+ *           storing a time in it, without a call; a store that comes after this look
+ *           comes too late. Runs on the worker, once each time that the timeout comes up,
+ *           before @expire, and also if it is cancelled at that moment. It must not
+ *           sleep, and with this timeout it must do nothing else.
  */
 struct hwheel_timeout_ops {
 	void (*expire)(struct hwheel_timeout *timeout);
 	void (*release)(struct hwheel_timeout *timeout);
+	void (*due)(struct hwheel_timeout *timeout);
 };
 
 /**
