@@ -3,130 +3,11 @@
  * The timeouts of a file: what userspace can't bring about at will, or not in time.
  */
 #include <linux/limits.h>
-#include <linux/uio.h>
 
-#include <uapi/linux/hwheel.h>
+#include "set.h"
 
-#include "../module/event.h"
-#include "../module/set.h"
-#include "../module/timeout.h"
-#include "sim.h"
-
-#define SET_MAX		4
-#define MANY		3000
 #define LONG_TICK	(3600 * (u64)NSEC_PER_SEC)
-
-static int set_init(struct kunit_resource *res, void *wheel)
-{
-	struct hwheel_set *set = hwheel_set_create(wheel, SET_MAX);
-
-	res->data = set;
-	return PTR_ERR_OR_ZERO(set);
-}
-
-static void set_free(struct kunit_resource *res)
-{
-	hwheel_set_close(res->data);
-}
-
-/* A set that is closed when the test ends */
-static struct hwheel_set *make_set_on(struct kunit *test, struct hwheel *wheel)
-{
-	struct hwheel_set *set;
-
-	set = kunit_alloc_resource(test, set_init, set_free, GFP_KERNEL, wheel);
-	KUNIT_ASSERT_NOT_NULL(test, set);
-	return set;
-}
-
-static struct hwheel_set *make_set(struct kunit *test)
-{
-	return make_set_on(test, sim_wheel(test));
-}
-
-static struct hwheel_entry *add(struct hwheel_set *set)
-{
-	struct hwheel_entry *entry;
-
-	hwheel_set_add(set, &entry, 1);
-	return entry;
-}
-
-static int arm_at(struct hwheel_entry *entry, u64 deadline)
-{
-	struct hwheel_set *set = entry->set;
-	int err;
-
-	xa_lock(&set->ids);
-	err = hwheel_set_arm_at(entry, deadline);
-	xa_unlock(&set->ids);
-	return err;
-}
-
-/* Returns its id. */
-static u64 add_armed(struct kunit *test, struct hwheel_set *set, u64 deadline)
-{
-	struct hwheel_entry *entry = add(set);
-	u64 id;
-
-	KUNIT_ASSERT_FALSE(test, IS_ERR(entry));
-	id = entry->id;
-	KUNIT_ASSERT_EQ(test, arm_at(entry, deadline), 0);
-	return id;
-}
-
-static int cancel(struct hwheel_set *set, u64 id)
-{
-	int err;
-
-	xa_lock(&set->ids);
-	err = hwheel_set_cancel(set, id);
-	xa_unlock(&set->ids);
-	return err;
-}
-
-static int refresh_on(struct hwheel_set *set, struct hwheel *wheel, u64 id)
-{
-	int err;
-
-	xa_lock(&set->ids);
-	err = hwheel_set_refresh_at(set, wheel, id, HWHEEL_NEVER);
-	xa_unlock(&set->ids);
-	return err;
-}
-
-static int query_on(struct hwheel_set *set, struct hwheel *wheel, u64 id)
-{
-	u64 cookie, deadline;
-	int state;
-
-	xa_lock(&set->ids);
-	state = hwheel_set_query(set, wheel, id, &cookie, &deadline);
-	xa_unlock(&set->ids);
-	return state;
-}
-
-static unsigned long held(struct hwheel_set *set)
-{
-	struct hwheel_set_counts counts;
-
-	hwheel_set_get_counts(set, &counts);
-	return counts.held;
-}
-
-static ssize_t read_bytes(struct hwheel_set *set, void *to, size_t bytes)
-{
-	struct kvec vec = { .iov_base = to, .iov_len = bytes };
-	struct iov_iter iter;
-
-	iov_iter_kvec(&iter, ITER_DEST, &vec, 1, bytes);
-	return hwheel_event_read(set, &iter, true);
-}
-
-static ssize_t read_event(struct hwheel_set *set, struct hwheel_event *event)
-{
-	return read_bytes(set, event, sizeof(*event));
-}
+#define MANY		3000
 
 /* Time namespaces */
 
@@ -159,9 +40,9 @@ static void times_of_others_are_shifted_and_never_wrap(struct kunit *test)
 	for (c = offset_cases; c < offset_cases + ARRAY_SIZE(offset_cases); c++) {
 		set->offsets[0] = c->offset;
 		KUNIT_EXPECT_EQ(test, c->ours,
-				hwheel_set_time_from_user(set, set->wheel, c->user));
+				hwheel_time_from_user(set, set->wheel, c->user));
 		KUNIT_EXPECT_EQ(test, c->back,
-				hwheel_set_time_to_user(set, set->wheel, c->ours));
+				hwheel_time_to_user(set, set->wheel, c->ours));
 	}
 }
 
@@ -170,7 +51,7 @@ static void our_past_is_not_before_their_zero(struct kunit *test)
 	struct hwheel_set *set = make_set(test);
 
 	set->offsets[0] = -1000;
-	KUNIT_EXPECT_EQ(test, hwheel_set_time_to_user(set, set->wheel, 999), 0);
+	KUNIT_EXPECT_EQ(test, hwheel_time_to_user(set, set->wheel, 999), 0);
 }
 
 static void each_clock_has_its_offset(struct kunit *test)
@@ -182,9 +63,9 @@ static void each_clock_has_its_offset(struct kunit *test)
 
 	set->offsets[0] = 1000;
 	set->offsets[1] = 70;
-	KUNIT_EXPECT_EQ(test, hwheel_set_time_to_user(set, set->wheel, 1), 1001);
-	KUNIT_EXPECT_EQ(test, hwheel_set_time_to_user(set, boot, 1), 71);
-	KUNIT_EXPECT_EQ(test, hwheel_set_time_from_user(set, boot, 1071), 1001);
+	KUNIT_EXPECT_EQ(test, hwheel_time_to_user(set, set->wheel, 1), 1001);
+	KUNIT_EXPECT_EQ(test, hwheel_time_to_user(set, boot, 1), 71);
+	KUNIT_EXPECT_EQ(test, hwheel_time_from_user(set, boot, 1071), 1001);
 }
 
 /* Ids */

@@ -117,6 +117,11 @@ static ssize_t device_read_iter(struct kiocb *iocb, struct iov_iter *to)
 	return hwheel_event_read(iocb->ki_filp->private_data, to, nowait);
 }
 
+static int device_mmap(struct file *file, struct vm_area_struct *vma)
+{
+	return hwheel_set_map(file->private_data, vma);
+}
+
 static __poll_t device_poll(struct file *file, poll_table *wait)
 {
 	struct hwheel_set *set = file->private_data;
@@ -138,6 +143,7 @@ static const struct file_operations device_fops = {
 	.poll		= device_poll,
 	.unlocked_ioctl	= device_ioctl,
 	.compat_ioctl	= compat_ptr_ioctl,
+	.mmap		= device_mmap,
 	.show_fdinfo	= device_show_fdinfo,
 };
 

@@ -13,6 +13,7 @@
 
 #include <uapi/linux/hwheel.h>
 
+#include "deadline.h"
 #include "event.h"
 #include "set.h"
 
@@ -71,10 +72,10 @@ static bool copy_event(const struct hwheel_entry *entry, struct iov_iter *to)
 	struct hwheel_event event = {
 		.id		= entry->id,
 		.cookie		= entry->cookie,
-		.deadline_ns	= hwheel_set_time_to_user(entry->set, wheel,
-							  deadline),
-		.fired_ns	= hwheel_set_time_to_user(entry->set, wheel,
-							  entry->fired_ns),
+		.deadline_ns	= hwheel_time_to_user(entry->set, wheel,
+						      deadline),
+		.fired_ns	= hwheel_time_to_user(entry->set, wheel,
+						      entry->fired_ns),
 		.type		= entry->stopped ? HWHEEL_EVENT_STOPPED :
 						   HWHEEL_EVENT_EXPIRED,
 	};

@@ -20,6 +20,7 @@
 
 #include <uapi/linux/hwheel.h>
 
+#include "deadline.h"
 #include "op.h"
 #include "set.h"
 #include "wheel.h"
@@ -119,8 +120,8 @@ static u64 now_of(struct call *call)
 static u64 deadline_of(struct call *call, const struct hwheel_op *op)
 {
 	if (op->flags & HWHEEL_ABSOLUTE)
-		return hwheel_set_time_from_user(call->set, call->wheel,
-						 op->time_ns);
+		return hwheel_time_from_user(call->set, call->wheel,
+					     op->time_ns);
 	return now_of(call) + min(op->time_ns, HWHEEL_NEVER);
 }
 
@@ -134,8 +135,8 @@ static int query(struct call *call, struct hwheel_op *op)
 	if (state < 0)
 		return state;
 	if (op->flags & HWHEEL_ABSOLUTE)
-		op->time_ns = hwheel_set_time_to_user(call->set, call->wheel,
-						      deadline);
+		op->time_ns = hwheel_time_to_user(call->set, call->wheel,
+						  deadline);
 	else
 		op->time_ns = deadline - min(deadline, now_of(call));
 	return state;

@@ -25,21 +25,19 @@
  */
 #include <linux/err.h>
 #include <linux/errno.h>
-#include <linux/nsproxy.h>
 #include <linux/poll.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
-#include <linux/time_namespace.h>
 
 #include <uapi/linux/hwheel.h>
 
+#include "deadline.h"
 #include "queue.h"
 #include "set.h"
-#include "timeout.h"
 #include "wheel.h"
 
-/* How many timeouts are stopped, or dropped, in one go */
-#define STOP_BATCH	1024
+/* How many timeouts are looked at in one go, with the lock held */
+#define BATCH	1024
 
 static struct kmem_cache *entry_cache;
 
@@ -57,20 +55,6 @@ void hwheel_set_exit(void)
 	kmem_cache_destroy(entry_cache);
 }
 
-#ifdef CONFIG_TIME_NS
-static void take_offsets(s64 offsets[2])
-{
-	const struct timens_offsets *ours = &current->nsproxy->time_ns->offsets;
-
-	offsets[0] = timespec64_to_ns(&ours->monotonic);
-	offsets[1] = timespec64_to_ns(&ours->boottime);
-}
-#else
-static void take_offsets(s64 offsets[2])
-{
-}
-#endif
-
 struct hwheel_set *hwheel_set_create(struct hwheel *wheel, unsigned int max)
 {
 	struct hwheel_set *set = kzalloc(sizeof(*set), HWHEEL_GFP_USER);
@@ -80,7 +64,7 @@ struct hwheel_set *hwheel_set_create(struct hwheel *wheel, unsigned int max)
 	set->wheel = wheel;
 	set->shared_wheel = wheel;
 	set->max = max;
-	take_offsets(set->offsets);
+	hwheel_deadline_init(set);
 	mutex_init(&set->lock);
 	xa_init_flags(&set->ids, XA_FLAGS_ALLOC | XA_FLAGS_ACCOUNT);
 	set->generation = 1;
@@ -90,35 +74,11 @@ struct hwheel_set *hwheel_set_create(struct hwheel *wheel, unsigned int max)
 	return set;
 }
 
-static s64 offset_of(const struct hwheel_set *set, const struct hwheel *wheel)
-{
-	return set->offsets[wheel->clock == CLOCK_BOOTTIME];
-}
-
-/* What lies before our clock's zero is as past as zero; nothing wraps. */
-u64 hwheel_set_time_from_user(const struct hwheel_set *set,
-			      const struct hwheel *wheel, u64 ns)
-{
-	s64 offset = offset_of(set, wheel);
-
-	if (offset > 0)
-		return ns - min_t(u64, ns, offset);
-	return min(ns, HWHEEL_NEVER) + -offset;
-}
-
-u64 hwheel_set_time_to_user(const struct hwheel_set *set,
-			    const struct hwheel *wheel, u64 ns)
-{
-	s64 offset = offset_of(set, wheel);
-
-	return offset < 0 ? ns - min_t(u64, ns, -offset) : ns + offset;
-}
-
-/* The next one is the first, and on the wheel that the set was created with. */
+/* The next one is the first, and nothing was settled yet. */
 static bool is_new(const struct hwheel_set *set)
 {
-	return set->wheel == set->shared_wheel && !set->next &&
-	       set->generation == 1;
+	return set->wheel == set->shared_wheel && !set->shared.pages &&
+	       !set->next && set->generation == 1;
 }
 
 /* Under @set->lock, as the next one. Returns 0, -ESHUTDOWN or -EBUSY. */
@@ -198,6 +158,7 @@ static void entry_expire(struct hwheel_timeout *timeout)
 	xa_lock(&set->ids);
 	set->counts.pending--;
 	set->counts.expired++;
+	hwheel_deadline_tell_end(entry);
 	queue_event_locked(entry);
 	let_go_locked(set);
 	xa_unlock(&set->ids);
@@ -224,6 +185,7 @@ static void entry_release(struct hwheel_timeout *timeout)
 static const struct hwheel_timeout_ops entry_ops = {
 	.expire		= entry_expire,
 	.release	= entry_release,
+	.due		= hwheel_deadline_due,
 };
 
 static void init_entry(struct hwheel_entry *entry, struct hwheel_set *set)
@@ -327,6 +289,7 @@ int hwheel_set_arm_at(struct hwheel_entry *entry, u64 deadline_ns)
 		hwheel_set_drop_locked(entry);
 		return err;
 	}
+	hwheel_deadline_tell(entry);
 	set->counts.pending++;
 	set->counts.armed++;
 	WRITE_ONCE(set->filed, set->filed + 1);
@@ -362,9 +325,11 @@ int hwheel_set_refresh_at(struct hwheel_set *set, struct hwheel *wheel, u64 id,
 	if (!entry)
 		return -ENOENT;
 	err = hwheel_refresh_at(&entry->timeout, deadline_ns);
-	if (!err)
-		set->counts.refreshed++;
-	return err;
+	if (err)
+		return err;
+	hwheel_deadline_tell(entry);
+	set->counts.refreshed++;
+	return 0;
 }
 
 /* Ids grow: those below the next one were given to a timeout at some time. */
@@ -381,6 +346,7 @@ int hwheel_set_cancel(struct hwheel_set *set, u64 id)
 	if (!entry)
 		return was_issued(set, id) ? -EALREADY : -ENOENT;
 	if (hwheel_cancel(&entry->timeout)) {
+		hwheel_deadline_tell_end(entry);
 		set->counts.pending--;
 		set->counts.cancelled++;
 		return 0;
@@ -405,7 +371,7 @@ int hwheel_set_query(struct hwheel_set *set, struct hwheel *wheel, u64 id,
 	if (!entry || hwheel_timeout_state(&entry->timeout) == HWHEEL_IDLE)
 		return -ENOENT;		/* or its ARM is not through yet */
 	*cookie = entry->cookie;
-	*deadline_ns = hwheel_deadline(&entry->timeout);
+	*deadline_ns = hwheel_deadline_effective(entry);
 	if (entry->stopped)
 		return HWHEEL_STATE_STOPPED;
 	return states[hwheel_timeout_state(&entry->timeout)];
@@ -419,12 +385,73 @@ void hwheel_set_get_counts(struct hwheel_set *set,
 	xa_unlock(&set->ids);
 }
 
+/*
+ * Words for timeouts that had none when they were armed. The mapping is not there yet, so
+ * nobody else writes them.
+ */
+static bool tell_some(struct hwheel_set *set, unsigned long *index)
+{
+	struct hwheel_entry *entry;
+	unsigned int n = 0;
+
+	xa_lock(&set->ids);
+	xa_for_each_start(&set->ids, *index, entry, *index) {
+		if (hwheel_is_pending(&entry->timeout))
+			hwheel_deadline_tell(entry);
+		if (++n == BATCH)
+			break;
+	}
+	++*index;
+	xa_unlock(&set->ids);
+	return n == BATCH;
+}
+
+/* Those whose index is not below @first */
+void hwheel_set_tell_all(struct hwheel_set *set, unsigned long first)
+{
+	lockdep_assert_held(&set->lock);
+	while (tell_some(set, &first))
+		cond_resched();
+}
+
+static int grow_shared(struct hwheel_set *set, unsigned long pages)
+{
+	unsigned long first = set->shared.nr * HWHEEL_SHARED_PER_PAGE;
+	int err;
+
+	err = hwheel_shared_grow(&set->shared, pages, set->max);
+	if (set->shared.nr * HWHEEL_SHARED_PER_PAGE > first)
+		hwheel_set_tell_all(set, first);
+	return err;
+}
+
+/* A private mapping would swallow the stores. */
+int hwheel_set_map(struct hwheel_set *set, struct vm_area_struct *vma)
+{
+	int err;
+
+	/* Elsewhere 64 bits are not read and written at once. */
+	if (!IS_ENABLED(CONFIG_64BIT))
+		return -EOPNOTSUPP;
+	/* Not VM_SHARED, which a mapping of a file that can't be written does not have. */
+	if (!(vma->vm_flags & VM_MAYSHARE) || vma->vm_pgoff)
+		return -EINVAL;
+	if (mutex_lock_killable(&set->lock))
+		return -EINTR;
+	err = grow_shared(set, vma_pages(vma));
+	mutex_unlock(&set->lock);
+	if (!err)
+		hwheel_shared_map(&set->shared, vma);
+	return err;
+}
+
 static void stop_locked(struct hwheel_entry *entry, u64 now)
 {
 	struct hwheel_set *set = entry->set;
 
 	if (!hwheel_cancel(&entry->timeout))
 		return;
+	hwheel_deadline_tell_end(entry);
 	entry->stopped = true;
 	entry->fired_ns = now;
 	set->counts.pending--;
@@ -443,13 +470,13 @@ static bool stop_some(struct hwheel_set *set, unsigned long *index)
 	WRITE_ONCE(set->stopped, true);
 	xa_for_each_start(&set->ids, *index, entry, *index) {
 		stop_locked(entry, now);
-		if (++n == STOP_BATCH)
+		if (++n == BATCH)
 			break;
 	}
 	++*index;
 	wake_up_at_end(set);
 	xa_unlock(&set->ids);
-	return n == STOP_BATCH;
+	return n == BATCH;
 }
 
 /* The worker has nothing that is stopped, or if @all nothing at all. */
@@ -502,14 +529,14 @@ static bool drop_some(struct hwheel_set *set)
 	unsigned int n = 0;
 
 	xa_lock(&set->ids);
-	while (n++ < STOP_BATCH &&
+	while (n++ < BATCH &&
 	       (entry = list_first_entry_or_null(&set->events,
 						 struct hwheel_entry, event))) {
 		list_del(&entry->event);
 		hwheel_set_drop_locked(entry);
 	}
 	xa_unlock(&set->ids);
-	return n > STOP_BATCH;
+	return n > BATCH;
 }
 
 /* The file is gone, and then the set. */
@@ -523,5 +550,6 @@ void hwheel_set_close(struct hwheel_set *set)
 	WARN_ON_ONCE(set->counts.held);
 	/* An allocation that failed may have left nodes without an entry. */
 	xa_destroy(&set->ids);
+	hwheel_shared_free(&set->shared);
 	kfree(set);
 }

@@ -8,6 +8,8 @@
 #include <linux/wait.h>
 #include <linux/xarray.h>
 
+#include "shared.h"
+
 /* An id is a generation and an index; the largest set has this many indexes. */
 #define HWHEEL_SET_MAX		16777216
 
@@ -44,6 +46,7 @@ struct hwheel_set_counts {
  * @offsets:    what the opener's clocks show more than ours: [0] CLOCK_MONOTONIC, [1]
  *              CLOCK_BOOTTIME; constant
  * @lock:       serialises the making of ids, configuring and stopping
+ * @shared:     the deadlines that the program can write; grows under @lock
  * @ids:        the timeouts by index; its lock protects all that follows, and a timeout
  *              found here lives while it is held
  * @next:       index at which the search for a free one begins
@@ -63,6 +66,7 @@ struct hwheel_set {
 	s64			offsets[2];
 	/* serialises the making of ids, configuring and stopping */
 	struct mutex		lock;
+	struct hwheel_shared	shared;
 	struct xarray		ids;
 	u32			next;
 	u64			generation;
@@ -83,6 +87,7 @@ struct hwheel_set {
  * @fired_ns: when it expired or was stopped
  * @set:      it belongs to
  * @event:    link in @set->events, or in a reader's hands
+ * @seen:     the shared deadline as last written or taken over by us; as @stopped
  * @stopped:  it did not expire, stop has cancelled it; under the lock of @set->ids
  */
 struct hwheel_entry {
@@ -92,6 +97,7 @@ struct hwheel_entry {
 	u64			fired_ns;
 	struct hwheel_set	*set;
 	struct list_head	event;
+	u64			seen;
 	bool			stopped;
 };
 
@@ -104,6 +110,8 @@ void hwheel_set_configure(struct hwheel_set *set, struct hwheel *own_wheel,
 			  unsigned int max);
 long hwheel_set_stop(struct hwheel_set *set);
 void hwheel_set_close(struct hwheel_set *set);
+int hwheel_set_map(struct hwheel_set *set, struct vm_area_struct *vma);
+void hwheel_set_tell_all(struct hwheel_set *set, unsigned long first);
 
 void hwheel_set_add(struct hwheel_set *set, struct hwheel_entry **entries,
 		    unsigned int nr);
@@ -135,10 +143,5 @@ static inline struct hwheel *hwheel_set_wheel(const struct hwheel_set *set)
 	/* Pairs with the release in hwheel_set_configure(): the wheel is seen whole. */
 	return smp_load_acquire(&set->wheel);
 }
-
-u64 hwheel_set_time_to_user(const struct hwheel_set *set,
-			    const struct hwheel *wheel, u64 ns);
-u64 hwheel_set_time_from_user(const struct hwheel_set *set,
-			      const struct hwheel *wheel, u64 ns);
 
 #endif /* _HWHEEL_SET_H */

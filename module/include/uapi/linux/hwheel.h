@@ -136,6 +136,7 @@ struct hwheel_event {
 #define HWHEEL_FEATURE_CONFIG	0x04
 #define HWHEEL_FEATURE_STOP	0x08
 #define HWHEEL_FEATURE_STATS	0x10
+#define HWHEEL_FEATURE_MMAP	0x20
 
 /**
  * struct hwheel_info - what this file can do and what its wheel is like
@@ -309,7 +310,30 @@ struct hwheel_statistics {
  * something pending.
  *
  * STATS fills a struct hwheel_statistics.
+ *
+ * mmap() gives an array of __u64, of which the one with the index HWHEEL_INDEX(id) is the
+ * deadline of that timeout, on the file's clock. Whoever stores a later one there, all 64
+ * bits at once, refreshes the timeout, without a system call: when the timeout is due by
+ * what the module knows, it looks at the word once, and fires later if that is later. The
+ * later of both deadlines counts. ARM and REFRESH write the word, over what was stored
+ * there; it is 0 if no timeout with this index is pending, and never 0 when one is armed.
+ * Nothing that is stored can make anything fire early, or reach a timeout of another file.
+ * (Each look takes the worker's time, as each event does.) STATS and the "stopped" events
+ * do not know of stores that were not looked at yet.
+ * A store that races with the look may come too late, the timeout then fires as if it had
+ * not been made. One that comes after the timeout has ended, and after its index was given
+ * to another timeout of this file, is for that one, which it can only delay. A value
+ * counts once, and as no more than HWHEEL_STORE_MAX_NS (on a simple wheel no more than a
+ * turn) beyond the deadline that it extends: farther ones need REFRESH.
+ * The mapping must be MAP_SHARED, begin at offset 0 and not be larger than max_timeouts
+ * words, in whole pages: else EINVAL. EACCES: PROT_WRITE, but the file is open for reading
+ * only. ENOMEM. EINTR: killed. EOPNOTSUPP, and no HWHEEL_FEATURE_MMAP: a 32-bit kernel. It
+ * keeps the file open. From then on, also if it failed for want of memory, CONFIG is
+ * refused (EBUSY). Access to what mremap() adds beyond raises SIGBUS.
  */
+#define HWHEEL_INDEX(id)	((__u32)(id))
+#define HWHEEL_STORE_MAX_NS	(24 * 3600 * 1000000000ULL)
+
 #define HWHEEL_IOC_INFO		_IOR(HWHEEL_IOC_MAGIC, 0x00, struct hwheel_info)
 #define HWHEEL_IOC_ARM		_IOWR(HWHEEL_IOC_MAGIC, 0x01, struct hwheel_op)
 #define HWHEEL_IOC_REFRESH	_IOW(HWHEEL_IOC_MAGIC, 0x02, struct hwheel_op)

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Words that programs map: the deadlines of a file's timeouts, so that a refresh is a
+ * store.
+ *
+ * The pages are made by mmap(), as many as it maps, and stay until the file is closed: so
+ * their memory is charged to who maps them, it is mmap() that fails if there is none, and
+ * nothing that is mapped ever goes away.
+ */
+#include <linux/errno.h>
+#include <linux/gfp.h>
+#include <linux/kernel.h>
+#include <linux/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+
+#include "shared.h"
+
+/* A cgroup at its limit gets -ENOMEM, not a dead process. */
+#define GFP_SHARED	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | \
+			 __GFP_NOWARN | __GFP_ZERO)
+
+static int make_array(struct hwheel_shared *shared, unsigned int max_words)
+{
+	unsigned int max = DIV_ROUND_UP(max_words, HWHEEL_SHARED_PER_PAGE);
+	struct page **pages;
+
+	if (shared->pages)
+		return 0;
+	pages = kvcalloc(max, sizeof(*pages), GFP_SHARED);
+	if (!pages)
+		return -ENOMEM;
+	shared->max = max;
+	/* Pairs with hwheel_shared_word(): whoever sees the array sees it empty. */
+	smp_store_release(&shared->pages, pages);
+	return 0;
+}
+
+static int make_page(struct hwheel_shared *shared)
+{
+	struct page *page = alloc_page(GFP_SHARED);
+
+	if (!page)
+		return -ENOMEM;
+	/* Pairs with hwheel_shared_word() and shared_fault(): it is seen zeroed. */
+	smp_store_release(&shared->pages[shared->nr], page);
+	shared->nr++;
+	return 0;
+}
+
+/* Makes so many pages, also for words that may not be used. One caller at a time. */
+int hwheel_shared_grow(struct hwheel_shared *shared, unsigned long pages,
+		       unsigned int max_words)
+{
+	int err;
+
+	if (pages > DIV_ROUND_UP(max_words, HWHEEL_SHARED_PER_PAGE))
+		return -EINVAL;
+	err = make_array(shared, max_words);
+	while (!err && shared->nr < pages) {
+		err = fatal_signal_pending(current) ? -EINTR : make_page(shared);
+		cond_resched();
+	}
+	return err;
+}
+
+/* mremap() may have made the mapping larger than the array, as it may for a file. */
+static vm_fault_t shared_fault(struct vm_fault *vmf)
+{
+	struct hwheel_shared *shared = vmf->vma->vm_private_data;
+	struct page *page;
+
+	if (vmf->pgoff >= shared->max)
+		return VM_FAULT_SIGBUS;
+	/* Pairs with make_page(). */
+	page = smp_load_acquire(&shared->pages[vmf->pgoff]);
+	if (!page)
+		return VM_FAULT_SIGBUS;
+	get_page(page);
+	vmf->page = page;
+	return 0;
+}
+
+static const struct vm_operations_struct shared_ops = {
+	.fault = shared_fault,
+};
+
+/* The mapping keeps the file open, and with it @shared. */
+void hwheel_shared_map(struct hwheel_shared *shared, struct vm_area_struct *vma)
+{
+	vma->vm_private_data = shared;
+	vma->vm_ops = &shared_ops;
+}
+
+/* May sleep; @shared is a copy that nobody else has. */
+void hwheel_shared_free(struct hwheel_shared *shared)
+{
+	unsigned int i;
+
+	for (i = 0; i < shared->nr; i++)
+		__free_page(shared->pages[i]);
+	kvfree(shared->pages);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _HWHEEL_SHARED_H
+#define _HWHEEL_SHARED_H
+
+#include <linux/mm.h>
+#include <linux/types.h>
+
+#define HWHEEL_SHARED_PER_PAGE	(PAGE_SIZE / sizeof(u64))
+
+/**
+ * struct hwheel_shared - an array of words that programs map
+ * @pages: @max pointers, or NULL; the first @nr are there, the others NULL
+ * @max:   how many pages there may be; constant once @pages is there
+ * @nr:    how many there are; belongs to who makes them
+ */
+struct hwheel_shared {
+	struct page	**pages;
+	unsigned int	max;
+	unsigned int	nr;
+};
+
+int hwheel_shared_grow(struct hwheel_shared *shared, unsigned long pages,
+		       unsigned int max_words);
+void hwheel_shared_map(struct hwheel_shared *shared, struct vm_area_struct *vma);
+void hwheel_shared_free(struct hwheel_shared *shared);
+
+/* A word, or NULL if it is not mapped. The program may write it at any time. */
+static inline u64 *hwheel_shared_word(const struct hwheel_shared *shared,
+				      u32 index)
+{
+	struct page **pages, *page;
+
+	/* Pairs with make_array(). */
+	pages = smp_load_acquire(&shared->pages);
+	if (!pages)
+		return NULL;
+	/* Pairs with make_page(). */
+	page = smp_load_acquire(&pages[index / HWHEEL_SHARED_PER_PAGE]);
+	if (!page)
+		return NULL;
+	return (u64 *)page_address(page) + index % HWHEEL_SHARED_PER_PAGE;
+}
+
+#endif /* _HWHEEL_SHARED_H */
