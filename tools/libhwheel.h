@@ -80,6 +80,21 @@ int hwheel_fd(const struct hwheel *wheel);
 int hwheel_info(const struct hwheel *wheel, struct hwheel_info *info);
 
 /**
+ * hwheel_map() - have refreshes be stores
+ * @wheel: the handle; not in use by others yet
+ *
+ * From now on hwheel_refresh() and hwheel_refresh_at() make no system call to set a
+ * deadline that is later than before and less than 12 hours from now (half a turn on a
+ * simple wheel): they store it where the module looks when the time-out is due. Costs 8
+ * bytes of memory for each time-out that the handle may hold. Who refreshes, also after
+ * fork(), must be in the time namespace in which the handle was opened.
+ *
+ * Return: 0, also if it was done before; -EOPNOTSUPP: the module can't do this; -ENOMEM;
+ * -EAGAIN: more than may be locked in memory (mlockall()); -EINTR: killed.
+ */
+int hwheel_map(struct hwheel *wheel);
+
+/**
  * hwheel_arm() - register a time-out that expires after a delay
  * @wheel:    the handle
  * @delay_ns: from now, in ns; 0 means at the next tick, and what is beyond the
@@ -109,6 +124,10 @@ int hwheel_arm_at(struct hwheel *wheel, uint64_t deadline_ns, uint64_t cookie, u
  * @wheel:    the handle
  * @id:       of the time-out
  * @delay_ns: from now, in ns
+ *
+ * After hwheel_map() it may come too late and return 0 all the same, in the moment in which
+ * the time-out expires: the event's deadline_ns tells which deadline counted. And an id
+ * whose time-out has ended may then mean another one of this handle, which is delayed.
  *
  * Return: 0; -ENOENT: it is not pending (any more), and nothing was changed.
  */

@@ -29,7 +29,8 @@ JOB = Job(delays=(500 * MSEC, 1000 * MSEC, 1500 * MSEC),
 
 # Word of a line -> how many numbers follow it
 FIELDS = {"hwheel-records": 1, "seed": 1, "tick": 1, "arm": 4, "cancel": 3, "event": 6,
-          "end": 1, "silent": 1, "answered": 1, "beat": 3, "late": 2, "client": 4}
+          "end": 1, "silent": 1, "answered": 1, "beat": 3, "late": 2, "client": 4,
+          "refreshes": 2, "settimes": 2}
 
 
 class Problems:
@@ -312,6 +313,21 @@ def match_clients(ledger, clients):
             ledger.problem("a client that the server does not know", client.port)
 
 
+def per_second(ledger, word):
+    """How often something was done in a second; None if that was not measured."""
+    if len(ledger.rest[word]) != 1 or not all(ledger.rest[word][0]):
+        ledger.problem(f"no {word} measured")
+        return None
+    count, ns = ledger.rest[word][0]
+    return round(count * 10**9 / ns)
+
+
+def say_rates(rates, say):
+    if all(rates.values()):
+        say(f"  {rates['hwheel']:,} refreshes a second by stores, {rates['timerfd']:,} by "
+            f"timerfd_settime(): {rates['hwheel'] / rates['timerfd']:.1f} times as many")
+
+
 def judge_heartbeat(folder, job, problems, say):
     ledger = Ledger(folder, "heartbeat", problems)
     clients = [Client(*fields) for word, *fields in ledger.load(folder, "heartbeat-clients")
@@ -346,8 +362,11 @@ def judge_heartbeat(folder, job, problems, say):
     delays = [t.lateness for t in detected]
     say("  detection delay: " + spread(percentiles(d / MSEC for d in delays), "ms") + " = "
         + spread(in_ticks(delays, ledger.tick), "ticks"))
+    rates = {"hwheel": per_second(ledger, "refreshes"),
+             "timerfd": per_second(ledger, "settimes")}
+    say_rates(rates, say)
     return {"connections": len(pairs), "silent": len(silent), "detected": len(detected),
-            "missed": len(missed), "false": len(false)}
+            "missed": len(missed), "false": len(false), "refreshes_per_second": rates}
 
 
 def judge_mass(folder, job, problems, say):

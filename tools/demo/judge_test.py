@@ -56,7 +56,8 @@ def good_heartbeat():
     arms = [arm(i + 10, 500 * MS, i) for i in range(1, 5)]
     cancels = [f"cancel {i + 10} 0 {3001 * MS}" for i in range(1, 4)]
     beats = [f"beat {i + 10} 30 {2950 * MS}" for i in range(1, 4)]
-    return job_file(*arms, event(14, 700 * MS, 4), *cancels, *beats, f"beat 14 2 {200 * MS}")
+    return job_file(*arms, event(14, 700 * MS, 4), *cancels, *beats, f"beat 14 2 {200 * MS}",
+                    f"refreshes 100 {2 * MS}", f"settimes 100 {5 * MS}")
 
 
 def good_heartbeat_clients():
@@ -114,7 +115,8 @@ class JudgeTest(unittest.TestCase):
         lateness = {"p50": 0.3, "p99": 0.3, "max": 0.3}
         self.assertEqual(self.passes(), {
             "events": {"expected": 2, "seen": 2, "early": 0},
-            "heartbeat": {"connections": 4, "silent": 1, "detected": 1, "missed": 0, "false": 0},
+            "heartbeat": {"connections": 4, "silent": 1, "detected": 1, "missed": 0, "false": 0,
+                          "refreshes_per_second": {"hwheel": 50000, "timerfd": 20000}},
             "rpc": {"sent": 6, "cancelled": 4, "fired": 2, "early": 0},
             "mass": {"armed": 5, "cancelled": 3, "fired": 2, "early": 0,
                      "lateness_ticks": lateness},
@@ -392,6 +394,14 @@ class JudgeTest(unittest.TestCase):
     def test_fewer_silent_clients_fail(self):
         self.replace("heartbeat-clients", f"client 4 1 2 {704 * MS}", f"client 4 0 2 {704 * MS}")
         self.fails("heartbeat: silent clients: 0 instead of 1")
+
+    def test_refreshes_that_were_not_measured(self):
+        self.replace("heartbeat", f"refreshes 100 {2 * MS}", None)
+        self.fails("heartbeat: no refreshes measured")
+
+    def test_refreshes_that_took_no_time(self):
+        self.replace("heartbeat", f"settimes 100 {5 * MS}", "settimes 100 0")
+        self.fails("heartbeat: no settimes measured")
 
     # --- the command ---
 
