@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * churn load|hold|limit|count|wait MS|info|own|wheels N|exhaust|largest|starve: what the
- * tests in shell let the module do.
+ * churn load|hold|limit|count|wait MS|info|own|wheels N|exhaust|largest|starve|map: what
+ * the tests in shell let the module do.
  *
  *  load   arms, refreshes, cancels, reads, and leaves the rest to the exit: of
  *         every kind some pending, some expired unread, some just cancelled
@@ -19,6 +19,7 @@
  *  largest  there: is refused the largest wheel, and makes a small one
  *  starve   there: arms on files that are empty, when there is a little memory, but
  *         perhaps not enough
+ *  map    there: maps deadlines until there is no more memory, and then a few
  *
  * Exits with 0, or with 1 and a line that says what was wrong.
  */
@@ -489,6 +490,49 @@ static void starve(void)
 	printf("%u of %u refused\n", refused, STARVING);
 }
 
+static int open_largest(void)
+{
+	int fd = open_device();
+	int err = configure(fd, (struct hwheel_config){ .max_timeouts = 16777216 });
+
+	if (err)
+		die("CONFIG: %s", strerror(err));
+	return fd;
+}
+
+/* Returns an errno. */
+static int map_words(int fd, size_t n)
+{
+	void *words = mmap(NULL, n * sizeof(__u64), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (words == MAP_FAILED)
+		return errno;
+	memset(words, 0xff, n * sizeof(__u64));
+	munmap(words, n * sizeof(__u64));
+	return 0;
+}
+
+/* What a call that failed has got is the file's, and goes with it. */
+static void map(void)
+{
+	int fd = open_largest(), other = open_largest(), i, err;
+
+	lock_memory();
+	for (i = 0; i < 3; i++) {
+		err = map_words(fd, 16777216);
+		if (err != ENOMEM)
+			die("all deadlines: %s", strerror(err));
+	}
+	err = map_words(other, 1);
+	if (err != ENOMEM)
+		die("with no more memory: %s", strerror(err));
+	close(fd);
+	err = map_words(other, 1000);
+	if (err)
+		die("with memory again: %s", strerror(err));
+	close(other);
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -515,6 +559,8 @@ int main(int argc, char **argv)
 		largest();
 	else if (!strcmp(what, "starve"))
 		starve();
+	else if (!strcmp(what, "map"))
+		map();
 	else
 		die("%s: not known, see the top of churn.c", what);
 	return 0;

@@ -5,8 +5,9 @@
  *
  * Each thread has some files for itself, of which it knows exactly what they hold, and
  * shares others with all threads. Files are closed and opened anew all the time, half of
- * them after it was seen that nothing is left in them; children hold them meanwhile.
- * Threads interrupt each other with signals. Half of the threads have no CAP_SYS_RESOURCE.
+ * them after it was seen that nothing is left in them; children hold them meanwhile, and so
+ * do mappings of their deadlines, which a thread of its own scribbles over. Threads
+ * interrupt each other with signals. Half of the threads have no CAP_SYS_RESOURCE.
  *
  * A thread's choices come from SEED and its number alone; how the threads meet, and what
  * the device answers, is up to the machine.
@@ -27,6 +28,7 @@
 #include "kselftest.h"
 
 #include "fuzzer/call.h"
+#include "fuzzer/scribble.h"
 
 #define MAX_THREADS	64
 #define OWN		3
@@ -94,7 +96,10 @@ static void file_close(struct caller *c, struct file *file)
 {
 	if (random_chance(&c->rnd, 2))
 		call_to_the_end(c, file);
+	if (random_chance(&c->rnd, 2))
+		call_unmap(file);
 	close(file->fd);
+	call_unmap(file);
 	model_free(&file->model);
 	free(file);
 }
@@ -192,7 +197,7 @@ static const struct action {
 	void		(*call)(struct caller *c, struct file *file);
 	unsigned int	weight;
 } actions[] = {
-	{ call_single,	124 },
+	{ call_single,	112 },
 	{ call_submit,	32 },
 	{ call_read,	36 },
 	{ call_poll,	16 },
@@ -203,6 +208,8 @@ static const struct action {
 	{ call_unknown,	5 },
 	{ call_wait,	8 },
 	{ call_stop,	2 },
+	{ call_mmap,	4 },
+	{ call_store,	8 },
 };
 
 static void act(struct caller *c, struct file *file)
@@ -423,8 +430,11 @@ int main(int argc, char **argv)
 	sigaction(SIGUSR1, &action, NULL);
 	caller_init(&main_caller, seed + MAX_THREADS);
 	main_caller.privileged = set_privilege(true);
+	if (scribble_begin(seed + MAX_THREADS + 1))
+		ksft_exit_fail_msg("no thread\n");
 	threads_start(&main_caller);
 	threads_finish(&main_caller);
+	scribble_end();
 	report(&main_caller.tally);
 	ksft_finished();
 }

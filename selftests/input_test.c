@@ -261,7 +261,8 @@ TEST_F(input, info_fills_everything)
 	memset(&again, 0x5a, sizeof(again));
 	ASSERT_EQ(0, call(self->fd, HWHEEL_IOC_INFO, &info));
 	EXPECT_EQ(HWHEEL_FEATURE_QUERY | HWHEEL_FEATURE_SUBMIT | HWHEEL_FEATURE_CONFIG |
-		  HWHEEL_FEATURE_STOP | HWHEEL_FEATURE_STATS, info.features);
+		  HWHEEL_FEATURE_STOP | HWHEEL_FEATURE_STATS | HWHEEL_FEATURE_MMAP,
+		  info.features);
 	EXPECT_LE(50000, info.tick_ns);
 	EXPECT_EQ(0, info.tick_ns % 8);
 	EXPECT_LE(1, info.max_timeouts);

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
 #
-# A memory cgroup at its limit: who arms there gets ENOMEM, is not killed, and leaves
-# nothing behind. Run as root where nobody else uses hwheel; needs hwheel.ko, churn,
+# A memory cgroup at its limit: who arms or maps there gets ENOMEM, is not killed, and
+# leaves nothing behind. Run as root where nobody else uses hwheel; needs hwheel.ko, churn,
 # common.sh and objects.sh beside it. Prints TAP.
 
 cd "$(dirname "$0")" || exit 1
@@ -75,7 +75,7 @@ no_worker_left() {
 }
 
 exhaust_all() {
-	survives exhaust && survives largest && survives starve
+	survives exhaust && survives largest && survives map && survives starve
 }
 
 leaks_nothing() {
@@ -93,6 +93,8 @@ run() {
 	report "the memory is given back" falls_back
 	report "the largest wheel gets ENOMEM, and nobody is killed" survives largest
 	report "the memory of that is given back" falls_back
+	report "mapping gets ENOMEM, and nobody is killed" survives map
+	report "the memory of that is given back, too" falls_back
 	report "no worker stays" await no_worker_left
 	report "others still work" others_work
 	report "$rounds rounds leak nothing" leaks_nothing

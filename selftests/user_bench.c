@@ -13,7 +13,9 @@
 #include <poll.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/timerfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <linux/hwheel.h>
@@ -31,6 +33,7 @@ static int device;
 static int timers[N];
 static struct hwheel_op ops[N];
 static struct hwheel_event events[BATCH];
+static __u64 *words;
 
 static void must(int ok, const char *what)
 {
@@ -149,6 +152,51 @@ static void cancel_each(void)
 	each(HWHEEL_IOC_CANCEL);
 }
 
+/* With the deadlines mapped, and touched once, as they are all but the first time */
+static void to_store(void)
+{
+	armed();
+	words = mmap(NULL, N * sizeof(*words), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
+		     device, 0);
+	must(words != MAP_FAILED, "mmap");
+}
+
+static void store_each(void)
+{
+	int i;
+
+	for (i = 0; i < N; i++)
+		__atomic_store_n(&words[HWHEEL_INDEX(ops[i].id)], 2 * FAR, __ATOMIC_RELAXED);
+}
+
+/* As who has to know what time it is */
+static void store_each_from_now(void)
+{
+	struct timespec now;
+	int i;
+
+	for (i = 0; i < N; i++) {
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		__atomic_store_n(&words[HWHEEL_INDEX(ops[i].id)],
+				 now.tv_sec * SEC + now.tv_nsec + 2 * FAR, __ATOMIC_RELAXED);
+	}
+}
+
+static void clock_reads(void)
+{
+	struct timespec now;
+	int i;
+
+	for (i = 0; i < N; i++)
+		clock_gettime(CLOCK_MONOTONIC, &now);
+}
+
+static void unmap_and_close(void)
+{
+	must(!munmap(words, N * sizeof(*words)), "munmap");
+	close_device();
+}
+
 static void nothing(void)
 {
 }
@@ -217,6 +265,9 @@ static const struct measurement {
 	{ "user", "submit_arm", N, to_arm, submit, close_device },
 	{ "user", "submit_refresh", N, to_refresh, submit, close_device },
 	{ "user", "submit_cancel", N, to_cancel, submit, close_device },
+	{ "user", "store", N, to_store, store_each, unmap_and_close },
+	{ "user", "store_from_now", N, to_store, store_each_from_now, unmap_and_close },
+	{ "user", "clock_gettime", N, nothing, clock_reads, nothing },
 	{ "user", "read", N, expired, read_all, close_device },
 	{ "timerfd", "create", TIMERS, nothing, create_timers, close_timers },
 	{ "timerfd", "set", TIMERS, timers_created, set_timers, close_timers },

@@ -841,7 +841,8 @@ void call_wait(struct caller *c, struct file *file)
 
 	if (file->model.shared || !model_reserve(&file->model, 1))
 		return;
-	if (arm_now(c, file) && file->blocking) {
+	/* Who knows when it comes if there is a scribbler? */
+	if (arm_now(c, file) && file->blocking && !file->model.scribbled) {
 		ret = read_into(c, file, &spot, EVENT);
 		if (ret != EVENT && ret != -EINTR)
 			contradict("waited for an event, and read returned %ld", ret);

@@ -13,6 +13,8 @@
  * @refs:     how many threads use it, and 1 for the table that it is in
  * @blocking: it was not opened with O_NONBLOCK
  * @worn:     it is time for a new one
+ * @words:    its deadlines, mapped for who has it for himself; or NULL
+ * @nr_words: how many
  * @model:    what it should hold
  */
 struct file {
@@ -20,6 +22,8 @@ struct file {
 	unsigned int	refs;
 	bool		blocking;
 	bool		worn;
+	__u64		*words;
+	size_t		nr_words;
 	struct model	model;
 };
 
@@ -60,6 +64,11 @@ void call_read(struct caller *c, struct file *file);
 void call_poll(struct caller *c, struct file *file);
 void call_epoll(struct caller *c, struct file *file);
 void call_wait(struct caller *c, struct file *file);
+void call_mmap(struct caller *c, struct file *file);
+void call_store(struct caller *c, struct file *file);
+
+/* Before the file is closed, or after that */
+void call_unmap(struct file *file);
 
 /* Nobody else uses the file: it is stopped, read to its end, and nothing is left. */
 void call_to_the_end(struct caller *c, struct file *file);

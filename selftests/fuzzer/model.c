@@ -7,7 +7,8 @@
  * read() say, in whatever order they come to say it: whoever comes second finds the
  * contradiction. What must have been so before a call is asked before it (model_facts()).
  *
- * Where one thread has the file for itself, all is known exactly.
+ * Where one thread has the file for itself, all is known exactly, but for the deadlines where
+ * others store some: then they may be later.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -213,12 +214,82 @@ void model_may_stop(struct model *model)
 	unlock(model);
 }
 
+void model_may_map(struct model *model)
+{
+	lock(model);
+	model->tried = true;
+	unlock(model);
+}
+
+void model_mapped(struct model *model, size_t pages)
+{
+	lock(model);
+	if (pages > model->mapped)
+		model->mapped = pages;
+	unlock(model);
+}
+
+void model_scribbled(struct model *model)
+{
+	lock(model);
+	model->scribbled = true;
+	unlock(model);
+}
+
+/* Nobody else stores anything, nor arms. */
+static bool is_exact(const struct model *model)
+{
+	return !model->shared && !model->scribbled;
+}
+
+/* On a simple wheel a store is worth less the shorter its turn is. */
+bool model_may_store(struct model *model, __u64 id, struct span *due)
+{
+	struct fate *fate;
+	bool may;
+
+	lock(model);
+	fate = find(model, id);
+	may = fate && is_exact(model) && is_held(model, fate) && !model->simple &&
+	      fate->due.hi < LATEST - HOUR;
+	if (may)
+		*due = fate->due;
+	unlock(model);
+	return may;
+}
+
+/* It counts if the timeout was not due yet after it; else it may or may not. */
+void model_stored(struct model *model, __u64 id, __u64 before, __u64 to)
+{
+	struct fate *fate;
+
+	lock(model);
+	fate = find(model, id);
+	if (is_pending(model, fate) && (before < fate->due.lo || before > fate->due.hi))
+		contradict("the word of %#llx was %llu, not %llu to %llu", id, before,
+			   fate->due.lo, fate->due.hi);
+	if (!fate->stored)
+		fate->asked = fate->due.lo;
+	fate->stored = true;
+	fate->due.hi = (to + 7) & ~7ULL;
+	if (model_now(model) < fate->due.lo)
+		fate->due.lo = to;
+	unlock(model);
+}
+
+/* What ends before it is due is not looked at for a store. */
+static __u64 due_at_least(const struct fate *fate, bool early)
+{
+	return early && fate->stored ? fate->asked : fate->due.lo;
+}
+
 static void check_event(const struct model *model, const struct fate *fate)
 {
-	if (fate->deadline < fate->due.lo)
-		contradict("%#llx was due at %llu, not at %llu", fate->id, fate->due.lo,
-			   fate->deadline);
-	if (!model->shared && fate->deadline > fate->due.hi)
+	__u64 lo = due_at_least(fate, fate->ending == STOPPED);
+
+	if (fate->deadline < lo)
+		contradict("%#llx was due at %llu, not at %llu", fate->id, lo, fate->deadline);
+	if (is_exact(model) && fate->deadline > fate->due.hi)
 		contradict("%#llx was due at %llu, not as late as %llu", fate->id, fate->due.hi,
 			   fate->deadline);
 }
@@ -256,6 +327,7 @@ void model_refreshed(struct model *model, __u64 id, struct span due)
 		if (!fate->armed)
 			contradict("%#llx was refreshed and never armed", id);
 		fate->due = due;
+		fate->stored = false;
 	}
 	model->refreshed++;
 	unlock(model);
@@ -300,9 +372,10 @@ static void check_state(struct model *model, const struct fate *fate,
 }
 
 static void check_answer(const struct model *model, const struct fate *fate,
-			 const struct hwheel_op *op, struct span when)
+			 const struct hwheel_op *op, int state, struct span when)
 {
-	__u64 lo = fate->due.lo, hi = fate->due.hi;
+	bool early = state == HWHEEL_STATE_STOPPED || state == HWHEEL_STATE_CANCELLED;
+	__u64 lo = due_at_least(fate, early), hi = fate->due.hi;
 
 	if (op->cookie != fate->cookie)
 		contradict("%#llx has the cookie %#llx", fate->id, op->cookie);
@@ -310,7 +383,7 @@ static void check_answer(const struct model *model, const struct fate *fate,
 		lo -= lesser(lo, when.hi);
 		hi -= lesser(hi, when.lo);
 	}
-	if (op->time_ns < lo || (!model->shared && op->time_ns > hi))
+	if (op->time_ns < lo || (is_exact(model) && op->time_ns > hi))
 		contradict("%#llx has %llu ns, not %llu to %llu", fate->id, op->time_ns, lo, hi);
 }
 
@@ -326,7 +399,7 @@ void model_queried(struct model *model, const struct facts *before, const struct
 		contradict("%d is no state", state);
 	} else if (fate && fate->armed) {
 		check_state(model, fate, before, state, when);
-		check_answer(model, fate, op, when);
+		check_answer(model, fate, op, state, when);
 	} else if (!model->shared) {
 		contradict("%#llx was never armed, but is in state %d", op->id, state);
 	}
@@ -395,8 +468,8 @@ static bool wants_wheel(const struct hwheel_config *config)
 void model_configured(struct model *model, const struct hwheel_config *config)
 {
 	lock(model);
-	if (model->armed && !model->shared)
-		contradict("configured after ARM");
+	if ((model->armed || model->mapped) && !model->shared)
+		contradict("configured after ARM or mmap()");
 	if (model->own_wheel && (!model->shared || wants_wheel(config)))
 		contradict("configured after it had a wheel of its own");
 	if (config->max_timeouts)

@@ -41,6 +41,8 @@ struct span {
  * @id:       its id; 0: this place is free
  * @cookie:   as armed, or as told by its event before ARM has returned
  * @due:      its deadline
+ * @asked:    its deadline at the earliest if no stores count
+ * @stored:   some may
  * @deadline: as told by its event
  * @armed:    ARM has returned its id
  * @ending:   how it ended
@@ -49,6 +51,8 @@ struct fate {
 	__u64		id;
 	__u64		cookie;
 	struct span	due;
+	__u64		asked;
+	bool		stored;
 	__u64		deadline;
 	bool		armed;
 	enum ending	ending;
@@ -64,7 +68,9 @@ struct fate {
  * @shared:    several threads use the file
  * @clock:     of its wheel
  * @own_wheel: CONFIG has made a wheel for it
- * @tried:     there was an ARM that may have made an id
+ * @tried:     there was an ARM that may have made an id, or an mmap()
+ * @mapped:    how many pages of deadlines were mapped, at the most
+ * @scribbled: somebody stores deadlines of which we don't know
  * @simple:    CONFIG has asked for a simple wheel
  * @limited:   the wheel has a limit for all its files
  * @max:       how many time-outs the file may hold
@@ -88,6 +94,8 @@ struct model {
 	clockid_t	clock;
 	bool		own_wheel;
 	bool		tried;
+	size_t		mapped;
+	bool		scribbled;
 	bool		simple;
 	bool		limited;
 	__u64		max;
@@ -136,6 +144,9 @@ void model_may_arm(struct model *model);
 void model_may_configure(struct model *model, const struct hwheel_config *config);
 void model_may_refresh(struct model *model, __u64 id, __u64 deadline);
 void model_may_stop(struct model *model);
+void model_may_map(struct model *model);
+void model_scribbled(struct model *model);
+bool model_may_store(struct model *model, __u64 id, struct span *due);
 
 /* After it: what it did */
 void model_armed(struct model *model, __u64 id, __u64 cookie, struct span due);
@@ -148,6 +159,8 @@ void model_event(struct model *model, const struct hwheel_event *event);
 void model_ended(struct model *model);
 void model_configured(struct model *model, const struct hwheel_config *config);
 void model_not_configured(struct model *model, int err);
+void model_mapped(struct model *model, size_t pages);
+void model_stored(struct model *model, __u64 id, __u64 before, __u64 to);
 void model_info(struct model *model, const struct hwheel_info *info);
 void model_stopped(struct model *model, __u64 told);
 void model_statistics(struct model *model, const struct hwheel_statistics *stats);

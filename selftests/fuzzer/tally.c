@@ -33,12 +33,14 @@ static const struct row {
 	[CALL_POLL]    = { "poll",    { EINTR } },
 	[CALL_EPOLL]   = { "epoll",   { } },
 	[CALL_OPEN]    = { "open",    { ENOMEM } },
+	[CALL_MMAP]    = { "mmap",    { EINVAL, ENOMEM, EINTR } },
 	[CALL_BATCHED_ARM]     = { "batched ARM",     { EINVAL, ENOSPC, ENOMEM, EAGAIN, ERANGE,
 							ESHUTDOWN } },
 	[CALL_BATCHED_REFRESH] = { "batched REFRESH", { EINVAL, ENOENT, ERANGE } },
 	[CALL_BATCHED_CANCEL]  = { "batched CANCEL",  { EINVAL, ENOENT, EALREADY } },
 	[CALL_BATCHED_QUERY]   = { "batched QUERY",   { EINVAL, ENOENT } },
 	[CALL_BATCHED_UNKNOWN] = { "batched unknown", { EINVAL } },
+	[CALL_STORE]   = { "store",   { } },
 };
 
 static bool is_allowed(enum call call, int err)
@@ -62,7 +64,7 @@ static bool is_reachable(enum call call, int err, const struct reach *reach)
 	case ENOMEM:
 		return false;
 	case EINTR:
-		return call != CALL_CONFIG && call != CALL_STOP;
+		return call != CALL_CONFIG && call != CALL_STOP && call != CALL_MMAP;
 	case EAGAIN:
 		return reach->max_pending || call == CALL_READ || call == CALL_READV;
 	case ENOSPC:

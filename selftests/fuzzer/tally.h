@@ -6,7 +6,7 @@
 
 #include "kselftest.h"
 
-/* What is called. Those of a batch are not calls of their own. */
+/* What is called. Those of a batch, and stores, are not calls of their own. */
 enum call {
 	CALL_INFO,
 	CALL_ARM,
@@ -23,11 +23,13 @@ enum call {
 	CALL_POLL,
 	CALL_EPOLL,
 	CALL_OPEN,
+	CALL_MMAP,
 	CALL_BATCHED_ARM,
 	CALL_BATCHED_REFRESH,
 	CALL_BATCHED_CANCEL,
 	CALL_BATCHED_QUERY,
 	CALL_BATCHED_UNKNOWN,
+	CALL_STORE,
 	NR_CALLS,
 };
 

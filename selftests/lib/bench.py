@@ -41,12 +41,15 @@ LIVES = (
 )
 PROGRAMS = (
     ("a system call", "system_call", ""),
+    ("clock_gettime", "clock_gettime", ""),
     ("arm", "arm", "create set"),
     ("refresh", "refresh", "refresh"),
     ("cancel", "cancel", "close"),
     ("arm, 256 in a batch", "submit_arm", "create set"),
     ("refresh, 256 in a batch", "submit_refresh", "refresh"),
     ("cancel, 256 in a batch", "submit_cancel", "close"),
+    ("refresh, by a store", "store", "refresh"),
+    ("the same, from now", "store_from_now", "refresh"),
     ("read, 256 events at a time", "read", ""),
 )
 PARTS = (("Callers", CALLS, IN_KERNEL), ("The worker, or the interrupt", WORKER, IN_KERNEL),

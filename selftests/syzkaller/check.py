@@ -66,8 +66,9 @@ def undescribed():
 
 def main():
     lines = ["#define _GNU_SOURCE", "#include <fcntl.h>", "#include <stddef.h>",
-             "#include <time.h>", "#include <linux/hwheel.h>",
-             "#define O_RDWR_NONBLOCK (O_RDWR | O_NONBLOCK)"]
+             "#include <sys/mman.h>", "#include <time.h>", "#include <linux/hwheel.h>",
+             "#define O_RDWR_NONBLOCK (O_RDWR | O_NONBLOCK)",
+             "#define MAP_SHARED_FIXED (MAP_SHARED | MAP_FIXED)"]
     lines += [f'_Static_assert({a}, "");' for a in assertions()]
     status = subprocess.run(["gcc", "-I", sys.argv[1], "-fsyntax-only", "-x", "c", "-"],
                             input="\n".join(lines), text=True, check=False).returncode
