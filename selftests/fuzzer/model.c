@@ -277,15 +277,17 @@ void model_stored(struct model *model, __u64 id, __u64 before, __u64 to)
 	unlock(model);
 }
 
-/* What ends before it is due is not looked at for a store. */
-static __u64 due_at_least(const struct fate *fate, bool early)
+/* What ends before it is due is not looked at for a store, which others may overwrite. */
+static __u64 due_at_least(const struct model *model, const struct fate *fate, bool early)
 {
-	return early && fate->stored ? fate->asked : fate->due.lo;
+	if (fate->stored && (early || !is_exact(model)))
+		return fate->asked;
+	return fate->due.lo;
 }
 
 static void check_event(const struct model *model, const struct fate *fate)
 {
-	__u64 lo = due_at_least(fate, fate->ending == STOPPED);
+	__u64 lo = due_at_least(model, fate, fate->ending == STOPPED);
 
 	if (fate->deadline < lo)
 		contradict("%#llx was due at %llu, not at %llu", fate->id, lo, fate->deadline);
@@ -367,7 +369,7 @@ static void check_state(struct model *model, const struct fate *fate,
 		contradict("%#llx is pending, but in state %d", fate->id, state);
 	if (state == HWHEEL_STATE_STOPPED && !model->stopping)
 		contradict("%#llx was stopped, but nobody has", fate->id);
-	if (state == HWHEEL_STATE_EXPIRED && fate->due.lo > when.hi)
+	if (state == HWHEEL_STATE_EXPIRED && due_at_least(model, fate, false) > when.hi)
 		contradict("%#llx expired early", fate->id);
 }
 
@@ -375,7 +377,7 @@ static void check_answer(const struct model *model, const struct fate *fate,
 			 const struct hwheel_op *op, int state, struct span when)
 {
 	bool early = state == HWHEEL_STATE_STOPPED || state == HWHEEL_STATE_CANCELLED;
-	__u64 lo = due_at_least(fate, early), hi = fate->due.hi;
+	__u64 lo = due_at_least(model, fate, early), hi = fate->due.hi;
 
 	if (op->cookie != fate->cookie)
 		contradict("%#llx has the cookie %#llx", fate->id, op->cookie);
