@@ -6,9 +6,11 @@
 
 #include "share.h"
 
+#include <linux/userfaultfd.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 
 /* What the two sides of a test tell each other. */
 struct page {
@@ -635,6 +637,186 @@ TEST_F(blocked, until_it_is_stopped)
 		EXPECT_EQ(0, close(readers[i].fd));
 	}
 	ASSERT_EQ(0, close(self->fd));
+}
+
+/*
+ * A call that arms, held up where it writes the ids to memory: its time-outs are there, but
+ * not armed yet, while others use the file. Such memory is what userfaultfd is for.
+ */
+#define PAGE	4096
+
+FIXTURE(paused)
+{
+	struct hwheel_op	*ops;
+	pthread_t		thread;
+	int			uffd;
+	long			users;
+	int			fd;
+	__u32			nr;
+	int			result;
+};
+
+/* 0 for the single ioctl */
+FIXTURE_VARIANT(paused)
+{
+	__u32	nr;
+};
+
+FIXTURE_VARIANT_ADD(paused, arm)
+{
+	.nr = 0,
+};
+
+FIXTURE_VARIANT_ADD(paused, submit)
+{
+	.nr = 64,
+};
+
+static int protect(int uffd, void *page, __u64 mode)
+{
+	struct uffdio_writeprotect protect = {
+		.range = { (uintptr_t)page, PAGE },
+		.mode = mode,
+	};
+
+	return ioctl(uffd, UFFDIO_WRITEPROTECT, &protect) ? -errno : 0;
+}
+
+/* Whoever writes to @page from now on sleeps until it is released. */
+static int hold_up(int uffd, void *page)
+{
+	struct uffdio_api api = {
+		.api = UFFD_API,
+		.features = UFFD_FEATURE_PAGEFAULT_FLAG_WP,
+	};
+	struct uffdio_register area = {
+		.range = { (uintptr_t)page, PAGE },
+		.mode = UFFDIO_REGISTER_MODE_WP,
+	};
+
+	if (ioctl(uffd, UFFDIO_API, &api) || ioctl(uffd, UFFDIO_REGISTER, &area))
+		return -errno;
+	return protect(uffd, page, UFFDIO_WRITEPROTECT_MODE_WP);
+}
+
+static void *arm_on_held_page(void *data)
+{
+	FIXTURE_DATA(paused) * self = data;
+
+	if (self->nr)
+		self->result = submit(self->fd, self->ops, self->nr);
+	else
+		self->result = call(self->fd, HWHEEL_IOC_ARM, self->ops);
+	return NULL;
+}
+
+FIXTURE_SETUP(paused)
+{
+	struct uffd_msg message;
+	__u32 i;
+
+	self->uffd = syscall(SYS_userfaultfd, O_CLOEXEC);
+	if (self->uffd < 0)
+		SKIP(return, "no userfaultfd, or not for us");
+	self->nr = variant->nr;
+	self->users = users_of_module();
+	self->fd = open_device(O_NONBLOCK);
+	ASSERT_LE(0, self->fd);
+	self->ops = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, self->ops);
+	for (i = 0; i < (self->nr ?: 1); i++)
+		self->ops[i] = (struct hwheel_op){ .op = HWHEEL_OP_ARM, .cookie = i };
+	ASSERT_EQ(0, hold_up(self->uffd, self->ops));
+	ASSERT_EQ(0, pthread_create(&self->thread, NULL, arm_on_held_page, self));
+	/* Comes when it has got as far as that. */
+	ASSERT_EQ(sizeof(message), read(self->uffd, &message, sizeof(message)));
+	ASSERT_EQ(UFFD_EVENT_PAGEFAULT, message.event);
+}
+
+FIXTURE_TEARDOWN(paused)
+{
+	EXPECT_EQ(0, await_users(self->users));
+	EXPECT_EQ(0, munmap(self->ops, PAGE));
+	EXPECT_EQ(0, close(self->uffd));
+}
+
+static int go_on(FIXTURE_DATA(paused) * self)
+{
+	return protect(self->uffd, self->ops, 0) ?: -pthread_join(self->thread, NULL);
+}
+
+/* The result of each, which is the same for all. */
+static int result_of_all(const FIXTURE_DATA(paused) * self)
+{
+	__u32 i;
+
+	if (!self->nr)
+		return self->result;
+	if (self->result != (int)self->nr)
+		return -EPROTO;
+	for (i = 1; i < self->nr; i++)
+		if (self->ops[i].result != self->ops[0].result)
+			return -EPROTO;
+	return self->ops[0].result;
+}
+
+/* The file is stopped in between, and not at its end before the call is. */
+TEST_F(paused, stopped)
+{
+	struct hwheel_event ev;
+
+	EXPECT_EQ(0, stop(self->fd));
+	EXPECT_EQ(-EAGAIN, read_raw(self->fd, &ev, 1));
+	ASSERT_EQ(0, go_on(self));
+	EXPECT_EQ(-ESHUTDOWN, result_of_all(self));
+	EXPECT_EQ(0, read_raw(self->fd, &ev, 1));
+	EXPECT_EQ(0, close(self->fd));
+}
+
+/* Who guesses an id has no luck. */
+TEST_F(paused, guessed)
+{
+	__u32 n = self->nr ?: 1, i;
+	unsigned int seen[64] = { 0 };
+	__u64 next;
+
+	ASSERT_EQ(0, arm(self->fd, NEVER, 0, &next));
+	for (i = 1; i <= n; i++) {
+		EXPECT_EQ(-ENOENT, state_of(self->fd, next - i));
+		EXPECT_EQ(-ENOENT, refresh(self->fd, next - i, 0));
+		EXPECT_EQ(-ENOENT, cancel(self->fd, next - i));
+	}
+	ASSERT_EQ(0, go_on(self));
+	EXPECT_EQ(0, result_of_all(self));
+	EXPECT_EQ(0, collect(self->fd, seen, n, n));
+	EXPECT_TRUE(each_once(seen, n));
+	EXPECT_EQ(0, close(self->fd));
+}
+
+/* It keeps nobody waiting. */
+TEST_F(paused, in_nobodys_way)
+{
+	struct hwheel_event ev;
+	int i;
+
+	EXPECT_EQ(-EBUSY, configure_file(self->fd, (struct hwheel_config){ .slots = 8 }));
+	for (i = 0; i < 5; i++) {
+		EXPECT_EQ(0, arm(self->fd, 0, 1000 + i, NULL));
+		EXPECT_EQ(0, next_event(self->fd, &ev));
+		EXPECT_EQ(1000 + i, ev.cookie);
+	}
+	ASSERT_EQ(0, go_on(self));
+	EXPECT_EQ(0, result_of_all(self));
+	EXPECT_EQ(0, close(self->fd));
+}
+
+/* The call has the file until it returns. */
+TEST_F(paused, closed)
+{
+	ASSERT_EQ(0, close(self->fd));
+	EXPECT_EQ(self->users < 0 ? self->users : self->users + 1, users_of_module());
+	ASSERT_EQ(0, go_on(self));
+	EXPECT_EQ(0, result_of_all(self));
 }
 
 /*
