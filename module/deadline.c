@@ -144,8 +144,7 @@ static void take_over(struct hwheel_entry *entry)
  */
 void hwheel_deadline_due(struct hwheel_timeout *timeout)
 {
-	struct hwheel_entry *entry =
-		container_of(timeout, struct hwheel_entry, timeout);
+	struct hwheel_entry *entry = hwheel_entry_of(timeout);
 	struct hwheel_set *set = entry->set;
 
 	/* Pairs with make_array(), and spares most the lock. */

@@ -77,7 +77,7 @@ static int device_config(struct hwheel_set *set, const void __user *argp)
 
 	if (copy_from_user(&config, argp, sizeof(config)))
 		return -EFAULT;
-	return hwheel_private_configure(set, &config);
+	return hwheel_private_configure(set, &config, max_timeouts);
 }
 
 static long device_ioctl(struct file *file, unsigned int cmd, unsigned long arg)

@@ -99,7 +99,7 @@ static int __init hwheel_init(void)
 		err = PTR_ERR(wheel);
 		goto exit_set;
 	}
-	hwheel_private_init(wheel, max_wheels, max_timeouts);
+	hwheel_private_init(max_wheels);
 	err = hwheel_device_init(wheel, max_timeouts);
 	if (err)
 		goto destroy_wheel;

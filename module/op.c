@@ -21,6 +21,7 @@
 #include <uapi/linux/hwheel.h>
 
 #include "deadline.h"
+#include "gfp.h"
 #include "op.h"
 #include "set.h"
 #include "wheel.h"
@@ -175,20 +176,23 @@ static bool perform_all(struct call *call, struct hwheel_op *ops,
 	return news;
 }
 
-/* How many records were copied, whole */
+/* How many of @nr records were copied whole, of which so many bytes were not */
+static unsigned int whole(unsigned int nr, unsigned long missing)
+{
+	return nr - DIV_ROUND_UP(missing, sizeof(struct hwheel_op));
+}
+
 static unsigned int write_ops(struct hwheel_op __user *to,
 			      const struct hwheel_op *ops, unsigned int nr)
 {
-	return nr - DIV_ROUND_UP(copy_to_user(to, ops, nr * sizeof(*ops)),
-				 sizeof(*ops));
+	return whole(nr, copy_to_user(to, ops, nr * sizeof(*ops)));
 }
 
 static unsigned int read_ops(struct hwheel_op *ops,
 			     const struct hwheel_op __user *from,
 			     unsigned int nr)
 {
-	return nr - DIV_ROUND_UP(copy_from_user(ops, from, nr * sizeof(*ops)),
-				 sizeof(*ops));
+	return whole(nr, copy_from_user(ops, from, nr * sizeof(*ops)));
 }
 
 /* Does up to @nr operations, adds how many to *@done, and returns whether to go on. */

@@ -23,18 +23,12 @@
 
 #define DEFAULT_LEVELS	3
 
-static const struct hwheel *shared_wheel;
-static unsigned int max_timeouts;
 static unsigned int max_wheels;
 static atomic_t nr_wheels;
 
-/* Files are on @shared if they do not ask for another one, as which that then is. */
-void hwheel_private_init(const struct hwheel *shared, unsigned int wheels,
-			 unsigned int timeouts)
+void hwheel_private_init(unsigned int max)
 {
-	shared_wheel = shared;
-	max_wheels = wheels;
-	max_timeouts = timeouts;
+	max_wheels = max;
 }
 
 static bool is_kind(const struct hwheel_config *config)
@@ -64,7 +58,7 @@ static bool is_clock(u32 clock)
 	return !clock || clock == CLOCK_MONOTONIC || clock == CLOCK_BOOTTIME;
 }
 
-static int check(const struct hwheel_config *config)
+static int check(const struct hwheel_config *config, unsigned int max_timeouts)
 {
 	if (config->flags || config->reserved || !is_tick(config->tick_ns) ||
 	    !is_clock(config->clock) || !is_kind(config) ||
@@ -83,13 +77,14 @@ static unsigned int levels_of(const struct hwheel_config *config)
 	return config->levels;
 }
 
-static struct hwheel *create(const struct hwheel_config *config)
+static struct hwheel *create(const struct hwheel_config *config,
+			     const struct hwheel *shared)
 {
 	char name[HWHEEL_NAME_MAX];
 	struct hwheel_params params = {
 		.name	 = name,
-		.tick_ns = config->tick_ns ?: shared_wheel->tick,
-		.slots	 = config->slots ?: shared_wheel->slots.mask + 1,
+		.tick_ns = config->tick_ns ?: shared->tick,
+		.slots	 = config->slots ?: shared->slots.mask + 1,
 		.levels	 = levels_of(config),
 		.clock	 = config->clock,
 		.flags	 = HWHEEL_ACCOUNT,
@@ -101,13 +96,15 @@ static struct hwheel *create(const struct hwheel_config *config)
 	return hwheel_create(&params);
 }
 
-static struct hwheel *create_if_allowed(const struct hwheel_config *config)
+/* What is not asked for is as it is with the @shared one. */
+static struct hwheel *create_if_allowed(const struct hwheel_config *config,
+					const struct hwheel *shared)
 {
 	struct hwheel *wheel;
 
 	if (!atomic_add_unless(&nr_wheels, 1, max_wheels))
 		return ERR_PTR(-ENOSPC);
-	wheel = create(config);
+	wheel = create(config, shared);
 	if (IS_ERR(wheel))
 		atomic_dec(&nr_wheels);
 	return wheel;
@@ -134,17 +131,19 @@ static int configure_locked(struct hwheel_set *set,
 	if (err)
 		return err;
 	if (wants_wheel(config))
-		wheel = create_if_allowed(config);
+		wheel = create_if_allowed(config, set->shared_wheel);
 	if (IS_ERR(wheel))
 		return PTR_ERR(wheel);
 	hwheel_set_configure(set, wheel, config->max_timeouts ?: set->max);
 	return 0;
 }
 
+/* More than @max_timeouts are for the privileged. */
 int hwheel_private_configure(struct hwheel_set *set,
-			     const struct hwheel_config *config)
+			     const struct hwheel_config *config,
+			     unsigned int max_timeouts)
 {
-	int err = check(config);
+	int err = check(config, max_timeouts);
 
 	if (err)
 		return err;

@@ -8,10 +8,10 @@ struct hwheel_set;
 
 #define HWHEEL_MAX_TICK_NS	(3600 * (u64)NSEC_PER_SEC)
 
-void hwheel_private_init(const struct hwheel *shared, unsigned int max_wheels,
-			 unsigned int max_timeouts);
+void hwheel_private_init(unsigned int max);
 int hwheel_private_configure(struct hwheel_set *set,
-			     const struct hwheel_config *config);
+			     const struct hwheel_config *config,
+			     unsigned int max_timeouts);
 void hwheel_private_destroy(struct hwheel *wheel);
 
 #endif /* _HWHEEL_PRIVATE_H */

@@ -32,6 +32,7 @@
 #include <uapi/linux/hwheel.h>
 
 #include "deadline.h"
+#include "gfp.h"
 #include "queue.h"
 #include "set.h"
 #include "wheel.h"
@@ -150,8 +151,7 @@ static void let_go_locked(struct hwheel_set *set)
 /* On the worker: the entry becomes an event. */
 static void entry_expire(struct hwheel_timeout *timeout)
 {
-	struct hwheel_entry *entry =
-		container_of(timeout, struct hwheel_entry, timeout);
+	struct hwheel_entry *entry = hwheel_entry_of(timeout);
 	struct hwheel_set *set = entry->set;
 
 	entry->fired_ns = hwheel_now(timeout->wheel);
@@ -167,8 +167,7 @@ static void entry_expire(struct hwheel_timeout *timeout)
 /* On the worker: the wheel lets go of an entry that was cancelled or stopped. */
 static void entry_release(struct hwheel_timeout *timeout)
 {
-	struct hwheel_entry *entry =
-		container_of(timeout, struct hwheel_entry, timeout);
+	struct hwheel_entry *entry = hwheel_entry_of(timeout);
 	struct hwheel_set *set = entry->set;
 
 	xa_lock(&set->ids);
@@ -385,19 +384,17 @@ void hwheel_set_get_counts(struct hwheel_set *set,
 	xa_unlock(&set->ids);
 }
 
-/*
- * Words for timeouts that had none when they were armed. The mapping is not there yet, so
- * nobody else writes them.
- */
-static bool tell_some(struct hwheel_set *set, unsigned long *index)
+/* Those from *@index on; false if these were all. In parts, as there may be millions. */
+static bool for_some(struct hwheel_set *set, unsigned long *index,
+		     void (*act)(struct hwheel_entry *entry, u64 now))
 {
+	u64 now = hwheel_now(set->wheel);
 	struct hwheel_entry *entry;
 	unsigned int n = 0;
 
 	xa_lock(&set->ids);
 	xa_for_each_start(&set->ids, *index, entry, *index) {
-		if (hwheel_is_pending(&entry->timeout))
-			hwheel_deadline_tell(entry);
+		act(entry, now);
 		if (++n == BATCH)
 			break;
 	}
@@ -406,11 +403,21 @@ static bool tell_some(struct hwheel_set *set, unsigned long *index)
 	return n == BATCH;
 }
 
+/*
+ * A word for a timeout that had none when it was armed. The mapping is not there yet, so
+ * nobody else writes it.
+ */
+static void tell_locked(struct hwheel_entry *entry, u64 now)
+{
+	if (hwheel_is_pending(&entry->timeout))
+		hwheel_deadline_tell(entry);
+}
+
 /* Those whose index is not below @first */
 void hwheel_set_tell_all(struct hwheel_set *set, unsigned long first)
 {
 	lockdep_assert_held(&set->lock);
-	while (tell_some(set, &first))
+	while (for_some(set, &first, tell_locked))
 		cond_resched();
 }
 
@@ -459,24 +466,12 @@ static void stop_locked(struct hwheel_entry *entry, u64 now)
 	set->stopping++;
 }
 
-/* Those from *@index on; false if these were all. Bounded, as there may be millions. */
-static bool stop_some(struct hwheel_set *set, unsigned long *index)
+static void set_stopped(struct hwheel_set *set)
 {
-	u64 now = hwheel_now(set->wheel);
-	struct hwheel_entry *entry;
-	unsigned int n = 0;
-
 	xa_lock(&set->ids);
 	WRITE_ONCE(set->stopped, true);
-	xa_for_each_start(&set->ids, *index, entry, *index) {
-		stop_locked(entry, now);
-		if (++n == BATCH)
-			break;
-	}
-	++*index;
 	wake_up_at_end(set);
 	xa_unlock(&set->ids);
-	return n == BATCH;
 }
 
 /* The worker has nothing that is stopped, or if @all nothing at all. */
@@ -495,8 +490,9 @@ static int stop_all(struct hwheel_set *set, bool killable)
 	bool more;
 
 	lockdep_assert_held(&set->lock);
+	set_stopped(set);
 	do {
-		more = stop_some(set, &index);
+		more = for_some(set, &index, stop_locked);
 		if (!has_let_go(set, !more))
 			hwheel_queue_hurry(set->wheel);
 		if (!killable)

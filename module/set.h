@@ -13,9 +13,6 @@
 /* An id is a generation and an index; the largest set has this many indexes. */
 #define HWHEEL_SET_MAX		16777216
 
-/* A cgroup at its limit gets -ENOMEM, not a dead process. */
-#define HWHEEL_GFP_USER	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
-
 /**
  * struct hwheel_set_counts - how many timeouts of a set
  * @held:      are there, in any state
@@ -100,6 +97,12 @@ struct hwheel_entry {
 	u64			seen;
 	bool			stopped;
 };
+
+static inline struct hwheel_entry *
+hwheel_entry_of(struct hwheel_timeout *timeout)
+{
+	return container_of(timeout, struct hwheel_entry, timeout);
+}
 
 int hwheel_set_init(void);
 void hwheel_set_exit(void);

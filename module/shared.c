@@ -8,17 +8,13 @@
  * nothing that is mapped ever goes away.
  */
 #include <linux/errno.h>
-#include <linux/gfp.h>
 #include <linux/kernel.h>
 #include <linux/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 
+#include "gfp.h"
 #include "shared.h"
-
-/* A cgroup at its limit gets -ENOMEM, not a dead process. */
-#define GFP_SHARED	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | \
-			 __GFP_NOWARN | __GFP_ZERO)
 
 static int make_array(struct hwheel_shared *shared, unsigned int max_words)
 {
@@ -27,7 +23,7 @@ static int make_array(struct hwheel_shared *shared, unsigned int max_words)
 
 	if (shared->pages)
 		return 0;
-	pages = kvcalloc(max, sizeof(*pages), GFP_SHARED);
+	pages = kvcalloc(max, sizeof(*pages), HWHEEL_GFP_USER);
 	if (!pages)
 		return -ENOMEM;
 	shared->max = max;
@@ -38,7 +34,7 @@ static int make_array(struct hwheel_shared *shared, unsigned int max_words)
 
 static int make_page(struct hwheel_shared *shared)
 {
-	struct page *page = alloc_page(GFP_SHARED);
+	struct page *page = alloc_page(HWHEEL_GFP_USER | __GFP_ZERO);
 
 	if (!page)
 		return -ENOMEM;

@@ -32,6 +32,7 @@
 
 #include "callback.h"
 #include "executor.h"
+#include "gfp.h"
 #include "queue.h"
 #include "registry.h"
 #include "timeout.h"
@@ -44,13 +45,9 @@
 
 static_assert(!(HWHEEL_STOPPING & HWHEEL_FLAGS));
 
-/* A cgroup at its limit gets -ENOMEM, not a dead process. */
 static gfp_t gfp_of(const struct hwheel_params *params)
 {
-	if (params->flags & HWHEEL_ACCOUNT)
-		return GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL |
-		       __GFP_NOWARN;
-	return GFP_KERNEL;
+	return params->flags & HWHEEL_ACCOUNT ? HWHEEL_GFP_USER : GFP_KERNEL;
 }
 
 static u64 tick_of(const struct hwheel_params *params)
