@@ -734,6 +734,7 @@ static void set_up_subjects(struct model *m)
 		struct subject *s = &m->subjects[i];
 
 		s->model = m;
+		s->state = HWHEEL_IDLE;
 		hwheel_timeout_init(&s->timeout, m->wheel,
 				    i % 2 ? &release_ops : &plain_ops);
 	}

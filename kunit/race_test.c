@@ -58,7 +58,7 @@ static void race_in(enum gap gap)
 	race.other(race.sim);
 }
 
-static bool race_word_acted(atomic64_t *word, s64 *old)
+static bool race_word_acted(atomic64_t *word, s64 old)
 {
 	bool acted;
 
@@ -68,9 +68,15 @@ static bool race_word_acted(atomic64_t *word, s64 *old)
 	return acted;
 }
 
-static int race_word_cancel(atomic64_t *word)
+static bool race_word_arm(atomic64_t *word, s64 *old, u64 deadline)
 {
-	int changed = hwheel_word_cancel(word);
+	race_in(GAP_ARM);
+	return hwheel_word_arm(word, old, deadline);
+}
+
+static bool race_word_cancel_from(atomic64_t *word, s64 old)
+{
+	bool changed = hwheel_word_cancel_from(word, old);
 
 	race_in(GAP_CANCEL);
 	return changed;
@@ -136,8 +142,8 @@ static void arm_10(struct sim_timeout *sim)
 }
 
 /* The functions of the copies, by their names here */
-static struct hwheel_timeout *race_pop(struct hwheel *wheel,
-				       unsigned int *lists);
+static struct llist_node *race_take(struct hwheel *wheel,
+				    unsigned int *lists) __maybe_unused;
 static bool race_empty(const struct hwheel *wheel);
 static bool race_close(struct hwheel_timeout *timeout);
 static void race_hurry(struct hwheel *wheel);
@@ -159,7 +165,7 @@ static void race_stop(struct hwheel *wheel) __maybe_unused;
 #undef EXPORT_SYMBOL_GPL
 #define EXPORT_SYMBOL_GPL(symbol)	static_assert(sizeof(typeof(symbol) *))
 
-#define hwheel_queue_pop		race_pop
+#define hwheel_queue_take		race_take
 #define hwheel_queue_empty		race_empty
 #define hwheel_queue_close		race_close
 #define hwheel_queue_hurry		race_hurry
@@ -171,8 +177,9 @@ static void race_stop(struct hwheel *wheel) __maybe_unused;
 #define hwheel_refresh			race_refresh
 #define hwheel_cancel			race_cancel
 #define hwheel_pending_begin		race_pending_begin
+#define hwheel_word_arm			race_word_arm
 #define hwheel_word_acted		race_word_acted
-#define hwheel_word_cancel		race_word_cancel
+#define hwheel_word_cancel_from		race_word_cancel_from
 #define hwheel_word_expire		race_word_expire
 #define hwheel_slots_unlink		race_unlink
 #define hwheel_worker_drain		race_drain
@@ -347,7 +354,7 @@ static void timeout_that_keeps_changing_is_left_to_the_next_pass(struct kunit *t
 	struct sim_timeout *sim = race_timeout(test);
 	struct hwheel *wheel = sim_wheel_of(sim);
 
-	race_act(test, ACT_MAX + 1, refresh_on_and_on);
+	race_act(test, ACT_MAX + 2, refresh_on_and_on);
 	KUNIT_EXPECT_EQ(test, race.times, 1);
 	KUNIT_EXPECT_FALSE(test, hwheel_queue_empty(wheel));
 	KUNIT_EXPECT_TRUE(test, atomic64_read(&sim->timeout.word) & HWHEEL_QUEUED);

@@ -89,8 +89,8 @@ static void file(struct fixture *f, unsigned int i, u64 edge)
 {
 	struct item *item = &f->items[i];
 
-	hwheel_slots_file(&f->slots, &item->node, edge);
 	item->edge = max(edge, f->slots.cursor + 1);
+	hwheel_slots_file(&f->slots, &item->node, item->edge);
 	item->filed = true;
 }
 
@@ -615,6 +615,13 @@ static void levels_that_are_due_at_one_edge(struct kunit *test)
 
 /* Crowds */
 
+static struct hwheel_node *pop_crowd(struct fixture *f)
+{
+	struct hlist_head *crowd = hwheel_slots_next_crowd(&f->slots);
+
+	return crowd ? hwheel_slots_pop(crowd) : NULL;
+}
+
 static void make_crowd(struct fixture *f, unsigned int first, unsigned int nr)
 {
 	u64 edge = f->slots.cursor + 1;
@@ -639,7 +646,7 @@ static void crowds_have_a_turn_each(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, hwheel_slots_pop_due(&f->slots));
 	unlink_item(f, 4);
 	check_slots(f);
-	for (n = 1; (node = hwheel_slots_pop_crowd(&f->slots)); n++)
+	for (n = 1; (node = pop_crowd(f)); n++)
 		if (node >= &f->items[8].node)
 			small = n;
 	KUNIT_EXPECT_EQ(test, n - 1, 11);
@@ -659,8 +666,8 @@ static void a_crowd_too_many_stays_due(struct kunit *test)
 	}
 	KUNIT_EXPECT_PTR_EQ(test, pop_due(f), &f->items[HWHEEL_CROWDS]);
 	for (i = 0; i < HWHEEL_CROWDS; i++)
-		KUNIT_EXPECT_NOT_NULL(test, hwheel_slots_pop_crowd(&f->slots));
-	KUNIT_EXPECT_NULL(test, hwheel_slots_pop_crowd(&f->slots));
+		KUNIT_EXPECT_NOT_NULL(test, pop_crowd(f));
+	KUNIT_EXPECT_NULL(test, pop_crowd(f));
 	KUNIT_EXPECT_NULL(test, hwheel_slots_pop_any(&f->slots));
 }
 
@@ -679,7 +686,7 @@ static void pop_any_finds_crowds(struct kunit *test)
 }
 
 static const u64 ticks[] = {
-	8, HWHEEL_MIN_TICK_NS, 10 * NSEC_PER_MSEC, 99999992,
+	16, HWHEEL_MIN_TICK_NS, 10 * NSEC_PER_MSEC, 99999992,
 	HWHEEL_DEFAULT_TICK_NS, NSEC_PER_SEC, 3600ULL * NSEC_PER_SEC,
 	365 * 86400ULL * NSEC_PER_SEC, HWHEEL_NEVER,
 };
@@ -693,24 +700,26 @@ KUNIT_ARRAY_PARAM(tick, ticks, describe_tick);
 
 static const u64 epochs[] = { 0, 8, 12345678901234568, };
 
-/* On the edge, one ns before it, and one ns after it */
+/* On the edge, and as little before it and after it as there is */
 static void times_around_an_edge(struct kunit *test)
 {
-	struct hwheel wheel = { .tick = *(const u64 *)test->param_value };
-	u64 edge, time;
+	u64 edge, time, tick = *(const u64 *)test->param_value;
+	const u64 unit = HWHEEL_DEADLINE_UNIT;
+	struct hwheel wheel = { };
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(epochs); i++) {
-		wheel.epoch = epochs[i];
+		hwheel_set_edges(&wheel, epochs[i], tick);
 		for (edge = 1; edge <= 1ULL << 20; edge = 3 * edge - 1) {
 			if (edge > div64_u64(HWHEEL_NEVER - wheel.epoch,
 					     wheel.tick))
 				break;
 			time = wheel.epoch + edge * wheel.tick;
 			KUNIT_EXPECT_EQ(test, hwheel_edge_time(&wheel, edge), time);
-			KUNIT_EXPECT_EQ(test, hwheel_edge_due(&wheel, time - 1), edge);
+			KUNIT_EXPECT_EQ(test, hwheel_edge_due(&wheel, time - unit), edge);
 			KUNIT_EXPECT_EQ(test, hwheel_edge_due(&wheel, time), edge);
-			KUNIT_EXPECT_EQ(test, hwheel_edge_due(&wheel, time + 1), edge + 1);
+			KUNIT_EXPECT_EQ(test, hwheel_edge_due(&wheel, time + unit),
+					edge + 1);
 			KUNIT_EXPECT_EQ(test, hwheel_edge_reached(&wheel, time - 1), edge - 1);
 			KUNIT_EXPECT_EQ(test, hwheel_edge_reached(&wheel, time), edge);
 			KUNIT_EXPECT_EQ(test, hwheel_edge_reached(&wheel, time + 1), edge);
@@ -720,22 +729,22 @@ static void times_around_an_edge(struct kunit *test)
 
 static void a_deadline_up_to_the_epoch_is_due_at_edge_0(struct kunit *test)
 {
-	struct hwheel wheel = {
-		.tick = *(const u64 *)test->param_value,
-		.epoch = 12345678901234568,
-	};
+	u64 tick = *(const u64 *)test->param_value;
+	struct hwheel wheel = { };
 
+	hwheel_set_edges(&wheel, 12345678901234568, tick);
 	KUNIT_EXPECT_EQ(test, hwheel_edge_due(&wheel, 0), 0);
-	KUNIT_EXPECT_EQ(test, hwheel_edge_due(&wheel, wheel.epoch - 1), 0);
+	KUNIT_EXPECT_EQ(test, hwheel_edge_due(&wheel, wheel.epoch - 8), 0);
 	KUNIT_EXPECT_EQ(test, hwheel_edge_due(&wheel, wheel.epoch), 0);
-	KUNIT_EXPECT_EQ(test, hwheel_edge_due(&wheel, wheel.epoch + 1), 1);
+	KUNIT_EXPECT_EQ(test, hwheel_edge_due(&wheel, wheel.epoch + 8), 1);
 	KUNIT_EXPECT_EQ(test, hwheel_edge_reached(&wheel, wheel.epoch), 0);
 }
 
 /* Whatever the deadline, never early and by less than a tick late */
 static void any_deadline_is_due_within_a_tick(struct kunit *test)
 {
-	struct hwheel wheel = { .tick = *(const u64 *)test->param_value };
+	u64 tick = *(const u64 *)test->param_value;
+	struct hwheel wheel = { };
 	struct rnd_state rnd;
 	unsigned int n;
 
@@ -743,9 +752,10 @@ static void any_deadline_is_due_within_a_tick(struct kunit *test)
 	for (n = 0; n < 1000; n++) {
 		u64 deadline, edge, time;
 
-		wheel.epoch = epochs[n % ARRAY_SIZE(epochs)];
+		hwheel_set_edges(&wheel, epochs[n % ARRAY_SIZE(epochs)], tick);
 		prandom_bytes_state(&rnd, &deadline, sizeof(deadline));
-		deadline = wheel.epoch + (deadline >> (2 + n % 60));
+		deadline = hwheel_deadline_store(wheel.epoch +
+						 (deadline >> (2 + n % 60)));
 		edge = hwheel_edge_due(&wheel, deadline);
 		time = wheel.epoch + edge * wheel.tick;
 		KUNIT_ASSERT_GE(test, time, deadline);
@@ -757,12 +767,13 @@ static void any_deadline_is_due_within_a_tick(struct kunit *test)
 
 static void never_is_an_edge_that_no_clock_reaches(struct kunit *test)
 {
-	struct hwheel wheel = { .tick = *(const u64 *)test->param_value };
+	u64 tick = *(const u64 *)test->param_value;
+	struct hwheel wheel = { };
 	unsigned int i;
 	u64 edge;
 
 	for (i = 0; i < ARRAY_SIZE(epochs); i++) {
-		wheel.epoch = epochs[i];
+		hwheel_set_edges(&wheel, epochs[i], tick);
 		edge = hwheel_edge_due(&wheel, HWHEEL_NEVER);
 		KUNIT_EXPECT_LT(test, edge, HWHEEL_NO_EDGE);
 		KUNIT_EXPECT_GE(test, hwheel_edge_time(&wheel, edge), HWHEEL_NEVER);

@@ -56,6 +56,39 @@ static inline void hwheel_callback_end(struct hwheel *wheel)
 	hwheel_wake_waiters(wheel);
 }
 
+/*
+ * A row of callbacks, each of which is entered in place of the one before it. Who waits for
+ * that one is woken when the next one's word was exchanged: the full barrier between entering
+ * it and the look for waiters, as in hwheel_wake_waiters(). For the last one it is the end
+ * of the row, which must not be far.
+ */
+static inline void hwheel_row_begin(struct hwheel *wheel)
+{
+	wheel->depth = 1;
+}
+
+static __always_inline void hwheel_row_next(struct hwheel *wheel,
+					    struct hwheel_timeout *timeout)
+{
+	/* Pairs with hwheel_callback_running(). */
+	smp_store_release(&wheel->running[0], timeout);
+}
+
+static __always_inline void hwheel_row_exchanged(struct hwheel *wheel)
+{
+	/* The barrier was the exchange, see above. */
+	if (unlikely(waitqueue_active(&wheel->waiters)))
+		wake_up_all(&wheel->waiters);
+}
+
+static inline void hwheel_row_end(struct hwheel *wheel)
+{
+	wheel->depth = 0;
+	/* Pairs with hwheel_callback_running(). */
+	smp_store_release(&wheel->running[0], NULL);
+	hwheel_wake_waiters(wheel);
+}
+
 /* Tells lockdep that the caller may wait for callbacks. */
 static inline void hwheel_callbacks_awaited(struct hwheel *wheel)
 {

@@ -32,7 +32,7 @@ static void show_wheel(struct seq_file *m, const struct hwheel *wheel)
 	seq_printf(m, "levels %u\n", wheel->slots.levels);
 	seq_printf(m, "max_pending %llu\n", wheel->max_pending);
 	seq_printf(m, "executor %s\n", wheel->executor ? "yes" : "no");
-	seq_printf(m, "stopped %s\n", READ_ONCE(wheel->barred) & HWHEEL_STOPPING ? "yes" : "no");
+	seq_printf(m, "stopped %s\n", READ_ONCE(wheel->special) & HWHEEL_STOPPING ? "yes" : "no");
 }
 
 static void show_lateness(struct seq_file *m, const struct hwheel_stats *stats)

@@ -9,9 +9,9 @@
  * their lists, and cancelling what is still queued costs one compare-and-exchange.
  *
  * Each submission is one RCU-sched read section (preemption off) from the look at
- * wheel->barred to the wake-up, for two reasons: others who find QUEUED set rely
+ * wheel->special to the wake-up, for two reasons: others who find QUEUED set rely
  * on the add to follow at once, and hwheel_stop() waits for a grace period after
- * which no add can be under way any more.
+ * which no add can be under way any more. A refresh to a later deadline submits nothing.
  */
 #include <linux/cpumask.h>
 #include <linux/export.h>
@@ -26,19 +26,31 @@
 #include "trace.h"
 #include "wheel.h"
 
+/* As llist_add(), which is a function call on older kernels */
+static __always_inline void push(struct llist_head *queue, struct llist_node *node)
+{
+	struct llist_node *first = READ_ONCE(queue->first);
+
+	do
+		node->next = first;
+	while (!try_cmpxchg(&queue->first, &first, node));
+}
+
 /*
- * Hands a timeout to the worker. From the add on it may expire and be freed by its
+ * Hands a timeout to the worker. From the push on it may expire and be freed by its
  * callback, so it is not touched again.
  *
- * llist_add() is a full barrier between the add and the look at deep. It pairs with
+ * The push is a full barrier between the add and the look at deep. It pairs with
  * the one of set_current_state() in worker_sleep(), between setting deep and the
  * look at the lists: either the worker sees the timeout or we see deep. The task
  * state's own barriers order the wake-up, so the exchange need not; it makes one
  * submitter wake the worker, not all.
  */
-static void submit(struct hwheel *wheel, struct hwheel_timeout *timeout)
+static __always_inline void submit(struct hwheel *wheel,
+				   struct hwheel_cpu __percpu *cpu,
+				   struct hwheel_timeout *timeout)
 {
-	llist_add(&timeout->queue, &this_cpu_ptr(wheel->cpu)->queue);
+	push(&this_cpu_ptr(cpu)->queue, &timeout->queue);
 	if (READ_ONCE(wheel->deep) && xchg_relaxed(&wheel->deep, 0))
 		wake_up_process(wheel->worker);
 }
@@ -48,7 +60,7 @@ static int submit_if(struct hwheel *wheel, struct hwheel_timeout *timeout,
 {
 	if (changed <= 0)
 		return changed;
-	submit(wheel, timeout);
+	submit(wheel, wheel->cpu, timeout);
 	return 0;
 }
 
@@ -82,94 +94,204 @@ static bool is_too_far(const struct hwheel *wheel, u64 deadline)
 }
 
 /*
- * The operations, each in two copies: a slow one for when its tracepoint is on or the
- * wheel refuses something, so that the other need not keep registers for calls that it
- * does not make.
+ * The operations in full. What nearly all calls need is done by the exported functions
+ * themselves, which come here for the rest: when the tracepoint is on, the wheel has
+ * something to refuse or to count, or the word is an unusual one. All of it under
+ * rcu_read_lock_sched().
  */
 
-static int arm_slow(struct hwheel_timeout *timeout, u64 deadline);
-
-static __always_inline int arm(struct hwheel_timeout *timeout, u64 deadline,
-			       const bool slow)
+static int arm_locked(struct hwheel_timeout *timeout, u64 deadline)
 {
 	struct hwheel *wheel = timeout->wheel;
-	bool has_release = timeout->ops->release;
-	s64 word = atomic64_read_acquire(&timeout->word);
+	s64 word;
 
-	if (slow && is_too_far(wheel, deadline))
+	if (is_too_far(wheel, deadline))
 		return -ERANGE;
-	if (slow && READ_ONCE(wheel->barred) & HWHEEL_STOPPING)
+	if (READ_ONCE(wheel->special) & HWHEEL_STOPPING)
 		return -ESHUTDOWN;
-	if (unlikely(!hwheel_word_may_arm(word, has_release)))
-		return -EBUSY;
-	if (!slow && has_release && hwheel_word_state(word) == HWHEEL_CANCELLED)
-		return arm_slow(timeout, deadline);
-	if (slow && in_release(wheel, timeout, word))
-		return -EBUSY;
-	if (unlikely(!hwheel_pending_begin(wheel)))
-		return -EAGAIN;
-	if (unlikely(!hwheel_word_arm(&timeout->word, &word, deadline))) {
+	word = atomic64_read_acquire(&timeout->word);
+	while (true) {
+		if (!hwheel_word_may_arm(word, timeout->ops->release) ||
+		    in_release(wheel, timeout, word))
+			return -EBUSY;
+		if (!hwheel_pending_begin(wheel))
+			return -EAGAIN;
+		if (hwheel_word_arm(&timeout->word, &word, deadline))
+			break;
 		hwheel_pending_undo(wheel);
-		return arm_slow(timeout, deadline);
+		word = atomic64_read_acquire(&timeout->word);
 	}
 
-	if (slow)
-		trace_timeout_arm(wheel, timeout, deadline);
-	if (!(word & HWHEEL_QUEUED))
-		submit(wheel, timeout);
-	return 0;
+	trace_timeout_arm(wheel, timeout, deadline);
+	return submit_if(wheel, timeout, !(word & HWHEEL_QUEUED));
 }
 
-static noinline int arm_slow(struct hwheel_timeout *timeout, u64 deadline)
+static noinline int arm(struct hwheel_timeout *timeout, u64 deadline)
 {
-	return arm(timeout, deadline, true);
+	int err;
+
+	rcu_read_lock_sched();
+	err = arm_locked(timeout, deadline);
+	rcu_read_unlock_sched();
+	return err;
 }
 
-static __always_inline int refresh(struct hwheel_timeout *timeout, u64 deadline,
-				   const bool slow)
+static int refresh_locked(struct hwheel_timeout *timeout, u64 deadline)
 {
 	struct hwheel *wheel = timeout->wheel;
 	bool earlier;
 	int changed;
 
-	if (slow && is_too_far(wheel, deadline))
+	if (is_too_far(wheel, deadline))
 		return -ERANGE;
 	changed = hwheel_word_refresh(&timeout->word, deadline, &earlier);
 	if (changed < 0)
 		return changed;
 	this_cpu_inc(wheel->cpu->refreshed[earlier]);
-	if (slow)
-		trace_timeout_refresh(wheel, timeout, deadline, earlier);
+	trace_timeout_refresh(wheel, timeout, deadline, earlier);
 	return submit_if(wheel, timeout, changed);
 }
 
-static noinline int refresh_slow(struct hwheel_timeout *timeout, u64 deadline)
+static noinline int refresh(struct hwheel_timeout *timeout, u64 deadline)
 {
-	return refresh(timeout, deadline, true);
+	int err;
+
+	rcu_read_lock_sched();
+	err = refresh_locked(timeout, deadline);
+	rcu_read_unlock_sched();
+	return err;
 }
 
 /*
  * @changed is what became of the word; returns whether that was a cancel. If the timeout
  * was QUEUED already, the worker may have released it by now, so it is not touched.
  */
-static __always_inline bool cancelled(struct hwheel *wheel,
-				      struct hwheel_timeout *timeout,
-				      int changed, const bool slow)
+static bool cancelled(struct hwheel *wheel, struct hwheel_timeout *timeout,
+		      int changed)
 {
 	if (changed < 0)
 		return false;
 	this_cpu_inc(wheel->cpu->cancelled[changed]);
 	hwheel_pending_end(wheel);
-	if (slow)
-		trace_timeout_cancel(wheel, timeout, !changed);
+	trace_timeout_cancel(wheel, timeout, !changed);
 	submit_if(wheel, timeout, changed);
 	return true;
 }
 
-static noinline bool cancelled_slow(struct hwheel *wheel,
-				    struct hwheel_timeout *timeout, int changed)
+static noinline bool cancel(struct hwheel_timeout *timeout)
 {
-	return cancelled(wheel, timeout, changed, true);
+	struct hwheel *wheel = timeout->wheel;
+	bool prevented;
+
+	rcu_read_lock_sched();
+	prevented = cancelled(wheel, timeout, hwheel_word_cancel(&timeout->word));
+	rcu_read_unlock_sched();
+	return prevented;
+}
+
+/*
+ * The operations as they mostly are, without calls, so that no register has to be saved;
+ * -EAGAIN if more is needed.
+ */
+
+static __always_inline int try_arm(struct hwheel_timeout *timeout, u64 deadline)
+{
+	struct hwheel *wheel = timeout->wheel;
+	struct hwheel_cpu __percpu *cpu = wheel->cpu;
+	s64 word;
+
+	if (trace_timeout_arm_enabled() ||
+	    unlikely(READ_ONCE(wheel->special) & HWHEEL_ARM_SPECIAL))
+		return -EAGAIN;
+	word = atomic64_read_acquire(&timeout->word);
+	if (!hwheel_word_is_unused(word) &&
+	    (!hwheel_word_is_released(word) || timeout->ops->release))
+		return -EAGAIN;
+	this_cpu_inc(cpu->armed);
+	if (unlikely(!hwheel_word_arm(&timeout->word, &word, deadline))) {
+		this_cpu_dec(cpu->armed);
+		return -EAGAIN;
+	}
+	submit(wheel, cpu, timeout);
+	return 0;
+}
+
+static __always_inline int arm_at(struct hwheel_timeout *timeout, u64 deadline_ns)
+{
+	u64 deadline = hwheel_deadline_store(deadline_ns);
+	int err;
+
+	rcu_read_lock_sched();
+	err = try_arm(timeout, deadline);
+	rcu_read_unlock_sched();
+	return unlikely(err) ? arm(timeout, deadline) : 0;
+}
+
+/*
+ * One that is filed, to a later deadline: there is nothing to queue. Those that would have
+ * to be clamped are none: what looks negative, and what rounds up to zero.
+ */
+static __always_inline int try_refresh(struct hwheel_timeout *timeout,
+				       u64 deadline_ns)
+{
+	u64 deadline = ALIGN(deadline_ns, HWHEEL_DEADLINE_UNIT);
+	u64 new = hwheel_word(deadline, HWHEEL_PENDING);
+	struct hwheel *wheel = timeout->wheel;
+	s64 word = atomic64_read(&timeout->word);
+
+	if (trace_timeout_refresh_enabled() || unlikely(wheel->turn))
+		return -EAGAIN;
+	if (!hwheel_word_is_filed(word) || new <= (u64)word ||
+	    (s64)deadline_ns < 0)
+		return -EAGAIN;
+	if (!atomic64_try_cmpxchg_release(&timeout->word, &word, new))
+		return -EAGAIN;
+	this_cpu_inc(wheel->cpu->refreshed[0]);
+	return 0;
+}
+
+static __always_inline int refresh_at(struct hwheel_timeout *timeout,
+				      u64 deadline_ns)
+{
+	if (likely(!try_refresh(timeout, deadline_ns)))
+		return 0;
+	return refresh(timeout, hwheel_deadline_store(deadline_ns));
+}
+
+/* By relative times, on a wheel that is not plain */
+
+static noinline int arm_in(struct hwheel_timeout *timeout, u64 delay_ns)
+{
+	if (is_too_long(timeout->wheel, delay_ns))
+		return -ERANGE;
+	return arm_at(timeout, hwheel_deadline_in(timeout->wheel, delay_ns));
+}
+
+static noinline int refresh_in(struct hwheel_timeout *timeout, u64 delay_ns)
+{
+	if (is_too_long(timeout->wheel, delay_ns))
+		return -ERANGE;
+	return refresh_at(timeout, hwheel_deadline_in(timeout->wheel, delay_ns));
+}
+
+static __always_inline int try_cancel(struct hwheel_timeout *timeout)
+{
+	struct hwheel *wheel = timeout->wheel;
+	struct hwheel_cpu __percpu *cpu = wheel->cpu;
+	s64 word = atomic64_read(&timeout->word);
+
+	if (trace_timeout_cancel_enabled() ||
+	    hwheel_word_state(word) != HWHEEL_PENDING ||
+	    !hwheel_word_cancel_from(&timeout->word, word))
+		return -EAGAIN;
+	hwheel_pending_end(wheel);
+	if (word & HWHEEL_QUEUED) {
+		this_cpu_inc(cpu->cancelled[0]);
+	} else {
+		this_cpu_inc(cpu->cancelled[1]);
+		submit(wheel, cpu, timeout);
+	}
+	return 0;
 }
 
 /**
@@ -183,7 +305,11 @@ static noinline bool cancelled_slow(struct hwheel *wheel,
 void hwheel_timeout_init(struct hwheel_timeout *timeout, struct hwheel *wheel,
 			 const struct hwheel_timeout_ops *ops)
 {
-	*timeout = (struct hwheel_timeout) { .wheel = wheel, .ops = ops };
+	*timeout = (struct hwheel_timeout) {
+		.word = ATOMIC64_INIT(HWHEEL_IDLE), .wheel = wheel, .ops = ops,
+	};
+	if (ops->due && !READ_ONCE(wheel->asks))
+		WRITE_ONCE(wheel->asks, true);
 }
 EXPORT_SYMBOL_GPL(hwheel_timeout_init);
 
@@ -210,17 +336,7 @@ EXPORT_SYMBOL_GPL(hwheel_timeout_init);
  */
 int hwheel_arm_at(struct hwheel_timeout *timeout, u64 deadline_ns)
 {
-	u64 deadline = hwheel_deadline_store(deadline_ns);
-	int err;
-
-	rcu_read_lock_sched();
-	if (trace_timeout_arm_enabled() ||
-	    unlikely(READ_ONCE(timeout->wheel->barred)))
-		err = arm_slow(timeout, deadline);
-	else
-		err = arm(timeout, deadline, false);
-	rcu_read_unlock_sched();
-	return err;
+	return arm_at(timeout, deadline_ns);
 }
 EXPORT_SYMBOL_GPL(hwheel_arm_at);
 
@@ -236,9 +352,9 @@ EXPORT_SYMBOL_GPL(hwheel_arm_at);
  */
 int hwheel_arm(struct hwheel_timeout *timeout, u64 delay_ns)
 {
-	if (unlikely(is_too_long(timeout->wheel, delay_ns)))
-		return -ERANGE;
-	return hwheel_arm_at(timeout, hwheel_deadline_in(timeout->wheel, delay_ns));
+	if (unlikely(!timeout->wheel->plain))
+		return arm_in(timeout, delay_ns);
+	return arm_at(timeout, hwheel_deadline_from(ktime_get_ns(), delay_ns));
 }
 EXPORT_SYMBOL_GPL(hwheel_arm);
 
@@ -258,17 +374,7 @@ EXPORT_SYMBOL_GPL(hwheel_arm);
  */
 int hwheel_refresh_at(struct hwheel_timeout *timeout, u64 deadline_ns)
 {
-	u64 deadline = hwheel_deadline_store(deadline_ns);
-	int err;
-
-	rcu_read_lock_sched();
-	if (trace_timeout_refresh_enabled() ||
-	    unlikely(READ_ONCE(timeout->wheel->barred)))
-		err = refresh_slow(timeout, deadline);
-	else
-		err = refresh(timeout, deadline, false);
-	rcu_read_unlock_sched();
-	return err;
+	return refresh_at(timeout, deadline_ns);
 }
 EXPORT_SYMBOL_GPL(hwheel_refresh_at);
 
@@ -284,10 +390,9 @@ EXPORT_SYMBOL_GPL(hwheel_refresh_at);
  */
 int hwheel_refresh(struct hwheel_timeout *timeout, u64 delay_ns)
 {
-	if (unlikely(is_too_long(timeout->wheel, delay_ns)))
-		return -ERANGE;
-	return hwheel_refresh_at(timeout,
-				 hwheel_deadline_in(timeout->wheel, delay_ns));
+	if (unlikely(!timeout->wheel->plain))
+		return refresh_in(timeout, delay_ns);
+	return refresh_at(timeout, hwheel_deadline_from(ktime_get_ns(), delay_ns));
 }
 EXPORT_SYMBOL_GPL(hwheel_refresh);
 
@@ -308,17 +413,12 @@ EXPORT_SYMBOL_GPL(hwheel_refresh);
  */
 bool hwheel_cancel(struct hwheel_timeout *timeout)
 {
-	struct hwheel *wheel = timeout->wheel;
-	bool prevented;
-	int changed;
+	int err;
 
 	rcu_read_lock_sched();
-	changed = hwheel_word_cancel(&timeout->word);
-	prevented = trace_timeout_cancel_enabled() ?
-		    cancelled_slow(wheel, timeout, changed) :
-		    cancelled(wheel, timeout, changed, false);
+	err = try_cancel(timeout);
 	rcu_read_unlock_sched();
-	return prevented;
+	return unlikely(err) ? cancel(timeout) : true;
 }
 EXPORT_SYMBOL_GPL(hwheel_cancel);
 
@@ -329,8 +429,7 @@ bool hwheel_queue_close(struct hwheel_timeout *timeout)
 	bool prevented;
 
 	rcu_read_lock_sched();
-	prevented = cancelled_slow(wheel, timeout,
-				   hwheel_word_close(&timeout->word));
+	prevented = cancelled(wheel, timeout, hwheel_word_close(&timeout->word));
 	rcu_read_unlock_sched();
 	return prevented;
 }
@@ -339,7 +438,7 @@ bool hwheel_queue_close(struct hwheel_timeout *timeout)
 void hwheel_queue_return(struct hwheel *wheel, struct hwheel_timeout *timeout)
 {
 	rcu_read_lock_sched();
-	submit(wheel, timeout);
+	submit(wheel, wheel->cpu, timeout);
 	rcu_read_unlock_sched();
 }
 
@@ -352,7 +451,7 @@ void hwheel_queue_return(struct hwheel *wheel, struct hwheel_timeout *timeout)
 void hwheel_queue_hurry(struct hwheel *wheel)
 {
 	rcu_read_lock_sched();
-	if (!(READ_ONCE(wheel->barred) & HWHEEL_STOPPING)) {
+	if (!(READ_ONCE(wheel->special) & HWHEEL_STOPPING)) {
 		WRITE_ONCE(wheel->urgent, 1);
 		wake_up_process(wheel->worker);
 	}
@@ -368,30 +467,20 @@ static struct llist_head *next_queue(struct hwheel *wheel)
 }
 
 /*
- * The next queued timeout, taking up to *@lists CPUs' lists, each as a whole and
- * in turn from where the last call left off. NULL when they are used up. Taking a
- * list is a full barrier and pairs with llist_add() in submit().
- *
- * The link is read here, before the caller clears QUEUED and others may use it.
+ * For hwheel_queue_pop(), when the last list is used up. Taking a list is a full barrier
+ * and pairs with the push in submit().
  */
-struct hwheel_timeout *hwheel_queue_pop(struct hwheel *wheel,
-					unsigned int *lists)
+struct llist_node *hwheel_queue_take(struct hwheel *wheel, unsigned int *lists)
 {
-	struct llist_node *node;
+	struct llist_head *queue;
 
-	while (!wheel->batch) {
-		struct llist_head *queue;
-
-		if (!*lists)
-			return NULL;
+	while (*lists) {
 		--*lists;
 		queue = next_queue(wheel);
 		if (!llist_empty(queue))
-			wheel->batch = llist_del_all(queue);
+			return llist_del_all(queue);
 	}
-	node = wheel->batch;
-	wheel->batch = node->next;
-	return llist_entry(node, struct hwheel_timeout, queue);
+	return NULL;
 }
 
 bool hwheel_queue_empty(const struct hwheel *wheel)

@@ -82,47 +82,15 @@ static bool is_within_turn(const struct hwheel_slots *slots, u64 edge,
 	return (edge >> shift) - (slots->cursor >> shift) <= slots->mask;
 }
 
-/* The slot to file in; an edge beyond the cursor */
-static unsigned int slot_of(const struct hwheel_slots *slots, u64 edge)
+/* For hwheel_slots_of(), where there are several levels */
+unsigned int hwheel_slots_of_level(const struct hwheel_slots *slots, u64 edge)
 {
 	unsigned int level = 0;
 
-	if (slots->levels == 1)
-		return edge & slots->mask;
 	while (level < slots->levels - 1 && !is_within_turn(slots, edge, level))
 		level++;
 	return level * slots->stride +
 	       ((edge >> (level * slots->bits)) & slots->mask);
-}
-
-/* @node is not filed. An edge that was reached already means the next one. */
-void hwheel_slots_file(struct hwheel_slots *slots, struct hwheel_node *node,
-		       u64 edge)
-{
-	struct hwheel_slot *slot;
-
-	edge = max(edge, slots->cursor + 1);
-	node->slot = slot_of(slots, edge);
-	slot = &slots->slot[node->slot];
-	slot->next = min(slot->next, edge);
-	__set_bit(node->slot, slots->occupied);
-	hlist_add_head(&node->link, &slot->nodes);
-}
-
-static void set_empty(struct hwheel_slots *slots, unsigned int i)
-{
-	slots->slot[i].next = HWHEEL_NO_EDGE;
-	__clear_bit(i, slots->occupied);
-}
-
-/* Also for a node that was taken from its slot, and for one that is not filed. */
-void hwheel_slots_unlink(struct hwheel_slots *slots, struct hwheel_node *node)
-{
-	if (hlist_unhashed(&node->link))
-		return;
-	hlist_del_init(&node->link);
-	if (hlist_empty(&slots->slot[node->slot].nodes))
-		set_empty(slots, node->slot);
 }
 
 /* Where on a level the search begins: on the lowest one, the cursor's slot was taken. */
@@ -183,7 +151,7 @@ u64 hwheel_slots_next(const struct hwheel_slots *slots)
 static void take_slot(struct hwheel_slots *slots, unsigned int i)
 {
 	hlist_move_list(&slots->slot[i].nodes, &slots->due);
-	set_empty(slots, i);
+	hwheel_slots_set_empty(slots, i);
 }
 
 /*
@@ -206,22 +174,6 @@ bool hwheel_slots_advance(struct hwheel_slots *slots, u64 edge)
 	return true;
 }
 
-static struct hwheel_node *pop(struct hlist_head *list)
-{
-	struct hwheel_node *node;
-
-	if (hlist_empty(list))
-		return NULL;
-	node = hlist_entry(list->first, struct hwheel_node, link);
-	hlist_del_init(&node->link);
-	return node;
-}
-
-struct hwheel_node *hwheel_slots_pop_due(struct hwheel_slots *slots)
-{
-	return pop(&slots->due);
-}
-
 /* What is due becomes a crowd, if there are not too many of these already. */
 void hwheel_slots_put_off(struct hwheel_slots *slots)
 {
@@ -235,17 +187,26 @@ void hwheel_slots_put_off(struct hwheel_slots *slots)
 	}
 }
 
-/* One of each crowd in turn, so that a small one does not wait for a large one. */
-struct hwheel_node *hwheel_slots_pop_crowd(struct hwheel_slots *slots)
+/* The next one in turn, so that a small one does not wait for a large one; or NULL */
+struct hlist_head *hwheel_slots_next_crowd(struct hwheel_slots *slots)
 {
-	struct hwheel_node *node = NULL;
 	unsigned int i;
 
-	for (i = 0; i < HWHEEL_CROWDS && !node; i++) {
-		node = pop(&slots->crowds[slots->crowd]);
+	for (i = 0; i < HWHEEL_CROWDS; i++) {
+		struct hlist_head *crowd = &slots->crowds[slots->crowd];
+
 		slots->crowd = (slots->crowd + 1) % HWHEEL_CROWDS;
+		if (!hlist_empty(crowd))
+			return crowd;
 	}
-	return node;
+	return NULL;
+}
+
+static struct hwheel_node *pop_crowd(struct hwheel_slots *slots)
+{
+	struct hlist_head *crowd = hwheel_slots_next_crowd(slots);
+
+	return crowd ? hwheel_slots_pop(crowd) : NULL;
 }
 
 static unsigned int next_occupied(const struct hwheel_slots *slots)
@@ -261,7 +222,7 @@ struct hwheel_node *hwheel_slots_pop_any(struct hwheel_slots *slots)
 {
 	struct hwheel_node *node;
 
-	node = hwheel_slots_pop_due(slots) ?: hwheel_slots_pop_crowd(slots);
+	node = hwheel_slots_pop_due(slots) ?: pop_crowd(slots);
 	if (node)
 		return node;
 	slots->emptied = next_occupied(slots);

@@ -2,7 +2,9 @@
 #ifndef _HWHEEL_SLOTS_H
 #define _HWHEEL_SLOTS_H
 
+#include <linux/bitops.h>
 #include <linux/hwheel.h>
+#include <linux/list.h>
 
 #define HWHEEL_NO_EDGE	U64_MAX
 
@@ -54,15 +56,84 @@ int hwheel_slots_init(struct hwheel_slots *slots, unsigned int nr,
 		      unsigned int levels, gfp_t gfp);
 void hwheel_slots_free(struct hwheel_slots *slots);
 
-void hwheel_slots_file(struct hwheel_slots *slots, struct hwheel_node *node,
-		       u64 edge);
-void hwheel_slots_unlink(struct hwheel_slots *slots, struct hwheel_node *node);
-
 u64 hwheel_slots_next(const struct hwheel_slots *slots);
 bool hwheel_slots_advance(struct hwheel_slots *slots, u64 edge);
-struct hwheel_node *hwheel_slots_pop_due(struct hwheel_slots *slots);
 void hwheel_slots_put_off(struct hwheel_slots *slots);
-struct hwheel_node *hwheel_slots_pop_crowd(struct hwheel_slots *slots);
+struct hlist_head *hwheel_slots_next_crowd(struct hwheel_slots *slots);
 struct hwheel_node *hwheel_slots_pop_any(struct hwheel_slots *slots);
+
+unsigned int hwheel_slots_of_level(const struct hwheel_slots *slots, u64 edge);
+
+/*
+ * What is done to each timeout is inline, with the instructions counted: every register
+ * that a call costs would show.
+ */
+
+/* The slot to file in; an edge beyond the cursor */
+static __always_inline unsigned long
+hwheel_slots_of(const struct hwheel_slots *slots, u64 edge)
+{
+	if (likely(slots->levels == 1))
+		return edge & slots->mask;
+	return hwheel_slots_of_level(slots, edge);
+}
+
+/* @node is not filed; @edge is beyond the cursor. */
+static __always_inline void hwheel_slots_file(struct hwheel_slots *slots,
+					      struct hwheel_node *node, u64 edge)
+{
+	unsigned long i = hwheel_slots_of(slots, edge);
+	struct hwheel_slot *slot = &slots->slot[i];
+
+	node->slot = i;
+	/* Always so if it was empty */
+	if (edge < slot->next) {
+		slot->next = edge;
+		__set_bit(node->slot, slots->occupied);
+	}
+	hlist_add_head(&node->link, &slot->nodes);
+}
+
+static inline void hwheel_slots_set_empty(struct hwheel_slots *slots, unsigned int i)
+{
+	slots->slot[i].next = HWHEEL_NO_EDGE;
+	__clear_bit(i, slots->occupied);
+}
+
+/* Also for a node that was taken from its slot, and for one that is not filed. */
+static __always_inline void hwheel_slots_unlink(struct hwheel_slots *slots,
+						struct hwheel_node *node)
+{
+	struct hlist_node *next;
+
+	if (hlist_unhashed(&node->link))
+		return;
+	next = node->link.next;
+	__hlist_del(&node->link);
+	node->link.pprev = NULL;
+	if (!next && hlist_empty(&slots->slot[node->slot].nodes))
+		hwheel_slots_set_empty(slots, node->slot);
+}
+
+/* As hlist_del_init() of the first, without a look at where that is */
+static __always_inline struct hwheel_node *
+hwheel_slots_pop(struct hlist_head *list)
+{
+	struct hlist_node *first = list->first;
+
+	if (!first)
+		return NULL;
+	list->first = first->next;
+	if (first->next)
+		first->next->pprev = &list->first;
+	first->pprev = NULL;
+	return hlist_entry(first, struct hwheel_node, link);
+}
+
+static __always_inline struct hwheel_node *
+hwheel_slots_pop_due(struct hwheel_slots *slots)
+{
+	return hwheel_slots_pop(&slots->due);
+}
 
 #endif /* _HWHEEL_SLOTS_H */

@@ -2,9 +2,8 @@
 #ifndef _HWHEEL_STATS_H
 #define _HWHEEL_STATS_H
 
-#include <linux/bits.h>
+#include <linux/bitops.h>
 #include <linux/hwheel.h>
-#include <linux/log2.h>
 #include <linux/math64.h>
 
 #include <asm/local.h>
@@ -49,9 +48,13 @@ static inline u64 hwheel_lateness_scale(u64 tick)
 static inline void hwheel_count_lateness(struct hwheel_counts *counts,
 					 u64 late, u64 scale)
 {
-	u64 bin = ilog2(mul_u64_u64_shr(late, scale, 64) | 1);
+	u64 fractions = mul_u64_u64_shr(late, scale, 64) | 1;
 
-	local_inc(&counts->lateness[bin]);
+	/* As ilog2(), which has a look for zero again */
+	if (BITS_PER_LONG == 64)
+		local_inc(&counts->lateness[__fls(fractions)]);
+	else
+		local_inc(&counts->lateness[fls64(fractions) - 1]);
 }
 
 #endif /* _HWHEEL_STATS_H */

@@ -37,6 +37,7 @@
 #ifndef _HWHEEL_TIMEOUT_H
 #define _HWHEEL_TIMEOUT_H
 
+#include <linux/align.h>
 #include <linux/bits.h>
 #include <linux/errno.h>
 #include <linux/hwheel.h>
@@ -50,12 +51,12 @@
 /* A deadline as it can be stored: not earlier than asked, and never wrapping */
 static inline u64 hwheel_deadline_store(u64 deadline_ns)
 {
-	return round_up(min(deadline_ns, HWHEEL_NEVER), HWHEEL_DEADLINE_UNIT);
+	return ALIGN(min(deadline_ns, HWHEEL_NEVER), HWHEEL_DEADLINE_UNIT);
 }
 
 static inline u64 hwheel_word(u64 deadline, u64 flags)
 {
-	return deadline << 1 | flags;
+	return (deadline << 1) + flags;
 }
 
 static inline u64 hwheel_word_deadline(u64 word)
@@ -66,11 +67,6 @@ static inline u64 hwheel_word_deadline(u64 word)
 static inline enum hwheel_state hwheel_word_state(u64 word)
 {
 	return word & HWHEEL_STATE_MASK;
-}
-
-static inline u64 hwheel_word_set_state(u64 word, enum hwheel_state state)
-{
-	return (word & ~(u64)HWHEEL_STATE_MASK) | state;
 }
 
 /* Does its callback wait for the executor to call it? */
@@ -98,6 +94,41 @@ static inline bool hwheel_word_may_arm(u64 word, bool has_release)
 					      HWHEEL_ARMABLE;
 
 	return armable & BIT(word & HWHEEL_FLAGS_MASK);
+}
+
+static_assert((HWHEEL_IDLE & ~HWHEEL_CANCELLED) == HWHEEL_EXPIRED);
+
+/* Idle or expired, and nothing refers to it; one bit stands for both. */
+static inline bool hwheel_word_is_unused(u64 word)
+{
+	return (word & (HWHEEL_FLAGS_MASK & ~HWHEEL_CANCELLED)) ==
+	       HWHEEL_EXPIRED;
+}
+
+/* Pending, and the worker knows: no bit at all */
+static inline bool hwheel_word_is_filed(u64 word)
+{
+	return !(word & HWHEEL_FLAGS_MASK);
+}
+
+/* Cancelled, and no list refers to it */
+static inline bool hwheel_word_is_released(u64 word)
+{
+	return (word & HWHEEL_FLAGS_MASK) == HWHEEL_CANCELLED;
+}
+
+/* What becomes of a pending one, which has no bit of a state */
+
+static_assert(!HWHEEL_PENDING);
+
+static inline u64 hwheel_word_expired(u64 word)
+{
+	return word | HWHEEL_EXPIRED;
+}
+
+static inline u64 hwheel_word_cancelled(u64 word)
+{
+	return word | HWHEEL_CANCELLED | HWHEEL_QUEUED;
 }
 
 /* May the owner free it, as far as the word tells? */
@@ -140,6 +171,17 @@ static inline int hwheel_word_refresh(atomic64_t *word, u64 deadline,
 	return !!(new & ~old & HWHEEL_QUEUED);
 }
 
+/*
+ * From a pending word; false if it is another one meanwhile. (The compiler would keep the
+ * result of a try_cmpxchg, to return it from hwheel_cancel().)
+ */
+static inline bool hwheel_word_cancel_from(atomic64_t *word, s64 old)
+{
+	u64 new = hwheel_word_cancelled(old);
+
+	return atomic64_cmpxchg_release(word, old, new) == old;
+}
+
 static inline int hwheel_word_cancel(atomic64_t *word)
 {
 	s64 old = atomic64_read(word);
@@ -148,8 +190,7 @@ static inline int hwheel_word_cancel(atomic64_t *word)
 	do {
 		if (hwheel_word_state(old) != HWHEEL_PENDING)
 			return -ENOENT;
-		new = hwheel_word_set_state(old, HWHEEL_CANCELLED);
-		new |= HWHEEL_QUEUED;
+		new = hwheel_word_cancelled(old);
 	} while (!atomic64_try_cmpxchg_release(word, &old, new));
 
 	return !(old & HWHEEL_QUEUED);
@@ -164,8 +205,7 @@ static inline int hwheel_word_close(atomic64_t *word)
 	do {
 		new = old | HWHEEL_CLOSED;
 		if (hwheel_word_state(old) == HWHEEL_PENDING)
-			new = hwheel_word_set_state(new, HWHEEL_CANCELLED) |
-			      HWHEEL_QUEUED;
+			new = hwheel_word_cancelled(new);
 	} while (!atomic64_try_cmpxchg_release(word, &old, new));
 
 	if (hwheel_word_state(old) != HWHEEL_PENDING)
@@ -181,25 +221,26 @@ static inline void hwheel_word_open(atomic64_t *word)
 
 /*
  * The worker's transitions, each from a word that it acted on; false if the word
- * is another one meanwhile, which is read into @old.
+ * is another one meanwhile.
  */
+
+static inline bool hwheel_word_acted(atomic64_t *word, s64 old)
+{
+	return atomic64_try_cmpxchg(word, &old, old - HWHEEL_QUEUED);
+}
+
+/* These read the other word into @old. */
 
 static inline bool hwheel_word_expire(atomic64_t *word, s64 *old)
 {
-	return atomic64_try_cmpxchg(word, old,
-				    hwheel_word_set_state(*old, HWHEEL_EXPIRED));
+	return atomic64_try_cmpxchg(word, old, hwheel_word_expired(*old));
 }
 
 static inline bool hwheel_word_hand_over(atomic64_t *word, s64 *old)
 {
-	u64 new = hwheel_word_set_state(*old, HWHEEL_EXPIRED) | HWHEEL_QUEUED;
+	u64 new = hwheel_word_expired(*old) | HWHEEL_QUEUED;
 
 	return atomic64_try_cmpxchg(word, old, new);
-}
-
-static inline bool hwheel_word_acted(atomic64_t *word, s64 *old)
-{
-	return atomic64_try_cmpxchg(word, old, *old & ~(s64)HWHEEL_QUEUED);
 }
 
 /*

@@ -43,7 +43,7 @@
 
 #define HWHEEL_FLAGS		(HWHEEL_SIMPLE | HWHEEL_ACCOUNT)
 
-static_assert(!(HWHEEL_STOPPING & HWHEEL_FLAGS));
+static_assert(!((HWHEEL_STOPPING | HWHEEL_LIMITED) & HWHEEL_FLAGS));
 
 static gfp_t gfp_of(const struct hwheel_params *params)
 {
@@ -108,8 +108,8 @@ static int configure_slots(struct hwheel *wheel,
 		return -EINVAL;
 
 	wheel->tick = round_up(tick, HWHEEL_DEADLINE_UNIT);
-	wheel->barred = params->flags & HWHEEL_SIMPLE;
-	wheel->turn = wheel->barred ? wheel->tick * slots : 0;
+	wheel->special = params->flags & HWHEEL_SIMPLE;
+	wheel->turn = wheel->special ? wheel->tick * slots : 0;
 	return hwheel_slots_init(&wheel->slots, slots,
 				 levels_of(wheel, params, slots),
 				 gfp_of(params));
@@ -125,8 +125,12 @@ static int configure(struct hwheel *wheel, const struct hwheel_params *params)
 	if (wheel->clock != CLOCK_MONOTONIC && wheel->clock != CLOCK_BOOTTIME)
 		return -EINVAL;
 	wheel->lateness_scale = hwheel_lateness_scale(wheel->tick);
-	wheel->epoch = round_down(hwheel_now(wheel), HWHEEL_DEADLINE_UNIT);
+	hwheel_set_edges(wheel, round_down(hwheel_now(wheel), HWHEEL_DEADLINE_UNIT),
+			 wheel->tick);
+	wheel->plain = !wheel->turn && wheel->clock == CLOCK_MONOTONIC;
 	wheel->max_pending = params->max_pending;
+	if (params->max_pending)
+		wheel->special |= HWHEEL_LIMITED;
 	strscpy(wheel->name, params->name ?: HWHEEL_DEFAULT_NAME,
 		sizeof(wheel->name));
 	return 0;
@@ -239,7 +243,7 @@ static u64 end_timeout(struct hwheel_timeout *timeout, u64 queued)
 			return HWHEEL_IDLE;
 		new = old & ~(u64)HWHEEL_QUEUED;
 		if (hwheel_word_state(old) == HWHEEL_PENDING)
-			new = hwheel_word_set_state(new, HWHEEL_CANCELLED);
+			new |= HWHEEL_CANCELLED;
 	} while (!atomic64_try_cmpxchg(&timeout->word, &old, new));
 
 	return old;
@@ -311,7 +315,7 @@ static void finish_executor(struct hwheel *wheel)
 
 static void stop_wheel(struct hwheel *wheel, struct hwheel_stop *stop)
 {
-	WRITE_ONCE(wheel->barred, wheel->barred | HWHEEL_STOPPING);
+	WRITE_ONCE(wheel->special, wheel->special | HWHEEL_STOPPING);
 	hwheel_worker_stop(wheel);
 
 	WRITE_ONCE(wheel->owner, current);

@@ -5,8 +5,10 @@
 #include <linux/hwheel.h>
 #include <linux/ktime.h>
 #include <linux/lockdep.h>
+#include <linux/log2.h>
 #include <linux/math64.h>
 #include <linux/mutex.h>
+#include <linux/overflow.h>
 #include <linux/percpu.h>
 #include <linux/refcount.h>
 #include <linux/sched.h>
@@ -23,8 +25,12 @@
 
 #define HWHEEL_CREATOR_MAX	64
 
-/* hwheel.barred, beside HWHEEL_SIMPLE */
+/* hwheel.special, beside HWHEEL_SIMPLE */
 #define HWHEEL_STOPPING		0x100
+#define HWHEEL_LIMITED		0x200
+
+/* With these an arm has more to do than to arm. */
+#define HWHEEL_ARM_SPECIAL	(HWHEEL_SIMPLE | HWHEEL_STOPPING | HWHEEL_LIMITED)
 
 struct dentry;
 struct hwheel_executor;
@@ -52,8 +58,11 @@ struct hwheel_cpu {
  * @turn:        0, or ns from now beyond which no deadline is accepted
  * @max_pending: 0 or the limit of @pending
  * @clock:       CLOCK_MONOTONIC or CLOCK_BOOTTIME
- * @barred:      what may be refused: HWHEEL_SIMPLE deadlines beyond a turn,
- *               HWHEEL_STOPPING all; the latter is set by stop, under @stop_lock
+ * @special:     what calls have to look at: HWHEEL_SIMPLE refuses deadlines beyond a turn,
+ *               HWHEEL_LIMITED that there is a @max_pending, HWHEEL_STOPPING refuses all
+ *               arms; the latter is set by stop, under @stop_lock
+ * @plain:       relative times are just added to CLOCK_MONOTONIC: nothing is refused
+ * @asks:        there was a timeout whose owner is asked when it is due; set by anyone
  * @cpu:         submission queues and counters
  * @executor:    where callbacks run, or NULL: on the worker
  * @worker:      its thread; referenced until the last submitter is through
@@ -67,11 +76,16 @@ struct hwheel_cpu {
  * @closers:     who is in hwheel_cancel_sync(), and with which timeout
  * @owner:       the thread that alone may write what follows: the worker, then who
  *               stops the wheel, then nobody
+ * @edge_zero:   the first deadline that is due at edge 0 and not before, in their units;
+ *               may be below 0
+ * @edge_inverse: 1 over the tick, see hwheel_set_edges()
+ * @edge_shift:  its scale
  * @slots:       where timeouts wait
  * @batch:       what remains of a list that was taken from a queue
  * @batch_cpu:   which queue that was
  * @reached:     edge that the pass under way goes up to
  * @due:         time of that edge
+ * @due_word:    and as no less than the state word of what is due then
  * @planned:     edge for which the next pass is to begin, or HWHEEL_NO_EDGE
  * @now:         the clock as last read
  * @now_word:    and as no less than the state word of what is due now
@@ -98,8 +112,8 @@ struct hwheel_cpu {
  *               finds those who wait with a lock that callbacks take
  * @key:         of @callbacks
  *
- * Up to @worker, and from @creator on, all is constant once the wheel is created, but
- * for @barred.
+ * Up to @worker, @edge_zero to @edge_shift, and from @creator on all is constant once the
+ * wheel is created, but for @special.
  */
 struct hwheel {
 	u64			epoch;
@@ -107,7 +121,9 @@ struct hwheel {
 	u64			turn;
 	u64			max_pending;
 	clockid_t		clock;
-	unsigned int		barred;
+	unsigned int		special;
+	bool			plain;
+	bool			asks;
 	struct hwheel_cpu __percpu *cpu;
 	struct hwheel_executor	*executor;
 	struct task_struct	*worker;
@@ -122,11 +138,15 @@ struct hwheel {
 	struct list_head	closers;
 
 	struct task_struct	*owner ____cacheline_aligned_in_smp;
+	u64			edge_zero;
+	u64			edge_inverse;
+	unsigned int		edge_shift;
 	struct hwheel_slots	slots;
 	struct llist_node	*batch;
 	unsigned int		batch_cpu;
 	u64			reached;
 	u64			due;
+	u64			due_word;
 	u64			planned;
 	u64			now;
 	u64			now_word;
@@ -177,15 +197,42 @@ static inline enum hwheel_kind hwheel_kind(const struct hwheel *wheel)
 
 static inline u64 hwheel_now(const struct hwheel *wheel)
 {
-	if (wheel->clock == CLOCK_BOOTTIME)
+	if (unlikely(wheel->clock == CLOCK_BOOTTIME))
 		return ktime_get_boottime_ns();
 	return ktime_get_ns();
 }
 
-/* A time this far from now; both terms are below 2^63, so the sum can't wrap. */
+static inline u64 hwheel_deadline_from(u64 now, u64 delay_ns)
+{
+	u64 deadline;
+
+	return check_add_overflow(now, delay_ns, &deadline) ? U64_MAX : deadline;
+}
+
+/* A time this far from now */
 static inline u64 hwheel_deadline_in(const struct hwheel *wheel, u64 delay_ns)
 {
-	return hwheel_now(wheel) + min(delay_ns, HWHEEL_NEVER);
+	return hwheel_deadline_from(hwheel_now(wheel), delay_ns);
+}
+
+/*
+ * Dividing by the tick is dear, so it is done by multiplying. All is in units of deadlines
+ * here: less than 2^61 of them from @edge_zero, ticks of less than 2^l. The inverse is less
+ * than 1 too much, as a fraction of 2^(63 + l), so the product is less than 2^61 x 2^l: not
+ * enough to reach the next whole number. This is the division by invariant integers of
+ * T. Granlund and P. L. Montgomery, 1994.
+ */
+static inline void hwheel_set_edges(struct hwheel *wheel, u64 epoch, u64 tick)
+{
+	u64 units = tick / HWHEEL_DEADLINE_UNIT;
+	unsigned int bits = order_base_2(units);
+
+	wheel->epoch = epoch;
+	wheel->tick = tick;
+	wheel->edge_zero = epoch / HWHEEL_DEADLINE_UNIT - (units - 1);
+	wheel->edge_inverse = mul_u64_u64_div_u64(BIT_ULL(63), BIT_ULL(bits),
+						  units) + 1;
+	wheel->edge_shift = bits - 1;
 }
 
 /* The last edge that is not after a time, which is not before the epoch */
@@ -194,12 +241,15 @@ static inline u64 hwheel_edge_reached(const struct hwheel *wheel, u64 ns)
 	return div64_u64(ns - wheel->epoch, wheel->tick);
 }
 
-/* The first edge that is not before a deadline */
+/* The first edge that is not before a deadline, as it is stored */
 static inline u64 hwheel_edge_due(const struct hwheel *wheel, u64 deadline)
 {
-	if (deadline <= wheel->epoch)
+	s64 since = deadline / HWHEEL_DEADLINE_UNIT - wheel->edge_zero;
+
+	if (unlikely(since < 0))
 		return 0;
-	return DIV64_U64_ROUND_UP(deadline - wheel->epoch, wheel->tick);
+	return mul_u64_u64_shr(since, wheel->edge_inverse, 64) >>
+	       wheel->edge_shift;
 }
 
 /* Edges of deadlines that mean never may lie just beyond what a clock can show */

@@ -31,11 +31,11 @@
 #include "worker.h"
 
 /* How much of a kind is done in one pass, and in a row without cond_resched() */
-#define DRAIN_MAX	100000
-#define EXPIRE_MAX	10000
-#define RESCHED_EVERY	256
+#define DRAIN_MAX	100000U
+#define EXPIRE_MAX	10000U
+#define RESCHED_EVERY	256U
 
-/* How often in one pass to act on a timeout that changes all the time */
+/* How often more in one pass to act on a timeout that changes all the time */
 #define ACT_MAX		3
 
 static struct hwheel_timeout *timeout_of(struct hwheel_node *node)
@@ -44,16 +44,24 @@ static struct hwheel_timeout *timeout_of(struct hwheel_node *node)
 }
 
 /*
- * A callback that drains the queues must not bring back itself, armed for the past, at
- * each of the edges that a late worker catches up: it comes after those.
+ * The first edge that may be filed for. A callback that drains the queues must not bring
+ * back itself, armed for the past, at each of the edges that a late worker catches up: it
+ * comes after those.
  */
-static void file(struct hwheel *wheel, struct hwheel_timeout *timeout, u64 word)
+static u64 first_edge(const struct hwheel *wheel)
+{
+	u64 cursor = wheel->slots.cursor;
+
+	return (wheel->depth ? max(cursor, wheel->reached) : cursor) + 1;
+}
+
+static __always_inline void file(struct hwheel *wheel,
+				 struct hwheel_timeout *timeout, u64 word,
+				 u64 first)
 {
 	u64 edge = hwheel_edge_due(wheel, hwheel_word_deadline(word));
 
-	if (wheel->depth)
-		edge = max(edge, wheel->reached + 1);
-	hwheel_slots_file(&wheel->slots, &timeout->node, edge);
+	hwheel_slots_file(&wheel->slots, &timeout->node, max(edge, first));
 }
 
 /* It is still QUEUED, so it is ours to add. */
@@ -63,46 +71,99 @@ static void requeue(struct hwheel *wheel, struct hwheel_timeout *timeout)
 }
 
 /*
- * Brings the slots up to a queued timeout's state. Once QUEUED is cleared on one that
- * is not pending, the wheel does not refer to it any more and others may free it,
- * unless a release is owed. False if the state changed meanwhile.
- *
  * A release op is not called while the expire callback of an earlier arm still runs on
  * the executor, as it may free what that uses: the executor submits the timeout again.
+ * False if the state changed meanwhile.
  */
-static bool act(struct hwheel *wheel, struct hwheel_timeout *timeout, s64 *word)
+static noinline bool release(struct hwheel *wheel, struct hwheel_timeout *timeout,
+			     s64 word)
 {
-	hwheel_callback_t *release = timeout->ops->release;
+	hwheel_callback_t *callback = timeout->ops->release;
 	bool acted;
 
-	hwheel_slots_unlink(&wheel->slots, &timeout->node);
-	if (hwheel_word_state(*word) == HWHEEL_PENDING)
-		file(wheel, timeout, *word);
-	if (!release || hwheel_word_state(*word) != HWHEEL_CANCELLED)
-		return hwheel_word_acted(&timeout->word, word);
 	if (hwheel_executor_defers(wheel, timeout))
 		return true;
-
 	if (!wheel->depth)
 		hwheel_clock_follow(wheel);
 	hwheel_callback_begin(wheel, timeout);
 	acted = hwheel_word_acted(&timeout->word, word);
 	if (acted)
-		hwheel_callback_call_timed(wheel, release, timeout);
+		hwheel_callback_call_timed(wheel, callback, timeout);
 	hwheel_callback_end(wheel);
 	return acted;
 }
 
-/* One that changes all the time is left to a later pass. */
-static void act_on_latest(struct hwheel *wheel, struct hwheel_timeout *timeout)
+/* Brings the slots up to a queued timeout's state. */
+static __always_inline void update(struct hwheel *wheel,
+				   struct hwheel_timeout *timeout, u64 word,
+				   u64 first)
+{
+	hwheel_slots_unlink(&wheel->slots, &timeout->node);
+	if (hwheel_word_state(word) == HWHEEL_PENDING)
+		file(wheel, timeout, word, first);
+}
+
+static __always_inline bool owes_release(const struct hwheel_timeout *timeout,
+					 u64 word)
+{
+	return hwheel_word_state(word) != HWHEEL_PENDING &&
+	       unlikely(timeout->ops->release);
+}
+
+/*
+ * Acts on a queued timeout. Once QUEUED is cleared on one that is not pending, the wheel
+ * does not refer to it any more and others may free it, unless a release is owed. False
+ * if the state changed meanwhile.
+ */
+static bool act(struct hwheel *wheel, struct hwheel_timeout *timeout, u64 first)
 {
 	s64 word = atomic64_read_acquire(&timeout->word);
+
+	update(wheel, timeout, word, first);
+	if (owes_release(timeout, word))
+		return release(wheel, timeout, word);
+	return hwheel_word_acted(&timeout->word, word);
+}
+
+/* One that changes all the time is left to a later pass. */
+static noinline void act_on_latest(struct hwheel *wheel,
+				   struct hwheel_timeout *timeout, u64 first)
+{
 	int tries;
 
 	for (tries = 0; tries < ACT_MAX; tries++)
-		if (act(wheel, timeout, &word))
+		if (act(wheel, timeout, first))
 			return;
 	requeue(wheel, timeout);
+}
+
+/*
+ * Acts on up to @max queued timeouts, and returns on how many. The batch is written back for
+ * others who drain: those whom release ops call.
+ */
+static unsigned int drain_some(struct hwheel *wheel, unsigned int *lists,
+			       unsigned int max)
+{
+	struct llist_node *next = wheel->batch;
+	u64 first = first_edge(wheel);
+	unsigned int left = max;
+
+	while (left && (next || (next = hwheel_queue_take(wheel, lists)))) {
+		struct hwheel_timeout *timeout = hwheel_queue_next(&next);
+		s64 word = atomic64_read_acquire(&timeout->word);
+
+		/* As act(), which is for the rest of them */
+		update(wheel, timeout, word, first);
+		if (owes_release(timeout, word) ||
+		    unlikely(!hwheel_word_acted(&timeout->word, word))) {
+			wheel->batch = next;
+			act_on_latest(wheel, timeout, first);
+			next = wheel->batch;
+		}
+		left--;
+	}
+	wheel->batch = next;
+	return max - left;
 }
 
 /*
@@ -113,18 +174,17 @@ static void act_on_latest(struct hwheel *wheel, struct hwheel_timeout *timeout)
  */
 unsigned int hwheel_worker_drain(struct hwheel *wheel)
 {
-	unsigned int lists = num_possible_cpus(), n;
-	struct hwheel_timeout *timeout;
+	unsigned int lists = num_possible_cpus(), n = 0, max, some;
 
 	if (READ_ONCE(wheel->urgent))
 		xchg(&wheel->urgent, 0);
-	for (n = 0; n < DRAIN_MAX; n++) {
-		timeout = hwheel_queue_pop(wheel, &lists);
-		if (!timeout)
+	while (true) {
+		max = min(DRAIN_MAX - n, RESCHED_EVERY);
+		some = drain_some(wheel, &lists, max);
+		n += some;
+		if (some < max || n == DRAIN_MAX)
 			break;
-		act_on_latest(wheel, timeout);
-		if (n % RESCHED_EVERY == RESCHED_EVERY - 1)
-			cond_resched();
+		cond_resched();
 	}
 	if (n)
 		hwheel_wake_waiters(wheel);
@@ -137,8 +197,7 @@ unsigned int hwheel_worker_drain(struct hwheel *wheel)
 /* While QUEUED is clear, what was filed is pending. */
 static bool is_due(const struct hwheel *wheel, u64 word)
 {
-	return !(word & HWHEEL_QUEUED) &&
-	       hwheel_word_deadline(word) <= wheel->due;
+	return !(word & HWHEEL_QUEUED) && word <= wheel->due_word;
 }
 
 /* @word is what it was due from. */
@@ -157,37 +216,22 @@ static bool hand_over(struct hwheel *wheel, struct hwheel_timeout *timeout,
 	return true;
 }
 
-static noinline bool not_called(struct hwheel *wheel)
-{
-	hwheel_callback_end(wheel);
-	return false;
-}
-
-static __always_inline bool call(struct hwheel *wheel,
-				 struct hwheel_timeout *timeout, s64 *word,
-				 const bool traced)
+static bool call(struct hwheel *wheel, struct hwheel_timeout *timeout, s64 *word)
 {
 	hwheel_callback_t *callback = timeout->ops->expire;
+	bool expired;
 
 	hwheel_callback_begin(wheel, timeout);
-	if (unlikely(!hwheel_word_expire(&timeout->word, word)))
-		return not_called(wheel);
-	hwheel_pending_end(wheel);
-	count_lateness(wheel, *word);
-	if (traced)
+	expired = hwheel_word_expire(&timeout->word, word);
+	if (expired) {
+		hwheel_pending_end(wheel);
+		count_lateness(wheel, *word);
 		trace_timeout_expire_entry(wheel, timeout, callback, *word);
-	hwheel_callback_call_timed(wheel, callback, timeout);
-	if (traced)
+		hwheel_callback_call_timed(wheel, callback, timeout);
 		trace_timeout_expire_exit(wheel, timeout);
+	}
 	hwheel_callback_end(wheel);
-	return true;
-}
-
-/* Tracing has a copy of its own, as in queue.c. */
-static noinline bool call_traced(struct hwheel *wheel,
-				 struct hwheel_timeout *timeout, s64 *word)
-{
-	return call(wheel, timeout, word, true);
+	return expired;
 }
 
 static bool expire(struct hwheel *wheel, struct hwheel_timeout *timeout,
@@ -196,10 +240,7 @@ static bool expire(struct hwheel *wheel, struct hwheel_timeout *timeout,
 	hwheel_clock_follow(wheel);
 	if (wheel->executor)
 		return hand_over(wheel, timeout, word);
-	if (trace_timeout_expire_entry_enabled() ||
-	    trace_timeout_expire_exit_enabled())
-		return call_traced(wheel, timeout, word);
-	return call(wheel, timeout, word, false);
+	return call(wheel, timeout, word);
 }
 
 /*
@@ -216,12 +257,28 @@ static void tell_due(struct hwheel *wheel, struct hwheel_timeout *timeout,
 	hwheel_callback_end(wheel);
 }
 
+/* Has the next slot that is due in this pass looked at. */
+static bool next_slot(struct hwheel *wheel)
+{
+	if (!hwheel_slots_advance(&wheel->slots, wheel->reached))
+		return false;
+	local_inc(&wheel->counts.visited);
+	return true;
+}
+
+static noinline void move(struct hwheel *wheel, struct hwheel_timeout *timeout,
+			  u64 word)
+{
+	file(wheel, timeout, word, first_edge(wheel));
+	local_inc(&wheel->counts.moved);
+}
+
 /*
  * Looks at a timeout that was popped from the due list. It is on no list now, but
  * perhaps a submission queue: then the next drain acts on it. One that has expired may
  * be freed by its callback.
  */
-static void expire_if_due(struct hwheel *wheel, struct hwheel_timeout *timeout)
+static void look_at(struct hwheel *wheel, struct hwheel_timeout *timeout)
 {
 	s64 word = atomic64_read_acquire(&timeout->word);
 
@@ -231,24 +288,81 @@ static void expire_if_due(struct hwheel *wheel, struct hwheel_timeout *timeout)
 	while (is_due(wheel, word))
 		if (expire(wheel, timeout, &word))
 			return;
-	if (!(word & HWHEEL_QUEUED)) {
-		file(wheel, timeout, word);
-		local_inc(&wheel->counts.moved);
-	}
+	if (!(word & HWHEEL_QUEUED))
+		move(wheel, timeout, word);
 }
 
-/* The next of the slots that are due in this pass */
-static struct hwheel_node *next_due(struct hwheel *wheel)
+/* Looks at up to @max of a list, and returns at how many. */
+static unsigned int look_at_list(struct hwheel *wheel, struct hlist_head *list,
+				 unsigned int max)
 {
-	struct hwheel_slots *slots = &wheel->slots;
 	struct hwheel_node *node;
+	unsigned int left = max;
 
-	while (!(node = hwheel_slots_pop_due(slots))) {
-		if (!hwheel_slots_advance(slots, wheel->reached))
-			return NULL;
-		local_inc(&wheel->counts.visited);
+	while (left && (node = hwheel_slots_pop(list))) {
+		look_at(wheel, timeout_of(node));
+		left--;
 	}
-	return node;
+	return max - left;
+}
+
+/* The word was changed between the look at it and the exchange. */
+static noinline void look_again(struct hwheel *wheel,
+				struct hwheel_timeout *timeout)
+{
+	hwheel_row_end(wheel);
+	look_at(wheel, timeout);
+	hwheel_row_begin(wheel);
+}
+
+/* As look_at(), in a row of callbacks, and if there is nothing but to call them */
+static __always_inline void look_in_row(struct hwheel *wheel,
+					struct hwheel_timeout *timeout)
+{
+	s64 word = atomic64_read_acquire(&timeout->word);
+	hwheel_callback_t *callback;
+
+	if (unlikely(word & HWHEEL_QUEUED))
+		return;
+	if (unlikely((u64)word > wheel->due_word)) {
+		move(wheel, timeout, word);
+		return;
+	}
+	hwheel_row_next(wheel, timeout);
+	if (unlikely(!hwheel_word_expire(&timeout->word, &word))) {
+		look_again(wheel, timeout);
+		return;
+	}
+	hwheel_row_exchanged(wheel);
+	count_lateness(wheel, word);
+	callback = timeout->ops->expire;
+	hwheel_callback_call_timed(wheel, callback, timeout);
+}
+
+/* As look_at_list() */
+static unsigned int look_at_row(struct hwheel *wheel, struct hlist_head *list,
+				unsigned int max)
+{
+	struct hwheel_node *node;
+	unsigned int left = max;
+
+	hwheel_clock_follow(wheel);
+	hwheel_row_begin(wheel);
+	while (left && (node = hwheel_slots_pop(list))) {
+		look_in_row(wheel, timeout_of(node));
+		left--;
+	}
+	hwheel_row_end(wheel);
+	return max - left;
+}
+
+/* Is there nothing to do about what expires but to call the callback? */
+static bool is_plain(const struct hwheel *wheel)
+{
+	return !wheel->executor && !wheel->max_pending &&
+	       !READ_ONCE(wheel->asks) &&
+	       !trace_timeout_expire_entry_enabled() &&
+	       !trace_timeout_expire_exit_enabled();
 }
 
 /* Batches are handed over when they are complete, here or at the end of the pass. */
@@ -259,24 +373,48 @@ static void breathe(struct hwheel *wheel)
 }
 
 /*
- * Looks at what is due in this pass, or at what earlier passes left. Returns whether that
- * was all.
+ * Looks at some of a list, until it is time to breathe or to end the pass, and adds how many
+ * to *@n.
  */
-static bool expire_some(struct hwheel *wheel, bool crowds)
+static void look_at_some(struct hwheel *wheel, struct hlist_head *list,
+			 unsigned int *n)
 {
-	struct hwheel_node *node;
-	unsigned int n;
+	unsigned int max = min(EXPIRE_MAX - *n, RESCHED_EVERY - *n % RESCHED_EVERY);
 
-	for (n = 0; n < EXPIRE_MAX; n++) {
-		node = crowds ? hwheel_slots_pop_crowd(&wheel->slots) :
-				next_due(wheel);
-		if (!node)
-			return true;
-		expire_if_due(wheel, timeout_of(node));
-		if (n % RESCHED_EVERY == RESCHED_EVERY - 1)
-			breathe(wheel);
+	*n += is_plain(wheel) ? look_at_row(wheel, list, max) :
+				look_at_list(wheel, list, max);
+	if (*n % RESCHED_EVERY == 0)
+		breathe(wheel);
+}
+
+/* Returns whether there was not too much for one pass. */
+static bool expire_slots(struct hwheel *wheel)
+{
+	struct hwheel_slots *slots = &wheel->slots;
+	unsigned int n = 0;
+
+	do {
+		while (!hlist_empty(&slots->due)) {
+			if (n == EXPIRE_MAX)
+				return false;
+			look_at_some(wheel, &slots->due, &n);
+		}
+	} while (next_slot(wheel));
+	return true;
+}
+
+/* What was too much for earlier passes */
+static bool expire_crowds(struct hwheel *wheel)
+{
+	struct hlist_head *crowd;
+	unsigned int n = 0;
+
+	while ((crowd = hwheel_slots_next_crowd(&wheel->slots))) {
+		if (n == EXPIRE_MAX)
+			return false;
+		look_at_some(wheel, crowd, &n);
 	}
-	return false;
+	return true;
 }
 
 /*
@@ -294,10 +432,11 @@ static bool expire_due(struct hwheel *wheel)
 	bool through;
 
 	wheel->due = hwheel_edge_time(wheel, wheel->reached);
-	through = expire_some(wheel, false);
+	wheel->due_word = hwheel_word(wheel->due, HWHEEL_FLAGS_MASK);
+	through = expire_slots(wheel);
 	if (!through)
 		hwheel_slots_put_off(&wheel->slots);
-	return expire_some(wheel, true) && through;
+	return expire_crowds(wheel) && through;
 }
 
 static void sleep_until(struct hwheel *wheel, u64 edge)

@@ -139,10 +139,10 @@ struct hwheel_node {
 
 /**
  * struct hwheel_timeout - one timeout, to be embedded in the caller's object
- * @word:  deadline, state and two bits (module/timeout.h): changed by anyone, with
- *         one atomic operation
  * @queue: link in a submission list; belongs to whoever set QUEUED until it was
  *         added, then to the worker until that clears QUEUED
+ * @word:  deadline, state and two bits (module/timeout.h): changed by anyone, with
+ *         one atomic operation
  * @node:  link in a slot; the worker's own
  * @handed: instead of @node while it waits for the executor, under whose lock it is
  * @wheel: constant after hwheel_timeout_init()
@@ -151,8 +151,8 @@ struct hwheel_node {
  * All fields are private to the wheel; hwheel_timeout_init() sets them up.
  */
 struct hwheel_timeout {
-	atomic64_t				word;
 	struct llist_node			queue;
+	atomic64_t				word;
 	union {
 		struct hwheel_node		node;
 		struct list_head		handed;
@@ -161,12 +161,15 @@ struct hwheel_timeout {
 	const struct hwheel_timeout_ops		*ops;
 };
 
-/* Low bits of hwheel_timeout.word, private to the wheel. */
+/*
+ * Low bits of hwheel_timeout.word, private to the wheel. What is looked for most often is
+ * zero, which costs the least to test; so a zeroed word is not an idle one.
+ */
 enum hwheel_state {
-	HWHEEL_IDLE,		/* never armed */
 	HWHEEL_PENDING,
-	HWHEEL_CANCELLED,	/* before it expired, or handed back */
 	HWHEEL_EXPIRED,		/* the callback is to run, runs or ran */
+	HWHEEL_CANCELLED,	/* before it expired, or handed back */
+	HWHEEL_IDLE,		/* never armed */
 };
 
 #define HWHEEL_STATE_MASK	3
