@@ -74,9 +74,9 @@ static bool race_word_arm(atomic64_t *word, s64 *old, u64 deadline)
 	return hwheel_word_arm(word, old, deadline);
 }
 
-static bool race_word_cancel_from(atomic64_t *word, s64 old)
+static bool race_word_cancel_from(atomic64_t *word, s64 *old, bool queued)
 {
-	bool changed = hwheel_word_cancel_from(word, old);
+	bool changed = hwheel_word_cancel_from(word, old, queued);
 
 	race_in(GAP_CANCEL);
 	return changed;

@@ -13,6 +13,7 @@
  * on the add to follow at once, and hwheel_stop() waits for a grace period after
  * which no add can be under way any more. A refresh to a later deadline submits nothing.
  */
+#include <linux/compiler.h>
 #include <linux/cpumask.h>
 #include <linux/export.h>
 #include <linux/llist.h>
@@ -281,14 +282,18 @@ static __always_inline int try_cancel(struct hwheel_timeout *timeout)
 	s64 word = atomic64_read(&timeout->word);
 
 	if (trace_timeout_cancel_enabled() ||
-	    hwheel_word_state(word) != HWHEEL_PENDING ||
-	    !hwheel_word_cancel_from(&timeout->word, word))
+	    hwheel_word_state(word) != HWHEEL_PENDING)
 		return -EAGAIN;
-	hwheel_pending_end(wheel);
 	if (word & HWHEEL_QUEUED) {
+		if (!hwheel_word_cancel_from(&timeout->word, &word, true))
+			return -EAGAIN;
 		this_cpu_inc(cpu->cancelled[0]);
+		hwheel_pending_end(wheel);
 	} else {
+		if (!hwheel_word_cancel_from(&timeout->word, &word, false))
+			return -EAGAIN;
 		this_cpu_inc(cpu->cancelled[1]);
+		hwheel_pending_end(wheel);
 		submit(wheel, cpu, timeout);
 	}
 	return 0;
@@ -413,12 +418,17 @@ EXPORT_SYMBOL_GPL(hwheel_refresh);
  */
 bool hwheel_cancel(struct hwheel_timeout *timeout)
 {
+	bool prevented = true;
 	int err;
 
 	rcu_read_lock_sched();
 	err = try_cancel(timeout);
 	rcu_read_unlock_sched();
-	return unlikely(err) ? cancel(timeout) : true;
+	if (unlikely(err))
+		return cancel(timeout);
+	/* Not the exchange's result, for which the compiler would save a register */
+	OPTIMIZER_HIDE_VAR(prevented);
+	return prevented;
 }
 EXPORT_SYMBOL_GPL(hwheel_cancel);
 

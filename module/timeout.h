@@ -123,7 +123,7 @@ static_assert(!HWHEEL_PENDING);
 
 static inline u64 hwheel_word_expired(u64 word)
 {
-	return word | HWHEEL_EXPIRED;
+	return word + HWHEEL_EXPIRED;
 }
 
 static inline u64 hwheel_word_cancelled(u64 word)
@@ -171,15 +171,13 @@ static inline int hwheel_word_refresh(atomic64_t *word, u64 deadline,
 	return !!(new & ~old & HWHEEL_QUEUED);
 }
 
-/*
- * From a pending word; false if it is another one meanwhile. (The compiler would keep the
- * result of a try_cmpxchg, to return it from hwheel_cancel().)
- */
-static inline bool hwheel_word_cancel_from(atomic64_t *word, s64 old)
+/* From a pending word, QUEUED or not; false if it is another one meanwhile, now in @old. */
+static inline bool hwheel_word_cancel_from(atomic64_t *word, s64 *old,
+					   bool queued)
 {
-	u64 new = hwheel_word_cancelled(old);
+	s64 new = *old + HWHEEL_CANCELLED + (queued ? 0 : HWHEEL_QUEUED);
 
-	return atomic64_cmpxchg_release(word, old, new) == old;
+	return atomic64_try_cmpxchg_release(word, old, new);
 }
 
 static inline int hwheel_word_cancel(atomic64_t *word)
