@@ -195,9 +195,9 @@ static void refresh_overrides_what_was_stored(struct kunit *test)
 	int err;
 
 	store(set, id, edge_time(set, 30));
-	xa_lock(&set->ids);
+	spin_lock(&set->table.lock);
 	err = hwheel_set_refresh_at(set, set->wheel, id, edge_time(set, 6));
-	xa_unlock(&set->ids);
+	spin_unlock(&set->table.lock);
 	KUNIT_EXPECT_EQ(test, err, 0);
 	expect_event(test, set, 6);
 }
@@ -208,14 +208,14 @@ static void query_tells_the_later_one(struct kunit *test)
 	u64 id = add_due(test, set, 20), cookie, deadline;
 
 	store(set, id, edge_time(set, 30));
-	xa_lock(&set->ids);
+	spin_lock(&set->table.lock);
 	hwheel_set_query(set, set->wheel, id, &cookie, &deadline);
-	xa_unlock(&set->ids);
+	spin_unlock(&set->table.lock);
 	KUNIT_EXPECT_EQ(test, deadline, edge_time(set, 30));
 	store(set, id, edge_time(set, 10));
-	xa_lock(&set->ids);
+	spin_lock(&set->table.lock);
 	hwheel_set_query(set, set->wheel, id, &cookie, &deadline);
-	xa_unlock(&set->ids);
+	spin_unlock(&set->table.lock);
 	KUNIT_EXPECT_EQ(test, deadline, edge_time(set, 20));
 }
 
@@ -226,9 +226,9 @@ static void query_does_not_believe_the_word_of_an_ended_one(struct kunit *test)
 
 	sim_pass(set->wheel, 3);
 	store(set, id, edge_time(set, 30));
-	xa_lock(&set->ids);
+	spin_lock(&set->table.lock);
 	hwheel_set_query(set, set->wheel, id, &cookie, &deadline);
-	xa_unlock(&set->ids);
+	spin_unlock(&set->table.lock);
 	KUNIT_EXPECT_EQ(test, deadline, edge_time(set, 3));
 }
 

@@ -49,7 +49,9 @@ static inline struct hwheel_entry *add(struct hwheel_set *set)
 {
 	struct hwheel_entry *entry;
 
-	hwheel_set_add(set, &entry, 1);
+	spin_lock(&set->table.lock);
+	entry = hwheel_set_add(set);
+	spin_unlock(&set->table.lock);
 	return entry;
 }
 
@@ -58,9 +60,9 @@ static inline int arm_at(struct hwheel_entry *entry, u64 deadline)
 	struct hwheel_set *set = entry->set;
 	int err;
 
-	xa_lock(&set->ids);
+	spin_lock(&set->table.lock);
 	err = hwheel_set_arm_at(entry, deadline);
-	xa_unlock(&set->ids);
+	spin_unlock(&set->table.lock);
 	return err;
 }
 
@@ -80,9 +82,9 @@ static inline int cancel(struct hwheel_set *set, u64 id)
 {
 	int err;
 
-	xa_lock(&set->ids);
+	spin_lock(&set->table.lock);
 	err = hwheel_set_cancel(set, id);
-	xa_unlock(&set->ids);
+	spin_unlock(&set->table.lock);
 	return err;
 }
 
@@ -90,9 +92,9 @@ static inline int refresh_on(struct hwheel_set *set, struct hwheel *wheel, u64 i
 {
 	int err;
 
-	xa_lock(&set->ids);
+	spin_lock(&set->table.lock);
 	err = hwheel_set_refresh_at(set, wheel, id, HWHEEL_NEVER);
-	xa_unlock(&set->ids);
+	spin_unlock(&set->table.lock);
 	return err;
 }
 
@@ -101,9 +103,9 @@ static inline int query_on(struct hwheel_set *set, struct hwheel *wheel, u64 id)
 	u64 cookie, deadline;
 	int state;
 
-	xa_lock(&set->ids);
+	spin_lock(&set->table.lock);
 	state = hwheel_set_query(set, wheel, id, &cookie, &deadline);
-	xa_unlock(&set->ids);
+	spin_unlock(&set->table.lock);
 	return state;
 }
 

@@ -70,7 +70,7 @@ static void each_clock_has_its_offset(struct kunit *test)
 
 /* Ids */
 
-static void ids_only_grow(struct kunit *test)
+static void ids_are_not_used_again(struct kunit *test)
 {
 	struct hwheel_set *set = make_set(test);
 	u64 last = 0;
@@ -109,43 +109,83 @@ static void stale_id_names_nobody(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, query_on(set, set->wheel, id), HWHEEL_STATE_PENDING);
 }
 
-static void used_up_generations_end_the_set(struct kunit *test)
+static void used_up_ids_end_the_set(struct kunit *test)
 {
 	struct hwheel_set *set = make_set(test);
-	struct hwheel_entry *entry;
-	u64 last = 0;
-	int n = 0;
+	struct hwheel_entry *entry = add(set);
+	int i, n = 0;
 
-	set->generation = U32_MAX - 1;
+	hwheel_set_drop(entry);
+	spin_lock(&set->table.lock);
+	for (i = 0; i < SET_MAX; i++)
+		hwheel_table_at(&set->table, i)->id = (U32_MAX - 1ULL) << 32 | i;
+	spin_unlock(&set->table.lock);
 	while (!IS_ERR(entry = add(set))) {
-		KUNIT_EXPECT_GT(test, entry->id, last);
-		last = entry->id;
 		hwheel_set_drop(entry);
 		n++;
 	}
 	KUNIT_EXPECT_EQ(test, PTR_ERR(entry), -ENOSPC);
-	KUNIT_EXPECT_EQ(test, n, SET_MAX + 1);
+	KUNIT_EXPECT_EQ(test, n, 2 * SET_MAX);
 	KUNIT_EXPECT_EQ(test, held(set), 0);
+}
+
+/* What was never told is not there, be it free or about to be armed. */
+static void ids_to_come_name_nobody(struct kunit *test)
+{
+	struct hwheel_set *set = make_set(test);
+	struct hwheel_entry *entry = add(set);
+	u64 id = entry->id, next = id + (1ULL << 32);
+
+	KUNIT_EXPECT_EQ(test, query_on(set, set->wheel, id), -ENOENT);
+	KUNIT_EXPECT_EQ(test, refresh_on(set, set->wheel, id), -ENOENT);
+	KUNIT_EXPECT_EQ(test, cancel(set, id), -ENOENT);
+	KUNIT_EXPECT_EQ(test, arm_at(entry, HWHEEL_NEVER), 0);
+	KUNIT_EXPECT_EQ(test, cancel(set, id), 0);
+	KUNIT_EXPECT_EQ(test, hwheel_set_stop(set), 0);
+
+	KUNIT_EXPECT_EQ(test, cancel(set, id), -EALREADY);
+	KUNIT_EXPECT_EQ(test, query_on(set, set->wheel, next), -ENOENT);
+	KUNIT_EXPECT_EQ(test, refresh_on(set, set->wheel, next), -ENOENT);
+	KUNIT_EXPECT_EQ(test, cancel(set, next), -ENOENT);
+}
+
+/* Whatever became of the timeout before */
+static void entries_forget(struct kunit *test)
+{
+	struct hwheel_set *set = make_set(test);
+	struct hwheel_event event;
+	u64 id;
+
+	KUNIT_EXPECT_EQ(test, cancel(set, add_armed(test, set, HWHEEL_NEVER)), 0);
+	sim_settle(set->wheel);
+	add_armed(test, set, 0);
+	sim_settle(set->wheel);
+	KUNIT_EXPECT_EQ(test, read_event(set, &event), sizeof(event));
+	KUNIT_EXPECT_EQ(test, event.type, HWHEEL_EVENT_EXPIRED);
+	id = add_armed(test, set, HWHEEL_NEVER);
+	KUNIT_EXPECT_EQ(test, query_on(set, set->wheel, id), HWHEEL_STATE_PENDING);
+	KUNIT_EXPECT_EQ(test, lower_32_bits(id), lower_32_bits(event.id));
+	KUNIT_EXPECT_NE(test, id, event.id);
 }
 
 static void all_that_is_held_counts_for_the_limit(struct kunit *test)
 {
 	struct hwheel_set *set = make_set(test);
-	struct hwheel_entry *prepared = add(set), *entries[2];
+	struct hwheel_entry *prepared = add(set), *another;
 	struct hwheel_event event;
 
 	add_armed(test, set, 0);
 	KUNIT_EXPECT_EQ(test, cancel(set, add_armed(test, set, HWHEEL_NEVER)), 0);
-	hwheel_set_add(set, entries, 2);
-	KUNIT_ASSERT_FALSE(test, IS_ERR(entries[0]));
-	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(entries[1]), -ENOSPC);
+	another = add(set);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(another));
+	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(add(set)), -ENOSPC);
 	KUNIT_EXPECT_EQ(test, held(set), SET_MAX);
 
 	sim_settle(set->wheel);
 	KUNIT_EXPECT_EQ(test, held(set), SET_MAX - 1);
 	KUNIT_EXPECT_EQ(test, read_event(set, &event), sizeof(event));
 	hwheel_set_drop(prepared);
-	hwheel_set_drop(entries[0]);
+	hwheel_set_drop(another);
 	KUNIT_EXPECT_EQ(test, held(set), 0);
 }
 
@@ -359,9 +399,11 @@ static struct kunit_case set_cases[] = {
 	KUNIT_CASE(times_of_others_are_shifted_and_never_wrap),
 	KUNIT_CASE(our_past_is_not_before_their_zero),
 	KUNIT_CASE(each_clock_has_its_offset),
-	KUNIT_CASE(ids_only_grow),
+	KUNIT_CASE(ids_are_not_used_again),
 	KUNIT_CASE(stale_id_names_nobody),
-	KUNIT_CASE(used_up_generations_end_the_set),
+	KUNIT_CASE(used_up_ids_end_the_set),
+	KUNIT_CASE(ids_to_come_name_nobody),
+	KUNIT_CASE(entries_forget),
 	KUNIT_CASE(all_that_is_held_counts_for_the_limit),
 	KUNIT_CASE(stop_does_not_wait_for_a_tick),
 	KUNIT_CASE(stop_takes_its_time_with_many),

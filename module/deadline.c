@@ -8,7 +8,7 @@
  * fires here by so much and no more, whatever it is, and also if it was meant for the
  * timeout that had the index before.
  *
- * We write a word under the lock of the ids after its timeout was given the deadline. That
+ * We write a word under the lock of the table after its timeout was given the deadline. That
  * the word may still be an older one then, and later, does not matter: who looks at it when
  * the timeout is due takes the same lock.
  */
@@ -73,7 +73,7 @@ static void tell(struct hwheel_entry *entry, u64 ns)
 {
 	u64 *word = word_of(entry);
 
-	lockdep_assert_held(&entry->set->ids.xa_lock);
+	lockdep_assert_held(&entry->set->table.lock);
 	if (!word)
 		return;
 	entry->seen = ns;
@@ -113,7 +113,7 @@ u64 hwheel_deadline_effective(const struct hwheel_entry *entry)
 	u64 deadline = hwheel_deadline(&entry->timeout), ns;
 	const u64 *word = word_of(entry);
 
-	lockdep_assert_held(&entry->set->ids.xa_lock);
+	lockdep_assert_held(&entry->set->table.lock);
 	if (!word || !hwheel_is_pending(&entry->timeout))
 		return deadline;
 	ns = READ_ONCE(*word);
@@ -150,7 +150,7 @@ void hwheel_deadline_due(struct hwheel_timeout *timeout)
 	/* Pairs with make_array(), and spares most the lock. */
 	if (!smp_load_acquire(&set->shared.pages))
 		return;
-	xa_lock(&set->ids);
+	spin_lock(&set->table.lock);
 	take_over(entry);
-	xa_unlock(&set->ids);
+	spin_unlock(&set->table.lock);
 }

@@ -37,31 +37,31 @@ __poll_t hwheel_event_poll(const struct hwheel_set *set)
 static void take_events(struct hwheel_set *set, struct list_head *events,
 			size_t max)
 {
-	xa_lock(&set->ids);
+	spin_lock(&set->table.lock);
 	while (max-- && !list_empty(&set->events))
 		list_move_tail(set->events.next, events);
-	xa_unlock(&set->ids);
+	spin_unlock(&set->table.lock);
 }
 
 /* Gives back what could not be read; it is first in turn again. */
 static void return_events(struct hwheel_set *set, struct list_head *events)
 {
-	xa_lock(&set->ids);
+	spin_lock(&set->table.lock);
 	list_splice(events, &set->events);
 	wake_up_poll(&set->wait, EPOLLIN | EPOLLRDNORM);
-	xa_unlock(&set->ids);
+	spin_unlock(&set->table.lock);
 }
 
 static void drop_events(struct hwheel_set *set, struct list_head *events)
 {
 	struct hwheel_entry *entry, *next;
 
-	xa_lock(&set->ids);
+	spin_lock(&set->table.lock);
 	list_for_each_entry_safe(entry, next, events, event) {
 		set->counts.events--;
 		hwheel_set_drop_locked(entry);
 	}
-	xa_unlock(&set->ids);
+	spin_unlock(&set->table.lock);
 }
 
 /* Copies the event whole or not at all. */

@@ -91,13 +91,10 @@ static int __init hwheel_init(void)
 	if (err)
 		return err;
 	hwheel_debugfs_init();
-	err = hwheel_set_init();
-	if (err)
-		goto exit_debugfs;
 	wheel = hwheel_create(&params);
 	if (IS_ERR(wheel)) {
 		err = PTR_ERR(wheel);
-		goto exit_set;
+		goto exit_debugfs;
 	}
 	hwheel_private_init(max_wheels);
 	err = hwheel_device_init(wheel, max_timeouts);
@@ -107,8 +104,6 @@ static int __init hwheel_init(void)
 
 destroy_wheel:
 	hwheel_destroy(wheel);
-exit_set:
-	hwheel_set_exit();
 exit_debugfs:
 	hwheel_debugfs_exit();
 	hwheel_leak_exit();
@@ -120,7 +115,6 @@ static void __exit hwheel_exit(void)
 {
 	hwheel_device_exit();
 	hwheel_destroy(wheel);
-	hwheel_set_exit();
 	hwheel_leak_exit();
 	hwheel_registry_exit();
 	hwheel_debugfs_exit();

@@ -7,8 +7,8 @@
  * that arm; their ids are copied out before they are armed, so that there is nothing to
  * undo when that copy faults.
  *
- * A batch is done in chunks, for each of which memory is allocated and each lock taken
- * once; the clock is read once for all. All records of a chunk are written before any of
+ * A batch is done in chunks, for each of which the lock is taken once to prepare and once
+ * to perform; the clock is read once for all. All records of a chunk are written before any of
  * them is performed: what can't be written is not done, nor what comes after it.
  */
 #include <linux/err.h>
@@ -76,38 +76,39 @@ static void look_at_wheel(struct call *call)
 	call->now = 0;
 }
 
-/* From the first ones of @entries to the places of those that arm */
-static void spread(struct hwheel_op *ops, struct hwheel_entry **entries,
-		   unsigned int nr, unsigned int arms)
+/* An error leaves no timeout, and is the operation's result. */
+static struct hwheel_entry *add(struct hwheel_set *set, struct hwheel_op *op)
 {
-	while (nr--) {
-		struct hwheel_entry *entry = NULL;
-		struct hwheel_op *op = &ops[nr];
+	struct hwheel_entry *entry = hwheel_set_add(set);
 
-		if (is_arm(op))
-			entry = entries[--arms];
-		if (IS_ERR(entry)) {
-			op->result = PTR_ERR(entry);
-			entry = NULL;
-		} else if (entry) {
-			entry->cookie = op->cookie;
-			op->id = entry->id;
-		}
-		entries[nr] = entry;
+	if (IS_ERR(entry)) {
+		op->result = PTR_ERR(entry);
+		return NULL;
 	}
+	entry->cookie = op->cookie;
+	op->id = entry->id;
+	return entry;
+}
+
+static void add_all(struct hwheel_set *set, struct hwheel_op *ops,
+		    struct hwheel_entry **entries, unsigned int nr)
+{
+	unsigned int i;
+
+	spin_lock(&set->table.lock);
+	for (i = 0; i < nr; i++)
+		entries[i] = is_arm(&ops[i]) ? add(set, &ops[i]) : NULL;
+	spin_unlock(&set->table.lock);
 }
 
 static void prepare(struct call *call, struct hwheel_op *ops,
 		    struct hwheel_entry **entries, unsigned int nr)
 {
-	unsigned int i, arms = 0;
+	unsigned int i;
 
-	for (i = 0; i < nr; i++) {
+	for (i = 0; i < nr; i++)
 		ops[i].result = check(&ops[i]);
-		arms += is_arm(&ops[i]);
-	}
-	hwheel_set_add(call->set, entries, arms);
-	spread(ops, entries, nr, arms);
+	add_all(call->set, ops, entries, nr);
 	look_at_wheel(call);
 }
 
@@ -166,13 +167,13 @@ static bool perform_all(struct call *call, struct hwheel_op *ops,
 	bool news = false;
 	unsigned int i;
 
-	xa_lock(&call->set->ids);
+	spin_lock(&call->set->table.lock);
 	for (i = 0; i < nr; i++) {
 		if (!ops[i].result)
 			ops[i].result = perform(call, &ops[i], entries[i]);
 		news |= ops[i].result;
 	}
-	xa_unlock(&call->set->ids);
+	spin_unlock(&call->set->table.lock);
 	return news;
 }
 

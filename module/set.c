@@ -2,7 +2,7 @@
 /*
  * The timeouts of one open file: their ids, their life, their limit.
  *
- * A timeout is in its set from the allocation of its id until nothing refers to it:
+ * A timeout is in its set from when it is given an id until nothing refers to it:
  *
  *	added -> armed -> expired   -> its event was read        -> dropped
  *		       -> cancelled -> the wheel released it     -> dropped
@@ -11,12 +11,9 @@
  *
  * The limit counts all of these, so memory is bounded whatever userspace does, and an
  * expired timeout itself is the queued event, so no event can fail to be stored. Ids
- * are found in the xarray under its lock; as timeouts leave it under the same lock, one
- * that was found stays in place while the lock is held.
- *
- * Indexes are allocated in a cycle, and each new turn of it begins a generation: ids
- * only ever grow, so a stale one can be told from one that never was, and never
- * names another timeout. When the generations are used up no more can be added.
+ * are found in the table under its lock; as timeouts leave it under the same lock, one
+ * that was found stays what it is while the lock is held. Who guesses an id that was not
+ * told yet, be it of a free entry, finds it idle: then it is not there.
  *
  * A set that was stopped arms nothing any more, and when it holds nothing any more its
  * events are at their end. Stopping goes in batches, each of which the worker gets rid of
@@ -40,22 +37,6 @@
 /* How many timeouts are looked at in one go, with the lock held */
 #define BATCH	1024
 
-static struct kmem_cache *entry_cache;
-
-int hwheel_set_init(void)
-{
-	entry_cache = kmem_cache_create("hwheel_entry",
-					sizeof(struct hwheel_entry), 0,
-					SLAB_HWCACHE_ALIGN | SLAB_ACCOUNT,
-					NULL);
-	return entry_cache ? 0 : -ENOMEM;
-}
-
-void hwheel_set_exit(void)
-{
-	kmem_cache_destroy(entry_cache);
-}
-
 struct hwheel_set *hwheel_set_create(struct hwheel *wheel, unsigned int max)
 {
 	struct hwheel_set *set = kzalloc(sizeof(*set), HWHEEL_GFP_USER);
@@ -67,19 +48,18 @@ struct hwheel_set *hwheel_set_create(struct hwheel *wheel, unsigned int max)
 	set->max = max;
 	hwheel_deadline_init(set);
 	mutex_init(&set->lock);
-	xa_init_flags(&set->ids, XA_FLAGS_ALLOC | XA_FLAGS_ACCOUNT);
-	set->generation = 1;
+	hwheel_table_init(&set->table);
 	INIT_LIST_HEAD(&set->events);
 	init_waitqueue_head(&set->wait);
 	init_waitqueue_head(&set->let_go);
 	return set;
 }
 
-/* The next one is the first, and nothing was settled yet. */
+/* Nothing was settled yet: there was no timeout. */
 static bool is_new(const struct hwheel_set *set)
 {
 	return set->wheel == set->shared_wheel && !set->shared.pages &&
-	       !set->next && set->generation == 1;
+	       !set->table.nr;
 }
 
 /* Under @set->lock, as the next one. Returns 0, -ESHUTDOWN or -EBUSY. */
@@ -103,11 +83,6 @@ void hwheel_set_configure(struct hwheel_set *set, struct hwheel *own_wheel,
 	smp_store_release(&set->wheel, own_wheel);
 }
 
-static u32 index_of(u64 id)
-{
-	return lower_32_bits(id);
-}
-
 /* Everybody, also of those who wait exclusively: nobody will wake the next one. */
 static void wake_up_at_end(struct hwheel_set *set)
 {
@@ -120,9 +95,8 @@ void hwheel_set_drop_locked(struct hwheel_entry *entry)
 {
 	struct hwheel_set *set = entry->set;
 
-	lockdep_assert_held(&set->ids.xa_lock);
-	__xa_erase(&set->ids, index_of(entry->id));
-	kmem_cache_free(entry_cache, entry);
+	lockdep_assert_held(&set->table.lock);
+	hwheel_table_put(&set->table, entry);
 	WRITE_ONCE(set->counts.held, set->counts.held - 1);
 	wake_up_at_end(set);
 }
@@ -142,7 +116,7 @@ static void queue_event_locked(struct hwheel_entry *entry)
  */
 static void let_go_locked(struct hwheel_set *set)
 {
-	lockdep_assert_held(&set->ids.xa_lock);
+	lockdep_assert_held(&set->table.lock);
 	WRITE_ONCE(set->filed, set->filed - 1);
 	if (set->stopped && (!set->filed || !set->stopping))
 		wake_up(&set->let_go);
@@ -155,13 +129,13 @@ static void entry_expire(struct hwheel_timeout *timeout)
 	struct hwheel_set *set = entry->set;
 
 	entry->fired_ns = hwheel_now(timeout->wheel);
-	xa_lock(&set->ids);
+	spin_lock(&set->table.lock);
 	set->counts.pending--;
 	set->counts.expired++;
 	hwheel_deadline_tell_end(entry);
 	queue_event_locked(entry);
 	let_go_locked(set);
-	xa_unlock(&set->ids);
+	spin_unlock(&set->table.lock);
 }
 
 /* On the worker: the wheel lets go of an entry that was cancelled or stopped. */
@@ -170,7 +144,7 @@ static void entry_release(struct hwheel_timeout *timeout)
 	struct hwheel_entry *entry = hwheel_entry_of(timeout);
 	struct hwheel_set *set = entry->set;
 
-	xa_lock(&set->ids);
+	spin_lock(&set->table.lock);
 	if (entry->stopped) {
 		WRITE_ONCE(set->stopping, set->stopping - 1);
 		queue_event_locked(entry);
@@ -178,7 +152,7 @@ static void entry_release(struct hwheel_timeout *timeout)
 		hwheel_set_drop_locked(entry);
 	}
 	let_go_locked(set);
-	xa_unlock(&set->ids);
+	spin_unlock(&set->table.lock);
 }
 
 static const struct hwheel_timeout_ops entry_ops = {
@@ -187,78 +161,54 @@ static const struct hwheel_timeout_ops entry_ops = {
 	.due		= hwheel_deadline_due,
 };
 
-static void init_entry(struct hwheel_entry *entry, struct hwheel_set *set)
+/* More entries to use, unless there are as many as may be. */
+static int grow(struct hwheel_set *set)
 {
-	hwheel_timeout_init(&entry->timeout, set->wheel, &entry_ops);
-	entry->set = set;
-	INIT_LIST_HEAD(&entry->event);
-}
-
-/*
- * The xarray may drop its lock to allocate memory, with which two could find indexes
- * in an order that would make ids go back: hence @set->lock.
- */
-static int add_id(struct hwheel_set *set, struct hwheel_entry *entry)
-{
-	u32 index;
+	struct hwheel_entry model = { .set = set };
 	int err;
 
-	lockdep_assert_held(&set->lock);
-	lockdep_assert_held(&set->ids.xa_lock);
-	if (set->stopped)
-		return -ESHUTDOWN;
-	if (set->generation == U32_MAX)
-		return -ENOSPC;
-	init_entry(entry, set);
-	err = __xa_alloc_cyclic(&set->ids, &index, entry,
-				XA_LIMIT(0, set->max - 1), &set->next,
-				HWHEEL_GFP_USER);
-	if (err < 0)
-		return err == -EBUSY ? -ENOSPC : err;
-	set->generation += err;
-	entry->id = set->generation << 32 | index;
-	WRITE_ONCE(set->counts.held, set->counts.held + 1);
-	return 0;
+	if (mutex_lock_killable(&set->lock))
+		return -EINTR;
+	hwheel_timeout_init(&model.timeout, set->wheel, &entry_ops);
+	err = hwheel_table_grow(&set->table, set->max, &model);
+	mutex_unlock(&set->lock);
+	return err;
 }
 
-/* What can't have an id is freed, and the error in its place. */
-static void add_ids(struct hwheel_set *set, struct hwheel_entry **entries,
-		    unsigned int nr)
+static int grow_locked(struct hwheel_set *set)
 {
-	int killed = mutex_lock_killable(&set->lock), err;
-	unsigned int i;
+	int err;
 
-	xa_lock(&set->ids);
-	for (i = 0; i < nr; i++) {
-		err = killed ?: add_id(set, entries[i]);
-		if (!err)
-			continue;
-		kmem_cache_free(entry_cache, entries[i]);
-		entries[i] = ERR_PTR(err);
-	}
-	xa_unlock(&set->ids);
-	if (!killed)
-		mutex_unlock(&set->lock);
+	if (hwheel_table_size(&set->table, set->max) == set->max)
+		return -ENOSPC;
+	spin_unlock(&set->table.lock);
+	err = grow(set);
+	spin_lock(&set->table.lock);
+	return err;
 }
 
 /*
- * Makes idle timeouts with an id each, to be armed or dropped. In place of one that there
- * can't be: ERR_PTR: -ENOMEM, -ENOSPC, -ESHUTDOWN, -EINTR when killed.
+ * Gives out an idle timeout with an id, to be armed or dropped. Returns ERR_PTR if there
+ * can't be one: -ENOMEM, -ENOSPC, -ESHUTDOWN, -EINTR when killed. May drop the lock of
+ * @set->table, to sleep.
  */
-void hwheel_set_add(struct hwheel_set *set, struct hwheel_entry **entries,
-		    unsigned int nr)
+struct hwheel_entry *hwheel_set_add(struct hwheel_set *set)
 {
-	unsigned int i;
+	struct hwheel_entry *entry;
+	int err;
 
-	if (!nr)
-		return;
-	if (kmem_cache_alloc_bulk(entry_cache, HWHEEL_GFP_USER | __GFP_ZERO, nr,
-				  (void **)entries)) {
-		add_ids(set, entries, nr);
-		return;
+	lockdep_assert_held(&set->table.lock);
+	while (!set->stopped) {
+		entry = hwheel_table_take(&set->table);
+		if (entry) {
+			WRITE_ONCE(set->counts.held, set->counts.held + 1);
+			return entry;
+		}
+		err = grow_locked(set);
+		if (err)
+			return ERR_PTR(err);
 	}
-	for (i = 0; i < nr; i++)
-		entries[i] = ERR_PTR(-ENOMEM);
+	return ERR_PTR(-ESHUTDOWN);
 }
 
 /* @entry is known to neither the wheel nor a reader. */
@@ -266,13 +216,13 @@ void hwheel_set_drop(struct hwheel_entry *entry)
 {
 	struct hwheel_set *set = entry->set;
 
-	xa_lock(&set->ids);
+	spin_lock(&set->table.lock);
 	hwheel_set_drop_locked(entry);
-	xa_unlock(&set->ids);
+	spin_unlock(&set->table.lock);
 }
 
 /*
- * Operations, under the lock of @set->ids, so that several can be done in one go.
+ * Operations, under the lock of @set->table, so that several can be done in one go.
  */
 
 /* Drops the entry when it can't be armed. */
@@ -281,7 +231,7 @@ int hwheel_set_arm_at(struct hwheel_entry *entry, u64 deadline_ns)
 	struct hwheel_set *set = entry->set;
 	int err = -ESHUTDOWN;
 
-	lockdep_assert_held(&set->ids.xa_lock);
+	lockdep_assert_held(&set->table.lock);
 	if (!set->stopped)
 		err = hwheel_arm_at(&entry->timeout, deadline_ns);
 	if (err) {
@@ -295,12 +245,14 @@ int hwheel_set_arm_at(struct hwheel_entry *entry, u64 deadline_ns)
 	return 0;
 }
 
+/* Not those that are free, or whose ARM is not through yet */
 static struct hwheel_entry *find_locked(struct hwheel_set *set, u64 id)
 {
-	struct hwheel_entry *entry = xa_load(&set->ids, index_of(id));
+	struct hwheel_entry *entry = hwheel_table_find(&set->table, id);
 
-	lockdep_assert_held(&set->ids.xa_lock);
-	return entry && entry->id == id ? entry : NULL;
+	if (!entry || hwheel_timeout_state(&entry->timeout) == HWHEEL_IDLE)
+		return NULL;
+	return entry;
 }
 
 /*
@@ -331,28 +283,18 @@ int hwheel_set_refresh_at(struct hwheel_set *set, struct hwheel *wheel, u64 id,
 	return 0;
 }
 
-/* Ids grow: those below the next one were given to a timeout at some time. */
-static bool was_issued(const struct hwheel_set *set, u64 id)
-{
-	return upper_32_bits(id) && index_of(id) < READ_ONCE(set->max) &&
-	       id < (set->generation << 32 | set->next);
-}
-
 int hwheel_set_cancel(struct hwheel_set *set, u64 id)
 {
 	struct hwheel_entry *entry = find_locked(set, id);
 
 	if (!entry)
-		return was_issued(set, id) ? -EALREADY : -ENOENT;
-	if (hwheel_cancel(&entry->timeout)) {
-		hwheel_deadline_tell_end(entry);
-		set->counts.pending--;
-		set->counts.cancelled++;
-		return 0;
-	}
-	if (hwheel_timeout_state(&entry->timeout) == HWHEEL_IDLE)
-		return -ENOENT;		/* a guess: its ARM is not through yet */
-	return -EALREADY;
+		return hwheel_table_had(&set->table, id) ? -EALREADY : -ENOENT;
+	if (!hwheel_cancel(&entry->timeout))
+		return -EALREADY;
+	hwheel_deadline_tell_end(entry);
+	set->counts.pending--;
+	set->counts.cancelled++;
+	return 0;
 }
 
 static const int states[] = {
@@ -367,8 +309,8 @@ int hwheel_set_query(struct hwheel_set *set, struct hwheel *wheel, u64 id,
 {
 	struct hwheel_entry *entry = find_on(set, wheel, id);
 
-	if (!entry || hwheel_timeout_state(&entry->timeout) == HWHEEL_IDLE)
-		return -ENOENT;		/* or its ARM is not through yet */
+	if (!entry)
+		return -ENOENT;
 	*cookie = entry->cookie;
 	*deadline_ns = hwheel_deadline_effective(entry);
 	if (entry->stopped)
@@ -379,28 +321,28 @@ int hwheel_set_query(struct hwheel_set *set, struct hwheel *wheel, u64 id,
 void hwheel_set_get_counts(struct hwheel_set *set,
 			   struct hwheel_set_counts *counts)
 {
-	xa_lock(&set->ids);
+	spin_lock(&set->table.lock);
 	*counts = set->counts;
-	xa_unlock(&set->ids);
+	spin_unlock(&set->table.lock);
 }
 
-/* Those from *@index on; false if these were all. In parts, as there may be millions. */
-static bool for_some(struct hwheel_set *set, unsigned long *index,
+/*
+ * The entries from *@index on, also those that are free; false if these were all. In
+ * parts, as there may be millions.
+ */
+static bool for_some(struct hwheel_set *set, u32 *index,
 		     void (*act)(struct hwheel_entry *entry, u64 now))
 {
+	u32 size = hwheel_table_size(&set->table, set->max);
+	u32 end = min_t(u32, size, *index + BATCH);
 	u64 now = hwheel_now(set->wheel);
-	struct hwheel_entry *entry;
-	unsigned int n = 0;
 
-	xa_lock(&set->ids);
-	xa_for_each_start(&set->ids, *index, entry, *index) {
-		act(entry, now);
-		if (++n == BATCH)
-			break;
-	}
-	++*index;
-	xa_unlock(&set->ids);
-	return n == BATCH;
+	lockdep_assert_held(&set->lock);
+	spin_lock(&set->table.lock);
+	for (; *index < end; ++*index)
+		act(hwheel_table_at(&set->table, *index), now);
+	spin_unlock(&set->table.lock);
+	return end < size;
 }
 
 /*
@@ -414,9 +356,8 @@ static void tell_locked(struct hwheel_entry *entry, u64 now)
 }
 
 /* Those whose index is not below @first */
-void hwheel_set_tell_all(struct hwheel_set *set, unsigned long first)
+void hwheel_set_tell_all(struct hwheel_set *set, u32 first)
 {
-	lockdep_assert_held(&set->lock);
 	while (for_some(set, &first, tell_locked))
 		cond_resched();
 }
@@ -468,10 +409,10 @@ static void stop_locked(struct hwheel_entry *entry, u64 now)
 
 static void set_stopped(struct hwheel_set *set)
 {
-	xa_lock(&set->ids);
+	spin_lock(&set->table.lock);
 	WRITE_ONCE(set->stopped, true);
 	wake_up_at_end(set);
-	xa_unlock(&set->ids);
+	spin_unlock(&set->table.lock);
 }
 
 /* The worker has nothing that is stopped, or if @all nothing at all. */
@@ -486,7 +427,7 @@ static bool has_let_go(const struct hwheel_set *set, bool all)
  */
 static int stop_all(struct hwheel_set *set, bool killable)
 {
-	unsigned long index = 0;
+	u32 index = 0;
 	bool more;
 
 	lockdep_assert_held(&set->lock);
@@ -524,14 +465,14 @@ static bool drop_some(struct hwheel_set *set)
 	struct hwheel_entry *entry;
 	unsigned int n = 0;
 
-	xa_lock(&set->ids);
+	spin_lock(&set->table.lock);
 	while (n++ < BATCH &&
 	       (entry = list_first_entry_or_null(&set->events,
 						 struct hwheel_entry, event))) {
 		list_del(&entry->event);
 		hwheel_set_drop_locked(entry);
 	}
-	xa_unlock(&set->ids);
+	spin_unlock(&set->table.lock);
 	return n > BATCH;
 }
 
@@ -544,8 +485,7 @@ void hwheel_set_close(struct hwheel_set *set)
 	while (drop_some(set))
 		cond_resched();
 	WARN_ON_ONCE(set->counts.held);
-	/* An allocation that failed may have left nodes without an entry. */
-	xa_destroy(&set->ids);
+	hwheel_table_free(&set->table);
 	hwheel_shared_free(&set->shared);
 	kfree(set);
 }

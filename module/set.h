@@ -6,11 +6,11 @@
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/wait.h>
-#include <linux/xarray.h>
 
 #include "shared.h"
+#include "table.h"
 
-/* An id is a generation and an index; the largest set has this many indexes. */
+/* The largest set has this many indexes. */
 #define HWHEEL_SET_MAX		16777216
 
 /**
@@ -37,17 +37,15 @@ struct hwheel_set_counts {
 
 /**
  * struct hwheel_set - the timeouts of one open file
- * @wheel:      they are armed on; may change under @lock until the first id was made
+ * @wheel:      they are armed on; may change under @lock until there are entries
  * @shared_wheel: it was at first; constant
  * @max:        how many there may be at a time; as @wheel
  * @offsets:    what the opener's clocks show more than ours: [0] CLOCK_MONOTONIC, [1]
  *              CLOCK_BOOTTIME; constant
- * @lock:       serialises the making of ids, configuring and stopping
+ * @lock:       serialises the making of entries, configuring and stopping
  * @shared:     the deadlines that the program can write; grows under @lock
- * @ids:        the timeouts by index; its lock protects all that follows, and a timeout
- *              found here lives while it is held
- * @next:       index at which the search for a free one begins
- * @generation: how often the search began anew; the high half of ids
+ * @table:      the timeouts by id, grows under @lock; its own lock protects all that
+ *              follows, and a timeout found here stays what it is while it is held
  * @events:     timeouts that expired or were stopped and not read yet, in order
  * @counts:     of timeouts
  * @filed:      timeouts that the wheel refers to: pending, or not let go of yet
@@ -61,12 +59,10 @@ struct hwheel_set {
 	struct hwheel		*shared_wheel;
 	unsigned int		max;
 	s64			offsets[2];
-	/* serialises the making of ids, configuring and stopping */
+	/* serialises the making of entries, configuring and stopping */
 	struct mutex		lock;
 	struct hwheel_shared	shared;
-	struct xarray		ids;
-	u32			next;
-	u64			generation;
+	struct hwheel_table	table;
 	struct list_head	events;
 	struct hwheel_set_counts counts;
 	unsigned long		filed;
@@ -76,36 +72,11 @@ struct hwheel_set {
 	wait_queue_head_t	let_go;
 };
 
-/**
- * struct hwheel_entry - a timeout of a set; when it ended, itself the event
- * @timeout:  as the wheel knows it
- * @id:       as userspace knows it
- * @cookie:   userspace's own
- * @fired_ns: when it expired or was stopped
- * @set:      it belongs to
- * @event:    link in @set->events, or in a reader's hands
- * @seen:     the shared deadline as last written or taken over by us; as @stopped
- * @stopped:  it did not expire, stop has cancelled it; under the lock of @set->ids
- */
-struct hwheel_entry {
-	struct hwheel_timeout	timeout;
-	u64			id;
-	u64			cookie;
-	u64			fired_ns;
-	struct hwheel_set	*set;
-	struct list_head	event;
-	u64			seen;
-	bool			stopped;
-};
-
 static inline struct hwheel_entry *
 hwheel_entry_of(struct hwheel_timeout *timeout)
 {
 	return container_of(timeout, struct hwheel_entry, timeout);
 }
-
-int hwheel_set_init(void);
-void hwheel_set_exit(void);
 
 struct hwheel_set *hwheel_set_create(struct hwheel *wheel, unsigned int max);
 int hwheel_set_may_configure(const struct hwheel_set *set);
@@ -114,10 +85,9 @@ void hwheel_set_configure(struct hwheel_set *set, struct hwheel *own_wheel,
 long hwheel_set_stop(struct hwheel_set *set);
 void hwheel_set_close(struct hwheel_set *set);
 int hwheel_set_map(struct hwheel_set *set, struct vm_area_struct *vma);
-void hwheel_set_tell_all(struct hwheel_set *set, unsigned long first);
+void hwheel_set_tell_all(struct hwheel_set *set, u32 first);
 
-void hwheel_set_add(struct hwheel_set *set, struct hwheel_entry **entries,
-		    unsigned int nr);
+struct hwheel_entry *hwheel_set_add(struct hwheel_set *set);
 void hwheel_set_drop(struct hwheel_entry *entry);
 void hwheel_set_drop_locked(struct hwheel_entry *entry);
 

@@ -440,27 +440,14 @@ static __u64 held(int fd)
 	return stats.held;
 }
 
-/* Until the worker has let go of what was cancelled */
-static void await_held(int fd, __u64 most)
-{
-	const struct timespec ms = { .tv_nsec = MSEC };
-
-	while (held(fd) > most)
-		nanosleep(&ms, NULL);
-}
-
-/* Ids go on where they were, so that the next one needs more than one node. */
+/* A file that has memory for time-outs */
 static int open_used(void)
 {
-	int fd = open_device(), i;
-	__u64 ids[70];
+	int fd = open_device();
+	__u64 id;
 
-	for (i = 0; i < 70; i++)
-		if (arm(fd, NEVER, &ids[i]))
-			die("no memory too early");
-	for (i = 0; i < 70; i++)
-		cancel(fd, ids[i]);
-	await_held(fd, 0);
+	if (arm(fd, NEVER, &id))
+		die("no memory too early");
 	return fd;
 }
 
@@ -469,24 +456,32 @@ static int open_used(void)
 /* Whatever part of the memory it needs it gets, or not: nothing may stay of that. */
 static void starve(void)
 {
-	static __u64 ids[65536];
-	int fds[STARVING], i, m, hog = open_device();
-	unsigned int n = 0, refused = 0;
+	int fds[STARVING], spare[2 * STARVING], hog = open_device(), i, m, n = 0;
+	unsigned int refused = 0;
 	__u64 id;
 
 	for (i = 0; i < STARVING; i++)
-		fds[i] = open_used();
+		fds[i] = open_device();
+	for (i = 0; i < 2 * STARVING; i++)
+		spare[i] = open_used();
 	lock_memory();
 	for (i = 0; i < STARVING; i++) {
-		while (n < 65536 && !arm(hog, NEVER, &ids[n]))
-			n++;
-		for (m = 5 + i % 5; m && n; m--)
-			cancel(hog, ids[--n]);
-		await_held(hog, n);
-		refused += arm(fds[i], NEVER, &id) == ENOMEM;
+		while (!arm(hog, NEVER, &id))
+			;
+		for (m = i % 3; m; m--)
+			close(spare[n++]);
+		if (arm(fds[i], NEVER, &id) != ENOMEM)
+			continue;
+		if (held(fds[i]))
+			die("no memory, but something is held");
+		refused++;
 	}
 	if (!refused)
 		die("there was memory enough");
+	close(hog);
+	for (i = 0; i < STARVING; i++)
+		if (arm(fds[i], NEVER, &id))
+			die("no memory, though there is some");
 	printf("%u of %u refused\n", refused, STARVING);
 }
 

@@ -14,20 +14,9 @@ cd "$(dirname "$0")" || exit 1
 
 limit=$((8 << 20))
 rounds=20
-mounted=
-
-# The hierarchy of cgroup v2, which is mounted if it is not yet
-find_hierarchy() {
-	root=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
-	[ -z "$root" ] || return 0
-	root=$work/cgroup
-	mkdir "$root" && mount -t cgroup2 none "$root" && mounted=$root
-}
 
 make_group() {
-	find_hierarchy 2>"$work/mount" || return
-	grep -qw memory "$root/cgroup.controllers" || return
-	echo +memory >"$root/cgroup.subtree_control" || return
+	find_hierarchy || return
 	group=$root/hwheel_test
 	mkdir "$group" && echo $limit >"$group/memory.max"
 }
@@ -111,5 +100,4 @@ else
 	skip "a memory cgroup at its limit" "no cgroup v2 with memory here"
 	unload
 fi
-[ -z "$mounted" ] || umount "$mounted"
 end

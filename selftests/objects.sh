@@ -1,18 +1,47 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
 #
-# Counts the kernel's objects, for tests that look for leaks. Needs common.sh.
+# Counts the kernel's objects and pages, for tests that look for leaks. Needs common.sh.
 : "${work:?}"
 
-# Where the objects of the module and of what it uses come from; it has to be loaded. A
-# stock kernel merges caches of one size, so the module's is an alias of another, which
-# stays when the module goes.
+group=
+
+# Where cgroups are, if those count memory. What is mounted here stays.
+find_hierarchy() {
+	root=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
+	if [ -z "$root" ]; then
+		root=/sys/fs/cgroup
+		mount -t cgroup2 none $root 2>"$work/mount" || return
+	fi
+	grep -qw memory "$root/cgroup.controllers" &&
+		echo +memory >"$root/cgroup.subtree_control"
+}
+
+# Kernel pages that a group is charged for and that are none of what is told of: those of
+# time-outs, two or so of each process, and what is not known exactly
+pages_of() {
+	awk '$1 == "kernel" { n += $2 }
+	     /^(slab|kernel_stack|pagetables|percpu|vmalloc) / { n -= $2 }
+	     END { print int(n / 4096) }' "$1/memory.stat"
+}
+
+leave_group() {
+	echo $$ >"$root/cgroup.procs" && rmdir "$group"
+}
+
+# From now on we and whom we start are in a group of our own, if there are groups.
+enter_group() {
+	[ -z "$group" ] && find_hierarchy || return
+	group=$root/hwheel_count
+	mkdir "$group" && trap leave_group EXIT && echo $$ >"$group/cgroup.procs"
+}
+
+# Where the objects of what the module uses come from
 find_caches() {
-	for cache in /sys/kernel/slab/hwheel* /sys/kernel/slab/kmalloc-* \
-		     /sys/kernel/slab/radix_tree_node /sys/kernel/slab/task_struct; do
+	enter_group
+	for cache in /sys/kernel/slab/kmalloc-* /sys/kernel/slab/task_struct; do
 		readlink -f "$cache"
 	done | sort -u >"$work/caches"
-	diagnose "hwheel_entry is $(readlink /sys/kernel/slab/hwheel_entry)"
 }
 
 # A slab that a CPU allocates from counts as full. So the cache is shrunk right
@@ -31,8 +60,8 @@ objects_in() {
 	exec 8>&- 9<&-
 }
 
-# Prints "CACHE OBJECTS" for these caches, and the number of mapped regions, without
-# those that are free but not purged yet.
+# Prints "CACHE OBJECTS" for these caches, the number of mapped regions, without those
+# that are free but not purged yet, and that of our group's pages.
 count_objects() {
 	while read -r cache; do
 		[ -d "$cache" ] || continue
@@ -40,6 +69,7 @@ count_objects() {
 		echo "${cache##*/} $least"
 	done <"$work/caches"
 	echo "vmalloc $(grep -vc unpurged /proc/vmallocinfo)"
+	[ -z "$group" ] || echo "pages $(pages_of "$group")"
 }
 
 # Caches that grew by at least $1 between the two counts

@@ -272,7 +272,7 @@ struct hwheel_statistics {
  * names nothing if the ioctl fails after that.
  * ENOSPC: the file holds max_timeouts already (one that expired counts until its
  * event was read, a cancelled one until the worker let go of it, within a tick), or has
- * used up its ids, 2^32 turns through all indexes that were free.
+ * used up its ids, about 2^32 for each of these places.
  * ENOMEM, also when the memory cgroup of the caller is at its limit. EAGAIN:
  * max_pending reached. ERANGE: more than a turn away, on a simple wheel. ESHUTDOWN: the
  * file was stopped. On any failure nothing is armed.
@@ -282,8 +282,7 @@ struct hwheel_statistics {
  *
  * CANCEL ends a pending timeout: no event will come. EALREADY: the timeout had
  * expired, or was cancelled or stopped before, whether its event was read or not.
- * ENOENT: this file never had that id (for some that were passed over, or belonged to an
- * ARM that failed: EALREADY).
+ * ENOENT: this file never had that id (for that of an ARM that failed: EALREADY).
  *
  * QUERY returns the state of a timeout, HWHEEL_STATE_*, and fills cookie and time_ns.
  * ENOENT: nothing has that id (any more).
