@@ -8,26 +8,25 @@
  * undo when that copy faults.
  *
  * A batch is done in chunks, for each of which the lock is taken once to prepare and once
- * to perform; the clock is read once for all. All records of a chunk are written before any of
- * them is performed: what can't be written is not done, nor what comes after it.
+ * to perform; the clock is read once for all. All records of a chunk are written before any
+ * of them is performed: what can't be written is not done, nor what comes after it.
  */
 #include <linux/err.h>
 #include <linux/errno.h>
+#include <linux/kernel.h>
 #include <linux/minmax.h>
 #include <linux/sched/signal.h>
-#include <linux/slab.h>
 #include <linux/uaccess.h>
 
 #include <uapi/linux/hwheel.h>
 
 #include "deadline.h"
-#include "gfp.h"
 #include "op.h"
 #include "set.h"
 #include "wheel.h"
 
-/* The worker may have to wait for the lock as long as a chunk takes. */
-#define CHUNK	32
+/* A chunk is on the stack, and the worker may have to wait for the lock as long as it takes. */
+#define CHUNK	16
 
 /**
  * struct call - a system call
@@ -44,7 +43,7 @@ struct call {
 /**
  * struct chunk - operations on their way
  * @ops:     as copied in, then with what they told
- * @entries: those for the ones that arm, in their places
+ * @entries: in the places of those that arm, their timeouts
  */
 struct chunk {
 	struct hwheel_op	ops[CHUNK];
@@ -60,6 +59,7 @@ static int check(const struct hwheel_op *op)
 	return op->flags & ~flags || op->reserved ? -EINVAL : 0;
 }
 
+/* It arms, if it was not found to fail: between preparing and performing it has a timeout. */
 static bool is_arm(const struct hwheel_op *op)
 {
 	return !op->result && op->op == HWHEEL_OP_ARM;
@@ -76,17 +76,17 @@ static void look_at_wheel(struct call *call)
 	call->now = 0;
 }
 
-/* An error leaves no timeout, and is the operation's result. */
+/* Without a timeout it can't arm any more. */
 static struct hwheel_entry *add(struct hwheel_set *set, struct hwheel_op *op)
 {
 	struct hwheel_entry *entry = hwheel_set_add(set);
 
 	if (IS_ERR(entry)) {
 		op->result = PTR_ERR(entry);
-		return NULL;
+	} else {
+		entry->cookie = op->cookie;
+		op->id = entry->id;
 	}
-	entry->cookie = op->cookie;
-	op->id = entry->id;
 	return entry;
 }
 
@@ -97,18 +97,23 @@ static void add_all(struct hwheel_set *set, struct hwheel_op *ops,
 
 	spin_lock(&set->table.lock);
 	for (i = 0; i < nr; i++)
-		entries[i] = is_arm(&ops[i]) ? add(set, &ops[i]) : NULL;
+		if (is_arm(&ops[i]))
+			entries[i] = add(set, &ops[i]);
 	spin_unlock(&set->table.lock);
 }
 
 static void prepare(struct call *call, struct hwheel_op *ops,
 		    struct hwheel_entry **entries, unsigned int nr)
 {
+	bool arms = false;
 	unsigned int i;
 
-	for (i = 0; i < nr; i++)
+	for (i = 0; i < nr; i++) {
 		ops[i].result = check(&ops[i]);
-	add_all(call->set, ops, entries, nr);
+		arms |= is_arm(&ops[i]);
+	}
+	if (arms)
+		add_all(call->set, ops, entries, nr);
 	look_at_wheel(call);
 }
 
@@ -177,23 +182,93 @@ static bool perform_all(struct call *call, struct hwheel_op *ops,
 	return news;
 }
 
-/* How many of @nr records were copied whole, of which so many bytes were not */
-static unsigned int whole(unsigned int nr, unsigned long missing)
+/*
+ * Copying, field by field: what is not needed is not copied. Access to user memory is
+ * opened once for all records, and in between nothing may be called, which includes parts
+ * that the compiler would make functions of: so these are functions of their own.
+ */
+
+/* Returns how many of them could be read. */
+static noinline unsigned int read_ops(struct hwheel_op *ops,
+				      const struct hwheel_op __user *user,
+				      unsigned int nr)
 {
-	return nr - DIV_ROUND_UP(missing, sizeof(struct hwheel_op));
+	const size_t size = sizeof(*ops);
+	unsigned int i;
+
+	/* Elsewhere not all can get 64 bits at once. */
+	if (!IS_ENABLED(CONFIG_64BIT))
+		return nr - DIV_ROUND_UP(copy_from_user(ops, user, nr * size), size);
+	if (!user_access_begin(user, nr * size))
+		return 0;
+	for (i = 0; i < nr; i++) {
+		unsafe_get_user(ops[i].op, &user[i].op, fault);
+		unsafe_get_user(ops[i].flags, &user[i].flags, fault);
+		unsafe_get_user(ops[i].reserved, &user[i].reserved, fault);
+		unsafe_get_user(ops[i].id, &user[i].id, fault);
+		unsafe_get_user(ops[i].cookie, &user[i].cookie, fault);
+		unsafe_get_user(ops[i].time_ns, &user[i].time_ns, fault);
+	}
+fault:
+	user_access_end();
+	return i;
 }
 
-static unsigned int write_ops(struct hwheel_op __user *to,
-			      const struct hwheel_op *ops, unsigned int nr)
+/*
+ * What is known before it is done; and the first and the last field, with which all bytes
+ * are known to be writable, as a record lies on no more than two pages. Returns how many
+ * are.
+ */
+static noinline unsigned int write_ops(struct hwheel_op __user *user,
+				       const struct hwheel_op *ops,
+				       unsigned int nr)
 {
-	return whole(nr, copy_to_user(to, ops, nr * sizeof(*ops)));
+	unsigned int i;
+
+	if (!user_access_begin(user, nr * sizeof(*user)))
+		return 0;
+	for (i = 0; i < nr; i++) {
+		unsafe_put_user(ops[i].op, &user[i].op, fault);
+		unsafe_put_user(ops[i].result, &user[i].result, fault);
+		unsafe_put_user(ops[i].id, &user[i].id, fault);
+		unsafe_put_user(ops[i].time_ns, &user[i].time_ns, fault);
+	}
+fault:
+	user_access_end();
+	return i;
 }
 
-static unsigned int read_ops(struct hwheel_op *ops,
-			     const struct hwheel_op __user *from,
-			     unsigned int nr)
+/* What came of it; that it was done without an error was written before. */
+static noinline bool write_results(struct hwheel_op __user *user,
+				   const struct hwheel_op *ops, unsigned int nr)
 {
-	return whole(nr, copy_from_user(ops, from, nr * sizeof(*ops)));
+	unsigned int i;
+
+	if (!user_access_begin(user, nr * sizeof(*user)))
+		return false;
+	for (i = 0; i < nr; i++) {
+		if (!ops[i].result)
+			continue;
+		unsafe_put_user(ops[i].result, &user[i].result, fault);
+		unsafe_put_user(ops[i].cookie, &user[i].cookie, fault);
+		unsafe_put_user(ops[i].time_ns, &user[i].time_ns, fault);
+	}
+	user_access_end();
+	return true;
+fault:
+	user_access_end();
+	return false;
+}
+
+/* Those that are prepared and are not performed */
+static void drop_all(const struct hwheel_op *ops, struct hwheel_entry **entries,
+		     unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		if (is_arm(&ops[i]))
+			hwheel_set_drop(entries[i]);
 }
 
 /* Does up to @nr operations, adds how many to *@done, and returns whether to go on. */
@@ -201,18 +276,17 @@ static bool do_chunk(struct call *call, struct chunk *chunk,
 		     struct hwheel_op __user *user, unsigned int nr,
 		     unsigned int *done)
 {
-	unsigned int readable, writable, i;
+	unsigned int readable, writable;
 
 	readable = read_ops(chunk->ops, user, nr);
 	prepare(call, chunk->ops, chunk->entries, readable);
 	writable = write_ops(user, chunk->ops, readable);
-	for (i = writable; i < readable; i++)
-		if (chunk->entries[i])
-			hwheel_set_drop(chunk->entries[i]);
+	drop_all(chunk->ops + writable, chunk->entries + writable,
+		 readable - writable);
 	*done += writable;
 	/* If this copy faults and the last one did not, they are done all the same. */
 	if (perform_all(call, chunk->ops, chunk->entries, writable) &&
-	    write_ops(user, chunk->ops, writable) < writable)
+	    !write_results(user, chunk->ops, writable))
 		return false;
 	return writable == nr && !signal_pending(current);
 }
@@ -236,19 +310,13 @@ long hwheel_op_submit(struct hwheel_set *set,
 {
 	struct call call = { .set = set };
 	struct hwheel_submit submit;
-	struct chunk *chunk;
-	long ret;
+	struct chunk chunk;
 
 	if (copy_from_user(&submit, argp, sizeof(submit)))
 		return -EFAULT;
 	if (submit.nr > HWHEEL_SUBMIT_MAX || submit.reserved)
 		return -EINVAL;
-	chunk = kmalloc(sizeof(*chunk), HWHEEL_GFP_USER);
-	if (!chunk)
-		return -ENOMEM;
-	ret = do_all(&call, chunk, u64_to_user_ptr(submit.ops), submit.nr);
-	kfree(chunk);
-	return ret;
+	return do_all(&call, &chunk, u64_to_user_ptr(submit.ops), submit.nr);
 }
 
 /* What a single operation tells, but its result */
@@ -268,13 +336,13 @@ long hwheel_op_single(struct hwheel_set *set, u32 code,
 	struct hwheel_entry *entry;
 	struct hwheel_op op;
 
-	if (copy_from_user(&op, user, sizeof(op)))
+	if (!read_ops(&op, user, 1))
 		return -EFAULT;
 	op.op = op.op ?: code;
 	if (op.op != code)
 		return -EINVAL;
 	prepare(&call, &op, &entry, 1);
-	if (entry && put_user(op.id, &user->id)) {
+	if (is_arm(&op) && put_user(op.id, &user->id)) {
 		hwheel_set_drop(entry);
 		return -EFAULT;
 	}

@@ -122,6 +122,20 @@ static void let_go_locked(struct hwheel_set *set)
 		wake_up(&set->let_go);
 }
 
+/* Most files share no deadlines. If they are about to, hwheel_set_tell_all() comes later. */
+
+static void tell(struct hwheel_entry *entry)
+{
+	if (READ_ONCE(entry->set->shared.pages))
+		hwheel_deadline_tell(entry);
+}
+
+static void tell_end(struct hwheel_entry *entry)
+{
+	if (READ_ONCE(entry->set->shared.pages))
+		hwheel_deadline_tell_end(entry);
+}
+
 /* On the worker: the entry becomes an event. */
 static void entry_expire(struct hwheel_timeout *timeout)
 {
@@ -132,7 +146,7 @@ static void entry_expire(struct hwheel_timeout *timeout)
 	spin_lock(&set->table.lock);
 	set->counts.pending--;
 	set->counts.expired++;
-	hwheel_deadline_tell_end(entry);
+	tell_end(entry);
 	queue_event_locked(entry);
 	let_go_locked(set);
 	spin_unlock(&set->table.lock);
@@ -238,7 +252,7 @@ int hwheel_set_arm_at(struct hwheel_entry *entry, u64 deadline_ns)
 		hwheel_set_drop_locked(entry);
 		return err;
 	}
-	hwheel_deadline_tell(entry);
+	tell(entry);
 	set->counts.pending++;
 	set->counts.armed++;
 	WRITE_ONCE(set->filed, set->filed + 1);
@@ -278,7 +292,7 @@ int hwheel_set_refresh_at(struct hwheel_set *set, struct hwheel *wheel, u64 id,
 	err = hwheel_refresh_at(&entry->timeout, deadline_ns);
 	if (err)
 		return err;
-	hwheel_deadline_tell(entry);
+	tell(entry);
 	set->counts.refreshed++;
 	return 0;
 }
@@ -291,7 +305,7 @@ int hwheel_set_cancel(struct hwheel_set *set, u64 id)
 		return hwheel_table_had(&set->table, id) ? -EALREADY : -ENOENT;
 	if (!hwheel_cancel(&entry->timeout))
 		return -EALREADY;
-	hwheel_deadline_tell_end(entry);
+	tell_end(entry);
 	set->counts.pending--;
 	set->counts.cancelled++;
 	return 0;
@@ -352,7 +366,7 @@ static bool for_some(struct hwheel_set *set, u32 *index,
 static void tell_locked(struct hwheel_entry *entry, u64 now)
 {
 	if (hwheel_is_pending(&entry->timeout))
-		hwheel_deadline_tell(entry);
+		tell(entry);
 }
 
 /* Those whose index is not below @first */
@@ -399,7 +413,7 @@ static void stop_locked(struct hwheel_entry *entry, u64 now)
 
 	if (!hwheel_cancel(&entry->timeout))
 		return;
-	hwheel_deadline_tell_end(entry);
+	tell_end(entry);
 	entry->stopped = true;
 	entry->fired_ns = now;
 	set->counts.pending--;

@@ -55,20 +55,19 @@ static struct hwheel_entry *make_page(const struct hwheel_entry *model, u32 firs
 	for (i = 0; i < HWHEEL_TABLE_PER_PAGE; i++) {
 		entries[i] = *model;
 		entries[i].id = 1ULL << 32 | (first + i);
+		entries[i].next = &entries[i + 1];
 	}
 	return entries;
 }
 
-/* The first of them will be used first. */
+/* The first @n of them, of which the first one will be used first */
 static void add_page(struct hwheel_table *table, struct hwheel_entry *entries,
 		     unsigned int n)
 {
 	spin_lock(&table->lock);
 	table->pages[table->nr++] = entries;
-	while (n--) {
-		entries[n].next = table->free;
-		table->free = &entries[n];
-	}
+	entries[n - 1].next = table->free;
+	table->free = entries;
 	spin_unlock(&table->lock);
 }
 

@@ -291,7 +291,7 @@ struct hwheel_statistics {
  * these have a result each, which is what their own ioctl would have returned, and are
  * written back whole. It stops early at a record that can't be read or written
  * and at a signal; no timeout of that record and those after it was touched. EFAULT:
- * not even the first could be done. EINVAL: nr or reserved is wrong. ENOMEM. All delays
+ * not even the first could be done. EINVAL: nr or reserved is wrong. All delays
  * count from one time within the call. (If the memory is taken away during the call, of
  * what was done last only the number is known.)
  *
