@@ -25,20 +25,21 @@ pages_of() {
 	     END { print int(n / 4096) }' "$1/memory.stat"
 }
 
-leave_group() {
-	echo $$ >"$root/cgroup.procs" && rmdir "$group"
-}
-
 # From now on we and whom we start are in a group of our own, if there are groups.
 enter_group() {
-	[ -z "$group" ] && find_hierarchy || return
+	find_hierarchy || return
 	group=$root/hwheel_count
 	mkdir "$group" && trap leave_group EXIT && echo $$ >"$group/cgroup.procs"
 }
 
+leave_group() {
+	trap - EXIT
+	echo $$ >"$root/cgroup.procs" && rmdir "$group"
+	group=
+}
+
 # Where the objects of what the module uses come from
 find_caches() {
-	enter_group
 	for cache in /sys/kernel/slab/kmalloc-* /sys/kernel/slab/task_struct; do
 		readlink -f "$cache"
 	done | sort -u >"$work/caches"
@@ -60,8 +61,8 @@ objects_in() {
 	exec 8>&- 9<&-
 }
 
-# Prints "CACHE OBJECTS" for these caches, the number of mapped regions, without those
-# that are free but not purged yet, and that of our group's pages.
+# Prints "CACHE OBJECTS" for these caches, and the number of mapped regions, without
+# those that are free but not purged yet.
 count_objects() {
 	while read -r cache; do
 		[ -d "$cache" ] || continue
@@ -69,7 +70,6 @@ count_objects() {
 		echo "${cache##*/} $least"
 	done <"$work/caches"
 	echo "vmalloc $(grep -vc unpurged /proc/vmallocinfo)"
-	[ -z "$group" ] || echo "pages $(pages_of "$group")"
 }
 
 # Caches that grew by at least $1 between the two counts
@@ -96,13 +96,13 @@ let_go() {
 	sleep 6
 }
 
-# leaks_nothing_in ROUNDS COMMAND...: what leaks once a round adds up to one object a
+# leaks_no_objects_in ROUNDS COMMAND...: what leaks once a round adds up to one object a
 # round, and what leaks with each file or timeout to more. What the kernel keeps for
 # itself (a stack of a thread that has exited, objects to be freed after a grace period,
 # a slab of a CPU) comes and goes, and does not grow with the rounds: half an object a
 # round is the tolerance, and what is less a little later was no leak. The first rounds
 # only warm up.
-leaks_nothing_in() {
+leaks_no_objects_in() {
 	rounds=$1
 	shift
 	repeat 5 "$@" || return
@@ -120,4 +120,37 @@ leaks_nothing_in() {
 	diagnose "grown by one or more: $(grown 1 | tr '\n' ';')"
 	# It would be worth nothing if it had not seen any.
 	[ -z "$leak" ] && [ "$(wc -l <"$work/after")" -gt 20 ]
+}
+
+# leaks_no_pages_in ROUNDS COMMAND...: the same, of the pages of our group
+leaks_no_pages_in() {
+	rounds=$1
+	shift
+	repeat 2 "$@" || return
+	let_go
+	before=$(pages_of "$group")
+	repeat "$rounds" "$@" || return
+	for _ in 1 2 3; do
+		let_go
+		after=$(pages_of "$group")
+		[ $((after - before)) -ge $((rounds / 2)) ] || break
+	done
+	diagnose "pages $before -> $after"
+	[ $((after - before)) -lt $((rounds / 2)) ]
+}
+
+# leaks_nothing_in ROUNDS COMMAND...: neither objects nor pages. In a group there are more
+# objects, that tell whose the others are, and come and go with these.
+leaks_nothing_in() {
+	leaks_no_objects_in "$@" || return
+	if [ -n "$group" ]; then
+		leaks_no_pages_in "$@"
+	elif enter_group; then
+		leaks_no_pages_in "$@"
+		leak=$?
+		leave_group
+		return $leak
+	else
+		diagnose "no pages are counted: no cgroup v2 with memory here"
+	fi
 }
