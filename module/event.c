@@ -17,8 +17,18 @@
 #include "event.h"
 #include "set.h"
 
-/* How many events are copied out in one go */
-#define READ_BATCH	64
+/* How many events are copied out in one go: they are on the stack. */
+#define READ_BATCH	16
+
+/**
+ * struct batch - events in a reader's hands
+ * @entries: in the order in which they ended
+ * @events:  as they are to be read
+ */
+struct batch {
+	struct hwheel_entry	*entries[READ_BATCH];
+	struct hwheel_event	events[READ_BATCH];
+};
 
 /* Lockless; the caller has a barrier, or looks again under the lock. */
 static bool has_events(const struct hwheel_set *set)
@@ -26,50 +36,66 @@ static bool has_events(const struct hwheel_set *set)
 	return !list_empty_careful(&set->events);
 }
 
+/* The caller may have been added to @set->wait just now. */
 __poll_t hwheel_event_poll(const struct hwheel_set *set)
 {
-	__poll_t events = has_events(set) ? EPOLLIN | EPOLLRDNORM : 0;
+	__poll_t events;
 
+	/* Pairs with wq_has_sleeper() in hwheel_set_wake(): we see the event, or it sees us. */
+	smp_mb();
+	events = has_events(set) ? EPOLLIN | EPOLLRDNORM : 0;
 	return hwheel_set_at_end(set) ? EPOLLHUP : events;
 }
 
-/* Moves up to @max events to @events, where they are the caller's alone. */
-static void take_events(struct hwheel_set *set, struct list_head *events,
-			size_t max)
+/* Up to @max events, which from now on are the caller's alone; returns how many. */
+static unsigned int take_events(struct hwheel_set *set,
+				struct hwheel_entry **entries, unsigned int max)
 {
-	spin_lock(&set->table.lock);
-	while (max-- && !list_empty(&set->events))
-		list_move_tail(set->events.next, events);
-	spin_unlock(&set->table.lock);
-}
-
-/* Gives back what could not be read; it is first in turn again. */
-static void return_events(struct hwheel_set *set, struct list_head *events)
-{
-	spin_lock(&set->table.lock);
-	list_splice(events, &set->events);
-	wake_up_poll(&set->wait, EPOLLIN | EPOLLRDNORM);
-	spin_unlock(&set->table.lock);
-}
-
-static void drop_events(struct hwheel_set *set, struct list_head *events)
-{
-	struct hwheel_entry *entry, *next;
+	struct hwheel_entry *entry;
+	unsigned int n = 0;
+	LIST_HEAD(taken);
 
 	spin_lock(&set->table.lock);
-	list_for_each_entry_safe(entry, next, events, event) {
-		set->counts.events--;
-		hwheel_set_drop_locked(entry);
+	list_for_each_entry(entry, &set->events, event) {
+		if (n == max)
+			break;
+		entries[n++] = entry;
 	}
+	if (n)
+		list_cut_position(&taken, &set->events, &entries[n - 1]->event);
+	spin_unlock(&set->table.lock);
+	return n;
+}
+
+static void drop_events(struct hwheel_set *set, struct hwheel_entry **entries,
+			unsigned int nr)
+{
+	unsigned int i;
+
+	spin_lock(&set->table.lock);
+	for (i = 0; i < nr; i++)
+		hwheel_set_drop_locked(entries[i]);
+	set->counts.events -= nr;
 	spin_unlock(&set->table.lock);
 }
 
-/* Copies the event whole or not at all. */
-static bool copy_event(const struct hwheel_entry *entry, struct iov_iter *to)
+/* What could not be read; it is first in turn again. */
+static void return_events(struct hwheel_set *set, struct hwheel_entry **entries,
+			  unsigned int nr)
+{
+	spin_lock(&set->table.lock);
+	while (nr--)
+		list_add(&entries[nr]->event, &set->events);
+	hwheel_set_wake(set);
+	spin_unlock(&set->table.lock);
+}
+
+static struct hwheel_event event_of(const struct hwheel_entry *entry)
 {
 	const struct hwheel *wheel = hwheel_of(&entry->timeout);
 	u64 deadline = hwheel_deadline(&entry->timeout);
-	struct hwheel_event event = {
+
+	return (struct hwheel_event) {
 		.id		= entry->id,
 		.cookie		= entry->cookie,
 		.deadline_ns	= hwheel_time_to_user(entry->set, wheel,
@@ -79,48 +105,48 @@ static bool copy_event(const struct hwheel_entry *entry, struct iov_iter *to)
 		.type		= entry->stopped ? HWHEEL_EVENT_STOPPED :
 						   HWHEEL_EVENT_EXPIRED,
 	};
-	size_t copied = copy_to_iter(&event, sizeof(event), to);
+}
 
-	if (copied == sizeof(event))
-		return true;
-	iov_iter_revert(to, copied);
-	return false;
+/* Returns how many were copied, each whole or not at all. */
+static unsigned int copy_events(const struct hwheel_event *events,
+				unsigned int nr, struct iov_iter *to)
+{
+	size_t copied = copy_to_iter(events, nr * sizeof(*events), to);
+
+	iov_iter_revert(to, copied % sizeof(*events));
+	return copied / sizeof(*events);
 }
 
 /* Copies out up to a batch of events; what faults stays queued. */
-static ssize_t read_batch(struct hwheel_set *set, struct iov_iter *to)
+static ssize_t read_batch(struct hwheel_set *set, struct batch *batch,
+			  struct iov_iter *to)
 {
-	size_t fit = iov_iter_count(to) / sizeof(struct hwheel_event), n = 0;
-	struct hwheel_entry *entry;
-	LIST_HEAD(copied);
-	LIST_HEAD(taken);
+	size_t fit = iov_iter_count(to) / sizeof(struct hwheel_event);
+	unsigned int taken, copied, i;
 
-	take_events(set, &taken, min_t(size_t, fit, READ_BATCH));
-	while ((entry = list_first_entry_or_null(&taken, struct hwheel_entry,
-						 event))) {
-		if (!copy_event(entry, to))
-			break;
-		list_move_tail(&entry->event, &copied);
-		n++;
-	}
-	if (!list_empty(&copied))
-		drop_events(set, &copied);
-	if (list_empty(&taken))
-		return n * sizeof(struct hwheel_event);
-	return_events(set, &taken);
-	return n ? n * sizeof(struct hwheel_event) : -EFAULT;
+	taken = take_events(set, batch->entries, min_t(size_t, fit, READ_BATCH));
+	if (!taken)
+		return 0;
+	for (i = 0; i < taken; i++)
+		batch->events[i] = event_of(batch->entries[i]);
+	copied = copy_events(batch->events, taken, to);
+	drop_events(set, batch->entries, copied);
+	if (copied < taken)
+		return_events(set, batch->entries + copied, taken - copied);
+	return copied ? copied * sizeof(struct hwheel_event) : -EFAULT;
 }
 
 /* Copies out all the events that there are and fit, or those until a signal. */
 static ssize_t read_events(struct hwheel_set *set, struct iov_iter *to)
 {
-	ssize_t batch, sum = 0;
+	ssize_t bytes, sum = 0;
+	struct batch batch;
 
 	while (iov_iter_count(to) >= sizeof(struct hwheel_event)) {
-		batch = read_batch(set, to);
-		if (batch <= 0)
-			return sum ?: batch;
-		sum += batch;
+		bytes = read_batch(set, &batch, to);
+		if (bytes <= 0)
+			return sum ?: bytes;
+		sum += bytes;
 		if (signal_pending(current))
 			break;
 		cond_resched();

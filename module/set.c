@@ -101,13 +101,21 @@ void hwheel_set_drop_locked(struct hwheel_entry *entry)
 	wake_up_at_end(set);
 }
 
+/* After an event was queued: wakes who waits for it, if anybody does. */
+void hwheel_set_wake(struct hwheel_set *set)
+{
+	/* Pairs with prepare_to_wait() in wait_event(), and with hwheel_event_poll(). */
+	if (wq_has_sleeper(&set->wait))
+		wake_up_poll(&set->wait, EPOLLIN | EPOLLRDNORM);
+}
+
 static void queue_event_locked(struct hwheel_entry *entry)
 {
 	struct hwheel_set *set = entry->set;
 
 	list_add_tail(&entry->event, &set->events);
 	set->counts.events++;
-	wake_up_poll(&set->wait, EPOLLIN | EPOLLRDNORM);
+	hwheel_set_wake(set);
 }
 
 /*

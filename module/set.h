@@ -90,6 +90,7 @@ void hwheel_set_tell_all(struct hwheel_set *set, u32 first);
 struct hwheel_entry *hwheel_set_add(struct hwheel_set *set);
 void hwheel_set_drop(struct hwheel_entry *entry);
 void hwheel_set_drop_locked(struct hwheel_entry *entry);
+void hwheel_set_wake(struct hwheel_set *set);
 
 int hwheel_set_arm_at(struct hwheel_entry *entry, u64 deadline_ns);
 int hwheel_set_refresh_at(struct hwheel_set *set, struct hwheel *wheel, u64 id,
