@@ -36,10 +36,14 @@ CALLS   ?= 1000000
 OPS     ?= 20000000
 SEED    ?=
 
+# make bench: what is measured, each by a target _bench_PART
+BENCH_PARTS := kernel
+BENCH   := python3 -B selftests/lib/bench
+
 .PHONY: module run shell check kunit coverage mutants selftests torture bench lives lint
 .PHONY: tools install uninstall clean help
 .PHONY: _module _test_modules _test_programs _run _shell _harness _vm_harness _selftests _torture
-.PHONY: _bench _lives _outside _vm_outside _lint _install
+.PHONY: _bench _bench_kernel _lives _outside _vm_outside _lint _install
 
 module: ## build hwheel.ko for the running kernel (or KVER=, KDIR=)
 	@vars=$$($(SETUP) module) && $(MAKE) _module $$vars
@@ -161,15 +165,17 @@ _torture: _test_modules _test_programs
 	python3 -B selftests/lib/tap.py --out $(BUILD)/torture.tap --part torture \
 		$$status $(TORTURES:%=$(BUILD)/torture/%.tap)
 
-_bench: _test_modules
-	@rm -f $(BUILD)/bench.json
-	@echo "Counting instructions on Debian's $(KVER) in a VM"
-	@$(CC) -O2 -Wall -Wextra -Werror -static -Imodule/include/uapi \
-		selftests/user_bench.c -o $(BUILD)/user_bench
-	@$(VM) --kver $(KVER) --out $(BUILD)/bench --icount --guest selftests/bench.sh --quiet \
-		$(MODULE)/hwheel.ko $(TEST_MODULES)/selftests/modules/hwheel_bench.ko \
-		$(BUILD)/user_bench
-	@python3 -B selftests/lib/bench.py $(BUILD)/bench $(BUILD)/bench.json
+# Each part leaves "bench METRIC IMPL N UNIT VALUE" lines in a folder $(BUILD)/bench-*.
+_bench:
+	@rm -rf $(BUILD)/bench-*/ $(BUILD)/bench.json
+	@for part in $(BENCH_PARTS); do $(MAKE) _bench_$$part; done
+	@$(BENCH) gather $(BUILD)/bench.json $(BUILD)/bench-about.json $(BUILD)/bench-*/
+
+_bench_kernel: _test_modules
+	@echo "Counting the instructions of operations on Debian's $(KVER) in a VM"
+	@$(VM) --kver $(KVER) --out $(BUILD)/bench-kernel --icount --timeout 1200 --quiet \
+		--guest selftests/bench.sh $(MODULE)/hwheel.ko \
+		$(TEST_MODULES)/selftests/modules/hwheel_bench.ko
 
 _lives: _test_modules
 	@rm -f $(BUILD)/lives.json

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _BENCH_H
+#define _BENCH_H
+
+#include <linux/cache.h>
+#include <linux/compiler.h>
+#include <linux/hrtimer.h>
+#include <linux/hwheel.h>
+#include <linux/irqflags.h>
+#include <linux/preempt.h>
+#include <linux/timer.h>
+#include <linux/timex.h>
+#include <linux/types.h>
+#include <linux/workqueue.h>
+
+/*
+ * The tick of the wheels that are measured: longer than what is measured within the first
+ * one takes, with a million objects, too.
+ */
+#define BENCH_TICK	(4 * NSEC_PER_SEC)
+
+/**
+ * struct bench_object - what contains a timer, of any kind
+ *
+ * Each has cache lines of its own, as it would in the object that it is for.
+ */
+struct bench_object {
+	union {
+		struct hwheel_timeout	timeout;
+		struct timer_list	timer;
+		struct hrtimer		hrtimer;
+		struct delayed_work	work;
+	};
+} ____cacheline_aligned;
+
+/* What is done to all objects, one after the other. The worker is hwheel's. */
+enum bench_step {
+	BENCH_END,
+	BENCH_ARM,
+	BENCH_ARM_AT,
+	BENCH_ARM_LIMITED,	/* on a wheel with max_pending */
+	BENCH_REFRESH_LATER,	/* absolute, as are all whose name says nothing else */
+	BENCH_REFRESH_LATER_IN,	/* relative */
+	BENCH_REFRESH_EARLIER,
+	BENCH_REFRESH_EARLIER_QUEUED,
+	BENCH_CANCEL_QUEUED,
+	BENCH_CANCEL_FILED,
+	BENCH_DRAIN,		/* worker: file what was armed */
+	BENCH_MOVE,		/* worker: file again what was refreshed to an earlier time */
+	BENCH_DROP,		/* worker: what was cancelled while queued */
+	BENCH_UNLINK,		/* worker: what was cancelled when filed */
+	BENCH_REFILE,		/* worker: look at what was refreshed to a later time */
+	BENCH_EXPIRE,		/* worker or interrupts, with an empty callback */
+	BENCH_STEPS,
+};
+
+/**
+ * struct bench_kind - a kind of timer
+ * @name:       of it
+ * @in_jiffies: times are jiffies, otherwise ns
+ * @begin:      makes all objects idle; on a wheel with a limit, if asked for one
+ * @end:        undoes that
+ * @is_pending: to see whether something was done
+ * @step:       does it to all objects and returns how long that took, or an error; NULL if
+ *              there is no such thing
+ */
+struct bench_kind {
+	const char	*name;
+	bool		in_jiffies;
+	int		(*begin)(bool limited);
+	void		(*end)(void);
+	bool		(*is_pending)(const struct bench_object *object);
+	s64		(*step[BENCH_STEPS])(void);
+};
+
+extern const struct bench_kind bench_hwheel;
+extern const struct bench_kind bench_timer_list;
+extern const struct bench_kind bench_hrtimer;
+extern const struct bench_kind bench_delayed_work;
+
+/* Objects, and a time for each of them */
+
+extern unsigned int bench_n;
+extern struct bench_object *bench_objects;
+extern u64 *bench_times;
+
+int bench_objects_alloc(unsigned int n);
+void bench_objects_free(void);
+void bench_set_times(const struct bench_kind *kind, bool absolute, u64 first, u64 spread);
+
+/* Counts instructions, if the virtual machine does as it is told. */
+static inline u64 bench_clock(void)
+{
+	return get_cycles();
+}
+
+static inline u64 bench_quiet_begin(void)
+{
+	preempt_disable();
+	local_irq_disable();
+	return bench_clock();
+}
+
+static inline u64 bench_quiet_end(u64 start)
+{
+	u64 end = bench_clock();
+
+	local_irq_enable();
+	preempt_enable();
+	return end - start;
+}
+
+/*
+ * Does @operation to each @object with its @time, interrupts being off, and tells how
+ * long that took: what the loop takes is included, as every caller has something of the
+ * kind. The compiler must not know what @object is, so that each loop is the same.
+ */
+#define BENCH_TIMED(operation)						\
+({									\
+	struct bench_object *object = bench_objects;			\
+	const u64 *time = bench_times, *end = time + bench_n;		\
+	u64 start = bench_quiet_begin();				\
+									\
+	for (; time != end; time++, object++) {				\
+		OPTIMIZER_HIDE_VAR(object);				\
+		operation;						\
+	}								\
+	(s64)bench_quiet_end(start);					\
+})
+
+/* Expiry */
+
+extern unsigned int bench_unfired;
+
+void bench_last_fired(void);
+s64 bench_time_expiry(unsigned int nr, u64 first, u64 last);
+
+/* When the timers that are armed last are due, at the earliest and at the latest */
+extern u64 bench_first_due, bench_last_due;
+
+/* All that a callback does. They come one at a time, there being one CPU. */
+static __always_inline void bench_fired(void)
+{
+	if (!--bench_unfired)
+		bench_last_fired();
+}
+
+/* Results */
+
+struct seq_file;
+
+int bench_lives_run(unsigned int n, unsigned int rounds);
+void bench_lives_show(struct seq_file *file);
+
+#endif /* _BENCH_H */

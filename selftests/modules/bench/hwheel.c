@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * hwheel's operations, and its worker's.
+ *
+ * Each life has a wheel of its own: it is over before that reaches its first edge, so the
+ * worker does something only when it is told to, or when that edge is waited for.
+ */
+#include <linux/err.h>
+#include <linux/errno.h>
+#include <linux/ktime.h>
+#include <linux/minmax.h>
+
+#include "bench.h"
+
+/* The edge may be this much later, as epoch and tick are rounded. */
+#define SLACK	(10 * NSEC_PER_USEC)
+
+static struct hwheel *wheel;
+static struct hwheel_timeout spare;
+static u64 edge;
+static struct hwheel_stats at_end;
+
+static void on_timeout(struct hwheel_timeout *timeout)
+{
+	bench_fired();
+}
+
+/* Of those that tell when all others have been looked at */
+static void on_mark(struct hwheel_timeout *timeout)
+{
+	if (bench_unfired == 1)
+		hwheel_get_stats(wheel, &at_end);
+	bench_fired();
+}
+
+static const struct hwheel_timeout_ops timeout_ops = { .expire = on_timeout };
+static const struct hwheel_timeout_ops mark_ops = { .expire = on_mark };
+
+static s64 arm(void)
+{
+	return BENCH_TIMED(hwheel_arm(&object->timeout, *time));
+}
+
+static s64 arm_at(void)
+{
+	return BENCH_TIMED(hwheel_arm_at(&object->timeout, *time));
+}
+
+static s64 refresh(void)
+{
+	return BENCH_TIMED(hwheel_refresh(&object->timeout, *time));
+}
+
+static s64 refresh_at(void)
+{
+	return BENCH_TIMED(hwheel_refresh_at(&object->timeout, *time));
+}
+
+static s64 cancel(void)
+{
+	return BENCH_TIMED(hwheel_cancel(&object->timeout));
+}
+
+static u64 drained(void)
+{
+	struct hwheel_stats stats;
+
+	hwheel_get_stats(wheel, &stats);
+	return stats.drained;
+}
+
+/* The worker then lingers until the next edge, so that nobody has to wake it. */
+static void have_drained(void)
+{
+	hwheel_arm(&spare, BENCH_TICK);
+	hwheel_cancel_sync(&spare);
+}
+
+/* Has the worker act on all objects, which are queued; and on the spare one each time. */
+static s64 drain(void)
+{
+	u64 before = drained(), spares = 0, start = bench_clock();
+
+	do {
+		have_drained();
+		spares++;
+	} while (drained() < before + bench_n + spares);
+	return ktime_get_ns() < edge ? bench_clock() - start : -ETIME;
+}
+
+static s64 expire(void)
+{
+	return bench_time_expiry(bench_n, edge, edge + SLACK);
+}
+
+static bool is_mark(unsigned int i)
+{
+	return i == 0 || i == bench_n - 1;
+}
+
+/*
+ * The worker finds those that were refreshed where they had been filed. A slot's list
+ * begins and ends with what was armed first and last, in whichever order: they expire.
+ */
+static s64 refile(void)
+{
+	unsigned int marks = 0, i;
+	s64 took;
+
+	for (i = 0; i < bench_n; i++) {
+		if (is_mark(i))
+			marks++;
+		else
+			hwheel_refresh(&bench_objects[i].timeout, 2 * BENCH_TICK);
+	}
+	took = bench_time_expiry(marks, edge, edge + SLACK);
+	if (took >= 0 && at_end.moved != bench_n - marks)
+		return -EIO;
+	for (i = 0; i < bench_n; i++)
+		if (is_mark(i))
+			hwheel_arm(&bench_objects[i].timeout, BENCH_TICK);
+	return took;
+}
+
+static int begin(bool limited)
+{
+	const struct hwheel_params params = {
+		.name = "bench", .tick_ns = BENCH_TICK,
+		.max_pending = limited ? 2 * bench_n : 0,
+	};
+	unsigned int i;
+
+	wheel = hwheel_create(&params);
+	if (IS_ERR(wheel))
+		return PTR_ERR(wheel);
+	edge = ktime_get_ns() + BENCH_TICK;
+	hwheel_timeout_init(&spare, wheel, &timeout_ops);
+	for (i = 0; i < bench_n; i++)
+		hwheel_timeout_init(&bench_objects[i].timeout, wheel,
+				    is_mark(i) ? &mark_ops : &timeout_ops);
+	have_drained();
+	return 0;
+}
+
+static void end(void)
+{
+	hwheel_destroy(wheel);
+}
+
+static bool is_pending(const struct bench_object *object)
+{
+	return hwheel_is_pending(&object->timeout);
+}
+
+const struct bench_kind bench_hwheel = {
+	.name		= "hwheel",
+	.begin		= begin,
+	.end		= end,
+	.is_pending	= is_pending,
+	.step		= {
+		[BENCH_ARM]			= arm,
+		[BENCH_ARM_AT]			= arm_at,
+		[BENCH_ARM_LIMITED]		= arm,
+		[BENCH_REFRESH_LATER]		= refresh_at,
+		[BENCH_REFRESH_LATER_IN]	= refresh,
+		[BENCH_REFRESH_EARLIER]		= refresh_at,
+		[BENCH_REFRESH_EARLIER_QUEUED]	= refresh_at,
+		[BENCH_CANCEL_QUEUED]		= cancel,
+		[BENCH_CANCEL_FILED]		= cancel,
+		[BENCH_DRAIN]			= drain,
+		[BENCH_MOVE]			= drain,
+		[BENCH_DROP]			= drain,
+		[BENCH_UNLINK]			= drain,
+		[BENCH_REFILE]			= refile,
+		[BENCH_EXPIRE]			= expire,
+	},
+};

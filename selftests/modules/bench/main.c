@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * How many instructions the operations of hwheel, timer_list, hrtimer and delayed_work take,
+ * and whole lives of timers.
+ *
+ * For a virtual machine whose time stamp counter counts instructions (QEMU with -icount
+ * shift=0) and that has one CPU: anywhere else the results are not what they say. Measures
+ * while it is loaded and leaves the results in debugfs, in hwheel_bench.
+ */
+#include <linux/debugfs.h>
+#include <linux/errno.h>
+#include <linux/math64.h>
+#include <linux/module.h>
+#include <linux/moduleparam.h>
+#include <linux/seq_file.h>
+
+#include "bench.h"
+
+static unsigned int n = 10000;
+module_param(n, uint, 0400);
+MODULE_PARM_DESC(n, "objects, at least 2 (10000)");
+
+static unsigned int rounds = 5;
+module_param(rounds, uint, 0400);
+MODULE_PARM_DESC(rounds, "of which the least counts, at least 1 (5)");
+
+static struct dentry *results;
+static u64 ten_nops;
+
+/* Something whose number of instructions is known, and is to be found */
+static void measure_ten_nops(void)
+{
+	bench_n = n;
+	ten_nops = BENCH_TIMED(asm volatile(".rept 10; nop; .endr"));
+	ten_nops -= BENCH_TIMED(barrier());
+}
+
+static int results_show(struct seq_file *file, void *unused)
+{
+	seq_printf(file, "check ten_nops %llu\n", div_u64(ten_nops, n));
+	bench_lives_show(file);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(results);
+
+static int __init bench_init(void)
+{
+	int err;
+
+	if (n < 2 || !rounds)
+		return -EINVAL;
+	err = bench_objects_alloc(n);
+	if (err)
+		return err;
+	measure_ten_nops();
+	err = bench_lives_run(n, rounds);
+	bench_objects_free();
+	if (!err)
+		results = debugfs_create_file("hwheel_bench", 0400, NULL, NULL, &results_fops);
+	return err;
+}
+module_init(bench_init);
+
+static void __exit bench_exit(void)
+{
+	debugfs_remove(results);
+}
+module_exit(bench_exit);
+
+MODULE_DESCRIPTION("How many instructions hwheel's operations take");
+MODULE_AUTHOR("The hwheel authors");
+MODULE_LICENSE("GPL");
