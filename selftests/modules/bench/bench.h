@@ -54,6 +54,9 @@ enum bench_step {
 	BENCH_STEPS,
 };
 
+/* Returns how long it took, or an error. */
+typedef s64 (bench_step_t)(void);
+
 /**
  * struct bench_kind - a kind of timer
  * @name:       of it
@@ -61,8 +64,7 @@ enum bench_step {
  * @begin:      makes all objects idle; on a wheel with a limit, if asked for one
  * @end:        undoes that
  * @is_pending: to see whether something was done
- * @step:       does it to all objects and returns how long that took, or an error; NULL if
- *              there is no such thing
+ * @step:       does it to all objects; NULL if there is no such thing
  */
 struct bench_kind {
 	const char	*name;
@@ -70,7 +72,7 @@ struct bench_kind {
 	int		(*begin)(bool limited);
 	void		(*end)(void);
 	bool		(*is_pending)(const struct bench_object *object);
-	s64		(*step[BENCH_STEPS])(void);
+	bench_step_t	*step[BENCH_STEPS];
 };
 
 extern const struct bench_kind bench_hwheel;
