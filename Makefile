@@ -36,12 +36,13 @@ CALLS   ?= 1000000
 OPS     ?= 20000000
 SEED    ?=
 
-# make bench: what is measured, each by a target _bench_PART
+# make bench: what is measured, each by a target _bench_PART, and what to compare it with
 BENCH_PARTS := kernel
 BENCH   := python3 -B selftests/lib/bench
+BASE    ?=
 
-.PHONY: module run shell check kunit coverage mutants selftests torture bench lives lint
-.PHONY: tools install uninstall clean help
+.PHONY: module run shell check kunit coverage mutants selftests torture bench bench-readme
+.PHONY: lives lint tools install uninstall clean help
 .PHONY: _module _test_modules _test_programs _run _shell _harness _vm_harness _selftests _torture
 .PHONY: _bench _bench_kernel _lives _outside _vm_outside _lint _install
 
@@ -76,8 +77,14 @@ selftests: ## run the kselftest programs in a VM
 torture: ## call at random for a long time, in a VM (CALLS=, OPS=, SEED=)
 	@vars=$$($(SETUP) vm source programs) && $(MAKE) _torture $$vars
 
-bench: ## count the instructions of each operation; build/bench.json has the figures
-	@vars=$$($(SETUP) vm) && $(MAKE) _bench $$vars
+bench: ## measure hwheel and its peers; build/bench.json (BASE=file.json: what has risen)
+	@vars=$$($(SETUP) vm bench) && $(MAKE) _bench $$vars
+
+bench-readme: ## have the README tell what make bench has measured
+	@$(SETUP) bench
+	@mkdir -p doc
+	@cp $(BUILD)/bench.json $(BUILD)/bench-about.json doc/
+	@$(BENCH) readme README.md doc/bench.json doc/bench-about.json
 
 lives: ## count what time-outs cost on each kind of wheel (half an hour; KINDS= and such)
 	@vars=$$($(SETUP) vm) && $(MAKE) _lives $$vars
@@ -102,7 +109,7 @@ clean: ## remove build/; the cache folder stays
 	rm -rf $(BUILD)
 
 help: ## list the targets
-	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 18
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 20
 
 # $(call mirror,FOLDER,PATH...): links to the sources, so that no object lands among
 # them, nor those of several kernels in one place.
@@ -165,11 +172,19 @@ _torture: _test_modules _test_programs
 	python3 -B selftests/lib/tap.py --out $(BUILD)/torture.tap --part torture \
 		$$status $(TORTURES:%=$(BUILD)/torture/%.tap)
 
-# Each part leaves "bench METRIC IMPL N UNIT VALUE" lines in a folder $(BUILD)/bench-*.
+# Each part leaves "bench METRIC IMPL N UNIT VALUE" lines in folders $(BUILD)/bench-*. BASE
+# is read first, as it may be the last run's result.
 _bench:
+	@mkdir -p $(BUILD)
+	@if [ -n "$(BASE)" ]; then \
+		$(BENCH) compare "$(BASE)" "$(BASE)" >/dev/null && cp "$(BASE)" $(BUILD)/bench-base.json; \
+	fi
 	@rm -rf $(BUILD)/bench-*/ $(BUILD)/bench.json
 	@for part in $(BENCH_PARTS); do $(MAKE) _bench_$$part; done
 	@$(BENCH) gather $(BUILD)/bench.json $(BUILD)/bench-about.json $(BUILD)/bench-*/
+	@$(BENCH) plot $(BUILD)/bench.json $(BUILD)
+	@$(BENCH) show $(BUILD)/bench.json | tee $(BUILD)/bench.txt
+	@[ -z "$(BASE)" ] || $(BENCH) compare $(BUILD)/bench-base.json $(BUILD)/bench.json
 
 _bench_kernel: _test_modules
 	@echo "Counting the instructions of operations on Debian's $(KVER) in a VM"

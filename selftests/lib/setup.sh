@@ -9,6 +9,7 @@
 #   programs what the test programs need beyond these, also as 32-bit ones
 #   kunit    what a user-mode kernel is built with
 #   lint     the checkers
+#   bench    what plots are drawn with
 # KVER, KDIR and KSRC from the environment are taken as they are.
 set -euo pipefail
 
@@ -86,6 +87,10 @@ need_kunit() {
 
 need_lint() {
 	packages sparse shellcheck codespell perl
+}
+
+need_bench() {
+	packages python3 gnuplot-nox
 }
 
 cache_lock "$@"

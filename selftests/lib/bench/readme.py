@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The README's section about performance: rendered from what was measured, nothing else.
+
+It stands between two comments in the README.
+"""
+
+import re
+
+import plots
+import results
+import table
+import targets
+
+BEGIN = "<!-- performance: what follows was rendered by make bench-readme -->\n"
+END = "<!-- end of performance -->\n"
+
+GROUPS = (("idle.", "Wake-ups when nothing happens"),
+          ("memory.", "Memory of each time-out"),
+          ("saturation.", "A worker that is busy all the time, and submitters side by side"))
+LATENESS = re.compile(r"lateness\.(.*)_(p50|p99|p999|max|early)")
+QUANTILES = ("p50", "p99", "p999", "max", "early")
+
+
+def row(cells):
+    return "| " + " | ".join(cells) + " |"
+
+
+def markdown(heads, rows):
+    yield row(heads)
+    yield row(["---"] + ["--:"] * (len(heads) - 1))
+    for cells in rows:
+        yield row(cells)
+    yield ""
+
+
+def ratio_cell(cell):
+    return f"{cell[0]} ({cell[1]})" if cell else ""
+
+
+def compared(found):
+    for heading, n, impls, rows in table.sections(found):
+        heads = [table.at(impl, rows, i, n) for i, impl in enumerate(impls)]
+        yield f"{heading}, {n:,} time-outs:"
+        yield ""
+        yield from markdown([""] + ["hwheel"] + heads,
+                            ([title, own] + [ratio_cell(cell) for cell in cells]
+                             for title, own, cells in rows))
+
+
+def listed(found):
+    rest = table.others(found)
+    for group, heading in GROUPS:
+        rows = [row for row in rest if row[0].startswith(group)]
+        if not rows:
+            continue
+        impls = list(dict.fromkeys(impl for *_, values in rows for impl, _ in values))
+        yield f"{heading}:"
+        yield ""
+        yield from markdown(["", "time-outs", "unit"] + impls,
+                            ([metric.removeprefix(group), f"{n:,}", unit] +
+                             [dict(values).get(impl, "") for impl in impls]
+                             for metric, n, unit, values in rows))
+
+
+def lateness(found):
+    rows = {}
+    for entry in found:
+        named = LATENESS.fullmatch(entry["metric"])
+        if named:
+            key = (named[1], entry["n"], entry["impl"])
+            rows.setdefault(key, {})[named[2]] = table.amount(entry["value"])
+    if rows:
+        yield "How late time-outs are, in ticks, and how many were early:"
+        yield ""
+        yield from markdown(["", "time-outs", "", *QUANTILES],
+                            ([name, f"{n:,}", impl] + [values.get(q, "") for q in QUANTILES]
+                             for (name, n, impl), values in sorted(rows.items())))
+
+
+def targeted(found):
+    yield "What it is to reach, computed from the same run:"
+    yield ""
+    yield from markdown(["", "at most", "seen", ""],
+                        ([v.title, v.bound, v.seen, v.word] for v in targets.judge(found)))
+
+
+def facts(abouts):
+    """Each fact once, with the folders that it is from if they differ"""
+    known = {}
+    for folder, about in abouts.items():
+        for word, value in about.items():
+            known.setdefault((word, value), []).append(folder.removeprefix("bench-"))
+    for (word, value), folders in known.items():
+        if word != "check":
+            yield f"- {', '.join(folders)}: {word} {value}"
+
+
+def pictures(found, folder):
+    for name in plots.all_plots(found):
+        yield f"![{name.removeprefix('bench-').removesuffix('.svg')}]({folder}/{name})"
+    yield ""
+
+
+def section(found, abouts, folder):
+    """The plots are in that folder, seen from the README."""
+    lines = ["Behind what others take is how many times as much as hwheel that is: where "
+             "it is less than", "1, they take less.", "", *pictures(found, folder),
+             *compared(found), *lateness(found), *listed(found), *targeted(found),
+             "Measured on:", "", *facts(abouts), ""]
+    return "\n".join(lines) + "\n"
+
+
+def split(text):
+    """What is before the section, the section, and what is behind it"""
+    parts = re.split(f"({re.escape(BEGIN)}|{re.escape(END)})", text)
+    if len(parts) != 5 or parts[1] != BEGIN or parts[3] != END:
+        raise results.BadResults("the README has not the two comments, once each")
+    return parts[0] + BEGIN, parts[2], END + parts[4]
+
+
+def render(text, new):
+    before, _, behind = split(text)
+    return before + new + behind

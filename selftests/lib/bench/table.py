@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The table: what hwheel takes, what others take, and how many times as much that is.
+
+It is made of rows of text, so that it can be printed or become a part of the README.
+"""
+
+import itertools
+
+# The number of time-outs, unless others were measured
+N = 100000
+
+IN_KERNEL = ("timer_list", "hrtimer", "delayed_work")
+IN_PROGRAMS = ("timerfd", "posix", "io_uring", "heap")
+
+# Title, hwheel's metric, and that of others; a sum where they are several, of those that the
+# other has: a timerfd has to be created before it is armed, an io_uring time-out is not.
+OPERATIONS = (
+    ("arm", "op.arm", "op.arm"),
+    ("arm, absolute", "op.arm_at", "op.arm_at"),
+    ("arm, with a limit", "op.arm_limited", "op.arm"),
+    ("refresh to later", "op.refresh_later", "op.refresh_later"),
+    ("refresh to later, relative", "op.refresh_later_relative", "op.refresh_later_relative"),
+    ("refresh to earlier", "op.refresh_earlier", "op.refresh_earlier"),
+    ("refresh to earlier, while queued", "op.refresh_earlier_queued", "op.refresh_earlier"),
+    ("cancel, while queued", "op.cancel_queued", "op.cancel_queued"),
+    ("cancel, when filed", "op.cancel_filed", "op.cancel_filed"),
+)
+WORKER = (
+    ("file one that was armed", "op.drain", ""),
+    ("move one that is due earlier", "op.move", ""),
+    ("drop one cancelled while queued", "op.drop", ""),
+    ("unlink one cancelled when filed", "op.unlink", ""),
+    ("file again one that is due later", "op.refile", ""),
+    ("expire, with an empty callback", "op.expire", "op.expire"),
+)
+LIVES = (
+    ("arm, cancel while queued", "life.arm_cancel_queued"),
+    ("absolute arm, cancel while queued", "life.arm_at_cancel_queued"),
+    ("arm, cancel when filed", "life.arm_cancel_filed"),
+    ("absolute arm, cancel when filed", "life.arm_at_cancel_filed"),
+    ("arm, expire", "life.arm_expire"),
+    ("absolute arm, expire", "life.arm_at_expire"),
+    ("arm, 10 refreshes, cancel", "life.refresh10_cancel"),
+)
+PROGRAMS = (
+    ("arm", "user.arm", "user.create user.arm"),
+    ("refresh", "user.refresh", "user.refresh"),
+    ("cancel", "user.cancel", "user.cancel"),
+    ("arm and cancel", "user.life_arm_cancel_single", "user.life_arm_cancel"),
+    ("arm, 256 in a batch", "user.submit_arm", "user.create user.arm"),
+    ("refresh, 256 in a batch", "user.submit_refresh", "user.refresh"),
+    ("cancel, 256 in a batch", "user.submit_cancel", "user.cancel"),
+    ("arm and cancel, 256 in a batch", "user.life_arm_cancel", "user.life_arm_cancel"),
+    ("the same, with the worker's part", "user.life_arm_cancel_with_worker",
+     "user.life_arm_cancel"),
+    ("refresh by a store", "user.store", "user.refresh"),
+    ("refresh by a store, from now", "user.store_from_now", "user.refresh"),
+    ("read an event, 256 at a time", "user.read", "user.read"),
+)
+
+
+def same(rows):
+    return tuple((title, metric, metric) for title, metric in rows)
+
+
+def nanoseconds(rows):
+    """The same in ns: op.arm is ns.arm, life.arm_expire is ns.life_arm_expire."""
+    def name(metrics):
+        return metrics.replace("op.", "ns.").replace("life.", "ns.life_")
+
+    return tuple((title, name(own), name(other)) for title, own, other in rows)
+
+
+# Heading, number of time-outs, rows, others
+SECTIONS = (
+    ("Callers in the kernel, instructions", N, OPERATIONS, IN_KERNEL),
+    ("The worker, or the interrupt, instructions", N, WORKER, IN_KERNEL),
+    ("From arm to end, callers and worker, instructions", N, same(LIVES), IN_KERNEL),
+    ("Programs, their part and the kernel's, instructions", N, PROGRAMS, IN_PROGRAMS),
+    ("Callers in the kernel, ns", 10 * N, nanoseconds(OPERATIONS), IN_KERNEL),
+    ("The worker, or the interrupt, ns", 10 * N, nanoseconds(WORKER), IN_KERNEL),
+    ("From arm to end, callers and worker, ns", 10 * N, nanoseconds(same(LIVES)), IN_KERNEL),
+)
+
+
+def nearest(results, metric, impl, n):
+    """The largest number with which it was measured that is not beyond n, or None"""
+    return max((m for m in results.numbers(metric, impl) if m <= n), default=None)
+
+
+def total(results, metrics, impl, n):
+    """(value, number) of the last metric and those before it, as far as there are any"""
+    last = metrics.split(" ")[-1] if metrics else ""
+    at = nearest(results, last, impl, n)
+    if at is None:
+        return None
+    values = [results.value(metric, impl, at) for metric in metrics.split(" ")]
+    return sum(value for value in values if value is not None), at
+
+
+def amount(value):
+    """With a tenth, if it was measured with tenths and that is worth telling"""
+    whole = isinstance(value, int) or value >= 1000
+    return f"{value:,.0f}" if whole else f"{value:,.1f}"
+
+
+def times(peer, own):
+    return f"{peer / own:.2f}" if own else "-"
+
+
+def row_of(results, row, impls, n):
+    """The title, hwheel's value, and (value, ratio) of each other; None if there is none."""
+    title, own, other = row
+    mine = total(results, own, "hwheel", n)
+    if mine is None:
+        return None
+    cells = []
+    for impl in impls:
+        theirs = total(results, other, impl, n)
+        cells.append(theirs and (amount(theirs[0]), times(theirs[0], mine[0]), theirs[1]))
+    return title, amount(mine[0]), cells
+
+
+def section(results, heading, n, rows, impls):
+    """The rows of a section that were measured, and the others that occur in it"""
+    found = [row_of(results, row, impls, n) for row in rows]
+    found = [row for row in found if row]
+    used = [i for i in range(len(impls)) if any(row[2][i] for row in found)]
+    found = [(title, own, [cells[i] for i in used]) for title, own, cells in found]
+    return heading, n, [impls[i] for i in used], found
+
+
+def sections(results):
+    found = (section(results, *description) for description in SECTIONS)
+    return [part for part in found if part[3]]
+
+
+def at(impl, rows, i, n):
+    """The name, and the number where that is another one than that of the section"""
+    numbers = {row[2][i][2] for row in rows if row[2][i]} - {n}
+    return f"{impl} at {min(numbers):,}" if numbers else impl
+
+
+def shown_metrics():
+    names = (row[1:] for _, _, rows, _ in SECTIONS for row in rows)
+    return {metric for own, other in names for metric in (own, *other.split(" ")) if metric}
+
+
+def others(results):
+    """What no section shows: (metric, number, unit, [(impl, value)])"""
+    def key(row):
+        return row["metric"], row["n"], row["unit"]
+
+    rest = [row for row in results if row["metric"] not in shown_metrics()]
+    return [(*about, [(row["impl"], amount(row["value"])) for row in rows])
+            for about, rows in itertools.groupby(sorted(rest, key=key), key)]
+
+
+def text_cell(cell):
+    if cell is None:
+        return " " * 20
+    value, ratio, _ = cell
+    return f"{value:>11} {'(' + ratio + ')':>8}"
+
+
+def text(results):
+    """Lines for a terminal"""
+    for heading, n, impls, rows in sections(results):
+        yield f"{heading}; {n:,} time-outs"
+        heads = "".join(f"{at(impl, rows, i, n):>20}" for i, impl in enumerate(impls))
+        yield f"{'':36}{'hwheel':>9}{heads}"
+        for title, own, cells in rows:
+            yield f"  {title:34}{own:>9}{''.join(map(text_cell, cells))}".rstrip()
+        yield ""
+    yield "All else"
+    for metric, n, unit, values in others(results):
+        cells = ", ".join(f"{impl} {value}" for impl, value in values)
+        yield f"  {metric:34}{n:>9,}  {unit}: {cells}"

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What the benchmark is to show, and whether it does: computed, never asserted.
+
+A target is a title, a bound, and a function that finds in the results what is seen, and
+what that was computed from; None if that was not measured. What is seen is at most the
+bound, or the target is missed.
+"""
+
+import collections
+
+N = 100000
+FEW, MANY = 1000, 1000000
+FEW_NEWEST, MANY_NEWEST = 1000, 16000
+FLAT = 1.15
+
+OPERATIONS = ("arm", "arm_at", "refresh_later", "refresh_earlier", "cancel_queued",
+              "cancel_filed", "drain", "drop", "unlink", "expire")
+LIVES = ("arm_cancel_queued", "arm_at_cancel_queued", "arm_cancel_filed",
+         "arm_at_cancel_filed", "arm_expire", "arm_at_expire", "refresh10_cancel")
+
+Target = collections.namedtuple("Target", "title bound find")
+Verdict = collections.namedtuple("Verdict", "title bound seen detail word")
+
+
+def divide(own, peer, what=""):
+    """What is seen as the part of another, and how; None if one of them is missing"""
+    if own is None or not peer:
+        return None
+    return own / peer, f"{what}{own:,.1f} / {peer:,.1f}"
+
+
+def worst(found):
+    """The largest of what was found; nothing if one of them is missing"""
+    found = list(found)
+    return max(found) if found and None not in found else None
+
+
+def cost(metric, n=N):
+    def find(results):
+        value = results.value(metric, "hwheel", n)
+        return None if value is None else (value, "")
+
+    return find
+
+
+def part_of(peer, metric, peers_metric=None, n=N):
+    """hwheel's as a part of the peer's"""
+    def find(results):
+        return divide(results.value(metric, "hwheel", n),
+                      results.value(peers_metric or metric, peer, n))
+
+    return find
+
+
+def part_of_best(peer, metric, n=N):
+    """And if that depends on the number, of the least"""
+    def find(results):
+        least = min((results.value(metric, peer, m) for m in results.numbers(metric, peer)),
+                    default=None)
+        return divide(results.value(metric, "hwheel", n), least)
+
+    return find
+
+
+def any_life(peer):
+    def find(results):
+        return worst(divide(results.value(f"life.{life}", "hwheel", N),
+                            results.value(f"life.{life}", peer, N), f"{life}: ")
+                     for life in LIVES)
+
+    return find
+
+
+def growth(results):
+    return worst(divide(results.value(f"op.{operation}", "hwheel", MANY),
+                        results.value(f"op.{operation}", "hwheel", FEW), f"{operation}: ")
+                 for operation in OPERATIONS)
+
+
+def growth_of_cancel(results):
+    def grows(impl):
+        values = [results.value("user.cancel_newest_first", impl, n)
+                  for n in (MANY_NEWEST, FEW_NEWEST)]
+        return divide(*values)
+
+    own, other = grows("hwheel"), grows("io_uring")
+    if own and other:
+        return own[0], f"{own[1]}; io_uring: {other[0]:,.1f} times as much"
+    return own
+
+
+def each(impl, *, group, tail=""):
+    """The worst of a group of metrics, at any number"""
+    def find(results):
+        return worst((row["value"], f"{row['metric']}") for row in results
+                     if row["impl"] == impl and row["metric"].startswith(group) and
+                     row["metric"].endswith(tail))
+
+    return find
+
+
+def at_most(metric):
+    """With as many time-outs as it was measured with"""
+    def find(results):
+        n = max(results.numbers(metric, "hwheel"), default=None)
+        return None if n is None else (results.value(metric, "hwheel", n), f"of {n:,}")
+
+    return find
+
+
+TARGETS = (
+    Target("arm, absolute: instructions", 60, cost("op.arm_at")),
+    Target("arm: instructions", 110, cost("op.arm")),
+    Target("cancel: instructions", 40, cost("op.cancel_filed")),
+    Target("refresh to later: instructions", 30, cost("op.refresh_later")),
+    Target("absolute arm + cancel before filing, part of timer_list's", 0.28,
+           part_of("timer_list", "life.arm_at_cancel_queued")),
+    Target("arm + cancel before filing, part of timer_list's", 0.40,
+           part_of("timer_list", "life.arm_cancel_queued")),
+    Target("absolute arm + cancel after filing, part of timer_list's", 0.42,
+           part_of("timer_list", "life.arm_at_cancel_filed")),
+    Target("arm + cancel after filing, part of timer_list's", 0.55,
+           part_of("timer_list", "life.arm_cancel_filed")),
+    Target("absolute arm + expire, part of timer_list's", 0.42,
+           part_of("timer_list", "life.arm_at_expire")),
+    Target("arm + expire, part of timer_list's", 0.55,
+           part_of("timer_list", "life.arm_expire")),
+    Target("refresh to later, part of mod_timer()", 0.10,
+           part_of("timer_list", "op.refresh_later")),
+    Target("any life, part of hrtimer's", 0.30, any_life("hrtimer")),
+    Target("ns: absolute arm + cancel after filing, 1,000,000, part of timer_list's", 1.0,
+           part_of("timer_list", "ns.life_arm_at_cancel_filed", n=MANY)),
+    Target("the same, part of hrtimer's", 0.05,
+           part_of("hrtimer", "ns.life_arm_at_cancel_filed", n=MANY)),
+    Target("any operation at 1,000,000, times that at 1,000", FLAT, growth),
+    Target("arm + cancel in batches of 256, part of timerfd's create + settime + close",
+           1 / 8, part_of("timerfd", "user.life_arm_cancel")),
+    Target("the same, part of io_uring's add + remove where that is least", 1.0,
+           part_of_best("io_uring", "user.life_arm_cancel")),
+    Target("refresh by a store, part of timerfd_settime()", 1 / 100,
+           part_of("timerfd", "user.store", "user.refresh")),
+    Target("cancel newest first, of 16,000, times that of 1,000", FLAT, growth_of_cancel),
+    Target("memory in the kernel: bytes", 64, at_most("memory.in_kernel")),
+    Target("memory of programs: bytes", 160, at_most("memory.user")),
+    Target("wake-ups when idle: per minute", 0, each("hwheel", group="idle.")),
+    Target("early", 0, each("hwheel", group="lateness.", tail="_early")),
+)
+
+
+def judge(results):
+    for target in TARGETS:
+        found = target.find(results)
+        if found is None:
+            yield Verdict(target.title, f"{target.bound:g}", "", "", "not measured")
+            continue
+        seen, detail = found
+        yield Verdict(target.title, f"{target.bound:g}",
+                      f"{seen:,.4g}" if seen < 10000 else f"{seen:,.0f}", detail,
+                      "met" if seen <= target.bound else "MISSED")
+
+
+def text(results):
+    verdicts = list(judge(results))
+    yield f"{'Target':76}{'at most':>8}{'seen':>8}"
+    for verdict in verdicts:
+        detail = f"  ({verdict.detail})" if verdict.detail else ""
+        yield (f"  {verdict.title:74}{verdict.bound:>8}{verdict.seen:>8}  {verdict.word}"
+               f"{detail}")
+    missed = sum(verdict.word != "met" for verdict in verdicts)
+    yield f"{len(verdicts) - missed} of {len(verdicts)} targets met"
