@@ -59,7 +59,7 @@ point() {
 }
 
 echo "TAP version 13"
-echo "1..6"
+echo "1..7"
 mkdir -p build
 # Each kernel's objects are built anew, else the checkers would see nothing.
 rm -rf "build/lint-$KVER"
@@ -70,4 +70,6 @@ point "shellcheck" shellcheck -x "${scripts[@]}"
 point "codespell" spelling
 point "the syzkaller description fits the header" \
 	selftests/syzkaller/check.py module/include/uapi
+point "the README tells what was measured" \
+	python3 -B selftests/lib/bench check-readme README.md doc/bench.json doc/bench-about.json
 [ $bad -eq 0 ]
