@@ -137,7 +137,6 @@ extern unsigned int bench_unfired;
 void bench_last_fired(void);
 s64 bench_time_expiry(unsigned int nr, u64 first, u64 last);
 
-/* When the timers that are armed last are due, at the earliest and at the latest */
 extern u64 bench_first_due, bench_last_due;
 
 /* All that a callback does. They come one at a time, there being one CPU. */
@@ -147,11 +146,54 @@ static __always_inline void bench_fired(void)
 		bench_last_fired();
 }
 
+/* Steps and lives */
+
+#define BENCH_LIVES	10
+#define BENCH_STEPS_MAX	16
+
+/**
+ * struct bench_step_info - what is known about a step
+ * @name:     in the results
+ * @delay:    of the first object, if it gives them times
+ * @later:    and how much later they are with each step before it
+ * @absolute: which are absolute times then
+ * @after:    whether the objects are pending after it
+ * @fixed:    there is something in it that does not depend on how many there are
+ * @worker:   others than hwheel do without
+ */
+struct bench_step_info {
+	const char	*name;
+	u64		delay;
+	u64		later;
+	bool		absolute;
+	bool		after;
+	bool		fixed;
+	bool		worker;
+};
+
+/**
+ * struct bench_life - steps in a row
+ * @name:  in the results; NULL if it is there for its steps only
+ * @brief: timers get deadlines that are waited for
+ * @steps: BENCH_END behind the last one
+ */
+struct bench_life {
+	const char	*name;
+	bool		brief;
+	enum bench_step	steps[BENCH_STEPS_MAX];
+};
+
+extern const struct bench_step_info bench_steps[BENCH_STEPS];
+extern const struct bench_life bench_lives[BENCH_LIVES];
+
+s64 bench_take_step(const struct bench_kind *kind, enum bench_step step, unsigned int before,
+		    bool soon);
+
 /* Results */
 
 struct seq_file;
 
-int bench_lives_run(unsigned int n, unsigned int rounds);
-void bench_lives_show(struct seq_file *file);
+int bench_count(unsigned int n, unsigned int rounds);
+void bench_show(struct seq_file *file);
 
 #endif /* _BENCH_H */

@@ -38,12 +38,23 @@ static void sleep_until(u64 ns)
 	schedule_hrtimeout_range(&until, 0, HRTIMER_MODE_ABS);
 }
 
+/* What bench_fired() takes for so many, which is of the measuring */
+static s64 fired_takes(unsigned int nr)
+{
+	s64 both;
+
+	bench_unfired = 0;
+	both = BENCH_TIMED({ barrier(); bench_fired(); });
+	return (both - BENCH_TIMED(barrier())) * nr / bench_n;
+}
+
 /*
  * Waits for @nr callbacks, to which the time of the first, or an earlier one, is @first, and
  * at @last all of them are due.
  */
 s64 bench_time_expiry(unsigned int nr, u64 first, u64 last)
 {
+	s64 measuring = fired_takes(nr);
 	bool late;
 	u64 start;
 
@@ -60,5 +71,5 @@ s64 bench_time_expiry(unsigned int nr, u64 first, u64 last)
 
 	if (!wait_for_completion_timeout(&all_fired, TIMEOUT))
 		return -ETIMEDOUT;
-	return late ? -ETIME : fired_at - start;
+	return late ? -ETIME : fired_at - start - measuring;
 }

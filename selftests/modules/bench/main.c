@@ -38,7 +38,7 @@ static void measure_ten_nops(void)
 static int results_show(struct seq_file *file, void *unused)
 {
 	seq_printf(file, "check ten_nops %llu\n", div_u64(ten_nops, n));
-	bench_lives_show(file);
+	bench_show(file);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(results);
@@ -53,7 +53,7 @@ static int __init bench_init(void)
 	if (err)
 		return err;
 	measure_ten_nops();
-	err = bench_lives_run(n, rounds);
+	err = bench_count(n, rounds);
 	bench_objects_free();
 	if (!err)
 		results = debugfs_create_file("hwheel_bench", 0400, NULL, NULL, &results_fops);
