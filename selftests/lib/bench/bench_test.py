@@ -138,8 +138,10 @@ class ReadTest(Folders):
             self.fails(self.LINES + f"bench op.drop hwheel {n} instructions 1\n",
                        "not a measurement")
 
-    def test_a_metric_without_a_group(self):
-        self.fails(self.LINES + "bench arm hwheel 10 instructions 1\n", "not a measurement")
+    def test_names_that_are_none(self):
+        for names in ("arm hwheel 10 instructions", "op.drop h-wheel 10 instructions",
+                      "op.drop hwheel 10 Instructions", "op.drop  10 instructions"):
+            self.fails(self.LINES + f"bench {names} 1\n", "not a measurement")
 
     def test_what_was_measured_twice(self):
         self.fails(self.LINES + self.LINES, "measured twice: op.arm hwheel 1000")
@@ -350,6 +352,15 @@ class TableTest(unittest.TestCase):
 
     def test_another_number_is_told(self):
         self.assertEqual(self.line("hwheel timerfd"), "hwheel timerfd at 10,000 heap")
+
+    def test_the_best_number_has_a_column(self):
+        found = self.FOUND + (("user.cancel", "hwheel", 100000, 100),
+                              ("user.cancel", "io_uring", 1, 200),
+                              ("user.cancel", "io_uring", 256, 150),
+                              ("user.cancel", "io_uring", 16000, 70000))
+        self.assertEqual(self.line("hwheel timerfd", found),
+                         "hwheel timerfd at 10,000 io_uring at best io_uring at 16,000 heap")
+        self.assertEqual(self.line("cancel", found), "cancel 100 150 (1.50) 70,000 (700.00)")
 
     def test_what_is_in_no_section(self):
         self.assertEqual(self.line("idle"), "idle.empty 0 1/min: hwheel 0")

@@ -15,7 +15,7 @@ import table
 IN_KERNEL = ("hwheel",) + table.IN_KERNEL
 COLOURS = ("#1b6ca8", "#d1495b", "#edae49", "#66a182")
 OWN, OTHERS = "0x1b6ca8", "0xa0a0a0"
-SIZE = "800,420"
+SIZE = "800,440"
 
 # Lives whose cost is shown against the number, one plot each
 GROWING = (("life.arm_at_cancel_queued", "arm, cancel within a tick"),
@@ -105,7 +105,7 @@ def programs(found):
                 f"unset key\nset logscale y\nset yrange [1:{3 * most:g}]\n"
                 "set style fill solid\nset boxwidth 0.7\nset xtics rotate by -35\n"
                 "plot $data using 1:2:3:xtic(4) with boxes lc rgb variable, "
-                "$data using 1:2:2 with labels offset 0,0.6\n", data)
+                "$data using 1:2:(sprintf('%.0f', $2)) with labels offset 0,0.6\n", data)
 
 
 def all_plots(found):

@@ -14,7 +14,8 @@ import targets
 BEGIN = "<!-- performance: what follows was rendered by make bench-readme -->\n"
 END = "<!-- end of performance -->\n"
 
-GROUPS = (("idle.", "Wake-ups when nothing happens"),
+GROUPS = (("user.cancel_newest_first", "Programs that cancel the newest first"),
+          ("idle.", "Wake-ups when nothing happens"),
           ("memory.", "Memory of each time-out"),
           ("saturation.", "A worker that is busy all the time, and submitters side by side"))
 LATENESS = re.compile(r"lateness\.(.*)_(p50|p99|p999|max|early)")
@@ -57,7 +58,7 @@ def listed(found):
         yield f"{heading}:"
         yield ""
         yield from markdown(["", "time-outs", "unit"] + impls,
-                            ([metric.removeprefix(group), f"{n:,}", unit] +
+                            ([metric.partition(".")[2], f"{n:,}", unit] +
                              [dict(values).get(impl, "") for impl in impls]
                              for metric, n, unit, values in rows))
 

@@ -103,7 +103,8 @@ def at_most(metric):
     """With as many time-outs as it was measured with"""
     def find(results):
         n = max(results.numbers(metric, "hwheel"), default=None)
-        return None if n is None else (results.value(metric, "hwheel", n), f"of {n:,}")
+        return None if n is None else (results.value(metric, "hwheel", n),
+                                       f"of {n:,}" if n > 1 else "")
 
     return find
 
@@ -161,10 +162,10 @@ def judge(results):
 
 def text(results):
     verdicts = list(judge(results))
-    yield f"{'Target':76}{'at most':>8}{'seen':>8}"
+    yield f"{'Target':76}{'at most':>8}{'seen':>10}"
     for verdict in verdicts:
         detail = f"  ({verdict.detail})" if verdict.detail else ""
-        yield (f"  {verdict.title:74}{verdict.bound:>8}{verdict.seen:>8}  {verdict.word}"
+        yield (f"  {verdict.title:74}{verdict.bound:>8}{verdict.seen:>10}  {verdict.word}"
                f"{detail}")
     missed = sum(verdict.word != "met" for verdict in verdicts)
     yield f"{len(verdicts) - missed} of {len(verdicts)} targets met"
