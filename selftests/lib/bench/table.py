@@ -191,7 +191,8 @@ def text(results):
         for title, own, cells in rows:
             yield f"  {title:38}{own:>9}{''.join(map(text_cell, cells))}".rstrip()
         yield ""
-    yield "All else"
+    if others(results):
+        yield "All else"
     for metric, n, unit, values in others(results):
         cells = ", ".join(f"{impl} {value}" for impl, value in values)
         yield f"  {metric:38} {n:>9,}  {unit}: {cells}"
