@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * user_bench COMMAND: what time-outs cost a program that has them from hwheel, and from
+ * others. Prints "bench METRIC IMPL N UNIT VALUE", where N is how many are pending.
+ *
+ *   operations   instructions, in a VM that counts them
+ */
+#include <err.h>
+#include <string.h>
+
+#include "operations.h"
+
+static const struct command {
+	const char	*name;
+	void		(*run)(void);
+} commands[] = {
+	{ "operations", operations },
+	{ }
+};
+
+int main(int argc, char **argv)
+{
+	const struct command *command;
+
+	for (command = commands; argc == 2 && command->name; command++) {
+		if (strcmp(argv[1], command->name))
+			continue;
+		command->run();
+		return 0;
+	}
+	errx(2, "usage: user_bench operations");
+}

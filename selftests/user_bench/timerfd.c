@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A timerfd for each timeout: made, set, and closed. What is not in it is that a program
+ * has to find those that have expired, with epoll for instance.
+ */
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "facility.h"
+
+#define OTHER_FILES	100
+
+static int *fds;
+
+static void timerfd_open(unsigned int room)
+{
+	struct rlimit limit = { room + OTHER_FILES, room + OTHER_FILES };
+
+	must(!setrlimit(RLIMIT_NOFILE, &limit), "RLIMIT_NOFILE");
+	fds = zeros(room, sizeof(*fds));
+}
+
+static void create(const unsigned int *which, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+
+		must(fd >= 0, "timerfd_create");
+		fds[which[i]] = fd;
+	}
+}
+
+static void set(const unsigned int *which, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		struct itimerspec in = itimerspec_of(delays[which[i]]);
+
+		must(!timerfd_settime(fds[which[i]], 0, &in, NULL), "timerfd_settime");
+	}
+}
+
+static void refresh(const unsigned int *which, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		struct itimerspec in = itimerspec_of(2 * delays[which[i]]);
+
+		must(!timerfd_settime(fds[which[i]], 0, &in, NULL), "timerfd_settime");
+	}
+}
+
+static void disarm(const unsigned int *which, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		struct itimerspec never = { };
+
+		must(!timerfd_settime(fds[which[i]], 0, &never, NULL), "timerfd_settime");
+	}
+}
+
+static void end(const unsigned int *which, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		must(!close(fds[which[i]]), "close");
+		fds[which[i]] = 0;
+	}
+}
+
+static void arm(const unsigned int *which, unsigned int nr)
+{
+	create(which, nr);
+	set(which, nr);
+}
+
+static void live(const unsigned int *which, unsigned int nr)
+{
+	arm(which, nr);
+	end(which, nr);
+}
+
+static void timerfd_close(void)
+{
+	must(!close_range(3, ~0U, 0), "close_range");
+	free(fds);
+}
+
+static const struct step steps[] = {
+	{ "user.refresh", ANY, refresh },
+	{ "user.disarm", ANY, disarm },
+	{ NULL, SAME, set },
+	{ "user.cancel", ANY, end },
+	{ "user.create", SAME, create },
+	{ "user.arm", SAME, set },
+	{ "user.life_arm_cancel", MORE, live },
+	{ }
+};
+
+const struct facility timerfd = {
+	.name	= "timerfd",
+	.open	= timerfd_open,
+	.arm	= arm,
+	.close	= timerfd_close,
+	.steps	= steps,
+};
