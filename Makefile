@@ -27,6 +27,7 @@ TESTS   := $(patsubst selftests/%.c,%,$(wildcard selftests/*_test.c))
 # selftests/Makefile builds the same as 32-bit programs.
 TESTS   += $(addsuffix _32,$(filter-out uring_test,$(TESTS)))
 HELPERS := churn crowd fuzz
+USER_BENCH := $(BUILD)/user/user_bench
 SCRIPTS := $(patsubst selftests/%.sh,%,$(wildcard selftests/*_test.sh))
 
 # For make torture: calls of the device, and operations of the torture module. No SEED
@@ -44,7 +45,7 @@ BASE    ?=
 .PHONY: module run shell check kunit coverage mutants selftests torture bench bench-readme
 .PHONY: lives lint tools install uninstall clean help
 .PHONY: _module _test_modules _test_programs _run _shell _harness _vm_harness _selftests _torture
-.PHONY: _bench _bench_kernel _lives _outside _vm_outside _lint _install
+.PHONY: _bench _bench_kernel _bench_user _user_bench _lives _outside _vm_outside _lint _install
 
 module: ## build hwheel.ko for the running kernel (or KVER=, KDIR=)
 	@vars=$$($(SETUP) module) && $(MAKE) _module $$vars
@@ -191,6 +192,17 @@ _bench_kernel: _test_modules
 	@$(VM) --kver $(KVER) --out $(BUILD)/bench-kernel --icount --timeout 1200 --quiet \
 		--guest selftests/bench.sh $(MODULE)/hwheel.ko \
 		$(TEST_MODULES)/selftests/modules/hwheel_bench.ko
+
+_user_bench:
+	@mkdir -p $(dir $(USER_BENCH))
+	@$(CC) -O2 -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -static -Imodule/include/uapi \
+		selftests/user_bench/*.c -luring -o $(USER_BENCH)
+
+# Needs what setup.sh gets for vm and programs. Result lines are in $(BUILD)/bench-counted.
+_bench_user: _module _user_bench
+	@echo "Counting the instructions of programs in a VM"
+	@$(VM) --kver $(KVER) --out $(BUILD)/bench-counted --icount --mem 2048 --timeout 1800 \
+		--quiet --guest selftests/user_bench/counted.sh $(MODULE)/hwheel.ko $(USER_BENCH)
 
 _lives: _test_modules
 	@rm -f $(BUILD)/lives.json
