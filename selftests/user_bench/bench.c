@@ -2,6 +2,7 @@
 #include <err.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "bench.h"
@@ -20,6 +21,11 @@ void *zeros(unsigned long nr, unsigned long size)
 	return memory;
 }
 
+void *handles(unsigned long nr, unsigned long size)
+{
+	return memset(zeros(nr, size), 0xff, nr * size);
+}
+
 void sleep_ns(__u64 ns)
 {
 	struct timespec delay = { .tv_sec = ns / SEC, .tv_nsec = ns % SEC };
@@ -31,6 +37,6 @@ void sleep_ns(__u64 ns)
 void report(const char *metric, const char *impl, unsigned int n, const char *unit,
 	    double value)
 {
-	printf("bench %s %s %u %s %.1f\n", metric, impl, n, unit, value);
+	printf("bench %s %s %u %s %.3f\n", metric, impl, n, unit, value);
 	fflush(stdout);
 }

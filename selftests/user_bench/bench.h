@@ -15,6 +15,12 @@ void must(bool ok, const char *what);
 /* As many zeros as @nr of @size bytes have, or the end of the program */
 void *zeros(unsigned long nr, unsigned long size);
 
+/*
+ * For what the program names its time-outs by. The memory is there at once, so that what
+ * comes later is not taken for a part of what they need.
+ */
+void *handles(unsigned long nr, unsigned long size);
+
 void sleep_ns(__u64 ns);
 
 /* Prints a result: "bench METRIC IMPL N UNIT VALUE". */

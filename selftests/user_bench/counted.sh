@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
 #
-# Guest script of the measurements in a VM that counts instructions. What the program
-# prints goes to /results.
+# Guest script of the measurements in a VM that counts instructions. What each prints goes
+# to a file in /results.
 set -e
 
 insmod hwheel.ko
-./user_bench operations >/results/operations
-cat /results/operations
+for command in operations; do
+	./user_bench $command >/results/$command
+	cat /results/$command
+done
 rmmod hwheel

@@ -36,7 +36,7 @@ void hwheel_open_tick(unsigned int room, __u64 tick_ns)
 	};
 
 	max = config.max_timeouts;
-	ids = zeros(room, sizeof(*ids));
+	ids = handles(room, sizeof(*ids));
 	device = open("/dev/hwheel", O_RDWR | O_CLOEXEC);
 	must(device >= 0, "open");
 	must(!ioctl(device, HWHEEL_IOC_CONFIG, &config), "CONFIG");
@@ -45,6 +45,11 @@ void hwheel_open_tick(unsigned int room, __u64 tick_ns)
 static void hwheel_open(unsigned int room)
 {
 	hwheel_open_tick(room, TICK);
+}
+
+int hwheel_fd(void)
+{
+	return device;
 }
 
 void hwheel_close(void)
@@ -60,17 +65,27 @@ static unsigned long map_size(void)
 	return (max * sizeof(*words) + page - 1) / page * page;
 }
 
-static void map_and_open(unsigned int room)
+void hwheel_map(void)
 {
-	hwheel_open(room);
 	words = mmap(NULL, map_size(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
 		     device, 0);
 	must(words != MAP_FAILED, "mmap");
 }
 
-static void unmap_and_close(void)
+void hwheel_unmap(void)
 {
 	must(!munmap(words, map_size()), "munmap");
+}
+
+static void open_and_map(unsigned int room)
+{
+	hwheel_open(room);
+	hwheel_map();
+}
+
+static void unmap_and_close(void)
+{
+	hwheel_unmap();
 	hwheel_close();
 }
 
@@ -263,7 +278,7 @@ const struct facility hwheel = {
 
 const struct facility hwheel_mapped = {
 	.name		= "hwheel",
-	.open		= map_and_open,
+	.open		= open_and_map,
 	.arm		= hwheel_arm,
 	.close		= unmap_and_close,
 	.steps		= mapped_steps,

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * user_bench COMMAND: what time-outs cost a program that has them from hwheel, and from
- * others. Prints "bench METRIC IMPL N UNIT VALUE", where N is how many are pending.
+ * others. Prints "bench METRIC IMPL N UNIT VALUE", where N is how many are pending. Run
+ * as root where nothing else runs.
  *
- *   operations   instructions, in a VM that counts them
+ *   operations        instructions, in a VM that counts them
  */
 #include <err.h>
 #include <string.h>
@@ -14,7 +15,7 @@ static const struct command {
 	const char	*name;
 	void		(*run)(void);
 } commands[] = {
-	{ "operations", operations },
+	{ "operations", bench_operations },
 	{ }
 };
 

@@ -60,9 +60,9 @@ static void draw_delays(unsigned int room)
 		delays[i] = FAR + random() * (FAR / RAND_MAX);
 }
 
-void measure_fill(const struct facility *facility, unsigned int n)
+void measure_open(const struct facility *facility, unsigned int n)
 {
-	unsigned int i, nr;
+	unsigned int i;
 
 	draw_delays(n + BATCH);
 	free(numbers);
@@ -70,6 +70,12 @@ void measure_fill(const struct facility *facility, unsigned int n)
 	for (i = 0; i < n + BATCH; i++)
 		numbers[i] = i;
 	facility->open(n + BATCH);
+}
+
+void measure_fill(const struct facility *facility, unsigned int n)
+{
+	unsigned int i, nr;
+
 	for (i = 0; i < n; i += nr) {
 		nr = n - i < BATCH ? n - i : BATCH;
 		facility->arm(&numbers[i], nr);
@@ -163,6 +169,7 @@ void measure(const struct facility *facility, const struct step *steps, unsigned
 	__u64 least[MAX_STEPS];
 	unsigned int i;
 
+	measure_open(facility, n);
 	measure_fill(facility, n);
 	run_rounds(facility, steps, n, least);
 	facility->close();

@@ -7,7 +7,10 @@
 /* Ends the program if the machine does not count instructions. */
 void measure_check(void);
 
-/* Opens @facility with @n pending time-outs, which are numbered from 0, and BATCH more. */
+/* Opens @facility for @n time-outs, which are numbered from 0, and BATCH more. */
+void measure_open(const struct facility *facility, unsigned int n);
+
+/* Arms them. */
 void measure_fill(const struct facility *facility, unsigned int n);
 
 /* Runs @steps with @n pending time-outs and reports what they took. */

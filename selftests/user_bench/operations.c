@@ -25,7 +25,7 @@ static const struct {
 static const unsigned int of_io_uring[] = { 1, BATCH, 1000, 16000, 0 };
 static const unsigned int newest[] = { 1000, 4000, 16000, 0 };
 
-void operations(void)
+void bench_operations(void)
 {
 	unsigned int i, n;
 

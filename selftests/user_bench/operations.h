@@ -3,6 +3,6 @@
 #define _USER_BENCH_OPERATIONS_H
 
 /* Reports how many instructions each operation of each facility takes. */
-void operations(void);
+void bench_operations(void);
 
 #endif /* _USER_BENCH_OPERATIONS_H */

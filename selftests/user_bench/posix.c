@@ -22,7 +22,7 @@ static void posix_open(unsigned int room)
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGRTMIN);
 	must(!sigprocmask(SIG_BLOCK, &signals, NULL), "sigprocmask");
-	timers = zeros(room, sizeof(*timers));
+	timers = handles(room, sizeof(*timers));
 	nr_timers = 0;
 }
 

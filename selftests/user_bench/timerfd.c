@@ -19,7 +19,7 @@ static void timerfd_open(unsigned int room)
 	struct rlimit limit = { room + OTHER_FILES, room + OTHER_FILES };
 
 	must(!setrlimit(RLIMIT_NOFILE, &limit), "RLIMIT_NOFILE");
-	fds = zeros(room, sizeof(*fds));
+	fds = handles(room, sizeof(*fds));
 }
 
 static void create(const unsigned int *which, unsigned int nr)

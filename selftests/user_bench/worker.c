@@ -7,16 +7,11 @@
  * nothing else happens: so all that a pass takes, and falling asleep and waking up, is
  * shared by so few. Not in it: the interrupts that wake the worker.
  */
-#include <dirent.h>
-#include <err.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "hwheel.h"
 #include "measure.h"
+#include "thread.h"
 #include "worker.h"
 
 #define ROUNDS	10
@@ -24,54 +19,6 @@
 
 /* Until the worker has done all, and sleeps until something comes */
 #define QUIET_NS	(5 * TICK)
-
-static bool is_worker(const char *pid)
-{
-	char path[300], name[32] = "", mine[32];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%s/comm", pid);
-	snprintf(mine, sizeof(mine), "hwheel/p%d\n", getpid());
-	file = fopen(path, "r");
-	if (!file)
-		return false;
-	if (!fgets(name, sizeof(name), file))
-		name[0] = '\0';
-	fclose(file);
-	return !strcmp(name, mine);
-}
-
-/* The thread of the wheel that this process has */
-static int find_worker(void)
-{
-	DIR *proc = opendir("/proc");
-	struct dirent *entry;
-	int pid = 0;
-
-	must(proc, "/proc");
-	while (!pid && (entry = readdir(proc)))
-		if (is_worker(entry->d_name))
-			pid = atoi(entry->d_name);
-	closedir(proc);
-	if (!pid)
-		errx(1, "the worker can't be found");
-	return pid;
-}
-
-static __u64 run_time_of(int pid)
-{
-	unsigned long long ns;
-	char path[64];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%d/schedstat", pid);
-	file = fopen(path, "r");
-	must(file, path);
-	if (fscanf(file, "%llu", &ns) != 1)
-		errx(1, "%s can't be read", path);
-	fclose(file);
-	return ns;
-}
 
 static __u64 own_run_time(void)
 {
@@ -120,12 +67,12 @@ static void measure_life(const struct life *life, int worker, unsigned int n)
 	unsigned int round;
 
 	for (round = 0; round < ROUNDS; round++) {
-		__u64 workers = -run_time_of(worker), own = -own_run_time();
+		__u64 workers = -thread_run_time(worker), own = -own_run_time();
 
 		life->run(which, BATCH);
 		own += own_run_time();
 		sleep_ns(QUIET_NS);
-		workers += run_time_of(worker);
+		workers += thread_run_time(worker);
 		least_worker = workers < least_worker ? workers : least_worker;
 		least_both = workers + own < least_both ? workers + own : least_both;
 	}
@@ -148,8 +95,9 @@ void worker_measure(unsigned int n)
 	const struct life *life;
 	int worker;
 
+	measure_open(&with_tick, n);
 	measure_fill(&with_tick, n);
-	worker = find_worker();
+	worker = thread_of_worker();
 	sleep_ns(QUIET_NS);
 	for (life = lives; life->run; life++)
 		measure_life(life, worker, n);

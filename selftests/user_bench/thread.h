@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the scheduler knows of a thread. */
+#ifndef _USER_BENCH_THREAD_H
+#define _USER_BENCH_THREAD_H
+
+#include <linux/types.h>
+
+/* The worker of the wheel that this process has; there must be one. */
+int thread_of_worker(void);
+
+/* How long it has run, in ns */
+__u64 thread_run_time(int pid);
+
+/* How often it went to sleep */
+__u64 thread_sleeps(int pid);
+
+#endif /* _USER_BENCH_THREAD_H */
