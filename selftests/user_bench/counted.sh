@@ -7,7 +7,7 @@
 set -e
 
 insmod hwheel.ko
-for command in operations; do
+for command in idle operations; do
 	./user_bench $command >/results/$command
 	cat /results/$command
 done

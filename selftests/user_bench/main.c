@@ -5,10 +5,12 @@
  * as root where nothing else runs.
  *
  *   operations        instructions, in a VM that counts them
+ *   idle              wake-ups when there is nothing to do; quickest in the same VM
  */
 #include <err.h>
 #include <string.h>
 
+#include "idle.h"
 #include "operations.h"
 
 static const struct command {
@@ -16,6 +18,7 @@ static const struct command {
 	void		(*run)(void);
 } commands[] = {
 	{ "operations", bench_operations },
+	{ "idle", bench_idle },
 	{ }
 };
 
@@ -29,5 +32,5 @@ int main(int argc, char **argv)
 		command->run();
 		return 0;
 	}
-	errx(2, "usage: user_bench operations");
+	errx(2, "usage: user_bench operations|idle");
 }
