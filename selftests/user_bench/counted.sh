@@ -6,9 +6,23 @@
 # to a file in /results.
 set -e
 
+# What is allocated for programs is charged to a group, as it is on most machines.
+enter_group() {
+	mkdir /tmp/cgroup
+	mount -t cgroup2 none /tmp/cgroup
+	echo +memory >/tmp/cgroup/cgroup.subtree_control
+	mkdir /tmp/cgroup/bench
+	echo $$ >/tmp/cgroup/bench/cgroup.procs
+}
+
 insmod hwheel.ko
-for command in idle operations; do
+enter_group
+for command in memory idle operations; do
 	./user_bench $command >/results/$command
 	cat /results/$command
 done
+insmod hwheel_size.ko
+cat /sys/module/hwheel_size/parameters/results >/results/size
+cat /results/size
+rmmod hwheel_size
 rmmod hwheel

@@ -6,11 +6,13 @@
  *
  *   operations        instructions, in a VM that counts them
  *   idle              wake-ups when there is nothing to do; quickest in the same VM
+ *   memory            bytes
  */
 #include <err.h>
 #include <string.h>
 
 #include "idle.h"
+#include "memory.h"
 #include "operations.h"
 
 static const struct command {
@@ -19,6 +21,7 @@ static const struct command {
 } commands[] = {
 	{ "operations", bench_operations },
 	{ "idle", bench_idle },
+	{ "memory", bench_memory },
 	{ }
 };
 
@@ -32,5 +35,5 @@ int main(int argc, char **argv)
 		command->run();
 		return 0;
 	}
-	errx(2, "usage: user_bench operations|idle");
+	errx(2, "usage: user_bench operations|idle|memory");
 }
