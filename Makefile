@@ -198,13 +198,16 @@ _user_bench:
 	@$(CC) -O2 -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -static -Imodule/include/uapi \
 		selftests/user_bench/*.c -luring -o $(USER_BENCH)
 
-# Needs what setup.sh gets for vm and programs. Each file but console.log in the folder
-# $(BUILD)/bench-counted has result lines.
+# Needs what setup.sh gets for vm and programs. Each file but console.log in the folders
+# $(BUILD)/bench-counted and $(BUILD)/bench-lateness has result lines.
 _bench_user: _test_modules _user_bench
 	@echo "Counting the instructions of programs in a VM"
 	@$(VM) --kver $(KVER) --out $(BUILD)/bench-counted --icount --mem 2048 --timeout 1800 \
 		--quiet --guest selftests/user_bench/counted.sh $(MODULE)/hwheel.ko \
 		$(TEST_MODULES)/selftests/modules/hwheel_size.ko $(USER_BENCH)
+	@echo "Measuring lateness in a VM"
+	@$(VM) --kver $(KVER) --out $(BUILD)/bench-lateness --timeout 600 --quiet \
+		--guest selftests/user_bench/lateness.sh $(MODULE)/hwheel.ko $(USER_BENCH)
 
 _lives: _test_modules
 	@rm -f $(BUILD)/lives.json

@@ -7,11 +7,14 @@
  *   operations        instructions, in a VM that counts them
  *   idle              wake-ups when there is nothing to do; quickest in the same VM
  *   memory            bytes
+ *   lateness          of what expires, in ticks
+ *   lateness_counted  the same in a VM that counts instructions
  */
 #include <err.h>
 #include <string.h>
 
 #include "idle.h"
+#include "lateness.h"
 #include "memory.h"
 #include "operations.h"
 
@@ -22,6 +25,8 @@ static const struct command {
 	{ "operations", bench_operations },
 	{ "idle", bench_idle },
 	{ "memory", bench_memory },
+	{ "lateness", bench_lateness },
+	{ "lateness_counted", bench_lateness_counted },
 	{ }
 };
 
@@ -35,5 +40,5 @@ int main(int argc, char **argv)
 		command->run();
 		return 0;
 	}
-	errx(2, "usage: user_bench operations|idle|memory");
+	errx(2, "usage: user_bench operations|idle|memory|lateness|lateness_counted");
 }
