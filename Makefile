@@ -38,7 +38,7 @@ OPS     ?= 20000000
 SEED    ?=
 
 # make bench: what is measured, each by a target _bench_PART, and what to compare it with
-BENCH_PARTS := kernel
+BENCH_PARTS := kernel user
 BENCH   := python3 -B selftests/lib/bench
 BASE    ?=
 
@@ -79,7 +79,7 @@ torture: ## call at random for a long time, in a VM (CALLS=, OPS=, SEED=)
 	@vars=$$($(SETUP) vm source programs) && $(MAKE) _torture $$vars
 
 bench: ## measure hwheel and its peers; build/bench.json (BASE=file.json: what has risen)
-	@vars=$$($(SETUP) vm bench) && $(MAKE) _bench $$vars
+	@vars=$$($(SETUP) vm programs bench) && $(MAKE) _bench $$vars
 
 bench-readme: ## have the README tell what make bench has measured
 	@$(SETUP) bench
