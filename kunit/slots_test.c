@@ -698,6 +698,30 @@ static void describe_tick(const u64 *tick, char *desc)
 
 KUNIT_ARRAY_PARAM(tick, ticks, describe_tick);
 
+/* @n / @d is q and some rest, in units of 2^-63: in 128 bits, q x @d + rest is @n x 2^63 */
+static void expect_fraction(struct kunit *test, u64 n, u64 d)
+{
+	u64 q = hwheel_fraction(n, d), low = q * d, rest = (n << 63) - low;
+	u64 high = mul_u64_u64_shr(q, d, 64);
+
+	KUNIT_EXPECT_LT(test, rest, d);
+	KUNIT_EXPECT_EQ(test, high + (low + rest < low), n >> 1);
+}
+
+static void fractions_are_exact(struct kunit *test)
+{
+	u64 tick = *(const u64 *)test->param_value;
+	unsigned int bit;
+
+	for (bit = 0; bit < 64 && BIT_ULL(bit) < 2 * tick; bit++)
+		expect_fraction(test, BIT_ULL(bit), tick);
+	expect_fraction(test, 0, tick);
+	expect_fraction(test, tick - 1, tick);
+	expect_fraction(test, tick, tick);
+	expect_fraction(test, tick + 1, tick);
+	expect_fraction(test, 2 * tick - 1, tick);
+}
+
 static const u64 epochs[] = { 0, 8, 12345678901234568, };
 
 /* On the edge, and as little before it and after it as there is */
@@ -807,6 +831,7 @@ static struct kunit_case slots_cases[] = {
 	KUNIT_CASE(crowds_have_a_turn_each),
 	KUNIT_CASE(a_crowd_too_many_stays_due),
 	KUNIT_CASE(pop_any_finds_crowds),
+	KUNIT_CASE_PARAM(fractions_are_exact, tick_gen_params),
 	KUNIT_CASE_PARAM(times_around_an_edge, tick_gen_params),
 	KUNIT_CASE_PARAM(a_deadline_up_to_the_epoch_is_due_at_edge_0, tick_gen_params),
 	KUNIT_CASE_PARAM(any_deadline_is_due_within_a_tick, tick_gen_params),

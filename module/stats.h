@@ -8,6 +8,8 @@
 
 #include <asm/local.h>
 
+#include "fraction.h"
+
 /*
  * What the owner of the slots counts, see struct hwheel_stats.
  *
@@ -41,8 +43,7 @@ static inline void hwheel_count_max(local_t *max, unsigned long n)
  */
 static inline u64 hwheel_lateness_scale(u64 tick)
 {
-	return mul_u64_u64_div_u64(BIT_ULL(63), 2 * HWHEEL_LATENESS_FINEST,
-				   tick) + 1;
+	return hwheel_fraction(2 * HWHEEL_LATENESS_FINEST, tick) + 1;
 }
 
 static inline void hwheel_count_lateness(struct hwheel_counts *counts,

@@ -2,10 +2,10 @@
 #ifndef _HWHEEL_WHEEL_H
 #define _HWHEEL_WHEEL_H
 
+#include <linux/bitops.h>
 #include <linux/hwheel.h>
 #include <linux/ktime.h>
 #include <linux/lockdep.h>
-#include <linux/log2.h>
 #include <linux/math64.h>
 #include <linux/mutex.h>
 #include <linux/overflow.h>
@@ -16,6 +16,7 @@
 #include <linux/timekeeping.h>
 #include <linux/wait.h>
 
+#include "fraction.h"
 #include "slots.h"
 #include "stats.h"
 #include "timeout.h"
@@ -225,13 +226,12 @@ static inline u64 hwheel_deadline_in(const struct hwheel *wheel, u64 delay_ns)
 static inline void hwheel_set_edges(struct hwheel *wheel, u64 epoch, u64 tick)
 {
 	u64 units = tick / HWHEEL_DEADLINE_UNIT;
-	unsigned int bits = order_base_2(units);
+	unsigned int bits = fls64(units - 1);
 
 	wheel->epoch = epoch;
 	wheel->tick = tick;
 	wheel->edge_zero = epoch / HWHEEL_DEADLINE_UNIT - (units - 1);
-	wheel->edge_inverse = mul_u64_u64_div_u64(BIT_ULL(63), BIT_ULL(bits),
-						  units) + 1;
+	wheel->edge_inverse = hwheel_fraction(BIT_ULL(bits), units) + 1;
 	wheel->edge_shift = bits - 1;
 }
 
