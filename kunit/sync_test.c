@@ -131,6 +131,43 @@ static void another_callback_is_not_waited_for(struct kunit *test)
 	KUNIT_EXPECT_NOT_NULL(test, sim[1].data);
 }
 
+/* Two at one edge: who was the first, and how many have returned */
+struct row {
+	struct sim_timeout	*first;
+	unsigned int		ended;
+};
+
+static void sleep_in_a_row(struct sim_timeout *sim)
+{
+	struct row *row = sim->data;
+
+	if (!row->first)
+		row->first = sim;
+	test_sleep(sim_wheel_of(sim), 3 * SIM_TICK);
+	row->ended++;
+}
+
+/* Nor those that come right after. */
+static void waiter_is_woken_before_the_next_callback(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 2, &sim_ops);
+	struct row row = { };
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		sim[i].then = sleep_in_a_row;
+		sim[i].data = &row;
+		arm_edge(test, &sim[i], 2);
+	}
+	sim_pass(wheel, 2);
+	KUNIT_ASSERT_NOT_NULL(test, row.first);
+	KUNIT_EXPECT_EQ(test, hwheel_cancel_sync(&row.first->timeout), 0);
+	KUNIT_EXPECT_EQ(test, row.ended, 1);
+	sim_pass(wheel, 8);
+	KUNIT_EXPECT_EQ(test, row.ended, 2);
+}
+
 static void rearm_after_sleep(struct sim_timeout *sim)
 {
 	test_sleep(sim_wheel_of(sim), 3 * SIM_TICK);
@@ -586,6 +623,39 @@ static void destroy_waits_for_a_callback(struct kunit *test)
 	kfree(sim);
 }
 
+/* Who waits with a lock that callbacks take */
+
+static void look_for_lockdep(struct sim_timeout *sim)
+{
+	bool *known = sim->data;
+
+#ifdef CONFIG_LOCKDEP
+	*known = lock_is_held(&sim_wheel_of(sim)->callbacks);
+#else
+	*known = true;
+#endif
+}
+
+/* Called in a row, or one by one for the sake of the limit */
+static void lockdep_knows_of_callbacks(struct kunit *test)
+{
+	u64 limit;
+
+	for (limit = 0; limit <= 1; limit++) {
+		struct hwheel *wheel = sim_create(test, (struct hwheel_params) {
+			.tick_ns = SIM_TICK, .max_pending = limit,
+		});
+		struct sim_timeout *sim = sim_timeouts(test, wheel, 1, &sim_ops);
+		bool known = false;
+
+		sim->then = look_for_lockdep;
+		sim->data = &known;
+		arm_edge(test, sim, 2);
+		sim_pass(wheel, 2);
+		KUNIT_EXPECT_TRUE(test, known);
+	}
+}
+
 static struct kunit_case sync_cases[] = {
 	KUNIT_CASE(queued_one_is_freed_at_once),
 	KUNIT_CASE(filed_one_is_freed_at_once),
@@ -595,6 +665,7 @@ static struct kunit_case sync_cases[] = {
 	KUNIT_CASE(it_can_be_armed_again),
 	KUNIT_CASE(running_callback_is_waited_for),
 	KUNIT_CASE(another_callback_is_not_waited_for),
+	KUNIT_CASE(waiter_is_woken_before_the_next_callback),
 	KUNIT_CASE(callback_that_arms_again_is_refused),
 	KUNIT_CASE(one_armed_by_its_callback_is_cancelled),
 	KUNIT_CASE(two_threads_prevent_it_once),
@@ -615,6 +686,7 @@ static struct kunit_case sync_cases[] = {
 	KUNIT_CASE(handback_is_waited_for),
 	KUNIT_CASE(stop_under_way_ends_it_once),
 	KUNIT_CASE(destroy_waits_for_a_callback),
+	KUNIT_CASE(lockdep_knows_of_callbacks),
 	{}
 };
 

@@ -64,6 +64,7 @@ static inline void hwheel_callback_end(struct hwheel *wheel)
  */
 static inline void hwheel_row_begin(struct hwheel *wheel)
 {
+	lock_map_acquire_read(&wheel->callbacks);
 	wheel->depth = 1;
 }
 
@@ -76,7 +77,9 @@ static __always_inline void hwheel_row_next(struct hwheel *wheel,
 
 static __always_inline void hwheel_row_exchanged(struct hwheel *wheel)
 {
-	/* The barrier was the exchange, see above. */
+	/* The barrier was the exchange, see above; one that takes a lock need not be one. */
+	if (IS_ENABLED(CONFIG_GENERIC_ATOMIC64))
+		smp_mb();
 	if (unlikely(waitqueue_active(&wheel->waiters)))
 		wake_up_all(&wheel->waiters);
 }
@@ -86,6 +89,7 @@ static inline void hwheel_row_end(struct hwheel *wheel)
 	wheel->depth = 0;
 	/* Pairs with hwheel_callback_running(). */
 	smp_store_release(&wheel->running[0], NULL);
+	lock_map_release(&wheel->callbacks);
 	hwheel_wake_waiters(wheel);
 }
 
