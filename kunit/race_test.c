@@ -25,6 +25,8 @@ enum gap {
 	GAP_ACTED,	/* between QUEUED cleared and the release op called */
 	GAP_EXPIRE,	/* between a word found due and the word set to expired */
 	GAP_WAITERS,	/* between a look for those who wait and what follows from it */
+	GAP_FILED,	/* between a word found to be filed and the word set to a later deadline */
+	GAP_PENDING,	/* between a word found pending and the word set to cancelled */
 	GAP_CANCEL,	/* between the word set to cancelled and what follows from it */
 	GAP_SLEEP,	/* between deep being published and the last look at the lists */
 	GAP_ARM,	/* between a timeout found idle and its word set to pending */
@@ -36,6 +38,7 @@ enum gap {
  * @times:    how often, from the first time on
  * @other:    what the other CPU does
  * @sim:      to whom
+ * @entered:  it was among the running ones
  * @slept:    how often the worker went to sleep
  * @unqueued: how often the worker touched the links of a timeout it did not hold
  * @stop:     the worker is to end
@@ -45,6 +48,7 @@ static struct race {
 	unsigned int		times;
 	void			(*other)(struct sim_timeout *sim);
 	struct sim_timeout	*sim;
+	bool			entered;
 	unsigned int		slept;
 	unsigned int		unqueued;
 	bool			stop;
@@ -76,10 +80,28 @@ static bool race_word_arm(atomic64_t *word, s64 *old, u64 deadline)
 
 static bool race_word_cancel_from(atomic64_t *word, s64 *old, bool queued)
 {
-	bool changed = hwheel_word_cancel_from(word, old, queued);
+	bool changed;
+
+	race_in(GAP_PENDING);
+	changed = hwheel_word_cancel_from(word, old, queued);
+	race_in(GAP_CANCEL);
+	return changed;
+}
+
+static int race_word_cancel(atomic64_t *word)
+{
+	int changed = hwheel_word_cancel(word);
 
 	race_in(GAP_CANCEL);
 	return changed;
+}
+
+static bool race_word_is_filed(u64 word)
+{
+	bool filed = hwheel_word_is_filed(word);
+
+	race_in(GAP_FILED);
+	return filed;
 }
 
 static bool race_word_expire(atomic64_t *word, s64 *old)
@@ -179,7 +201,9 @@ static void race_stop(struct hwheel *wheel) __maybe_unused;
 #define hwheel_pending_begin		race_pending_begin
 #define hwheel_word_arm			race_word_arm
 #define hwheel_word_acted		race_word_acted
+#define hwheel_word_is_filed		race_word_is_filed
 #define hwheel_word_cancel_from		race_word_cancel_from
+#define hwheel_word_cancel		race_word_cancel
 #define hwheel_word_expire		race_word_expire
 #define hwheel_slots_unlink		race_unlink
 #define hwheel_worker_drain		race_drain
@@ -434,6 +458,34 @@ static void refresh_to_earlier_while_expired(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hwheel_pending(sim_wheel_of(sim)), 0);
 }
 
+static void is_it_entered(struct sim_timeout *sim)
+{
+	race.entered = hwheel_callback_running(sim_wheel_of(sim), &sim->timeout);
+}
+
+/* Who finds it expired finds it running, in a row of callbacks and on a wheel with a limit. */
+static void entered_before_it_expires(struct kunit *test)
+{
+	u64 limit;
+
+	for (limit = 0; limit <= 1; limit++) {
+		struct hwheel *wheel = sim_create(test, (struct hwheel_params) {
+			.tick_ns = SIM_TICK, .max_pending = limit,
+		});
+
+		race = (struct race) { };
+		race.sim = sim_timeouts(test, wheel, 1, &sim_ops);
+		arm_edge(test, race.sim, 2);
+		KUNIT_EXPECT_EQ(test, race_drain(wheel), 1);
+		race_for(GAP_EXPIRE, 1, is_it_entered);
+		wheel->reached = 2;
+		KUNIT_EXPECT_TRUE(test, expire_due(wheel));
+		KUNIT_EXPECT_TRUE(test, race.entered);
+		KUNIT_EXPECT_EQ(test, race.sim->expired, 1);
+		race_over(test);
+	}
+}
+
 /* While the worker goes to sleep */
 
 static void arm_100(struct sim_timeout *sim)
@@ -538,6 +590,63 @@ static void does_not_linger_while_somebody_waits(struct kunit *test)
 	expect_cancelled(test, sim);
 }
 
+/* While one that is filed is refreshed to a later deadline */
+
+static void race_filed(struct kunit *test, void (*other)(struct sim_timeout *sim),
+		       int err)
+{
+	struct hwheel *wheel = sim_wheel_of(race.sim);
+	u64 deadline = sim_edge_time(wheel, 100);
+
+	arm_edge(test, race.sim, 50);
+	KUNIT_EXPECT_EQ(test, race_drain(wheel), 1);
+	race_for(GAP_FILED, 1, other);
+	KUNIT_EXPECT_EQ(test, hwheel_refresh_at(&race.sim->timeout, deadline), err);
+	race_over(test);
+}
+
+static void cancel_while_refreshed(struct kunit *test)
+{
+	struct sim_timeout *sim = race_timeout(test);
+
+	race_filed(test, cancel_it, -ENOENT);
+	expect_cancelled(test, sim);
+}
+
+static void refresh_to_earlier_while_refreshed(struct kunit *test)
+{
+	struct sim_timeout *sim = race_timeout(test);
+
+	race_filed(test, refresh_to_10, 0);
+	KUNIT_EXPECT_TRUE(test, atomic64_read(&sim->timeout.word) & HWHEEL_QUEUED);
+	expect_fires(test, sim, 100);
+}
+
+/* While one that is pending is cancelled */
+
+static void only_one_of_two_cancels(struct kunit *test)
+{
+	struct sim_timeout *sim = race_timeout(test);
+
+	arm_edge(test, sim, 50);
+	race_for(GAP_PENDING, 1, cancel_it);
+	KUNIT_EXPECT_FALSE(test, hwheel_cancel(&sim->timeout));
+	race_over(test);
+	expect_cancelled(test, sim);
+}
+
+static void refresh_while_cancelled(struct kunit *test)
+{
+	struct sim_timeout *sim = race_timeout(test);
+
+	arm_edge(test, sim, 50);
+	KUNIT_EXPECT_EQ(test, race_drain(sim_wheel_of(sim)), 1);
+	race_for(GAP_PENDING, 1, refresh_to_100);
+	KUNIT_EXPECT_TRUE(test, hwheel_cancel(&sim->timeout));
+	race_over(test);
+	expect_cancelled(test, sim);
+}
+
 /* While one that is still queued is cancelled */
 
 static void free_sim(struct hwheel_timeout *timeout)
@@ -554,7 +663,8 @@ static void drain_it(struct sim_timeout *sim)
 }
 
 /* The worker releases it at once, so who cancels must not look at it again. */
-static void cancelled_one_is_freed_by_its_release(struct kunit *test)
+static void race_free(struct kunit *test, enum gap gap,
+		      void (*other)(struct sim_timeout *sim))
 {
 	static const struct hwheel_timeout_ops ops = {
 		.expire = sim_expire, .release = free_sim,
@@ -566,10 +676,27 @@ static void cancelled_one_is_freed_by_its_release(struct kunit *test)
 	hwheel_timeout_init(&sim->timeout, wheel, &ops);
 	arm_edge(test, sim, 100);
 	race.sim = sim;
-	race_for(GAP_CANCEL, 1, drain_it);
+	race_for(gap, 1, other);
 	KUNIT_EXPECT_TRUE(test, hwheel_cancel(&sim->timeout));
 	KUNIT_EXPECT_EQ(test, race.times, 0);
 	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 0);
+}
+
+static void cancelled_one_is_freed_by_its_release(struct kunit *test)
+{
+	race_free(test, GAP_CANCEL, drain_it);
+}
+
+/* So that cancelling takes the long way */
+static void refresh_then_drain_it(struct sim_timeout *sim)
+{
+	refresh_to_100(sim);
+	race_for(GAP_CANCEL, 1, drain_it);
+}
+
+static void refreshed_one_is_freed_by_its_release(struct kunit *test)
+{
+	race_free(test, GAP_PENDING, refresh_then_drain_it);
 }
 
 static struct kunit_case race_cases[] = {
@@ -582,12 +709,18 @@ static struct kunit_case race_cases[] = {
 	KUNIT_CASE(cancel_while_expired),
 	KUNIT_CASE(refresh_to_later_while_expired),
 	KUNIT_CASE(refresh_to_earlier_while_expired),
+	KUNIT_CASE(entered_before_it_expires),
 	KUNIT_CASE(sleeps_if_nothing_happens),
 	KUNIT_CASE(does_not_sleep_deep_on_a_submission),
 	KUNIT_CASE(does_not_sleep_deep_when_another_took_deep),
 	KUNIT_CASE(lingers_whatever_is_submitted),
 	KUNIT_CASE(does_not_linger_while_somebody_waits),
+	KUNIT_CASE(cancel_while_refreshed),
+	KUNIT_CASE(refresh_to_earlier_while_refreshed),
+	KUNIT_CASE(only_one_of_two_cancels),
+	KUNIT_CASE(refresh_while_cancelled),
 	KUNIT_CASE(cancelled_one_is_freed_by_its_release),
+	KUNIT_CASE(refreshed_one_is_freed_by_its_release),
 	KUNIT_CASE(second_of_two_arms_is_refused_and_rolled_back),
 	{}
 };

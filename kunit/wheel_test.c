@@ -65,6 +65,36 @@ static void one_year(struct kunit *test)
 	test_took_long(test);
 }
 
+/* As arming with them does, whatever was the deadline before */
+static void refresh_beyond_the_clock_means_never(struct kunit *test)
+{
+	static const u64 ends[] = {
+		S64_MAX / 2, HWHEEL_NEVER - 9, HWHEEL_NEVER - 8, HWHEEL_NEVER - 7,
+		HWHEEL_NEVER - 1, HWHEEL_NEVER, HWHEEL_NEVER + 1, S64_MAX,
+		BIT_ULL(63), BIT_ULL(63) + 1, BIT_ULL(63) + BIT_ULL(62),
+		U64_MAX - 8, U64_MAX - 7, U64_MAX - 6, U64_MAX,
+	};
+	struct hwheel *wheel = sim_wheel(test);
+	const unsigned int nr = ARRAY_SIZE(ends);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, nr, &sim_ops);
+	unsigned int i, round;
+
+	for (i = 0; i < nr; i++)
+		arm_edge(test, &sim[i], 1000);
+	sim_settle(wheel);
+	for (round = 0; round < 2; round++) {
+		for (i = 0; i < nr; i++) {
+			KUNIT_EXPECT_EQ(test, hwheel_refresh_at(&sim[i].timeout, ends[i]), 0);
+			KUNIT_EXPECT_EQ(test, hwheel_deadline(&sim[i].timeout),
+					hwheel_deadline_store(ends[i]));
+			KUNIT_EXPECT_TRUE(test, hwheel_is_pending(&sim[i].timeout));
+		}
+	}
+	for (i = 0; i < nr; i++)
+		KUNIT_EXPECT_FALSE(test, atomic64_read(&sim[i].timeout.word) & HWHEEL_QUEUED);
+	KUNIT_EXPECT_EQ(test, hwheel_stop(wheel, sim_handback, NULL), nr);
+}
+
 static void never_does_not_fire(struct kunit *test)
 {
 	static const u64 never[] = { U64_MAX, U64_MAX - 7, S64_MAX };
@@ -1109,6 +1139,8 @@ static void boottime_wheel_fires_on_its_edges(struct kunit *test)
 	struct sim_timeout *sim = sim_timeouts(test, wheel, 20, &sim_ops);
 	unsigned int i;
 
+	/* As the two clocks are one in a kernel that was never suspended */
+	KUNIT_EXPECT_FALSE(test, wheel->plain);
 	for (i = 0; i < 20; i++)
 		arm_edge(test, &sim[i], 3 + 3 * i);
 	sim_pass(wheel, 100);
@@ -1156,6 +1188,7 @@ static struct kunit_case wheel_cases[] = {
 	KUNIT_CASE(stall_of_ten_minutes_is_caught_up),
 	KUNIT_CASE(ten_days),
 	KUNIT_CASE(one_year),
+	KUNIT_CASE(refresh_beyond_the_clock_means_never),
 	KUNIT_CASE(never_does_not_fire),
 	{}
 };
