@@ -77,9 +77,11 @@ static __always_inline void hwheel_row_next(struct hwheel *wheel,
 
 static __always_inline void hwheel_row_exchanged(struct hwheel *wheel)
 {
-	/* The barrier was the exchange, see above; one that takes a lock need not be one. */
-	if (IS_ENABLED(CONFIG_GENERIC_ATOMIC64))
+	if (IS_ENABLED(CONFIG_GENERIC_ATOMIC64)) {
+		/* The exchange takes a lock there, and need not be a barrier. */
 		smp_mb();
+	}
+	/* The barrier was the exchange, see above. */
 	if (unlikely(waitqueue_active(&wheel->waiters)))
 		wake_up_all(&wheel->waiters);
 }

@@ -199,9 +199,10 @@ static int grow(struct hwheel_set *set)
 
 static int grow_locked(struct hwheel_set *set)
 {
+	unsigned int max = READ_ONCE(set->max);
 	int err;
 
-	if (hwheel_table_size(&set->table, set->max) == set->max)
+	if (hwheel_table_size(&set->table, max) == max)
 		return -ENOSPC;
 	spin_unlock(&set->table.lock);
 	err = grow(set);
