@@ -147,7 +147,8 @@ _harness:
 
 _vm_harness:
 	@mkdir -p $(BUILD)
-	@selftests/vm/selftest.sh --kver $(KVER) --out $(BUILD)/harness | tee $(BUILD)/harness.tap
+	@selftests/vm/selftest.sh --out $(BUILD)/harness $(VM) --kver $(KVER) | \
+		tee $(BUILD)/harness.tap
 
 _test_programs:
 	@mkdir -p $(BUILD)/selftests

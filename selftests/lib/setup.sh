@@ -8,6 +8,7 @@
 #   source   a kernel source, for its test harnesses and checkers
 #   programs what the test programs need beyond these, also as 32-bit ones
 #   kunit    what a user-mode kernel is built with
+#   uml      that, and what one with a userspace is started with
 #   lint     the checkers
 #   bench    what plots are drawn with
 # KVER, KDIR and KSRC from the environment are taken as they are.
@@ -83,6 +84,11 @@ need_programs() {
 
 need_kunit() {
 	packages "${build_tools[@]}" python3 bc flex bison libelf-dev
+}
+
+need_uml() {
+	need_kunit
+	packages busybox-static cpio xz-utils
 }
 
 need_lint() {

@@ -25,18 +25,11 @@ here=$(dirname "$(realpath "$0")")
 . "$here/../lib/cache.sh"
 # shellcheck source=selftests/lib/kernel.sh
 . "$here/../lib/kernel.sh"
+# shellcheck source=selftests/lib/guest.sh
+. "$here/../lib/guest.sh"
 
-kver='' out='' guest='' smp=2 mem=1024 timeout=300 append='' console=live
+kver='' smp=2 mem=1024 append=''
 accel=(-accel "tcg,thread=multi")
-files=()
-failed=0
-
-# A stack trace on the console, whatever the level it was printed at. Userspace
-# may print such words; the kernel puts its time before them.
-splat='\[ *[0-9]+\.[0-9]{6}\](\[ *[TC][0-9]+\])? ([a-z]+: )?('
-splat+='BUG: |WARNING: |Oops|Kernel panic|Call Trace:|general protection fault'
-splat+='|UBSAN: |KASAN: |KCSAN: |INFO: (task .* blocked|possible |trying to register'
-splat+='|rcu|.*detected stalls?|.*self-detected)|kmemleak: [0-9]+ new)'
 
 # Sleeping takes the host no time (sleep=off), so the VM's clock runs ahead of its own.
 icount() {
@@ -67,24 +60,6 @@ parse() {
 	fi
 }
 
-# What an earlier run left must not pass for the result of this one.
-empty_out() {
-	if [ -d "$out" ] && [ -n "$(ls -A "$out")" ] && [ ! -f "$out/console.log" ]; then
-		die "$out holds something else than a run"
-	fi
-	rm -rf "$out"
-	mkdir -p "$out"
-	: >"$out/console.log"
-}
-
-add_file() {
-	local to=$work/root/hwheel/${1##*/}
-
-	[ -f "$1" ] || die "no such file: $1"
-	[ ! -e "$to" ] || die "two files are named ${1##*/}"
-	cp "$1" "$to"
-}
-
 # A serial line drops what is typed before somebody reads it, so lines that do
 # not come from a person wait in a file.
 take_stdin() {
@@ -95,22 +70,10 @@ take_stdin() {
 	fi
 }
 
-make_initramfs() {
-	local file
-
-	mkdir -p "$work"/root/{bin,dev,hwheel,proc,results,root,sys,tmp}
-	cp "$(command -v busybox || echo /bin/busybox)" "$work/root/bin/busybox"
-	install -m 755 "$here/init" "$work/root/init"
-	for file in "$guest" "${files[@]}"; do
-		add_file "$file"
-	done
-	(cd "$work/root" && find . | cpio -o -H newc -R 0:0 --quiet) >"$work/initramfs"
-}
-
 kernel_command_line() {
-	local line="console=ttyS0 loglevel=5 rdinit=/init"
+	local line
 
-	line+=" oops=panic panic_on_warn=1 panic=-1"
+	line="console=ttyS0 $(guest_command_line)"
 	if [ $console = interactive ]; then
 		line+=" TERM=${TERM:-linux} SIZE=$(stty size | tr ' ' ,)"
 	fi
@@ -136,12 +99,12 @@ qemu_command() {
 # tail ends by itself after the VM, with all that it has printed.
 boot_watched() {
 	timeout -k 5 "$timeout" "${qemu[@]}" </dev/null &
-	vm=$!
+	machine=$!
 	if [ $console = live ]; then
-		tail -f -n +1 -s 0.2 --pid="$vm" "$out/console.log" | sed -u 's/\r$//' &
+		tail -f -n +1 -s 0.2 --pid="$machine" "$out/console.log" | sed -u 's/\r$//' &
 	fi
-	wait "$vm" && status=0 || status=$?
-	vm=
+	wait "$machine" && status=0 || status=$?
+	machine=
 	wait
 }
 
@@ -160,80 +123,8 @@ boot() {
 	fi
 }
 
-complain() {
-	say "vm: FAILED: $*"
-	failed=1
-}
-
-# A panic ends QEMU like a proper power-off does, so its status says little.
-judge_boot() {
-	if [ "$status" -eq 124 ] || [ "$status" -eq 137 ]; then
-		complain "not done after $timeout s"
-	elif [ "$status" -ne 0 ]; then
-		complain "QEMU ended with status $status"
-	fi
-}
-
-judge_console() {
-	local found
-
-	found=$(grep -aEn -m 5 "$splat" "$out/console.log") || return 0
-	complain "the kernel complained (line of console.log: text)"
-	printf '%s\n' "$found" | tr -d '\r' >&2
-}
-
-# The channel holds: "results SIZE SHA256", so many bytes, "status N", "success".
-# The VM's clock may be ahead, so files get the time at which they are unpacked (-m).
-judge_channel() {
-	local tag='' size='' sum='' start
-
-	IFS=' ' read -r tag size sum < <(head -c 200 "$work/channel" | head -n 1 | tr -d '\0') || true
-	if [ "$tag" != results ] || [[ ! $size =~ ^[0-9]+$ ]]; then
-		complain "the VM went down before its script had ended"
-		return
-	fi
-	start=$((${#tag} + ${#size} + ${#sum} + 3))
-	dd if="$work/channel" of="$work/archive" bs=64K status=none \
-		iflag=skip_bytes,count_bytes skip="$start" count="$size"
-	if ! echo "$sum  $work/archive" | sha256sum --status -c; then
-		complain "the results were cut off"
-		return
-	fi
-	tar -xzkmf "$work/archive" -C "$out" --no-same-owner ||
-		complain "the results cannot be unpacked"
-	judge_verdict "$(tail -c +$((start + size + 1)) "$work/channel" | tr '\n\0' ' ?')"
-}
-
-judge_verdict() {
-	case $1 in
-	"status 0 success ")        ;;
-	"status "[0-9]*" failure ") complain "the script in the VM ended with ${1% failure }" ;;
-	*)                          complain "the VM went down before it was done" ;;
-	esac
-}
-
-judge() {
-	judge_boot
-	judge_console
-	judge_channel
-	if [ $failed -ne 0 ] && [ $console = quiet ]; then
-		say "vm: the console's last lines:"
-		tail -n 20 "$out/console.log" | tr -d '\r' >&2
-	fi
-	[ $failed -eq 0 ] || say "vm: the whole console is in $out/console.log"
-	return $failed
-}
-
-cleanup() {
-	[ -z "$vm" ] || kill "$vm" 2>/dev/null || true
-	rm -rf "$work"
-}
-
 parse "$@"
-vm=''
-work=$(mktemp -d)
-trap cleanup EXIT
-trap 'exit 130' INT TERM
+work_begin
 [ -f "$(kernel_image_path "$kver")" ] || die "no kernel $kver in the cache"
 empty_out
 take_stdin

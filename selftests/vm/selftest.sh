@@ -1,15 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# selftest.sh --kver KVER --out DIR
+# selftest.sh --out DIR RUN OPTION...
 #
-# Does the harness fail when it must? Each case boots a VM of its own with a
-# script that goes wrong in one way, and expects what run.sh says about it.
-# Prints TAP.
+# Does the harness fail when it must? Each case has RUN, this folder's run.sh or one that
+# takes the same options, boot a VM of its own with a script that goes wrong in one way,
+# and expects what it says about it. Prints TAP.
 set -uo pipefail
 
-here=$(dirname "$(realpath "$0")")
-kver='' out=''
+[ $# -ge 3 ] && [ "$1" = --out ] || exit 2
+out=$2
+shift 2
+runner=("$@")
 
 # What the scripts do. Those that fail must be seen to have got as far as that.
 declare -A script=(
@@ -30,7 +32,7 @@ run() {
 	shift
 	mkdir -p "$out/$name"
 	echo "${script[$name]}" >"$out/$name/guest.sh"
-	"$here/run.sh" --kver "$kver" --out "$out/$name/vm" --smp 1 --mem 256 \
+	"${runner[@]}" --out "$out/$name/vm" --smp 1 --mem 256 \
 		--guest "$out/$name/guest.sh" --quiet "$@" >"$out/$name/log" 2>&1
 }
 
@@ -70,14 +72,6 @@ point() {
 	echo "$verdict $tests - $description"
 }
 
-while [ $# -ge 2 ]; do
-	case $1 in
-	--kver) kver=$2 ;;
-	--out)  out=$2 ;;
-	esac
-	shift 2
-done
-[ -n "$kver" ] && [ -n "$out" ] || exit 2
 rm -rf "$out"
 
 echo "TAP version 13"

@@ -1,0 +1,86 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# build.sh NAME: builds the user-mode kernel of which plain.config and NAME.config tell,
+# unless the cache has it. Prints what others are built for and run by as variables for
+# make; $KDIR/linux is the kernel. From the environment:
+#   UML_KSRC   a kernel source tree, 7.1 or later; default: that of Debian's backports
+set -euo pipefail
+
+here=$(dirname "$(realpath "$0")")
+# shellcheck source=selftests/lib/say.sh
+. "$here/../lib/say.sh"
+# shellcheck source=selftests/lib/packages.sh
+. "$here/../lib/packages.sh"
+# shellcheck source=selftests/lib/cache.sh
+. "$here/../lib/cache.sh"
+# shellcheck source=selftests/lib/backports.sh
+. "$here/../lib/backports.sh"
+
+package=linux-source-7.3
+
+# shellcheck disable=SC2154 # cache.sh sets it
+lists=$cache/backports
+
+source_fetch() {
+	backports_download "$lists" "$package" "$1" || return
+	say "kernel: unpacking $package (a minute at most)"
+	dpkg-deb --fsys-tarfile "$1"/*.deb | tar -xO "./usr/src/$package.tar.xz" |
+		tar -xJ --strip-components=1 -C "$1" && rm "$1"/*.deb
+}
+
+# The newest that is there
+source_cached() {
+	find "$cache" -maxdepth 1 -name "$package.*" ! -name '*.partial' | sort -V | tail -n 1
+}
+
+# Prints the folder of the unpacked source.
+source_folder() {
+	local version
+
+	if [ -z "$(source_cached)" ]; then
+		backports_update "$lists" || return
+		version=$(backports_version "$lists" "$package")
+		[ -n "$version" ] || { say "$backports_suite has no $package"; return 1; }
+		cache_fill "linux-source-${version%%\~*}" source_fetch || return
+	fi
+	source_cached
+}
+
+fragment() {
+	cat "$here/plain.config"
+	[ "$kernel" = plain ] || cat "$here/$kernel.config"
+	echo "CONFIG_LOCALVERSION=\"-uml-$kernel\""
+}
+
+# kconfig drops in silence what it can't have.
+configure() {
+	fragment >"$1/.config"
+	make -s -C "$ksrc" ARCH=um O="$1" olddefconfig >/dev/null || return
+	! fragment | grep -E '^(# )?CONFIG_' | grep -vxFf "$1/.config" >&2 ||
+		{ say "uml: the kernel can't be had with these options"; return 1; }
+}
+
+# Some of the many lines show that something goes on. A build folder can't be moved, so
+# one that is complete says so.
+build() {
+	[ ! -e "$1/complete" ] || return 0
+	say "uml: building the kernel $kernel (some minutes, this once)"
+	mkdir -p "$1"
+	configure "$1" || return
+	make -C "$ksrc" ARCH=um O="$1" -j"$(nproc)" linux modules 2>&1 |
+		tee "$1/build.log" | sed -nu '0~200p' >&2 ||
+		{ tail -n 20 "$1/build.log" >&2; return 1; }
+	touch "$1/complete"
+}
+
+cache_lock "$@"
+[ $# -eq 1 ] || die "NAME is needed"
+[ -f "$here/$1.config" ] || die "no such file: $here/$1.config"
+kernel=$1
+ksrc=${UML_KSRC:-$(source_folder)}
+version=$(make -s --no-print-directory -C "$ksrc" kernelversion)
+hash=$( (realpath "$ksrc" && fragment) | sha256sum)
+kdir=$cache/uml-$version-$kernel-${hash:0:8}
+build "$kdir"
+echo "KVER=$version-uml-$kernel KDIR=$kdir ARCH=um"
