@@ -2,36 +2,29 @@
 #ifndef _BENCH_H
 #define _BENCH_H
 
-#include <linux/cache.h>
 #include <linux/compiler.h>
 #include <linux/hrtimer.h>
 #include <linux/hwheel.h>
 #include <linux/irqflags.h>
 #include <linux/preempt.h>
 #include <linux/timer.h>
-#include <linux/timex.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
 
-/*
- * The tick of the wheels that are measured: longer than what is measured within the first
- * one takes, with a million objects, too.
- */
-#define BENCH_TICK	(4 * NSEC_PER_SEC)
+#include "clock.h"
 
 /**
- * struct bench_object - what contains a timer, of any kind
+ * union bench_object - a timer, of any kind
  *
- * Each has cache lines of its own, as it would in the object that it is for.
+ * Each has cache lines of its own, as it would in the object that it is for; and no more
+ * than its kind needs, unless the module was told so.
  */
-struct bench_object {
-	union {
-		struct hwheel_timeout	timeout;
-		struct timer_list	timer;
-		struct hrtimer		hrtimer;
-		struct delayed_work	work;
-	};
-} ____cacheline_aligned;
+union bench_object {
+	struct hwheel_timeout	timeout;
+	struct timer_list	timer;
+	struct hrtimer		hrtimer;
+	struct delayed_work	work;
+};
 
 /* What is done to all objects, one after the other. The worker is hwheel's. */
 enum bench_step {
@@ -61,6 +54,7 @@ typedef s64 (bench_step_t)(void);
  * struct bench_kind - a kind of timer
  * @name:       of it
  * @in_jiffies: times are jiffies, otherwise ns
+ * @size:       of one in bytes
  * @begin:      makes all objects idle; on a wheel with a limit, if asked for one
  * @end:        undoes that
  * @is_pending: to see whether something was done
@@ -69,9 +63,10 @@ typedef s64 (bench_step_t)(void);
 struct bench_kind {
 	const char	*name;
 	bool		in_jiffies;
+	size_t		size;
 	int		(*begin)(bool limited);
 	void		(*end)(void);
-	bool		(*is_pending)(const struct bench_object *object);
+	bool		(*is_pending)(const union bench_object *object);
 	bench_step_t	*step[BENCH_STEPS];
 };
 
@@ -83,17 +78,18 @@ extern const struct bench_kind bench_delayed_work;
 /* Objects, and a time for each of them */
 
 extern unsigned int bench_n;
-extern struct bench_object *bench_objects;
+extern size_t bench_stride;
+extern union bench_object *bench_objects;
 extern u64 *bench_times;
 
-int bench_objects_alloc(unsigned int n);
+int bench_objects_alloc(unsigned int n, size_t stride);
+void bench_objects_layout(const struct bench_kind *kind, unsigned int n);
 void bench_objects_free(void);
 void bench_set_times(const struct bench_kind *kind, bool absolute, u64 first, u64 spread);
 
-/* Counts instructions, if the virtual machine does as it is told. */
-static inline u64 bench_clock(void)
+static inline union bench_object *bench_object(unsigned int i)
 {
-	return get_cycles();
+	return (void *)bench_objects + i * bench_stride;
 }
 
 static inline u64 bench_quiet_begin(void)
@@ -119,11 +115,12 @@ static inline u64 bench_quiet_end(u64 start)
  */
 #define BENCH_TIMED(operation)						\
 ({									\
-	struct bench_object *object = bench_objects;			\
+	union bench_object *object = bench_objects;			\
 	const u64 *time = bench_times, *end = time + bench_n;		\
+	const size_t stride = bench_stride;				\
 	u64 start = bench_quiet_begin();				\
 									\
-	for (; time != end; time++, object++) {				\
+	for (; time != end; time++, object = (void *)object + stride) {	\
 		OPTIMIZER_HIDE_VAR(object);				\
 		operation;						\
 	}								\
@@ -154,8 +151,8 @@ static __always_inline void bench_fired(void)
 /**
  * struct bench_step_info - what is known about a step
  * @name:     in the results
- * @delay:    of the first object, if it gives them times
- * @later:    and how much later they are with each step before it
+ * @delay:    of the first object, in ticks, if it gives them times
+ * @later:    and how many ticks later they are with each step before it
  * @absolute: which are absolute times then
  * @after:    whether the objects are pending after it
  * @fixed:    there is something in it that does not depend on how many there are

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How many instructions steps and whole lives take.
+ * What steps and whole lives take: so many instructions, or ns.
  *
  * All objects take a step before any of them takes the next one. Callers' steps are
  * measured with interrupts off; those of the worker and of the interrupts that expire timers
@@ -20,8 +20,6 @@
 #include <linux/string.h>
 
 #include "bench.h"
-
-#define ROUNDS_OF_ONE	5
 
 static const struct bench_kind * const kinds[] = {
 	&bench_hwheel, &bench_timer_list, &bench_hrtimer, &bench_delayed_work,
@@ -113,7 +111,7 @@ static int live_all(const struct bench_kind *kind, struct count *count)
 			return err;
 		err = live(kind, count, nr);
 		kind->end();
-		if (err)
+		if (err && !(BENCH_MAY_BE_LATE && bench_lives[nr].brief))
 			return err;
 	}
 	return 0;
@@ -126,7 +124,7 @@ static int measure(const struct bench_kind *kind, struct count *count, unsigned 
 
 	memset(count->step, U8_MAX, sizeof(count->step));
 	memset(count->life, U8_MAX, sizeof(count->life));
-	bench_n = n;
+	bench_objects_layout(kind, n);
 	while (rounds-- && !err)
 		err = live_all(kind, count);
 	return err;
@@ -147,7 +145,7 @@ int bench_count(unsigned int n, unsigned int rounds)
 	int err = 0;
 
 	for (i = 0; i < ARRAY_SIZE(kinds) && !err; i++) {
-		err = measure(kinds[i], &counts[i], 1, ROUNDS_OF_ONE);
+		err = measure(kinds[i], &counts[i], 1, BENCH_ROUNDS_OF_ONE);
 		keep_one(&counts[i]);
 		if (!err)
 			err = measure(kinds[i], &counts[i], n, rounds);
@@ -155,7 +153,7 @@ int bench_count(unsigned int n, unsigned int rounds)
 	return err;
 }
 
-static void show(struct seq_file *file, const char *group, const char *name,
+static void show(struct seq_file *file, const char *prefix, const char *name,
 		 const char *kind, u64 took)
 {
 	u64 tenths = div_u64(took * 10 + bench_n / 2, bench_n);
@@ -164,8 +162,24 @@ static void show(struct seq_file *file, const char *group, const char *name,
 	if (took == U64_MAX)
 		return;
 	tenths = div_u64_rem(tenths, 10, &tenth);
-	seq_printf(file, "bench %s.%s %s %u instructions %llu.%u\n", group, name, kind, bench_n,
-		   tenths, tenth);
+	seq_printf(file, "bench %s%s %s %u " BENCH_UNIT " %llu.%u\n", prefix, name, kind,
+		   bench_n, tenths, tenth);
+}
+
+/* If much was subtracted from it, what is left is too little to be told from that. */
+static bool is_doubtful(const struct count *count, enum bench_step step)
+{
+	return count->step[step] < count->one[step] * 4;
+}
+
+static bool is_life_doubtful(const struct count *count, const struct bench_life *life)
+{
+	const enum bench_step *step;
+
+	for (step = life->steps; *step; step++)
+		if (is_doubtful(count, *step))
+			return true;
+	return false;
 }
 
 static void show_kind(struct seq_file *file, const char *kind, const struct count *count)
@@ -173,10 +187,12 @@ static void show_kind(struct seq_file *file, const char *kind, const struct coun
 	unsigned int i;
 
 	for (i = BENCH_END + 1; i < BENCH_STEPS; i++)
-		show(file, "op", bench_steps[i].name, kind, count->step[i]);
+		if (!is_doubtful(count, i))
+			show(file, BENCH_OPERATION, bench_steps[i].name, kind, count->step[i]);
 	for (i = 0; i < BENCH_LIVES; i++)
-		if (bench_lives[i].name)
-			show(file, "life", bench_lives[i].name, kind, count->life[i]);
+		if (bench_lives[i].name && !is_life_doubtful(count, &bench_lives[i]))
+			show(file, BENCH_LIFE, bench_lives[i].name, kind,
+			     count->life[i]);
 }
 
 /* "bench METRIC IMPL N UNIT VALUE", one per line */

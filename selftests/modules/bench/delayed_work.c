@@ -8,6 +8,12 @@
 
 #include "bench.h"
 
+#ifdef HAVE_WQ_PERCPU
+#define PER_CPU		WQ_PERCPU
+#else
+#define PER_CPU		0
+#endif
+
 static struct workqueue_struct *queue;
 
 static void on_work(struct work_struct *work)
@@ -49,11 +55,11 @@ static int begin(bool limited)
 {
 	unsigned int i;
 
-	queue = alloc_workqueue("hwheel_bench", 0, 0);
+	queue = alloc_workqueue("hwheel_bench", PER_CPU, 0);
 	if (!queue)
 		return -ENOMEM;
 	for (i = 0; i < bench_n; i++)
-		INIT_DELAYED_WORK(&bench_objects[i].work, on_work);
+		INIT_DELAYED_WORK(&bench_object(i)->work, on_work);
 	return 0;
 }
 
@@ -62,11 +68,11 @@ static void end(void)
 	unsigned int i;
 
 	for (i = 0; i < bench_n; i++)
-		cancel_delayed_work(&bench_objects[i].work);
+		cancel_delayed_work(&bench_object(i)->work);
 	destroy_workqueue(queue);
 }
 
-static bool is_pending(const struct bench_object *object)
+static bool is_pending(const union bench_object *object)
 {
 	return delayed_work_pending(&object->work);
 }
@@ -74,6 +80,7 @@ static bool is_pending(const struct bench_object *object)
 const struct bench_kind bench_delayed_work = {
 	.name		= "delayed_work",
 	.in_jiffies	= true,
+	.size		= sizeof(struct delayed_work),
 	.begin		= begin,
 	.end		= end,
 	.is_pending	= is_pending,

@@ -45,7 +45,7 @@ static int begin(bool limited)
 	unsigned int i;
 
 	for (i = 0; i < bench_n; i++)
-		prepare(&bench_objects[i].hrtimer);
+		prepare(&bench_object(i)->hrtimer);
 	return 0;
 }
 
@@ -54,16 +54,17 @@ static void end(void)
 	unsigned int i;
 
 	for (i = 0; i < bench_n; i++)
-		hrtimer_cancel(&bench_objects[i].hrtimer);
+		hrtimer_cancel(&bench_object(i)->hrtimer);
 }
 
-static bool is_pending(const struct bench_object *object)
+static bool is_pending(const union bench_object *object)
 {
 	return hrtimer_active(&object->hrtimer);
 }
 
 const struct bench_kind bench_hrtimer = {
 	.name		= "hrtimer",
+	.size		= sizeof(struct hrtimer),
 	.begin		= begin,
 	.end		= end,
 	.is_pending	= is_pending,

@@ -111,14 +111,14 @@ static s64 refile(void)
 		if (is_mark(i))
 			marks++;
 		else
-			hwheel_refresh(&bench_objects[i].timeout, 2 * BENCH_TICK);
+			hwheel_refresh(&bench_object(i)->timeout, 2 * BENCH_TICK);
 	}
 	took = bench_time_expiry(marks, edge, edge + SLACK);
 	if (took >= 0 && at_end.moved != bench_n - marks)
 		return -EIO;
 	for (i = 0; i < bench_n; i++)
 		if (is_mark(i))
-			hwheel_arm(&bench_objects[i].timeout, BENCH_TICK);
+			hwheel_arm(&bench_object(i)->timeout, BENCH_TICK);
 	return took;
 }
 
@@ -136,7 +136,7 @@ static int begin(bool limited)
 	edge = ktime_get_ns() + BENCH_TICK;
 	hwheel_timeout_init(&spare, wheel, &timeout_ops);
 	for (i = 0; i < bench_n; i++)
-		hwheel_timeout_init(&bench_objects[i].timeout, wheel,
+		hwheel_timeout_init(&bench_object(i)->timeout, wheel,
 				    is_mark(i) ? &mark_ops : &timeout_ops);
 	have_drained();
 	return 0;
@@ -147,13 +147,14 @@ static void end(void)
 	hwheel_destroy(wheel);
 }
 
-static bool is_pending(const struct bench_object *object)
+static bool is_pending(const union bench_object *object)
 {
 	return hwheel_is_pending(&object->timeout);
 }
 
 const struct bench_kind bench_hwheel = {
 	.name		= "hwheel",
+	.size		= sizeof(struct hwheel_timeout),
 	.begin		= begin,
 	.end		= end,
 	.is_pending	= is_pending,

@@ -6,10 +6,13 @@
  * spread; it keeps that through all steps. So the order in which they are due is
  * another one than that in which they are armed, and a later span makes each of them later.
  */
+#include <linux/align.h>
+#include <linux/cache.h>
 #include <linux/errno.h>
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
 #include <linux/math64.h>
+#include <linux/minmax.h>
 #include <linux/overflow.h>
 #include <linux/prandom.h>
 #include <linux/vmalloc.h>
@@ -18,20 +21,30 @@
 
 #define SEED	1987
 
-/* How many of the objects are in use, and all of them */
+/* How many of the objects are in use, how far apart, and all of them */
 unsigned int bench_n;
-struct bench_object *bench_objects;
+size_t bench_stride;
+union bench_object *bench_objects;
 u64 *bench_times;
+
+/* What the stride is at least */
+static size_t min_stride;
 
 /* Of the span, in 1/2^32 */
 static u32 *places;
 
-int bench_objects_alloc(unsigned int n)
+static size_t stride_of(size_t size)
+{
+	return ALIGN(max(size, min_stride), SMP_CACHE_BYTES);
+}
+
+int bench_objects_alloc(unsigned int n, size_t stride)
 {
 	struct rnd_state random;
 	unsigned int i;
 
-	bench_objects = vzalloc(array_size(n, sizeof(*bench_objects)));
+	min_stride = stride;
+	bench_objects = vzalloc(array_size(n, stride_of(sizeof(*bench_objects))));
 	bench_times = vzalloc(array_size(n, sizeof(*bench_times)));
 	places = vzalloc(array_size(n, sizeof(*places)));
 	if (!bench_objects || !bench_times || !places) {
@@ -42,6 +55,13 @@ int bench_objects_alloc(unsigned int n)
 	for (i = 0; i < n; i++)
 		places[i] = prandom_u32_state(&random);
 	return 0;
+}
+
+/* Has so many objects of a kind in use. */
+void bench_objects_layout(const struct bench_kind *kind, unsigned int n)
+{
+	bench_n = n;
+	bench_stride = stride_of(kind->size);
 }
 
 void bench_objects_free(void)

@@ -10,14 +10,12 @@
 
 #include "bench.h"
 
-/* Deadlines, the first one of many that are spread; a refresh makes all of them later. */
-#define FAR		(64 * BENCH_TICK)
-#define EARLIER		(32 * BENCH_TICK)
-#define LATER_BY	(16 * BENCH_TICK)
-#define SPREAD		(256 * BENCH_TICK)
+/* Deadlines, in ticks, the first one of many that are spread; a refresh makes all later. */
+#define FAR		64
+#define EARLIER		32
+#define LATER_BY	16
+#define SPREAD		256
 
-/* Those that are waited for: none before the last one has been armed */
-#define SOON		(50 * NSEC_PER_MSEC + bench_n * NSEC_PER_USEC)
 #define SOON_SPREAD	(2 * NSEC_PER_MSEC)
 
 /* A timer_list that is farther away may be late by this part of its delay. */
@@ -66,15 +64,15 @@ static s64 arm_soon(const struct bench_kind *kind, enum bench_step step)
 	u64 armed, now = ktime_get_ns();
 	s64 took;
 
-	bench_set_times(kind, absolute, SOON, SOON_SPREAD);
+	bench_set_times(kind, absolute, BENCH_SOON, SOON_SPREAD);
 	armed = ktime_get_ns();
 	took = kind->step[step]();
 	if (!absolute)
 		armed = ktime_get_ns();
-	bench_first_due = now + SOON;
-	bench_last_due = armed + SOON + SOON_SPREAD;
+	bench_first_due = now + BENCH_SOON;
+	bench_last_due = armed + BENCH_SOON + SOON_SPREAD;
 	if (kind->in_jiffies)
-		bench_last_due += SOON / TIMER_LIST_LATE;
+		bench_last_due += BENCH_SOON / TIMER_LIST_LATE;
 	return took;
 }
 
@@ -86,8 +84,9 @@ static s64 take(const struct bench_kind *kind, enum bench_step step, unsigned in
 	if (info->delay && soon)
 		return arm_soon(kind, step);
 	if (info->delay)
-		bench_set_times(kind, info->absolute, info->delay + before * info->later,
-				SPREAD);
+		bench_set_times(kind, info->absolute,
+				(info->delay + before * info->later) * BENCH_TICK,
+				SPREAD * BENCH_TICK);
 	return kind->step[step]();
 }
 
@@ -97,7 +96,7 @@ static int expect_pending(const struct bench_kind *kind, bool pending)
 	unsigned int i;
 
 	for (i = 0; i < bench_n; i++)
-		if (kind->is_pending(&bench_objects[i]) != pending)
+		if (kind->is_pending(bench_object(i)) != pending)
 			return -EIO;
 	return 0;
 }

@@ -36,7 +36,7 @@ static int begin(bool limited)
 	unsigned int i;
 
 	for (i = 0; i < bench_n; i++)
-		timer_setup(&bench_objects[i].timer, on_timer, 0);
+		timer_setup(&bench_object(i)->timer, on_timer, 0);
 	return 0;
 }
 
@@ -45,10 +45,10 @@ static void end(void)
 	unsigned int i;
 
 	for (i = 0; i < bench_n; i++)
-		timer_delete_sync(&bench_objects[i].timer);
+		timer_delete_sync(&bench_object(i)->timer);
 }
 
-static bool is_pending(const struct bench_object *object)
+static bool is_pending(const union bench_object *object)
 {
 	return timer_pending(&object->timer);
 }
@@ -56,6 +56,7 @@ static bool is_pending(const struct bench_object *object)
 const struct bench_kind bench_timer_list = {
 	.name		= "timer_list",
 	.in_jiffies	= true,
+	.size		= sizeof(struct timer_list),
 	.begin		= begin,
 	.end		= end,
 	.is_pending	= is_pending,
