@@ -11,6 +11,7 @@ MAKEFLAGS   += --no-print-directory
 
 SETUP   := selftests/lib/setup.sh
 VM      := selftests/vm/run.sh
+UML     := selftests/uml/run.sh
 BUILD   := $(CURDIR)/build
 MODULE   = $(BUILD)/module-$(KVER)
 TEST_MODULES = $(BUILD)/modules-$(KVER)
@@ -38,14 +39,15 @@ OPS     ?= 20000000
 SEED    ?=
 
 # make bench: what is measured, each by a target _bench_PART, and what to compare it with
-BENCH_PARTS := kernel user
+BENCH_PARTS := kernel user native
 BENCH   := python3 -B selftests/lib/bench
 BASE    ?=
 
 .PHONY: module run shell check kunit coverage mutants selftests torture bench bench-readme
 .PHONY: lives lint tools install uninstall clean help
 .PHONY: _module _test_modules _test_programs _run _shell _harness _vm_harness _selftests _torture
-.PHONY: _bench _bench_kernel _bench_user _user_bench _lives _outside _vm_outside _lint _install
+.PHONY: _bench _bench_kernel _bench_user _user_bench _bench_native _bench_uml
+.PHONY: _lives _outside _vm_outside _lint _install
 
 module: ## build hwheel.ko for the running kernel (or KVER=, KDIR=)
 	@vars=$$($(SETUP) module) && $(MAKE) _module $$vars
@@ -209,6 +211,20 @@ _bench_user: _test_modules _user_bench
 	@echo "Measuring lateness in a VM"
 	@$(VM) --kver $(KVER) --out $(BUILD)/bench-lateness --timeout 600 --quiet \
 		--guest selftests/user_bench/lateness.sh $(MODULE)/hwheel.ko $(USER_BENCH)
+
+# In user-mode kernels with one CPU and with two, each with what it can measure
+_bench_native:
+	@$(SETUP) uml
+	@vars=$$(selftests/uml/build.sh plain) && $(MAKE) _bench_uml $$vars \
+		CPUS=1 OUT=bench-native MEASURE="hwheel_bench hwheel_saturation"
+	@vars=$$(selftests/uml/build.sh smp) && $(MAKE) _bench_uml $$vars \
+		CPUS=2 OUT=bench-native-smp MEASURE=hwheel_saturation
+
+_bench_uml: _test_modules
+	@echo "Measuring in a user-mode kernel, $(KVER), CPUs: $(CPUS)"
+	@$(UML) --kdir $(KDIR) --smp $(CPUS) --out $(BUILD)/$(OUT) --timeout 1800 --quiet \
+		--guest selftests/bench_native.sh $(MODULE)/hwheel.ko \
+		$(MEASURE:%=$(TEST_MODULES)/selftests/modules/%.ko)
 
 _lives: _test_modules
 	@rm -f $(BUILD)/lives.json
