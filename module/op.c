@@ -109,6 +109,7 @@ static void prepare(struct call *call, struct hwheel_op *ops,
 	unsigned int i;
 
 	for (i = 0; i < nr; i++) {
+		entries[i] = NULL;
 		ops[i].result = check(&ops[i]);
 		arms |= is_arm(&ops[i]);
 	}

@@ -183,16 +183,29 @@ static const struct hwheel_timeout_ops entry_ops = {
 	.due		= hwheel_deadline_due,
 };
 
+/* Others may have added some, or have stopped the set, before we had @set->lock. */
+static bool needs_entries(struct hwheel_set *set)
+{
+	bool needs;
+
+	lockdep_assert_held(&set->lock);
+	spin_lock(&set->table.lock);
+	needs = !set->table.free && !set->stopped;
+	spin_unlock(&set->table.lock);
+	return needs;
+}
+
 /* More entries to use, unless there are as many as may be. */
 static int grow(struct hwheel_set *set)
 {
 	struct hwheel_entry model = { .set = set };
-	int err;
+	int err = 0;
 
 	if (mutex_lock_killable(&set->lock))
 		return -EINTR;
 	hwheel_timeout_init(&model.timeout, set->wheel, &entry_ops);
-	err = hwheel_table_grow(&set->table, set->max, &model);
+	if (needs_entries(set))
+		err = hwheel_table_grow(&set->table, set->max, &model);
 	mutex_unlock(&set->lock);
 	return err;
 }

@@ -19,7 +19,7 @@ struct hwheel_set;
  * @cookie:   userspace's own
  * @fired_ns: when it expired or was stopped
  * @set:      it belongs to; constant
- * @event:    link in @set->events, or in a reader's hands
+ * @event:    link in @set->events; of nobody's use in a reader's hands
  * @next:     instead of that if it is free: the next one
  * @seen:     the shared deadline as last written or taken over by us
  * @stopped:  it did not expire, stop has cancelled it
