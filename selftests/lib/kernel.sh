@@ -1,16 +1,73 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 # Debian's kernels: headers are installed, an image never is (it goes into the
-# cache), the source is unpacked there. Needs say.sh, packages.sh, cache.sh.
+# cache, and so do headers that want one installed beside them), the source is
+# unpacked there. Needs say.sh, packages.sh, cache.sh.
+: "${cache:?}"
 
 stock_headers=linux-headers-cloud-amd64
 source_package=linux-source-6.12
 
-kernel_headers() {
-	[ -e "/lib/modules/$1/build" ] || packages "linux-headers-$1"
+# Prints what package $1 depends on and whose name begins with $2, without that.
+depends() {
+	LC_ALL=C apt-cache depends --important "$1" |
+		sed -nE "s/^ *\|?Depends: $2//p"
 }
 
-# shellcheck disable=SC2154 # cache.sh sets it
+# Prints the version of the current kernel of a flavour as Debian names it: cloud, rt,
+# 6.12-cloud, 6.12-rt.
+kernel_of_flavour() {
+	local meta=linux-headers-$1-amd64
+
+	packages_known "$meta" || packages_update || return
+	depends "$meta" linux-headers- | grep .
+}
+
+debs_fetch() {
+	local folder=$1
+
+	shift
+	(cd "$folder" && LC_ALL=C apt-get -q download -o APT::Sandbox::User=root \
+		"$@" 2>&1 | apt_progress)
+}
+
+# They find each other by their absolute paths.
+headers_unpack() {
+	local kver=$1 folder=$2 deb
+
+	for deb in "$folder"/*.deb; do
+		dpkg-deb -x "$deb" "$folder" && rm "$deb" || return
+	done
+	sed -i "s|^include /usr/src/|include $cache/headers-$kver/usr/src/|" \
+		"$folder/usr/src/linux-headers-$kver/Makefile"
+}
+
+headers_fetch() {
+	local kver=$1 folder=$2 package=linux-headers-$1 needed
+
+	mapfile -t needed < <(depends "$package" '' | grep -E '^linux-(headers|kbuild)-')
+	say "kernel: unpacking $package (not installed: it wants an image installed)"
+	debs_fetch "$folder" "$package" "${needed[@]}" && headers_unpack "$kver" "$folder"
+}
+
+# Prints the folder that modules for kernel $1 are built in. The headers of 6.12 and
+# later hold types that pahole puts into modules.
+kernel_headers() {
+	local kver=$1 package=linux-headers-$1
+
+	if [ ! -e "/lib/modules/$kver/build" ]; then
+		packages_known "$package" || packages_update || return
+		if depends "$package" linux-image- | grep -q .; then
+			packages pahole || return
+			cache_fill "headers-$kver" headers_fetch "$kver" || return
+			echo "$cache/headers-$kver/usr/src/$package"
+			return
+		fi
+		packages "$package" || return
+	fi
+	echo "/lib/modules/$kver/build"
+}
+
 kernel_image_path() {
 	echo "$cache/kernel-$1/vmlinuz"
 }
@@ -29,9 +86,7 @@ kernel_image_fetch() {
 
 	packages_known "$package" || packages_update || return
 	say "kernel: downloading $package (not installed on this machine)"
-	(cd "$folder" && LC_ALL=C apt-get -q download -o APT::Sandbox::User=root \
-		"$package" 2>&1 | apt_progress) &&
-		kernel_image_unpack "$kver" "$folder"
+	debs_fetch "$folder" "$package" && kernel_image_unpack "$kver" "$folder"
 }
 
 kernel_image() {

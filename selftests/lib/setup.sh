@@ -36,15 +36,15 @@ release_of() {
 }
 
 need_module() {
-	local running
+	local running kdir
 
 	running=$(uname -r)
 	packages "${build_tools[@]}"
 	if [ -n "${KDIR-}" ]; then
 		print_kernel "${KVER:-$(release_of "$KDIR")}" "$KDIR"
 	elif [ -n "${KVER-}" ]; then
-		kernel_headers "$KVER"
-		print_kernel "$KVER"
+		kdir=$(kernel_headers "$KVER")
+		print_kernel "$KVER" "$kdir"
 	elif [ -e "/lib/modules/$running/build" ]; then
 		print_kernel "$running"
 	else
@@ -55,18 +55,18 @@ need_module() {
 }
 
 need_vm() {
-	local kver=${KVER-}
+	local kver=${KVER-} kdir=${KDIR-}
 
 	[ "$(dpkg --print-architecture)" = amd64 ] ||
 		die "the test VM is an amd64 one"
 	packages "${build_tools[@]}" qemu-system-x86 busybox-static cpio python3
 	if [ -n "$kver" ]; then
-		[ -n "${KDIR-}" ] || kernel_headers "$kver"
+		[ -n "$kdir" ] || kdir=$(kernel_headers "$kver")
 		kernel_image "$kver" || die "Debian offers no kernel $kver"
 	else
 		kver=$(kernel_stock_bootable)
 	fi
-	print_kernel "$kver" "${KDIR-}"
+	print_kernel "$kver" "$kdir"
 }
 
 need_source() {
