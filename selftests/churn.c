@@ -507,18 +507,40 @@ static int map_words(int fd, size_t n)
 	return 0;
 }
 
-/* What a call that failed has got is the file's, and goes with it. */
+#define TRIES		3
+#define ALL		16777216
+
+/* Some pages, which are there until the file is closed. */
+static int open_mapped(void)
+{
+	int fd = open_device();
+	int err = map_words(fd, 8 * 512);
+
+	if (err)
+		die("no memory too early: %s", strerror(err));
+	return fd;
+}
+
+/*
+ * Each call is left some pages: for want of one for the mapping as such the kernel would
+ * kill us, before it asks the module. What a call that failed has got is the file's, and
+ * goes with it.
+ */
 static void map(void)
 {
-	int fd = open_largest(), other = open_largest(), i, err;
+	int fd = open_largest(), other = open_largest(), spare[TRIES + 1], i, err;
 
+	for (i = 0; i <= TRIES; i++)
+		spare[i] = open_mapped();
 	lock_memory();
-	for (i = 0; i < 3; i++) {
-		err = map_words(fd, 16777216);
+	for (i = 0; i < TRIES; i++) {
+		close(spare[i]);
+		err = map_words(fd, ALL);
 		if (err != ENOMEM)
 			die("all deadlines: %s", strerror(err));
 	}
-	err = map_words(other, 1);
+	close(spare[i]);
+	err = map_words(other, ALL);
 	if (err != ENOMEM)
 		die("with no more memory: %s", strerror(err));
 	close(fd);
