@@ -111,11 +111,11 @@ leaks_no_objects_in() {
 	repeat "$rounds" "$@" || return
 	count_objects >"$work/after"
 	for _ in 1 2 3; do
-		leak=$(grown $((rounds / 2)))
-		[ -n "$leak" ] || break
+		[ -n "$(grown $((rounds / 2)))" ] || break
 		let_go
 		count_again
 	done
+	leak=$(grown $((rounds / 2)))
 	diagnose "compared: $(cut -d' ' -f1 "$work/after" | tr '\n' ' ')"
 	diagnose "grown by one or more: $(grown 1 | tr '\n' ';')"
 	# It would be worth nothing if it had not seen any.
