@@ -43,7 +43,7 @@ BENCH_PARTS := kernel user native
 BENCH   := python3 -B selftests/lib/bench
 BASE    ?=
 
-.PHONY: module run shell check kunit coverage mutants selftests torture bench bench-readme
+.PHONY: module run shell check kunit coverage mutants selftests torture faults bench bench-readme
 .PHONY: lives lint tools install uninstall clean help
 .PHONY: _module _test_modules _test_programs _run _shell _harness _vm_harness _selftests _torture
 .PHONY: _bench _bench_kernel _bench_user _user_bench _bench_native _bench_uml
@@ -79,6 +79,10 @@ selftests: ## run the kselftest programs in a VM
 
 torture: ## call at random for a long time, in a VM (CALLS=, OPS=, SEED=)
 	@vars=$$($(SETUP) vm source programs) && $(MAKE) _torture $$vars
+
+faults: ## have each allocation and copy fail, in a kernel that can do that (builds it)
+	@vars=$$($(SETUP) faults source programs) && \
+	$(MAKE) _selftests BUILD=$(BUILD)/faults TESTS="fail_test fail_test_32" SCRIPTS= $$vars
 
 bench: ## measure hwheel and its peers; build/bench.json (BASE=file.json: what has risen)
 	@vars=$$($(SETUP) vm programs bench) && $(MAKE) _bench $$vars

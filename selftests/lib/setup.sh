@@ -9,6 +9,8 @@
 #   programs what the test programs need beyond these, also as 32-bit ones
 #   kunit    what a user-mode kernel is built with
 #   uml      that, and what one with a userspace is started with
+#   kcsan, faults  a kernel for the VM that finds data races, or makes allocations
+#            and copies fail, and its headers
 #   lint     the checkers
 #   bench    what plots are drawn with
 # KVER, KDIR and KSRC from the environment are taken as they are.
@@ -23,6 +25,8 @@ lib=$(dirname "$(realpath "$0")")
 . "$lib/cache.sh"
 # shellcheck source=selftests/lib/kernel.sh
 . "$lib/kernel.sh"
+# shellcheck source=selftests/lib/built.sh
+. "$lib/built.sh"
 
 build_tools=(gcc make libc6-dev)
 
@@ -54,12 +58,16 @@ need_module() {
 	fi
 }
 
-need_vm() {
-	local kver=${KVER-} kdir=${KDIR-}
-
+qemu_packages() {
 	[ "$(dpkg --print-architecture)" = amd64 ] ||
 		die "the test VM is an amd64 one"
 	packages "${build_tools[@]}" qemu-system-x86 busybox-static cpio python3
+}
+
+need_vm() {
+	local kver=${KVER-} kdir=${KDIR-}
+
+	qemu_packages
 	if [ -n "$kver" ]; then
 		[ -n "$kdir" ] || kdir=$(kernel_headers "$kver")
 		kernel_image "$kver" || die "Debian offers no kernel $kver"
@@ -89,6 +97,25 @@ need_kunit() {
 need_uml() {
 	need_kunit
 	packages busybox-static cpio xz-utils
+}
+
+need_built() {
+	local ksrc=${KSRC-} built
+
+	qemu_packages
+	packages bc flex bison libelf-dev
+	[ -n "$ksrc" ] || ksrc=$(kernel_source)
+	built=$(built_kernel "$1" "$ksrc")
+	# shellcheck disable=SC2086 # two words
+	print_kernel $built
+}
+
+need_kcsan() {
+	need_built kcsan
+}
+
+need_faults() {
+	need_built faults
 }
 
 need_lint() {

@@ -1,0 +1,813 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Each allocation and each copy of an operation made to fail in turn: the first one in one
+ * try, the second one in the next, until one try meets no failure. Each time the call
+ * tells the right error or goes without, changes nothing if it failed, and leaves
+ * everything usable.
+ *
+ * Needs a kernel with fault injection (fail-nth) and kmemleak, which looks for what was
+ * left behind; debugfs; for wheels of other modules hwheel_fault.ko beside it. Prints for
+ * each operation how many failures it met and how it ended.
+ */
+
+#include "mapped.h"
+
+#include <sys/syscall.h>
+
+#define DEBUGFS		"/sys/kernel/debug/"
+#define LIFE		"/sys/module/hwheel_fault/parameters/life"
+#define TRIES_MAX	2000
+#define BATCH		40
+#define EVENTS		3
+#define PAGES		16
+
+static int put_to(int fd, const char *value)
+{
+	return write(fd, value, strlen(value)) < 0 ? -errno : 0;
+}
+
+/* Sets a file of the kernel's; 0 or a negative errno. */
+static int put(const char *path, const char *value)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC), ret;
+
+	if (fd < 0)
+		return -errno;
+	ret = put_to(fd, value);
+	close(fd);
+	return ret;
+}
+
+/*
+ * Faults
+ */
+
+enum kind { NONE, ALLOCATION, COPY };
+
+static int nth_fd = -1, log_fd = -1;
+
+/* The N-th allocation or copy of this thread is to fail; 0: none any more. */
+static void fail_nth(unsigned int n)
+{
+	char number[16];
+	int len = snprintf(number, sizeof(number), "%u", n);
+
+	/* Turning it off may be what fails, which turns it off. */
+	if (write(nth_fd, number, len) != len && n)
+		abort();
+}
+
+static void begin_to_fail(unsigned int n)
+{
+	lseek(log_fd, 0, SEEK_END);
+	fail_nth(n);
+}
+
+/* Has it? If it counts down as we look, or we are what fails, it has not. */
+static bool has_failed(void)
+{
+	char left[16] = "";
+	ssize_t got = pread(nth_fd, left, sizeof(left) - 1, 0);
+
+	fail_nth(0);
+	return got > 0 && !atoi(left);
+}
+
+/* What has failed is in the log, but for allocations that are not to be logged. */
+static bool was_copy(void)
+{
+	char record[1024];
+	bool copy = false;
+	ssize_t got;
+
+	while ((got = read(log_fd, record, sizeof(record) - 1)) > 0 || errno == EPIPE) {
+		record[got > 0 ? got : 0] = '\0';
+		copy |= !!strstr(record, "name fail_usercopy");
+	}
+	return copy;
+}
+
+/*
+ * What keeps most allocations from failing is switched off. Some failures are logged with a
+ * stack, which on the console would look like a complaint.
+ */
+static int prepare_faults(void)
+{
+	nth_fd = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
+	log_fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (nth_fd < 0 || log_fd < 0)
+		return -errno;
+	return put("/proc/sys/kernel/printk", "5 7") ?:
+	       put(DEBUGFS "failslab/ignore-gfp-wait", "N") ?:
+	       put(DEBUGFS "failslab/verbose", "1") ?:
+	       put(DEBUGFS "fail_page_alloc/ignore-gfp-wait", "N") ?:
+	       put(DEBUGFS "fail_page_alloc/ignore-gfp-highmem", "N") ?:
+	       put(DEBUGFS "fail_page_alloc/min-order", "0") ?:
+	       put(DEBUGFS "fail_page_alloc/verbose", "1") ?:
+	       put(DEBUGFS "fail_usercopy/verbose", "1");
+}
+
+/*
+ * Operations
+ */
+
+/**
+ * struct state - of one try
+ * @fd:     a file, or -1
+ * @id:     of a timeout of it that never fires
+ * @words:  the deadlines, if they are mapped
+ * @ops:    those of a batch
+ * @ev:     events that were read
+ */
+struct state {
+	int				fd;
+	__u64				id;
+	__u64				*words;
+	struct hwheel_op		ops[BATCH];
+	struct hwheel_event		ev[2 * EVENTS];
+};
+
+static int open_file(struct state *state)
+{
+	state->fd = open_device(O_NONBLOCK);
+	return state->fd < 0 ? state->fd : 0;
+}
+
+/* With a timeout that is pending */
+static int open_pending(struct state *state)
+{
+	return open_file(state) ?: arm(state->fd, NEVER, 1, &state->id);
+}
+
+/* It can be armed, and that is all there is to read. */
+static int judge_usable(struct state *state, int ret)
+{
+	struct hwheel_event ev;
+
+	return arm(state->fd, 0, 2, NULL) ?: next_event(state->fd, &ev) ?:
+	       ev.cookie == 2 ? 0 : -EPROTO;
+}
+
+static bool counts_are(struct state *state, __u64 pending, __u64 armed)
+{
+	struct hwheel_statistics stats;
+
+	return !get_stats(state->fd, &stats) && stats.pending == pending &&
+	       stats.armed == armed;
+}
+
+static int act_open(struct state *state)
+{
+	return open_file(state);
+}
+
+static int judge_open(struct state *state, int ret)
+{
+	return ret ? open_file(state) ?: judge_usable(state, 0) : judge_usable(state, 0);
+}
+
+static int act_info(struct state *state)
+{
+	struct hwheel_info info;
+
+	return call(state->fd, HWHEEL_IOC_INFO, &info);
+}
+
+static int act_stats(struct state *state)
+{
+	struct hwheel_statistics stats;
+
+	return call(state->fd, HWHEEL_IOC_STATS, &stats);
+}
+
+static int act_fdinfo(struct state *state)
+{
+	char path[64], text[4096];
+	int fd, ret = 0;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", state->fd);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (read(fd, text, sizeof(text)) < 0)
+		ret = -errno;
+	close(fd);
+	return ret;
+}
+
+static const struct hwheel_config configs[] = {
+	{ .tick_ns = MSEC, .slots = 16 },
+	{ .tick_ns = MSEC, .slots = 16, .levels = 3, .kind = HWHEEL_KIND_HIERARCHICAL },
+	{ .tick_ns = MSEC, .slots = 1 << 14 },
+};
+
+static int act_config(struct state *state)
+{
+	return configure(state->fd, &configs[0]);
+}
+
+static int act_config_levels(struct state *state)
+{
+	return configure(state->fd, &configs[1]);
+}
+
+static int act_config_large(struct state *state)
+{
+	return configure(state->fd, &configs[2]);
+}
+
+/* If it failed, it can be called again. */
+static int judge_config(struct state *state, int ret)
+{
+	struct hwheel_info info;
+	int err = get_info(state->fd, &info);
+
+	if (err || info.own_wheel != !ret)
+		return err ?: -EPROTO;
+	if (ret)
+		err = act_config(state);
+	return err ?: judge_usable(state, 0);
+}
+
+static int act_arm(struct state *state)
+{
+	return arm(state->fd, NEVER, 3, NULL);
+}
+
+static int judge_arm(struct state *state, int ret)
+{
+	unsigned int armed = 1 + !ret;
+
+	if (!counts_are(state, armed, armed))
+		return -EPROTO;
+	return await_held(state->fd, armed) ?: judge_usable(state, 0);
+}
+
+static int act_refresh(struct state *state)
+{
+	return refresh(state->fd, state->id, 3600 * SEC);
+}
+
+static int judge_refresh(struct state *state, int ret)
+{
+	struct hwheel_op op;
+
+	if (query(state->fd, state->id, 0, &op) != HWHEEL_STATE_PENDING)
+		return -EPROTO;
+	return (op.time_ns <= 3600 * SEC) == !ret ? judge_usable(state, 0) : -EPROTO;
+}
+
+static int act_cancel(struct state *state)
+{
+	return cancel(state->fd, state->id);
+}
+
+static int judge_cancel(struct state *state, int ret)
+{
+	if (!counts_are(state, !!ret, 1))
+		return -EPROTO;
+	return await_held(state->fd, !!ret) ?: judge_usable(state, 0);
+}
+
+static int act_query(struct state *state)
+{
+	struct hwheel_op op;
+
+	return query(state->fd, state->id, 0, &op);
+}
+
+static int judge_pending(struct state *state, int ret)
+{
+	return counts_are(state, 1, 1) ? judge_usable(state, 0) : -EPROTO;
+}
+
+static int act_submit(struct state *state)
+{
+	unsigned int i;
+
+	for (i = 0; i < BATCH; i++)
+		state->ops[i] = (struct hwheel_op){
+			.op = HWHEEL_OP_ARM,
+			.time_ns = NEVER,
+			.cookie = i,
+		};
+	return submit(state->fd, state->ops, BATCH);
+}
+
+/* Those that are done tell whether they are armed, or that there was no memory. */
+static int judge_submit(struct state *state, int ret)
+{
+	unsigned int armed = 1;
+	int i;
+
+	for (i = 0; i < ret; i++) {
+		if (state->ops[i].result && state->ops[i].result != -ENOMEM)
+			return -EPROTO;
+		armed += !state->ops[i].result;
+	}
+	if (!counts_are(state, armed, armed))
+		return -EPROTO;
+	return await_held(state->fd, armed) ?: judge_usable(state, 0);
+}
+
+static int prepare_read(struct state *state)
+{
+	return open_pending(state) ?: fire(state->fd, EVENTS);
+}
+
+static int act_read(struct state *state)
+{
+	return read_events(state->fd, state->ev, EVENTS);
+}
+
+/* What was not read can still be read, and nothing twice. */
+static int judge_read(struct state *state, int ret)
+{
+	unsigned int seen[EVENTS] = { 0 };
+	int got = ret > 0 ? ret : 0, i;
+
+	if (got < EVENTS && read_events(state->fd, &state->ev[got], EVENTS) != EVENTS - got)
+		return -EPROTO;
+	for (i = 0; i < EVENTS; i++)
+		if (state->ev[i].cookie < EVENTS)
+			seen[state->ev[i].cookie]++;
+	if (!each_once(seen, EVENTS) || !counts_are(state, 1, 1 + EVENTS))
+		return -EPROTO;
+	return judge_usable(state, 0);
+}
+
+static int act_mmap(struct state *state)
+{
+	state->words = map_words(state->fd, PAGES * page_size());
+	return state->words ? 0 : -errno;
+}
+
+/* If it failed, it can be called again; what is mapped then tells the deadline. */
+static int judge_mmap(struct state *state, int ret)
+{
+	int err = ret ? act_mmap(state) : 0;
+
+	if (err)
+		return err;
+	if (deadline_of(state->fd, state->id) != load(state->words, state->id))
+		return -EPROTO;
+	return judge_pending(state, 0);
+}
+
+/* Where nothing else is, so that there are no page tables yet */
+#define FAR		((void *)0x50000000UL)
+
+static int prepare_fault(struct state *state)
+{
+	int ret = open_pending(state);
+
+	if (ret)
+		return ret;
+	state->words = mmap(FAR, PAGES * page_size(), PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_FIXED_NOREPLACE, state->fd, 0);
+	return state->words == FAR ? 0 : -EFAULT;
+}
+
+/* The kernel tries again as long as it takes. */
+static int act_fault(struct state *state)
+{
+	unsigned int i;
+
+	for (i = 0; i < PAGES; i++)
+		state->words[i * page_size() / sizeof(__u64) + 7] = 0;
+	return 0;
+}
+
+static int act_stop(struct state *state)
+{
+	return stop(state->fd);
+}
+
+static int judge_stop(struct state *state, int ret)
+{
+	return ret == 1 && read_any(state->fd, CLOCK_MONOTONIC, state->ev, 3) == 1 &&
+	       state->ev[0].type == HWHEEL_EVENT_STOPPED &&
+	       read(state->fd, state->ev, sizeof(state->ev)) == 0 ? 0 : -EPROTO;
+}
+
+/* Of every kind there is something to be let go of. */
+static int prepare_close(struct state *state)
+{
+	return open_file(state) ?: configure(state->fd, &configs[1]) ?: act_mmap(state) ?:
+	       arm(state->fd, NEVER, 1, NULL) ?: arm(state->fd, 0, 2, NULL) ?:
+	       await_events(state->fd, 1);
+}
+
+static int act_close(struct state *state)
+{
+	int fd = state->fd;
+
+	munmap(state->words, PAGES * page_size());
+	state->words = NULL;
+	state->fd = -1;
+	return close(fd) ? -errno : 0;
+}
+
+static int judge_close(struct state *state, int ret)
+{
+	return open_file(state) ?: judge_usable(state, ret);
+}
+
+static int load_module(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), ret;
+
+	if (fd < 0)
+		return -errno;
+	ret = syscall(SYS_finit_module, fd, "", 0) ? -errno : 0;
+	close(fd);
+	return ret;
+}
+
+/* In the kernel a wheel is created, used and destroyed. */
+static int prepare_life(struct state *state)
+{
+	int ret = access(LIFE, F_OK) ? load_module("hwheel_fault.ko") : 0;
+
+	if (ret)
+		return ret;
+	state->fd = open(LIFE, O_WRONLY | O_CLOEXEC);
+	return state->fd < 0 ? -errno : 0;
+}
+
+/* If it failed, it can be tried again. */
+static int live(const struct state *state, int ret, const char *kind)
+{
+	return ret ? put_to(state->fd, kind) : 0;
+}
+
+#define LIVE(kind)							\
+static int act_live_ ## kind(struct state *state)			\
+{									\
+	return put_to(state->fd, #kind);				\
+}									\
+									\
+static int judge_live_ ## kind(struct state *state, int ret)		\
+{									\
+	return live(state, ret, #kind);					\
+}
+
+LIVE(plain)
+LIVE(levels)
+LIVE(large)
+LIVE(executor)
+LIVE(percpu)
+
+/*
+ * Failing them
+ */
+
+/**
+ * struct tally - how the failures of an operation ended
+ * @failed:   how many allocations and copies there were to fail, by kind
+ * @told:     of how many the call told, by kind; the others it could do without, or had
+ *            done a part before
+ */
+struct tally {
+	unsigned int	failed[COPY + 1];
+	unsigned int	told[COPY + 1];
+};
+
+/* Of a copy that failed some may be done; other calls have to tell. */
+static bool is_right(enum kind kind, int ret)
+{
+	switch (kind) {
+	case ALLOCATION:
+		return ret >= 0 || ret == -ENOMEM;
+	case COPY:
+		return ret > 0 || ret == -EFAULT;
+	default:
+		return ret >= 0;
+	}
+}
+
+static void count(struct tally *tally, enum kind kind, int ret)
+{
+	tally->failed[kind]++;
+	tally->told[kind] += ret < 0;
+}
+
+static void clean_up(struct state *state)
+{
+	if (state->words)
+		munmap(state->words, PAGES * page_size());
+	if (state->fd >= 0)
+		close(state->fd);
+}
+
+FIXTURE(fail)
+{
+	struct state	state;
+	struct tally	tally;
+};
+
+/*
+ * @name:    of the operation
+ * @prepare: what comes before
+ * @act:     the call; 0 or a count, or a negative errno
+ * @judge:   0 if the file is as it must be after a call that returned @ret
+ * @has_none: nothing in it can fail
+ */
+FIXTURE_VARIANT(fail)
+{
+	const char	*name;
+	bool		has_none;
+	int		(*prepare)(struct state *state);
+	int		(*act)(struct state *state);
+	int		(*judge)(struct state *state, int ret);
+};
+
+FIXTURE_VARIANT_ADD(fail, open)
+{
+	.name = "open",
+	.act = act_open, .judge = judge_open,
+};
+
+FIXTURE_VARIANT_ADD(fail, info)
+{
+	.name = "info", .prepare = open_file,
+	.act = act_info, .judge = judge_usable,
+};
+
+FIXTURE_VARIANT_ADD(fail, stats)
+{
+	.name = "stats", .prepare = open_file,
+	.act = act_stats, .judge = judge_usable,
+};
+
+FIXTURE_VARIANT_ADD(fail, fdinfo)
+{
+	.name = "fdinfo", .prepare = open_pending,
+	.act = act_fdinfo, .judge = judge_pending,
+};
+
+FIXTURE_VARIANT_ADD(fail, config)
+{
+	.name = "config", .prepare = open_file,
+	.act = act_config, .judge = judge_config,
+};
+
+FIXTURE_VARIANT_ADD(fail, config_levels)
+{
+	.name = "config levels", .prepare = open_file,
+	.act = act_config_levels, .judge = judge_config,
+};
+
+FIXTURE_VARIANT_ADD(fail, config_large)
+{
+	.name = "config large", .prepare = open_file,
+	.act = act_config_large, .judge = judge_config,
+};
+
+FIXTURE_VARIANT_ADD(fail, arm)
+{
+	.name = "arm", .prepare = open_pending,
+	.act = act_arm, .judge = judge_arm,
+};
+
+FIXTURE_VARIANT_ADD(fail, refresh)
+{
+	.name = "refresh", .prepare = open_pending,
+	.act = act_refresh, .judge = judge_refresh,
+};
+
+FIXTURE_VARIANT_ADD(fail, cancel)
+{
+	.name = "cancel", .prepare = open_pending,
+	.act = act_cancel, .judge = judge_cancel,
+};
+
+FIXTURE_VARIANT_ADD(fail, query)
+{
+	.name = "query", .prepare = open_pending,
+	.act = act_query, .judge = judge_pending,
+};
+
+FIXTURE_VARIANT_ADD(fail, submit)
+{
+	.name = "submit", .prepare = open_pending,
+	.act = act_submit, .judge = judge_submit,
+};
+
+FIXTURE_VARIANT_ADD(fail, read)
+{
+	.name = "read", .prepare = prepare_read,
+	.act = act_read, .judge = judge_read,
+};
+
+FIXTURE_VARIANT_ADD(fail, mmap)
+{
+	.name = "mmap", .prepare = open_pending,
+	.act = act_mmap, .judge = judge_mmap,
+};
+
+FIXTURE_VARIANT_ADD(fail, fault)
+{
+	.name = "fault", .prepare = prepare_fault,
+	.act = act_fault, .judge = judge_pending,
+};
+
+FIXTURE_VARIANT_ADD(fail, stop)
+{
+	.name = "stop", .prepare = open_pending,
+	.act = act_stop, .judge = judge_stop, .has_none = true,
+};
+
+FIXTURE_VARIANT_ADD(fail, close)
+{
+	.name = "close", .prepare = prepare_close,
+	.act = act_close, .judge = judge_close,
+};
+
+FIXTURE_VARIANT_ADD(fail, live_plain)
+{
+	.name = "live plain", .prepare = prepare_life,
+	.act = act_live_plain, .judge = judge_live_plain,
+};
+
+FIXTURE_VARIANT_ADD(fail, live_levels)
+{
+	.name = "live levels", .prepare = prepare_life,
+	.act = act_live_levels, .judge = judge_live_levels,
+};
+
+FIXTURE_VARIANT_ADD(fail, live_large)
+{
+	.name = "live large", .prepare = prepare_life,
+	.act = act_live_large, .judge = judge_live_large,
+};
+
+FIXTURE_VARIANT_ADD(fail, live_executor)
+{
+	.name = "live executor", .prepare = prepare_life,
+	.act = act_live_executor, .judge = judge_live_executor,
+};
+
+FIXTURE_VARIANT_ADD(fail, live_percpu)
+{
+	.name = "live percpu", .prepare = prepare_life,
+	.act = act_live_percpu, .judge = judge_live_percpu,
+};
+
+FIXTURE_SETUP(fail)
+{
+	if (prepare_faults())
+		SKIP(return, "this kernel has no fail-nth");
+}
+
+FIXTURE_TEARDOWN(fail)
+{
+	clean_up(&self->state);
+	if (!access(LIFE, F_OK))
+		EXPECT_EQ(0, syscall(SYS_delete_module, "hwheel_fault", 0));
+}
+
+TEST_F(fail, in_turn)
+{
+	struct tally *tally = &self->tally;
+	struct state *state = &self->state;
+	enum kind kind = ALLOCATION;
+	unsigned int n;
+	int ret;
+
+	for (n = 1; kind != NONE; n++) {
+		ASSERT_GE(TRIES_MAX, n);
+		*state = (struct state){ .fd = -1 };
+		if (variant->prepare)
+			ASSERT_EQ(0, variant->prepare(state));
+
+		begin_to_fail(n);
+		ret = variant->act(state);
+		kind = !has_failed() ? NONE : was_copy() ? COPY : ALLOCATION;
+		count(tally, kind, ret);
+
+		ASSERT_TRUE(is_right(kind, ret)) {
+			TH_LOG("failure %u, of kind %u: %d", n, kind, ret);
+		}
+		ASSERT_EQ(0, variant->judge(state, ret)) {
+			TH_LOG("after failure %u, of kind %u, which returned %d", n, kind, ret);
+		}
+		clean_up(state);
+		state->fd = -1;
+		state->words = NULL;
+	}
+	EXPECT_EQ(variant->has_none, !tally->failed[ALLOCATION] && !tally->failed[COPY]);
+	TH_LOG("%s: %u allocations failed, %u with ENOMEM; %u copies failed, %u with EFAULT",
+	       variant->name, tally->failed[ALLOCATION], tally->told[ALLOCATION],
+	       tally->failed[COPY], tally->told[COPY]);
+}
+
+/*
+ * What was left behind
+ */
+
+FIXTURE(left)
+{
+};
+
+FIXTURE_SETUP(left)
+{
+	if (prepare_faults())
+		SKIP(return, "this kernel has no fail-nth");
+}
+
+FIXTURE_TEARDOWN(left)
+{
+}
+
+/* Of the module's, whoever allocated it there; prints all. */
+static bool is_leak(const char *record)
+{
+	return strstr(record, "[hwheel");
+}
+
+/* Returns whether there are any. */
+static bool find_leaks(void)
+{
+	FILE *file = fopen(DEBUGFS "kmemleak", "r");
+	char line[256];
+	bool leak = false;
+
+	while (file && fgets(line, sizeof(line), file)) {
+		printf("# %s", line);
+		leak |= is_leak(line);
+	}
+	if (file)
+		fclose(file);
+	return !file || leak;
+}
+
+/*
+ * kmemleak takes nothing for a leak that is younger than 5 s, and may miss the address of
+ * something that is moved just then: so it is asked again where it found some.
+ */
+TEST_F(left, nothing)
+{
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		poll(NULL, 0, 6000);
+		ASSERT_EQ(0, put(DEBUGFS "kmemleak", "scan"));
+	}
+	EXPECT_FALSE(find_leaks());
+}
+
+#define ROUNDS	1000
+#define MANY	64
+
+static long free_pages(void)
+{
+	FILE *file = fopen("/proc/vmstat", "r");
+	long n = -1;
+
+	if (file && fscanf(file, "nr_free_pages %ld", &n) != 1)
+		n = -1;
+	if (file)
+		fclose(file);
+	return n;
+}
+
+/* Of what is to be mapped a part is not there; the other part goes with the file. */
+static int fail_to_map(unsigned int n)
+{
+	int fd = open_device(0), ret = 0;
+	void *words;
+
+	if (fd < 0)
+		return fd;
+	begin_to_fail(n);
+	words = map_words(fd, MANY * page_size());
+	if (!words)
+		ret = -errno;
+	else
+		munmap(words, MANY * page_size());
+	has_failed();
+	close(fd);
+	return ret;
+}
+
+/*
+ * kmemleak does not know of pages. Half of them or more are there each time; of other memory
+ * that is freed the kernel keeps some for a while.
+ */
+TEST_F(left, no_page)
+{
+	unsigned int failed = 0, i;
+	long before, after;
+
+	before = free_pages();
+	ASSERT_LT(0, before);
+	for (i = 0; i < ROUNDS; i++)
+		failed += fail_to_map(MANY / 2 + 16 + i % 16) == -ENOMEM;
+	after = free_pages();
+	TH_LOG("%ld pages free, after %u failures %ld", before, failed, after);
+	EXPECT_LT(ROUNDS / 2, failed);
+	EXPECT_GT(ROUNDS / 2 * MANY / 2, before - after);
+}
+
+TEST_HARNESS_MAIN
