@@ -43,8 +43,8 @@ BENCH_PARTS := kernel user native
 BENCH   := python3 -B selftests/lib/bench
 BASE    ?=
 
-.PHONY: module run shell check kunit coverage mutants selftests torture faults bench bench-readme
-.PHONY: lives lint tools install uninstall clean help
+.PHONY: module run shell check kunit coverage mutants selftests torture
+.PHONY: matrix faults bench bench-readme lives lint tools install uninstall clean help
 .PHONY: _module _test_modules _test_programs _run _shell _harness _vm_harness _selftests _torture
 .PHONY: _bench _bench_kernel _bench_user _user_bench _bench_native _bench_uml
 .PHONY: _lives _outside _vm_outside _lint _install
@@ -79,6 +79,9 @@ selftests: ## run the kselftest programs in a VM
 
 torture: ## call at random for a long time, in a VM (CALLS=, OPS=, SEED=)
 	@vars=$$($(SETUP) vm source programs) && $(MAKE) _torture $$vars
+
+matrix: ## build for each of Debian's kernels and test on it (KERNELS=, CLANG=, OPS=...)
+	@MAKE="$(MAKE)" selftests/lib/matrix.sh
 
 faults: ## have each allocation and copy fail, in a kernel that can do that (builds it)
 	@vars=$$($(SETUP) faults source programs) && \

@@ -11,6 +11,7 @@
 #   uml      that, and what one with a userspace is started with
 #   kcsan, faults  a kernel for the VM that finds data races, or makes allocations
 #            and copies fail, and its headers
+#   matrix   what the module is built with beside gcc
 #   lint     the checkers
 #   bench    what plots are drawn with
 # KVER, KDIR and KSRC from the environment are taken as they are.
@@ -116,6 +117,10 @@ need_kcsan() {
 
 need_faults() {
 	need_built faults
+}
+
+need_matrix() {
+	packages "${CLANG:-clang-16}"
 }
 
 need_lint() {
