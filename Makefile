@@ -34,6 +34,7 @@ SCRIPTS := $(patsubst selftests/%.sh,%,$(wildcard selftests/*_test.sh))
 # For make torture: calls of the device, and operations of the torture module. No SEED
 # means another one each time.
 TORTURES := fuzz_test torture_test
+QUICK    := $(filter-out $(TORTURES),$(SCRIPTS))
 CALLS   ?= 1000000
 OPS     ?= 20000000
 SEED    ?=
@@ -44,7 +45,7 @@ BENCH   := python3 -B selftests/lib/bench
 BASE    ?=
 
 .PHONY: module run shell check kunit coverage mutants selftests torture
-.PHONY: matrix faults bench bench-readme lives lint tools install uninstall clean help
+.PHONY: matrix kcsan faults bench bench-readme lives lint tools install uninstall clean help
 .PHONY: _module _test_modules _test_programs _run _shell _harness _vm_harness _selftests _torture
 .PHONY: _bench _bench_kernel _bench_user _user_bench _bench_native _bench_uml
 .PHONY: _lives _outside _vm_outside _lint _install
@@ -82,6 +83,11 @@ torture: ## call at random for a long time, in a VM (CALLS=, OPS=, SEED=)
 
 matrix: ## build for each of Debian's kernels and test on it (KERNELS=, CLANG=, OPS=...)
 	@MAKE="$(MAKE)" selftests/lib/matrix.sh
+
+kcsan: ## test in a kernel that looks for data races (builds it; CALLS=, OPS=, SEED=)
+	@vars=$$($(SETUP) kcsan source programs) && \
+	$(MAKE) -k _selftests _torture BUILD=$(BUILD)/kcsan SCRIPTS="$(QUICK)" $$vars \
+		VM="$(VM) --races [hwheel"
 
 faults: ## have each allocation and copy fail, in a kernel that can do that (builds it)
 	@vars=$$($(SETUP) faults source programs) && \

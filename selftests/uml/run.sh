@@ -9,6 +9,7 @@
 #   --smp N, --mem MB   CPUs (1; more if the kernel can) and memory (1024)
 #   --timeout SEC       it is ended after that, and the run fails (300)
 #   --append WORDS      more of the kernel's command line
+#   --races TEXT        as there
 #   --quiet             the console goes to console.log only
 set -euo pipefail
 
@@ -30,6 +31,7 @@ parse() {
 		--mem)     mem=$2; shift ;;
 		--timeout) timeout=$2; shift ;;
 		--append)  append=$2; shift ;;
+		--races)   races=$2; shift ;;
 		--quiet)   console=quiet ;;
 		--*)       die "unknown option $1" ;;
 		*)         files+=("$1") ;;

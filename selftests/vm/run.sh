@@ -13,6 +13,8 @@
 #                       time, so that a difference of times counts instructions
 #   --timeout SEC       the VM is ended after that, and the run fails (300)
 #   --append WORDS      more of the kernel's command line
+#   --races TEXT        what KCSAN reports ends neither VM nor run where it has no TEXT:
+#                       kernels have data races of their own, of which some are known
 #   --quiet             the console goes to console.log only
 #   --interactive       the console is this terminal; if there is none, SCRIPT
 #                       finds what comes from stdin in /hwheel/stdin
@@ -48,6 +50,7 @@ parse() {
 		--icount)      icount ;;
 		--timeout)     timeout=$2; shift ;;
 		--append)      append=$2; shift ;;
+		--races)       races=$2; shift ;;
 		--quiet)       console=quiet ;;
 		--interactive) console=interactive ;;
 		--*)           die "unknown option $1" ;;

@@ -23,6 +23,9 @@ declare -A script=(
 	[panics]='echo reached; echo c >/proc/sysrq-trigger'
 	[powers_off]='echo reached; echo success >/dev/ttyS1; poweroff -f'
 	[complains]='echo reached; echo "<4>WARNING: CPU: 0 PID: 1 at a.c:1" >/dev/kmsg'
+	[races]='echo reached; echo "<3>==========" >/dev/kmsg
+		 echo "<3>BUG: KCSAN: data-race in a / b" >/dev/kmsg
+		 echo "<3> a+0x1/0x2 [mine]" >/dev/kmsg; echo "<3>==========" >/dev/kmsg'
 )
 
 # run NAME OPTION...: boots NAME's script; what run.sh says goes to NAME.log.
@@ -75,7 +78,7 @@ point() {
 rm -rf "$out"
 
 echo "TAP version 13"
-echo "1..7"
+echo "1..9"
 point ships "what the script leaves arrives unchanged" run_shipping
 point exits_3 "a script that exits with 3 fails the run" \
 	run_failing exits_3 ".*status 3"
@@ -89,4 +92,8 @@ point powers_off "an early power-off fails the run" \
 	run_failing powers_off "the VM went down before"
 point complains "a kernel warning fails the run, though the script succeeds" \
 	run_failing complains "the kernel complained"
+point races "a data race fails the run if it is ours" \
+	run_failing races "the kernel complained" --races '[mine]'
+point races "a data race does not fail the run if it is others'" \
+	run races --races '[yours]'
 [ $bad -eq 0 ]
