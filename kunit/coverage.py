@@ -24,7 +24,8 @@ COUNTERS = TOP / "build/coverage"
 RESULTS = TOP / "build/coverage.txt"
 
 # The engine. What the others do is tested by programs, through the device.
-JUDGED = ("module/slots.c", "module/timeout.h", "module/queue.c", "module/worker.c")
+JUDGED = ("module/slots.c", "module/slots.h", "module/timeout.h", "module/queue.c",
+          "module/queue.h", "module/worker.c")
 LEAST = 95
 
 
