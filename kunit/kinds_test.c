@@ -126,6 +126,27 @@ static void a_turn_is_the_limit_of_deadlines(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sim[1].expired, 1);
 }
 
+/* One that the worker knows of needs no more than its word, but not here. */
+static void a_turn_is_the_limit_of_what_is_filed(struct kunit *test)
+{
+	struct hwheel *wheel = simple_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 1, &sim_ops);
+	u64 last;
+
+	KUNIT_EXPECT_EQ(test, hwheel_arm(&sim->timeout, TURN), 0);
+	sim_settle(wheel);
+	local_irq_disable();
+	last = hwheel_deadline_store(hwheel_now(wheel) + TURN);
+	KUNIT_EXPECT_EQ(test, hwheel_refresh_at(&sim->timeout, last + 1), -ERANGE);
+	KUNIT_EXPECT_EQ(test, hwheel_refresh_at(&sim->timeout, HWHEEL_NEVER), -ERANGE);
+	KUNIT_EXPECT_LT(test, hwheel_deadline(&sim->timeout), last);
+	KUNIT_EXPECT_EQ(test, hwheel_refresh_at(&sim->timeout, last), 0);
+	local_irq_enable();
+	KUNIT_EXPECT_EQ(test, hwheel_deadline(&sim->timeout), last);
+	sim_pass(wheel, sim_edge_due(wheel, last));
+	sim_expect_fired(test, sim, sim_edge_due(wheel, last));
+}
+
 /* Of a wheel that was stopped, too: what can never be right comes first. */
 static void too_far_is_refused_after_stop(struct kunit *test)
 {
@@ -379,6 +400,7 @@ static struct kunit_case kinds_cases[] = {
 	KUNIT_CASE(levels_beyond_the_clock_are_left_out),
 	KUNIT_CASE(a_turn_is_the_limit_of_delays),
 	KUNIT_CASE(a_turn_is_the_limit_of_deadlines),
+	KUNIT_CASE(a_turn_is_the_limit_of_what_is_filed),
 	KUNIT_CASE(too_far_is_refused_after_stop),
 	KUNIT_CASE(expires_on_its_edge_from_any_level),
 	KUNIT_CASE(levels_save_moves),

@@ -23,6 +23,7 @@ enum gap {
 	GAP_CLOCK,	/* before the clock is read */
 	GAP_ACT,	/* between the slots being brought up to a word and QUEUED cleared */
 	GAP_ACTED,	/* between QUEUED cleared and the release op called */
+	GAP_RESCHED,	/* between callbacks, when others have the CPU */
 	GAP_EXPIRE,	/* between a word found due and the word set to expired */
 	GAP_WAITERS,	/* between a look for those who wait and what follows from it */
 	GAP_FILED,	/* between a word found to be filed and the word set to a later deadline */
@@ -84,7 +85,8 @@ static bool race_word_cancel_from(atomic64_t *word, s64 *old, bool queued)
 
 	race_in(GAP_PENDING);
 	changed = hwheel_word_cancel_from(word, old, queued);
-	race_in(GAP_CANCEL);
+	if (changed)
+		race_in(GAP_CANCEL);
 	return changed;
 }
 
@@ -138,6 +140,12 @@ static void race_unlink(struct hwheel_slots *slots, struct hwheel_node *node)
 	if (!(atomic64_read(&timeout->word) & HWHEEL_QUEUED))
 		race.unqueued++;
 	hwheel_slots_unlink(slots, node);
+}
+
+/* The wheel's worker, which was woken, is not to have its turn. */
+static void race_resched(void)
+{
+	race_in(GAP_RESCHED);
 }
 
 static void race_sleep(void)
@@ -213,6 +221,8 @@ static void race_stop(struct hwheel *wheel) __maybe_unused;
 #define wq_has_sleeper			race_has_sleeper
 #define hwheel_now			race_now
 #define schedule			race_sleep
+#undef cond_resched
+#define cond_resched			race_resched
 #define schedule_hrtimeout_range_clock	race_sleep_until
 
 #include "../module/queue.c"
@@ -486,6 +496,79 @@ static void entered_before_it_expires(struct kunit *test)
 	}
 }
 
+static void stall(struct sim_timeout *sim)
+{
+	sim_stall(4 * SIM_TICK);
+}
+
+/* The time that others took is no callback's. */
+static void no_callback_is_blamed_for_others(struct kunit *test)
+{
+	const unsigned int nr = RESCHED_EVERY + 1;
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, nr, &sim_ops);
+	struct hwheel_stats stats;
+	unsigned int i;
+
+	race = (struct race) { .sim = sim };
+	for (i = 0; i < nr; i++)
+		arm_edge(test, &sim[i], 2);
+	KUNIT_EXPECT_EQ(test, race_drain(wheel), nr);
+	sim_stall(2 * SIM_TICK);
+	begin_pass(wheel);
+	race_for(GAP_RESCHED, 1, stall);
+	KUNIT_EXPECT_TRUE(test, expire_due(wheel));
+	race_over(test);
+	hwheel_get_stats(wheel, &stats);
+	KUNIT_EXPECT_EQ(test, stats.expired, nr);
+	KUNIT_EXPECT_EQ(test, stats.overlong, 0);
+	/* Of four to eight ticks late there is the one behind it. */
+	KUNIT_EXPECT_EQ(test, stats.lateness[11], 1);
+}
+
+/* Whose turn it is, for how long, and what was the longest */
+static struct turns {
+	void		*crowd;
+	unsigned int	length;
+	unsigned int	longest;
+} turns;
+
+static void take_turns(struct sim_timeout *sim)
+{
+	if (sim->data != turns.crowd)
+		turns.length = 0;
+	turns.crowd = sim->data;
+	turns.longest = max(turns.longest, ++turns.length);
+}
+
+/* None has more than its turn before the other has its own. */
+static void crowds_have_short_turns(struct kunit *test)
+{
+	const unsigned int nr = 3 * RESCHED_EVERY;
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 2 * nr, &sim_ops);
+	unsigned int i;
+
+	race = (struct race) { .sim = sim };
+	turns = (struct turns) { };
+	for (i = 0; i < 2 * nr; i++) {
+		sim[i].then = take_turns;
+		sim[i].data = &sim[i / nr];
+		arm_edge(test, &sim[i], 5 + i / nr);
+	}
+	KUNIT_EXPECT_EQ(test, race_drain(wheel), 2 * nr);
+	for (i = 0; i < 2; i++) {
+		KUNIT_EXPECT_TRUE(test, hwheel_slots_advance(&wheel->slots, 6));
+		hwheel_slots_put_off(&wheel->slots);
+	}
+	sim_stall(6 * SIM_TICK);
+	wheel->reached = 6;
+	KUNIT_EXPECT_TRUE(test, expire_due(wheel));
+	KUNIT_EXPECT_EQ(test, sim_count_expired(sim, 2 * nr), 2 * nr);
+	KUNIT_EXPECT_EQ(test, turns.longest, RESCHED_EVERY);
+	race_over(test);
+}
+
 /* While the worker goes to sleep */
 
 static void arm_100(struct sim_timeout *sim)
@@ -690,7 +773,7 @@ static void cancelled_one_is_freed_by_its_release(struct kunit *test)
 /* So that cancelling takes the long way */
 static void refresh_then_drain_it(struct sim_timeout *sim)
 {
-	refresh_to_100(sim);
+	refresh_to(sim, 200);
 	race_for(GAP_CANCEL, 1, drain_it);
 }
 
@@ -710,6 +793,8 @@ static struct kunit_case race_cases[] = {
 	KUNIT_CASE(refresh_to_later_while_expired),
 	KUNIT_CASE(refresh_to_earlier_while_expired),
 	KUNIT_CASE(entered_before_it_expires),
+	KUNIT_CASE(no_callback_is_blamed_for_others),
+	KUNIT_CASE(crowds_have_short_turns),
 	KUNIT_CASE(sleeps_if_nothing_happens),
 	KUNIT_CASE(does_not_sleep_deep_on_a_submission),
 	KUNIT_CASE(does_not_sleep_deep_when_another_took_deep),

@@ -477,6 +477,31 @@ static void release_may_cancel_others(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, order[i].result, 1);
 }
 
+/* The first and the last of a batch drain the rest of it, whichever comes first. */
+static void release_may_drain_the_rest_of_its_batch(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 6, &chain_ops);
+	struct order order[] = {
+		{ .other = &sim[4], .result = -1 }, { .other = &sim[5], .result = -1 },
+	};
+	unsigned int i;
+
+	for (i = 0; i < 6; i++)
+		arm_edge(test, &sim[i], FAR);
+	sim_settle(wheel);
+	sim[0].data = &order[0];
+	sim[3].data = &order[1];
+	for (i = 0; i < 4; i++)
+		KUNIT_EXPECT_TRUE(test, hwheel_cancel(&sim[i].timeout));
+	sim_settle(wheel);
+	for (i = 0; i < 6; i++)
+		KUNIT_EXPECT_EQ(test, sim[i].released, 1);
+	for (i = 0; i < 2; i++)
+		KUNIT_EXPECT_EQ(test, order[i].result, 1);
+	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 0);
+}
+
 static void nesting_has_an_end(struct kunit *test)
 {
 	const unsigned int nr = HWHEEL_MAX_DEPTH + 2;
@@ -679,6 +704,7 @@ static struct kunit_case sync_cases[] = {
 	KUNIT_CASE(catching_up_runs_it_once),
 	KUNIT_CASE(callback_frees_one_due_at_the_same_edge),
 	KUNIT_CASE(release_may_cancel_others),
+	KUNIT_CASE(release_may_drain_the_rest_of_its_batch),
 	KUNIT_CASE(nesting_has_an_end),
 	KUNIT_CASE(stopped_wheel_has_nothing_to_wait_for),
 	KUNIT_CASE(handback_may_cancel_others),
