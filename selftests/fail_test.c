@@ -7,7 +7,8 @@
  *
  * Needs a kernel with fault injection (fail-nth) and kmemleak, which looks for what was
  * left behind; debugfs; for wheels of other modules hwheel_fault.ko beside it. Prints for
- * each operation how many failures it met and how it ended.
+ * each operation how many failures it met and how it ended. Fields of a record are copied
+ * without calls that could be made to fail: instead memory ends before each one in turn.
  */
 
 #include "mapped.h"
@@ -241,6 +242,12 @@ static int judge_arm(struct state *state, int ret)
 	if (!counts_are(state, armed, armed))
 		return -EPROTO;
 	return await_held(state->fd, armed) ?: judge_usable(state, 0);
+}
+
+/* The file has no memory for timeouts before. */
+static int judge_first_arm(struct state *state, int ret)
+{
+	return counts_are(state, !ret, !ret) ? judge_usable(state, 0) : -EPROTO;
 }
 
 static int act_refresh(struct state *state)
@@ -511,7 +518,7 @@ FIXTURE(fail)
  * @prepare: what comes before
  * @act:     the call; 0 or a count, or a negative errno
  * @judge:   0 if the file is as it must be after a call that returned @ret
- * @has_none: nothing in it can fail
+ * @has_none: nothing in it can be made to fail so; fields of a record: see below
  */
 FIXTURE_VARIANT(fail)
 {
@@ -567,25 +574,31 @@ FIXTURE_VARIANT_ADD(fail, config_large)
 FIXTURE_VARIANT_ADD(fail, arm)
 {
 	.name = "arm", .prepare = open_pending,
-	.act = act_arm, .judge = judge_arm,
+	.act = act_arm, .judge = judge_arm, .has_none = true,
+};
+
+FIXTURE_VARIANT_ADD(fail, arm_first)
+{
+	.name = "first arm", .prepare = open_file,
+	.act = act_arm, .judge = judge_first_arm,
 };
 
 FIXTURE_VARIANT_ADD(fail, refresh)
 {
 	.name = "refresh", .prepare = open_pending,
-	.act = act_refresh, .judge = judge_refresh,
+	.act = act_refresh, .judge = judge_refresh, .has_none = true,
 };
 
 FIXTURE_VARIANT_ADD(fail, cancel)
 {
 	.name = "cancel", .prepare = open_pending,
-	.act = act_cancel, .judge = judge_cancel,
+	.act = act_cancel, .judge = judge_cancel, .has_none = true,
 };
 
 FIXTURE_VARIANT_ADD(fail, query)
 {
 	.name = "query", .prepare = open_pending,
-	.act = act_query, .judge = judge_pending,
+	.act = act_query, .judge = judge_pending, .has_none = true,
 };
 
 FIXTURE_VARIANT_ADD(fail, submit)
@@ -700,6 +713,180 @@ TEST_F(fail, in_turn)
 	TH_LOG("%s: %u allocations failed, %u with ENOMEM; %u copies failed, %u with EFAULT",
 	       variant->name, tally->failed[ALLOCATION], tally->told[ALLOCATION],
 	       tally->failed[COPY], tally->told[COPY]);
+	TH_LOG("operations=%u", tally->failed[ALLOCATION] + tally->failed[COPY]);
+}
+
+/*
+ * Memory that ends within a record
+ */
+
+#define SIZE		sizeof(struct hwheel_op)
+#define END_OF(field)	(offsetof(struct hwheel_op, field) + sizeof(__u64))
+
+/* Ends after the first two of three pages; the third one is protected from the module. */
+FIXTURE(border)
+{
+	struct state	state;
+	char		*pages;
+	char		*border;
+	unsigned int	failed;
+};
+
+/**
+ * struct records - what is in the way of the border
+ * @name:   of the operation
+ * @code:   its ioctl; 0: a batch
+ * @op:     what is asked for
+ * @own:    it is asked for the timeout that is there
+ * @nr:     so many records
+ * @output: where its last output ends in a record, 0 if it has none
+ * @judge:  0 if the file is as it must be after a call that returned @ret
+ */
+struct records {
+	const char		*name;
+	unsigned int		code;
+	struct hwheel_op	op;
+	bool			own;
+	unsigned int		nr;
+	size_t			output;
+	int			(*judge)(struct state *state, int ret);
+};
+
+FIXTURE_VARIANT(border)
+{
+	struct records	records;
+};
+
+FIXTURE_VARIANT_ADD(border, arm)
+{
+	.records = {
+		.name = "arm",
+		.code = HWHEEL_IOC_ARM,
+		.op = { .time_ns = NEVER, .cookie = 3 },
+		.nr = 1,
+		.output = END_OF(id),
+		.judge = judge_arm,
+	},
+};
+
+FIXTURE_VARIANT_ADD(border, refresh)
+{
+	.records = {
+		.name = "refresh",
+		.code = HWHEEL_IOC_REFRESH,
+		.own = true,
+		.op = { .time_ns = 3600 * SEC },
+		.nr = 1,
+		.judge = judge_refresh,
+	},
+};
+
+FIXTURE_VARIANT_ADD(border, cancel)
+{
+	.records = {
+		.name = "cancel",
+		.code = HWHEEL_IOC_CANCEL,
+		.own = true,
+		.nr = 1,
+		.judge = judge_cancel,
+	},
+};
+
+FIXTURE_VARIANT_ADD(border, query)
+{
+	.records = {
+		.name = "query",
+		.code = HWHEEL_IOC_QUERY,
+		.own = true,
+		.nr = 1,
+		.output = END_OF(time_ns),
+		.judge = judge_pending,
+	},
+};
+
+FIXTURE_VARIANT_ADD(border, submit)
+{
+	.records = {
+		.name = "submit",
+		.op = { .op = HWHEEL_OP_ARM, .time_ns = NEVER },
+		.nr = BATCH,
+		.output = SIZE,
+		.judge = judge_submit,
+	},
+};
+
+FIXTURE_SETUP(border)
+{
+	const size_t size = page_size();
+
+	self->state.fd = -1;
+	self->pages = mmap(NULL, 3 * size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			   -1, 0);
+	ASSERT_NE(MAP_FAILED, self->pages);
+	self->border = self->pages + 2 * size;
+}
+
+FIXTURE_TEARDOWN(border)
+{
+	clean_up(&self->state);
+	munmap(self->pages, 3 * page_size());
+}
+
+/* Their first @there bytes are before the border. */
+static int call_across(struct state *state, const struct records *records, char *border,
+		       size_t there, int protection)
+{
+	struct hwheel_op *ops = (struct hwheel_op *)(border - there);
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < records->nr; i++) {
+		ops[i] = records->op;
+		ops[i].id = records->own ? state->id : 0;
+	}
+	if (mprotect(border, page_size(), protection))
+		return -errno;
+	ret = records->code ? call(state->fd, records->code, ops) :
+			      submit(state->fd, ops, records->nr);
+	if (mprotect(border, page_size(), PROT_READ | PROT_WRITE))
+		return -errno;
+	memcpy(state->ops, ops, records->nr * SIZE);
+	return ret;
+}
+
+/* What the call has to return where so many bytes are there, or not negative. */
+static int expected(const struct records *records, size_t there, int protection)
+{
+	if (!records->code && there >= SIZE)
+		return there / SIZE;
+	return protection == PROT_NONE || there < records->output ? -EFAULT : 0;
+}
+
+TEST_F(border, in_turn)
+{
+	const struct records *records = &variant->records;
+	struct state *state = &self->state;
+	size_t end = records->nr * SIZE, there, turn;
+	int protection, ret, right;
+
+	for (turn = 0; turn < 2 * end; turn += sizeof(__u64)) {
+		there = turn % end;
+		protection = turn < end ? PROT_NONE : PROT_READ;
+		ASSERT_EQ(0, open_pending(state));
+		ret = call_across(state, records, self->border, there, protection);
+		right = expected(records, there, protection);
+		self->failed += !!right;
+		ASSERT_TRUE(right ? ret == right : ret >= 0) {
+			TH_LOG("%zu bytes there, protection %d: %d", there, protection, ret);
+		}
+		ASSERT_EQ(0, records->judge(state, ret)) {
+			TH_LOG("%zu bytes there, protection %d", there, protection);
+		}
+		clean_up(state);
+		*state = (struct state){ .fd = -1 };
+	}
+	TH_LOG("%s: memory ended %u times where it was needed; operations=%u", records->name,
+	       self->failed, self->failed);
 }
 
 /*

@@ -41,7 +41,7 @@ printf 'TAP version 13\n1..4\n' | tee /results/guest.tap
 point "insmod" insmod hwheel.ko
 point "the device is there" test -c /dev/hwheel
 for program in *_test *_test_32 *_test.sh; do
-	run_test "$program"
+	[ ! -e "$program" ] || run_test "$program"
 done
 point "rmmod" rmmod hwheel
 point "the device is gone" is_gone
