@@ -12,6 +12,7 @@ MAKEFLAGS   += --no-print-directory
 SETUP   := selftests/lib/setup.sh
 VM      := selftests/vm/run.sh
 UML     := selftests/uml/run.sh
+TRUST   := python3 -B selftests/lib/trust.py
 BUILD   := $(CURDIR)/build
 MODULE   = $(BUILD)/module-$(KVER)
 TEST_MODULES = $(BUILD)/modules-$(KVER)
@@ -34,9 +35,8 @@ SCRIPTS := $(patsubst selftests/%.sh,%,$(wildcard selftests/*_test.sh))
 # For make torture: calls of the device, and operations of the torture module. No SEED
 # means another one each time.
 TORTURES := fuzz_test torture_test
-QUICK    := $(filter-out $(TORTURES),$(SCRIPTS))
-CALLS   ?= 1000000
-OPS     ?= 20000000
+CALLS   ?= 200000
+OPS     ?= 5000000
 SEED    ?=
 
 # make bench: what is measured, each by a target _bench_PART, and what to compare it with
@@ -45,7 +45,7 @@ BENCH   := python3 -B selftests/lib/bench
 BASE    ?=
 
 .PHONY: module run shell check kunit coverage mutants selftests torture
-.PHONY: matrix kcsan faults bench bench-readme lives lint tools install uninstall clean help
+.PHONY: matrix faults trust-readme bench bench-readme lives lint tools install uninstall clean help
 .PHONY: _module _test_modules _test_programs _run _shell _harness _vm_harness _selftests _torture
 .PHONY: _bench _bench_kernel _bench_user _user_bench _bench_native _bench_uml
 .PHONY: _lives _outside _vm_outside _lint _install
@@ -78,20 +78,18 @@ mutants: ## put faults into the engine, one at a time, and see which test notice
 selftests: ## run the kselftest programs in a VM
 	@vars=$$($(SETUP) vm source programs) && $(MAKE) _selftests $$vars
 
-torture: ## call at random for a long time, in a VM (CALLS=, OPS=, SEED=)
-	@vars=$$($(SETUP) vm source programs) && $(MAKE) _torture $$vars
+torture: ## test and call at random where KASAN, KCSAN and lockdep look (CALLS=, OPS=, KERNELS=)
+	@MAKE="$(MAKE)" selftests/lib/matrix.sh $(or $(KERNELS),uml-kasan kcsan)
 
-matrix: ## build for each of Debian's kernels and test on it (KERNELS=, CLANG=, OPS=...)
-	@MAKE="$(MAKE)" selftests/lib/matrix.sh
-
-kcsan: ## test in a kernel that looks for data races (builds it; CALLS=, OPS=, SEED=)
-	@vars=$$($(SETUP) kcsan source programs) && \
-	$(MAKE) -k _selftests _torture BUILD=$(BUILD)/kcsan SCRIPTS="$(QUICK)" $$vars \
-		VM="$(VM) --races [hwheel"
+matrix: ## the same on each of Debian's kernels and a newer one (CALLS=, OPS=, KERNELS=, CLANG=)
+	@MAKE="$(MAKE)" selftests/lib/matrix.sh $(or $(KERNELS),cloud rt 6.12-cloud 6.12-rt uml-smp)
 
 faults: ## have each allocation and copy fail, in a kernel that can do that (builds it)
-	@vars=$$($(SETUP) faults source programs) && \
-	$(MAKE) _selftests BUILD=$(BUILD)/faults TESTS="fail_test fail_test_32" SCRIPTS= $$vars
+	@MAKE="$(MAKE)" selftests/lib/matrix.sh faults
+
+trust-readme: ## have the README tell what all these did
+	@$(TRUST) gather doc/trust.json $(wildcard $(BUILD)/trust/*.json)
+	@$(TRUST) readme README.md doc/trust.json
 
 bench: ## measure hwheel and its peers; build/bench.json (BASE=file.json: what has risen)
 	@vars=$$($(SETUP) vm programs bench) && $(MAKE) _bench $$vars

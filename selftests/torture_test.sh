@@ -47,20 +47,24 @@ run() {
 	rmmod hwheel_torture
 }
 
-torture() {
-	run "$@" && [ "$verdict" = passed ] && return
-	log | diagnose
-	return 1
-}
-
 operations() {
 	log | sed -n 's/^operations=//p'
 }
 
-# The counts are worth reading.
+# Of what has passed how much it was is worth reading.
+torture() {
+	if run "$@" && [ "$verdict" = passed ]; then
+		echo "# operations=$(operations)"
+		return
+	fi
+	log | diagnose
+	return 1
+}
+
+# And here all other counts
 torture_in_full() {
 	torture ops="$ops" || return
-	log | diagnose
+	log | grep -v '^operations=' | diagnose
 	[ "$(operations)" -ge "$ops" ]
 }
 

@@ -34,6 +34,7 @@ target() {
 mkdir -p build
 
 part tap -- python3 -B selftests/lib/tap_test.py
+part trust -- python3 -B selftests/lib/trust_test.py
 part bench -- python3 -B selftests/lib/bench/bench_test.py
 part judge -- python3 -B tools/demo/judge_test.py
 part lint build/lint.tap -- target lint

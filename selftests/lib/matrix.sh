@@ -1,14 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# matrix.sh: for each of Debian's kernels: builds the module with gcc and with clang,
-# where no warning may come, runs the kselftests in a VM with two CPUs, and a bounded
-# torture. build/matrix/KVER/ has what came of each, build/matrix.tap the test points.
-# The last line says how many passed, failed and were skipped. MAKE comes from the
-# Makefile. From the environment:
-#   KERNELS  which ones; versions, or flavours as Debian names their packages, which
-#            stand for the current version of each
-#   CLANG    the compiler: the oldest that has all that these kernels are built with
+# matrix.sh KERNEL...: for each of these kernels: builds the module without a warning,
+# runs the kselftests in a machine with two CPUs or more, and a bounded torture.
+# build/matrix/KVER/ has what came of each, build/matrix.tap the test points, build/trust/
+# what the README's table of them is made of. The last line says how many passed, failed
+# and were skipped. KERNEL is one of
+#   cloud, rt, 6.12-cloud, 6.12-rt, ...   flavours as Debian names its packages: the
+#                      current version of each; or a version
+#   uml-smp, uml-kasan, ...   user-mode kernels, of which selftests/uml/ tells
+#   kcsan, faults      ones built for the VM, of which selftests/configs/ tells
+# MAKE comes from the Makefile. From the environment:
+#   SUITES     which suites (gcc clang kselftest torture; faults has one of its own)
+#   CALLS, OPS how long torture is
+#   CLANG      the compiler: the oldest that has all that Debian's kernels are built with
 set -uo pipefail
 
 cd "$(dirname "$(realpath "$0")")/../.." || exit
@@ -22,9 +27,7 @@ cd "$(dirname "$(realpath "$0")")/../.." || exit
 # shellcheck source=selftests/lib/kernel.sh
 . selftests/lib/kernel.sh
 
-flavours="cloud rt 6.12-cloud 6.12-rt"
 clang=${CLANG:-clang-16}
-out=$PWD/build/matrix
 parts=()
 rows=()
 
@@ -42,69 +45,122 @@ warns_not() {
 	local log=$here/$1.log
 
 	rm -rf "${here:?}/$1"
-	"$MAKE" --no-print-directory _test_modules KVER="$kver" KDIR="$kdir" W=1 \
+	"$MAKE" --no-print-directory _test_modules "${machine[@]}" W=1 \
 		MODULE="$here/$1" TEST_MODULES="$here/$1/test" "${@:2}" >"$log" 2>&1 ||
 		{ tail -n 20 "$log"; return 1; }
 	! grep -E "^${here}[^ ]+: (warning|error):|modpost:|objtool:" "$log"
 }
 
 target() {
-	"$MAKE" --no-print-directory KVER="$kver" KDIR="$kdir" KSRC="$KSRC" \
-		BUILD="$here" "$@"
+	"$MAKE" --no-print-directory "${machine[@]}" KSRC="$KSRC" BUILD="$here" "$@"
 }
 
-# part NAME TAP... -- COMMAND...: TAP files are what COMMAND writes. An old one must
-# not stand for it. Leaves the counts in $counts.
+# part NAME LOG TAP -- COMMAND...: LOG and TAP are what COMMAND writes, if it does; old ones
+# must not stand for them. LOG tells of operations, TAP of test points.
 part() {
-	local name=$1 taps=() status mine
+	local name=$1 log=$2 tap=$3 status row=build/trust/$kernel-$1.json taps=()
 
-	shift
-	while [ "$1" != -- ]; do
-		taps+=("$1")
-		shift
-	done
-	shift
-	rm -f "${taps[@]}"
-	printf '\n== %s: %s\n' "$kver" "$name"
-	"$@" && status=0 || status=$?
-	mine=(--part "$kver $name" "$status" "${taps[@]}")
-	parts+=("${mine[@]}")
-	counts=$(python3 -B selftests/lib/tap.py --out "$here/part.tap" "${mine[@]}" | tail -n 1)
-	rows+=("| $kver | $name | $counts | $SECONDS s |")
+	shift 4
+	rm -f "$log" "$tap"
+	printf '\n== %s: %s\n' "$kernel" "$name"
 	SECONDS=0
+	"$@" && status=0 || status=$?
+	[ -z "$tap" ] || taps=("$tap")
+	parts+=(--part "$kernel $name" "$status" "${taps[@]}")
+	python3 -B selftests/lib/trust.py row "$row" "$title" "$sanitizer" "$name" \
+		"$SECONDS" "$status" "$log" "${taps[@]}"
+	rows+=("$row")
 }
 
-# choose KERNEL: a version or a flavour. Sets kver and kdir.
+suite_gcc() {
+	part gcc '' '' -- warns_not gcc
+}
+
+suite_clang() {
+	part clang '' '' -- warns_not clang "${as_clang[@]}"
+}
+
+# Without the scripts that torture is made of
+suite_kselftest() {
+	local quick
+
+	quick=$(cd selftests && printf '%s\n' *_test.sh | sed 's/\.sh$//' |
+		grep -vxE 'fuzz_test|torture_test' | tr '\n' ' ')
+	part kselftest "$here/selftests-run/console.log" "$here/selftests.tap" -- \
+		target _selftests SCRIPTS="$quick"
+}
+
+suite_torture() {
+	part torture "$here/torture/console.log" "$here/torture.tap" -- target _torture
+}
+
+suite_faults() {
+	part faults "$here/selftests-run/console.log" "$here/selftests.tap" -- \
+		target _selftests TESTS="fail_test fail_test_32" SCRIPTS=
+}
+
+# Prints variables for make that tell of the kernel $1.
+variables() {
+	local kver
+
+	case $1 in
+	uml-*)        selftests/lib/setup.sh uml && selftests/uml/build.sh "${1#uml-}" ;;
+	kcsan|faults) selftests/lib/setup.sh "$1" ;;
+	*-*-*)        KVER=$1 selftests/lib/setup.sh matrix vm ;;
+	*)            kver=$(kernel_of_flavour "$1") || die "Debian offers no kernel $1"
+		      KVER=$kver selftests/lib/setup.sh matrix vm ;;
+	esac
+}
+
+# bounds CALLS OPS: how long torture is unless somebody has said so
+bounds() {
+	machine+=(CALLS="${CALLS:-$1}" OPS="${OPS:-$2}")
+}
+
+# What is looked for, and by which suites
+traits() {
+	sanitizer='' suites="gcc kselftest torture"
+	case $1 in
+	uml-kasan) sanitizer="KASAN, lockdep, kmemleak, UBSAN, debug objects" ;;
+	kcsan)     sanitizer="KCSAN, lockdep" suites="kselftest torture"
+		   machine+=(VM="selftests/vm/run.sh --races [hwheel")
+		   bounds 50000 300000 ;;
+	faults)    sanitizer="fail-nth, KASAN, lockdep, kmemleak" suites=faults ;;
+	uml-*)     ;;
+	*)         suites="gcc clang kselftest torture" ;;
+	esac
+	suites=${SUITES:-$suites}
+}
+
+# A kernel that was built here has the hash of its configuration in its version.
 choose() {
 	local vars
 
-	case $1 in
-	*-*-*) kver=$1 ;;
-	*)     kver=$(kernel_of_flavour "$1") || die "Debian offers no kernel $1" ;;
+	kernel=$1
+	vars=$(variables "$kernel") || exit
+	read -ra machine <<<"$(tr '\n' ' ' <<<"$vars")"
+	title=${machine[0]#KVER=}
+	title=${title%-"$kernel"-*}
+	case $kernel in
+	uml-*) title="${title%%-*} user-mode, SMP, PREEMPT" ;;
 	esac
-	vars=$(KVER=$kver selftests/lib/setup.sh vm) || exit
-	kdir=${vars##*KDIR=}
-	here=$out/$kver
+	here=$PWD/build/matrix/$kernel
 	mkdir -p "$here"
-	SECONDS=0
+	traits "$kernel"
 }
 
-mkdir -p "$out"
-vars=$(selftests/lib/setup.sh source programs matrix) || exit
+[ $# -gt 0 ] || die "KERNEL is needed"
+mkdir -p build/trust
+vars=$(selftests/lib/setup.sh source programs) || exit
 KSRC=${vars##*KSRC=}
-# The others are what torture is.
-quick=$(cd selftests && printf '%s\n' *_test.sh | sed 's/\.sh$//' |
-	grep -vxE 'fuzz_test|torture_test' | tr '\n' ' ')
-for kernel in ${KERNELS:-$flavours}; do
+for kernel; do
 	choose "$kernel"
-	part gcc -- warns_not gcc
-	part clang -- warns_not clang "${as_clang[@]}"
-	part kselftest "$here/selftests.tap" -- target _selftests SCRIPTS="$quick"
-	part torture "$here/torture.tap" -- target _torture
+	for suite in $suites; do
+		"suite_$suite"
+	done
 done
 
 printf '\n'
-printf '%s\n' "| kernel | suite | test points | time |" "|---|---|---|---|" "${rows[@]}" |
-	tee build/matrix.md
+python3 -B selftests/lib/trust.py show "${rows[@]}" | tee build/matrix.md
 printf '\n'
 python3 -B selftests/lib/tap.py --out build/matrix.tap "${parts[@]}"

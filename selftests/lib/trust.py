@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""What each suite did on each kernel: a row from its TAP, and the README's table of rows.
+
+trust.py row FILE KERNEL SANITIZER SUITE SECONDS STATUS LOG [TAP]...
+trust.py show FILE...
+trust.py gather ROWS.json [FILE]...
+trust.py readme README.md ROWS.json
+trust.py check-readme README.md ROWS.json
+
+row reads the test points as tap.py does, and adds up what the diagnostics in LOG call
+operations=N or states=N. show prints a table of rows. gather puts rows among those that ROWS.json has, each in the
+place of the one with the same kernel, sanitizer and suite. readme renders the table that
+stands between two comments, check-readme tells whether it is that, and without failures.
+"""
+
+import json
+import pathlib
+import re
+import sys
+
+import tap
+
+BEGIN = "<!-- trust: what follows was rendered by make trust-readme -->\n"
+END = "<!-- end of trust -->\n"
+
+DONE = re.compile(r"^ *# .*?\b(?:operations|states)=(\d+)", re.MULTILINE)
+HEADS = ("kernel", "sanitizer", "suite", "operations", "test points", "skipped",
+         "failures", "minutes")
+ALIGNED = ("---",) * 3 + ("--:",) * 5
+
+
+class BadRows(Exception):
+    """What was read is not what it should be."""
+
+
+def operations(path):
+    log = pathlib.Path(path)
+    text = log.read_text(errors="replace") if log.is_file() else ""
+    return sum(map(int, DONE.findall(text)))
+
+
+def row(path, kernel, sanitizer, suite, seconds, status, log, *taps):
+    verdicts = [verdict for verdict, _ in tap.part(suite, status, *taps)]
+    found = {"kernel": kernel, "sanitizer": sanitizer, "suite": suite,
+             "operations": operations(log), "seconds": int(seconds)}
+    for verdict in (tap.PASSED, tap.FAILED, tap.SKIPPED):
+        found[verdict] = verdicts.count(verdict)
+    pathlib.Path(path).write_text(json.dumps(found) + "\n")
+
+
+def key(found):
+    return found["kernel"], found["sanitizer"], found["suite"]
+
+
+def load(path):
+    return json.loads(pathlib.Path(path).read_text())
+
+
+def gather(path, *files):
+    old = load(path) if pathlib.Path(path).exists() else []
+    rows = {key(found): found for found in old + [load(file) for file in files]}
+    lines = ",\n".join(json.dumps(found) for found in rows.values())
+    pathlib.Path(path).write_text(f"[\n{lines}\n]\n")
+
+
+def cells(found):
+    minutes = f"{found['seconds'] / 60:.1f}"
+    done = f"{found['operations']:,}" if found["operations"] else ""
+    return (found["kernel"], found["sanitizer"], found["suite"], done,
+            f"{found['passed']:,}", str(found["skipped"]), str(found["failed"]), minutes)
+
+
+def table(rows):
+    lines = [HEADS, ALIGNED, *map(cells, rows)]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def show(*files):
+    print(table(map(load, files)), end="")
+
+
+def render(text, rows):
+    parts = re.split(f"({re.escape(BEGIN)}|{re.escape(END)})", text)
+    if len(parts) != 5 or parts[1] != BEGIN or parts[3] != END:
+        raise BadRows("the README has not the two comments, once each")
+    return parts[0] + BEGIN + "\n" + table(rows) + "\n" + END + parts[4]
+
+
+def readme(path, rows):
+    file = pathlib.Path(path)
+    file.write_text(render(file.read_text(), load(rows)))
+
+
+def check_readme(path, rows):
+    text, found = pathlib.Path(path).read_text(), load(rows)
+    if render(text, found) != text:
+        raise BadRows(f"{path}: is not what {rows} says; make trust-readme renders it")
+    if failed := [key(each) for each in found if each["failed"]]:
+        raise BadRows(f"{rows}: with failures: {failed}")
+
+
+COMMANDS = {"row": row, "show": show, "gather": gather, "readme": readme,
+            "check-readme": check_readme}
+
+
+def main():
+    if len(sys.argv) < 3 or sys.argv[1] not in COMMANDS:
+        print(__doc__, file=sys.stderr)
+        return 2
+    try:
+        COMMANDS[sys.argv[1]](*sys.argv[2:])
+    except BadRows as wrong:
+        print(wrong, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
