@@ -288,12 +288,12 @@ struct hwheel_statistics {
  * ENOENT: nothing has that id (any more).
  *
  * SUBMIT does a batch of operations, in their order, and returns how many it did:
- * these have a result each, which is what their own ioctl would have returned, and are
- * written back whole. It stops early at a record that can't be read or written
- * and at a signal; no timeout of that record and those after it was touched. EFAULT:
- * not even the first could be done. EINVAL: nr or reserved is wrong. All delays
- * count from one time within the call. (If the memory is taken away during the call, of
- * what was done last only the number is known.)
+ * these have a result each, which is what their own ioctl would have returned and is put
+ * into the record with the other outputs; all of a record must be writable. It stops
+ * early at a record that can't be read or written and at a signal; no timeout of that
+ * record and those after it was touched. EFAULT: not even the first could be done.
+ * EINVAL: nr or reserved is wrong. All delays count from one time within the call. (If the
+ * memory is taken away during the call, of what was done last only the number is known.)
  *
  * CONFIG gives the file a wheel of its own or another limit, see struct hwheel_config.
  * EBUSY: it has a wheel of its own already, or there was an ARM, be it one that failed
@@ -321,9 +321,10 @@ struct hwheel_statistics {
  * do not know of stores that were not looked at yet.
  * A store that races with the look may come too late, the timeout then fires as if it had
  * not been made. One that comes after the timeout has ended, and after its index was given
- * to another timeout of this file, is for that one, which it can only delay. A value
- * counts once, and as no more than HWHEEL_STORE_MAX_NS (on a simple wheel no more than a
- * turn) beyond the deadline that it extends: farther ones need REFRESH.
+ * to another timeout of this file (as a rule the next one to be armed), is for that one,
+ * which it can only delay. A value counts once, and as no more than HWHEEL_STORE_MAX_NS
+ * (on a simple wheel no more than a turn) beyond the deadline that it extends: farther
+ * ones need REFRESH.
  * The mapping must be MAP_SHARED, begin at offset 0 and not be larger than max_timeouts
  * words, in whole pages: else EINVAL. EACCES: PROT_WRITE, but the file is open for reading
  * only. ENOMEM. EINTR: killed. EOPNOTSUPP, and no HWHEEL_FEATURE_MMAP: a 32-bit kernel. It
