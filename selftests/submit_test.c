@@ -673,7 +673,7 @@ static int check_trial(const struct trial *trial, int done)
 	       check_counts(trial, done);
 }
 
-/* Two pages that can be written, and one in the middle */
+/* Pages that can be written, enough for a batch, and one in the middle */
 struct pages {
 	size_t	size;
 	char	*first;
@@ -684,7 +684,7 @@ struct pages {
 static int map_pages(struct pages *pages)
 {
 	size_t size = sysconf(_SC_PAGESIZE);
-	char *start = mmap(NULL, 3 * size, PROT_READ | PROT_WRITE,
+	char *start = mmap(NULL, 4 * size, PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	*pages = (struct pages){ size, start, start + size, start + 2 * size };
