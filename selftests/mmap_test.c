@@ -111,11 +111,13 @@ TEST_F(mmap, private_mapping)
 	EXPECT_EQ(0, try_map(self->fd, self->page, PROT_NONE, MAP_SHARED, 0));
 }
 
-/* Also where the array has something */
+/* Also where the array has something. No other mapping is beside it. */
 TEST_F(mmap, offset)
 {
 	size_t page = self->page;
 
+	ASSERT_EQ(0, munmap(self->words, page));
+	self->words = NULL;
 	ASSERT_EQ(0, try_size(self->fd, 3 * page));
 	EXPECT_EQ(-EINVAL, try_map(self->fd, page, RW, MAP_SHARED, page));
 	EXPECT_EQ(-EINVAL, try_map(self->fd, page, RW, MAP_SHARED, 2 * page));
@@ -390,6 +392,26 @@ TEST_F(mmap, mremap_copies)
 	EXPECT_EQ(0, extends(self->fd, copy));
 	EXPECT_EQ(0, extends(self->fd, self->words));
 	EXPECT_EQ(0, munmap(copy, self->page));
+}
+
+/* Where one goes on, the kernel does not ask, and makes that larger, as mremap() does. */
+TEST_F(mmap, goes_on)
+{
+	size_t page = self->page;
+	char *room = mmap(NULL, 3 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	__u64 *words = (__u64 *)room;
+
+	ASSERT_NE(MAP_FAILED, (void *)room);
+	ASSERT_EQ(room, mmap(room, page, RW, MAP_SHARED | MAP_FIXED, self->fd, 0));
+	ASSERT_EQ(room + page,
+		  mmap(room + page, 2 * page, RW, MAP_SHARED | MAP_FIXED, self->fd, page));
+	EXPECT_EQ(SIGBUS, signal_at(words + self->per_page));
+	EXPECT_EQ(SIGBUS, signal_at(words + 3 * self->per_page - 1));
+	EXPECT_EQ(0, extends(self->fd, words));
+	ASSERT_EQ(0, try_size(self->fd, 2 * page));
+	EXPECT_EQ(0, signal_at(words + self->per_page));
+	EXPECT_EQ(SIGBUS, signal_at(words + 2 * self->per_page));
+	EXPECT_EQ(0, munmap(room, 3 * page));
 }
 
 static void store_in_child(__u64 *words, __u64 id, __u64 ns)
