@@ -21,6 +21,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <time.h>
 
 /*
@@ -67,6 +68,24 @@ static inline int open_device(int flags)
 	int fd = open(DEVICE, O_RDWR | O_CLOEXEC | flags);
 
 	return fd < 0 ? -errno : fd;
+}
+
+/* A user-mode kernel reads where its programs must not: it knows no such fault. */
+static inline bool kernel_reads_protected(void)
+{
+	const size_t size = sysconf(_SC_PAGESIZE);
+	char *page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int ends[2];
+	bool reads;
+
+	if (page == MAP_FAILED || pipe(ends))
+		return false;
+	*page = 1;
+	reads = !mprotect(page, size, PROT_NONE) && write(ends[1], page, 1) == 1;
+	munmap(page, size);
+	close(ends[0]);
+	close(ends[1]);
+	return reads;
 }
 
 static inline int call(int fd, unsigned long cmd, void *arg)
