@@ -393,8 +393,8 @@ static void report(const struct tally *tally)
 	};
 
 	tally_print(tally);
-	printf("# %lu calls, %u %% of the ioctls and reads succeeded\n", tally->calls,
-	       tally_success_percent(tally));
+	printf("# operations=%lu\n", tally->calls);
+	printf("# %u %% of the ioctls and reads succeeded\n", tally_success_percent(tally));
 	ksft_test_result(!contradicted(), "all answers are as described\n");
 	ksft_test_result(tally_success_percent(tally) >= 30, "30 %% succeed\n");
 	if (tally->calls < FEW_CALLS)
