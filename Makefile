@@ -13,6 +13,8 @@ SETUP   := selftests/lib/setup.sh
 VM      := selftests/vm/run.sh
 UML     := selftests/uml/run.sh
 TRUST   := python3 -B selftests/lib/trust.py
+# The kernel that was chosen, booted
+BOOT     = $(if $(filter um,$(ARCH)),$(UML) --kdir $(KDIR) --smp 2,$(VM) --kver $(KVER))
 BUILD   := $(CURDIR)/build
 MODULE   = $(BUILD)/module-$(KVER)
 TEST_MODULES = $(BUILD)/modules-$(KVER)
@@ -26,8 +28,8 @@ DEVEL    = $(DESTDIR)/usr/src/hwheel-$(VERSION)
 
 PROGRAMS = $(BUILD)/tools/hwheelctl $(wildcard $(BUILD)/tools/demo/*)
 TESTS   := $(patsubst selftests/%.c,%,$(wildcard selftests/*_test.c))
-# selftests/Makefile builds the same as 32-bit programs.
-TESTS   += $(addsuffix _32,$(filter-out uring_test,$(TESTS)))
+# selftests/Makefile builds the same as 32-bit programs. A user-mode kernel knows none.
+TESTS   += $(if $(filter um,$(ARCH)),,$(addsuffix _32,$(filter-out uring_test,$(TESTS))))
 HELPERS := churn crowd fuzz
 USER_BENCH := $(BUILD)/user/user_bench
 SCRIPTS := $(patsubst selftests/%.sh,%,$(wildcard selftests/*_test.sh))
@@ -45,8 +47,10 @@ BENCH   := python3 -B selftests/lib/bench
 BASE    ?=
 
 .PHONY: module run shell check kunit coverage mutants selftests torture
-.PHONY: matrix faults trust-readme bench bench-readme lives lint tools install uninstall clean help
-.PHONY: _module _test_modules _test_programs _run _shell _harness _vm_harness _selftests _torture
+.PHONY: matrix faults trust-readme bench bench-readme lives lint tools install uninstall
+.PHONY: clean help
+.PHONY: _module _test_modules _test_programs _run _shell _harness _vm_harness
+.PHONY: _selftests _torture
 .PHONY: _bench _bench_kernel _bench_user _user_bench _bench_native _bench_uml
 .PHONY: _lives _outside _vm_outside _lint _install
 
@@ -168,7 +172,7 @@ _test_programs:
 	@$(MAKE) -C selftests KSRC=$(KSRC) OUTPUT=$(BUILD)/selftests
 
 _selftests: _test_modules _test_programs
-	@$(VM) --kver $(KVER) --out $(BUILD)/selftests-run --timeout 1800 \
+	@$(BOOT) --out $(BUILD)/selftests-run --timeout 1800 \
 		--guest selftests/guest.sh $(MODULE)/hwheel.ko \
 		$(TESTS:%=$(BUILD)/selftests/%) $(HELPERS:%=$(BUILD)/selftests/%) \
 		$(wildcard $(TEST_MODULES)/selftests/modules/*.ko) \
@@ -178,7 +182,7 @@ _selftests: _test_modules _test_programs
 
 _torture: _test_modules _test_programs
 	@echo "$(CALLS) $(OPS) $(SEED)" >$(BUILD)/selftests/torture
-	@$(VM) --kver $(KVER) --out $(BUILD)/torture --timeout 14400 \
+	@$(BOOT) --out $(BUILD)/torture --timeout 14400 \
 		--guest selftests/torture.sh $(MODULE)/hwheel.ko \
 		$(TEST_MODULES)/selftests/modules/hwheel_torture.ko \
 		$(BUILD)/selftests/fuzz $(BUILD)/selftests/torture \

@@ -9,6 +9,7 @@
 #   programs what the test programs need beyond these, also as 32-bit ones
 #   kunit    what a user-mode kernel is built with
 #   uml      that, and what one with a userspace is started with
+#   native   a user-mode kernel with two CPUs to test in
 #   kcsan, faults  a kernel for the VM that finds data races, or makes allocations
 #            and copies fail, and its headers
 #   matrix   what the module is built with beside gcc
@@ -98,6 +99,11 @@ need_kunit() {
 need_uml() {
 	need_kunit
 	packages busybox-static cpio xz-utils
+}
+
+need_native() {
+	need_uml
+	"$lib/../uml/build.sh" smp test
 }
 
 need_built() {

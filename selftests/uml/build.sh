@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# build.sh NAME: builds the user-mode kernel of which plain.config and NAME.config tell,
-# unless the cache has it. Prints what others are built for and run by as variables for
-# make; $KDIR/linux is the kernel. From the environment:
+# build.sh NAME...: builds the user-mode kernel of which plain.config and each NAME.config
+# tell, called by the last of them, unless the cache has it. Prints what others are built
+# for and run by as variables for make; $KDIR/linux is the kernel. From the environment:
 #   UML_KSRC   a kernel source tree, 7.1 or later; default: that of Debian's backports
 set -euo pipefail
 
@@ -48,8 +48,12 @@ source_folder() {
 }
 
 fragment() {
+	local name
+
 	cat "$here/plain.config"
-	[ "$kernel" = plain ] || cat "$here/$kernel.config"
+	for name in "${names[@]}"; do
+		[ "$name" = plain ] || cat "$here/$name.config"
+	done
 	echo "CONFIG_LOCALVERSION=\"-uml-$kernel\""
 }
 
@@ -75,9 +79,11 @@ build() {
 }
 
 cache_lock "$@"
-[ $# -eq 1 ] || die "NAME is needed"
-[ -f "$here/$1.config" ] || die "no such file: $here/$1.config"
-kernel=$1
+[ $# -ge 1 ] || die "NAME is needed"
+for kernel; do
+	[ -f "$here/$kernel.config" ] || die "no such file: $here/$kernel.config"
+done
+names=("$@")
 ksrc=${UML_KSRC:-$(source_folder)}
 version=$(make -s --no-print-directory -C "$ksrc" kernelversion)
 hash=$( (realpath "$ksrc" && fragment) | sha256sum)
