@@ -83,10 +83,10 @@ selftests: ## run the kselftest programs in a VM
 	@vars=$$($(SETUP) vm source programs) && $(MAKE) _selftests $$vars
 
 torture: ## test and call at random where KASAN, KCSAN and lockdep look (CALLS=, OPS=, KERNELS=)
-	@MAKE="$(MAKE)" selftests/lib/matrix.sh $(or $(KERNELS),uml-kasan kcsan)
+	@MAKE="$(MAKE)" selftests/lib/matrix.sh $(or $(KERNELS),kasan kcsan)
 
 matrix: ## the same on each of Debian's kernels and a newer one (CALLS=, OPS=, KERNELS=, CLANG=)
-	@MAKE="$(MAKE)" selftests/lib/matrix.sh $(or $(KERNELS),cloud rt 6.12-cloud 6.12-rt uml-smp)
+	@MAKE="$(MAKE)" selftests/lib/matrix.sh $(or $(KERNELS),cloud rt 6.12-cloud 6.12-rt native)
 
 faults: ## have each allocation and copy fail, in a kernel that can do that (builds it)
 	@MAKE="$(MAKE)" selftests/lib/matrix.sh faults

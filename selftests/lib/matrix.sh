@@ -8,7 +8,7 @@
 # and were skipped. KERNEL is one of
 #   cloud, rt, 6.12-cloud, 6.12-rt, ...   flavours as Debian names its packages: the
 #                      current version of each; or a version
-#   uml-smp, uml-kasan, ...   user-mode kernels, of which selftests/uml/ tells
+#   native, kasan      user-mode kernels, of which selftests/uml/ tells
 #   kcsan, faults      ones built for the VM, of which selftests/configs/ tells
 # MAKE comes from the Makefile. From the environment:
 #   SUITES     which suites (gcc clang kselftest torture; faults has one of its own)
@@ -104,11 +104,13 @@ variables() {
 	local kver
 
 	case $1 in
-	uml-*)        selftests/lib/setup.sh uml && selftests/uml/build.sh "${1#uml-}" ;;
-	kcsan|faults) selftests/lib/setup.sh "$1" ;;
-	*-*-*)        KVER=$1 selftests/lib/setup.sh matrix vm ;;
-	*)            kver=$(kernel_of_flavour "$1") || die "Debian offers no kernel $1"
-		      KVER=$kver selftests/lib/setup.sh matrix vm ;;
+	native|kasan|kcsan|faults)
+		selftests/lib/setup.sh "$1" ;;
+	*-*-*)
+		KVER=$1 selftests/lib/setup.sh matrix vm ;;
+	*)
+		kver=$(kernel_of_flavour "$1") || die "Debian offers no kernel $1"
+		KVER=$kver selftests/lib/setup.sh matrix vm ;;
 	esac
 }
 
@@ -121,13 +123,13 @@ bounds() {
 traits() {
 	sanitizer='' suites="gcc kselftest torture"
 	case $1 in
-	uml-kasan) sanitizer="KASAN, lockdep, kmemleak, UBSAN, debug objects" ;;
-	kcsan)     sanitizer="KCSAN, lockdep" suites="kselftest torture"
-		   machine+=(VM="selftests/vm/run.sh --races [hwheel")
-		   bounds 50000 300000 ;;
-	faults)    sanitizer="fail-nth, KASAN, lockdep, kmemleak" suites=faults ;;
-	uml-*)     ;;
-	*)         suites="gcc clang kselftest torture" ;;
+	native) ;;
+	kasan)  sanitizer="KASAN, lockdep, kmemleak, UBSAN, debug objects" ;;
+	kcsan)  sanitizer="KCSAN, lockdep" suites="kselftest torture"
+		machine+=(VM="selftests/vm/run.sh --races [hwheel")
+		bounds 50000 300000 ;;
+	faults) sanitizer="fail-nth, KASAN, lockdep, kmemleak" suites=faults ;;
+	*)      suites="gcc clang kselftest torture" ;;
 	esac
 	suites=${SUITES:-$suites}
 }
@@ -140,9 +142,9 @@ choose() {
 	vars=$(variables "$kernel") || exit
 	read -ra machine <<<"$(tr '\n' ' ' <<<"$vars")"
 	title=${machine[0]#KVER=}
-	title=${title%-"$kernel"-*}
 	case $kernel in
-	uml-*) title="${title%%-*} user-mode, SMP, PREEMPT" ;;
+	native|kasan) title="${title%%-*} user-mode, SMP, PREEMPT" ;;
+	kcsan|faults) title="${title%%-*} SMP, PREEMPT" ;;
 	esac
 	here=$PWD/build/matrix/$kernel
 	mkdir -p "$here"
