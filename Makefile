@@ -49,7 +49,7 @@ BASE    ?=
 .PHONY: module run shell check kunit coverage mutants selftests torture
 .PHONY: matrix faults trust-readme bench bench-readme lives lint tools install uninstall
 .PHONY: clean help
-.PHONY: _module _test_modules _test_programs _run _shell _harness _vm_harness
+.PHONY: _module _test_modules _test_programs _run _shell _harness _vm_harness _wrong
 .PHONY: _selftests _torture
 .PHONY: _bench _bench_kernel _bench_user _user_bench _bench_native _bench_uml
 .PHONY: _lives _outside _vm_outside _lint _install
@@ -166,6 +166,12 @@ _vm_harness:
 	@mkdir -p $(BUILD)
 	@selftests/vm/selftest.sh --out $(BUILD)/harness $(VM) --kver $(KVER) | \
 		tee $(BUILD)/harness.tap
+
+# Does a kernel that looks for what is wrong find it?
+_wrong: _test_modules
+	@selftests/vm/selftest.sh --out $(BUILD)/wrong-run \
+		--wrong $(TEST_MODULES)/selftests/modules/hwheel_wrong.ko $(BOOT) | \
+		tee $(BUILD)/wrong.tap
 
 _test_programs:
 	@mkdir -p $(BUILD)/selftests

@@ -9,7 +9,8 @@
 #   programs what the test programs need beyond these, also as 32-bit ones
 #   kunit    what a user-mode kernel is built with
 #   uml      that, and what one with a userspace is started with
-#   native   a user-mode kernel with two CPUs to test in
+#   native, kasan  a user-mode kernel with two CPUs to test in, or one that finds wrong
+#            accesses, locks and leaks as well
 #   kcsan, faults  a kernel for the VM that finds data races, or makes allocations
 #            and copies fail, and its headers
 #   matrix   what the module is built with beside gcc
@@ -104,6 +105,11 @@ need_uml() {
 need_native() {
 	need_uml
 	"$lib/../uml/build.sh" smp test
+}
+
+need_kasan() {
+	need_uml
+	"$lib/../uml/build.sh" smp test kasan
 }
 
 need_built() {

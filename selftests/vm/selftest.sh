@@ -1,16 +1,27 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# selftest.sh --out DIR RUN OPTION...
+# selftest.sh --out DIR [--wrong MODULE] RUN OPTION...
 #
 # Does the harness fail when it must? Each case has RUN, this folder's run.sh or one that
 # takes the same options, boot a VM of its own with a script that goes wrong in one way,
 # and expects what it says about it. Prints TAP.
+#
+# With MODULE, hwheel_wrong.ko, the kernel is what has to notice: one that looks for all
+# that the module does wrong.
 set -uo pipefail
+
+# shellcheck source=selftests/lib/guest.sh
+. "$(dirname "$(realpath "$0")")/../lib/guest.sh"
 
 [ $# -ge 3 ] && [ "$1" = --out ] || exit 2
 out=$2
 shift 2
+wrong=''
+if [ "$1" = --wrong ]; then
+	wrong=$2
+	shift 2
+fi
 runner=("$@")
 
 # What the scripts do. Those that fail must be seen to have got as far as that.
@@ -75,25 +86,59 @@ point() {
 	echo "$verdict $tests - $description"
 }
 
+harness() {
+	echo "1..9"
+	point ships "what the script leaves arrives unchanged" run_shipping
+	point exits_3 "a script that exits with 3 fails the run" \
+		run_failing exits_3 ".*status 3"
+	point is_killed "a script that is killed fails the run" \
+		run_failing is_killed ".*status 137"
+	point hangs "a script that hangs fails the run" \
+		run_failing hangs "not done after" --timeout 20
+	point panics "a kernel panic fails the run" \
+		run_failing panics "the kernel complained"
+	point powers_off "an early power-off fails the run" \
+		run_failing powers_off "the VM went down before"
+	point complains "a kernel warning fails the run, though the script succeeds" \
+		run_failing complains "the kernel complained"
+	point races "a data race fails the run if it is ours" \
+		run_failing races "the kernel complained" --races '[mine]'
+	point races "a data race does not fail the run if it is others'" \
+		run races --races '[yours]'
+}
+
+# The kernel goes on after each. What KASAN and lockdep report has lockdep give up.
+script[wrong]="echo reached
+	for deed in lock_order sleep_atomic init_active add_twice shift use_after_free leak; do
+		insmod hwheel_wrong.ko deed=\$deed && rmmod hwheel_wrong || exit
+	done"
+
+# complained TEXT: the kernel did so, in a way that fails a run
+complained() {
+	grep -aE -A 1 "$splat" "$out/wrong/vm/console.log" | grep -q "$1"
+}
+
+sanitizers() {
+	echo "1..8"
+	point wrong "what is wrong fails the run" \
+		run_failing wrong "the kernel complained" --append panic_on_warn=0 "$wrong"
+	point wrong "lockdep sees a possible deadlock" \
+		complained "possible circular locking dependency"
+	point wrong "sleeping where that is forbidden is seen" \
+		complained "BUG: sleeping function called from invalid context"
+	point wrong "an armed timer's initialisation is seen" complained "ODEBUG: init active"
+	point wrong "adding to a list twice is seen" complained "list_add double add"
+	point wrong "a shift that is too far is seen" complained "UBSAN: shift-out-of-bounds"
+	point wrong "a read of freed memory is seen" complained "KASAN: slab-use-after-free"
+	point wrong "memory that is lost is seen" complained "BUG: leaks: "
+}
+
 rm -rf "$out"
 
 echo "TAP version 13"
-echo "1..9"
-point ships "what the script leaves arrives unchanged" run_shipping
-point exits_3 "a script that exits with 3 fails the run" \
-	run_failing exits_3 ".*status 3"
-point is_killed "a script that is killed fails the run" \
-	run_failing is_killed ".*status 137"
-point hangs "a script that hangs fails the run" \
-	run_failing hangs "not done after" --timeout 20
-point panics "a kernel panic fails the run" \
-	run_failing panics "the kernel complained"
-point powers_off "an early power-off fails the run" \
-	run_failing powers_off "the VM went down before"
-point complains "a kernel warning fails the run, though the script succeeds" \
-	run_failing complains "the kernel complained"
-point races "a data race fails the run if it is ours" \
-	run_failing races "the kernel complained" --races '[mine]'
-point races "a data race does not fail the run if it is others'" \
-	run races --races '[yours]'
+if [ -n "$wrong" ]; then
+	sanitizers
+else
+	harness
+fi
 [ $bad -eq 0 ]
