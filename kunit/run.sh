@@ -8,6 +8,7 @@
 #   KSRC     a kernel source tree; default: Debian's, in the cache
 #   SEED     where the random tests start
 #   OPS      operations of the model test
+#   SOAK     time-outs of the soak
 #   TIMEOUT  seconds until a run counts as hung; default 300
 # What the kernel printed is kept in build/kunit.log, the tests' results as KTAP in
 # build/kunit.tap.
@@ -75,8 +76,10 @@ run_kernel() {
 	local ksrc=$1 build=$2 args=(--kernel_args=time-travel=inf-cpu)
 
 	shift 2
-	[ -z "${SEED-}" ] || args+=("--kernel_args=hwheel.model_seed=$SEED")
+	[ -z "${SEED-}" ] || args+=("--kernel_args=hwheel.model_seed=$SEED"
+				      "--kernel_args=hwheel.soak_seed=$SEED")
 	[ -z "${OPS-}" ] || args+=("--kernel_args=hwheel.model_ops=$OPS")
+	[ -z "${SOAK-}" ] || args+=("--kernel_args=hwheel.soak_timeouts=$SOAK")
 	[ -z "${FILTER-}" ] || args+=("$FILTER")
 
 	rm -f "$build/test.log"
@@ -95,9 +98,9 @@ keep() {
 	grep -E '^ *(KTAP version|1\.\.|(not )?ok |# )' "$log" >"$tap" || true
 }
 
-# What the model test says of itself: kunit.py shows the comments of failures only.
+# What the long tests say of themselves: kunit.py shows the comments of failures only.
 show_counts() {
-	sed -nE 's/^ *# every_kind_of_transition_happened: (.*[^0-9 ].*)$/  \1/p' \
+	sed -nE 's/^ *# (every_kind_of_transition_happened|none_lost_none_early): (.*[^0-9 ].*)$/  \2/p' \
 		"$tap" | grep -v ' pass:' || true
 }
 
