@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * comers THREADS RELOADS: threads that come and go, while somebody loads and unloads the
+ * module all the time. Each opens the device, arms what is short and what is long, alone
+ * and in batches, maps deadlines and stores some, reads what expires, and closes, with all
+ * that is still pending. When it has done so some times, it only opens and closes the
+ * device, which lets the module go sooner or later, until it is a new one. That the device
+ * is not there, or is about to go, is no error; that anything fails on a file which is open
+ * is one.
+ *
+ * Ends when each of them has met so many new devices, known by their inodes, and prints
+ * how often what was done. Exits with 0, or with 1 and a line that says what was wrong.
+ */
+
+#include <linux/hwheel.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MAX_THREADS	64
+#define MAX_VISITS	4
+#define BATCH		64
+#define WAIT_MS		30000
+#define MSEC		1000000ULL
+#define SEC		(1000 * MSEC)
+#define PAGE		4096
+
+/**
+ * struct comer - a thread
+ * @thread:  itself
+ * @rnd:     its random numbers
+ * @inode:   of the device that it had last
+ * @reloads: how often that was another one
+ * @visits:  how often it will use this one
+ * @opens:   how often it could open the device
+ * @absent:  how often it was not there
+ * @armed:   time-outs
+ * @read:    events
+ */
+struct comer {
+	pthread_t	thread;
+	unsigned int	rnd;
+	ino_t		inode;
+	unsigned long	reloads;
+	unsigned int	visits;
+	unsigned long	opens;
+	unsigned long	absent;
+	unsigned long	armed;
+	unsigned long	read;
+};
+
+static struct comer comers[MAX_THREADS];
+static unsigned long reloads;
+
+static void die(const char *what)
+{
+	printf("%s: %s\n", what, strerror(errno));
+	fflush(stdout);
+	_exit(1);
+}
+
+static void note_device(struct comer *c, int fd)
+{
+	struct stat stat;
+
+	if (fstat(fd, &stat))
+		die("fstat");
+	c->opens++;
+	if (stat.st_ino == c->inode)
+		return;
+	c->reloads += c->inode != 0;
+	c->inode = stat.st_ino;
+	c->visits = 1 + rand_r(&c->rnd) % MAX_VISITS;
+}
+
+static bool is_absent(int err)
+{
+	return err == ENOENT || err == ENODEV || err == ENXIO;
+}
+
+/* Returns the file, or -1 if there is no device. */
+static int come(struct comer *c)
+{
+	int fd = open("/dev/hwheel", O_RDWR | O_CLOEXEC);
+
+	if (fd >= 0) {
+		note_device(c, fd);
+	} else {
+		if (!is_absent(errno))
+			die("open");
+		c->absent++;
+	}
+	return fd;
+}
+
+/* Every other file has a wheel of its own. */
+static void configure(struct comer *c, int fd)
+{
+	struct hwheel_config config = { .slots = 64, .tick_ns = MSEC };
+
+	if (c->opens % 2 && ioctl(fd, HWHEEL_IOC_CONFIG, &config))
+		die("CONFIG");
+}
+
+/* Returns the id. */
+static __u64 arm(struct comer *c, int fd, __u64 delay_ns)
+{
+	struct hwheel_op op = { .time_ns = delay_ns };
+
+	if (ioctl(fd, HWHEEL_IOC_ARM, &op))
+		die("ARM");
+	c->armed++;
+	return op.id;
+}
+
+static void submit(struct comer *c, int fd)
+{
+	struct hwheel_op ops[BATCH] = { 0 };
+	struct hwheel_submit submit = { .ops = (uintptr_t)ops, .nr = BATCH };
+	int i;
+
+	for (i = 0; i < BATCH; i++) {
+		ops[i].op = HWHEEL_OP_ARM;
+		ops[i].time_ns = i % 2 ? i * SEC : i * MSEC / 8;
+	}
+	if (ioctl(fd, HWHEEL_IOC_SUBMIT, &submit) != BATCH)
+		die("SUBMIT");
+	for (i = 0; i < BATCH; i++) {
+		errno = -ops[i].result;
+		if (errno)
+			die("a record of SUBMIT");
+	}
+	c->armed += BATCH;
+}
+
+/* Stores a deadline for one that is far, and leaves the mapping to the caller. */
+static void *store(int fd, __u64 id)
+{
+	__u64 *words = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (words == MAP_FAILED)
+		die("mmap");
+	__atomic_store_n(&words[HWHEEL_INDEX(id)], UINT64_MAX, __ATOMIC_RELAXED);
+	return words;
+}
+
+/* There is one, sooner or later. */
+static void read_some(struct comer *c, int fd)
+{
+	struct pollfd pfd = { .fd = fd, .events = POLLIN };
+	struct hwheel_event events[BATCH];
+	ssize_t got, i;
+
+	if (poll(&pfd, 1, WAIT_MS) != 1)
+		die("no event");
+	got = read(fd, events, sizeof(events));
+	if (got <= 0 || got % sizeof(*events))
+		die("read");
+	got /= sizeof(*events);
+	for (i = 0; i < got; i++)
+		if (events[i].fired_ns < events[i].deadline_ns)
+			die("early");
+	c->read += got;
+}
+
+/* What is mapped holds the file, so the one or the other is the last to let go. */
+static void visit(struct comer *c, int fd)
+{
+	void *words;
+	__u64 id;
+
+	configure(c, fd);
+	id = arm(c, fd, 3600 * SEC);
+	words = store(fd, id);
+	arm(c, fd, rand_r(&c->rnd) % (3 * MSEC));
+	submit(c, fd);
+	read_some(c, fd);
+	if (c->opens % 3)
+		munmap(words, PAGE);
+	close(fd);
+	if (c->opens % 3 == 0)
+		munmap(words, PAGE);
+}
+
+static void come_and_go(struct comer *c)
+{
+	int fd = come(c);
+
+	if (fd < 0)
+		return;
+	if (!c->visits) {
+		close(fd);
+		return;
+	}
+	visit(c, fd);
+	c->visits--;
+}
+
+/* All are away at a time sooner or later. */
+static void *run(void *data)
+{
+	struct comer *c = data;
+
+	while (c->reloads < reloads) {
+		come_and_go(c);
+		usleep(rand_r(&c->rnd) % 20000);
+	}
+	return NULL;
+}
+
+static void print_sums(unsigned int threads)
+{
+	struct comer sum = { 0 };
+	unsigned int i;
+
+	for (i = 0; i < threads; i++) {
+		sum.opens += comers[i].opens;
+		sum.absent += comers[i].absent;
+		sum.armed += comers[i].armed;
+		sum.read += comers[i].read;
+	}
+	printf("opens=%lu\nopens_without_device=%lu\narmed=%lu\nread=%lu\n",
+	       sum.opens, sum.absent, sum.armed, sum.read);
+}
+
+int main(int argc, char **argv)
+{
+	unsigned int threads = argc == 3 ? atoi(argv[1]) : 0, i;
+
+	if (threads < 1 || threads > MAX_THREADS) {
+		printf("usage: comers THREADS RELOADS\n");
+		return 1;
+	}
+	reloads = strtoul(argv[2], NULL, 10);
+	for (i = 0; i < threads; i++) {
+		comers[i].rnd = i + 1;
+		if (pthread_create(&comers[i].thread, NULL, run, &comers[i]))
+			die("pthread_create");
+	}
+	for (i = 0; i < threads; i++)
+		pthread_join(comers[i].thread, NULL);
+	print_sums(threads);
+	return 0;
+}
