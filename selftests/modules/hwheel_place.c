@@ -6,7 +6,9 @@
 #include <linux/cpumask.h>
 #include <linux/err.h>
 #include <linux/hwheel.h>
+#include <linux/kstrtox.h>
 #include <linux/module.h>
+#include <linux/moduleparam.h>
 
 static int nice;
 module_param(nice, int, 0444);
@@ -34,17 +36,32 @@ static void expire(struct hwheel_timeout *timeout)
 static const struct hwheel_timeout_ops ops = { .expire = expire };
 
 /* That the worker works there: it fires one. */
-static int use_wheel(void)
+static int use_wheel(u64 delay_ns)
 {
 	static struct hwheel_timeout timeout;
 	int err;
 
 	hwheel_timeout_init(&timeout, wheel, &ops);
-	err = hwheel_arm(&timeout, 0);
+	err = hwheel_arm(&timeout, delay_ns);
 	if (!err && !wait_for_completion_timeout(&ran, 30 * HZ))
 		err = -ETIMEDOUT;
 	return err;
 }
+
+/* One writer at a time, as for any parameter */
+static int set_fire(const char *value, const struct kernel_param *kp)
+{
+	unsigned int ms;
+	int err = kstrtouint(value, 0, &ms);
+
+	if (!wheel)
+		return -EINVAL;
+	return err ?: use_wheel(ms * (u64)NSEC_PER_MSEC);
+}
+
+static const struct kernel_param_ops fire_ops = { .set = set_fire };
+module_param_cb(fire, &fire_ops, NULL, 0200);
+MODULE_PARM_DESC(fire, "Write to it: fires one after so many ms, and waits for that");
 
 /* What is no list of CPUs at all is another error than those of hwheel_create(). */
 static int __init place_init(void)
@@ -63,7 +80,7 @@ static int __init place_init(void)
 		return PTR_ERR(wheel);
 	/* The wheel has its own copy. */
 	cpumask_clear(&given);
-	err = use_wheel();
+	err = use_wheel(0);
 	if (err)
 		hwheel_destroy(wheel);
 	return err;
