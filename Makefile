@@ -30,7 +30,7 @@ PROGRAMS = $(BUILD)/tools/hwheelctl $(wildcard $(BUILD)/tools/demo/*)
 TESTS   := $(patsubst selftests/%.c,%,$(wildcard selftests/*_test.c))
 # selftests/Makefile builds the same as 32-bit programs. A user-mode kernel knows none.
 TESTS   += $(if $(filter um,$(ARCH)),,$(addsuffix _32,$(filter-out uring_test,$(TESTS))))
-HELPERS := churn comers crowd fuzz storm
+HELPERS := churn comers crowd fuzz many storm
 USER_BENCH := $(BUILD)/user/user_bench
 SCRIPTS := $(patsubst selftests/%.sh,%,$(wildcard selftests/*_test.sh))
 

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * many close|stop|exit|kill NR [own]: a file with NR time-outs pending, in all of the
+ * wheel's slots and beyond, and what becomes of them:
+ *
+ *  close  the file is closed, which ends them
+ *  stop   STOP hands back each of them; some are read, and the file is closed
+ *  exit   the process ends with the file open
+ *  kill   another process is killed in the midst of STOP, and the file is closed
+ *
+ * They are on the shared wheel, or on one of the file's own. Needs CAP_SYS_RESOURCE if NR
+ * is more than a file may hold. Meanwhile another file on the shared wheel goes on.
+ *
+ * Prints how many were pending and the time it took, one "NAME=VALUE" a line. Exits with
+ * 0, or with 1 and a line that says what was wrong.
+ */
+
+#include <linux/hwheel.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define BATCH		HWHEEL_SUBMIT_MAX
+#define WAIT_MS		60000
+#define SPREAD_NS	1000003ULL
+#define MSEC		1000000ULL
+#define HOUR		(3600 * 1000 * MSEC)
+
+static void die(const char *what)
+{
+	printf("%s: %s\n", what, strerror(errno));
+	fflush(stdout);
+	_exit(1);
+}
+
+static unsigned long long now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000ULL + ts.tv_nsec / MSEC;
+}
+
+static int open_device(void)
+{
+	int fd = open("/dev/hwheel", O_RDWR | O_CLOEXEC);
+
+	if (fd < 0)
+		die("open");
+	return fd;
+}
+
+static int open_for(unsigned int nr, bool own)
+{
+	struct hwheel_config config = { .max_timeouts = nr, .slots = own ? 512 : 0 };
+	int fd = open_device();
+
+	if (ioctl(fd, HWHEEL_IOC_CONFIG, &config))
+		die("CONFIG");
+	return fd;
+}
+
+/* None expires before the test is long over. */
+static void arm_batch(int fd, struct hwheel_op *ops, unsigned int first, unsigned int n)
+{
+	struct hwheel_submit submit = { .ops = (uintptr_t)ops, .nr = n };
+	unsigned int i;
+
+	for (i = 0; i < n; i++)
+		ops[i] = (struct hwheel_op){
+			.op = HWHEEL_OP_ARM,
+			.cookie = first + i,
+			.time_ns = HOUR + (first + i) * SPREAD_NS,
+		};
+	if (ioctl(fd, HWHEEL_IOC_SUBMIT, &submit) != (int)n)
+		die("SUBMIT");
+	for (i = 0; i < n; i++) {
+		errno = -ops[i].result;
+		if (errno)
+			die("ARM");
+	}
+}
+
+static void arm_all(int fd, unsigned int nr)
+{
+	static struct hwheel_op ops[BATCH];
+	unsigned int i, n;
+
+	for (i = 0; i < nr; i += n) {
+		n = nr - i < BATCH ? nr - i : BATCH;
+		arm_batch(fd, ops, i, n);
+	}
+}
+
+static __u64 pending(int fd)
+{
+	struct hwheel_statistics stats;
+
+	if (ioctl(fd, HWHEEL_IOC_STATS, &stats))
+		die("STATS");
+	return stats.pending;
+}
+
+/* Each once, with its cookie: bit by bit */
+static void read_all(int fd, unsigned int nr)
+{
+	static struct hwheel_event events[BATCH];
+	unsigned char *seen = calloc(nr, 1);
+	ssize_t got, i;
+	unsigned int n = 0;
+
+	while ((got = read(fd, events, sizeof(events))) > 0) {
+		got /= sizeof(*events);
+		for (i = 0; i < got; i++)
+			if (events[i].type != HWHEEL_EVENT_STOPPED ||
+			    events[i].cookie >= nr || seen[events[i].cookie]++)
+				die("an event is not what it should be");
+		n += got;
+	}
+	if (got || n != nr)
+		die("not all events are there");
+	free(seen);
+}
+
+static void stop_all(int fd, unsigned int nr)
+{
+	if (ioctl(fd, HWHEEL_IOC_STOP) != (int)nr)
+		die("STOP");
+	if (pending(fd))
+		die("still pending");
+	read_all(fd, nr);
+	close(fd);
+}
+
+/* Another file's timeout fires, however many there are. */
+static void use_wheel(int fd)
+{
+	struct pollfd pfd = { .fd = fd, .events = POLLIN };
+	struct hwheel_op op = { 0 };
+	struct hwheel_event event;
+
+	if (ioctl(fd, HWHEEL_IOC_ARM, &op))
+		die("ARM of another file");
+	if (poll(&pfd, 1, WAIT_MS) != 1 || read(fd, &event, sizeof(event)) != sizeof(event))
+		die("no event of another file");
+}
+
+/* In the midst of STOP, unless that was quicker: then of nothing. */
+static void leave_to_kill(int fd)
+{
+	struct hwheel_statistics stats = { 0 };
+	pid_t pid = fork();
+	int status;
+
+	if (!pid) {
+		ioctl(fd, HWHEEL_IOC_STOP);
+		while (1)
+			pause();
+	}
+	while (!stats.stopped)
+		if (ioctl(fd, HWHEEL_IOC_STATS, &stats))
+			die("STATS");
+	kill(pid, SIGKILL);
+	if (waitpid(pid, &status, 0) != pid || status != SIGKILL)
+		die("it was not killed");
+	printf("stopped_when_killed=%llu\n", (unsigned long long)stats.stopped);
+	close(fd);
+}
+
+static void end(const char *how, int fd, unsigned int nr)
+{
+	if (!strcmp(how, "close"))
+		close(fd);
+	else if (!strcmp(how, "stop"))
+		stop_all(fd, nr);
+	else if (!strcmp(how, "kill"))
+		leave_to_kill(fd);
+	else if (strcmp(how, "exit"))
+		die("not known, see the top of many.c");
+}
+
+int main(int argc, char **argv)
+{
+	unsigned int nr = argc > 2 ? strtoul(argv[2], NULL, 0) : 0;
+	unsigned long long start = now_ms(), armed;
+	int fd, other;
+
+	if (!nr) {
+		printf("usage: many close|stop|exit|kill NR [own]\n");
+		return 1;
+	}
+	other = open_device();
+	fd = open_for(nr, argc > 3);
+	arm_all(fd, nr);
+	if (pending(fd) != nr)
+		die("not all are pending");
+	use_wheel(other);
+	armed = now_ms();
+	printf("pending=%u\narmed_in_ms=%llu\n", nr, armed - start);
+	end(argv[1], fd, nr);
+	printf("ended_in_ms=%llu\n", now_ms() - armed);
+	use_wheel(other);
+	return 0;
+}

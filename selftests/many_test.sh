@@ -1,0 +1,83 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=dash
+#
+# many_test.sh [NR]: NR time-outs (300000) pending on one wheel, and how it gets rid of
+# them: through the device and by the exported symbols. 10,000,000 need 2 GB of memory. Run
+# as root where nobody else uses the module; needs hwheel.ko, hwheel_many.ko, many,
+# common.sh and objects.sh beside it. Prints TAP. A module that was loaded before is loaded
+# again at the end.
+
+cd "$(dirname "$0")" || exit 1
+# shellcheck source=selftests/common.sh
+. ./common.sh
+# shellcheck source=selftests/objects.sh
+. ./objects.sh
+nr=${1:-300000}
+
+# Of each timeout in a file, and on the way: what is in the way of nobody else
+bytes_each=150
+tolerance_kb=30000
+done_so_far=0
+
+available_kb() {
+	sed -n 's/^MemAvailable: *\([0-9]*\) kB/\1/p' /proc/meminfo
+}
+
+fits() {
+	[ "$(available_kb)" -gt $((nr * bytes_each / 1000)) ]
+}
+
+count() {
+	done_so_far=$((done_so_far + nr))
+	diagnose "$(tr '\n' ' ' <"$work/output")"
+}
+
+# many HOW...: the time-outs are there, and go
+many() {
+	how=$1
+	shift
+	quietly ./many "$how" "$nr" "$@" && count
+}
+
+# Memory that was freed may be counted with some delay.
+given_back() {
+	[ "$(available_kb)" -gt $((before_kb - tolerance_kb)) ]
+}
+
+unused() {
+	[ "$(cat /sys/module/hwheel/refcnt)" -eq 0 ] && [ "$(threads hwheel)" -eq 1 ]
+}
+
+# hand_back PARAMETER...: what the module says has to be there, too.
+hand_back() {
+	clear_log
+	quietly insmod ./hwheel_many.ko nr="$nr" "$@" && rmmod hwheel_many || return
+	dmesg | sed -n 's/^.*many: //p' >"$work/output"
+	count
+	done_so_far=$((done_so_far + nr))
+	grep -q "^stop: handed_back=$nr otherwise=0 pending=0 " "$work/output" &&
+		grep -q "^destroy: released=$nr otherwise=0 " "$work/output"
+}
+
+begin
+if ! fits; then
+	skip "$nr pending" "$(available_kb) kB of memory are too few"
+	end
+	exit
+fi
+quietly load
+quietly ./many close 1000
+before_kb=$(available_kb)
+report "$nr pending, closed" many close
+report "$nr pending on a wheel of its own, closed" many close own
+report "$nr pending, stopped and read" many stop
+report "$nr pending, left to the exit" many exit
+report "$nr pending, killed while they are stopped" many kill
+report "nobody holds the module" await unused
+report "$nr pending in the kernel, handed back and released" hand_back
+report "$nr pending on three levels, handed back and released" hand_back levels=3
+report "memory is given back" await given_back
+diagnose "operations=$done_so_far"
+report "the module can be unloaded" unload
+end
