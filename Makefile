@@ -35,11 +35,18 @@ USER_BENCH := $(BUILD)/user/user_bench
 SCRIPTS := $(patsubst selftests/%.sh,%,$(wildcard selftests/*_test.sh))
 
 # For make torture: calls of the device, and operations of the torture module. No SEED
-# means another one each time.
+# means another one each time. The others run in make selftests too, with less: how often
+# the module is reloaded under fire, CPUs go away and processes are killed, and how many
+# time-outs are pending on one wheel.
 TORTURES := fuzz_test torture_test
+FIRES    := unload_test hotplug_test storm_test many_test
 CALLS   ?= 200000
 OPS     ?= 5000000
 SEED    ?=
+RELOADS ?= 100
+OFFLINE ?= 100
+KILLS   ?= 5000
+PENDING ?= 10000000
 
 # make bench: what is measured, each by a target _bench_PART, and what to compare it with
 BENCH_PARTS := kernel user native
@@ -188,14 +195,15 @@ _selftests: _test_modules _test_programs
 
 _torture: _test_modules _test_programs
 	@echo "$(CALLS) $(OPS) $(SEED)" >$(BUILD)/selftests/torture
-	@$(BOOT) --out $(BUILD)/torture --timeout 14400 \
+	@echo "$(RELOADS) $(OFFLINE) $(KILLS) $(PENDING)" >$(BUILD)/selftests/fire
+	@$(BOOT) --out $(BUILD)/torture --timeout 14400 --mem 2560 \
 		--guest selftests/torture.sh $(MODULE)/hwheel.ko \
-		$(TEST_MODULES)/selftests/modules/hwheel_torture.ko \
-		$(BUILD)/selftests/fuzz $(BUILD)/selftests/torture \
-		$(TORTURES:%=selftests/%.sh) selftests/common.sh selftests/objects.sh && \
+		$(patsubst %,$(TEST_MODULES)/selftests/modules/hwheel_%.ko,torture sample place many) \
+		$(HELPERS:%=$(BUILD)/selftests/%) $(BUILD)/selftests/torture $(BUILD)/selftests/fire \
+		$(patsubst %,selftests/%.sh,$(TORTURES) $(FIRES)) selftests/common.sh selftests/objects.sh && \
 		status=0 || status=$$?; \
 	python3 -B selftests/lib/tap.py --out $(BUILD)/torture.tap --part torture \
-		$$status $(TORTURES:%=$(BUILD)/torture/%.tap)
+		$$status $(patsubst %,$(BUILD)/torture/%.tap,$(TORTURES) $(FIRES))
 
 # Each part leaves "bench METRIC IMPL N UNIT VALUE" lines in folders $(BUILD)/bench-*. BASE
 # is read first, as it may be the last run's result.
