@@ -47,6 +47,8 @@ RELOADS ?= 100
 OFFLINE ?= 100
 KILLS   ?= 5000
 PENDING ?= 10000000
+# What the result is called
+RUN     ?= torture
 
 # make bench: what is measured, each by a target _bench_PART, and what to compare it with
 BENCH_PARTS := kernel user native
@@ -196,14 +198,14 @@ _selftests: _test_modules _test_programs
 _torture: _test_modules _test_programs
 	@echo "$(CALLS) $(OPS) $(SEED)" >$(BUILD)/selftests/torture
 	@echo "$(RELOADS) $(OFFLINE) $(KILLS) $(PENDING)" >$(BUILD)/selftests/fire
-	@$(BOOT) --out $(BUILD)/torture --timeout 14400 --mem 2560 \
+	@$(BOOT) --out $(BUILD)/$(RUN) --timeout 14400 --mem 2560 \
 		--guest selftests/torture.sh $(MODULE)/hwheel.ko \
 		$(patsubst %,$(TEST_MODULES)/selftests/modules/hwheel_%.ko,torture sample place many) \
 		$(HELPERS:%=$(BUILD)/selftests/%) $(BUILD)/selftests/torture $(BUILD)/selftests/fire \
 		$(patsubst %,selftests/%.sh,$(TORTURES) $(FIRES)) selftests/common.sh selftests/objects.sh && \
 		status=0 || status=$$?; \
-	python3 -B selftests/lib/tap.py --out $(BUILD)/torture.tap --part torture \
-		$$status $(patsubst %,$(BUILD)/torture/%.tap,$(TORTURES) $(FIRES))
+	python3 -B selftests/lib/tap.py --out $(BUILD)/$(RUN).tap --part $(RUN) \
+		$$status $(patsubst %,$(BUILD)/$(RUN)/%.tap,$(TORTURES) $(FIRES))
 
 # Each part leaves "bench METRIC IMPL N UNIT VALUE" lines in folders $(BUILD)/bench-*. BASE
 # is read first, as it may be the last run's result.

@@ -11,8 +11,9 @@ set -o pipefail
 
 bad=0
 
-# run NAME PARAMETER...
+# run NAME PARAMETER...: if it was brought along
 run() {
+	[ -e "$1.sh" ] || return
 	echo "# $*"
 	name=$1
 	shift

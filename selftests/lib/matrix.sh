@@ -11,7 +11,8 @@
 #   native, kasan      user-mode kernels, of which selftests/uml/ tells
 #   kcsan, faults      ones built for the VM, of which selftests/configs/ tells
 # MAKE comes from the Makefile. From the environment:
-#   SUITES     which suites (gcc clang kselftest torture; faults has one of its own)
+#   SUITES     which suites (gcc clang kselftest torture fire; kasan has wrong, too, and
+#              faults has one of its own)
 #   CALLS, OPS how long torture is
 #   CLANG      the compiler: the oldest that has all that Debian's kernels are built with
 set -uo pipefail
@@ -91,7 +92,18 @@ suite_kselftest() {
 }
 
 suite_torture() {
-	part torture "$here/torture/console.log" "$here/torture.tap" -- target _torture
+	part torture "$here/torture/console.log" "$here/torture.tap" -- \
+		target _torture FIRES=
+}
+
+suite_fire() {
+	part fire "$here/fire/console.log" "$here/fire.tap" -- \
+		target _torture RUN=fire TORTURES=
+}
+
+# Does what this kernel looks for come to light?
+suite_wrong() {
+	part wrong "" "$here/wrong.tap" -- target _wrong
 }
 
 suite_faults() {
@@ -121,15 +133,16 @@ bounds() {
 
 # What is looked for, and by which suites
 traits() {
-	sanitizer='' suites="gcc kselftest torture"
+	sanitizer='' suites="gcc kselftest torture fire"
 	case $1 in
 	native) ;;
-	kasan)  sanitizer="KASAN, lockdep, kmemleak, UBSAN, debug objects" ;;
+	kasan)  sanitizer="KASAN, lockdep, kmemleak, UBSAN, debug objects"
+		suites="wrong $suites" ;;
 	kcsan)  sanitizer="KCSAN, lockdep" suites="kselftest torture"
 		machine+=(VM="selftests/vm/run.sh --races [hwheel")
 		bounds 50000 300000 ;;
 	faults) sanitizer="fail-nth, KASAN, lockdep, kmemleak" suites=faults ;;
-	*)      suites="gcc clang kselftest torture" ;;
+	*)      suites="gcc clang kselftest torture fire" ;;
 	esac
 	suites=${SUITES:-$suites}
 }
