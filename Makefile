@@ -56,7 +56,7 @@ BENCH   := python3 -B selftests/lib/bench
 BASE    ?=
 
 .PHONY: module run shell check kunit coverage mutants selftests torture
-.PHONY: matrix faults trust-readme bench bench-readme lives lint tools install uninstall
+.PHONY: matrix faults model trust-readme bench bench-readme lives lint tools install uninstall
 .PHONY: clean help
 .PHONY: _module _test_modules _test_programs _run _shell _harness _vm_harness _wrong
 .PHONY: _selftests _torture
@@ -103,6 +103,11 @@ faults: ## have each allocation and copy fail, in a kernel that can do that (bui
 trust-readme: ## have the README tell what all these did
 	@$(TRUST) gather doc/trust.json $(wildcard $(BUILD)/trust/*.json)
 	@$(TRUST) readme README.md doc/trust.json
+
+model: ## have spin search the models of the engine, whole and with each barrier taken out
+	@$(SETUP) model >/dev/null
+	@mkdir -p $(BUILD)
+	@selftests/model/run.sh | tee $(BUILD)/model.tap
 
 bench: ## measure hwheel and its peers; build/bench.json (BASE=file.json: what has risen)
 	@vars=$$($(SETUP) vm programs bench) && $(MAKE) _bench $$vars

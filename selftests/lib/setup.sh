@@ -13,6 +13,7 @@
 #            accesses, locks and leaks as well
 #   kcsan, faults  a kernel for the VM that finds data races, or makes allocations
 #            and copies fail, and its headers
+#   model    what the models are checked with
 #   matrix   what the module is built with beside gcc
 #   lint     the checkers
 #   bench    what plots are drawn with
@@ -129,6 +130,10 @@ need_kcsan() {
 
 need_faults() {
 	need_built faults
+}
+
+need_model() {
+	packages spin gcc libc6-dev
 }
 
 need_matrix() {

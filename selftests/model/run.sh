@@ -1,0 +1,116 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# run.sh [MODEL...]: has spin look at every state that the models can get into. Then it
+# takes out each barrier, re-check and order in turn, by defining the macro that a model
+# has for that:
+#   NO_...     without it there must be an error
+#   SPARE_...  without it there must be none: others do what it does
+# Prints TAP, and at the end how many states there were in all.
+set -uo pipefail
+
+cd "$(dirname "$(realpath "$0")")" || exit
+build=$(realpath ../..)/build/model
+
+# What a search may have: MB of memory, steps in a row, seconds
+memory=3900
+depth=100000
+limit=600
+
+# The compiler's options for searches that go through everything, and for those that end
+# early, most of them the earlier when of two choices the last one is made first
+whole=-O2
+early="-O0 -DT_REVERSE"
+
+# search COMPILER_OPTIONS OPTION...: $model, in the folder $dir
+search() {
+	local source=$PWD/$model.pml
+
+	rm -rf "$dir"
+	mkdir -p "$dir"
+	# shellcheck disable=SC2086 # several options
+	(
+		cd "$dir" &&
+		spin -a "${@:2}" "$source" >pan.log 2>&1 &&
+		gcc -w -DSAFETY -DMEMLIM=$memory $1 -o pan pan.c >pan.log 2>&1 &&
+		timeout $limit ./pan -m$depth -w24 >pan.log 2>&1
+	)
+}
+
+# said EXPRESSION: the number that pan printed there
+said() {
+	sed -nE "s/^(.*[^0-9.e+])?([0-9.e+]+)$1.*/\\2/p" "$dir/pan.log" | head -n 1
+}
+
+# Many of them are printed as 1.5e+07.
+states() {
+	printf '%.0f' "$(said ' states, stored')"
+}
+
+figures() {
+	echo "$model$title: depth $(sed -nE 's/.*depth reached ([0-9]+).*/\1/p' "$dir/pan.log")," \
+		"$(said '[[:space:]]total actual memory') MB, $(said ' seconds') s"
+}
+
+finds_nothing() {
+	grep -q 'errors: 0$' "$dir/pan.log" &&
+		! grep -qE 'Search not completed|depth too small' "$dir/pan.log"
+}
+
+finds_the_error() {
+	grep -qE '^pan:1: (assertion violated|invalid end state)' "$dir/pan.log"
+}
+
+# What they said, and the way to the error
+explain() {
+	local trail=$dir/$model.pml.trail
+
+	tail -n 20 "$dir/pan.log"
+	[ ! -e "$trail" ] || spin -t -p -k "$trail" "$@" "$model.pml" |
+		grep -vE '\[(else|\(1\)|\.\(goto\)|IF|DO|break|sub-sequence)\]'
+}
+
+tests=0 bad=0 sum=0
+
+# point EXPECTATION TITLE COMPILER_OPTIONS OPTION...: of $model
+point() {
+	local title=$2 verdict=ok
+
+	dir=$build/$model${title// /-}
+	tests=$((tests + 1))
+	if ! search "${@:3}" || ! "$1"; then
+		verdict="not ok"
+		bad=$((bad + 1))
+		explain "${@:4}" | sed 's/^/# /'
+	fi
+	sum=$((sum + $(states)))
+	echo "# $(figures)"
+	echo "$verdict $tests - $model$title: spin ${1//_/ }, $(states) states"
+}
+
+# macros PREFIX: what may be taken out of $model
+macros() {
+	grep -ohwE "$1_[A-Z_]+" "$model.pml" | sort -u
+}
+
+takeouts() {
+	local macro
+
+	for macro in $(macros NO); do
+		point finds_the_error " without ${macro#NO_}" "$early" "-D$macro"
+	done
+	for macro in $(macros SPARE); do
+		point finds_nothing " without the spare ${macro#SPARE_}" "$whole" "-D$macro"
+	done
+}
+
+[ $# -gt 0 ] || set -- sleep
+
+echo "TAP version 13"
+for model; do
+	point finds_nothing "" "$whole"
+	takeouts
+done
+echo "1..$tests"
+echo "# states=$sum"
+[ $bad -eq 0 ]

@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Sleep and kick: the worker drains, publishes that it sleeps deeply, looks again and
+ * sleeps; submitters add and kick; one waits in hwheel_cancel_sync().
+ *
+ *	submit(), hwheel_queue_hurry(), hwheel_queue_take()	module/queue.c
+ *	hwheel_worker_drain(), worker_sleep(), run_passes()	module/worker.c
+ *	close_and_look(), close_and_wait()			module/sync.c
+ *	hwheel_wake_waiters()					module/callback.h
+ *
+ * Checked: when nothing can happen any more but that time goes by, then
+ *  - if the worker sleeps beyond the next edge, nothing is queued;
+ *  - however it sleeps, it has not been asked for a pass, or to stop, and nobody waits.
+ *
+ * Of the timeouts only is told who has them: timeout.pml is about their state. One of
+ * them, WAITED, may be cancelled by one CPU while another cancel_syncs it.
+ */
+#include "memory.pml"
+
+#define CPUS		2
+#define DRAIN_MAX	2
+
+/* Timeouts, and sets of them */
+#define WAITED		1
+#define OTHER		2
+#define FURTHER		4
+
+/* States of tasks */
+#define RUNNING		0
+#define IDLE		1
+
+/* The wheel's */
+byte queue[CPUS], batch, batch_cpu = CPUS - 1;
+buffered deep, urgent;
+bit should_stop, gone;
+
+/* The worker's task state */
+buffered state;
+
+/* The one who waits: whether he is on wheel->waiters, and the state of his task */
+bit waits, waiter_state;
+
+/* Someone waits for the next pass, though not on that list. */
+bit wants_pass;
+
+mtype = { PENDING, QUEUED, SETTLED };
+mtype waited = PENDING;
+
+/* How often an edge is reached, and a callback drains, while others are at work */
+byte edges = 1, callbacks = 1;
+
+/* In mutations, the store that clears urgent, and the look at waits, taken early */
+bit cleared_late, early;
+
+#ifdef NO_MB_CLEAR
+#define land_clear()	d_step { urgent.mem = (cleared_late -> 0 : urgent.mem); cleared_late = 0 }
+#else
+#define land_clear()	skip
+#endif
+
+#ifdef SPARE_MB_LOOK
+#define hoist()		early = waits
+#else
+#define hoist()		skip
+#endif
+
+inline land_worker()
+{
+	land(deep);
+	land(state);
+	land_clear()
+}
+
+/* try_to_wake_up(), after its full barrier */
+inline wake_worker()
+{
+	state.mem = (state.mem == IDLE -> RUNNING : state.mem)
+}
+
+/* wake_up_all(): who is woken is off the list. */
+inline wake_waiters()
+{
+	if
+	:: waits && waiter_state == IDLE ->
+		waiter_state = RUNNING;
+		waits = 0
+	:: else
+	fi
+}
+
+inline submit(cpu, timeouts)
+{
+#ifdef NO_MB_ADD
+	seen = deep.mem;
+#endif
+	queue[cpu] = queue[cpu] | timeouts;
+#ifndef NO_MB_ADD
+	seen = deep.mem;
+#endif
+	if
+	:: seen ->
+#ifdef SPARE_XCHG_DEEP
+		deep.mem = 0;
+#else
+		d_step { seen = deep.mem; deep.mem = 0 }
+#endif
+		if
+		:: seen -> atomic { wake_worker(); seen = 0 }
+		:: else
+		fi
+	:: else
+	fi
+}
+
+/* hwheel_cancel(), close: who finds the timeout queued has nothing to add. */
+inline cancel_waited(cpu)
+{
+	if
+	:: d_step { waited == PENDING -> waited = QUEUED }
+		submit(cpu, WAITED)
+	:: else
+	fi
+}
+
+active proctype canceller()
+{
+	bit seen;
+
+	if
+	:: cancel_waited(0)
+	:: skip
+	fi;
+	submit(0, OTHER)
+}
+
+/* kthread_stop() may come at any time; others then have the stopper to rely on. */
+active proctype submitter()
+{
+	bit seen;
+
+	if
+	:: submit(0, FURTHER)
+	:: should_stop = 1; wake_worker()
+	:: urgent.mem = 1; wake_worker()
+	:: skip
+	fi
+}
+
+inline hurry()
+{
+#ifdef NO_ORDER_URGENT
+	wake_worker();
+#endif
+	store(urgent, 1);
+#ifndef NO_MB_WAKE
+	land(urgent);
+#endif
+#ifndef NO_ORDER_URGENT
+	wake_worker()
+#endif
+}
+
+inline look()
+{
+	if
+#ifndef NO_HURRY
+	:: waited == QUEUED -> hurry()
+#endif
+	:: else
+	fi
+}
+
+inline cancel_sync()
+{
+	cancel_waited(1);
+	look();
+	do
+	:: waited == SETTLED || gone -> break
+	:: else ->
+		/* prepare_to_wait() */
+		atomic { waits = 1; waiter_state = IDLE }
+		look();
+		if
+		:: waited == SETTLED -> break
+		:: else -> waiter_state == RUNNING || gone
+		fi
+	od;
+	atomic { waits = 0; waiter_state = RUNNING }
+}
+
+/* As who stops a set does: he has added it, so the next pass will do. */
+inline cancel_and_wait()
+{
+	if
+	:: d_step { waited == PENDING -> waited = QUEUED; wants_pass = 1 }
+		submit(1, WAITED);
+		hurry();
+		waited == SETTLED || gone;
+		wants_pass = 0
+	:: else
+	fi
+}
+
+active proctype waiter()
+{
+	bit seen;
+
+	if
+	:: true -> cancel_sync()
+	:: true -> cancel_and_wait()
+	fi
+}
+
+/* hwheel_queue_take(), drain_some(): both have full barriers. */
+inline take_list()
+{
+	batch_cpu = (batch_cpu + 1) % CPUS;
+	lists--;
+	if
+	:: queue[batch_cpu] ->
+		land_worker();
+		hoist();
+		batch = queue[batch_cpu];
+		queue[batch_cpu] = 0
+	:: else
+	fi
+}
+
+inline act(drained)
+{
+	land_worker();
+	drained++;
+	if
+	:: batch & WAITED -> batch = batch & ~WAITED; waited = SETTLED
+	:: batch & OTHER -> batch = batch & ~OTHER
+	:: batch & FURTHER -> batch = batch & ~FURTHER
+	fi;
+	hoist()
+}
+
+/* xchg(&wheel->urgent, 0) */
+inline clear_urgent()
+{
+	atomic {
+		if
+#ifdef NO_MB_CLEAR
+		:: urgent.mem -> cleared_late = 1
+#else
+		:: urgent.mem -> land_worker(); urgent.mem = 0; hoist()
+#endif
+		:: else
+		fi
+	}
+}
+
+/* hwheel_worker_drain() */
+inline drain(drained)
+{
+#ifndef NO_ORDER_CLEAR
+	clear_urgent();
+#endif
+	atomic { drained = 0; lists = CPUS }
+	do
+	:: atomic { drained < DRAIN_MAX && batch -> act(drained) }
+	:: atomic { drained < DRAIN_MAX && !batch && lists -> take_list() }
+	:: else -> break
+	od;
+	lists = 0;
+#ifdef NO_ORDER_CLEAR
+	clear_urgent();
+#endif
+#ifndef NO_WAKE_WAITERS
+	atomic {
+		if
+		:: drained -> land_worker(); wake_waiters(); hoist()
+		:: else
+		fi
+	}
+#endif
+}
+
+/* The next edge will come, but a further one may be too far off. */
+inline sleep_until_edge()
+{
+	if
+	:: atomic { state.mem == RUNNING -> land_worker() }
+	:: atomic { !far && edges -> edges-- }
+	:: timeout ->
+		assert(!should_stop && !urgent.mem);
+		assert(waiter_state == RUNNING && (!wants_pass || cut_short));
+		if
+		:: far ->
+			assert(!batch && !queue[0] && !queue[1]);
+end:			false
+		:: else
+		fi
+	fi
+}
+
+inline publish()
+{
+	if
+	:: far = 0
+	:: !drained -> far = 1
+	fi;
+	deeply = far;
+#ifndef NO_DEEP_FOR_WAITER
+	if
+#ifdef SPARE_MB_LOOK
+	:: !far -> deeply = early; early = 0
+#else
+	:: !far -> land_worker(); deeply = waits
+#endif
+	:: else
+	fi;
+#endif
+	if
+	:: deeply -> store(deep, 1)
+	:: else
+	fi;
+	store(state, IDLE)
+}
+
+inline worker_sleep()
+{
+	atomic { publish() }
+#ifndef NO_MB_SLEEP
+	land_worker();
+#endif
+#ifndef NO_RECHECK_STOP
+	if
+	:: should_stop -> goto awake
+	:: else
+	fi;
+#endif
+#ifndef NO_RECHECK_URGENT
+	if
+	:: urgent.mem -> goto awake
+	:: else
+	fi;
+#endif
+#ifndef NO_RECHECK_DEEP
+	if
+	:: deeply && !load_own(deep) -> goto awake
+	:: else
+	fi;
+#endif
+#ifndef NO_RECHECK_QUEUES
+	if
+	:: deeply && queue[0] -> goto awake
+	:: else
+	fi;
+	if
+	:: deeply && queue[1] -> goto awake
+	:: else
+	fi;
+#endif
+	land_worker();
+	sleep_until_edge();
+awake:
+	atomic {
+		state.mem = RUNNING;
+		if
+		:: deeply -> store(deep, 0)
+		:: else
+		fi;
+		deeply = 0;
+		far = 0;
+		hoist()
+	}
+}
+
+#ifdef NO_RECHECK_BATCH
+#define LEFT_OVER	false
+#else
+#define LEFT_OVER	batch
+#endif
+
+#ifdef NO_RECHECK_MAX
+#define MAY_BE_MORE	false
+#else
+#define MAY_BE_MORE	(drained == DRAIN_MAX)
+#endif
+
+/* run_passes(); a callback may drain, too, in hwheel_cancel_sync(). */
+active proctype worker()
+{
+	byte drained, within, lists;
+	bit far, deeply, cut_short;
+
+	do
+	:: should_stop -> break
+	:: else ->
+		drain(drained);
+		cut_short = 0;
+		if
+		:: callbacks -> callbacks--; drain(within); cut_short = (within == DRAIN_MAX); within = 0
+		:: true
+		fi;
+		if
+		:: !LEFT_OVER && !MAY_BE_MORE -> worker_sleep()
+		:: else
+		fi
+	od;
+	gone = 1
+}
+
+active proctype buffers()
+{
+end:	do
+	:: atomic { deep.late -> land(deep) }
+	:: atomic { state.late -> land(state) }
+	:: atomic { urgent.late -> land(urgent) }
+	:: atomic { cleared_late -> land_clear() }
+	od
+}
