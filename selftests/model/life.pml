@@ -1,0 +1,633 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The life of one timeout, as far as the models share it: what users, callbacks and the
+ * worker do with it.
+ *
+ *	arm_locked(), try_arm(), refresh_locked(), try_refresh(),
+ *	cancel(), try_cancel(), hwheel_queue_close(),
+ *	submit(), in_release()					module/queue.c
+ *	hwheel_queue_next()					module/queue.h
+ *	drain_some(), act_on_latest(), act(), update(), release(),
+ *	requeue(), look_at()					module/worker.c
+ *	close_and_look(), close_and_wait(), end_closing(),
+ *	is_settled()						module/sync.c
+ *	hwheel_callback_begin(), hwheel_callback_end(),
+ *	hwheel_wake_waiters(), hwheel_callback_running()	module/callback.h
+ *	hwheel_word_arm() and all the others			module/timeout.h
+ *
+ * The fast ways of arm and cancel do in one go what those in full do, so they are the
+ * same here.
+ *
+ * Checked:
+ *  - each arm has one outcome: the callback is called, or it is prevented;
+ *  - each cancel has one release, if there is such an op, and no arm comes before it;
+ *  - nothing touches the timeout once it is freed, which its owner does
+ *     - in the callback or in the release op, each arm having a reference; or
+ *     - when cancel_sync has returned;
+ *  - callbacks see what was written before the arm, refresh or cancel, and who called
+ *    cancel_sync sees what callbacks wrote;
+ *  - nobody waits for ever, and in the end what is pending is filed for its deadline at
+ *    the latest, and was not due.
+ *
+ * A model defines CPUS, how many threads there are: users first, then the worker, then its
+ * own; HOLDERS, how many of them have a reference; FIRST and SECOND, how much the users do
+ * before they give theirs up; REARMS, how often callbacks arm again; HAS_TIME, are there
+ * later deadlines; HAS_DATA, does the first user write anything. If it HAS_EXECUTOR,
+ * HAS_STOP or HAS_ROWS, it defines what else belongs to these.
+ */
+#include "memory.pml"
+#include "word.pml"
+
+#ifndef HAS_EXECUTOR
+#define recall()		skip
+#define defer()			done = 0
+#define look_elsewhere()	skip
+#define land_more()		skip
+#define HAVE_LANDED		(!written[WORKER])
+#endif
+
+#ifndef HAS_STOP
+#define BEGIN_SECTION(op)
+#define END_SECTION
+#define IS_BARRED		false
+#define UNLESS_BARRED
+#define kick()			skip
+#define hurry()			skip
+#endif
+
+#ifndef HAS_ROWS
+#define IN_ROW(depth)		false
+#endif
+
+#define USERS		2
+#define WORKER		USERS
+#define ACT_MAX		2
+
+/* Timeouts in wheel->running: the one, and another one */
+#define NONE		0
+#define IT		1
+#define OTHER		2
+
+/* Where it is filed: for an edge, or */
+#define NOWHERE		2
+
+/* What the first user writes before he arms and so on: need a callback see it? */
+#define LANDED		0
+#define BUFFERED	1
+#define PUBLISHED	2
+
+/* What the owner does, constant: has he a release op, has each arm a reference? */
+bit has_release, counted;
+
+/* The timeout; linked: its link is in use, filed: the worker's own */
+byte word = IDLE, filed = NOWHERE;
+bit listed, linked, freed;
+
+/* The wheel; running is by depth */
+bit reached;
+buffered running[2];
+byte closers;
+bit waits[USERS], sleeps[USERS];
+
+/* References: the users', the arms', perhaps of more */
+byte refs = HOLDERS;
+
+/* A thread has written to the timeout, or to what it is in, and it has not landed. */
+bit written[CPUS];
+byte data = LANDED;
+
+/* Arms without an outcome yet, cancels without a release yet; who is being called */
+byte outcomes, releases;
+bit releasing, expiring;
+
+/* An arm has looked whether the op is being called, and another arm and cancel came. */
+bit looked[CPUS], overtaken[CPUS];
+
+byte rearms = REARMS;
+
+inline land_stores()
+{
+	assert(!written[me] || !freed);
+	written[me] = 0;
+	if
+	:: me == WORKER -> land(running[0]); land(running[1])
+	:: else -> land_more()
+	fi
+}
+
+inline free()
+{
+	assert(!freed);
+	freed = 1
+}
+
+/* As refcount_dec_and_test(), with release */
+inline put()
+{
+	atomic {
+		if
+		:: counted ->
+			written[me] = 0;
+			refs--;
+			if
+			:: !refs -> free()
+			:: else
+			fi
+		:: else
+		fi
+	}
+}
+
+/*
+ * Submission. An operation with release lands what was written before; adding to a list
+ * is a full barrier.
+ */
+inline land_data()
+{
+	data = (me == 0 -> LANDED : data)
+}
+
+inline change(new)
+{
+	data = (me == 0 && data == BUFFERED -> PUBLISHED : data);
+	adds = !(word & QUEUED) && (new & QUEUED);
+	word = new
+}
+
+inline submit()
+{
+	if
+	:: atomic { adds ->
+		assert(!freed && !listed && !linked);
+		listed = 1;
+		linked = 1;
+		land_data();
+		adds = 0
+	   }
+#ifdef NO_ORDER_WHEEL
+		assert(!freed);
+#endif
+		kick()
+	:: else
+	fi
+}
+
+inline arm_from_old(gets)
+{
+	assert(!releases && !releasing || me >= WORKER || overtaken[me]);
+#ifndef NO_RELEASE_ARM
+	land_data();
+#endif
+	if
+	:: true -> change(WORD(DUE, PENDING | QUEUED))
+	:: HAS_TIME -> change(WORD(LATER, PENDING | QUEUED))
+	fi;
+	outcomes++;
+	armed = 1;
+	refs = refs + (counted && gets)
+}
+
+#ifdef NO_RECHECK_RELEASE
+#define MAY_BE_IN_RELEASE(word)	false
+#else
+#define MAY_BE_IN_RELEASE(word)						\
+	(has_release && STATE(word) == CANCELLED && me != WORKER)
+#endif
+
+/* Who armed without getting a reference has left his own to the arm. */
+inline arm(gets)
+{
+	armed = 0;
+	BEGIN_SECTION(arm)
+	do
+	:: IS_BARRED -> break
+	:: UNLESS_BARRED
+#ifdef NO_ACQUIRE_ARM
+	   in_release = (running[0].mem == IT || running[1].mem == IT);
+#endif
+	   atomic {
+		assert(!freed);
+		old = word;
+		if
+		:: !MAY_ARM(old) -> break
+		:: MAY_ARM(old) && MAY_BE_IN_RELEASE(old) -> looked[me] = 1
+		:: else -> arm_from_old(gets); break
+		fi
+	   }
+#ifndef NO_ACQUIRE_ARM
+	   in_release = (running[0].mem == IT);
+	   in_release = in_release || running[1].mem == IT;
+#endif
+	   atomic {
+		if
+		:: in_release -> break
+		:: !in_release && word == old -> arm_from_old(gets); break
+		:: else
+		fi
+	   }
+	od;
+	atomic { old = 0; in_release = 0; looked[me] = 0; overtaken[me] = 0 }
+	submit()
+	END_SECTION
+}
+
+/* Outside of any section: there is nothing to add. */
+inline try_refresh()
+{
+	assert(!freed);
+#ifndef NO_RELEASE_TRY_REFRESH
+	land_data();
+#endif
+	change(WORD(LATER, PENDING))
+}
+
+inline refresh_locked()
+{
+	BEGIN_SECTION(refresh)
+	atomic {
+		assert(!freed);
+#ifndef NO_RELEASE_REFRESH
+		land_data();
+#endif
+		if
+		:: IS_PENDING(word) -> change(WORD(LATER, PENDING | word & QUEUED))
+		:: IS_PENDING(word) && DEADLINE(word) == LATER ->
+			change(WORD(DUE, PENDING | QUEUED))
+		:: !IS_PENDING(word)
+		fi
+	}
+	submit()
+	END_SECTION
+}
+
+inline refresh()
+{
+	if
+	:: atomic { IS_FILED(word) -> try_refresh() }
+	:: refresh_locked()
+	fi
+}
+
+inline prevented()
+{
+	outcomes--;
+	releases = releases + has_release;
+	overtaken[0] = looked[0];
+	overtaken[1] = looked[1]
+}
+
+inline cancel()
+{
+	BEGIN_SECTION(cancel)
+	atomic {
+		assert(!freed);
+#ifndef NO_RELEASE_CANCEL
+		land_data();
+#endif
+		if
+		:: IS_PENDING(word) ->
+			change(SET_STATE(word, CANCELLED) | QUEUED);
+			prevented()
+		:: else
+		fi
+	}
+	submit()
+	END_SECTION
+}
+
+inline close()
+{
+	BEGIN_SECTION(close)
+	atomic {
+		assert(!freed);
+#ifndef NO_RELEASE_CLOSE
+		land_data();
+#endif
+		if
+		:: IS_PENDING(word) ->
+			change(SET_STATE(word, CANCELLED) | QUEUED | CLOSED);
+			prevented()
+		:: else -> word = word | CLOSED
+		fi
+	}
+	submit()
+	END_SECTION
+}
+
+/* The word comes first. */
+inline close_and_look()
+{
+	close();
+	recall();
+	hurry();
+#ifdef NO_ACQUIRE_SETTLED
+	settled = running[0].mem != IT && running[1].mem != IT;
+	look_elsewhere();
+	settled = settled && IS_SETTLED(word)
+#else
+	settled = IS_SETTLED(word);
+#ifndef NO_RECHECK_RUNNING
+	settled = settled && running[0].mem != IT;
+	settled = settled && running[1].mem != IT;
+	look_elsewhere()
+#endif
+#endif
+}
+
+/* Nothing refers to it, its callbacks are over, and nobody can arm it. */
+inline end_closing()
+{
+	assert(!listed && filed == NOWHERE && !outcomes && !releases);
+	assert(!releasing && !expiring && HAVE_LANDED);
+	closers--;
+#ifdef NO_LAST_CLOSER
+	word = word & ~CLOSED;
+#else
+	word = (closers -> word : word & ~CLOSED);
+#endif
+	settled = 0
+}
+
+/* wake_up_all() takes whom it wakes off the list. */
+inline wake_all()
+{
+	if
+	:: waits[0] && sleeps[0] -> waits[0] = 0; sleeps[0] = 0
+	:: else
+	fi;
+	if
+	:: waits[1] && sleeps[1] -> waits[1] = 0; sleeps[1] = 0
+	:: else
+	fi
+}
+
+/* hwheel_wake_waiters(), with the barrier of wq_has_sleeper() */
+inline wake_waiters()
+{
+	atomic {
+#ifndef NO_MB_WAKE
+		land_stores();
+#endif
+		wake_all()
+	}
+}
+
+/* A full barrier comes before one looks again. */
+inline prepare_to_wait()
+{
+	atomic { waits[me] = 1; sleeps[me] = 1 }
+}
+
+inline close_and_wait()
+{
+	closers++;
+	do
+	:: settled -> break
+	:: else ->
+#ifndef NO_MB_PREPARE
+		prepare_to_wait();
+#endif
+		close_and_look();
+#ifdef NO_MB_PREPARE
+		prepare_to_wait();
+#endif
+		if
+		:: settled
+		:: else -> !sleeps[me]
+		fi
+	od;
+	atomic { waits[me] = 0; sleeps[me] = 0; end_closing() }
+}
+
+/* Callbacks. The arm that had its outcome had a reference, which the next one may get. */
+inline arm_or_put()
+{
+	if
+	:: rearms -> rearms--; arm(false)
+	:: armed = 0
+	fi;
+	if
+	:: !armed -> put()
+	:: else
+	fi
+}
+
+inline call_expire()
+{
+	atomic {
+		assert(!freed && outcomes && data != PUBLISHED && !expiring && !releasing);
+		outcomes--;
+		expiring = 1;
+		written[me] = 1
+	}
+	arm_or_put();
+	expiring = 0
+}
+
+inline call_release()
+{
+	atomic {
+		assert(!freed && releases && data != PUBLISHED && !expiring && !releasing);
+		releases--;
+		releasing = 1;
+		written[me] = 1
+	}
+	arm_or_put();
+	releasing = 0
+}
+
+inline begin(depth)
+{
+	store(running[depth], IT)
+}
+
+inline finish(depth)
+{
+	store(running[depth], NONE);
+	wake_waiters()
+}
+
+/* The worker. Its transitions are full barriers, if they succeed. */
+
+#ifdef NO_MB_ACTED
+#define ACTED_IS_FULL	false
+#else
+#define ACTED_IS_FULL	true
+#endif
+
+inline exchange(new, is_full)
+{
+	assert(!freed);
+	done = (word == seen);
+	if
+	:: done && is_full -> land_stores(); word = new
+	:: done && !is_full -> word = new
+	:: else -> seen = word
+	fi
+}
+
+/* Or unlinks it */
+inline file()
+{
+	assert(!freed);
+	written[me] = 1;
+	filed = (IS_PENDING(seen) -> DEADLINE(seen) : NOWHERE)
+}
+
+inline release(depth)
+{
+#ifndef NO_ORDER_BEGIN_RELEASE
+	begin(depth);
+#endif
+	atomic { exchange(seen & ~QUEUED, ACTED_IS_FULL) }
+#ifdef NO_ORDER_BEGIN_RELEASE
+	begin(depth);
+#endif
+	if
+	:: done -> call_release()
+	:: else
+	fi;
+	finish(depth)
+}
+
+inline act(depth)
+{
+#ifndef NO_ORDER_UNLINK
+	atomic { file() }
+#endif
+	if
+	:: has_release && !IS_PENDING(seen) ->
+		defer();
+		if
+		:: !done -> release(depth)
+		:: else
+		fi
+	:: else ->
+		atomic { exchange(seen & ~QUEUED, ACTED_IS_FULL) }
+	fi;
+#ifdef NO_ORDER_UNLINK
+	atomic { file() }
+#endif
+}
+
+inline act_on_latest(depth)
+{
+	do
+	:: tries ->
+		act(depth);
+		if
+		:: done -> break
+		:: else -> tries--
+		fi
+	:: else ->
+		atomic { assert(!freed && !listed && !linked); listed = 1; linked = 1 }
+		break
+	od
+}
+
+inline pop_listed()
+{
+	assert(!freed);
+	listed = 0;
+#ifndef NO_ORDER_LINK
+	linked = 0;
+#endif
+	tries = ACT_MAX;
+	seen = word
+}
+
+/* hwheel_worker_drain() */
+inline drain(depth)
+{
+	atomic { listed && !IN_ROW(depth) -> pop_listed() }
+	act_on_latest(depth);
+#ifdef NO_ORDER_LINK
+	atomic { assert(!freed); linked = 0 }
+#endif
+	wake_waiters();
+	atomic { done = 0; seen = 0; tries = 0 }
+}
+
+inline pop_filed()
+{
+	assert(!freed);
+	filed = NOWHERE;
+	written[me] = 1
+}
+
+/* look_at() */
+inline look_if_due()
+{
+	atomic { assert(!freed); seen = word }
+	do
+	:: IS_DUE(seen) ->
+		assert(IS_PENDING(seen));
+		expire();
+		if
+		:: done -> break
+		:: else
+		fi
+	:: else ->
+		atomic {
+			if
+			:: !(seen & QUEUED) -> file()
+			:: else
+			fi
+		}
+		break
+	od;
+	atomic { done = 0; seen = 0 }
+}
+
+/* Everyone has a reference. The last one either leaves it to an arm or frees. */
+inline leave()
+{
+	if
+	:: counted ->
+		arm(false);
+		if
+		:: !armed -> put()
+		:: else
+		fi
+	:: counted -> put()
+	:: atomic { !counted -> refs--; last = !refs }
+		if
+		:: last -> close_and_wait(); free()
+		:: else
+		fi
+	fi
+}
+
+/* With one's locals: old, armed, in_release, adds, settled, last */
+inline use(ops)
+{
+	do
+	:: atomic { ops -> ops--; data = (HAS_DATA && me == 0 -> BUFFERED : data) }
+		if
+		:: arm(true)
+		:: HAS_TIME -> refresh()
+		:: has_release || !counted -> cancel()
+		:: !counted -> close_and_wait()
+		fi
+	:: else -> break
+	od;
+	leave()
+}
+
+/* LATER may come at any time or never. */
+active proctype clock()
+{
+	if
+	:: HAS_TIME -> reached = LATER
+	:: true
+	fi
+}
+
+/* What is to be so when nothing can happen any more */
+inline judge()
+{
+	assert(outcomes == IS_PENDING(word) && !releases && !closers);
+	assert(!counted || refs == outcomes && freed == !refs);
+	assert(freed || !(word & QUEUED));
+	assert(!IS_PENDING(word) || filed <= DEADLINE(word) && DEADLINE(word) > reached)
+}
