@@ -43,6 +43,7 @@
 #define defer()			done = 0
 #define look_elsewhere()	skip
 #define land_more()		skip
+#define overtake_more()		skip
 #define HAVE_LANDED		(!written[WORKER])
 #endif
 
@@ -174,7 +175,7 @@ inline submit()
 
 inline arm_from_old(gets)
 {
-	assert(!releases && !releasing || me >= WORKER || overtaken[me]);
+	assert(!releases && (!releasing || me == WORKER) || overtaken[me]);
 #ifndef NO_RELEASE_ARM
 	land_data();
 #endif
@@ -273,7 +274,8 @@ inline prevented()
 	outcomes--;
 	releases = releases + has_release;
 	overtaken[0] = looked[0];
-	overtaken[1] = looked[1]
+	overtaken[1] = looked[1];
+	overtake_more()
 }
 
 inline cancel()

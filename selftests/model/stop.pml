@@ -6,7 +6,7 @@
  *
  *	stop_wheel(), hand_back(), end_timeout(),
  *	hand_back_queued(), hand_back_all()			module/wheel.c
- *	run_passes(), hwheel_worker_drain(), look_at()	module/worker.c
+ *	run_passes(), hwheel_worker_drain(), look_at()		module/worker.c
  *	arm_locked() and the others, their read sections,
  *	hwheel_queue_hurry()					module/queue.c
  *

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * One timeout on a wheel with an executor of two runners: it is handed over, run, blocked
+ * while its last callback still runs, and taken back by cancel_sync. life.pml tells what is
+ * checked, and here also that its callbacks don't overlap, nor with its release op.
+ *
+ *	hwheel_executor_hand_over(), hwheel_executor_start(), run_next(),
+ *	begin_next(), take_handed(), start_another(), end(),
+ *	hwheel_executor_defer(), hwheel_executor_recall(), runner_of(),
+ *	hwheel_executor_runs()					module/executor.c
+ *	look_at(), hand_over(), release()			module/worker.c
+ *
+ * Of what life.pml has, here too: NO_MB_WAKE, NO_MB_PREPARE, NO_MB_ACTED, NO_ACQUIRE_SETTLED,
+ * NO_RECHECK_CLOSED.
+ */
+#define CPUS		5
+#define HOLDERS		2
+#define REARMS		1
+#define HAS_TIME	false
+#define HAS_DATA	false
+#define HAS_EXECUTOR
+
+#define FIRST		1
+#ifdef SMALL
+#define SECOND		0
+#else
+#define SECOND		1
+#endif
+
+#define RUNNERS		2
+#define FIRST_RUNNER	3
+#define HAVE_LANDED	(!written[2] && !written[3] && !written[4])
+
+#include "life.pml"
+
+/* On which list of the executor it is, if any: that of runner 0 or 1, or */
+#define BLOCKED(runner)		(runner)
+#define HANDED			2
+#define ON_NONE			3
+
+/* Under the lock, but that anyone may look at what runs. */
+bit lock;
+byte handed = ON_NONE;
+bit busy[RUNNERS], owed[RUNNERS];
+buffered runs[RUNNERS];
+
+/* The lock has been released by a runner, and that has not landed. */
+bit unlocks[RUNNERS];
+
+#define LOCK		atomic { !lock -> lock = 1 }
+#define UNLOCK		lock = 0
+
+#ifdef SPARE_MB_HAND_OVER
+#define EXPIRE_IS_FULL	false
+#else
+#define EXPIRE_IS_FULL	true
+#endif
+
+#ifdef NO_RELEASE_END
+#define RELEASED(runner)	(!written[FIRST_RUNNER + runner] || runs[runner].own == NONE)
+#elif defined(SPARE_RELEASE_BEGIN)
+#define RELEASED(runner)	(!written[FIRST_RUNNER + runner] || runs[runner].own != NONE)
+#else
+#define RELEASED(runner)	(!written[FIRST_RUNNER + runner])
+#endif
+
+inline land_unlock(runner)
+{
+	lock = (unlocks[runner] -> 0 : lock);
+	unlocks[runner] = 0
+}
+
+inline land_more()
+{
+	if
+	:: me >= FIRST_RUNNER ->
+		land(runs[me - FIRST_RUNNER]);
+		land_unlock(me - FIRST_RUNNER)
+	:: else
+	fi
+}
+
+inline overtake_more()
+{
+	overtaken[FIRST_RUNNER] = looked[FIRST_RUNNER];
+	overtaken[FIRST_RUNNER + 1] = looked[FIRST_RUNNER + 1]
+}
+
+active proctype buffers()
+{
+end:	do
+	:: atomic { written[WORKER] -> assert(!freed); written[WORKER] = 0 }
+	:: atomic { running[0].late && !written[WORKER] -> land(running[0]) }
+	:: atomic { data != LANDED -> data = LANDED }
+	od
+}
+
+/* A release of the lock, too, lands after what was stored before. */
+proctype buffers_of(byte runner)
+{
+end:	do
+	:: atomic { written[FIRST_RUNNER + runner] ->
+		assert(!freed);
+		written[FIRST_RUNNER + runner] = 0
+	   }
+	:: atomic { runs[runner].late && RELEASED(runner) -> land(runs[runner]) }
+	:: atomic { unlocks[runner] && !runs[runner].late && !written[FIRST_RUNNER + runner] ->
+		land_unlock(runner)
+	   }
+	od
+}
+
+/* By the worker, and by runners; the first one is taken that is not busy. */
+inline start_another()
+{
+	if
+	:: handed == HANDED && !busy[0] -> busy[0] = 1
+	:: handed == HANDED && busy[0] && !busy[1] -> busy[1] = 1
+	:: else
+	fi
+}
+
+inline hand_over()
+{
+	LOCK;
+	atomic {
+		exchange(SET_STATE(seen, EXPIRED) | QUEUED, EXPIRE_IS_FULL);
+		if
+		:: done -> handed = HANDED; written[WORKER] = 1
+		:: else
+		fi
+	}
+	atomic { land_stores(); UNLOCK }
+}
+
+inline expire()
+{
+	hand_over();
+	if
+	:: done -> atomic { !lock -> start_another() }
+	:: else
+	fi
+}
+
+/* The release op waits for the callback: then it is the runner's to submit it again. */
+inline defer()
+{
+#ifdef NO_RECHECK_OWED
+	done = 0;
+#else
+	atomic { !lock ->
+		owed[0] = owed[0] || runs[0].mem == IT;
+		owed[1] = owed[1] || runs[1].mem == IT;
+		done = owed[0] || owed[1]
+	}
+#endif
+}
+
+inline recall()
+{
+	if
+	:: IS_HANDED(word) ->
+		LOCK;
+		if
+#ifdef NO_RECHECK_HANDED
+		:: atomic { true ->
+#else
+		:: atomic { IS_HANDED(word) ->
+#endif
+			handed = ON_NONE;
+			word = SET_STATE(word, CANCELLED);
+			prevented();
+			adds = 1
+		   }
+		:: else
+		fi;
+		submit();
+		UNLOCK
+	:: else
+	fi
+}
+
+inline look_elsewhere()
+{
+#ifdef NO_RECHECK_RUNS
+	skip
+#else
+	settled = settled && runs[0].mem != IT;
+	settled = settled && runs[1].mem != IT
+#endif
+}
+
+/* take_handed(): one that runs is left to whom it runs on. */
+inline take_handed()
+{
+	if
+#ifndef NO_RECHECK_BUSY
+	:: handed == HANDED && runs[1 - runner].mem == IT -> handed = BLOCKED(1 - runner)
+#endif
+	:: else
+	fi;
+	if
+	:: handed == HANDED -> handed = ON_NONE; written[me] = 1; taken = 1
+	:: else -> busy[runner] = 0
+	fi
+}
+
+/* Entered before QUEUED is cleared */
+inline begin_next()
+{
+	atomic { LOCK; take_handed() }
+	if
+	:: taken ->
+#ifndef NO_ORDER_BEGIN
+		store(runs[runner], IT);
+#endif
+#ifdef NO_MB_BEGIN
+		atomic { assert(!freed); word = word & ~QUEUED }
+#else
+		atomic { assert(!freed); land_stores(); word = word & ~QUEUED }
+#endif
+#ifdef NO_ORDER_BEGIN
+		store(runs[runner], IT);
+#endif
+	:: else
+	fi;
+	UNLOCK
+}
+
+inline end_run()
+{
+	atomic { LOCK;
+#ifndef NO_RECHECK_BLOCKED
+		handed = (handed == BLOCKED(runner) -> HANDED : handed);
+#endif
+#ifndef NO_RECHECK_OWING
+		adds = owed[runner];
+#endif
+		owed[runner] = 0
+	}
+	submit();
+	atomic { store(runs[runner], NONE); unlocks[runner] = 1; taken = 0 }
+}
+
+/* hwheel_wake_waiters() comes after the run. */
+proctype work(byte me; byte runner)
+{
+	byte old;
+	bit armed, in_release, adds, taken;
+
+end:	do
+	:: busy[runner] ->
+		begin_next();
+		if
+		:: taken -> call_expire(); end_run()
+		:: else
+		fi;
+		wake_waiters()
+	od
+}
+
+proctype user(byte me; byte ops)
+{
+	byte old;
+	bit armed, in_release, adds, settled, last;
+
+	use(ops)
+}
+
+proctype worker()
+{
+	byte me = WORKER, seen, old, tries;
+	bit done, armed, in_release, adds;
+
+end:	do
+	:: drain(0)
+	:: atomic { filed <= reached -> pop_filed() }
+		look_if_due()
+	od
+}
+
+active proctype at_end()
+{
+	timeout ->
+	judge();
+	assert(handed == ON_NONE && !lock && !busy[0] && !busy[1] && !owed[0] && !owed[1])
+}
+
+init {
+	atomic {
+		if
+		:: has_release = 1
+		:: true
+		fi;
+		if
+		:: counted = 1
+		:: true
+		fi;
+
+		run user(0, FIRST);
+		run user(1, SECOND);
+		run worker();
+		run work(FIRST_RUNNER, 0);
+		run work(FIRST_RUNNER + 1, 1);
+		run buffers_of(0);
+		run buffers_of(1)
+	}
+}
