@@ -15,7 +15,9 @@
  */
 #define CPUS		5
 #define HOLDERS		2
+#ifndef REARMS
 #define REARMS		1
+#endif
 #define HAS_TIME	false
 #define HAS_DATA	false
 #define HAS_EXECUTOR
@@ -84,6 +86,12 @@ inline overtake_more()
 {
 	overtaken[FIRST_RUNNER] = looked[FIRST_RUNNER];
 	overtaken[FIRST_RUNNER + 1] = looked[FIRST_RUNNER + 1]
+}
+
+inline wait_for_more()
+{
+	!in_section[FIRST_RUNNER];
+	!in_section[FIRST_RUNNER + 1]
 }
 
 active proctype buffers()
@@ -156,6 +164,14 @@ inline defer()
 #endif
 }
 
+/* hwheel_queue_return() */
+inline return_timeout()
+{
+	BEGIN_SECTION(return)
+	submit()
+	END_SECTION
+}
+
 inline recall()
 {
 	if
@@ -174,8 +190,13 @@ inline recall()
 		   }
 		:: else
 		fi;
-		submit();
+#ifndef NO_ORDER_RECALL
+		return_timeout();
+#endif
 		UNLOCK
+#ifdef NO_ORDER_RECALL
+		; return_timeout()
+#endif
 	:: else
 	fi
 }
@@ -238,7 +259,7 @@ inline end_run()
 #endif
 		owed[runner] = 0
 	}
-	submit();
+	return_timeout();
 	atomic { store(runs[runner], NONE); unlocks[runner] = 1; taken = 0 }
 }
 
@@ -267,23 +288,46 @@ proctype user(byte me; byte ops)
 	use(ops)
 }
 
+#ifdef HAS_STOP
+/* hwheel_executor_is_idle() */
+inline finish_executor()
+{
+	do
+	:: drain(0)
+	:: atomic { !lock && handed == ON_NONE && !busy[0] && !busy[1] -> break }
+	od
+}
+#endif
+
 proctype worker()
 {
-	byte me = WORKER, seen, old, tries;
+	byte me = WORKER, seen, old, ended, tries;
 	bit done, armed, in_release, adds;
 
 end:	do
 	:: drain(0)
 	:: atomic { filed <= reached -> pop_filed() }
 		look_if_due()
-	od
+#ifdef HAS_STOP
+	:: should_stop -> break
+#endif
+	od;
+#ifdef HAS_STOP
+#ifndef NO_FINISH_EXECUTOR
+	finish_executor();
+#endif
+	stop_wheel()
+#endif
 }
 
 active proctype at_end()
 {
 	timeout ->
 	judge();
-	assert(handed == ON_NONE && !lock && !busy[0] && !busy[1] && !owed[0] && !owed[1])
+	assert(handed == ON_NONE && !lock && !busy[0] && !busy[1] && !owed[0] && !owed[1]);
+#ifdef HAS_STOP
+	assert(stopped && !IS_PENDING(word))
+#endif
 }
 
 init {

@@ -32,8 +32,8 @@
  * A model defines CPUS, how many threads there are: users first, then the worker, then its
  * own; HOLDERS, how many of them have a reference; FIRST and SECOND, how much the users do
  * before they give theirs up; REARMS, how often callbacks arm again; HAS_TIME, are there
- * later deadlines; HAS_DATA, does the first user write anything. If it HAS_EXECUTOR,
- * HAS_STOP or HAS_ROWS, it defines what else belongs to these.
+ * later deadlines; HAS_DATA, does the first user write anything. If it HAS_EXECUTOR
+ * or HAS_ROWS, it defines what else belongs to these.
  */
 #include "memory.pml"
 #include "word.pml"
@@ -43,17 +43,9 @@
 #define defer()			done = 0
 #define look_elsewhere()	skip
 #define land_more()		skip
+#define wait_for_more()		skip
 #define overtake_more()		skip
 #define HAVE_LANDED		(!written[WORKER])
-#endif
-
-#ifndef HAS_STOP
-#define BEGIN_SECTION(op)
-#define END_SECTION
-#define IS_BARRED		false
-#define UNLESS_BARRED
-#define kick()			skip
-#define hurry()			skip
 #endif
 
 #ifndef HAS_ROWS
@@ -76,6 +68,17 @@
 #define LANDED		0
 #define BUFFERED	1
 #define PUBLISHED	2
+
+#ifdef HAS_STOP
+#include "halt.pml"
+#else
+#define BEGIN_SECTION(op)
+#define END_SECTION
+#define IS_BARRED		false
+#define UNLESS_BARRED
+#define kick()			skip
+#define hurry()			skip
+#endif
 
 /* What the owner does, constant: has he a release op, has each arm a reference? */
 bit has_release, counted;

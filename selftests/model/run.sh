@@ -109,7 +109,7 @@ takeouts() {
 	done
 }
 
-[ $# -gt 0 ] || set -- sleep timeout stop executor
+[ $# -gt 0 ] || set -- sleep timeout stop executor finish
 
 echo "TAP version 13"
 for model; do

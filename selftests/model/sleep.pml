@@ -53,7 +53,11 @@ byte edges = 1, callbacks = 1;
 bit cleared_late, early;
 
 #ifdef NO_MB_CLEAR
-#define land_clear()	d_step { urgent.mem = (cleared_late -> 0 : urgent.mem); cleared_late = 0 }
+#define land_clear()							\
+	d_step {							\
+		urgent.mem = (cleared_late -> 0 : urgent.mem);		\
+		cleared_late = 0					\
+	}
 #else
 #define land_clear()	skip
 #endif
@@ -394,7 +398,11 @@ active proctype worker()
 		drain(drained);
 		cut_short = 0;
 		if
-		:: callbacks -> callbacks--; drain(within); cut_short = (within == DRAIN_MAX); within = 0
+		:: callbacks ->
+			callbacks--;
+			drain(within);
+			cut_short = (within == DRAIN_MAX);
+			within = 0
 		:: true
 		fi;
 		if

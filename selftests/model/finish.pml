@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * executor.pml on a wheel that is stopped, as halt.pml has it: the executor runs what it
+ * was given, and then there is nothing more for it. Callbacks do not arm again, and there is no
+ * handback callback: stop.pml has these.
+ *
+ *	stop_wheel(), finish_executor()				module/wheel.c
+ *	hwheel_executor_is_idle(), hwheel_executor_recall()	module/executor.c
+ *
+ * Taken out here: NO_FINISH_EXECUTOR, NO_ORDER_RECALL.
+ */
+#define HAS_STOP
+#define REARMS		0
+#ifndef SMALL
+#define SMALL
+#endif
+
+#include "executor.pml"
