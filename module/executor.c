@@ -21,6 +21,8 @@
  *    submits it when it is done.
  * A callback may free its timeout and go on: another timeout that then gets the same
  * address is treated like that, too, which does it no harm.
+ *
+ * Models: executor.pml and finish.pml in selftests/model/.
  */
 #include <linux/bitmap.h>
 #include <linux/find.h>

@@ -12,6 +12,8 @@
  * wheel->special to the wake-up, for two reasons: others who find QUEUED set rely
  * on the add to follow at once, and hwheel_stop() waits for a grace period after
  * which no add can be under way any more. A refresh to a later deadline submits nothing.
+ *
+ * Models: sleep.pml, timeout.pml and stop.pml in selftests/model/.
  */
 #include <linux/compiler.h>
 #include <linux/cpumask.h>

@@ -12,7 +12,10 @@ bool hwheel_queue_close(struct hwheel_timeout *timeout);
 void hwheel_queue_hurry(struct hwheel *wheel);
 bool hwheel_queue_empty(const struct hwheel *wheel);
 
-/* The link is read here, before the caller clears QUEUED and others may use it. */
+/*
+ * The link is read here, before the caller clears QUEUED and others may use it. Model:
+ * selftests/model/timeout.pml.
+ */
 static __always_inline struct hwheel_timeout *
 hwheel_queue_next(struct llist_node **batch)
 {

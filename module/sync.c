@@ -11,6 +11,8 @@
  * In a callback on the worker nobody else would drain the queues, so we do. One that was
  * handed over to the executor, but whose callback was not begun, is taken back: so
  * cancel_sync in a callback on the executor does not wait for one that waits for a runner.
+ *
+ * Models: all of selftests/model/.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 

@@ -33,6 +33,8 @@
  * expire or release callback. What the worker does is fully ordered: its accesses
  * to the links come before others see Q cleared or the timeout expired; those who
  * then write the links, in arm, do so under a control dependency on the word.
+ *
+ * Model: selftests/model/word.pml, which all but sleep.pml use.
  */
 #ifndef _HWHEEL_TIMEOUT_H
 #define _HWHEEL_TIMEOUT_H

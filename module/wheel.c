@@ -16,6 +16,8 @@
  *  4. The lists are drained: what is pending is handed back, the rest released.
  *
  * A cancel that comes first takes its timeout out of this, a later one returns false.
+ *
+ * Models: stop.pml and finish.pml in selftests/model/.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 

@@ -14,6 +14,8 @@
  * sleeps to its next occupied edge. If that lies beyond the next edge, it publishes
  * this deep sleep, and who submits something wakes it. Who waits in
  * hwheel_cancel_sync() wakes it from either.
+ *
+ * Models: sleep.pml, timeout.pml, stop.pml and executor.pml in selftests/model/.
  */
 #include <linux/completion.h>
 #include <linux/hrtimer.h>

@@ -14,6 +14,36 @@ set -uo pipefail
 cd "$(dirname "$(realpath "$0")")" || exit
 build=$(realpath ../..)/build/model
 
+# What the models say that they mirror, as "NAME FILE"
+mirrored() {
+	awk '/^ \*\t/ {
+		names = names " " $0
+		if (!match($0, /module\/[a-z]+\.[ch]$/))
+			next
+		file = substr($0, RSTART)
+		while (match(names, /[a-z_]+\(\)/)) {
+			print substr(names, RSTART, RLENGTH - 2), file
+			names = substr(names, RSTART + RLENGTH)
+		}
+		names = ""
+	}' ./*.pml
+}
+
+# The functions are there, and their files name the models.
+check_names() {
+	local name file verdict=ok
+
+	while read -r name file; do
+		grep -q "\b$name(" "../../$file" &&
+			grep -q selftests/model "../../$file" && continue
+		echo "# $file: $name(), or the name of its model"
+		verdict="not ok"
+	done < <(mirrored)
+	tests=$((tests + 1))
+	[ "$verdict" = ok ] || bad=$((bad + 1))
+	echo "$verdict $tests - the module has what the models mirror, and names them"
+}
+
 # What a search may have: MB of memory, steps in a row, seconds
 memory=3900
 depth=100000
@@ -112,6 +142,7 @@ takeouts() {
 [ $# -gt 0 ] || set -- sleep timeout stop executor finish
 
 echo "TAP version 13"
+check_names
 for model; do
 	point finds_nothing "" "$whole"
 	takeouts
