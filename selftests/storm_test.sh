@@ -47,7 +47,7 @@ round() {
 }
 
 leaks_nothing() {
-	find_caches && leaks_nothing_in 15 round
+	find_caches && leaks_nothing_in 20 round
 }
 
 begin
