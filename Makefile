@@ -56,7 +56,7 @@ BENCH   := python3 -B selftests/lib/bench
 BASE    ?=
 
 .PHONY: module run shell check kunit coverage mutants selftests torture
-.PHONY: matrix faults model trust-readme bench bench-readme lives lint tools install uninstall
+.PHONY: matrix soak faults model trust-readme bench bench-readme lives lint tools install uninstall
 .PHONY: clean help
 .PHONY: _module _test_modules _test_programs _run _shell _harness _vm_harness _wrong
 .PHONY: _selftests _torture
@@ -96,6 +96,9 @@ torture: ## test and call at random where KASAN, KCSAN and lockdep look (CALLS=,
 
 matrix: ## the same on each of Debian's kernels and a newer one (CALLS=, OPS=, KERNELS=, CLANG=)
 	@MAKE="$(MAKE)" selftests/lib/matrix.sh $(or $(KERNELS),cloud rt 6.12-cloud 6.12-rt native)
+
+soak: ## have KUnit account for very many time-outs in simulated time (SOAK=100000000)
+	@MAKE="$(MAKE)" selftests/lib/matrix.sh kunit
 
 faults: ## have each allocation and copy fail, in a kernel that can do that (builds it)
 	@MAKE="$(MAKE)" selftests/lib/matrix.sh faults

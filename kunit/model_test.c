@@ -865,9 +865,8 @@ static void every_kind_of_transition_happened(struct kunit *test)
 		KUNIT_EXPECT_GT_MSG(test, totals.kinds[i], 0, "%s",
 				    kind_names[i]);
 	}
-	kunit_info(test, "seed %u: %lu operations in %llu simulated days\n",
-		   model_seed, totals.operations,
-		   div64_u64(totals.simulated, DAY));
+	kunit_info(test, "operations=%lu in %llu simulated days, seed %u\n",
+		   totals.operations, div64_u64(totals.simulated, DAY), model_seed);
 }
 
 static int choose_seed(struct kunit_suite *suite)

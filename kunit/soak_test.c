@@ -407,7 +407,7 @@ static void none_lost_none_early(struct kunit *test)
 		kunit_skip(test, "needs a user-mode kernel with time-travel=inf-cpu");
 	for (i = 0; i < NR_COUNTS; i++)
 		kunit_info(test, "%11llu %s\n", totals[i], count_names[i]);
-	kunit_info(test, "seed %u\n", soak_seed);
+	kunit_info(test, "operations=%llu time-outs, seed %u\n", totals[ARMED], soak_seed);
 	KUNIT_EXPECT_GE(test, totals[ARMED], soak_timeouts);
 }
 

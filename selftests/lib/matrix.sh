@@ -10,7 +10,9 @@
 #                      current version of each; or a version
 #   native, kasan      user-mode kernels, of which selftests/uml/ tells
 #   kcsan, faults      ones built for the VM, of which selftests/configs/ tells
+# or one of what has no such machine: kunit (simulated time, with the soak), model (spin)
 # MAKE comes from the Makefile. From the environment:
+#   SOAK       how many time-outs it has (100000000)
 #   SUITES     which suites (gcc clang kselftest torture fire; kasan has wrong, too, and
 #              faults has one of its own)
 #   CALLS, OPS how long torture is
@@ -101,6 +103,23 @@ suite_fire() {
 		target _torture RUN=fire TORTURES=
 }
 
+suite_kunit() {
+	part kunit build/kunit.tap build/kunit.tap -- \
+		"$MAKE" --no-print-directory kunit
+}
+
+# KUnit's, for very long
+suite_soak() {
+	part soak build/kunit.tap build/kunit.tap -- \
+		env SOAK="${SOAK:-100000000}" TIMEOUT=7200 FILTER=hwheel_soak \
+		"$MAKE" --no-print-directory kunit
+}
+
+suite_model() {
+	part model build/model.tap build/model.tap -- \
+		"$MAKE" --no-print-directory model
+}
+
 # Does what this kernel looks for come to light?
 suite_wrong() {
 	part wrong "" "$here/wrong.tap" -- target _wrong
@@ -116,6 +135,8 @@ variables() {
 	local kver
 
 	case $1 in
+	kunit|model)
+		echo KVER= ;;
 	native|kasan|kcsan|faults)
 		selftests/lib/setup.sh "$1" ;;
 	*-*-*)
@@ -141,6 +162,8 @@ traits() {
 	kcsan)  sanitizer="KCSAN, lockdep" suites="kselftest torture"
 		machine+=(VM="selftests/vm/run.sh --races [hwheel")
 		bounds 50000 300000 ;;
+	kunit)  sanitizer="simulated time, KASAN, lockdep, UBSAN" suites="kunit soak" ;;
+	model)  sanitizer="spin, exhaustive" suites=model ;;
 	faults) sanitizer="fail-nth, KASAN, lockdep, kmemleak" suites=faults ;;
 	*)      suites="gcc clang kselftest torture fire" ;;
 	esac
@@ -158,6 +181,8 @@ choose() {
 	case $kernel in
 	native|kasan) title="${title%%-*} user-mode, SMP, PREEMPT" ;;
 	kcsan|faults) title="${title%%-*} SMP, PREEMPT" ;;
+	kunit)        title="$(make -s -C "$KSRC" kernelversion) user-mode" ;;
+	model)        title="models" ;;
 	esac
 	here=$PWD/build/matrix/$kernel
 	mkdir -p "$here"
