@@ -190,11 +190,11 @@ inline recall()
 		   }
 		:: else
 		fi;
-#ifndef NO_ORDER_RECALL
+#ifndef RECALLS_LATE
 		return_timeout();
 #endif
 		UNLOCK
-#ifdef NO_ORDER_RECALL
+#ifdef RECALLS_LATE
 		; return_timeout()
 #endif
 	:: else
@@ -313,7 +313,7 @@ end:	do
 #endif
 	od;
 #ifdef HAS_STOP
-#ifndef NO_FINISH_EXECUTOR
+#ifndef LEAVES_EXECUTOR
 	finish_executor();
 #endif
 	stop_wheel()

@@ -6,13 +6,19 @@
  *
  *	stop_wheel(), finish_executor()				module/wheel.c
  *	hwheel_executor_is_idle(), hwheel_executor_recall()	module/executor.c
- *
- * Taken out here: NO_FINISH_EXECUTOR, NO_ORDER_RECALL.
  */
 #define HAS_STOP
 #define REARMS		0
 #ifndef SMALL
 #define SMALL
+#endif
+
+#ifdef NO_FINISH_EXECUTOR
+#define LEAVES_EXECUTOR
+#endif
+
+#ifdef NO_ORDER_RECALL
+#define RECALLS_LATE
 #endif
 
 #include "executor.pml"
