@@ -8,7 +8,7 @@
 #   KSRC     a kernel source tree; default: Debian's, in the cache
 #   SEED     where the random tests start
 #   OPS      operations of the model test
-#   SOAK     time-outs of the soak
+#   SOAK     time-outs of the soak; a hundred million need a TIMEOUT of 1200 or so
 #   TIMEOUT  seconds until a run counts as hung; default 300
 # What the kernel printed is kept in build/kunit.log, the tests' results as KTAP in
 # build/kunit.tap.

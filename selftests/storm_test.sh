@@ -3,7 +3,7 @@
 # shellcheck shell=dash
 #
 # storm_test.sh [KILLS]: processes that are killed in the midst of everything, so many of
-# them (300), and what is left of them: nothing. Run as root where nobody else uses the
+# them (200), and what is left of them: nothing. Run as root where nobody else uses the
 # module; needs hwheel.ko, storm, churn, common.sh and objects.sh beside it. Prints TAP. A
 # module that was loaded before is loaded again at the end.
 
@@ -12,7 +12,7 @@ cd "$(dirname "$0")" || exit 1
 . ./common.sh
 # shellcheck source=selftests/objects.sh
 . ./objects.sh
-kills=${1:-300}
+kills=${1:-200}
 wheels=/sys/kernel/debug/hwheel
 kinds=11
 
