@@ -58,7 +58,7 @@ BASE    ?=
 .PHONY: module run shell check kunit coverage mutants selftests torture
 .PHONY: matrix soak faults model trust-readme bench bench-readme lives lint tools install uninstall
 .PHONY: clean help
-.PHONY: _module _test_modules _test_programs _run _shell _harness _vm_harness _wrong
+.PHONY: _module _tools _test_modules _test_programs _run _shell _harness _vm_harness _wrong
 .PHONY: _selftests _torture
 .PHONY: _bench _bench_kernel _bench_user _user_bench _bench_native _bench_uml
 .PHONY: _lives _outside _vm_outside _lint _install
@@ -68,10 +68,10 @@ module: ## build hwheel.ko for the running kernel (or KVER=, KDIR=)
 	@echo "Load it with insmod, or install it: sudo make install"
 
 run: ## boot a VM and show what hwheel does there; build/run.json has the figures
-	@vars=$$($(SETUP) vm) && $(MAKE) _run $$vars
+	@vars=$$($(SETUP) vm tools) && $(MAKE) _run $$vars
 
 shell: ## boot a VM with the module loaded and get a shell in it
-	@vars=$$($(SETUP) vm) && $(MAKE) _shell $$vars
+	@vars=$$($(SETUP) vm tools) && $(MAKE) _shell $$vars
 
 check: ## run every test; the last line is N passed, N failed, N skipped
 	@$(SETUP) vm source programs kunit lint >/dev/null
@@ -128,10 +128,11 @@ lint: ## run the checkers over every file
 	@vars=$$($(SETUP) vm source lint) && $(MAKE) _lint $$vars
 
 tools: ## build libhwheel, hwheelctl and the demonstrations
-	@$(MAKE) -C tools O=$(BUILD)/tools
+	@$(SETUP) tools
+	@$(MAKE) _tools
 
 install: ## install module, headers and hwheelctl (DESTDIR=, PREFIX=)
-	@vars=$$($(SETUP) module) && $(MAKE) _install $$vars
+	@vars=$$($(SETUP) module tools) && $(MAKE) _install $$vars
 
 uninstall: ## remove what install put there, for all kernels (or KVER=)
 	rm -f $(DESTDIR)/lib/modules/$(or $(KVER),*)/updates/hwheel.ko*
@@ -165,14 +166,17 @@ _test_modules: _module
 	@$(MAKE) -C $(KDIR) M=$(TEST_MODULES)/selftests/modules \
 		KBUILD_EXTRA_SYMBOLS=$(MODULE)/Module.symvers modules
 
-_run: _module tools
+_tools:
+	@$(MAKE) -C tools O=$(BUILD)/tools
+
+_run: _module _tools
 	@rm -f $(BUILD)/run.json
 	@echo "Booting Debian's $(KVER) in a VM"
 	@$(VM) --kver $(KVER) --out $(BUILD)/run --guest tools/demo/guest.sh \
 		$(MODULE)/hwheel.ko $(PROGRAMS)
 	@python3 -B tools/demo/judge.py $(BUILD)/run $(BUILD)/run.json
 
-_shell: _module tools
+_shell: _module _tools
 	@$(VM) --kver $(KVER) --out $(BUILD)/shell --guest selftests/vm/shell.sh \
 		--interactive $(MODULE)/hwheel.ko $(PROGRAMS)
 
@@ -274,7 +278,7 @@ _lives: _test_modules
 
 # What others build against is what make install leaves.
 _outside:
-	@vars=$$($(SETUP) vm) && $(MAKE) _vm_outside $$vars
+	@vars=$$($(SETUP) vm tools) && $(MAKE) _vm_outside $$vars
 
 _vm_outside:
 	@rm -rf $(BUILD)/installed
@@ -289,7 +293,7 @@ _lint:
 
 # A distribution keeps the key that its kernel's modules are signed with.
 _install: SIGN = $(if $(wildcard $(KDIR)/certs/signing_key.pem),,CONFIG_MODULE_SIG_ALL=)
-_install: _module tools
+_install: _module _tools
 	$(MAKE) -C $(KDIR) M=$(MODULE) $(SIGN) INSTALL_MOD_PATH=$(DESTDIR) \
 		INSTALL_MOD_DIR=updates modules_install
 	install -D -m 644 -t $(INCLUDE) module/include/uapi/linux/hwheel.h

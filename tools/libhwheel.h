@@ -5,15 +5,21 @@
  * A handle is a private set of time-outs. Register them with hwheel_arm(), move
  * them with hwheel_refresh(), end them with hwheel_cancel(); those that expire
  * are read as events with hwheel_next_events(), and hwheel_fd() gives the
- * descriptor that poll() and epoll wait on.
+ * descriptor that poll() and epoll wait on. A batch does many operations in one
+ * system call; hwheel_map() makes refreshes cost none at all.
  *
- * Times are nanoseconds of CLOCK_MONOTONIC. No event comes before its deadline;
- * it comes less than one tick (see hwheel_info()) plus a wake-up after it.
+ * Units: all times are nanoseconds, of CLOCK_MONOTONIC unless hwheel_configure()
+ * chose CLOCK_BOOTTIME (hwheel_now() reads whichever it is). No event comes before
+ * its deadline; it comes less than one tick (see hwheel_info()) plus a wake-up after
+ * it.
  *
- * Every function but hwheel_fd() returns 0 (hwheel_next_events(): a count) or a
- * negative errno, and may be called from any thread at any time on any handle,
- * except that a handle must not be in use when hwheel_close() is called on it.
- * After fork() both processes share the handle's set of time-outs.
+ * Errors: functions that can fail return a negative errno, and errno itself means
+ * nothing. Nothing is printed, no signal is used, no thread is started.
+ *
+ * Threads: a handle may be used by any number of threads at any time, but not while
+ * hwheel_configure(), hwheel_map() or hwheel_close() is at work on it. A batch is for
+ * one thread at a time. After fork() both processes share the handle's set of
+ * time-outs, not the batches.
  */
 #ifndef LIBHWHEEL_H
 #define LIBHWHEEL_H
@@ -27,6 +33,9 @@
 extern "C" {
 #endif
 
+/* The library hides all but what is declared here. */
+#pragma GCC visibility push(default)
+
 /* Where the module's device is */
 #define HWHEEL_DEVICE		"/dev/hwheel"
 
@@ -35,6 +44,9 @@ extern "C" {
 
 /* One open set of time-outs; what is in it is the library's own affair */
 struct hwheel;
+
+/* Operations for one system call; what is in it is the library's own affair, too */
+struct hwheel_batch;
 
 /**
  * hwheel_open() - make an empty set of time-outs
@@ -71,6 +83,22 @@ int hwheel_close(struct hwheel *wheel);
 int hwheel_fd(const struct hwheel *wheel);
 
 /**
+ * hwheel_configure() - give the handle a wheel of its own, or another limit
+ * @wheel:  the handle; not in use by others, and nothing was armed nor mapped yet
+ * @config: what the wheel is to be like; a field that is 0 means the default
+ *
+ * Without this, time-outs are on a wheel that is shared with all other handles on the
+ * machine. A wheel of its own costs a kernel thread.
+ *
+ * Return: 0; -EBUSY: the handle has a wheel of its own, or something was armed or
+ * mapped; -EINVAL: out of range, or @kind and @levels don't go together; -EPERM: more
+ * time-outs than the module's parameter allows (needs CAP_SYS_RESOURCE); -ENOSPC: there
+ * are as many wheels as the module allows; -ESHUTDOWN: it was stopped; -ENOMEM; -EAGAIN:
+ * too many threads on this machine; -EINTR: killed.
+ */
+int hwheel_configure(struct hwheel *wheel, const struct hwheel_config *config);
+
+/**
  * hwheel_info() - what the handle can do and what its wheel is like
  * @wheel: the handle
  * @info:  out: tick in ns, limits, features; written only on success
@@ -78,6 +106,37 @@ int hwheel_fd(const struct hwheel *wheel);
  * Return: 0 or -EFAULT.
  */
 int hwheel_info(const struct hwheel *wheel, struct hwheel_info *info);
+
+/**
+ * hwheel_stats() - what happened in this handle and on its wheel
+ * @wheel: the handle
+ * @stats: out: counters, and a histogram of lateness in parts of a tick; written only on
+ *         success
+ *
+ * While others go on, each figure is exact at some time, not all at the same.
+ *
+ * Return: 0 or -EFAULT.
+ */
+int hwheel_stats(const struct hwheel *wheel, struct hwheel_statistics *stats);
+
+/**
+ * hwheel_stop() - end all time-outs of the handle, for good
+ * @wheel: the handle
+ *
+ * What is pending is read as events of type HWHEEL_EVENT_STOPPED; when all are read,
+ * hwheel_next_events() returns 0. Nothing can be armed from now on.
+ *
+ * Return: how many were pending; a second call: 0; -EINTR: killed.
+ */
+int hwheel_stop(struct hwheel *wheel);
+
+/**
+ * hwheel_now() - what time is it on the handle's clock?
+ * @wheel: the handle
+ *
+ * Return: ns, as absolute deadlines and events have them; never fails.
+ */
+uint64_t hwheel_now(const struct hwheel *wheel);
 
 /**
  * hwheel_map() - have refreshes be stores
@@ -104,14 +163,16 @@ int hwheel_map(struct hwheel *wheel);
  *            before the event can be read, also by another thread
  *
  * Return: 0; -ENOSPC: the handle holds as many time-outs as it may; -EAGAIN: the
- * wheel does; -ENOMEM; -EFAULT. On failure nothing is armed.
+ * wheel does; -ERANGE: more than a turn away, on a simple wheel; -ESHUTDOWN: the handle
+ * was stopped; -ENOMEM, also when the memory cgroup is at its limit; -EFAULT. On failure
+ * nothing is armed.
  */
 int hwheel_arm(struct hwheel *wheel, uint64_t delay_ns, uint64_t cookie, uint64_t *id);
 
 /**
  * hwheel_arm_at() - register a time-out that expires at a point in time
  * @wheel:       the handle
- * @deadline_ns: in ns on CLOCK_MONOTONIC; in the past means by the next tick
+ * @deadline_ns: in ns on the handle's clock, see hwheel_now(); in the past means by the next tick
  * @cookie:      as for hwheel_arm()
  * @id:          as for hwheel_arm()
  *
@@ -129,7 +190,8 @@ int hwheel_arm_at(struct hwheel *wheel, uint64_t deadline_ns, uint64_t cookie, u
  * the time-out expires: the event's deadline_ns tells which deadline counted. And an id
  * whose time-out has ended may then mean another one of this handle, which is delayed.
  *
- * Return: 0; -ENOENT: it is not pending (any more), and nothing was changed.
+ * Return: 0; -ENOENT: it is not pending (any more); -ERANGE: as for hwheel_arm(). On
+ * failure nothing was changed.
  */
 int hwheel_refresh(struct hwheel *wheel, uint64_t id, uint64_t delay_ns);
 
@@ -137,7 +199,7 @@ int hwheel_refresh(struct hwheel *wheel, uint64_t id, uint64_t delay_ns);
  * hwheel_refresh_at() - give a pending time-out another deadline
  * @wheel:       the handle
  * @id:          of the time-out
- * @deadline_ns: in ns on CLOCK_MONOTONIC
+ * @deadline_ns: in ns on the handle's clock, see hwheel_now()
  *
  * Return: as hwheel_refresh().
  */
@@ -155,6 +217,18 @@ int hwheel_refresh_at(struct hwheel *wheel, uint64_t id, uint64_t deadline_ns);
 int hwheel_cancel(struct hwheel *wheel, uint64_t id);
 
 /**
+ * hwheel_query() - what became of a time-out
+ * @wheel:   the handle
+ * @id:      of the time-out
+ * @left_ns: out: ns until its deadline, 0 if that is past; or NULL
+ * @cookie:  out: as given when it was armed; or NULL
+ *
+ * Return: HWHEEL_STATE_*: pending, expired or stopped but not read yet, or cancelled but
+ * not let go of yet; -ENOENT: nothing has that id (any more).
+ */
+int hwheel_query(struct hwheel *wheel, uint64_t id, uint64_t *left_ns, uint64_t *cookie);
+
+/**
  * hwheel_next_events() - take the events that wait
  * @wheel:  the handle
  * @events: out: room for @count events
@@ -168,6 +242,120 @@ int hwheel_cancel(struct hwheel *wheel, uint64_t id);
  * -EFAULT.
  */
 int hwheel_next_events(struct hwheel *wheel, struct hwheel_event *events, size_t count);
+
+/**
+ * hwheel_batch_new() - make an empty batch
+ * @batch:    out: the batch; written only on success
+ * @capacity: how many operations it can hold, 1 to HWHEEL_SUBMIT_MAX
+ *
+ * It is for any handle, and to be used again after hwheel_batch_clear().
+ *
+ * Return: 0; -EINVAL: @capacity; -ENOMEM.
+ */
+int hwheel_batch_new(struct hwheel_batch **batch, size_t capacity);
+
+/**
+ * hwheel_batch_free() - free a batch; time-outs armed by it go on
+ * @batch: the batch, or NULL
+ */
+void hwheel_batch_free(struct hwheel_batch *batch);
+
+/**
+ * hwheel_batch_clear() - forget the operations in a batch, and their results
+ * @batch: the batch
+ */
+void hwheel_batch_clear(struct hwheel_batch *batch);
+
+/**
+ * hwheel_batch_count() - how many operations there are in a batch
+ * @batch: the batch
+ *
+ * Return: the number; never fails.
+ */
+size_t hwheel_batch_count(const struct hwheel_batch *batch);
+
+/**
+ * hwheel_batch_arm() - add an operation: as hwheel_arm()
+ * @batch:    the batch
+ * @delay_ns: in ns from when the batch is submitted, the same moment for all that is in it
+ * @cookie:   any number; the event brings it back
+ *
+ * Return: its index, for hwheel_batch_result() and hwheel_batch_id(); -ENOSPC: the batch
+ * is full.
+ */
+int hwheel_batch_arm(struct hwheel_batch *batch, uint64_t delay_ns, uint64_t cookie);
+
+/**
+ * hwheel_batch_arm_at() - add an operation: as hwheel_arm_at()
+ * @batch:       the batch
+ * @deadline_ns: in ns on the handle's clock
+ * @cookie:      any number; the event brings it back
+ *
+ * Return: as hwheel_batch_arm().
+ */
+int hwheel_batch_arm_at(struct hwheel_batch *batch, uint64_t deadline_ns, uint64_t cookie);
+
+/**
+ * hwheel_batch_refresh() - add an operation: as hwheel_refresh(), never by a store
+ * @batch:    the batch
+ * @id:       of the time-out
+ * @delay_ns: in ns from when the batch is submitted
+ *
+ * Return: as hwheel_batch_arm().
+ */
+int hwheel_batch_refresh(struct hwheel_batch *batch, uint64_t id, uint64_t delay_ns);
+
+/**
+ * hwheel_batch_refresh_at() - add an operation: as hwheel_refresh_at(), never by a store
+ * @batch:       the batch
+ * @id:          of the time-out
+ * @deadline_ns: in ns on the handle's clock
+ *
+ * Return: as hwheel_batch_arm().
+ */
+int hwheel_batch_refresh_at(struct hwheel_batch *batch, uint64_t id, uint64_t deadline_ns);
+
+/**
+ * hwheel_batch_cancel() - add an operation: as hwheel_cancel()
+ * @batch: the batch
+ * @id:    of the time-out
+ *
+ * Return: as hwheel_batch_arm().
+ */
+int hwheel_batch_cancel(struct hwheel_batch *batch, uint64_t id);
+
+/**
+ * hwheel_submit() - do what is in a batch, in its order
+ * @wheel: the handle
+ * @batch: the batch; it keeps its operations, and what is submitted again is done again
+ *
+ * Each operation fails or succeeds by itself. A signal may end it early.
+ *
+ * Return: how many were done, each of which has a result now; -EFAULT, -EINTR: none.
+ */
+int hwheel_submit(struct hwheel *wheel, struct hwheel_batch *batch);
+
+/**
+ * hwheel_batch_result() - what became of an operation
+ * @batch: the batch, after hwheel_submit()
+ * @index: of the operation
+ *
+ * Return: what the single operation would have returned; -ECANCELED: it was not done;
+ * -EINVAL: there is no such operation.
+ */
+int hwheel_batch_result(const struct hwheel_batch *batch, size_t index);
+
+/**
+ * hwheel_batch_id() - which time-out an operation was about
+ * @batch: the batch, after hwheel_submit()
+ * @index: of the operation
+ *
+ * Return: the id; for one that was to arm: it names a time-out if the result is 0; 0: there
+ * is no such operation.
+ */
+uint64_t hwheel_batch_id(const struct hwheel_batch *batch, size_t index);
+
+#pragma GCC visibility pop
 
 #ifdef __cplusplus
 }

@@ -6,6 +6,7 @@
 #   module   headers of the kernel to build for: the running one, else Debian's
 #   vm       QEMU, Debian's cloud kernel and its headers
 #   source   a kernel source, for its test harnesses and checkers
+#   tools    what libhwheel, hwheelctl and the examples are built with
 #   programs what the test programs need beyond these, also as 32-bit ones
 #   kunit    what a user-mode kernel is built with
 #   uml      that, and what one with a userspace is started with
@@ -86,6 +87,10 @@ need_source() {
 
 	[ -n "$ksrc" ] || ksrc=$(kernel_source)
 	echo "KSRC=$ksrc"
+}
+
+need_tools() {
+	packages "${build_tools[@]}" libjson-c-dev liburing-dev
 }
 
 # Not gcc-multilib: where a cross compiler is installed, that would have to go for it.
