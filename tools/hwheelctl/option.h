@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Values of options and arguments. What is not one ends the program: argp says what is
+ * wrong and where help is, and exits with MISUSED.
+ */
+#ifndef OPTION_H
+#define OPTION_H
+
+#include <argp.h>
+#include <stdint.h>
+
+/* Keys of options that have no letter, or the same one in several commands */
+enum {
+	OPTION_JSON = 'J',
+	OPTION_TICK = 0x100,
+	OPTION_SLOTS,
+	OPTION_LEVELS,
+	OPTION_ONCE,
+	OPTION_SEED,
+};
+
+uint64_t option_number(struct argp_state *state, const char *text);
+uint64_t option_number_up_to(struct argp_state *state, const char *text, uint64_t max);
+uint64_t option_duration(struct argp_state *state, const char *text);
+
+#endif /* OPTION_H */

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* hwheelctl stats: all that wheels have counted, and how late time-outs expired. */
+#include <argp.h>
+#include <inttypes.h>
+#include <stdbool.h>
+
+#include "command.h"
+#include "duration.h"
+#include "fail.h"
+#include "histogram.h"
+#include "option.h"
+#include "wheels.h"
+
+struct request {
+	const char *choice;
+	bool json;
+};
+
+static void print_wheel(struct wheel *wheel)
+{
+	char text[DURATION_TEXT];
+
+	printf("%s: %s wheel, tick %s, %" PRIu64 " slots", wheel->file, wheel->kind,
+	       duration_format(wheel->tick_ns, text), wheel->slots);
+	if (*wheel->creator)
+		printf(", made by %s", wheel->creator);
+	putchar('\n');
+	for (size_t i = 0; i < wheel_counters_count; i++)
+		printf("  %-17s %14" PRIu64 "  %s\n", wheel_counters[i].name,
+		       *wheel_value(wheel, &wheel_counters[i]), wheel_counters[i].meaning);
+	puts("  How late those that expired were, in ticks:");
+	histogram_print(stdout, wheel->lateness);
+}
+
+static void print_json(const struct wheels *wheels)
+{
+	struct json_object *object = json_object_new_object();
+	struct json_object *array = json_object_new_array();
+
+	for (size_t i = 0; i < wheels->count; i++)
+		json_object_array_add(array, wheel_json(&wheels->all[i]));
+	json_object_object_add(object, "wheels", array);
+	json_print(object);
+}
+
+static int run(const struct request *request)
+{
+	struct wheels wheels = { 0 };
+	int error = wheels_read(&wheels, request->choice);
+
+	if (error)
+		return wheels_fail(request->choice, error);
+	if (wheels.shared_only)
+		fputs("hwheelctl: only the wheel that files share: others are in debugfs, for root\n",
+		      stderr);
+	if (request->json)
+		print_json(&wheels);
+	else
+		for (size_t i = 0; i < wheels.count; i++)
+			print_wheel(&wheels.all[i]);
+	wheels_free(&wheels);
+	return DONE;
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	struct request *request = state->input;
+
+	switch (key) {
+	case OPTION_JSON:
+		request->json = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (state->arg_num)
+			argp_error(state, "%s: one wheel at most", argument);
+		request->choice = argument;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+int stats_main(int argc, char **argv)
+{
+	static const struct argp_option options[] = {
+		{ "json", OPTION_JSON, NULL, 0, "Print JSON", 0 },
+		{ }
+	};
+	const struct argp argp = {
+		.options = options, .parser = parse, .args_doc = "[WHEEL]",
+		.doc = "Print all that wheels have counted since they were made, and a histogram "
+		       "of how late time-outs expired. WHEEL is a name or number from "
+		       "`hwheelctl list'; without it, all.\v"
+		       "Examples:\n"
+		       "  sudo hwheelctl stats\n"
+		       "  sudo hwheelctl stats dev-1\n"
+		       "  sudo hwheelctl stats --json | jq '.wheels[] | .pending'\n",
+	};
+	struct request request = { 0 };
+
+	argp_parse(&argp, argc, argv, 0, NULL, &request);
+	return run(&request);
+}

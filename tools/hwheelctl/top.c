@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* hwheelctl top: what goes on, live. Each frame is what two readings differ by. */
+#include <argp.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "command.h"
+#include "duration.h"
+#include "fail.h"
+#include "histogram.h"
+#include "option.h"
+#include "screen.h"
+#include "wheels.h"
+
+#define SEC		1000000000ULL
+#define FIXED_ROWS	22	/* of a frame, without the rows of single wheels */
+
+struct request {
+	const char *choice;
+	uint64_t interval_ns;
+	uint64_t frames;	/* 0: for ever */
+	bool json;
+};
+
+/* The two latest readings, and when they were made */
+struct samples {
+	struct wheels old;
+	struct wheels new;
+	uint64_t old_ns;
+	uint64_t new_ns;
+};
+
+static uint64_t clock_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * SEC + now.tv_nsec;
+}
+
+static int take_sample(struct samples *samples, const char *choice)
+{
+	struct wheels spare = samples->old;
+
+	samples->old = samples->new;
+	samples->old_ns = samples->new_ns;
+	samples->new = spare;
+	samples->new_ns = clock_ns();
+	return wheels_read(&samples->new, choice);
+}
+
+static struct wheel difference(const struct samples *samples, size_t i)
+{
+	const struct wheel *wheel = &samples->new.all[i];
+
+	return wheel_since(wheel, wheels_find(&samples->old, wheel->id));
+}
+
+static struct wheel sum_of(const struct samples *samples)
+{
+	struct wheel sum = { .file = "all wheels" };
+
+	for (size_t i = 0; i < samples->new.count; i++) {
+		struct wheel one = difference(samples, i);
+
+		wheel_add(&sum, &one);
+	}
+	return sum;
+}
+
+/* At most 7 characters: what is large is rounded, and has a letter. */
+static const char *short_number(double value, char text[16])
+{
+	static const char units[] = " kMGTPE";
+	int unit = 0;
+
+	while (value >= 999999.5 || (unit && value >= 9999.5)) {
+		value /= 1000;
+		unit++;
+	}
+	if (unit)
+		snprintf(text, 16, "%.0f%c", value, units[unit]);
+	else
+		snprintf(text, 16, "%.0f", value);
+	return text;
+}
+
+/* A column, right-aligned: what happened, for each second */
+static void print_rate(FILE *stream, int width, uint64_t count, double seconds)
+{
+	char text[16];
+
+	fprintf(stream, "%*s", width, short_number(count / seconds, text));
+}
+
+static void print_wheel(FILE *stream, const struct wheel *wheel, double seconds)
+{
+	char text[16];
+
+	fprintf(stream, "%-16.16s%9s", wheel->file, short_number(wheel->pending, text));
+	print_rate(stream, 9, wheel->armed, seconds);
+	print_rate(stream, 9, wheel->expired, seconds);
+	print_rate(stream, 9, wheel->cancelled_queued + wheel->cancelled_filed, seconds);
+	print_rate(stream, 9, wheel->refreshed_later + wheel->refreshed_earlier, seconds);
+	print_rate(stream, 9, wheel->wakeups, seconds);
+	print_rate(stream, 8, wheel->lag, seconds);
+	fputc('\n', stream);
+}
+
+static void print_wheels(FILE *stream, const struct samples *samples, double seconds)
+{
+	size_t most = samples->new.count;
+	int room = screen_rows() - FIXED_ROWS;
+
+	if (screen_is_terminal() && most > (size_t)(room > 1 ? room : 1))
+		most = room > 1 ? room - 1 : 0;
+	for (size_t i = 0; i < most; i++) {
+		struct wheel wheel = difference(samples, i);
+
+		print_wheel(stream, &wheel, seconds);
+	}
+	if (most < samples->new.count)
+		fprintf(stream, "... and %zu more\n", samples->new.count - most);
+}
+
+static void print_frame(FILE *stream, const struct samples *samples, uint64_t interval_ns)
+{
+	double seconds = (samples->new_ns - samples->old_ns) / 1e9;
+	struct wheel sum = sum_of(samples);
+	char text[DURATION_TEXT];
+
+	fprintf(stream, "hwheelctl top: %zu wheel%s%s, %s%s\n", samples->new.count,
+		samples->new.count == 1 ? "" : "s",
+		samples->new.shared_only ? " (that of the device)" : "",
+		duration_format(interval_ns, text),
+		screen_is_terminal() ? " at a time; q quits" : "");
+	fprintf(stream, "%-16s%9s%9s%9s%9s%9s%9s%8s\n", "WHEEL", "PENDING", "ARM/s",
+		"EXPIRE/s", "CANCEL/s", "REFR/s", "WAKE/s", "LAG/s");
+	if (samples->new.count > 1)
+		print_wheel(stream, &sum, seconds);
+	print_wheels(stream, samples, seconds);
+	fprintf(stream, "Since they were made: at most %" PRIu64 " submissions in a pass, %" PRIu64
+		" ticks late\n\n", sum.drained_max, sum.lag_max);
+	fputs("How late those that expired just now were, in ticks:\n", stream);
+	histogram_print(stream, sum.lateness);
+}
+
+static int show_text(const struct samples *samples, uint64_t interval_ns)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *stream = open_memstream(&text, &size);
+
+	if (!stream)
+		return FAILED;
+	print_frame(stream, samples, interval_ns);
+	fclose(stream);
+	screen_show(text);
+	free(text);
+	return DONE;
+}
+
+static int show_json(const struct samples *samples)
+{
+	struct json_object *object = json_object_new_object();
+	struct json_object *array = json_object_new_array();
+
+	json_add_number(object, "time_ns", samples->new_ns);
+	json_add_number(object, "interval_ns", samples->new_ns - samples->old_ns);
+	for (size_t i = 0; i < samples->new.count; i++) {
+		struct wheel wheel = difference(samples, i);
+
+		json_object_array_add(array, wheel_json(&wheel));
+	}
+	json_object_object_add(object, "wheels", array);
+	json_print(object);
+	return DONE;
+}
+
+/* Until the next reading is due. What was shown is shown anew when the size changes. */
+static bool wait_for(uint64_t due_ns, const struct samples *samples, uint64_t interval_ns)
+{
+	for (uint64_t now; (now = clock_ns()) < due_ns;) {
+		switch (screen_wait(due_ns - now)) {
+		case SCREEN_QUIT:
+			return false;
+		case SCREEN_RESIZED:
+			if (samples->old.count)
+				show_text(samples, interval_ns);
+			break;
+		case SCREEN_WAITED:
+			break;
+		}
+	}
+	return true;
+}
+
+static int watch(const struct request *request, struct samples *samples)
+{
+	uint64_t frames = 0;
+	int error;
+
+	while (wait_for(samples->new_ns + request->interval_ns, samples, request->interval_ns)) {
+		error = take_sample(samples, request->choice);
+		if (error)
+			return error;
+		if (request->json)
+			show_json(samples);
+		else
+			show_text(samples, request->interval_ns);
+		if (++frames == request->frames)
+			break;
+	}
+	return 0;
+}
+
+static int run(const struct request *request)
+{
+	struct samples samples = { 0 };
+	int error = take_sample(&samples, request->choice);
+
+	if (error)
+		return wheels_fail(request->choice, error);
+	if (!request->json && request->frames != 1)
+		screen_begin();
+	error = watch(request, &samples);
+	screen_end();
+	wheels_free(&samples.old);
+	wheels_free(&samples.new);
+	return error ? wheels_fail(request->choice, error) : DONE;
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	struct request *request = state->input;
+
+	switch (key) {
+	case 'i':
+		request->interval_ns = option_duration(state, argument);
+		if (!request->interval_ns)
+			argp_error(state, "%s: an interval is longer than that", argument);
+		return 0;
+	case 'n':
+		request->frames = option_number(state, argument);
+		return 0;
+	case OPTION_ONCE:
+		request->frames = 1;
+		return 0;
+	case OPTION_JSON:
+		request->json = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (state->arg_num)
+			argp_error(state, "%s: one wheel at most", argument);
+		request->choice = argument;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+int top_main(int argc, char **argv)
+{
+	static const struct argp_option options[] = {
+		{ "interval", 'i', "DURATION", 0, "How long each look is (default 1s)", 0 },
+		{ "count", 'n', "N", 0, "End after N looks", 0 },
+		{ "once", OPTION_ONCE, NULL, 0, "One look, as plain text", 0 },
+		{ "json", OPTION_JSON, NULL, 0, "Print JSON, a line for each look", 0 },
+		{ }
+	};
+	const struct argp argp = {
+		.options = options, .parser = parse, .args_doc = "[WHEEL]",
+		.doc = "Show what goes on, every second: what is pending, how many are armed, "
+		       "expire, are cancelled and refreshed a second, how often workers wake up, "
+		       "how many ticks they are late for, and how late time-outs expire. q quits. "
+		       "WHEEL is a name or number from `hwheelctl list'; without it, all.\v"
+		       "Examples:\n"
+		       "  sudo hwheelctl top\n"
+		       "  sudo hwheelctl top dev-1 --interval 250ms\n"
+		       "  sudo hwheelctl top --once\n"
+		       "  sudo hwheelctl top --json --count 60 >minute.json\n",
+	};
+	struct request request = { .interval_ns = SEC };
+
+	argp_parse(&argp, argc, argv, 0, NULL, &request);
+	return run(&request);
+}
