@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A heartbeat server: connections that say nothing for too long are closed.
+ *
+ * Whatever a client sends is a heartbeat, and refreshes the connection's time-out. That is
+ * the commonest thing that such a server does, so it maps the deadlines (hwheel_map()): from
+ * then on a refresh is a store to memory, and no system call.
+ *
+ *   heartbeat PORT MILLISECONDS
+ */
+#include <arpa/inet.h>
+#include <err.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "libhwheel.h"
+
+#define MAX_FD	1024
+#define BATCH	64
+
+static struct hwheel *wheel;
+static uint64_t timeout_ns;
+static uint64_t ids[MAX_FD];	/* of the connections' time-outs, by descriptor; 0: none */
+static int epoll_fd;
+
+static void must(int result, const char *what)
+{
+	if (result < 0)
+		errx(1, "%s: %s", what, strerror(-result));
+}
+
+static int must_sys(int result, const char *what)
+{
+	if (result < 0)
+		err(1, "%s", what);
+	return result;
+}
+
+static void watch(int fd)
+{
+	struct epoll_event event = { .events = EPOLLIN, .data.fd = fd };
+
+	must_sys(epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event), "epoll_ctl");
+}
+
+static int listen_on(uint16_t port)
+{
+	const struct sockaddr_in address = {
+		.sin_family = AF_INET, .sin_port = htons(port),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	int fd = must_sys(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket");
+
+	must_sys(bind(fd, (const struct sockaddr *)&address, sizeof(address)), "bind");
+	must_sys(listen(fd, 128), "listen");
+	return fd;
+}
+
+static void accept_one(int listener)
+{
+	int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	if (fd >= MAX_FD) {
+		close(fd);
+		return;
+	}
+	must(hwheel_arm(wheel, timeout_ns, (uint64_t)fd, &ids[fd]), "arm");
+	watch(fd);
+	printf("%d: connected\n", fd);
+}
+
+static void close_connection(int fd, const char *why)
+{
+	printf("%d: %s\n", fd, why);
+	ids[fd] = 0;
+	close(fd);
+}
+
+/* -ENOENT: it has expired, and its event is on its way. */
+static void hear(int fd)
+{
+	char bytes[512];
+	ssize_t count = read(fd, bytes, sizeof(bytes));
+
+	if (count > 0) {
+		int result = hwheel_refresh(wheel, ids[fd], timeout_ns);
+
+		if (result != -ENOENT)
+			must(result, "refresh");
+	} else if (count == 0 || errno != EAGAIN) {
+		hwheel_cancel(wheel, ids[fd]);
+		close_connection(fd, "hung up");
+	}
+}
+
+/* The connection may have hung up meanwhile, and its descriptor be another one's. */
+static void expire_some(void)
+{
+	struct hwheel_event events[BATCH];
+	int count = hwheel_next_events(wheel, events, BATCH);
+
+	if (count == -EAGAIN)
+		return;
+	must(count, "events");
+	for (int i = 0; i < count; i++) {
+		int fd = (int)events[i].cookie;
+
+		if (ids[fd] == events[i].id)
+			close_connection(fd, "timed out");
+	}
+}
+
+int main(int argc, char **argv)
+{
+	struct epoll_event events[BATCH];
+	int listener;
+
+	if (argc != 3)
+		errx(2, "usage: %s PORT MILLISECONDS", argv[0]);
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	timeout_ns = strtoull(argv[2], NULL, 10) * 1000000;
+	must(hwheel_open(&wheel, HWHEEL_NONBLOCK), HWHEEL_DEVICE);
+	must(hwheel_map(wheel), "map");
+	epoll_fd = must_sys(epoll_create1(EPOLL_CLOEXEC), "epoll_create1");
+	listener = listen_on((uint16_t)atoi(argv[1]));
+	watch(listener);
+	watch(hwheel_fd(wheel));
+	puts("ready");
+	for (;;) {
+		int count = epoll_wait(epoll_fd, events, BATCH, -1);
+		bool expired = false;
+
+		for (int i = 0; i < count; i++) {
+			int fd = events[i].data.fd;
+
+			if (fd == listener)
+				accept_one(listener);
+			else if (fd == hwheel_fd(wheel))
+				expired = true;
+			else
+				hear(fd);
+		}
+		/* Last: who was heard in this round is not idle, and no descriptor is closed
+		 * that the round still has an event for.
+		 */
+		if (expired)
+			expire_some();
+	}
+}
