@@ -23,10 +23,15 @@ VERSION  = $(or $(shell sed -n 's/^MODULE_VERSION("\(.*\)");$$/\1/p' module/main
 
 PREFIX  ?= /usr/local
 DESTDIR ?=
+ROOT     = $(DESTDIR)$(PREFIX)
 INCLUDE  = $(DESTDIR)/usr/include/linux
+SONAME   = libhwheel.so.$(firstword $(subst ., ,$(VERSION)))
+PAGES   := $(notdir $(wildcard tools/man/*.[1-9]))
 DEVEL    = $(DESTDIR)/usr/src/hwheel-$(VERSION)
 
 PROGRAMS = $(BUILD)/tools/hwheelctl $(wildcard $(BUILD)/tools/demo/*)
+EXAMPLES := $(notdir $(basename $(wildcard tools/examples/*.c)))
+TOOLS_TESTS := hwheelctl_test top_test examples_test
 TESTS   := $(patsubst selftests/%.c,%,$(wildcard selftests/*_test.c))
 # selftests/Makefile builds the same as 32-bit programs. A user-mode kernel knows none.
 TESTS   += $(if $(filter um,$(ARCH)),,$(addsuffix _32,$(filter-out uring_test,$(TESTS))))
@@ -57,8 +62,8 @@ BASE    ?=
 
 .PHONY: module run shell check kunit coverage mutants selftests torture
 .PHONY: matrix soak faults model trust-readme bench bench-readme lives lint tools install uninstall
-.PHONY: clean help
-.PHONY: _module _tools _test_modules _test_programs _run _shell _harness _vm_harness _wrong
+.PHONY: tools-test clean help
+.PHONY: _module _tools _tools_test _test_modules _test_programs _run _shell _harness _vm_harness _wrong
 .PHONY: _selftests _torture
 .PHONY: _bench _bench_kernel _bench_user _user_bench _bench_native _bench_uml
 .PHONY: _lives _outside _vm_outside _lint _install
@@ -74,7 +79,7 @@ shell: ## boot a VM with the module loaded and get a shell in it
 	@vars=$$($(SETUP) vm tools) && $(MAKE) _shell $$vars
 
 check: ## run every test; the last line is N passed, N failed, N skipped
-	@$(SETUP) vm source programs kunit lint >/dev/null
+	@$(SETUP) vm source programs tools tools_test kunit lint >/dev/null
 	@MAKE="$(MAKE)" selftests/lib/check.sh
 
 kunit: ## run the KUnit tests in a user-mode kernel
@@ -127,19 +132,24 @@ lives: ## count what time-outs cost on each kind of wheel (half an hour; KINDS= 
 lint: ## run the checkers over every file
 	@vars=$$($(SETUP) vm source lint) && $(MAKE) _lint $$vars
 
-tools: ## build libhwheel, hwheelctl and the demonstrations
+tools: ## build libhwheel, hwheelctl, the demonstrations and examples
 	@$(SETUP) tools
 	@$(MAKE) _tools
 
-install: ## install module, headers and hwheelctl (DESTDIR=, PREFIX=)
+tools-test: ## test libhwheel, hwheelctl and the examples in a VM
+	@vars=$$($(SETUP) vm source tools tools_test) && $(MAKE) _tools_test $$vars
+
+install: ## install module, headers, hwheelctl and libhwheel (DESTDIR=, PREFIX=)
 	@vars=$$($(SETUP) module tools) && $(MAKE) _install $$vars
 
 uninstall: ## remove what install put there, for all kernels (or KVER=)
 	rm -f $(DESTDIR)/lib/modules/$(or $(KVER),*)/updates/hwheel.ko*
-	rm -f $(INCLUDE)/hwheel.h $(DESTDIR)$(PREFIX)/sbin/hwheelctl
-	rm -f $(DESTDIR)$(PREFIX)/include/libhwheel.h $(DESTDIR)$(PREFIX)/lib/libhwheel.a
+	rm -f $(INCLUDE)/hwheel.h $(ROOT)/bin/hwheelctl $(ROOT)/include/libhwheel.h
+	rm -f $(ROOT)/lib/libhwheel.a $(ROOT)/lib/libhwheel.so $(ROOT)/lib/libhwheel.so.*
+	rm -f $(ROOT)/lib/pkgconfig/hwheel.pc $(PAGES:%=$(ROOT)/share/man/man*/%)
+	rm -f $(ROOT)/share/bash-completion/completions/hwheelctl
 	rm -rf $(DEVEL)
-	[ -n "$(DESTDIR)" ] || depmod -a $(KVER)
+	[ -n "$(DESTDIR)" ] || { depmod -a $(KVER); ldconfig; }
 
 clean: ## remove build/; the cache folder stays
 	rm -rf $(BUILD)
@@ -168,6 +178,24 @@ _test_modules: _module
 
 _tools:
 	@$(MAKE) -C tools O=$(BUILD)/tools
+
+# Beside what is in the VM: that the JSON is sound, and that what is installed can be used.
+_tools_test: _module _tools
+	@$(MAKE) -C tools O=$(BUILD)/tools tests KSRC=$(KSRC)
+	@tools/test/pack.sh $(BUILD)/tools/debian.tar tmux trace-cmd bpftrace setpriv
+	@status=0; \
+	$(VM) --kver $(KVER) --mem 2048 --out $(BUILD)/tools-run --timeout 1200 \
+		--guest tools/test/guest.sh $(MODULE)/hwheel.ko $(BUILD)/tools/hwheelctl \
+		$(BUILD)/tools/libhwheel.so.$(VERSION) $(BUILD)/tools/debian.tar \
+		$(BUILD)/tools/test/libhwheel_test $(BUILD)/tools/test/first_shared \
+		$(EXAMPLES:%=$(BUILD)/tools/examples/%) tools/examples/tracing.sh \
+		$(TOOLS_TESTS:%=tools/test/%.sh) selftests/common.sh || status=$$?; \
+	python3 -B tools/test/json_test.py $(BUILD)/tools-run | \
+		tee $(BUILD)/tools-run/json_test.tap || status=$$?; \
+	MAKE="$(MAKE)" KVER=$(KVER) KDIR=$(KDIR) tools/test/install_test.sh \
+		$(BUILD)/tools-installed | tee $(BUILD)/tools-run/install_test.tap || status=$$?; \
+	python3 -B selftests/lib/tap.py --out $(BUILD)/tools.tap --part tools $$status \
+		$(patsubst %,$(BUILD)/tools-run/%.tap,libhwheel_test $(TOOLS_TESTS) json_test install_test)
 
 _run: _module _tools
 	@rm -f $(BUILD)/run.json
@@ -300,7 +328,17 @@ _install: _module _tools
 	install -D -m 644 -t $(DEVEL)/include/linux module/include/linux/hwheel.h
 	install -D -m 644 -t $(DEVEL)/include/uapi/linux module/include/uapi/linux/hwheel.h
 	install -D -m 644 -t $(DEVEL)/$(KVER) $(MODULE)/Module.symvers
-	install -D -m 755 -t $(DESTDIR)$(PREFIX)/sbin $(BUILD)/tools/hwheelctl
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/include tools/libhwheel.h
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib $(BUILD)/tools/libhwheel.a
+	install -D -m 755 -t $(ROOT)/bin $(BUILD)/tools/hwheelctl
+	install -D -m 644 -t $(ROOT)/include tools/libhwheel.h
+	install -D -m 644 -t $(ROOT)/lib $(BUILD)/tools/libhwheel.a \
+		$(BUILD)/tools/libhwheel.so.$(VERSION)
+	ln -sf libhwheel.so.$(VERSION) $(ROOT)/lib/$(SONAME)
+	ln -sf $(SONAME) $(ROOT)/lib/libhwheel.so
+	install -d $(ROOT)/lib/pkgconfig
+	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' tools/libhwheel/hwheel.pc.in \
+		>$(ROOT)/lib/pkgconfig/hwheel.pc
+	$(foreach page,$(PAGES),install -D -m 644 -t $(ROOT)/share/man/man$(subst .,,$(suffix $(page))) \
+		tools/man/$(page) &&) :
+	install -D -m 644 -t $(ROOT)/share/bash-completion/completions tools/completion/hwheelctl
+	[ -n "$(DESTDIR)" ] || ldconfig
 	[ -n "$(DESTDIR)" ] || depmod -a $(KVER)

@@ -41,6 +41,7 @@ part lint build/lint.tap -- target lint
 part kunit build/kunit.tap -- target kunit
 part harness build/harness.tap -- target _harness
 part selftests build/selftests.tap -- target selftests
+part tools build/tools.tap -- target tools-test
 part outside build/outside/sample_test.tap -- target _outside
 part run -- target run
 

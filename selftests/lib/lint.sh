@@ -11,7 +11,7 @@ mapfile -t c_files < <(find module kunit selftests tools -name '*.[ch]' | sort)
 mapfile -t module_files < <(find module -name '*.[ch]' | sort)
 mapfile -t scripts < <(grep -rlE -m 1 '^#!/bin/(busybox )?(ba)?sh|shellcheck shell=' \
 	--exclude-dir=build --exclude-dir=.git --include='*.sh' --include=init \
-	--include=run . | sort)
+	--include=run --include=hwheelctl . | sort)
 
 # Only what is said about a place in a file: make has warnings of its own. Those of the
 # modules that test it are in it.
@@ -38,9 +38,9 @@ kernel_doc() {
 	"$KSRC/scripts/kernel-doc" -none -Werror "${module_files[@]}"
 }
 
-# inout is a word of syzkaller's.
+# inout is a word of syzkaller's, Nd a macro of manual pages.
 spelling() {
-	codespell --quiet-level=2 --ignore-words-list=inout --skip=./build,./.git .
+	codespell --quiet-level=2 --ignore-words-list=inout,nd --skip=./build,./.git .
 }
 
 tests=0 bad=0
@@ -59,7 +59,7 @@ point() {
 }
 
 echo "TAP version 13"
-echo "1..7"
+echo "1..8"
 mkdir -p build
 # Each kernel's objects are built anew, else the checkers would see nothing.
 rm -rf "build/lint-$KVER"
@@ -68,6 +68,7 @@ point "checkpatch --strict" checkpatch
 point "kernel-doc" kernel_doc
 point "shellcheck" shellcheck -x "${scripts[@]}"
 point "codespell" spelling
+point "mandoc -Tlint" selftests/lib/mandoc.sh
 point "the syzkaller description fits the header" \
 	selftests/syzkaller/check.py module/include/uapi
 point "the README tells what was measured" \

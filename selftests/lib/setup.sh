@@ -7,6 +7,7 @@
 #   vm       QEMU, Debian's cloud kernel and its headers
 #   source   a kernel source, for its test harnesses and checkers
 #   tools    what libhwheel, hwheelctl and the examples are built with
+#   tools_test  what is in a VM to test them: a terminal, tracers
 #   programs what the test programs need beyond these, also as 32-bit ones
 #   kunit    what a user-mode kernel is built with
 #   uml      that, and what one with a userspace is started with
@@ -93,6 +94,10 @@ need_tools() {
 	packages "${build_tools[@]}" libjson-c-dev liburing-dev
 }
 
+need_tools_test() {
+	packages tmux trace-cmd bpftrace util-linux pkg-config binutils mandoc
+}
+
 # Not gcc-multilib: where a cross compiler is installed, that would have to go for it.
 need_programs() {
 	packages "${build_tools[@]}"
@@ -146,7 +151,7 @@ need_matrix() {
 }
 
 need_lint() {
-	packages sparse shellcheck codespell perl
+	packages sparse shellcheck codespell perl mandoc
 }
 
 need_bench() {

@@ -13,17 +13,17 @@
 #include "option.h"
 
 struct request {
-	uint64_t *delays;	/* ns */
+	__u64 *delays;	/* ns */
 	size_t count;
-	uint64_t cookie;	/* of the first one */
-	uint64_t tick_ns;	/* of a wheel of its own; 0: the shared one */
+	__u64 cookie;	/* of the first one */
+	__u64 tick_ns;	/* of a wheel of its own; 0: the shared one */
 	bool json;
 };
 
 static void print_event(const struct hwheel_event *event, const struct hwheel_info *info,
 			bool json)
 {
-	uint64_t late_ns = event->fired_ns - event->deadline_ns;
+	__u64 late_ns = event->fired_ns - event->deadline_ns;
 	struct json_object *object;
 
 	if (!json) {
@@ -73,7 +73,7 @@ static int wait_for_all(struct hwheel *wheel, const struct request *request)
 	return DONE;
 }
 
-static int configure(struct hwheel *wheel, uint64_t tick_ns)
+static int configure(struct hwheel *wheel, __u64 tick_ns)
 {
 	const struct hwheel_config config = { .tick_ns = tick_ns };
 	int error = tick_ns ? hwheel_configure(wheel, &config) : 0;
@@ -98,9 +98,9 @@ static int run(const struct request *request)
 	return ret;
 }
 
-static void add_delay(struct request *request, uint64_t delay_ns)
+static void add_delay(struct request *request, __u64 delay_ns)
 {
-	request->delays = reallocarray(request->delays, request->count + 1, sizeof(uint64_t));
+	request->delays = reallocarray(request->delays, request->count + 1, sizeof(__u64));
 	if (!request->delays)
 		abort();
 	request->delays[request->count++] = delay_ns;
@@ -144,9 +144,9 @@ int arm_main(int argc, char **argv)
 	};
 	const struct argp argp = {
 		.options = options, .parser = parse, .args_doc = "DURATION...",
-		.doc = "Arm a time-out for each DURATION, wait for all of them, and print how late "
-		       "each came, in the order in which they expire.\v"
-		       "Examples:\n"
+		.doc = "Arm a time-out for each DURATION, wait for all of them, and print how\n"
+		       "late each came, in the order in which they expire.\n"
+		       "\vExamples:\n"
 		       "  hwheelctl arm 250ms\n"
 		       "  hwheelctl arm 2m --cookie 42\n"
 		       "  hwheelctl arm 1s 1.5s 2s --tick 1ms --json\n",

@@ -3,11 +3,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "array.h"
 #include "duration.h"
 
 static const struct unit {
 	const char *name;
-	uint64_t ns;
+	__u64 ns;
 } units[] = {
 	{ "ns", 1 },
 	{ "us", 1000 },
@@ -16,8 +17,6 @@ static const struct unit {
 	{ "m", 60ULL * 1000 * 1000 * 1000 },
 	{ "h", 3600ULL * 1000 * 1000 * 1000 },
 };
-
-#define ARRAY_SIZE(array)	(sizeof(array) / sizeof((array)[0]))
 
 static const char *const not_a_duration = "not a duration (write 250ms, 1.5s, 2m)";
 static const char *const no_unit = "a unit is missing: ns, us, ms, s, m or h (250ms, 1.5s, 2m)";
@@ -33,9 +32,9 @@ static const struct unit *unit_named(const char *name)
 }
 
 /* Reads digits up to the first other character, counted in units of @unit_ns */
-static const char *parse_whole(const char **text, uint64_t unit_ns, uint64_t *ns)
+static const char *parse_whole(const char **text, __u64 unit_ns, __u64 *ns)
 {
-	uint64_t value = 0;
+	__u64 value = 0;
 
 	for (; **text >= '0' && **text <= '9'; (*text)++)
 		if (__builtin_mul_overflow(value, 10, &value) ||
@@ -45,10 +44,10 @@ static const char *parse_whole(const char **text, uint64_t unit_ns, uint64_t *ns
 }
 
 /* Reads the digits after the point and adds them to @ns */
-static const char *parse_fraction(const char **text, uint64_t unit_ns, uint64_t *ns)
+static const char *parse_fraction(const char **text, __u64 unit_ns, __u64 *ns)
 {
 	for (; **text >= '0' && **text <= '9'; (*text)++) {
-		uint64_t digit = **text - '0';
+		__u64 digit = **text - '0';
 
 		if (unit_ns % 10 && digit)
 			return too_fine;
@@ -59,12 +58,12 @@ static const char *parse_fraction(const char **text, uint64_t unit_ns, uint64_t 
 	return NULL;
 }
 
-const char *duration_parse(const char *text, uint64_t *ns)
+const char *duration_parse(const char *text, __u64 *ns)
 {
 	const char *name = text + strspn(text, "0123456789.");
 	const struct unit *unit = unit_named(name);
 	const char *wrong;
-	uint64_t value;
+	__u64 value;
 
 	if (name == text)
 		return not_a_duration;
@@ -84,7 +83,7 @@ const char *duration_parse(const char *text, uint64_t *ns)
 	return wrong;
 }
 
-char *duration_format(uint64_t ns, char text[DURATION_TEXT])
+char *duration_format(__u64 ns, char text[DURATION_TEXT])
 {
 	unsigned long long whole, thousandths = 0;
 	size_t i = 3;	/* minutes and hours would hide the digits that matter here */

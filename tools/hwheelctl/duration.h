@@ -3,7 +3,7 @@
 #ifndef DURATION_H
 #define DURATION_H
 
-#include <stdint.h>
+#include <linux/types.h>
 
 #define DURATION_TEXT	32	/* bytes that any duration_format() needs */
 
@@ -16,7 +16,7 @@
  *
  * Return: NULL, or what is wrong with @text.
  */
-const char *duration_parse(const char *text, uint64_t *ns);
+const char *duration_parse(const char *text, __u64 *ns);
 
 /**
  * duration_format() - write a duration in the largest unit that keeps it >= 1
@@ -25,6 +25,6 @@ const char *duration_parse(const char *text, uint64_t *ns);
  *
  * Return: @text.
  */
-char *duration_format(uint64_t ns, char text[DURATION_TEXT]);
+char *duration_format(__u64 ns, char text[DURATION_TEXT]);
 
 #endif /* DURATION_H */

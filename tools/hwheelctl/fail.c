@@ -7,16 +7,26 @@
 #include "fail.h"
 #include "libhwheel.h"
 
+#define MODULE	"/sys/module/hwheel"
+
 int fail(const char *what, int error)
 {
 	fprintf(stderr, "hwheelctl: %s: %s\n", what, strerror(-error));
 	return FAILED;
 }
 
-/* A module that is built into the kernel has this folder, too, as it has parameters. */
+/* One that is built into the kernel has the folder, too, as it has parameters, but no state. */
 bool module_loaded(void)
 {
-	return !access("/sys/module/hwheel", F_OK);
+	FILE *stream = fopen(MODULE "/initstate", "r");
+	char state[16] = "";
+	bool live;
+
+	if (!stream)
+		return !access(MODULE, F_OK);
+	live = fgets(state, sizeof(state), stream) && !strcmp(state, "live\n");
+	fclose(stream);
+	return live;
 }
 
 static int fail_not_loaded(void)

@@ -34,7 +34,7 @@ static void read_command(struct open_file *file)
 static void parse_line(struct open_file *file, const char *line)
 {
 	const char *text = strchr(line, '\t');
-	uint64_t value = text ? strtoull(text, NULL, 10) : 0;
+	__u64 value = text ? strtoull(text, NULL, 10) : 0;
 
 	if (!strncmp(line, "wheel:", 6))
 		file->wheel = value;

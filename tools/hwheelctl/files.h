@@ -4,16 +4,16 @@
 #define FILES_H
 
 #include <stddef.h>
-#include <stdint.h>
+#include <linux/types.h>
 
 struct open_file {
 	int pid;
 	int fd;
 	char command[32];
-	uint64_t wheel;		/* its id */
-	uint64_t pending;
-	uint64_t events;
-	uint64_t max_timeouts;
+	__u64 wheel;		/* its id */
+	__u64 pending;
+	__u64 events;
+	__u64 max_timeouts;
 };
 
 struct files {

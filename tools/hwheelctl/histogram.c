@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <inttypes.h>
 #include <string.h>
 
 #include "histogram.h"
@@ -20,17 +19,17 @@ static void bin_name(unsigned int bin, char name[16])
 }
 
 /* What there is has a bar, however short. */
-static int bar_length(uint64_t count, uint64_t largest)
+static int bar_length(__u64 count, __u64 largest)
 {
 	int length = largest ? (int)((double)count / largest * WIDTH + 0.5) : 0;
 
 	return count && !length ? 1 : length;
 }
 
-void histogram_print(FILE *stream, const uint64_t *bins)
+void histogram_print(FILE *stream, const __u64 *bins)
 {
 	static const char bar[] = "############################################";
-	uint64_t largest = 0, total = 0;
+	__u64 largest = 0, total = 0;
 	char name[16];
 
 	for (unsigned int i = 0; i <= LAST; i++) {
@@ -39,13 +38,13 @@ void histogram_print(FILE *stream, const uint64_t *bins)
 	}
 	for (unsigned int i = 0; i <= LAST; i++) {
 		bin_name(i, name);
-		fprintf(stream, "%9s |%-*.*s %10" PRIu64 " %5.1f %%\n", name, WIDTH,
+		fprintf(stream, "%9s |%-*.*s %10llu %5.1f %%\n", name, WIDTH,
 			bar_length(bins[i], largest), bar, bins[i],
 			total ? 100.0 * bins[i] / total : 0);
 	}
 }
 
-unsigned int histogram_bin(uint64_t late_ns, uint64_t tick_ns)
+unsigned int histogram_bin(__u64 late_ns, __u64 tick_ns)
 {
 	double limit = (double)tick_ns / (1 << WHOLE_TICK);
 	unsigned int bin = 0;

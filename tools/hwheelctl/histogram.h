@@ -3,13 +3,13 @@
 #ifndef HISTOGRAM_H
 #define HISTOGRAM_H
 
-#include <stdint.h>
+#include <linux/types.h>
 #include <stdio.h>
 
 /* 16 lines for the HWHEEL_LATENESS_BINS bins */
-void histogram_print(FILE *stream, const uint64_t *bins);
+void histogram_print(FILE *stream, const __u64 *bins);
 
 /* The bin that the module counts a lateness of @late_ns in */
-unsigned int histogram_bin(uint64_t late_ns, uint64_t tick_ns);
+unsigned int histogram_bin(__u64 late_ns, __u64 tick_ns);
 
 #endif /* HISTOGRAM_H */

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <time.h>
 
+#include "array.h"
 #include "command.h"
 #include "duration.h"
 #include "fail.h"
@@ -11,7 +12,7 @@
 #include "libhwheel.h"
 #include "option.h"
 
-static const struct { uint64_t bit; const char *name; } features[] = {
+static const struct { __u64 bit; const char *name; } features[] = {
 	{ HWHEEL_FEATURE_QUERY,	 "query" },
 	{ HWHEEL_FEATURE_SUBMIT, "submit" },
 	{ HWHEEL_FEATURE_CONFIG, "config" },
@@ -20,7 +21,7 @@ static const struct { uint64_t bit; const char *name; } features[] = {
 	{ HWHEEL_FEATURE_MMAP,	 "mmap" },
 };
 
-#define FEATURES	(sizeof(features) / sizeof(features[0]))
+#define FEATURES	ARRAY_SIZE(features)
 
 static const char *kind_name(unsigned int kind)
 {
@@ -128,9 +129,9 @@ int info_main(int argc, char **argv)
 	};
 	const struct argp argp = {
 		.options = options, .parser = parse,
-		.doc = "Print what the module on this machine can do, and what the wheel is like "
-		       "that all programs share.\v"
-		       "Examples:\n"
+		.doc = "Print what the module on this machine can do, and what the wheel is like\n"
+		       "that all programs share.\n"
+		       "\vExamples:\n"
 		       "  hwheelctl info\n"
 		       "  hwheelctl info --json | jq .tick_ns\n",
 	};

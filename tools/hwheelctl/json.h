@@ -3,12 +3,12 @@
 #ifndef JSON_H
 #define JSON_H
 
-#include <stdint.h>
+#include <linux/types.h>
 #include <stdio.h>
 
 #include <json-c/json.h>
 
-static inline void json_add_number(struct json_object *object, const char *name, uint64_t value)
+static inline void json_add_number(struct json_object *object, const char *name, __u64 value)
 {
 	json_object_object_add(object, name, json_object_new_uint64(value));
 }
@@ -19,7 +19,7 @@ static inline void json_add_text(struct json_object *object, const char *name, c
 }
 
 static inline void json_add_numbers(struct json_object *object, const char *name,
-				    const uint64_t *values, size_t count)
+				    const __u64 *values, size_t count)
 {
 	struct json_object *array = json_object_new_array();
 

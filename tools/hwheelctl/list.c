@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* hwheelctl list: the wheels that there are, and who has files of the device open. */
 #include <argp.h>
-#include <inttypes.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -21,14 +20,14 @@ static void print_wheels(const struct wheels *wheels)
 {
 	char text[DURATION_TEXT];
 
-	printf("%-12s %-12s %8s %8s %10s %11s  %s\n", "WHEEL", "KIND", "TICK", "SLOTS",
-	       "PENDING", "ARMED", "MADE BY");
+	printf("%-12s %-12s %8s %7s %9s  %s\n", "WHEEL", "KIND", "TICK", "SLOTS", "PENDING",
+	       "MADE BY");
 	for (size_t i = 0; i < wheels->count; i++) {
 		const struct wheel *wheel = &wheels->all[i];
 
-		printf("%-12s %-12s %8s %8" PRIu64 " %10" PRIu64 " %11" PRIu64 "  %s\n",
-		       wheel->file, wheel->kind, duration_format(wheel->tick_ns, text),
-		       wheel->slots, wheel->pending, wheel->armed, wheel->creator);
+		printf("%-12s %-12s %8s %7llu %9llu  %s\n", wheel->file,
+		       wheel->kind, duration_format(wheel->tick_ns, text), wheel->slots,
+		       wheel->pending, wheel->creator);
 	}
 }
 
@@ -39,7 +38,7 @@ static void print_files(const struct files *files)
 	for (size_t i = 0; i < files->count; i++) {
 		const struct open_file *file = &files->all[i];
 
-		printf("%-16s %7d %4d %6" PRIu64 " %10" PRIu64 " %10" PRIu64 " %10" PRIu64 "\n",
+		printf("%-16s %7d %4d %6llu %10llu %10llu %10llu\n",
 		       file->command, file->pid, file->fd, file->wheel, file->pending,
 		       file->events, file->max_timeouts);
 	}
@@ -50,8 +49,8 @@ static struct json_object *file_json(const struct open_file *file)
 	struct json_object *object = json_object_new_object();
 
 	json_add_text(object, "command", file->command);
-	json_add_number(object, "pid", (uint64_t)file->pid);
-	json_add_number(object, "fd", (uint64_t)file->fd);
+	json_add_number(object, "pid", (__u64)file->pid);
+	json_add_number(object, "fd", (__u64)file->fd);
 	json_add_number(object, "wheel_id", file->wheel);
 	json_add_number(object, "pending", file->pending);
 	json_add_number(object, "events", file->events);
@@ -142,10 +141,10 @@ int list_main(int argc, char **argv)
 	};
 	const struct argp argp = {
 		.options = options, .parser = parse,
-		.doc = "List the wheels that there are: the one that the device's files share, "
-		       "those that files have of their own, and those of other modules. For root "
-		       "alone; `--files' shows anyone the files of one's own processes.\v"
-		       "Examples:\n"
+		.doc = "List the wheels that there are: the one that the device's files share,\n"
+		       "those that files have of their own, and those of other modules. For root\n"
+		       "alone; `--files' shows anyone the files of one's own processes.\n"
+		       "\vExamples:\n"
 		       "  sudo hwheelctl list\n"
 		       "  sudo hwheelctl list --files\n"
 		       "  sudo hwheelctl list --json | jq -r '.wheels[].wheel'\n",

@@ -2,7 +2,6 @@
 /* hwheelctl load: load on a wheel, with a progress bar and a report. */
 #include <argp.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,13 +31,13 @@ struct request {
 struct report {
 	struct tally tally;
 	struct quantile late;
-	uint64_t bins[HWHEEL_LATENESS_BINS];
-	uint64_t arming_ns;
-	uint64_t tick_ns;
-	uint64_t lost;
+	__u64 bins[HWHEEL_LATENESS_BINS];
+	__u64 arming_ns;
+	__u64 tick_ns;
+	__u64 lost;
 };
 
-static uint64_t clock_ns(void)
+static __u64 clock_ns(void)
 {
 	struct timespec now;
 
@@ -58,7 +57,7 @@ static struct tally tally_of(const struct loader *loaders, unsigned int n)
 }
 
 /* Of the time or of the time-outs, whatever is the end */
-static double part_done(const struct order *order, const struct tally *tally, uint64_t elapsed)
+static double part_done(const struct order *order, const struct tally *tally, __u64 elapsed)
 {
 	double part = order->count ? (double)tally->armed / order->count :
 				     (double)elapsed / order->time_ns;
@@ -67,12 +66,12 @@ static double part_done(const struct order *order, const struct tally *tally, ui
 }
 
 static void print_progress(const struct order *order, const struct tally *tally,
-			   const struct tally *before, uint64_t elapsed, uint64_t since)
+			   const struct tally *before, __u64 elapsed, __u64 since)
 {
 	static const char bar[BAR + 1] = "################";
 	double part = part_done(order, tally, elapsed);
 
-	fprintf(stderr, "\r[%-*.*s] %3.0f %% %9.0f armed/s %9.0f expired/s %8" PRIu64 " pending",
+	fprintf(stderr, "\r[%-*.*s] %3.0f %% %9.0f armed/s %9.0f expired/s %8llu pending",
 		BAR, (int)(part * BAR), bar, part * 100,
 		(tally->armed - before->armed) * 1e9 / since,
 		(tally->expired - before->expired) * 1e9 / since, tally_open(tally));
@@ -98,7 +97,7 @@ static void follow(const struct loader *loaders, const struct request *request)
 {
 	const struct timespec pause = { .tv_nsec = 200000000 };
 	bool shown = !request->quiet && isatty(STDERR_FILENO);
-	uint64_t start = clock_ns(), last = start, now;
+	__u64 start = clock_ns(), last = start, now;
 	struct tally before = { 0 }, tally;
 
 	while (!is_over(loaders, request->order.threads)) {
@@ -140,7 +139,7 @@ static double rate_of(const struct report *report)
 	return report->arming_ns ? report->tally.armed * 1e9 / report->arming_ns : 0;
 }
 
-static void print_lateness(const char *name, uint64_t ns, uint64_t tick_ns)
+static void print_lateness(const char *name, __u64 ns, __u64 tick_ns)
 {
 	char text[DURATION_TEXT];
 
@@ -153,17 +152,17 @@ static void print_text(const struct report *report)
 	const struct tally *tally = &report->tally;
 	char text[DURATION_TEXT];
 
-	printf("armed     %12" PRIu64 "  in %s, %.0f a second\n", tally->armed,
+	printf("armed     %12llu  in %s, %.0f a second\n", tally->armed,
 	       duration_format(report->arming_ns, text), rate_of(report));
-	printf("refreshed %12" PRIu64 "\n", tally->refreshed);
-	printf("cancelled %12" PRIu64 "\n", tally->cancelled);
-	printf("too late  %12" PRIu64 "  to be cancelled or refreshed: they had expired\n",
+	printf("refreshed %12llu\n", tally->refreshed);
+	printf("cancelled %12llu\n", tally->cancelled);
+	printf("too late  %12llu  to be cancelled or refreshed: they had expired\n",
 	       tally->too_late);
-	printf("expired   %12" PRIu64 "\n", tally->expired);
-	printf("stopped   %12" PRIu64 "  by a signal to this program\n", tally->stopped);
-	printf("refused   %12" PRIu64 "  for want of room\n", tally->refused);
-	printf("lost      %12" PRIu64 "\n", report->lost);
-	printf("early     %12" PRIu64 "\n", tally->early);
+	printf("expired   %12llu\n", tally->expired);
+	printf("stopped   %12llu  by a signal to this program\n", tally->stopped);
+	printf("refused   %12llu  for want of room\n", tally->refused);
+	printf("lost      %12llu\n", report->lost);
+	printf("early     %12llu\n", tally->early);
 	if (!report->late.count)
 		return;
 	puts("How late those that expired were:");
@@ -383,11 +382,11 @@ int load_main(int argc, char **argv)
 {
 	const struct argp argp = {
 		.options = options, .parser = parse,
-		.doc = "Arm time-outs, cancel or refresh some of them a quarter of the delay later, "
-		       "and read the events. In the end, report what became of all of them and how "
-		       "late they expired. Ctrl-C ends it earlier. Fails if one was early, or "
-		       "lost.\v"
-		       "Examples:\n"
+		.doc = "Arm time-outs, cancel or refresh some of them a quarter of the delay\n"
+		       "later, and read the events. In the end, report what became of all of\n"
+		       "them and how late they expired. Ctrl-C ends it earlier. Fails if one was\n"
+		       "early, or lost.\n"
+		       "\vExamples:\n"
 		       "  hwheelctl load\n"
 		       "  hwheelctl load --rate 100000 --cancel 95 --time 30s\n"
 		       "  hwheelctl load --count 1000000 --rate 0 --threads 4\n"

@@ -14,33 +14,38 @@
 /* What an operation does, and what is to be done with its time-out later */
 struct doom {
 	enum { ARM, REFRESH, CANCEL } act, then;	/* @then: ARM means nothing */
-	uint64_t id;
-	uint64_t when_ns;
+	__u64 id;
+	__u64 when_ns;
 };
 
-static volatile bool stopping;
+static bool stop_asked;
 
 void loaders_stop(void)
 {
-	stopping = true;
+	__atomic_store_n(&stop_asked, true, __ATOMIC_RELAXED);
+}
+
+static bool is_stopping(void)
+{
+	return __atomic_load_n(&stop_asked, __ATOMIC_RELAXED);
 }
 
 /* The only writer is the loader's thread: others see one value or the next. */
-static void count(uint64_t *counter, uint64_t n)
+static void count(__u64 *counter, __u64 n)
 {
 	__atomic_store_n(counter, *counter + n, __ATOMIC_RELAXED);
 }
 
-static uint64_t read_count(const uint64_t *counter)
+static __u64 read_count(const __u64 *counter)
 {
 	return __atomic_load_n(counter, __ATOMIC_RELAXED);
 }
 
-uint64_t tally_open(const struct tally *tally)
+__u64 tally_open(const struct tally *tally)
 {
-	uint64_t ended = read_count(&tally->expired) + read_count(&tally->cancelled) +
+	__u64 ended = read_count(&tally->expired) + read_count(&tally->cancelled) +
 			 read_count(&tally->stopped);
-	uint64_t armed = read_count(&tally->armed);
+	__u64 armed = read_count(&tally->armed);
 
 	return armed > ended ? armed - ended : 0;
 }
@@ -58,9 +63,9 @@ void tally_add(struct tally *sum, const struct tally *other)
 }
 
 /* xorshift64*: a seed other than 0 gives the same numbers each time. */
-static uint64_t random_below(struct loader *loader, uint64_t limit)
+static __u64 random_below(struct loader *loader, __u64 limit)
 {
-	uint64_t x = loader->random;
+	__u64 x = loader->random;
 
 	x ^= x >> 12;
 	x ^= x << 25;
@@ -71,11 +76,11 @@ static uint64_t random_below(struct loader *loader, uint64_t limit)
 
 /* --- what a batch consists of --- */
 
-static void add_arm(struct loader *loader, uint64_t now)
+static void add_arm(struct loader *loader, __u64 now)
 {
 	const struct order *order = loader->order;
-	uint64_t delay = order->delay_ns / 2;
-	uint64_t lot = random_below(loader, 100);
+	__u64 delay = order->delay_ns / 2;
+	__u64 lot = random_below(loader, 100);
 	struct doom doom = { .act = ARM, .when_ns = now + order->delay_ns / 4 };
 	int index;
 
@@ -107,7 +112,7 @@ static bool is_full(const struct loader *loader)
 	return hwheel_batch_count(loader->batch) == loader->order->batch;
 }
 
-static void add_dooms(struct loader *loader, uint64_t now)
+static void add_dooms(struct loader *loader, __u64 now)
 {
 	while (loader->dooms_first != loader->dooms_end && !is_full(loader)) {
 		struct doom *doom = &loader->dooms[loader->dooms_first & (loader->dooms_size - 1)];
@@ -120,28 +125,28 @@ static void add_dooms(struct loader *loader, uint64_t now)
 }
 
 /* How many should have been armed by now */
-static uint64_t arms_due(const struct loader *loader, uint64_t now)
+static __u64 arms_due(const struct loader *loader, __u64 now)
 {
 	const struct order *order = loader->order;
-	uint64_t due = UINT64_MAX;
+	__u64 due = UINT64_MAX;
 
 	if (order->rate)
-		due = (uint64_t)((double)(now - loader->start_ns) / SEC * order->rate /
+		due = (__u64)((double)(now - loader->start_ns) / SEC * order->rate /
 				 order->threads) + 1;
 	return loader->share && due > loader->share ? loader->share : due;
 }
 
-static bool is_done_arming(const struct loader *loader, uint64_t now)
+static bool is_done_arming(const struct loader *loader, __u64 now)
 {
-	if (stopping || (loader->share && loader->begun >= loader->share))
+	if (is_stopping() || (loader->share && loader->begun >= loader->share))
 		return true;
 	return !loader->share && now - loader->start_ns >= loader->order->time_ns;
 }
 
-static void add_arms(struct loader *loader, uint64_t now)
+static void add_arms(struct loader *loader, __u64 now)
 {
-	uint64_t room = loader->max - tally_open(&loader->tally);
-	uint64_t due = arms_due(loader, now);
+	__u64 room = loader->max - tally_open(&loader->tally);
+	__u64 due = arms_due(loader, now);
 
 	for (; room && loader->begun < due && !is_full(loader); room--)
 		add_arm(loader, now);
@@ -160,13 +165,20 @@ static void take_arm(struct loader *loader, struct doom *doom)
 static bool is_refusal(int result)
 {
 	return result == -ENOSPC || result == -EAGAIN || result == -ENOMEM ||
-	       (result == -ESHUTDOWN && stopping);
+	       (result == -ESHUTDOWN && is_stopping());
+}
+
+/* Another one is armed in its place, later. */
+static void take_refusal(struct loader *loader)
+{
+	count(&loader->tally.refused, 1);
+	loader->begun--;
 }
 
 static int take_result(struct loader *loader, struct doom *doom, int result)
 {
 	if (doom->act == ARM && is_refusal(result))
-		count(&loader->tally.refused, 1);
+		take_refusal(loader);
 	else if (doom->act != ARM && (result == -EALREADY || result == -ENOENT))
 		count(&loader->tally.too_late, 1);
 	else if (result)
@@ -204,7 +216,7 @@ static int submit(struct loader *loader)
 
 static void take_event(struct loader *loader, const struct hwheel_event *event)
 {
-	uint64_t late = event->fired_ns - event->deadline_ns;
+	__u64 late = event->fired_ns - event->deadline_ns;
 
 	if (event->type == HWHEEL_EVENT_STOPPED) {
 		count(&loader->tally.stopped, 1);
@@ -236,26 +248,27 @@ static int take_events(struct loader *loader)
 /* --- the whole of it --- */
 
 /* How long there is nothing to do but to read events */
-static uint64_t idle_ns(const struct loader *loader, uint64_t now)
+static __u64 idle_ns(const struct loader *loader, __u64 now)
 {
 	const struct order *order = loader->order;
-	uint64_t idle = SEC / 20;
-	double next;
+	__u64 idle = SEC / 20;
+	double next, each_ns;
 
 	if (loader->dooms_first != loader->dooms_end) {
-		uint64_t when =
+		__u64 when =
 			loader->dooms[loader->dooms_first & (loader->dooms_size - 1)].when_ns;
 
 		idle = when <= now ? 0 : when - now < idle ? when - now : idle;
 	}
 	if (!is_done_arming(loader, now) && order->rate) {
-		next = loader->start_ns + (double)loader->begun * order->threads / order->rate * SEC;
-		idle = next <= now ? 0 : next - now < idle ? (uint64_t)(next - now) : idle;
+		each_ns = (double)SEC * order->threads / order->rate;
+		next = loader->start_ns + loader->begun * each_ns;
+		idle = next <= now ? 0 : next - now < idle ? (__u64)(next - now) : idle;
 	}
 	return idle;
 }
 
-static void wait_for_work(struct loader *loader, uint64_t ns)
+static void wait_for_work(struct loader *loader, __u64 ns)
 {
 	struct pollfd poll_fd = { .fd = hwheel_fd(loader->wheel), .events = POLLIN };
 	struct timespec time = { .tv_sec = ns / SEC, .tv_nsec = ns % SEC };
@@ -264,9 +277,9 @@ static void wait_for_work(struct loader *loader, uint64_t ns)
 }
 
 /* One round: what is due is done, what waits is read. */
-static int turn(struct loader *loader, uint64_t now)
+static int turn(struct loader *loader, __u64 now)
 {
-	uint64_t refused = loader->tally.refused;
+	__u64 refused = loader->tally.refused;
 	int error;
 
 	hwheel_batch_clear(loader->batch);
@@ -287,18 +300,18 @@ static int turn(struct loader *loader, uint64_t now)
 /* All deadlines are less than twice the delay after the last arm, and a refresh. */
 static int run(struct loader *loader)
 {
-	uint64_t now = hwheel_now(loader->wheel);
-	uint64_t patience = 2 * loader->order->delay_ns + PATIENCE_NS;
+	__u64 now = hwheel_now(loader->wheel);
+	__u64 patience = 2 * loader->order->delay_ns + PATIENCE_NS;
 	int error = 0;
 
 	loader->start_ns = now;
-	while (!error && !stopping && !is_done_arming(loader, now)) {
+	while (!error && !is_stopping() && !is_done_arming(loader, now)) {
 		error = turn(loader, now);
 		now = hwheel_now(loader->wheel);
 	}
 	loader->arming_ns = now - loader->start_ns;
 	patience += now;
-	while (!error && !stopping && tally_open(&loader->tally) && now < patience) {
+	while (!error && !is_stopping() && tally_open(&loader->tally) && now < patience) {
 		error = turn(loader, now);
 		now = hwheel_now(loader->wheel);
 	}
@@ -321,14 +334,14 @@ static void *thread(void *data)
 	struct loader *loader = data;
 
 	loader->error = run(loader);
-	if (stopping && !loader->error)
+	if (is_stopping() && !loader->error)
 		loader->error = stop(loader);
 	/* Pairs with is_over(). */
 	__atomic_store_n(&loader->over, true, __ATOMIC_RELEASE);
 	return NULL;
 }
 
-static uint64_t share_of(const struct order *order, unsigned int number)
+static __u64 share_of(const struct order *order, unsigned int number)
 {
 	return order->count / order->threads + (number < order->count % order->threads);
 }

@@ -12,18 +12,18 @@
 
 #include <pthread.h>
 #include <stdbool.h>
-#include <stdint.h>
+#include <linux/types.h>
 
 #include "libhwheel.h"
 #include "quantile.h"
 
 /* What is to be done, by all loaders together */
 struct order {
-	uint64_t rate;		/* to be armed each second; 0: as fast as it goes */
-	uint64_t count;		/* to be armed; 0: as many as fit into time_ns */
-	uint64_t time_ns;
-	uint64_t delay_ns;
-	uint64_t seed;
+	__u64 rate;		/* to be armed each second; 0: as fast as it goes */
+	__u64 count;		/* to be armed; 0: as many as fit into time_ns */
+	__u64 time_ns;
+	__u64 delay_ns;
+	__u64 seed;
 	unsigned int cancel;	/* percent */
 	unsigned int refresh;	/* percent */
 	unsigned int threads;
@@ -33,14 +33,14 @@ struct order {
 
 /* Written by one thread; others may read it meanwhile */
 struct tally {
-	uint64_t armed;
-	uint64_t refreshed;
-	uint64_t cancelled;
-	uint64_t too_late;	/* to be cancelled or refreshed: it had expired */
-	uint64_t expired;
-	uint64_t stopped;
-	uint64_t refused;	/* to be armed: there was no room */
-	uint64_t early;
+	__u64 armed;
+	__u64 refreshed;
+	__u64 cancelled;
+	__u64 too_late;	/* to be cancelled or refreshed: it had expired */
+	__u64 expired;
+	__u64 stopped;
+	__u64 refused;	/* to be armed: there was no room */
+	__u64 early;
 };
 
 struct doom;
@@ -52,19 +52,19 @@ struct loader {
 	struct hwheel_batch *batch;
 	struct tally tally;
 	struct quantile late;		/* ns */
-	uint64_t bins[HWHEEL_LATENESS_BINS];
+	__u64 bins[HWHEEL_LATENESS_BINS];
 	struct doom *dooms;		/* a ring, in the order in which they are to be met */
 	uint32_t dooms_size;		/* a power of two */
 	uint32_t dooms_first;
 	uint32_t dooms_end;
 	struct doom *batch_dooms;	/* of the batch's operations */
-	uint64_t random;
-	uint64_t tick_ns;
-	uint64_t max;			/* time-outs that the file may hold */
-	uint64_t share;			/* how many to arm; 0: no end */
-	uint64_t begun;			/* arms that were tried */
-	uint64_t start_ns;
-	uint64_t arming_ns;		/* how long it armed, once it is done with that */
+	__u64 random;
+	__u64 tick_ns;
+	__u64 max;			/* time-outs that the file may hold */
+	__u64 share;			/* how many to arm; 0: no end */
+	__u64 begun;			/* arms that were tried and not refused */
+	__u64 start_ns;
+	__u64 arming_ns;		/* how long it armed, once it is done with that */
 	int error;			/* that ended it, or 0 */
 	bool started;
 	bool over;			/* the thread is done; set last */
@@ -80,7 +80,7 @@ void loader_close(struct loader *loader);
 void loaders_stop(void);
 
 /* Armed, and without an end so far */
-uint64_t tally_open(const struct tally *tally);
+__u64 tally_open(const struct tally *tally);
 void tally_add(struct tally *sum, const struct tally *other);
 
 #endif /* LOADER_H */

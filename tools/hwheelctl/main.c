@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "command.h"
 #include "fail.h"
 
@@ -23,11 +24,11 @@ static const struct command {
 	{ "top",   top_main,   "show what goes on, every second" },
 };
 
-#define COMMANDS	(sizeof(commands) / sizeof(commands[0]))
+#define COMMANDS	ARRAY_SIZE(commands)
 
 static const char doc[] =
-"Look at the hwheel kernel module, and try it.\v"
-"Durations are numbers with a unit: 10ns, 100us, 250ms, 1.5s, 2m, 1h.\n"
+"Look at the hwheel kernel module, and try it.\n"
+"\vDurations are numbers with a unit: 10ns, 100us, 250ms, 1.5s, 2m, 1h.\n"
 "\n"
 "First steps:\n"
 "  sudo modprobe hwheel             load the module; or: sudo insmod FILE.ko\n"
@@ -37,9 +38,9 @@ static const char doc[] =
 "  sudo hwheelctl top               meanwhile, in another terminal\n"
 "  sudo hwheelctl stats             what was counted, and a histogram\n"
 "\n"
-"Exit status: 0 done, 1 it failed, 2 wrong usage, 3 the module is not loaded, "
-"4 not permitted. `hwheelctl COMMAND --help' has each command's options and examples, "
-"`man hwheelctl' says more.";
+"Exit status: 0 done, 1 it failed, 2 wrong usage, 3 the module is not loaded,\n"
+"4 not permitted. `hwheelctl COMMAND --help' has each command's options and\n"
+"examples, `man hwheelctl' says more.\n";
 
 static char *command_list(void)
 {
@@ -121,8 +122,8 @@ int main(int argc, char **argv)
 		{ }
 	};
 	const struct argp argp = {
-		.options = options, .parser = parse, .args_doc = "COMMAND [ARGUMENT...]", .doc = doc,
-		.help_filter = filter_help,
+		.options = options, .parser = parse, .doc = doc,
+		.args_doc = "COMMAND [ARGUMENT...]", .help_filter = filter_help,
 	};
 	int status = DONE;
 

@@ -5,7 +5,7 @@
 #include "duration.h"
 #include "option.h"
 
-uint64_t option_number(struct argp_state *state, const char *text)
+__u64 option_number(struct argp_state *state, const char *text)
 {
 	unsigned long long number;
 	char *end;
@@ -17,19 +17,19 @@ uint64_t option_number(struct argp_state *state, const char *text)
 	return number;
 }
 
-uint64_t option_number_up_to(struct argp_state *state, const char *text, uint64_t max)
+__u64 option_number_up_to(struct argp_state *state, const char *text, __u64 max)
 {
-	uint64_t number = option_number(state, text);
+	__u64 number = option_number(state, text);
 
 	if (number > max)
 		argp_error(state, "%s: more than %llu", text, (unsigned long long)max);
 	return number;
 }
 
-uint64_t option_duration(struct argp_state *state, const char *text)
+__u64 option_duration(struct argp_state *state, const char *text)
 {
 	const char *wrong;
-	uint64_t ns = 0;
+	__u64 ns = 0;
 
 	wrong = duration_parse(text, &ns);
 	if (wrong)

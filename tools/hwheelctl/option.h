@@ -7,7 +7,7 @@
 #define OPTION_H
 
 #include <argp.h>
-#include <stdint.h>
+#include <linux/types.h>
 
 /* Keys of options that have no letter, or the same one in several commands */
 enum {
@@ -19,8 +19,8 @@ enum {
 	OPTION_SEED,
 };
 
-uint64_t option_number(struct argp_state *state, const char *text);
-uint64_t option_number_up_to(struct argp_state *state, const char *text, uint64_t max);
-uint64_t option_duration(struct argp_state *state, const char *text);
+__u64 option_number(struct argp_state *state, const char *text);
+__u64 option_number_up_to(struct argp_state *state, const char *text, __u64 max);
+__u64 option_duration(struct argp_state *state, const char *text);
 
 #endif /* OPTION_H */

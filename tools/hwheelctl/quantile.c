@@ -4,12 +4,12 @@
 #define CUT_BITS	6	/* QUANTILE_CUTS == 1 << CUT_BITS */
 
 /* Values below QUANTILE_CUTS have a bin each; the others, one for their CUT_BITS + 1 high bits */
-static unsigned int shift_of(uint64_t value)
+static unsigned int shift_of(__u64 value)
 {
 	return value < QUANTILE_CUTS ? 0 : 63 - __builtin_clzll(value) - CUT_BITS;
 }
 
-static unsigned int bin_of(uint64_t value)
+static unsigned int bin_of(__u64 value)
 {
 	unsigned int shift = shift_of(value);
 
@@ -18,7 +18,7 @@ static unsigned int bin_of(uint64_t value)
 }
 
 /* The largest value of a bin */
-static uint64_t last_of(unsigned int bin)
+static __u64 last_of(unsigned int bin)
 {
 	unsigned int shift = bin / QUANTILE_CUTS - 1;
 
@@ -27,7 +27,7 @@ static uint64_t last_of(unsigned int bin)
 	return ((bin % QUANTILE_CUTS + QUANTILE_CUTS + 1ULL) << shift) - 1;
 }
 
-void quantile_add(struct quantile *quantile, uint64_t value)
+void quantile_add(struct quantile *quantile, __u64 value)
 {
 	quantile->bins[bin_of(value)]++;
 	quantile->count++;
@@ -44,10 +44,10 @@ void quantile_merge(struct quantile *quantile, const struct quantile *other)
 		quantile->max = other->max;
 }
 
-uint64_t quantile_at(const struct quantile *quantile, double share)
+__u64 quantile_at(const struct quantile *quantile, double share)
 {
-	uint64_t rank = (uint64_t)(share * quantile->count + 0.999999);
-	uint64_t seen = 0, last;
+	__u64 rank = (__u64)(share * quantile->count + 0.999999);
+	__u64 seen = 0, last;
 
 	for (unsigned int i = 0; i < QUANTILE_BINS; i++) {
 		seen += quantile->bins[i];

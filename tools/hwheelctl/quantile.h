@@ -6,21 +6,21 @@
 #ifndef QUANTILE_H
 #define QUANTILE_H
 
-#include <stdint.h>
+#include <linux/types.h>
 
 #define QUANTILE_CUTS	64
 #define QUANTILE_BINS	(60 * QUANTILE_CUTS)
 
 struct quantile {
-	uint64_t bins[QUANTILE_BINS];
-	uint64_t count;
-	uint64_t max;		/* exact */
+	__u64 bins[QUANTILE_BINS];
+	__u64 count;
+	__u64 max;		/* exact */
 };
 
-void quantile_add(struct quantile *quantile, uint64_t value);
+void quantile_add(struct quantile *quantile, __u64 value);
 void quantile_merge(struct quantile *quantile, const struct quantile *other);
 
 /* A value that the part @share (0 to 1) of all is not above; 0 if there is none */
-uint64_t quantile_at(const struct quantile *quantile, double share);
+__u64 quantile_at(const struct quantile *quantile, double share);
 
 #endif /* QUANTILE_H */

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "array.h"
 #include "screen.h"
 
 #define ALTERNATE	"\033[?1049h\033[?25l"
@@ -59,7 +60,7 @@ static void block_signals(void)
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGWINCH };
 
 	sigemptyset(&screen.signals);
-	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
 		sigaddset(&screen.signals, signals[i]);
 	sigprocmask(SIG_BLOCK, &screen.signals, &screen.mask_before);
 	screen.signal_fd = signalfd(-1, &screen.signals, SFD_CLOEXEC);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* hwheelctl stats: all that wheels have counted, and how late time-outs expired. */
 #include <argp.h>
-#include <inttypes.h>
 #include <stdbool.h>
 
 #include "command.h"
@@ -20,13 +19,13 @@ static void print_wheel(struct wheel *wheel)
 {
 	char text[DURATION_TEXT];
 
-	printf("%s: %s wheel, tick %s, %" PRIu64 " slots", wheel->file, wheel->kind,
+	printf("%s: %s wheel, tick %s, %llu slots", wheel->file, wheel->kind,
 	       duration_format(wheel->tick_ns, text), wheel->slots);
 	if (*wheel->creator)
 		printf(", made by %s", wheel->creator);
 	putchar('\n');
 	for (size_t i = 0; i < wheel_counters_count; i++)
-		printf("  %-17s %14" PRIu64 "  %s\n", wheel_counters[i].name,
+		printf("  %-17s %14llu  %s\n", wheel_counters[i].name,
 		       *wheel_value(wheel, &wheel_counters[i]), wheel_counters[i].meaning);
 	puts("  How late those that expired were, in ticks:");
 	histogram_print(stdout, wheel->lateness);
@@ -51,8 +50,7 @@ static int run(const struct request *request)
 	if (error)
 		return wheels_fail(request->choice, error);
 	if (wheels.shared_only)
-		fputs("hwheelctl: only the wheel that files share: others are in debugfs, for root\n",
-		      stderr);
+		fputs("hwheelctl: only the wheel that files share: root sees all\n", stderr);
 	if (request->json)
 		print_json(&wheels);
 	else
@@ -88,10 +86,10 @@ int stats_main(int argc, char **argv)
 	};
 	const struct argp argp = {
 		.options = options, .parser = parse, .args_doc = "[WHEEL]",
-		.doc = "Print all that wheels have counted since they were made, and a histogram "
-		       "of how late time-outs expired. WHEEL is a name or number from "
-		       "`hwheelctl list'; without it, all.\v"
-		       "Examples:\n"
+		.doc = "Print all that wheels have counted since they were made, and a histogram\n"
+		       "of how late time-outs expired. WHEEL is a name or number from `hwheelctl\n"
+		       "list'; without it, all.\n"
+		       "\vExamples:\n"
 		       "  sudo hwheelctl stats\n"
 		       "  sudo hwheelctl stats dev-1\n"
 		       "  sudo hwheelctl stats --json | jq '.wheels[] | .pending'\n",

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* hwheelctl top: what goes on, live. Each frame is what two readings differ by. */
 #include <argp.h>
-#include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <time.h>
@@ -19,8 +18,8 @@
 
 struct request {
 	const char *choice;
-	uint64_t interval_ns;
-	uint64_t frames;	/* 0: for ever */
+	__u64 interval_ns;
+	__u64 frames;	/* 0: for ever */
 	bool json;
 };
 
@@ -28,11 +27,11 @@ struct request {
 struct samples {
 	struct wheels old;
 	struct wheels new;
-	uint64_t old_ns;
-	uint64_t new_ns;
+	__u64 old_ns;
+	__u64 new_ns;
 };
 
-static uint64_t clock_ns(void)
+static __u64 clock_ns(void)
 {
 	struct timespec now;
 
@@ -88,7 +87,7 @@ static const char *short_number(double value, char text[16])
 }
 
 /* A column, right-aligned: what happened, for each second */
-static void print_rate(FILE *stream, int width, uint64_t count, double seconds)
+static void print_rate(FILE *stream, int width, __u64 count, double seconds)
 {
 	char text[16];
 
@@ -125,7 +124,7 @@ static void print_wheels(FILE *stream, const struct samples *samples, double sec
 		fprintf(stream, "... and %zu more\n", samples->new.count - most);
 }
 
-static void print_frame(FILE *stream, const struct samples *samples, uint64_t interval_ns)
+static void print_frame(FILE *stream, const struct samples *samples, __u64 interval_ns)
 {
 	double seconds = (samples->new_ns - samples->old_ns) / 1e9;
 	struct wheel sum = sum_of(samples);
@@ -141,13 +140,13 @@ static void print_frame(FILE *stream, const struct samples *samples, uint64_t in
 	if (samples->new.count > 1)
 		print_wheel(stream, &sum, seconds);
 	print_wheels(stream, samples, seconds);
-	fprintf(stream, "Since they were made: at most %" PRIu64 " submissions in a pass, %" PRIu64
-		" ticks late\n\n", sum.drained_max, sum.lag_max);
+	fprintf(stream, "Most so far: %llu submissions in a pass, %llu ticks late\n\n",
+		sum.drained_max, sum.lag_max);
 	fputs("How late those that expired just now were, in ticks:\n", stream);
 	histogram_print(stream, sum.lateness);
 }
 
-static int show_text(const struct samples *samples, uint64_t interval_ns)
+static int show_text(const struct samples *samples, __u64 interval_ns)
 {
 	char *text = NULL;
 	size_t size;
@@ -180,9 +179,9 @@ static int show_json(const struct samples *samples)
 }
 
 /* Until the next reading is due. What was shown is shown anew when the size changes. */
-static bool wait_for(uint64_t due_ns, const struct samples *samples, uint64_t interval_ns)
+static bool wait_for(__u64 due_ns, const struct samples *samples, __u64 interval_ns)
 {
-	for (uint64_t now; (now = clock_ns()) < due_ns;) {
+	for (__u64 now; (now = clock_ns()) < due_ns;) {
 		switch (screen_wait(due_ns - now)) {
 		case SCREEN_QUIT:
 			return false;
@@ -199,7 +198,7 @@ static bool wait_for(uint64_t due_ns, const struct samples *samples, uint64_t in
 
 static int watch(const struct request *request, struct samples *samples)
 {
-	uint64_t frames = 0;
+	__u64 frames = 0;
 	int error;
 
 	while (wait_for(samples->new_ns + request->interval_ns, samples, request->interval_ns)) {
@@ -272,11 +271,11 @@ int top_main(int argc, char **argv)
 	};
 	const struct argp argp = {
 		.options = options, .parser = parse, .args_doc = "[WHEEL]",
-		.doc = "Show what goes on, every second: what is pending, how many are armed, "
-		       "expire, are cancelled and refreshed a second, how often workers wake up, "
-		       "how many ticks they are late for, and how late time-outs expire. q quits. "
-		       "WHEEL is a name or number from `hwheelctl list'; without it, all.\v"
-		       "Examples:\n"
+		.doc = "Show what goes on, every second: what is pending, how many are armed,\n"
+		       "expire, are cancelled and refreshed a second, how often workers wake up,\n"
+		       "how many ticks they are late for, and how late time-outs expire. q\n"
+		       "quits. WHEEL is a name or number from `hwheelctl list'; without it, all.\n"
+		       "\vExamples:\n"
 		       "  sudo hwheelctl top\n"
 		       "  sudo hwheelctl top dev-1 --interval 250ms\n"
 		       "  sudo hwheelctl top --once\n"

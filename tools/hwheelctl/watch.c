@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "array.h"
 #include "command.h"
 #include "duration.h"
 #include "fail.h"
@@ -37,31 +38,32 @@ static const struct event {
 	{ "expire",  "timeout_expire_entry", "expired" },
 };
 
-#define EVENTS	(sizeof(events) / sizeof(events[0]))
+#define EVENTS	ARRAY_SIZE(events)
 
 struct request {
 	unsigned int events;	/* mask of indices */
-	uint64_t count;		/* 0: for ever */
-	uint64_t time_ns;	/* 0: for ever */
+	__u64 count;		/* 0: for ever */
+	__u64 time_ns;	/* 0: for ever */
 	bool json;
 };
 
 /* One line of the trace */
 struct happening {
 	const struct event *event;
-	uint64_t time_us;
-	uint64_t deadline_ns;	/* 0: there is none */
+	__u64 time_us;
+	__u64 deadline_ns;	/* 0: there is none */
 	int pid;
 	char command[32];
 	char timeout[24];
 };
 
-static volatile sig_atomic_t over;
+/* Set by a signal */
+static bool over;
 
 static void end(int signal)
 {
 	(void)signal;
-	over = 1;
+	__atomic_store_n(&over, true, __ATOMIC_RELAXED);
 }
 
 /* --- the instance --- */
@@ -88,7 +90,7 @@ static int write_file(const char *name, const char *text)
 	return error;
 }
 
-static int enable(unsigned int mask)
+static int start_recording(unsigned int mask)
 {
 	char name[96];
 	int error = write_file("trace_clock", "mono");
@@ -111,7 +113,7 @@ static int instance_begin(unsigned int mask)
 	snprintf(instance, sizeof(instance), "%s/instances/hwheelctl-%d", tracefs(), getpid());
 	if (mkdir(instance, 0700))
 		return -errno;
-	error = enable(mask);
+	error = start_recording(mask);
 	if (error)
 		return error;
 	snprintf(path, sizeof(path), "%s/trace_pipe", instance);
@@ -149,6 +151,21 @@ static const struct event *find_event(const char *line, const char **rest)
 	return NULL;
 }
 
+/* The kernel notes names as threads are switched, which may not have happened yet. */
+static void find_name(struct happening *happening)
+{
+	char path[32];
+	FILE *stream;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", happening->pid);
+	stream = fopen(path, "r");
+	if (!stream)
+		return;
+	if (fgets(happening->command, sizeof(happening->command), stream))
+		happening->command[strcspn(happening->command, "\n")] = '\0';
+	fclose(stream);
+}
+
 /* "  COMMAND-PID  [CPU] ..... SECONDS.MICROSECONDS", where a command may have any name */
 static bool parse_head(struct happening *happening, char *head)
 {
@@ -169,6 +186,8 @@ static bool parse_head(struct happening *happening, char *head)
 	*dash = '\0';
 	happening->pid = atoi(dash + 1);
 	snprintf(happening->command, sizeof(happening->command), "%s", head + strspn(head, " "));
+	if (!strcmp(happening->command, "<...>"))
+		find_name(happening);
 	return true;
 }
 
@@ -178,7 +197,7 @@ static void parse_field(const char *fields, const char *name, char *value, size_
 
 	*value = '\0';
 	if (found)
-		snprintf(value, size, "%.*s", (int)strcspn(found + strlen(name), " \n"),
+		snprintf(value, size, "%.*s", (int)strcspn(found + strlen(name), "\n "),
 			 found + strlen(name));
 }
 
@@ -203,19 +222,19 @@ static bool parse_line(struct happening *happening, char *line)
  * Time stamps are rounded to microseconds, so that this is up to one too much, and nothing
  * seems to be early that is not.
  */
-static int64_t late_us(const struct happening *happening)
+static long long late_us(const struct happening *happening)
 {
-	return ((int64_t)happening->time_us * 1000 + 500 - (int64_t)happening->deadline_ns) / 1000;
+	return (long long)(happening->time_us * 1000 + 500 - happening->deadline_ns) / 1000;
 }
 
 static void print_deadline(const struct happening *happening)
 {
-	int64_t late = late_us(happening);
+	long long late = late_us(happening);
 	char text[DURATION_TEXT];
 
 	if (!happening->deadline_ns)
 		return;
-	duration_format((uint64_t)(late < 0 ? -late : late) * 1000, text);
+	duration_format((__u64)(late < 0 ? -late : late) * 1000, text);
 	if (late < 0)
 		printf("due in %s", text);
 	else
@@ -244,7 +263,7 @@ static void print_json(const struct happening *happening)
 	json_add_text(object, "event", happening->event->name);
 	json_add_text(object, "timeout", happening->timeout);
 	json_add_text(object, "command", happening->command);
-	json_add_number(object, "pid", (uint64_t)happening->pid);
+	json_add_number(object, "pid", (__u64)happening->pid);
 	if (happening->deadline_ns) {
 		json_add_number(object, "deadline_ns", happening->deadline_ns);
 		json_object_object_add(object, "late_us",
@@ -253,7 +272,7 @@ static void print_json(const struct happening *happening)
 	json_print(object);
 }
 
-static uint64_t clock_ns(void)
+static __u64 clock_ns(void)
 {
 	struct timespec now;
 
@@ -262,7 +281,7 @@ static uint64_t clock_ns(void)
 }
 
 /* Shows what has been recorded, @left of it at most; returns how much is left */
-static uint64_t show(FILE *stream, const struct request *request, uint64_t left)
+static __u64 show(FILE *stream, const struct request *request, __u64 left)
 {
 	struct happening happening;
 	char line[512];
@@ -284,13 +303,13 @@ static uint64_t show(FILE *stream, const struct request *request, uint64_t left)
 
 static void follow(FILE *stream, const struct request *request)
 {
-	uint64_t end_ns = request->time_ns ? clock_ns() + request->time_ns : UINT64_MAX;
+	__u64 end_ns = request->time_ns ? clock_ns() + request->time_ns : UINT64_MAX;
 	struct pollfd poll_fd = { .fd = fileno(stream), .events = POLLIN };
-	uint64_t left = request->count ?: UINT64_MAX;
+	__u64 left = request->count ?: UINT64_MAX;
 	sigset_t none;
 
 	sigemptyset(&none);
-	while (left && !over && clock_ns() < end_ns) {
+	while (left && !__atomic_load_n(&over, __ATOMIC_RELAXED) && clock_ns() < end_ns) {
 		struct timespec time = { .tv_nsec = 100000000 };
 
 		ppoll(&poll_fd, 1, &time, &none);
@@ -306,7 +325,7 @@ static void catch_signals(void)
 	sigset_t set;
 
 	sigemptyset(&set);
-	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(signals); i++) {
 		sigaction(signals[i], &action, NULL);
 		sigaddset(&set, signals[i]);
 	}
@@ -385,10 +404,10 @@ int watch_main(int argc, char **argv)
 	};
 	const struct argp argp = {
 		.options = options, .parser = parse,
-		.doc = "Print what happens to time-outs on all wheels, as it happens: when, what, "
-		       "to which time-out, by which thread, and what the deadline is. For root "
-		       "alone. Refreshes by stores into mapped memory are not seen.\v"
-		       "Examples:\n"
+		.doc = "Print what happens to time-outs on all wheels, as it happens: when,\n"
+		       "what, to which time-out, by which thread, and what the deadline is. For\n"
+		       "root alone. Refreshes by stores into mapped memory are not seen.\n"
+		       "\vExamples:\n"
 		       "  sudo hwheelctl watch\n"
 		       "  sudo hwheelctl watch --events expire --time 10s\n"
 		       "  sudo hwheelctl watch --json --count 100 | jq .late_us\n",

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <dirent.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "array.h"
 #include "fail.h"
 #include "wheels.h"
 
@@ -32,7 +32,7 @@ const struct wheel_counter wheel_counters[] = {
 	COUNTER(contained,	   COUNTER_RISES, "callbacks whose bad return was put right"),
 };
 
-const size_t wheel_counters_count = sizeof(wheel_counters) / sizeof(wheel_counters[0]);
+const size_t wheel_counters_count = ARRAY_SIZE(wheel_counters);
 
 /* --- from debugfs --- */
 
@@ -260,7 +260,7 @@ int wheels_fail(const char *choice, int error)
 
 /* --- several of them --- */
 
-const struct wheel *wheels_find(const struct wheels *wheels, uint64_t id)
+const struct wheel *wheels_find(const struct wheels *wheels, __u64 id)
 {
 	for (size_t i = 0; i < wheels->count; i++)
 		if (wheels->all[i].id == id)
@@ -290,8 +290,8 @@ void wheel_add(struct wheel *sum, const struct wheel *other)
 	struct wheel copy = *other;
 
 	for (size_t i = 0; i < wheel_counters_count; i++) {
-		uint64_t *to = wheel_value(sum, &wheel_counters[i]);
-		uint64_t value = *wheel_value(&copy, &wheel_counters[i]);
+		__u64 *to = wheel_value(sum, &wheel_counters[i]);
+		__u64 value = *wheel_value(&copy, &wheel_counters[i]);
 
 		if (wheel_counters[i].sort != COUNTER_MOST)
 			*to += value;

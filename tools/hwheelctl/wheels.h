@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
+#include <linux/types.h>
 
 #include "json.h"
 #include "libhwheel.h"
@@ -21,29 +21,29 @@ struct wheel {
 	char kind[16];
 	char clock[16];
 	char creator[96];
-	uint64_t id;
-	uint64_t tick_ns;
-	uint64_t slots;
-	uint64_t levels;
-	uint64_t pending;
-	uint64_t armed;
-	uint64_t refreshed_later;
-	uint64_t refreshed_earlier;
-	uint64_t cancelled_queued;
-	uint64_t cancelled_filed;
-	uint64_t expired;
-	uint64_t handed_back;
-	uint64_t passes;
-	uint64_t visited;
-	uint64_t moved;
-	uint64_t wakeups;
-	uint64_t drained;
-	uint64_t drained_max;
-	uint64_t lag;
-	uint64_t lag_max;
-	uint64_t overlong;
-	uint64_t contained;
-	uint64_t lateness[HWHEEL_LATENESS_BINS];
+	__u64 id;
+	__u64 tick_ns;
+	__u64 slots;
+	__u64 levels;
+	__u64 pending;
+	__u64 armed;
+	__u64 refreshed_later;
+	__u64 refreshed_earlier;
+	__u64 cancelled_queued;
+	__u64 cancelled_filed;
+	__u64 expired;
+	__u64 handed_back;
+	__u64 passes;
+	__u64 visited;
+	__u64 moved;
+	__u64 wakeups;
+	__u64 drained;
+	__u64 drained_max;
+	__u64 lag;
+	__u64 lag_max;
+	__u64 overlong;
+	__u64 contained;
+	__u64 lateness[HWHEEL_LATENESS_BINS];
 };
 
 /* How figures of two times or of two wheels are put together */
@@ -63,9 +63,9 @@ struct wheel_counter {
 extern const struct wheel_counter wheel_counters[];
 extern const size_t wheel_counters_count;
 
-static inline uint64_t *wheel_value(struct wheel *wheel, const struct wheel_counter *counter)
+static inline __u64 *wheel_value(struct wheel *wheel, const struct wheel_counter *counter)
 {
-	return (uint64_t *)((char *)wheel + counter->offset);
+	return (__u64 *)((char *)wheel + counter->offset);
 }
 
 struct wheels {
@@ -86,7 +86,7 @@ void wheels_free(struct wheels *wheels);
 /* Says why they could not be read, and returns the exit code. */
 int wheels_fail(const char *choice, int error);
 
-const struct wheel *wheels_find(const struct wheels *wheels, uint64_t id);
+const struct wheel *wheels_find(const struct wheels *wheels, __u64 id);
 
 /* What happened on a wheel since @before, which may be NULL */
 struct wheel wheel_since(const struct wheel *wheel, const struct wheel *before);

@@ -1,0 +1,144 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=dash
+#
+# The examples: each is run, and does what it says. Run as root where nobody else uses hwheel
+# or tracing; needs hwheel.ko and the examples beside it, and what they need. Prints TAP.
+
+cd "$(dirname "$0")" || exit 1
+# shellcheck source=selftests/common.sh
+. ./common.sh
+
+first_program() {
+	./first >"$work/out" && grep -qE '^cookie 42, [0-9]+ ns after its deadline$' "$work/out"
+}
+
+# The same program, with the shared library
+first_shared() {
+	LD_LIBRARY_PATH=. ./first_shared >"$work/out" &&
+		grep -qE '^cookie 42, [0-9]+ ns after its deadline$' "$work/out"
+}
+
+# heard WHAT TIMES
+heard() {
+	[ "$(grep -c "$1" "$work/heartbeat")" -eq "$2" ]
+}
+
+# connection N: the server's name for the Nth one
+connection() {
+	sed -n 's/: connected$//p' "$work/heartbeat" | sed -n "$1p"
+}
+
+# connect FIFO: what comes through it is sent
+connect() {
+	mkfifo "$1"
+	nc 127.0.0.1 7007 <"$1" >/dev/null &
+}
+
+beat_until_timeout() {
+	for _ in $(seq 200); do
+		echo beat >&5
+		heard 'timed out' 1 && return
+		sleep 0.1
+	done
+	return 1
+}
+
+# One client beats, one is silent, one hangs up. The silent one is closed although the other
+# has been there for longer.
+heartbeat_server() {
+	./heartbeat 7007 5000 >"$work/heartbeat" 2>&1 &
+	server=$!
+	await grep -q ready "$work/heartbeat" || return
+	connect "$work/beats"
+	beater=$!
+	exec 5>"$work/beats"
+	await heard connected 1 || return
+	connect "$work/silence"
+	silent=$!
+	exec 6>"$work/silence"
+	await heard connected 2 || return
+	echo bye | nc 127.0.0.1 7007 >/dev/null
+	await heard 'hung up' 1 && beat_until_timeout &&
+		grep -q "^$(connection 2): timed out$" "$work/heartbeat" && exec 5>&- &&
+		await heard "^$(connection 1): hung up$" 1
+	status=$?
+	exec 5>&- 6>&-
+	kill $server $beater $silent 2>/dev/null
+	wait $server $beater $silent 2>/dev/null
+	diagnose "$(cat "$work/heartbeat")"
+	return $status
+}
+
+# Attempts count in a file; the third one succeeds.
+retry_queue() {
+	cat >"$work/job" <<-EOF
+		echo x >>$work/attempts
+		[ \$(wc -l <$work/attempts) -ge 3 ]
+	EOF
+	./retry "sh $work/job" false true >"$work/out"
+	[ $? -eq 1 ] && [ "$(wc -l <"$work/attempts")" -eq 3 ] &&
+		grep -q "^true: done, attempt 1$" "$work/out" &&
+		grep -q "^sh $work/job: attempt 1 failed, next in 100 ms$" "$work/out" &&
+		grep -q "^sh $work/job: attempt 2 failed, next in 200 ms$" "$work/out" &&
+		grep -q "^sh $work/job: done, attempt 3$" "$work/out" &&
+		grep -q "^false: attempt 4 failed, next in 800 ms$" "$work/out" &&
+		grep -q "^false: given up after 5 attempts$" "$work/out" && return
+	diagnose "$(cat "$work/out")"
+	return 1
+}
+
+# Each line is as far from the third one before it as the interval, at least.
+rate_limit() {
+	seq 20 | ./rate_limit 3 100 >"$work/out" &&
+		awk '{ at[NR] = $1; if ($2 != NR) exit 1 }
+		     NR > 3 && at[NR] - at[NR - 3] < 100000000 { print "# too soon: " $0; exit 1 }
+		     END { if (NR != 20) exit 1 }' "$work/out" && return
+	diagnose "$(cat "$work/out")"
+	return 1
+}
+
+uring_loop() {
+	./io_uring 50 4 20 >"$work/out" && grep -q '^50 chains, 200 steps$' "$work/out" && return
+	diagnose "$(cat "$work/out")"
+	return 1
+}
+
+# traces EXAMPLE PATTERN...: while there is load, it finds these
+traces() {
+	local example=$1
+
+	shift
+	./hwheelctl load --quiet --time 1h --delay 100ms >/dev/null 2>&1 &
+	load=$!
+	./tracing.sh "$example" >"$work/out" 2>&1
+	status=$?
+	kill -INT $load
+	wait $load
+	for pattern; do
+		grep -qE -- "$pattern" "$work/out" || status=1
+	done
+	[ $status -eq 0 ] && return
+	diagnose "$(head -n 30 "$work/out")"
+	return 1
+}
+
+begin
+quietly load
+ip link set lo up
+report "first" first_program
+report "first, with the shared library" first_shared
+report "heartbeat" heartbeat_server
+report "retry" retry_queue
+report "rate_limit" rate_limit
+report "io_uring" uring_loop
+report "bpftrace: who_arms" traces who_arms '^@\[hwheelctl\]: [1-9]'
+report "bpftrace: callbacks" traces callbacks '^@\[entry_expire\]: [1-9]'
+report "bpftrace: lateness" traces lateness '^@late_us:' '\) +[1-9][0-9]* \|@*'
+report "bpftrace: callback_time" traces callback_time '^@took_us:' '\) +[1-9][0-9]* \|@*'
+report "trace-cmd: record" traces record 'hwheelctl-[0-9]+ .* timeout_arm: ' \
+	' timeout_expire_entry: .*function=entry_expire' ' worker_sleep: '
+report "trace-cmd: record_filtered" traces record_filtered ' timeout_cancel: .* queued=0'
+report "tracefs: plain" traces plain ' timeout_arm: wheel=' ' worker_wake: wheel='
+quietly unload
+end

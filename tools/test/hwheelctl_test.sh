@@ -1,0 +1,339 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=dash
+#
+# hwheelctl: what each command prints, its messages and exit codes. Run as root where nobody
+# else uses hwheel; needs hwheel.ko and hwheelctl beside it, Debian's setpriv, debugfs and tracefs.
+# Leaves JSON in /results for json_test.py. Prints TAP.
+
+cd "$(dirname "$0")" || exit 1
+# shellcheck source=selftests/common.sh
+. ./common.sh
+
+commands="info arm watch load list stats top"
+
+# ctl STATUS ARGUMENT...: hwheelctl exits with it; leaves $work/out and $work/err
+ctl() {
+	local expected=$1 status
+
+	shift
+	./hwheelctl "$@" >"$work/out" 2>"$work/err" </dev/null
+	status=$?
+	[ $status -eq "$expected" ] && return
+	diagnose "hwheelctl $*: status $status, not $expected: $(cat "$work/err")"
+	return 1
+}
+
+# says PATTERN, warns PATTERN: on stdout, on stderr
+says() {
+	grep -qE -- "$1" "$work/out" && return
+	diagnose "nowhere '$1': $(cat "$work/out")"
+	return 1
+}
+
+warns() {
+	grep -qE -- "$1" "$work/err" && return
+	diagnose "nowhere '$1': $(cat "$work/err")"
+	return 1
+}
+
+# field NAME: the number behind it in a line of $work/out
+field() {
+	awk -v name="$1" '$1 == name { print $2; exit }' "$work/out"
+}
+
+# keep NAME: what was printed is looked at outside
+keep() {
+	cp "$work/out" "/results/$1.json"
+}
+
+narrow() {
+	awk 'length($0) > 79 { print "# too wide: " $0; bad = 1 } END { exit bad }' "$work/out"
+}
+
+# --- help and usage ---
+
+help_leads() {
+	ctl 0 --help && narrow && says 'modprobe hwheel' && says 'hwheelctl load --time' || return
+	for command in $commands; do
+		says "^  $command +[a-z]" || return
+	done
+}
+
+each_has_examples() {
+	for command in $commands; do
+		ctl 0 "$command" --help && narrow && says '^Examples:' &&
+			says "^ +(sudo )?hwheelctl $command" || return
+	done
+}
+
+versions_agree() {
+	ctl 0 --version && [ "$(cat "$work/out")" = "hwheelctl $(cat /sys/module/hwheel/version)" ]
+}
+
+usage_is_2() {
+	ctl 2 && ctl 2 nothing && warns 'no such command' && ctl 2 arm &&
+		ctl 2 info more && ctl 2 list more && ctl 2 stats a b && ctl 2 top a b &&
+		ctl 2 arm 1s --cookie 1x && ctl 2 load --cancel 101 && ctl 2 load --batch 0 &&
+		ctl 2 load --cancel 60 --refresh 60 && ctl 2 watch --events nix &&
+		ctl 2 top --interval 0s && warns '--help'
+}
+
+durations_are_read() {
+	for duration in 0ns 10ns 0.5us 1ms 0.001s 0.00001m; do
+		ctl 0 arm $duration || return
+	done
+}
+
+durations_are_refused() {
+	for duration in '' 5 1. .5s 1.s 1x 1ss 0.1ns 1.0000000001s 1e3s 5124096h 1..0s; do
+		ctl 2 arm "$duration" || return
+	done
+	ctl 2 arm 5 && warns 'unit is missing'
+}
+
+# --- what is missing ---
+
+not_loaded_is_3() {
+	quietly unload || return
+	for command in $commands; do
+		set -- "$command"
+		[ "$command" != arm ] || set -- arm 1s
+		ctl 3 "$@" && warns 'sudo modprobe hwheel' || return
+	done
+	quietly load
+}
+
+# as_joe STATUS ARGUMENT...: as ctl, by somebody who is not root
+as_joe() {
+	local expected=$1 status
+
+	shift
+	/usr/bin/setpriv --reuid 1000 --regid 1000 --clear-groups ./hwheelctl "$@" \
+		>"$work/out" 2>"$work/err" </dev/null
+	status=$?
+	[ $status -eq "$expected" ] && return
+	diagnose "hwheelctl $* by others: status $status: $(cat "$work/err")"
+	return 1
+}
+
+not_permitted_is_4() {
+	as_joe 4 info && warns 'sudo chgrp .*/dev/hwheel' && as_joe 4 arm 1s && as_joe 4 load &&
+		as_joe 4 list && warns sudo && as_joe 4 stats && warns sudo && as_joe 4 top &&
+		as_joe 4 watch && warns sudo && as_joe 0 list --files
+}
+
+# What the message says is done; then all but what is for root alone works.
+chgrp_helps() {
+	chgrp 1000 /dev/hwheel && chmod g+rw /dev/hwheel && as_joe 0 info &&
+		as_joe 0 arm 1ms && as_joe 0 stats && warns 'root sees all' && says '^dev: hashed' &&
+		as_joe 0 top --once --interval 100ms && says '^dev ' && as_joe 4 list &&
+		as_joe 4 stats dev-1 && as_joe 4 watch
+	status=$?
+	chgrp 0 /dev/hwheel && chmod 600 /dev/hwheel
+	return $status
+}
+
+mount_helps() {
+	umount /sys/kernel/debug && umount /sys/kernel/tracing || return
+	ctl 1 list && warns 'sudo mount -t debugfs debugfs /sys/kernel/debug' && ctl 1 watch &&
+		warns 'sudo mount -t tracefs tracefs /sys/kernel/tracing' && ctl 0 stats
+	status=$?
+	mount -t debugfs debugfs /sys/kernel/debug && mount -t tracefs tracefs /sys/kernel/tracing
+	[ $status -eq 0 ] && ctl 0 list
+}
+
+no_such_wheel() {
+	ctl 1 stats nix && warns 'no wheel nix' && warns 'hwheelctl list' && ctl 1 top nix &&
+		ctl 1 load --tick 1ns && warns 'Invalid argument'
+}
+
+# --- info and arm ---
+
+info_tells() {
+	ctl 0 info && says '^tick +10 ms$' && says '^slots +512 x 1 level$' && says '^kind +hashed$' &&
+		says '^time-outs per file 65536$' && says '^features .* mmap' &&
+		ctl 0 info --json && keep info
+}
+
+# The sooner ones first; those of one moment in any order
+arm_waits_for_all() {
+	ctl 0 arm 300ms 1ms --cookie 7 && [ "$(wc -l <"$work/out")" -eq 2 ] &&
+		head -n 1 "$work/out" | grep -q '^cookie 8 expired [0-9.]* us after its deadline' &&
+		says '^cookie 7 expired' && ctl 0 arm 1ms 2ms 3ms --json && keep arm
+}
+
+arm_has_a_tick() {
+	ctl 0 arm 1ms --tick 50us && says 'ticks' && ctl 1 arm 1s --tick 1us && warns 'this tick'
+}
+
+# --- list, with a load in the background ---
+
+busy() {
+	./hwheelctl load --quiet --time 1h --delay 1h "$@" >"$work/load" 2>&1 </dev/null &
+	load=$!
+	await holds_something
+}
+
+holds_something() {
+	./hwheelctl list --files | awk -v pid="$load" '$2 == pid && $5 > 0 { found = 1 }
+		END { exit !found }'
+}
+
+idle() {
+	kill -INT "$load" && wait "$load"
+}
+
+list_shows_wheels() {
+	ctl 0 list && says '^dev-1 +hashed +10 ms +512 +0  hwheel_init \[hwheel\]$' || return
+	busy --tick 2ms --levels 3 --slots 64 || return
+	ctl 0 list && says '^dev-1 ' && says ' hierarchical +2 ms +64 +[1-9]' && narrow &&
+		ctl 0 list --json && keep list && ctl 0 list --files && says "^hwheelctl +$load " &&
+		ctl 0 list --files --json && keep files
+	status=$?
+	idle && [ $status -eq 0 ] && ctl 0 list && [ "$(wc -l <"$work/out")" -eq 2 ]
+}
+
+# --- watch ---
+
+# watching ARGUMENT...: in the background, until it has begun
+watching() {
+	./hwheelctl watch "$@" >"$work/watch" 2>"$work/watch_err" </dev/null &
+	watch=$!
+	await grep -q watching "$work/watch_err"
+}
+
+instances() {
+	ls /sys/kernel/tracing/instances
+}
+
+# The time-out that was armed is the one that expires.
+watch_sees_a_life() {
+	watching --count 2 && ctl 0 arm 20ms && wait $watch || return
+	diagnose "$(cat "$work/watch")"
+	awk '$2 == "armed" { armed = $3; if (!/-[0-9]+ +due in [0-9.]+ [mun]?s$/) exit 1 }
+	     $2 == "expired" && $3 == armed && / after its deadline$/ { seen = 1 }
+	     END { exit !seen }' "$work/watch" && [ -z "$(instances)" ]
+}
+
+watch_chooses() {
+	watching --json --count 3 --events expire && ctl 0 arm 1ms 2ms 3ms && wait $watch &&
+		[ "$(wc -l <"$work/watch")" -eq 3 ] && cp "$work/watch" /results/watch.json
+}
+
+watch_leaves_nothing() {
+	for signal in INT TERM; do
+		watching && [ -n "$(instances)" ] && kill -$signal $watch && wait $watch &&
+			[ -z "$(instances)" ] || return
+	done
+	ctl 0 watch --time 100ms && [ -z "$(instances)" ]
+}
+
+# --- load, and what is seen of it ---
+
+# What it says of itself
+adds_up() {
+	[ "$(field armed)" -eq "$1" ] && [ "$(field lost)" -eq 0 ] && [ "$(field early)" -eq 0 ] &&
+		[ $(($(field expired) + $(field cancelled) + $(field stopped))) -eq "$1" ] && return
+	diagnose "$(cat "$work/out")"
+	return 1
+}
+
+bars() {
+	grep -c '|' "$work/out"
+}
+
+load_adds_up() {
+	ctl 0 load --count 3000 --rate 20000 --delay 200ms --cancel 40 --refresh 20 || return
+	adds_up 3000 && [ "$(bars)" -eq 16 ] && says '^ +p99 ' && narrow &&
+		[ "$(field cancelled)" -gt 0 ] && [ "$(field refreshed)" -gt 0 ] &&
+		[ "$(field expired)" -gt 0 ] && [ ! -s "$work/err" ]
+}
+
+load_has_threads() {
+	ctl 0 load --count 4001 --rate 0 --threads 3 --delay 100ms --batch 1 --cancel 0 --json &&
+		keep load_threads
+}
+
+# More than a file may hold: it waits until there is room.
+load_waits_for_room() {
+	quietly unload && quietly load max_timeouts=100 &&
+		ctl 0 load --count 1000 --rate 0 --delay 50ms --cancel 10 && adds_up 1000
+	status=$?
+	quietly unload && quietly load && [ $status -eq 0 ]
+}
+
+load_has_an_end() {
+	ctl 0 load --time 300ms --delay 20ms --tick 1ms --json && keep load_time
+}
+
+load_is_stopped() {
+	busy --cancel 0 && idle && cp "$work/load" "$work/out" && adds_up "$(field armed)" &&
+		[ "$(field stopped)" -eq "$(field armed)" ] && [ "$(field armed)" -gt 0 ]
+}
+
+# The wheel, freshly made, counts the same.
+stats_agree() {
+	quietly unload && quietly load && ctl 0 load --count 500 --delay 50ms || return
+	expired=$(field expired)
+	cancelled=$(field cancelled)
+	ctl 0 stats dev && says '^dev-1: hashed wheel, tick 10 ms, 512 slots, made by hwheel_init' &&
+		[ "$(field armed)" -eq 500 ] && [ "$(field pending)" -eq 0 ] &&
+		[ "$(field expired)" -eq "$expired" ] && [ "$(bars)" -eq 16 ] && narrow &&
+		[ $(($(field cancelled_queued) + $(field cancelled_filed))) -eq "$cancelled" ] &&
+		[ "$(awk -F'|' 'NF == 2 { sub(/^#* */, "", $2); sum += $2 } END { print sum }' \
+			"$work/out")" -eq "$expired" ] &&
+		ctl 0 stats 1 --json && keep stats
+}
+
+top_is_plain() {
+	busy --tick 5ms || return
+	ctl 0 top --once --interval 500ms && narrow && says '^all wheels ' && says '^dev-1 ' &&
+		says '^WHEEL +PENDING +ARM/s' && [ "$(bars)" -eq 16 ] &&
+		! grep -q "$(printf '\033')" "$work/out" &&
+		ctl 0 top --json --count 2 --interval 200ms && keep top &&
+		ctl 0 top dev --once --interval 100ms && says '^dev-1 ' && ! grep -q 'all wheels' "$work/out"
+	status=$?
+	idle && return $status
+}
+
+# In the end a person has a wheel's lateness before him.
+help_is_enough() {
+	ctl 0 --help || return
+	sed -n 's/^  sudo \(hwheelctl [a-z]* *[-a-z0-9 ]*[a-z0-9]\)   *.*/\1/p' "$work/out" \
+		>"$work/steps"
+	diagnose "$(cat "$work/steps")"
+	[ "$(wc -l <"$work/steps")" -eq 5 ] && ctl 0 arm 250ms 1s && grep -q 'arm 250ms 1s$' \
+		"$work/steps" && grep -q 'load --time 10s$' "$work/steps"
+}
+
+begin
+quietly load
+report "the help shows the way" help_leads
+report "each command's help has examples" each_has_examples
+report "the steps that it shows are right" help_is_enough
+report "hwheelctl and module have the same version" versions_agree
+report "wrong usage is 2" usage_is_2
+report "durations are read as people write them" durations_are_read
+report "what is no duration is refused" durations_are_refused
+report "a module that is not loaded is 3, and how to load it" not_loaded_is_3
+report "a lack of permission is 4, and what to do" not_permitted_is_4
+report "what is to be done helps" chgrp_helps
+report "what is not mounted, and how to mount it" mount_helps
+report "what there is not" no_such_wheel
+report "info" info_tells
+report "arm waits for all" arm_waits_for_all
+report "arm with a tick of its own" arm_has_a_tick
+report "list" list_shows_wheels
+report "watch sees the life of a time-out" watch_sees_a_life
+report "watch sees what was chosen" watch_chooses
+report "watch leaves nothing behind" watch_leaves_nothing
+report "load adds up" load_adds_up
+report "load with threads" load_has_threads
+report "load with little room" load_waits_for_room
+report "load for some time" load_has_an_end
+report "load that is stopped" load_is_stopped
+report "stats agree" stats_agree
+report "top as text" top_is_plain
+quietly unload
+end

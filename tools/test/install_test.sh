@@ -1,0 +1,213 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# install_test.sh DESTDIR: what make install leaves there can be used, and make uninstall
+# removes all of it. MAKE, KVER and KDIR come from the Makefile. Prints TAP.
+set -uo pipefail
+
+cd "$(dirname "$(realpath "$0")")/../.." || exit
+dest=$1
+prefix=/opt/hwheel
+root=$dest$prefix
+header=$root/include/libhwheel.h
+uapi=$dest/usr/include/linux/hwheel.h
+ctl=$root/bin/hwheelctl
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+tests=0 bad=0
+
+# point DESCRIPTION COMMAND...
+point() {
+	local description=$1 verdict=ok
+
+	shift
+	tests=$((tests + 1))
+	if ! "$@" >"$work/output" 2>&1; then
+		verdict="not ok"
+		bad=$((bad + 1))
+		sed 's/^/# /' "$work/output"
+	fi
+	echo "$verdict $tests - $description"
+}
+
+make_there() {
+	"$MAKE" --no-print-directory "$@" DESTDIR="$dest" PREFIX="$prefix"
+}
+
+all_there() {
+	local file
+
+	make_there _install && for file in bin/hwheelctl include/libhwheel.h lib/libhwheel.a \
+		lib/libhwheel.so lib/libhwheel.so.0 lib/pkgconfig/hwheel.pc \
+		share/man/man1/hwheelctl.1 share/man/man3/libhwheel.3 share/man/man4/hwheel.4 \
+		share/bash-completion/completions/hwheelctl; do
+		[ -e "$root/$file" ] || { echo "no $file"; return 1; }
+	done
+}
+
+from_pkg_config() {
+	PKG_CONFIG_PATH=$root/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$dest pkg-config "$@" hwheel
+}
+
+versions_agree() {
+	local version
+
+	version=$(sed -n 's/^MODULE_VERSION("\(.*\)");$/\1/p' module/main.c)
+	[ "$(from_pkg_config --modversion)" = "$version" ] &&
+		[ "$("$ctl" --version)" = "hwheelctl $version" ] &&
+		[ "$(readlink "$root/lib/libhwheel.so.0")" = "libhwheel.so.$version" ]
+}
+
+needed() {
+	readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'
+}
+
+# What the program says without the device shows that it runs.
+runs() {
+	LD_LIBRARY_PATH=$root/lib "$1" >"$work/said" 2>&1
+	grep -E '^(hwheel: |cookie 42)' "$work/said"
+}
+
+shared() {
+	local flags
+
+	read -ra flags < <(from_pkg_config --cflags --libs)
+	gcc "-I$dest/usr/include" tools/examples/first.c "${flags[@]}" -o "$work/shared" &&
+		needed "$work/shared" | grep -x 'libhwheel.so.0' && runs "$work/shared"
+}
+
+static() {
+	gcc "-I$dest/usr/include" "-I$root/include" tools/examples/first.c \
+		"$root/lib/libhwheel.a" -o "$work/static" &&
+		! needed "$work/static" | grep hwheel && runs "$work/static"
+}
+
+cplusplus() {
+	echo '#include <libhwheel.h>' | gcc -xc++ -fsyntax-only -Wall -Wextra -Werror \
+		"-I$dest/usr/include" "-I$root/include" -
+}
+
+# Those that the header declares
+functions() {
+	sed -n 's/^[a-z].*[ *]\(hwheel_[a-z_]*\)(.*/\1/p' "$header" | sort
+}
+
+exported() {
+	nm -D --defined-only "$root/lib/libhwheel.so" | sed -n 's/.* T //p' | sort
+}
+
+exports_versions() {
+	[ "$(functions | wc -l)" -gt 20 ] &&
+		diff <(functions | sed 's/$/@@HWHEEL_0.1/') <(exported)
+}
+
+# Other globals of the static library are not to collide with a program's own.
+hides_the_rest() {
+	! nm --defined-only "$root/lib/libhwheel.a" | grep -E ' [A-Z] ' | grep -v ' hwheel_'
+}
+
+# mentions PAGE WORD...: each of them
+mentions() {
+	local page=$root/share/man/$1 word missing=0
+
+	shift
+	for word; do
+		grep -qwF -- "$word" "$page" || { echo "nothing about $word"; missing=1; }
+	done
+	[ $# -gt 0 ] && return $missing
+}
+
+functions_are_documented() {
+	local words
+
+	mapfile -t words < <(functions)
+	mentions man3/libhwheel.3 "${words[@]}" &&
+		diff <(functions) <(sed -n 's/^\.Nm \(hwheel_[a-z_]*\).*/\1/p' \
+			"$root/share/man/man3/libhwheel.3" | sort)
+}
+
+# All that the header defines, with the fields of its structures, and each errno that it names
+device_is_documented() {
+	local words
+
+	mapfile -t words < <(grep -oE '\bHWHEEL_[A-Z_]+|\bE[A-Z]{3,}\b' "$uapi" |
+		grep -vE '_$|_MAGIC|EPOLL' | sort -u)
+	mentions man4/hwheel.4 "${words[@]}" || return
+	mapfile -t words < <(sed -n '/^struct/,/^}/s/^\t__[us][0-9]* \(.*\);/\1/p
+		s/^\(struct hwheel_[a-z]*\) {/\1/p' "$uapi" | sort -u)
+	mentions man4/hwheel.4 "${words[@]}"
+}
+
+commands() {
+	"$ctl" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'
+}
+
+# long_options COMMAND, but for those that all have
+long_options() {
+	"$ctl" "$1" --help | grep -oE -- '--[a-z]+' | grep -vE -- '--(help|usage|version)$' | sort -u
+}
+
+commands_are_documented() {
+	local command words
+
+	[ "$(commands | wc -l)" -eq 7 ] || return
+	for command in $(commands); do
+		mapfile -t words < <(long_options "$command" | sed 's/^-//')
+		mentions man1/hwheelctl.1 "$command" "${words[@]}" || return
+	done
+}
+
+errnos_of_the_library() {
+	local words
+
+	mapfile -t words < <(grep -oE '\-E[A-Z]{3,}\b' "$header" | sed 's/^-//' | sort -u)
+	mentions man3/libhwheel.3 "${words[@]}"
+}
+
+# complete_at WORD...: what Bash would offer for the last one
+complete_at() {
+	PATH=$root/bin:$PATH bash -c '
+		. "$1"
+		shift
+		COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+		_hwheelctl
+		echo ${COMPREPLY[*]}
+	' bash "$root/share/bash-completion/completions/hwheelctl" "$@"
+}
+
+completes() {
+	[ "$(complete_at hwheelctl l)" = "load list" ] &&
+		[ "$(complete_at hwheelctl load --t)" = "--threads= --time= --tick=" ] &&
+		[ "$(complete_at hwheelctl watch --ev)" = "--events=" ] &&
+		[ "$(complete_at hwheelctl arm --j)" = "--json" ] &&
+		[ -z "$(complete_at hwheelctl info x)" ] &&
+		[ "$(complete_at hwheelctl "" | tr ' ' '\n' | grep -c '^[a-z]')" -eq 7 ]
+}
+
+leaves_nothing() {
+	make_there uninstall && [ -z "$(find "$dest" ! -type d)" ] && return
+	find "$dest" ! -type d
+	return 1
+}
+
+rm -rf "$dest"
+echo "TAP version 13"
+echo "1..15"
+point "make install installs all" all_there
+point "the version is one everywhere" versions_agree
+point "a program with the shared library" shared
+point "a program with the static library" static
+point "the header is one for C++, too" cplusplus
+point "what the header declares is exported, with a version, and nothing else" exports_versions
+point "nothing else is in the way in the static library" hides_the_rest
+point "libhwheel(3) has every function" functions_are_documented
+point "libhwheel(3) has every errno" errnos_of_the_library
+point "hwheel(4) has all that the header has" device_is_documented
+point "hwheelctl(1) has every command and option" commands_are_documented
+point "the examples of the help are of commands that there are" \
+	bash -c "'$ctl' --help | grep -E '^  sudo hwheelctl (arm|watch|load|top|stats)'"
+point "Bash completes" completes
+point "the manual pages are clean" selftests/lib/mandoc.sh
+point "make uninstall removes all of it" leaves_nothing
+[ $bad -eq 0 ]

@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Looks at the JSON that hwheelctl printed in the VM. Prints TAP.
+
+json_test.py FOLDER
+"""
+
+import json
+import pathlib
+import sys
+
+BINS = 16
+COUNTERS = {
+    "pending", "armed", "refreshed_later", "refreshed_earlier", "cancelled_queued",
+    "cancelled_filed", "expired", "handed_back", "passes", "visited", "moved", "wakeups",
+    "drained", "drained_max", "lag", "lag_max", "overlong", "contained",
+}
+WHEEL = COUNTERS | {
+    "wheel", "id", "kind", "clock", "creator", "tick_ns", "slots", "levels", "lateness",
+}
+LOAD = {
+    "armed", "refreshed", "cancelled", "too_late", "expired", "stopped", "refused", "lost",
+    "early", "arming_ns", "armed_per_second", "tick_ns", "late_p50_ns", "late_p99_ns",
+    "late_max_ns", "lateness",
+}
+
+
+def lines(folder, name):
+    return [json.loads(line) for line in (folder / f"{name}.json").read_text().splitlines()]
+
+
+def info(folder):
+    (told,) = lines(folder, "info")
+    assert told["kind"] == "hashed" and told["clock"] == "monotonic"
+    assert told["tick_ns"] == 10_000_000 and told["slots"] == 512 and told["levels"] == 1
+    assert {"submit", "mmap", "stats"} <= set(told["features"])
+    assert set(told) == {"kind", "tick_ns", "slots", "levels", "clock", "max_timeouts",
+                         "max_pending", "max_submit", "features"}
+
+
+def arm(folder):
+    events = lines(folder, "arm")
+    assert sorted(event["cookie"] for event in events) == [0, 1, 2]
+    for event in events:
+        assert event["late_ns"] == event["fired_ns"] - event["deadline_ns"] >= 0
+        assert set(event) == {"id", "cookie", "deadline_ns", "fired_ns", "late_ns"}
+
+
+def check_wheel(wheel):
+    assert set(wheel) == WHEEL, set(wheel) ^ WHEEL
+    assert len(wheel["lateness"]) == BINS
+    assert sum(wheel["lateness"]) == wheel["expired"]
+
+
+def list_(folder):
+    (told,) = lines(folder, "list")
+    shared, own = told["wheels"]
+    assert shared["wheel"] == "dev-1" and shared["id"] == 1
+    assert own["kind"] == "hierarchical" and own["tick_ns"] == 2_000_000
+    assert own["slots"] == 64 and own["pending"] > 0
+    for wheel in told["wheels"]:
+        assert set(wheel) == WHEEL, set(wheel) ^ WHEEL
+
+
+def files(folder):
+    (told,) = lines(folder, "files")
+    (file,) = told["files"]
+    wheels = lines(folder, "list")[0]["wheels"]
+    assert file["command"] == "hwheelctl" and file["wheel_id"] == wheels[1]["id"]
+    assert file["pending"] > 0 and file["max_timeouts"] == 65536
+
+
+def watch(folder):
+    events = lines(folder, "watch")
+    assert len(events) == 3
+    for event in events:
+        assert event["event"] == "expire" and event["command"].startswith("hwheel/")
+        assert event["late_us"] >= 0 and event["deadline_ns"] > 0 and event["pid"] > 0
+
+
+def check_load(load):
+    assert set(load) == LOAD, set(load) ^ LOAD
+    assert load["armed"] == load["expired"] + load["cancelled"] + load["stopped"]
+    assert load["early"] == load["lost"] == load["stopped"] == 0
+    assert sum(load["lateness"]) == load["expired"]
+    assert load["late_p50_ns"] <= load["late_p99_ns"] <= load["late_max_ns"]
+    assert load["armed_per_second"] > 0
+
+
+def load_threads(folder):
+    (told,) = lines(folder, "load_threads")
+    check_load(told)
+    assert told["armed"] == told["expired"] == 4001 and told["cancelled"] == 0
+
+
+def load_time(folder):
+    (told,) = lines(folder, "load_time")
+    check_load(told)
+    assert told["armed"] > 0 and told["arming_ns"] >= 300_000_000
+    assert told["tick_ns"] == 1_000_000
+
+
+def stats(folder):
+    (told,) = lines(folder, "stats")
+    (wheel,) = told["wheels"]
+    check_wheel(wheel)
+    assert wheel["armed"] == 500 and wheel["pending"] == 0
+
+
+def top(folder):
+    looks = lines(folder, "top")
+    assert len(looks) == 2 and looks[0]["time_ns"] < looks[1]["time_ns"]
+    for look in looks:
+        assert look["interval_ns"] >= 200_000_000
+        assert [wheel["wheel"] for wheel in look["wheels"]][0] == "dev-1"
+        assert len(look["wheels"]) == 2
+        assert all(set(wheel) == WHEEL for wheel in look["wheels"])
+    assert looks[0]["wheels"][1]["armed"] > 0
+
+
+TESTS = [info, arm, list_, files, watch, load_threads, load_time, stats, top]
+
+
+def main():
+    folder = pathlib.Path(sys.argv[1])
+    failed = 0
+    print("TAP version 13", f"1..{len(TESTS)}", sep="\n")
+    for number, test in enumerate(TESTS, 1):
+        name = f"hwheelctl's JSON: {test.__name__.rstrip('_')}"
+        try:
+            test(folder)
+            print(f"ok {number} - {name}")
+        except (AssertionError, KeyError, OSError, ValueError) as error:
+            failed += 1
+            print(f"# {type(error).__name__} in line {error.__traceback__.tb_next.tb_lineno}"
+                  f": {error}", f"not ok {number} - {name}", sep="\n")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
