@@ -237,10 +237,10 @@ static int start_all(struct loader *loaders, unsigned int n)
 	sigaddset(&signals, SIGINT);
 	sigaddset(&signals, SIGTERM);
 	sigprocmask(SIG_BLOCK, &signals, &before);
-	for (unsigned int i = 0; i < n && !error; i++)
-		error = loader_start(&loaders[i]);
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
+	for (unsigned int i = 0; i < n && !error; i++)
+		error = loader_start(&loaders[i]);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return error;
 }

@@ -104,13 +104,20 @@ uring_loop() {
 	return 1
 }
 
+# The load is there for signals to be sent to, too.
+loading() {
+	./hwheelctl list --files | awk -v pid="$load" '$2 == pid && $5 > 0 { found = 1 }
+		END { exit !found }'
+}
+
 # traces EXAMPLE PATTERN...: while there is load, it finds these
 traces() {
 	local example=$1
 
 	shift
-	./hwheelctl load --quiet --time 1h --delay 100ms >/dev/null 2>&1 &
+	./hwheelctl load --quiet --rate 500 --time 1h --delay 100ms >/dev/null 2>&1 &
 	load=$!
+	await loading
 	./tracing.sh "$example" >"$work/out" 2>&1
 	status=$?
 	kill -INT $load
