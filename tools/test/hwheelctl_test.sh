@@ -297,14 +297,36 @@ top_is_plain() {
 	idle && return $status
 }
 
-# In the end a person has a wheel's lateness before him.
+# step COMMAND: as the help has it, with its arguments
+step() {
+	sed -n "s/^  sudo \(hwheelctl $1\( [-a-z0-9 ]*[a-z0-9]\)*\)  .*/\1/p" "$work/help"
+}
+
+two_were_watched() {
+	[ "$(grep -c ' expired ' "$work/watched")" -eq 2 ]
+}
+
+# What the help shows, one after the other, leads to a wheel's lateness.
 help_is_enough() {
-	ctl 0 --help || return
-	sed -n 's/^  sudo \(hwheelctl [a-z]* *[-a-z0-9 ]*[a-z0-9]\)   *.*/\1/p' "$work/out" \
-		>"$work/steps"
-	diagnose "$(cat "$work/steps")"
-	[ "$(wc -l <"$work/steps")" -eq 5 ] && ctl 0 arm 250ms 1s && grep -q 'arm 250ms 1s$' \
-		"$work/steps" && grep -q 'load --time 10s$' "$work/steps"
+	ctl 0 --help && cp "$work/out" "$work/help" && quietly unload && quietly load || return
+	# shellcheck disable=SC2046 # words
+	{
+		timeout 60 ./$(step watch) >"$work/watched" 2>"$work/watch_err" &
+		watch=$!
+		await grep -q watching "$work/watch_err" || return
+		./$(step arm) >"$work/out" && [ "$(grep -c ' expired ' "$work/out")" -eq 2 ] || return
+		await two_were_watched || return
+		kill $watch && wait $watch || return
+		./$(step load) >"$work/out" 2>"$work/err" &
+		load=$!
+		timeout 60 ./$(step top) >"$work/topped" &
+		top=$!
+		wait $load && says '^ +p99 +[0-9]' || return
+		kill $top
+		wait $top
+		grep -qE '^dev-1 +[1-9][0-9]* +[1-9]' "$work/topped" || return
+		./$(step stats) >"$work/out" && says '^ +< 1 \|#'
+	}
 }
 
 begin
