@@ -198,9 +198,10 @@ list_shows_wheels() {
 
 # watching ARGUMENT...: in the background, until it has begun
 watching() {
+	rm -f "$work/watch_err"
 	./hwheelctl watch "$@" >"$work/watch" 2>"$work/watch_err" </dev/null &
 	watch=$!
-	await grep -q watching "$work/watch_err"
+	await grep -qs watching "$work/watch_err"
 }
 
 instances() {
@@ -311,9 +312,10 @@ help_is_enough() {
 	ctl 0 --help && cp "$work/out" "$work/help" && quietly unload && quietly load || return
 	# shellcheck disable=SC2046 # words
 	{
+		rm -f "$work/watch_err"
 		timeout 60 ./$(step watch) >"$work/watched" 2>"$work/watch_err" &
 		watch=$!
-		await grep -q watching "$work/watch_err" || return
+		await grep -qs watching "$work/watch_err" || return
 		./$(step arm) >"$work/out" && [ "$(grep -c ' expired ' "$work/out")" -eq 2 ] || return
 		await two_were_watched || return
 		kill $watch && wait $watch || return

@@ -166,8 +166,9 @@ module_goes_away() {
 		shows 'modprobe hwheel' && quietly load
 }
 
+# With room for the report below it
 progress_bar() {
-	clear_screen
+	clear_screen && tmux resize-window -x 80 -y 50
 	keys "./hwheelctl load --count 3000 --rate 3000 --delay 100ms; echo over=\$?" Enter
 	await shows '^\[#+ +\] +[0-9]+ % +[0-9]+ armed/s' && await shows '^\[#{16}\] 100 %' &&
 		await shows '^over=0$' && return
