@@ -118,9 +118,32 @@ static void expire_some(void)
 	}
 }
 
-int main(int argc, char **argv)
+/*
+ * Events of the wheel come last: who was heard in this round is not idle, and no descriptor is
+ * closed that the round still has an event for.
+ */
+static void serve_round(int listener)
 {
 	struct epoll_event events[BATCH];
+	int count = epoll_wait(epoll_fd, events, BATCH, -1);
+	bool expired = false;
+
+	for (int i = 0; i < count; i++) {
+		int fd = events[i].data.fd;
+
+		if (fd == listener)
+			accept_one(listener);
+		else if (fd == hwheel_fd(wheel))
+			expired = true;
+		else
+			hear(fd);
+	}
+	if (expired)
+		expire_some();
+}
+
+int main(int argc, char **argv)
+{
 	int listener;
 
 	if (argc != 3)
@@ -134,24 +157,6 @@ int main(int argc, char **argv)
 	watch(listener);
 	watch(hwheel_fd(wheel));
 	puts("ready");
-	for (;;) {
-		int count = epoll_wait(epoll_fd, events, BATCH, -1);
-		bool expired = false;
-
-		for (int i = 0; i < count; i++) {
-			int fd = events[i].data.fd;
-
-			if (fd == listener)
-				accept_one(listener);
-			else if (fd == hwheel_fd(wheel))
-				expired = true;
-			else
-				hear(fd);
-		}
-		/* Last: who was heard in this round is not idle, and no descriptor is closed
-		 * that the round still has an event for.
-		 */
-		if (expired)
-			expire_some();
-	}
+	for (;;)
+		serve_round(listener);
 }

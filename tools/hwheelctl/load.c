@@ -310,24 +310,11 @@ static error_t parse_config(int key, char *argument, struct argp_state *state)
 	}
 }
 
-static error_t parse(int key, char *argument, struct argp_state *state)
+static error_t parse_shares(int key, char *argument, struct argp_state *state)
 {
-	struct request *request = state->input;
-	struct order *order = &request->order;
+	struct order *order = &((struct request *)state->input)->order;
 
 	switch (key) {
-	case 'r':
-		order->rate = option_number(state, argument);
-		return 0;
-	case 'n':
-		order->count = option_number(state, argument);
-		return 0;
-	case 't':
-		order->time_ns = option_duration(state, argument);
-		return 0;
-	case 'd':
-		order->delay_ns = option_duration(state, argument);
-		return 0;
 	case 'c':
 		order->cancel = option_number_up_to(state, argument, 100);
 		return 0;
@@ -343,6 +330,38 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case OPTION_SEED:
 		order->seed = option_number(state, argument);
 		return 0;
+	default:
+		return parse_config(key, argument, state);
+	}
+}
+
+static error_t parse_amount(int key, char *argument, struct argp_state *state)
+{
+	struct order *order = &((struct request *)state->input)->order;
+
+	switch (key) {
+	case 'r':
+		order->rate = option_number(state, argument);
+		return 0;
+	case 'n':
+		order->count = option_number(state, argument);
+		return 0;
+	case 't':
+		order->time_ns = option_duration(state, argument);
+		return 0;
+	case 'd':
+		order->delay_ns = option_duration(state, argument);
+		return 0;
+	default:
+		return parse_shares(key, argument, state);
+	}
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	struct request *request = state->input;
+
+	switch (key) {
 	case OPTION_JSON:
 		request->json = true;
 		return 0;
@@ -350,10 +369,10 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		request->quiet = true;
 		return 0;
 	case ARGP_KEY_END:
-		check(state, order);
+		check(state, &request->order);
 		return 0;
 	default:
-		return parse_config(key, argument, state);
+		return parse_amount(key, argument, state);
 	}
 }
 

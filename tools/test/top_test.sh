@@ -166,6 +166,19 @@ module_goes_away() {
 		shows 'modprobe hwheel' && quietly load
 }
 
+# The histogram is to be seen, and so is that there are more wheels.
+sums_up_many() {
+	clear_screen && tmux resize-window -x 80 -y 24
+	busy --tick 5ms --threads 5
+	start_top && await shows '^\.\.\. and 5 more$' && await shows '^hwheelctl top: 6 wheels' &&
+		[ "$(screen | grep -c '|')" -eq 16 ] && shows '^ +>= 64 \|' && shows '^all wheels'
+	status=$?
+	keys q
+	idle && top_has_ended 0 && [ $status -eq 0 ] && return
+	diagnose "$(screen)"
+	return 1
+}
+
 # With room for the report below it
 progress_bar() {
 	clear_screen && tmux resize-window -x 80 -y 50
@@ -187,6 +200,7 @@ report "so does SIGHUP" ends_by HUP 129
 report "so does Ctrl-C" ends_by_interrupt
 report "Ctrl-Z stops it, and leaves the terminal as it was" stops_and_goes_on
 report "it says so when the module goes away" module_goes_away
+report "it sums up many wheels" sums_up_many
 report "load shows a progress bar" progress_bar
 tmux kill-server
 quietly unload
