@@ -187,7 +187,8 @@ _tools_test: _module _tools
 	$(VM) --kver $(KVER) --mem 2048 --out $(BUILD)/tools-run --timeout 1200 \
 		--guest tools/test/guest.sh $(MODULE)/hwheel.ko $(BUILD)/tools/hwheelctl \
 		$(BUILD)/tools/libhwheel.so.$(VERSION) $(BUILD)/tools/debian.tar \
-		$(BUILD)/tools/test/libhwheel_test $(BUILD)/tools/test/first_shared \
+		$(BUILD)/tools/test/libhwheel_test $(BUILD)/tools/test/quantile_test \
+		$(BUILD)/tools/test/first_shared \
 		$(EXAMPLES:%=$(BUILD)/tools/examples/%) tools/examples/tracing.sh \
 		$(TOOLS_TESTS:%=tools/test/%.sh) selftests/common.sh || status=$$?; \
 	python3 -B tools/test/json_test.py $(BUILD)/tools-run | \
@@ -195,7 +196,8 @@ _tools_test: _module _tools
 	MAKE="$(MAKE)" KVER=$(KVER) KDIR=$(KDIR) tools/test/install_test.sh \
 		$(BUILD)/tools-installed | tee $(BUILD)/tools-run/install_test.tap || status=$$?; \
 	python3 -B selftests/lib/tap.py --out $(BUILD)/tools.tap --part tools $$status \
-		$(patsubst %,$(BUILD)/tools-run/%.tap,libhwheel_test $(TOOLS_TESTS) json_test install_test)
+		$(patsubst %,$(BUILD)/tools-run/%.tap,libhwheel_test quantile_test $(TOOLS_TESTS) \
+			json_test install_test)
 
 _run: _module _tools
 	@rm -f $(BUILD)/run.json
