@@ -60,11 +60,11 @@ BENCH_PARTS := kernel user native
 BENCH   := python3 -B selftests/lib/bench
 BASE    ?=
 
-.PHONY: module run shell check kunit coverage mutants selftests torture
-.PHONY: matrix soak faults model trust-readme bench bench-readme lives lint tools install uninstall
-.PHONY: tools-test clean help
-.PHONY: _module _tools _tools_test _test_modules _test_programs _run _shell _harness _vm_harness _wrong
-.PHONY: _selftests _torture
+.PHONY: module run shell check kunit coverage mutants selftests torture matrix soak faults
+.PHONY: model trust-readme bench bench-readme lives lint tools tools-test install uninstall
+.PHONY: clean help
+.PHONY: _module _tools _tools_test _test_modules _test_programs _run _shell _harness
+.PHONY: _vm_harness _wrong _selftests _torture
 .PHONY: _bench _bench_kernel _bench_user _user_bench _bench_native _bench_uml
 .PHONY: _lives _outside _vm_outside _lint _install
 
