@@ -48,9 +48,9 @@ FIRES    := unload_test hotplug_test storm_test many_test
 CALLS   ?= 200000
 OPS     ?= 5000000
 SEED    ?=
-RELOADS ?= 100
-OFFLINE ?= 100
-KILLS   ?= 5000
+RELOADS ?= 30
+OFFLINE ?= 50
+KILLS   ?= 1000
 PENDING ?= 10000000
 # What the result is called
 RUN     ?= torture

@@ -408,6 +408,8 @@ static void none_lost_none_early(struct kunit *test)
 	for (i = 0; i < NR_COUNTS; i++)
 		kunit_info(test, "%11llu %s\n", totals[i], count_names[i]);
 	kunit_info(test, "operations=%llu time-outs, seed %u\n", totals[ARMED], soak_seed);
+	for (i = EARLY; i < NR_COUNTS; i++)
+		KUNIT_EXPECT_EQ_MSG(test, totals[i], 0, "%s", count_names[i]);
 	KUNIT_EXPECT_GE(test, totals[ARMED], soak_timeouts);
 }
 

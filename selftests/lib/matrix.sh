@@ -15,7 +15,7 @@
 #   SOAK       how many time-outs it has (100000000)
 #   SUITES     which suites (gcc clang kselftest torture fire; kasan has wrong, too, and
 #              faults has one of its own)
-#   CALLS, OPS how long torture is
+#   CALLS, OPS, RELOADS, OFFLINE, KILLS, PENDING   how long torture and fire are
 #   CLANG      the compiler: the oldest that has all that Debian's kernels are built with
 set -uo pipefail
 
@@ -147,9 +147,14 @@ variables() {
 	esac
 }
 
-# bounds CALLS OPS: how long torture is unless somebody has said so
+# bounds NAME=VALUE...: how long some suites are, unless somebody has said so
 bounds() {
-	machine+=(CALLS="${CALLS:-$1}" OPS="${OPS:-$2}")
+	local bound name
+
+	for bound; do
+		name=${bound%%=*}
+		machine+=("$name=${!name:-${bound#*=}}")
+	done
 }
 
 # What is looked for, and by which suites
@@ -158,10 +163,12 @@ traits() {
 	case $1 in
 	native) ;;
 	kasan)  sanitizer="KASAN, lockdep, kmemleak, UBSAN, debug objects"
-		suites="wrong $suites" ;;
-	kcsan)  sanitizer="KCSAN, lockdep" suites="kselftest torture"
+		suites="wrong $suites"
+		bounds CALLS=100000 OPS=500000 RELOADS=20 KILLS=300 PENDING=1000000 ;;
+	kcsan)  sanitizer="KCSAN, lockdep" suites="kselftest torture fire"
 		machine+=(VM="selftests/vm/run.sh --races [hwheel")
-		bounds 50000 300000 ;;
+		bounds CALLS=50000 OPS=300000 RELOADS=10 OFFLINE=20 KILLS=200 \
+			PENDING=300000 ;;
 	kunit)  sanitizer="simulated time, KASAN, lockdep, UBSAN" suites="kunit soak" ;;
 	model)  sanitizer="spin, exhaustive" suites=model ;;
 	faults) sanitizer="fail-nth, KASAN, lockdep, kmemleak" suites=faults ;;
