@@ -54,6 +54,10 @@ KILLS   ?= 1000
 PENDING ?= 10000000
 # What the result is called
 RUN     ?= torture
+# What of hwheel_wrong.ko the kernel has to notice: all but data races, or these (--racy)
+WRONG   ?= --wrong
+# Seconds that make selftests may take
+TIMEOUT ?= 1800
 
 # make bench: what is measured, each by a target _bench_PART, and what to compare it with
 BENCH_PARTS := kernel user native
@@ -221,7 +225,7 @@ _vm_harness:
 # Does a kernel that looks for what is wrong find it?
 _wrong: _test_modules
 	@selftests/vm/selftest.sh --out $(BUILD)/wrong-run \
-		--wrong $(TEST_MODULES)/selftests/modules/hwheel_wrong.ko $(BOOT) | \
+		$(WRONG) $(TEST_MODULES)/selftests/modules/hwheel_wrong.ko $(BOOT) | \
 		tee $(BUILD)/wrong.tap
 
 _test_programs:
@@ -229,7 +233,7 @@ _test_programs:
 	@$(MAKE) -C selftests KSRC=$(KSRC) OUTPUT=$(BUILD)/selftests
 
 _selftests: _test_modules _test_programs
-	@$(BOOT) --out $(BUILD)/selftests-run --timeout 1800 \
+	@$(BOOT) --out $(BUILD)/selftests-run --timeout $(TIMEOUT) \
 		--guest selftests/guest.sh $(MODULE)/hwheel.ko \
 		$(TESTS:%=$(BUILD)/selftests/%) $(HELPERS:%=$(BUILD)/selftests/%) \
 		$(wildcard $(TEST_MODULES)/selftests/modules/*.ko) \

@@ -59,7 +59,7 @@ point() {
 }
 
 echo "TAP version 13"
-echo "1..8"
+echo "1..9"
 mkdir -p build
 # Each kernel's objects are built anew, else the checkers would see nothing.
 rm -rf "build/lint-$KVER"
@@ -73,4 +73,6 @@ point "the syzkaller description fits the header" \
 	selftests/syzkaller/check.py module/include/uapi
 point "the README tells what was measured" \
 	python3 -B selftests/lib/bench check-readme README.md doc/bench.json doc/bench-about.json
+point "the README tells what was tested" \
+	python3 -B selftests/lib/trust.py check-readme README.md doc/trust.json
 [ $bad -eq 0 ]

@@ -13,8 +13,8 @@
 # or one of what has no such machine: kunit (simulated time, with the soak), model (spin)
 # MAKE comes from the Makefile. From the environment:
 #   SOAK       how many time-outs it has (100000000)
-#   SUITES     which suites (gcc clang kselftest torture fire; kasan has wrong, too, and
-#              faults has one of its own)
+#   SUITES     which suites (gcc clang kselftest torture fire; kasan and kcsan have wrong,
+#              too, and faults has one of its own)
 #   CALLS, OPS, RELOADS, OFFLINE, KILLS, PENDING   how long torture and fire are
 #   CLANG      the compiler: the oldest that has all that Debian's kernels are built with
 set -uo pipefail
@@ -51,7 +51,7 @@ warns_not() {
 	"$MAKE" --no-print-directory _test_modules "${machine[@]}" W=1 \
 		MODULE="$here/$1" TEST_MODULES="$here/$1/test" "${@:2}" >"$log" 2>&1 ||
 		{ tail -n 20 "$log"; return 1; }
-	! grep -E "^${here}[^ ]+: (warning|error):|modpost:|objtool:" "$log"
+	! grep -E "^(${here}[^ ]+|[^/ ][^ ]*\.[ch]:[^ ]*) (warning|error):|modpost:|objtool:" "$log"
 }
 
 target() {
@@ -64,14 +64,15 @@ part() {
 	local name=$1 log=$2 tap=$3 status row=build/trust/$kernel-$1.json taps=()
 
 	shift 4
-	rm -f "$log" "$tap"
+	[ ! -e "$log" ] || : >"$log"
+	rm -f "$tap" "$row"
 	printf '\n== %s: %s\n' "$kernel" "$name"
 	SECONDS=0
 	"$@" && status=0 || status=$?
 	[ -z "$tap" ] || taps=("$tap")
 	parts+=(--part "$kernel $name" "$status" "${taps[@]}")
 	python3 -B selftests/lib/trust.py row "$row" "$title" "$sanitizer" "$name" \
-		"$SECONDS" "$status" "$log" "${taps[@]}"
+		"$commit" "$SECONDS" "$status" "$log" "${taps[@]}"
 	rows+=("$row")
 }
 
@@ -90,7 +91,7 @@ suite_kselftest() {
 	quick=$(cd selftests && printf '%s\n' *_test.sh | sed 's/\.sh$//' |
 		grep -vxE 'fuzz_test|torture_test' | tr '\n' ' ')
 	part kselftest "$here/selftests-run/console.log" "$here/selftests.tap" -- \
-		target _selftests SCRIPTS="$quick"
+		target _selftests SCRIPTS="$quick" TIMEOUT=7200
 }
 
 suite_torture() {
@@ -125,9 +126,15 @@ suite_wrong() {
 	part wrong "" "$here/wrong.tap" -- target _wrong
 }
 
+# There nothing may be skipped for want of what makes it fail.
+fails_everything() {
+	target _selftests TESTS="fail_test fail_test_32" SCRIPTS= &&
+		! grep -i '# skip' "$here/selftests.tap"
+}
+
 suite_faults() {
 	part faults "$here/selftests-run/console.log" "$here/selftests.tap" -- \
-		target _selftests TESTS="fail_test fail_test_32" SCRIPTS=
+		fails_everything
 }
 
 # Prints variables for make that tell of the kernel $1.
@@ -165,8 +172,8 @@ traits() {
 	kasan)  sanitizer="KASAN, lockdep, kmemleak, UBSAN, debug objects"
 		suites="wrong $suites"
 		bounds CALLS=100000 OPS=500000 RELOADS=20 KILLS=300 PENDING=1000000 ;;
-	kcsan)  sanitizer="KCSAN, lockdep" suites="kselftest torture fire"
-		machine+=(VM="selftests/vm/run.sh --races [hwheel")
+	kcsan)  sanitizer="KCSAN, lockdep" suites="wrong kselftest torture fire"
+		machine+=(VM="selftests/vm/run.sh --races [hwheel" WRONG=--racy)
 		bounds CALLS=50000 OPS=300000 RELOADS=10 OFFLINE=20 KILLS=200 \
 			PENDING=300000 ;;
 	kunit)  sanitizer="simulated time, KASAN, lockdep, UBSAN" suites="kunit soak" ;;
@@ -198,11 +205,14 @@ choose() {
 
 [ $# -gt 0 ] || die "KERNEL is needed"
 mkdir -p build/trust
+rm -f build/matrix.tap build/matrix.md
+commit=$(git describe --always --dirty --abbrev=12 2>/dev/null || echo unknown)
 vars=$(selftests/lib/setup.sh source programs) || exit
 KSRC=${vars##*KSRC=}
 for kernel; do
 	choose "$kernel"
 	for suite in $suites; do
+		declare -F "suite_$suite" >/dev/null || die "no suite is named $suite"
 		"suite_$suite"
 	done
 done

@@ -2,16 +2,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What each suite did on each kernel: a row from its TAP, and the README's table of rows.
 
-trust.py row FILE KERNEL SANITIZER SUITE SECONDS STATUS LOG [TAP]...
+trust.py row FILE KERNEL SANITIZER SUITE COMMIT SECONDS STATUS LOG [TAP]...
 trust.py show FILE...
-trust.py gather ROWS.json [FILE]...
+trust.py gather ROWS.json FILE...
 trust.py readme README.md ROWS.json
 trust.py check-readme README.md ROWS.json
 
 row reads the test points as tap.py does, and adds up what the diagnostics in LOG call
-operations=N or states=N. show prints a table of rows. gather puts rows among those that ROWS.json has, each in the
-place of the one with the same kernel, sanitizer and suite. readme renders the table that
-stands between two comments, check-readme tells whether it is that, and without failures.
+operations=N or states=N. show prints a table of rows, gather puts them into one file, in
+the place of what it had. readme renders the table that stands between two comments,
+check-readme tells whether it is that, and without failures.
 """
 
 import json
@@ -40,9 +40,9 @@ def operations(path):
     return sum(map(int, DONE.findall(text)))
 
 
-def row(path, kernel, sanitizer, suite, seconds, status, log, *taps):
+def row(path, kernel, sanitizer, suite, commit, seconds, status, log, *taps):
     verdicts = [verdict for verdict, _ in tap.part(suite, status, *taps)]
-    found = {"kernel": kernel, "sanitizer": sanitizer, "suite": suite,
+    found = {"kernel": kernel, "sanitizer": sanitizer, "suite": suite, "commit": commit,
              "operations": operations(log), "seconds": int(seconds)}
     for verdict in (tap.PASSED, tap.FAILED, tap.SKIPPED):
         found[verdict] = verdicts.count(verdict)
@@ -58,9 +58,8 @@ def load(path):
 
 
 def gather(path, *files):
-    old = load(path) if pathlib.Path(path).exists() else []
-    rows = {key(found): found for found in old + [load(file) for file in files]}
-    lines = ",\n".join(json.dumps(found) for found in rows.values())
+    rows = sorted(map(load, files), key=key)
+    lines = ",\n".join(map(json.dumps, rows))
     pathlib.Path(path).write_text(f"[\n{lines}\n]\n")
 
 

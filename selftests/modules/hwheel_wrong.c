@@ -3,9 +3,12 @@
  * A module that does something wrong, so that one can see whether the kernel notices: not
  * to be loaded where anybody works. The kernel goes on where it is not told to stop.
  */
+#include <linux/err.h>
 #include <linux/kernel.h>
+#include <linux/kthread.h>
 #include <linux/list.h>
 #include <linux/module.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
@@ -99,6 +102,36 @@ static void shift(void)
 	hidden(1U << hidden(40));
 }
 
+static unsigned int raced;
+
+/* KCSAN looks at one access of thousands. */
+static noinline void race(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < 2000000; i++) {
+		raced++;
+		barrier();
+	}
+}
+
+static int race_on(void *unused)
+{
+	race();
+	while (!kthread_should_stop())
+		schedule_timeout_idle(1);
+	return 0;
+}
+
+static void race_both(void)
+{
+	struct task_struct *other = kthread_run(race_on, NULL, "hwheel_wrong");
+
+	race();
+	if (!IS_ERR(other))
+		kthread_stop(other);
+}
+
 static const struct {
 	const char	*name;
 	void		(*act)(void);
@@ -110,6 +143,7 @@ static const struct {
 	{ "init_active",	init_active },
 	{ "add_twice",		add_twice },
 	{ "shift",		shift },
+	{ "race",		race_both },
 };
 
 static int __init wrong_init(void)

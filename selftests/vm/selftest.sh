@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# selftest.sh --out DIR [--wrong MODULE] RUN OPTION...
+# selftest.sh --out DIR [--wrong|--racy MODULE] RUN OPTION...
 #
 # Does the harness fail when it must? Each case has RUN, this folder's run.sh or one that
 # takes the same options, boot a VM of its own with a script that goes wrong in one way,
 # and expects what it says about it. Prints TAP.
 #
 # With MODULE, hwheel_wrong.ko, the kernel is what has to notice: one that looks for all
-# that the module does wrong.
+# that the module does wrong, or one that looks for data races.
 set -uo pipefail
 
 # shellcheck source=selftests/lib/guest.sh
@@ -17,11 +17,11 @@ set -uo pipefail
 [ $# -ge 3 ] && [ "$1" = --out ] || exit 2
 out=$2
 shift 2
-wrong=''
-if [ "$1" = --wrong ]; then
-	wrong=$2
-	shift 2
-fi
+cases=harness wrong=''
+case $1 in
+--wrong) cases=sanitizers wrong=$2; shift 2 ;;
+--racy)  cases=racy wrong=$2; shift 2 ;;
+esac
 runner=("$@")
 
 # What the scripts do. Those that fail must be seen to have got as far as that.
@@ -35,6 +35,16 @@ declare -A script=(
 	[powers_off]='echo reached; echo success >/dev/ttyS1; poweroff -f'
 	[complains]='echo reached; echo "<4>WARNING: CPU: 0 PID: 1 at a.c:1" >/dev/kmsg'
 	[races]='echo reached; echo "<3>==========" >/dev/kmsg
+		 echo "<3>BUG: KCSAN: data-race in a / b" >/dev/kmsg
+		 echo "<3> a+0x1/0x2 [mine]" >/dev/kmsg; echo "<3>==========" >/dev/kmsg'
+	[warns_in_a_race]='echo reached; echo "<3>BUG: KCSAN: data-race in a / b" >/dev/kmsg
+		 echo "<4>WARNING: CPU: 0 PID: 1 at a.c:1" >/dev/kmsg
+		 echo "<3>==========" >/dev/kmsg'
+	[warns_behind_half_a_race]='echo reached
+		 echo "<3>BUG: KCSAN: data-race in a / b" >/dev/kmsg
+		 echo "<4>WARNING: CPU: 0 PID: 1 at a.c:1" >/dev/kmsg'
+	[races_behind_a_rule]='echo reached; echo "<3>==========" >/dev/kmsg
+		 echo "<3>==========" >/dev/kmsg; echo "<3>==========" >/dev/kmsg
 		 echo "<3>BUG: KCSAN: data-race in a / b" >/dev/kmsg
 		 echo "<3> a+0x1/0x2 [mine]" >/dev/kmsg; echo "<3>==========" >/dev/kmsg'
 )
@@ -87,7 +97,7 @@ point() {
 }
 
 harness() {
-	echo "1..9"
+	echo "1..12"
 	point ships "what the script leaves arrives unchanged" run_shipping
 	point exits_3 "a script that exits with 3 fails the run" \
 		run_failing exits_3 ".*status 3"
@@ -105,6 +115,12 @@ harness() {
 		run_failing races "the kernel complained" --races '[mine]'
 	point races "a data race does not fail the run if it is others'" \
 		run races --races '[yours]'
+	point warns_in_a_race "a warning amid others' data race fails the run" \
+		run_failing warns_in_a_race "the kernel complained" --races '[mine]'
+	point warns_behind_half_a_race "and so it does behind one that is not whole" \
+		run_failing warns_behind_half_a_race "the kernel complained" --races '[mine]'
+	point races_behind_a_rule "our data race fails the run whatever came before" \
+		run_failing races_behind_a_rule "the kernel complained" --races '[mine]'
 }
 
 # The kernel goes on after each. What KASAN and lockdep report has lockdep give up.
@@ -133,12 +149,18 @@ sanitizers() {
 	point wrong "memory that is lost is seen" complained "BUG: leaks: "
 }
 
+script[racy]="echo reached; insmod hwheel_wrong.ko deed=race && rmmod hwheel_wrong"
+
+racy() {
+	echo "1..2"
+	point racy "a data race in a module fails the run" \
+		run_failing racy "the kernel complained" --smp 2 --races '[hwheel' "$wrong"
+	point racy "it is the one that there is" \
+		grep -q "KCSAN: data-race in race" "$out/racy/vm/console.log"
+}
+
 rm -rf "$out"
 
 echo "TAP version 13"
-if [ -n "$wrong" ]; then
-	sanitizers
-else
-	harness
-fi
+$cases
 [ $bad -eq 0 ]
