@@ -49,7 +49,7 @@ static const char *parse_fraction(const char **text, __u64 unit_ns, __u64 *ns)
 	for (; **text >= '0' && **text <= '9'; (*text)++) {
 		__u64 digit = **text - '0';
 
-		if (unit_ns % 10 && digit)
+		if (digit && (!unit_ns || unit_ns % 10))
 			return too_fine;
 		unit_ns /= 10;
 		if (__builtin_add_overflow(*ns, digit * unit_ns, ns))
