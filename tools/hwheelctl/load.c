@@ -20,6 +20,7 @@
 #define BAR		16	/* characters */
 #define MAX_THREADS	256
 #define MAX_DELAY	(365 * 24 * 3600 * SEC)
+#define MAX_RATE	SEC	/* one each ns */
 
 struct request {
 	struct order order;
@@ -341,7 +342,7 @@ static error_t parse_amount(int key, char *argument, struct argp_state *state)
 
 	switch (key) {
 	case 'r':
-		order->rate = option_number(state, argument);
+		order->rate = option_number_up_to(state, argument, MAX_RATE);
 		return 0;
 	case 'n':
 		order->count = option_number(state, argument);

@@ -9,7 +9,8 @@
 
 #define SEC		1000000000ULL
 #define READ		512	/* events at a time */
-#define PATIENCE_NS	(10 * SEC)	/* beyond the last deadline, for what seems to be lost */
+#define LOOK_NS		(SEC / 20)	/* how long it sleeps at most: it may have to stop */
+#define PATIENCE_NS	(10 * SEC)	/* beyond the last deadline, and a tick */
 
 /* What an operation does, and what is to be done with its time-out later */
 struct doom {
@@ -133,14 +134,16 @@ static __u64 arms_due(const struct loader *loader, __u64 now)
 	if (order->rate)
 		due = (__u64)((double)(now - loader->start_ns) / SEC * order->rate /
 				 order->threads) + 1;
-	return loader->share && due > loader->share ? loader->share : due;
+	return order->count && due > loader->share ? loader->share : due;
 }
 
 static bool is_done_arming(const struct loader *loader, __u64 now)
 {
-	if (is_stopping() || (loader->share && loader->begun >= loader->share))
+	if (is_stopping())
 		return true;
-	return !loader->share && now - loader->start_ns >= loader->order->time_ns;
+	if (loader->order->count)
+		return loader->begun >= loader->share;
+	return now - loader->start_ns >= loader->order->time_ns;
 }
 
 static void add_arms(struct loader *loader, __u64 now)
@@ -251,7 +254,7 @@ static int take_events(struct loader *loader)
 static __u64 idle_ns(const struct loader *loader, __u64 now)
 {
 	const struct order *order = loader->order;
-	__u64 idle = SEC / 20;
+	__u64 idle = LOOK_NS;
 	double next, each_ns;
 
 	if (loader->dooms_first != loader->dooms_end) {
@@ -291,7 +294,7 @@ static int turn(struct loader *loader, __u64 now)
 		error = take_events(loader);
 	/* The worker lets go of what was cancelled within a tick: then there is room. */
 	if (refused != loader->tally.refused)
-		wait_for_work(loader, loader->tick_ns);
+		wait_for_work(loader, loader->tick_ns < LOOK_NS ? loader->tick_ns : LOOK_NS);
 	else if (!hwheel_batch_count(loader->batch))
 		wait_for_work(loader, idle_ns(loader, now));
 	return error;
@@ -301,7 +304,7 @@ static int turn(struct loader *loader, __u64 now)
 static int run(struct loader *loader)
 {
 	__u64 now = hwheel_now(loader->wheel);
-	__u64 patience = 2 * loader->order->delay_ns + PATIENCE_NS;
+	__u64 patience = 2 * loader->order->delay_ns + loader->tick_ns + PATIENCE_NS;
 	int error = 0;
 
 	loader->start_ns = now;

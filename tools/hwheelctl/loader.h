@@ -61,7 +61,7 @@ struct loader {
 	__u64 random;
 	__u64 tick_ns;
 	__u64 max;			/* time-outs that the file may hold */
-	__u64 share;			/* how many to arm; 0: no end */
+	__u64 share;			/* how many to arm, if there is a count */
 	__u64 begun;			/* arms that were tried and not refused */
 	__u64 start_ns;
 	__u64 arming_ns;		/* how long it armed, once it is done with that */

@@ -75,6 +75,7 @@ usage_is_2() {
 	ctl 2 && ctl 2 nothing && warns 'no such command' && ctl 2 arm &&
 		ctl 2 info more && ctl 2 list more && ctl 2 stats a b && ctl 2 top a b &&
 		ctl 2 arm 1s --cookie 1x && ctl 2 load --cancel 101 && ctl 2 load --batch 0 &&
+		ctl 2 load --rate 1000000001 &&
 		ctl 2 load --cancel 60 --refresh 60 && ctl 2 watch --events nix &&
 		ctl 2 top --interval 0s && warns '--help'
 }
@@ -86,7 +87,7 @@ durations_are_read() {
 }
 
 durations_are_refused() {
-	for duration in '' 5 1. .5s 1.s 1x 1ss 0.1ns 1.0000000001s 1e3s 5124096h 1..0s; do
+	for duration in '' 5 1. .5s 1.s 1x 1ss 0.1ns 1.0000000001s 0.00000000001s 1e3s 5124096h 1..0s; do
 		ctl 2 arm "$duration" || return
 	done
 	ctl 2 arm 5 && warns 'unit is missing'
@@ -264,6 +265,11 @@ load_waits_for_room() {
 	quietly unload && quietly load && [ $status -eq 0 ]
 }
 
+# Some threads have nothing to do.
+load_has_idle_threads() {
+	ctl 0 load --count 2 --threads 5 --delay 20ms && adds_up 2
+}
+
 load_has_an_end() {
 	ctl 0 load --time 300ms --delay 20ms --tick 1ms --json && keep load_time
 }
@@ -354,6 +360,7 @@ report "watch sees what was chosen" watch_chooses
 report "watch leaves nothing behind" watch_leaves_nothing
 report "load adds up" load_adds_up
 report "load with threads" load_has_threads
+report "load with more threads than time-outs" load_has_idle_threads
 report "load with little room" load_waits_for_room
 report "load for some time" load_has_an_end
 report "load that is stopped" load_is_stopped
