@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "command.h"
 #include "duration.h"
 #include "fail.h"
@@ -16,7 +17,6 @@
 #include "loader.h"
 #include "option.h"
 
-#define SEC		1000000000ULL
 #define BAR		16	/* characters */
 #define MAX_THREADS	256
 #define MAX_DELAY	(365 * 24 * 3600 * SEC)
@@ -37,14 +37,6 @@ struct report {
 	__u64 tick_ns;
 	__u64 lost;
 };
-
-static __u64 clock_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * SEC + now.tv_nsec;
-}
 
 /* --- while it goes on --- */
 

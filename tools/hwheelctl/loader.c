@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "clock.h"
 #include "histogram.h"
 #include "loader.h"
 
-#define SEC		1000000000ULL
 #define READ		512	/* events at a time */
 #define LOOK_NS		(SEC / 20)	/* how long it sleeps at most: it may have to stop */
 #define PATIENCE_NS	(10 * SEC)	/* beyond the last deadline, and a tick */

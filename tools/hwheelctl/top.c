@@ -3,8 +3,8 @@
 #include <argp.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "clock.h"
 #include "command.h"
 #include "duration.h"
 #include "fail.h"
@@ -13,7 +13,6 @@
 #include "screen.h"
 #include "wheels.h"
 
-#define SEC		1000000000ULL
 #define FIXED_ROWS	22	/* of a frame, without the rows of single wheels */
 
 struct request {
@@ -30,14 +29,6 @@ struct samples {
 	__u64 old_ns;
 	__u64 new_ns;
 };
-
-static __u64 clock_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * SEC + now.tv_nsec;
-}
 
 static int take_sample(struct samples *samples, const char *choice)
 {

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "array.h"
+#include "clock.h"
 #include "command.h"
 #include "duration.h"
 #include "fail.h"
@@ -270,14 +271,6 @@ static void print_json(const struct happening *happening)
 				       json_object_new_int64(late_us(happening)));
 	}
 	json_print(object);
-}
-
-static __u64 clock_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000000000ULL + now.tv_nsec;
 }
 
 /* Shows what has been recorded, @left of it at most; returns how much is left */
