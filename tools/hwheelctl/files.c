@@ -17,20 +17,6 @@ static void append(struct files *files, const struct open_file *file)
 	files->all[files->count++] = *file;
 }
 
-static void read_command(struct open_file *file)
-{
-	char path[64];
-	FILE *stream;
-
-	snprintf(path, sizeof(path), "/proc/%d/comm", file->pid);
-	stream = fopen(path, "r");
-	if (!stream)
-		return;
-	if (fgets(file->command, sizeof(file->command), stream))
-		file->command[strcspn(file->command, "\n")] = '\0';
-	fclose(stream);
-}
-
 static void parse_line(struct open_file *file, const char *line)
 {
 	const char *text = strchr(line, '\t');
@@ -56,6 +42,7 @@ static int read_fdinfo(struct open_file *file)
 	stream = fopen(path, "r");
 	if (!stream)
 		return -errno;
+	file->wheel = 0;
 	while (fgets(line, sizeof(line), stream))
 		parse_line(file, line);
 	fclose(stream);
@@ -83,7 +70,7 @@ static void read_process(struct files *files, int pid)
 	stream = opendir(folder);
 	if (!stream)
 		return;
-	read_command(&file);
+	process_name(pid, file.command);
 	while ((entry = readdir(stream))) {
 		file.fd = atoi(entry->d_name);
 		if (is_device(folder, entry->d_name) && !read_fdinfo(&file))

@@ -6,10 +6,12 @@
 #include <stddef.h>
 #include <linux/types.h>
 
+#include "process.h"
+
 struct open_file {
 	int pid;
 	int fd;
-	char command[32];
+	char command[PROCESS_NAME];
 	__u64 wheel;		/* its id */
 	__u64 pending;
 	__u64 events;

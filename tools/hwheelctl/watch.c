@@ -24,6 +24,7 @@
 #include "fail.h"
 #include "json.h"
 #include "option.h"
+#include "process.h"
 
 #define TRACEFS		"/sys/kernel/tracing"
 #define TRACEFS_OLD	"/sys/kernel/debug/tracing"
@@ -44,7 +45,7 @@ static const struct event {
 struct request {
 	unsigned int events;	/* mask of indices */
 	__u64 count;		/* 0: for ever */
-	__u64 time_ns;	/* 0: for ever */
+	__u64 time_ns;		/* 0: for ever */
 	bool json;
 };
 
@@ -54,17 +55,18 @@ struct happening {
 	__u64 time_us;
 	__u64 deadline_ns;	/* 0: there is none */
 	int pid;
-	char command[32];
+	char command[PROCESS_NAME];
 	char timeout[24];
 };
 
-/* Set by a signal */
-static bool over;
+#define LOOK_MS		100	/* the kernel tells of what there is once half a buffer is full */
+
+/* The signal that came, or 0 */
+static int over;
 
 static void end(int signal)
 {
-	(void)signal;
-	__atomic_store_n(&over, true, __ATOMIC_RELAXED);
+	__atomic_store_n(&over, signal, __ATOMIC_RELAXED);
 }
 
 /* --- the instance --- */
@@ -136,35 +138,25 @@ static void instance_end(void)
 
 /* --- lines of it --- */
 
-static const struct event *find_event(const char *line, const char **rest)
+/* Cuts it at the last ": ", and returns what comes after that, or NULL */
+static char *cut_last(char *line)
 {
-	char pattern[64];
-	const char *found;
+	char *last = NULL;
 
-	for (size_t i = 0; i < EVENTS; i++) {
-		snprintf(pattern, sizeof(pattern), ": %s: ", events[i].trace);
-		found = strstr(line, pattern);
-		if (!found)
-			continue;
-		*rest = found + strlen(pattern);
-		return &events[i];
-	}
-	return NULL;
+	for (char *next = line; (next = strstr(next, ": ")); next++)
+		last = next;
+	if (!last)
+		return NULL;
+	*last = '\0';
+	return last + 2;
 }
 
-/* The kernel notes names as threads are switched, which may not have happened yet. */
-static void find_name(struct happening *happening)
+static const struct event *find_event(const char *trace)
 {
-	char path[32];
-	FILE *stream;
-
-	snprintf(path, sizeof(path), "/proc/%d/comm", happening->pid);
-	stream = fopen(path, "r");
-	if (!stream)
-		return;
-	if (fgets(happening->command, sizeof(happening->command), stream))
-		happening->command[strcspn(happening->command, "\n")] = '\0';
-	fclose(stream);
+	for (size_t i = 0; i < EVENTS; i++)
+		if (!strcmp(events[i].trace, trace))
+			return &events[i];
+	return NULL;
 }
 
 /* "  COMMAND-PID  [CPU] ..... SECONDS.MICROSECONDS", where a command may have any name */
@@ -187,8 +179,9 @@ static bool parse_head(struct happening *happening, char *head)
 	*dash = '\0';
 	happening->pid = atoi(dash + 1);
 	snprintf(happening->command, sizeof(happening->command), "%s", head + strspn(head, " "));
+	/* The kernel notes names as threads are switched, which may not have happened yet. */
 	if (!strcmp(happening->command, "<...>"))
-		find_name(happening);
+		process_name(happening->pid, happening->command);
 	return true;
 }
 
@@ -198,22 +191,28 @@ static void parse_field(const char *fields, const char *name, char *value, size_
 
 	*value = '\0';
 	if (found)
-		snprintf(value, size, "%.*s", (int)strcspn(found + strlen(name), "\n "),
+		snprintf(value, size, "%.*s", (int)strcspn(found + strlen(name), " "),
 			 found + strlen(name));
 }
 
+/* From its end, as there is a name of anybody's choice at its beginning */
 static bool parse_line(struct happening *happening, char *line)
 {
 	char deadline[24];
-	const char *fields;
+	char *fields, *trace;
 
-	*happening = (struct happening){ .event = find_event(line, &fields) };
+	line[strcspn(line, "\n")] = '\0';
+	process_clean(line);
+	fields = cut_last(line);
+	trace = fields ? cut_last(line) : NULL;
+	if (!trace)
+		return false;
+	*happening = (struct happening){ .event = find_event(trace) };
 	if (!happening->event)
 		return false;
 	parse_field(fields, "timeout=", happening->timeout, sizeof(happening->timeout));
 	parse_field(fields, "deadline=", deadline, sizeof(deadline));
 	happening->deadline_ns = strtoull(deadline, NULL, 10);
-	line[fields - line - strlen(happening->event->trace) - 4] = '\0';
 	return parse_head(happening, line);
 }
 
@@ -273,56 +272,54 @@ static void print_json(const struct happening *happening)
 	json_print(object);
 }
 
-/* Shows what has been recorded, @left of it at most; returns how much is left */
-static __u64 show(FILE *stream, const struct request *request, __u64 left)
+/* Returns whether it was one of what is watched */
+static bool show_line(char *line, bool json)
 {
 	struct happening happening;
-	char line[512];
 
-	while (left && fgets(line, sizeof(line), stream)) {
-		if (strstr(line, "[LOST "))
-			fprintf(stderr, "hwheelctl: too fast: %s", line);
-		if (!parse_line(&happening, line))
-			continue;
-		if (request->json)
-			print_json(&happening);
-		else
-			print_text(&happening);
-		left--;
-	}
-	clearerr(stream);
-	return left;
+	if (!strncmp(line, "CPU:", 4))
+		fprintf(stderr, "hwheelctl: too fast: %s", line);
+	if (!parse_line(&happening, line))
+		return false;
+	if (json)
+		print_json(&happening);
+	else
+		print_text(&happening);
+	return true;
 }
 
+static bool is_over(const struct request *request, __u64 start_ns)
+{
+	return __atomic_load_n(&over, __ATOMIC_RELAXED) ||
+	       (request->time_ns && clock_ns() - start_ns >= request->time_ns);
+}
+
+/* There may always be more to show, so it is not only over when there is nothing. */
 static void follow(FILE *stream, const struct request *request)
 {
-	__u64 end_ns = request->time_ns ? clock_ns() + request->time_ns : UINT64_MAX;
 	struct pollfd poll_fd = { .fd = fileno(stream), .events = POLLIN };
 	__u64 left = request->count ?: UINT64_MAX;
-	sigset_t none;
+	__u64 start_ns = clock_ns();
+	char line[512];
 
-	sigemptyset(&none);
-	while (left && !__atomic_load_n(&over, __ATOMIC_RELAXED) && clock_ns() < end_ns) {
-		struct timespec time = { .tv_nsec = 100000000 };
-
-		ppoll(&poll_fd, 1, &time, &none);
-		left = show(stream, request, left);
+	while (left && !is_over(request, start_ns)) {
+		if (!fgets(line, sizeof(line), stream)) {
+			clearerr(stream);
+			poll(&poll_fd, 1, LOOK_MS);
+		} else {
+			left -= show_line(line, request->json);
+		}
 	}
 }
 
-/* They come while there is something to wait for, and nowhere else. */
+/* One that comes just before poll() waits no longer than that. */
 static void catch_signals(void)
 {
 	const struct sigaction action = { .sa_handler = end };
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE };
-	sigset_t set;
 
-	sigemptyset(&set);
-	for (size_t i = 0; i < ARRAY_SIZE(signals); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
 		sigaction(signals[i], &action, NULL);
-		sigaddset(&set, signals[i]);
-	}
-	sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
 static int run(const struct request *request)
@@ -345,6 +342,9 @@ static int run(const struct request *request)
 	follow(stream, request);
 	fclose(stream);
 	instance_end();
+	/* Whoever reads it has had enough. */
+	if (over == SIGPIPE)
+		clearerr(stdout);
 	return DONE;
 }
 
