@@ -43,6 +43,8 @@ int fail_open(int error)
 	case ENOENT:
 	case ENODEV:
 	case ENXIO:
+		if (module_loaded())
+			break;
 		return fail_not_loaded();
 	case EACCES:
 	case EPERM:

@@ -115,6 +115,15 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	}
 }
 
+/* What could not be printed, as a disk is full, is not done. */
+static int finish(int status)
+{
+	if (!fflush(stdout) && !ferror(stdout))
+		return status;
+	fputs("hwheelctl: not all of it could be written\n", stderr);
+	return status ?: FAILED;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct argp_option options[] = {
@@ -129,5 +138,5 @@ int main(int argc, char **argv)
 
 	argp_err_exit_status = MISUSED;
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &status);
-	return status;
+	return finish(status);
 }

@@ -41,6 +41,8 @@ static void enter(void)
 	if (screen.keys) {
 		raw = screen.before;
 		raw.c_lflag &= ~(ICANON | ECHO);
+		raw.c_cc[VMIN] = 1;
+		raw.c_cc[VTIME] = 0;
 		tcsetattr(STDIN_FILENO, TCSAFLUSH, &raw);
 	}
 	fputs(ALTERNATE, stdout);

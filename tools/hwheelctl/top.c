@@ -170,10 +170,10 @@ static int show_json(const struct samples *samples)
 }
 
 /* Until the next reading is due. What was shown is shown anew when the size changes. */
-static bool wait_for(__u64 due_ns, const struct samples *samples, __u64 interval_ns)
+static bool wait_for_next(const struct samples *samples, __u64 interval_ns)
 {
-	for (__u64 now; (now = clock_ns()) < due_ns;) {
-		switch (screen_wait(due_ns - now)) {
+	for (__u64 past; (past = clock_ns() - samples->new_ns) < interval_ns;) {
+		switch (screen_wait(interval_ns - past)) {
 		case SCREEN_QUIT:
 			return false;
 		case SCREEN_RESIZED:
@@ -192,7 +192,7 @@ static int watch(const struct request *request, struct samples *samples)
 	__u64 frames = 0;
 	int error;
 
-	while (wait_for(samples->new_ns + request->interval_ns, samples, request->interval_ns)) {
+	while (wait_for_next(samples, request->interval_ns)) {
 		error = take_sample(samples, request->choice);
 		if (error)
 			return error;
