@@ -25,8 +25,10 @@ static void print_wheel(struct wheel *wheel)
 		printf(", made by %s", wheel->creator);
 	putchar('\n');
 	for (size_t i = 0; i < wheel_counters_count; i++)
-		printf("  %-17s %14llu  %s\n", wheel_counters[i].name,
-		       *wheel_value(wheel, &wheel_counters[i]), wheel_counters[i].meaning);
+		if (wheel_knows(wheel, &wheel_counters[i]))
+			printf("  %-17s %14llu  %s\n", wheel_counters[i].name,
+			       *wheel_value(wheel, &wheel_counters[i]),
+			       wheel_counters[i].meaning);
 	puts("  How late those that expired were, in ticks:");
 	histogram_print(stdout, wheel->lateness);
 }

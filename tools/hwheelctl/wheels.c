@@ -9,7 +9,10 @@
 #include "fail.h"
 #include "wheels.h"
 
-#define COUNTER(field, sort, meaning)	{ #field, offsetof(struct wheel, field), sort, meaning }
+#define COUNTER(field, sort, meaning)	\
+	{ #field, offsetof(struct wheel, field), sort, meaning, true }
+#define DEBUGFS(field, meaning)		\
+	{ #field, offsetof(struct wheel, field), COUNTER_RISES, meaning, false }
 
 const struct wheel_counter wheel_counters[] = {
 	COUNTER(pending,	   COUNTER_NOW,	  "time-outs pending now"),
@@ -19,7 +22,8 @@ const struct wheel_counter wheel_counters[] = {
 	COUNTER(cancelled_queued,  COUNTER_RISES, "cancelled before the worker knew of them"),
 	COUNTER(cancelled_filed,   COUNTER_RISES, "cancelled after that"),
 	COUNTER(expired,	   COUNTER_RISES, "time-outs expired"),
-	COUNTER(handed_back,	   COUNTER_RISES, "ended by stopping the wheel"),
+	DEBUGFS(recalled,			  "of these, taken back from the executor"),
+	DEBUGFS(handed_back,			  "ended by stopping the wheel"),
 	COUNTER(passes,		   COUNTER_RISES, "passes of the worker"),
 	COUNTER(visited,	   COUNTER_RISES, "slots that it looked through"),
 	COUNTER(moved,		   COUNTER_RISES, "time-outs that it filed again"),
@@ -28,8 +32,8 @@ const struct wheel_counter wheel_counters[] = {
 	COUNTER(drained_max,	   COUNTER_MOST,  "the most of them at a time"),
 	COUNTER(lag,		   COUNTER_RISES, "ticks that it was late for"),
 	COUNTER(lag_max,	   COUNTER_MOST,  "the most of them at a time"),
-	COUNTER(overlong,	   COUNTER_RISES, "callbacks that took longer than a tick"),
-	COUNTER(contained,	   COUNTER_RISES, "callbacks whose bad return was put right"),
+	DEBUGFS(overlong,			  "callbacks that took longer than a tick"),
+	DEBUGFS(contained,			  "callbacks whose bad return was put right"),
 };
 
 const size_t wheel_counters_count = ARRAY_SIZE(wheel_counters);
@@ -307,16 +311,19 @@ struct json_object *wheel_json(struct wheel *wheel)
 	struct json_object *object = json_object_new_object();
 
 	json_add_text(object, "wheel", wheel->file);
-	json_add_number(object, "id", wheel->id);
+	if (wheel->id)
+		json_add_number(object, "id", wheel->id);
 	json_add_text(object, "kind", wheel->kind);
 	json_add_text(object, "clock", wheel->clock);
-	json_add_text(object, "creator", wheel->creator);
+	if (*wheel->creator)
+		json_add_text(object, "creator", wheel->creator);
 	json_add_number(object, "tick_ns", wheel->tick_ns);
 	json_add_number(object, "slots", wheel->slots);
 	json_add_number(object, "levels", wheel->levels);
 	for (size_t i = 0; i < wheel_counters_count; i++)
-		json_add_number(object, wheel_counters[i].name,
-				*wheel_value(wheel, &wheel_counters[i]));
+		if (wheel_knows(wheel, &wheel_counters[i]))
+			json_add_number(object, wheel_counters[i].name,
+					*wheel_value(wheel, &wheel_counters[i]));
 	json_add_numbers(object, "lateness", wheel->lateness, HWHEEL_LATENESS_BINS);
 	return object;
 }

@@ -21,7 +21,7 @@ struct wheel {
 	char kind[16];
 	char clock[16];
 	char creator[96];
-	__u64 id;
+	__u64 id;		/* 0: from the device, which tells no number, nor who made it */
 	__u64 tick_ns;
 	__u64 slots;
 	__u64 levels;
@@ -32,6 +32,7 @@ struct wheel {
 	__u64 cancelled_queued;
 	__u64 cancelled_filed;
 	__u64 expired;
+	__u64 recalled;
 	__u64 handed_back;
 	__u64 passes;
 	__u64 visited;
@@ -58,6 +59,7 @@ struct wheel_counter {
 	size_t offset;		/* in struct wheel */
 	enum counter_sort sort;
 	const char *meaning;
+	bool on_device;		/* the device tells it, too */
 };
 
 extern const struct wheel_counter wheel_counters[];
@@ -66,6 +68,12 @@ extern const size_t wheel_counters_count;
 static inline __u64 *wheel_value(struct wheel *wheel, const struct wheel_counter *counter)
 {
 	return (__u64 *)((char *)wheel + counter->offset);
+}
+
+/* What is not known is not told, be it as 0. */
+static inline bool wheel_knows(const struct wheel *wheel, const struct wheel_counter *counter)
+{
+	return wheel->id || counter->on_device;
 }
 
 struct wheels {

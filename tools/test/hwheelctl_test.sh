@@ -128,6 +128,7 @@ not_permitted_is_4() {
 chgrp_helps() {
 	chgrp 1000 /dev/hwheel && chmod g+rw /dev/hwheel && as_joe 0 info &&
 		as_joe 0 arm 1ms && as_joe 0 stats && warns 'root sees all' && says '^dev: hashed' &&
+		says '^  armed' && ! grep -q overlong "$work/out" &&
 		as_joe 0 top --once --interval 100ms && says '^dev ' && as_joe 4 list &&
 		as_joe 4 stats dev-1 && as_joe 4 watch
 	status=$?

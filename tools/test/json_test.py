@@ -12,8 +12,8 @@ import sys
 BINS = 16
 COUNTERS = {
     "pending", "armed", "refreshed_later", "refreshed_earlier", "cancelled_queued",
-    "cancelled_filed", "expired", "handed_back", "passes", "visited", "moved", "wakeups",
-    "drained", "drained_max", "lag", "lag_max", "overlong", "contained",
+    "cancelled_filed", "expired", "recalled", "handed_back", "passes", "visited", "moved",
+    "wakeups", "drained", "drained_max", "lag", "lag_max", "overlong", "contained",
 }
 WHEEL = COUNTERS | {
     "wheel", "id", "kind", "clock", "creator", "tick_ns", "slots", "levels", "lateness",
