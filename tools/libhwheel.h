@@ -329,9 +329,10 @@ int hwheel_batch_cancel(struct hwheel_batch *batch, uint64_t id);
  * @wheel: the handle
  * @batch: the batch; it keeps its operations, and what is submitted again is done again
  *
- * Each operation fails or succeeds by itself. A signal may end it early.
+ * Each operation fails or succeeds by itself. A signal may end it early, but not before some
+ * were done: those that were not have the result -ECANCELED.
  *
- * Return: how many were done, each of which has a result now; -EFAULT, -EINTR: none.
+ * Return: how many were done, each of which has a result now; -EFAULT: none.
  */
 int hwheel_submit(struct hwheel *wheel, struct hwheel_batch *batch);
 

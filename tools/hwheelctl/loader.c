@@ -201,8 +201,6 @@ static int submit(struct loader *loader)
 	int done = hwheel_submit(loader->wheel, loader->batch);
 	int error = 0;
 
-	if (done == -EINTR)
-		done = 0;
 	if (done < 0)
 		return done;
 	for (size_t i = 0; i < hwheel_batch_count(loader->batch) && !error; i++) {
