@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # tracing.sh EXAMPLE: one-liners for the module's tracepoints, to be copied from here. Each
-# looks at what goes on for SECONDS (1). Run as root; the packages are Debian's bpftrace and
-# trace-cmd; the last one needs neither.
+# looks at what goes on for $SECONDS_TO_TRACE (1). Run as root; the packages are Debian's
+# bpftrace and trace-cmd; the last one needs neither.
 set -eu
 
 seconds=${SECONDS_TO_TRACE:-1}
@@ -39,15 +39,15 @@ callback_time() {
 
 # All that happens, in a file, and then as text
 record() {
-	trace-cmd record -q -o /tmp/hwheel.dat -e hwheel sleep "$seconds" >/dev/null
-	trace-cmd report -i /tmp/hwheel.dat
+	trace-cmd record -q -o hwheel.dat -e hwheel sleep "$seconds" >/dev/null
+	trace-cmd report -i hwheel.dat
 }
 
 # Only what was cancelled after the worker had filed it
 record_filtered() {
-	trace-cmd record -q -o /tmp/hwheel.dat -e hwheel:timeout_cancel -f 'queued == 0' \
+	trace-cmd record -q -o hwheel.dat -e hwheel:timeout_cancel -f 'queued == 0' \
 		sleep "$seconds" >/dev/null
-	trace-cmd report -i /tmp/hwheel.dat
+	trace-cmd report -i hwheel.dat
 }
 
 # The same as record, without any tool
