@@ -46,10 +46,11 @@ beat_until_timeout() {
 
 # One client beats, one is silent, one hangs up. The silent one is closed although the other
 # has been there for longer.
-heartbeat_server() {
+heartbeat_once() {
+	rm -f "$work/heartbeat" "$work/beats" "$work/silence"
 	./heartbeat 7007 5000 >"$work/heartbeat" 2>&1 &
 	server=$!
-	await grep -q ready "$work/heartbeat" || return
+	await grep -qs ready "$work/heartbeat" || return
 	connect "$work/beats"
 	beater=$!
 	exec 5>"$work/beats"
@@ -68,6 +69,16 @@ heartbeat_server() {
 	wait $server $beater $silent 2>/dev/null
 	diagnose "$(cat "$work/heartbeat")"
 	return $status
+}
+
+# Should the machine stand still for as long as the time-out, the one that beats is closed,
+# too; if refreshes did nothing it would be each time.
+heartbeat_server() {
+	for attempt in 1 2 3; do
+		heartbeat_once && return
+		diagnose "that was attempt $attempt"
+	done
+	return 1
 }
 
 # Attempts count in a file; the third one succeeds.
@@ -110,6 +121,34 @@ loading() {
 		END { exit !found }'
 }
 
+running() {
+	grep -qs '^State:.[^ZX]' "/proc/$1/status"
+}
+
+# A tracer that hangs is not waited for; it is told where it hangs.
+trace_for_minutes() {
+	setsid ./tracing.sh "$1" >"$work/out" 2>&1 &
+	tracer=$!
+	for _ in $(seq 1800); do
+		running $tracer || break
+		sleep 0.1
+	done
+	if running $tracer; then
+		diagnose "$1 hangs: $(hanging)"
+		kill -KILL -$tracer
+	fi
+	wait $tracer
+}
+
+# Who is in its session, and what for
+hanging() {
+	for process in /proc/[0-9]*; do
+		[ "$(cut -d' ' -f6 "$process/stat" 2>/dev/null)" = "$tracer" ] || continue
+		tr '\0' ' ' <"$process/cmdline"
+		cat "$process/stack"
+	done
+}
+
 # traces EXAMPLE PATTERN...: while there is load, it finds these
 traces() {
 	local example=$1
@@ -118,7 +157,7 @@ traces() {
 	./hwheelctl load --quiet --rate 500 --time 1h --delay 100ms >/dev/null 2>&1 &
 	load=$!
 	await loading
-	./tracing.sh "$example" >"$work/out" 2>&1
+	trace_for_minutes "$example"
 	status=$?
 	kill -INT $load
 	wait $load

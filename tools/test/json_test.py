@@ -115,7 +115,7 @@ def top(folder):
         assert [wheel["wheel"] for wheel in look["wheels"]][0] == "dev-1"
         assert len(look["wheels"]) == 2
         assert all(set(wheel) == WHEEL for wheel in look["wheels"])
-    assert looks[0]["wheels"][1]["armed"] > 0
+    assert looks[0]["wheels"][1]["pending"] > 0
 
 
 TESTS = [info, arm, list_, files, watch, load_threads, load_time, stats, top]

@@ -92,7 +92,7 @@ counts() {
 	screen | awk '$1 == "all" && $3 > 0 && $4 > 0 && $5 > 0 && $6 > 0 && $7 > 0 && $8 > 0 { n++ }
 		      $1 == "dev-1" && $2 == 0 { n++ }
 		      $1 ~ /^p[0-9]+-/ && $3 > 0 { n++ }
-		      END { exit n < 2 }'
+		      END { exit n < 3 }'
 }
 
 whole_frame() {
@@ -123,7 +123,7 @@ small() {
 }
 
 follows_the_size() {
-	resized 80 10 hides '< 1/8' && resized 120 40 shows '>= 64' && resized 40 24 shows '^ +>= 64 \|' &&
+	resized 80 10 small && resized 120 40 shows '>= 64' && resized 40 24 shows '^ +>= 64 \|' &&
 		resized 80 24 whole_frame
 }
 
