@@ -206,13 +206,23 @@ watching() {
 	await grep -qs watching "$work/watch_err"
 }
 
+gone() {
+	! grep -qs '^State:.[^ZX]' "/proc/$1/status"
+}
+
+# Its status; what has not ended in time is not waited for.
+watch_ends() {
+	await gone "$watch" || kill -KILL "$watch"
+	wait "$watch"
+}
+
 instances() {
 	ls /sys/kernel/tracing/instances
 }
 
 # The time-out that was armed is the one that expires.
 watch_sees_a_life() {
-	watching --count 2 && ctl 0 arm 20ms && wait $watch || return
+	watching --count 2 && ctl 0 arm 1s && watch_ends || return
 	diagnose "$(cat "$work/watch")"
 	awk '$2 == "armed" { armed = $3; if (!/-[0-9]+ +due in [0-9.]+ [mun]?s$/) exit 1 }
 	     $2 == "expired" && $3 == armed && / after its deadline$/ { seen = 1 }
@@ -220,13 +230,39 @@ watch_sees_a_life() {
 }
 
 watch_chooses() {
-	watching --json --count 3 --events expire && ctl 0 arm 1ms 2ms 3ms && wait $watch &&
+	watching --json --count 3 --events expire && ctl 0 arm 1ms 2ms 3ms && watch_ends &&
 		[ "$(wc -l <"$work/watch")" -eq 3 ] && cp "$work/watch" /results/watch.json
+}
+
+# With a name like a tracepoint's, it is seen; with one that is no text, that is told as text.
+watch_trusts_no_name() {
+	for name in ': timeout_arm: ' "$(printf 'a\033[2J\377')" ; do
+		cp hwheelctl "$work/$name" && watching --count 1 --json --events arm || return
+		"$work/$name" arm 1s >"$work/out" && watch_ends &&
+			grep -qE '"command":"(: timeout_arm: |a\?\[2J\?)"' "$work/watch" && continue
+		diagnose "$(cat "$work/watch")"
+		return 1
+	done
+}
+
+# Before it had shown all that there was it was over.
+watch_ends_while_there_is_more() {
+	busy --rate 0 --delay 10ms --cancel 0 || return
+	watching --events arm,expire && await grep -q armed "$work/watch" && kill -INT $watch &&
+		watch_ends && [ -z "$(instances)" ] &&
+		ctl 0 watch --time 100ms
+	status=$?
+	idle && return $status
+}
+
+a_full_disk_is_1() {
+	./hwheelctl info >/dev/full 2>"$work/err"
+	[ $? -eq 1 ] && warns 'written'
 }
 
 watch_leaves_nothing() {
 	for signal in INT TERM; do
-		watching && [ -n "$(instances)" ] && kill -$signal $watch && wait $watch &&
+		watching && [ -n "$(instances)" ] && kill -$signal $watch && watch_ends &&
 			[ -z "$(instances)" ] || return
 	done
 	ctl 0 watch --time 100ms && [ -z "$(instances)" ]
@@ -352,12 +388,15 @@ report "a lack of permission is 4, and what to do" not_permitted_is_4
 report "what is to be done helps" chgrp_helps
 report "what is not mounted, and how to mount it" mount_helps
 report "what there is not" no_such_wheel
+report "a full disk is 1" a_full_disk_is_1
 report "info" info_tells
 report "arm waits for all" arm_waits_for_all
 report "arm with a tick of its own" arm_has_a_tick
 report "list" list_shows_wheels
 report "watch sees the life of a time-out" watch_sees_a_life
 report "watch sees what was chosen" watch_chooses
+report "watch trusts no name" watch_trusts_no_name
+report "watch ends while there is more" watch_ends_while_there_is_more
 report "watch leaves nothing behind" watch_leaves_nothing
 report "load adds up" load_adds_up
 report "load with threads" load_has_threads
