@@ -159,7 +159,7 @@ traces() {
 	await loading
 	trace_for_minutes "$example"
 	status=$?
-	kill -INT $load
+	kill $load
 	wait $load
 	for pattern; do
 		grep -qE -- "$pattern" "$work/out" || status=1

@@ -84,7 +84,7 @@ busy() {
 }
 
 idle() {
-	kill -INT "$load" && wait "$load"
+	kill "$load" && wait "$load"
 }
 
 # Something is armed, and expires, on the wheel of the device and on another.
