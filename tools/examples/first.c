@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: LGPL-2.1-only OR MIT
 /* One time-out: arm it, wait for it, say how late it came. */
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: LGPL-2.1-only OR MIT
 /*
  * A heartbeat server: connections that say nothing for too long are closed.
  *

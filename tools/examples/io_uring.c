@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: LGPL-2.1-only OR MIT
 /*
  * An io_uring loop that reads the device: events come as completions, beside those of files
  * and sockets, and nobody calls read(). Here each event arms the next time-out of its

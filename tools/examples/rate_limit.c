@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: LGPL-2.1-only OR MIT
 /*
  * A rate-limited delay queue: of the lines that are read, at most N are let through in any
  * INTERVAL; the others wait in line.

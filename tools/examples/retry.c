@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: LGPL-2.1-only OR MIT
 /*
  * A retry queue with exponential back-off: runs commands, and those that fail again after
  * 100 ms, 200 ms, 400 ms and so on. Each waiting job is one time-out, whose cookie is the

@@ -1,5 +1,5 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: LGPL-2.1-only OR MIT
 #
 # tracing.sh EXAMPLE: one-liners for the module's tracepoints, to be copied from here. Each
 # looks at what goes on for $SECONDS_TO_TRACE (1). Run as root; the packages are Debian's
