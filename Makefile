@@ -68,7 +68,7 @@ BASE    ?=
 .PHONY: model trust-readme bench bench-readme lives lint tools tools-test install uninstall
 .PHONY: clean help
 .PHONY: _module _tools _tools_test _test_modules _test_programs _run _shell _harness
-.PHONY: _vm_harness _wrong _selftests _torture
+.PHONY: _vm_harness _wrong _model _selftests _torture
 .PHONY: _bench _bench_kernel _bench_user _user_bench _bench_native _bench_uml
 .PHONY: _lives _outside _vm_outside _lint _install
 
@@ -117,9 +117,7 @@ trust-readme: ## have the README tell what all these did
 	@$(TRUST) readme README.md doc/trust.json
 
 model: ## have spin search the models of the engine, whole and with each barrier taken out
-	@$(SETUP) model >/dev/null
-	@mkdir -p $(BUILD)
-	@selftests/model/run.sh | tee $(BUILD)/model.tap
+	@MAKE="$(MAKE)" selftests/lib/matrix.sh model
 
 bench: ## measure hwheel and its peers; build/bench.json (BASE=file.json: what has risen)
 	@vars=$$($(SETUP) vm programs bench) && $(MAKE) _bench $$vars
@@ -227,6 +225,11 @@ _wrong: _test_modules
 	@selftests/vm/selftest.sh --out $(BUILD)/wrong-run \
 		$(WRONG) $(TEST_MODULES)/selftests/modules/hwheel_wrong.ko $(BOOT) | \
 		tee $(BUILD)/wrong.tap
+
+_model:
+	@$(SETUP) model >/dev/null
+	@mkdir -p $(BUILD)
+	@selftests/model/run.sh | tee $(BUILD)/model.tap
 
 _test_programs:
 	@mkdir -p $(BUILD)/selftests

@@ -118,7 +118,7 @@ suite_soak() {
 
 suite_model() {
 	part model build/model.tap build/model.tap -- \
-		"$MAKE" --no-print-directory model
+		"$MAKE" --no-print-directory _model
 }
 
 # Does what this kernel looks for come to light?
