@@ -4,8 +4,8 @@
 #
 # unload_test.sh [RELOADS]: unloads the module, and loads it again, while threads use it,
 # until each of them has met it after so many reloads (10). Run as root where nobody else
-# uses the module; needs hwheel.ko, hwheel_sample.ko, comers and common.sh beside it.
-# Prints TAP. A module that was loaded before is loaded again at the end.
+# uses the module; needs hwheel.ko, hwheel_sample.ko, comers, churn and common.sh beside
+# it. Prints TAP. A module that was loaded before is loaded again at the end.
 
 cd "$(dirname "$0")" || exit 1
 # shellcheck source=selftests/common.sh
@@ -23,6 +23,12 @@ come() {
 
 coming() {
 	kill -0 $comers 2>/dev/null
+}
+
+# They go on for as long as nobody reloads the module for them.
+end_comers() {
+	kill $comers 2>/dev/null
+	wait $comers 2>/dev/null
 }
 
 # The reason why it is refused is that it is in use.
@@ -59,13 +65,18 @@ await_unload() {
 	done
 }
 
-reload() {
+reload_while_coming() {
 	while coming; do
 		await_unload || return
 		loaded || quietly load || return
 		sample || return
 	done
-	wait $comers && return
+	wait $comers
+}
+
+reload() {
+	reload_while_coming && return
+	end_comers
 	diagnose "$(cat "$work/comers")"
 	return 1
 }
@@ -75,13 +86,17 @@ both_happened() {
 	[ $unloaded -ge "$reloads" ] && [ $refused -gt 0 ] && [ $under_module -gt 0 ]
 }
 
+# How often the comers did what they count, which is nothing if they did not end well
+calls() {
+	sed -n 's/^\(opens\|armed\|read\)=//p' "$work/comers" | awk '{ n += $1 } END { print n + 0 }'
+}
+
 tell() {
 	diagnose "unloads=$unloaded"
 	diagnose "unloads_refused=$refused"
 	diagnose "unloads_with_module_pending=$under_module"
 	diagnose "$(cat "$work/comers")"
-	diagnose "operations=$((unloaded + refused + under_module +
-		$(sed -n 's/^\(opens\|armed\|read\)=//p' "$work/comers" | paste -sd+ -)))"
+	diagnose "operations=$((unloaded + refused + under_module + $(calls)))"
 }
 
 begin
