@@ -20,6 +20,8 @@ wheels=/sys/kernel/debug/hwheel
 fire=/sys/module/hwheel_place/parameters/fire
 verdict=/sys/module/hwheel_torture/parameters/verdict
 second=$cpus/cpu1/online
+# Whoever is at work sees one go each time, or so, if any can.
+tries=$((times + 10))
 
 # What came of each CPU that went away, one "CPU PARTNERS" a line: who was at work then
 log=$work/hotplug
@@ -45,10 +47,12 @@ switch() {
 
 # All of them but the first may be gone at a time.
 switch_all() {
+	local gone=
+
 	for cpu in $(switches); do
-		echo 0 >"$cpu" 2>/dev/null
+		echo 0 >"$cpu" 2>/dev/null && gone=all
 	done
-	echo all "$(at_work | tr '\n' ' ')" >>"$log"
+	[ -z "$gone" ] || echo $gone "$(at_work | tr '\n' ' ')" >>"$log"
 	for cpu in $(switches); do
 		echo 1 >"$cpu"
 	done
@@ -68,7 +72,23 @@ times_of() {
 	grep -c "$1" "$log"
 }
 
+# often_enough WHO COMMAND...: again, if CPUs went away less often than they should; not for
+# ever, as it may be that none can
+often_enough() {
+	local who=$1
+
+	shift
+	for _ in $(seq $tries); do
+		"$@" || return
+		[ "$(times_of "$who")" -lt "$times" ] || return 0
+	done
+	diagnose "CPUs went away $(times_of "$who") times only"
+	return 1
+}
+
 torture_once() {
+	local status passed operations
+
 	touch "$torturing"
 	insmod ./hwheel_torture.ko ops="$ops" cover=0
 	status=$?
@@ -81,17 +101,16 @@ torture_once() {
 	return $passed
 }
 
-# Again, if CPUs went away less often than they should.
 torture() {
 	tortured=0
-	until [ "$(times_of torture)" -ge "$times" ]; do
-		torture_once || { diagnose "$(dmesg | grep torture)"; return 1; }
-	done
+	often_enough torture torture_once || { diagnose "$(dmesg | grep torture)"; return 1; }
 	diagnose "cpu_offline_in_torture=$(times_of torture)"
 	diagnose "operations=$tortured"
 }
 
 fuzz_once() {
+	local status
+
 	touch "$fuzzing"
 	./fuzz "$calls" >"$work/fuzz" 2>&1
 	status=$?
@@ -102,15 +121,15 @@ fuzz_once() {
 
 fuzz() {
 	fuzzed=0
-	until [ "$(times_of fuzz)" -ge "$times" ]; do
-		fuzz_once || { diagnose "$(cat "$work/fuzz")"; return 1; }
-	done
+	often_enough fuzz fuzz_once || { diagnose "$(cat "$work/fuzz")"; return 1; }
 	diagnose "cpu_offline_in_fuzz=$(times_of fuzz)"
 	diagnose "operations=$fuzzed"
 }
 
 # with_hotplug COMMAND...
 with_hotplug() {
+	local status switcher
+
 	: >"$log"
 	switch_until "$work/stop" &
 	switcher=$!
@@ -124,6 +143,8 @@ with_hotplug() {
 
 # Both at a time, until each has seen enough
 both() {
+	local status torturer
+
 	torture >"$work/torture_says" &
 	torturer=$!
 	fuzz
@@ -151,6 +172,11 @@ kill_crowds() {
 	done
 }
 
+# Something else may be going on with CPUs.
+take_second() {
+	await sh -c "echo 0 >$second" 2>/dev/null
+}
+
 first_drained() {
 	[ "$(counter drained)" -eq 1 ]
 }
@@ -159,7 +185,7 @@ first_drained() {
 # for the others before that: they stay where CPU 1 has put them.
 queue_on_second() {
 	start ./crowd 1 1 && await first_drained && start taskset 2 ./crowd 2 1000 &&
-		first_drained && echo 0 >$second && first_drained
+		first_drained && take_second && first_drained
 }
 
 unused() {
@@ -173,6 +199,8 @@ all_let_go() {
 
 # Closing the files needs what is on the list of the CPU that is gone.
 queued_on_dead() {
+	local queued
+
 	crowds=
 	quietly load tick_ns=3600000000000 || return
 	queue_on_second
@@ -185,31 +213,48 @@ queued_on_dead() {
 	quietly unload && return $queued
 }
 
+# That it runs on another CPU than it is told to is what the module complains of.
+elsewhere() {
+	dmesg | grep -q "runs where it must not"
+}
+
 # The kernel moves the worker elsewhere: there, or underway, it fires what is due.
 fires_meanwhile() {
+	local firing fired
+
 	echo "$1" >$fire &
 	firing=$!
-	echo 0 >$second
-	wait $firing && echo 0 >$fire
+	take_second
 	fired=$?
+	wait $firing && echo 0 >$fire || fired=1
 	echo 1 >$second
 	return $fired
 }
 
-fires_at_any_time() {
+# A worker that was moved is no longer one of CPU 1 alone, so each is a new one.
+moves() {
+	local moved
+
+	clear_log
+	quietly insmod ./hwheel_place.ko cpus=1 || return
+	! elsewhere && fires_meanwhile "$1" && elsewhere
+	moved=$?
+	quietly rmmod hwheel_place && return $moved
+}
+
+move_at_any_time() {
 	for delay in 0 1 3 10 30 100 300; do
-		fires_meanwhile $delay || return
+		moves $delay || { diagnose "with a delay of $delay ms"; return 1; }
 	done
 }
 
-# That it runs on another CPU than it is told to is what the module complains of.
 worker_moved() {
-	clear_log
+	local moved
+
 	quietly load || return
-	quietly insmod ./hwheel_place.ko cpus=1 && fires_at_any_time
+	move_at_any_time
 	moved=$?
-	quietly rmmod hwheel_place && quietly unload || return
-	dmesg | grep -q "runs where it must not" && return $moved
+	quietly unload && return $moved
 }
 
 begin
