@@ -156,25 +156,42 @@ static void use_wheel(int fd)
 		die("no event of another file");
 }
 
-/* In the midst of STOP, unless that was quicker: then of nothing. */
+static __u64 stopped(int fd)
+{
+	struct hwheel_statistics stats;
+
+	if (ioctl(fd, HWHEEL_IOC_STATS, &stats))
+		die("STATS");
+	return stats.stopped;
+}
+
+static pid_t start_stop(int fd)
+{
+	pid_t pid = fork();
+
+	if (pid < 0)
+		die("fork");
+	if (pid)
+		return pid;
+	if (ioctl(fd, HWHEEL_IOC_STOP) < 0)
+		die("STOP");
+	while (1)
+		pause();
+}
+
+/* In the midst of STOP, unless that was quicker, which the test looks at: it goes no further. */
 static void leave_to_kill(int fd)
 {
-	struct hwheel_statistics stats = { 0 };
-	pid_t pid = fork();
+	pid_t pid = start_stop(fd);
 	int status;
 
-	if (!pid) {
-		ioctl(fd, HWHEEL_IOC_STOP);
-		while (1)
-			pause();
-	}
-	while (!stats.stopped)
-		if (ioctl(fd, HWHEEL_IOC_STATS, &stats))
-			die("STATS");
+	while (!stopped(fd))
+		if (waitpid(pid, &status, WNOHANG))
+			die("it ended before it was killed");
 	kill(pid, SIGKILL);
 	if (waitpid(pid, &status, 0) != pid || status != SIGKILL)
 		die("it was not killed");
-	printf("stopped_when_killed=%llu\n", (unsigned long long)stats.stopped);
+	printf("stopped_when_killed=%llu\n", (unsigned long long)stopped(fd));
 	close(fd);
 }
 
