@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * storm KILLS [SEED]: kills processes with SIGKILL, each at a random instant, while the
- * threads of each are in the midst of the device's operations on one file: each thread does
- * one kind, of which each process does some. Prints how often a thread was within an
- * operation when its process was killed, one "killed_in_KIND=N" a line.
+ * storm KILLS [MOST [SEED]]: kills processes with SIGKILL, each at a random instant, while
+ * the threads of each are in the midst of the device's operations on one file: each thread
+ * does one kind, of which each process does some. Kills so many, and goes on until a thread
+ * of each kind was within its operation when its process was killed, but to MOST kills only
+ * (KILLS). Prints how often each was, one "killed_in_KIND=N" a line.
  *
  * Exits with 0, or with 1 and a line that says what was wrong: an operation that failed in
  * a way that it must not, or a process that ended otherwise.
@@ -16,6 +17,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -31,7 +33,9 @@
 #include <time.h>
 #include <unistd.h>
 
+/* So many are alive, and as many others are dying, which takes them some time. */
 #define PROCESSES	4
+#define SLOTS		(2 * PROCESSES)
 #define THREADS		4
 #define BATCH		256
 #define PAGES		16
@@ -40,6 +44,8 @@
 #define MSEC		1000000ULL
 #define SEC		(1000 * MSEC)
 #define LONGEST_NS	(8 * MSEC)
+/* One process in so many is killed while its threads start. */
+#define EARLY		8
 
 enum kind {
 	ARM, REFRESH, CANCEL, SUBMIT, READ, MAP, STORE, FAULT, CONFIG, STOP, CLOSE,
@@ -63,12 +69,15 @@ static const char * const names[] = {
 /**
  * struct process - one that is to be killed
  * @pid:    it
+ * @begun:  a pipe from which the other reads a byte of each thread that did its first
+ *	    operation, and which ends with the process
  * @within: by the thread of each kind: it is within its operation
  *
- * Shared by the two, and read when it is dead.
+ * Shared by the two; @within is read when it is dead.
  */
 struct process {
 	pid_t	pid;
+	int	begun[2];
 	bool	within[NR_KINDS];
 };
 
@@ -293,9 +302,24 @@ static void *run(void *data)
 	void (*operation)(unsigned int i) = data;
 	unsigned int i;
 
-	for (i = 0; ; i++)
+	operation(0);
+	if (write(self->begun[1], "", 1) != 1)
+		die("write");
+	for (i = 1; ; i++)
 		operation(i);
 	return NULL;
+}
+
+/* There is one at first: there may be no other, for which the first read() would wait. */
+static void await_event(void)
+{
+	struct pollfd pfd = { .fd = file, .events = POLLIN };
+	struct hwheel_op op = { 0 };
+
+	if (ioctl(file, HWHEEL_IOC_ARM, &op))
+		die("ARM");
+	if (poll(&pfd, 1, -1) != 1)
+		die("poll");
 }
 
 /* Every other process has a wheel of its own. */
@@ -308,6 +332,7 @@ static void be_one(struct process *process, unsigned int number)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	self = process;
 	file = number % 2 ? open_own() : open_device();
+	await_event();
 	for (i = 0; i < THREADS; i++) {
 		kind = (number + i) % NR_KINDS;
 		if (pthread_create(&thread, NULL, run, operations[kind]))
@@ -317,35 +342,63 @@ static void be_one(struct process *process, unsigned int number)
 		pause();
 }
 
-static void start(struct process *process, unsigned int number)
-{
-	pid_t pid;
-
-	memset(process, 0, sizeof(*process));
-	pid = fork();
-	if (pid < 0)
-		die("fork");
-	if (!pid)
-		be_one(process, number);
-	process->pid = pid;
-}
-
-static void end(struct process *process)
+/* Waits for the one that was killed, if there is any. */
+static void reap(struct process *process)
 {
 	int status, kind;
 
-	kill(process->pid, SIGKILL);
+	if (!process->pid)
+		return;
 	if (waitpid(process->pid, &status, 0) != process->pid)
 		die("waitpid");
 	if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL) {
 		printf("a process ended with status %#x\n", status);
 		exit(1);
 	}
+	close(process->begun[0]);
 	for (kind = 0; kind < NR_KINDS; kind++)
 		killed_in[kind] += process->within[kind];
 }
 
-/* Any moment is right for it, from when it is started to when it has done a lot. */
+static void start(unsigned int number)
+{
+	struct process *process = &processes[number % SLOTS];
+	pid_t pid;
+
+	reap(process);
+	memset(process, 0, sizeof(*process));
+	if (pipe(process->begun))
+		die("pipe");
+	pid = fork();
+	if (pid < 0)
+		die("fork");
+	if (!pid)
+		be_one(process, number);
+	process->pid = pid;
+	close(process->begun[1]);
+}
+
+/* If a process ends by itself reap() says so. */
+static void await_threads(const struct process *process)
+{
+	char byte;
+	int i;
+
+	for (i = 0; i < THREADS; i++)
+		if (read(process->begun[0], &byte, 1) != 1)
+			return;
+}
+
+static bool each_was_met(void)
+{
+	int kind;
+
+	for (kind = 0; kind < NR_KINDS; kind++)
+		if (!killed_in[kind])
+			return false;
+	return true;
+}
+
 static void wait_for_a_while(void)
 {
 	struct timespec while_ = { .tv_nsec = rand_r(&rnd) % LONGEST_NS };
@@ -362,29 +415,50 @@ static void print_counts(unsigned long kills)
 		printf("killed_in_%s=%lu\n", names[kind], killed_in[kind]);
 }
 
+static void kill_one(unsigned int number)
+{
+	struct process *process = &processes[number % SLOTS];
+
+	if (number % EARLY)
+		await_threads(process);
+	wait_for_a_while();
+	kill(process->pid, SIGKILL);
+}
+
+/* Returns how many were killed. */
+static unsigned long storm(unsigned long kills, unsigned long most)
+{
+	unsigned long started, i;
+
+	for (started = 0; started < PROCESSES; started++)
+		start(started);
+	for (; started < kills || (started < most && !each_was_met()); started++) {
+		kill_one(started - PROCESSES);
+		start(started);
+	}
+	for (i = started - PROCESSES; i < started; i++)
+		kill_one(i);
+	for (i = 0; i < SLOTS; i++)
+		reap(&processes[i]);
+	return started;
+}
+
 int main(int argc, char **argv)
 {
-	unsigned long kills = argc > 1 ? strtoul(argv[1], NULL, 0) : 0, i;
+	unsigned long kills = argc > 1 ? strtoul(argv[1], NULL, 0) : 0;
+	unsigned long most = argc > 2 ? strtoul(argv[2], NULL, 0) : kills;
 
-	if (!kills || argc > 3) {
-		printf("usage: storm KILLS [SEED]\n");
+	if (!kills || argc > 4) {
+		printf("usage: storm KILLS [MOST [SEED]]\n");
 		return 1;
 	}
-	rnd = argc > 2 ? strtoul(argv[2], NULL, 0) : (unsigned long)time(NULL);
-	processes = mmap(NULL, PROCESSES * sizeof(*processes), PROT_READ | PROT_WRITE,
+	rnd = argc > 3 ? strtoul(argv[3], NULL, 0) : (unsigned long)time(NULL);
+	processes = mmap(NULL, SLOTS * sizeof(*processes), PROT_READ | PROT_WRITE,
 			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (processes == MAP_FAILED)
 		die("mmap");
 	/* Those that are to be killed keep the CPUs busy. */
 	setpriority(PRIO_PROCESS, 0, -20);
-	for (i = 0; i < PROCESSES && i < kills; i++)
-		start(&processes[i], i);
-	for (i = 0; i < kills; i++) {
-		wait_for_a_while();
-		end(&processes[i % PROCESSES]);
-		if (i + PROCESSES < kills)
-			start(&processes[i % PROCESSES], i + PROCESSES);
-	}
-	print_counts(kills);
+	print_counts(storm(kills, most));
 	return 0;
 }

@@ -3,7 +3,7 @@
 # shellcheck shell=dash
 #
 # storm_test.sh [KILLS]: processes that are killed in the midst of everything, so many of
-# them (200), and what is left of them: nothing. Run as root where nobody else uses the
+# them (100) at least, and what is left of them: nothing. Run as root where nobody else uses the
 # module; needs hwheel.ko, storm, churn, common.sh and objects.sh beside it. Prints TAP. A
 # module that was loaded before is loaded again at the end.
 
@@ -12,17 +12,17 @@ cd "$(dirname "$0")" || exit 1
 . ./common.sh
 # shellcheck source=selftests/objects.sh
 . ./objects.sh
-kills=${1:-200}
+kills=${1:-100}
 wheels=/sys/kernel/debug/hwheel
 kinds=11
 
 storm() {
-	./storm "$kills" >"$work/storm" && return
+	./storm "$kills" $((10 * kills)) >"$work/storm" && return
 	diagnose "$(cat "$work/storm")"
 	return 1
 }
 
-# With few kills some of them are rare.
+# Some of them are rare, for which there may be more kills.
 each_kind() {
 	diagnose "$(cat "$work/storm")"
 	diagnose "operations=$(sed -n 's/^kills=//p' "$work/storm")"
@@ -47,7 +47,7 @@ round() {
 }
 
 leaks_nothing() {
-	find_caches && leaks_nothing_in 20 round
+	find_caches && leaks_nothing_in 10 round
 }
 
 begin
