@@ -3,6 +3,9 @@
  * hwheel_cancel_sync(): whenever it returns, the object may be freed. So most tests
  * do that, and KASAN watches.
  */
+#include <linux/preempt.h>
+
+#include "../module/queue.h"
 #include "sim.h"
 #include "sync.h"
 
@@ -502,6 +505,57 @@ static void release_may_drain_the_rest_of_its_batch(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 0);
 }
 
+/* As many as the worker acts on in one go */
+#define DRAIN_MAX	100000
+
+/* The next one is cancelled and waited for first, as who stops a file does. */
+static void hurry_and_drain(struct hwheel_timeout *timeout)
+{
+	struct sim_timeout *sim = sim_of(timeout);
+
+	sim_release(timeout);
+	hwheel_cancel(&sim[1].timeout);
+	hwheel_queue_hurry(hwheel_of(timeout));
+	cancel_other(sim);
+}
+
+static const struct hwheel_timeout_ops hurry_ops = {
+	.expire = sim_expire,
+	.release = hurry_and_drain,
+};
+
+/*
+ * A callback's drain takes the news that somebody hurries, and ends, for the time being,
+ * with the batch: the list after that is not left for the next edge.
+ */
+static void hurry_outlasts_a_drain_in_a_callback(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *batch = sim_timeouts(test, wheel, DRAIN_MAX, &sim_ops);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 2, &sim_release_ops);
+	struct order order = { .other = &batch[0], .result = -1 };
+	unsigned int i;
+
+	hwheel_timeout_init(&sim[0].timeout, wheel, &hurry_ops);
+	sim[0].data = &order;
+	arm_edge(test, &sim[0], FAR);
+	arm_edge(test, &sim[1], FAR);
+	sim_settle(wheel);
+
+	/* What is added last comes first. */
+	preempt_disable();
+	for (i = 0; i < DRAIN_MAX; i++)
+		hwheel_arm_at(&batch[i].timeout, sim_edge_time(wheel, FAR));
+	hwheel_cancel(&sim[0].timeout);
+	preempt_enable();
+	sim_settle(wheel);
+
+	KUNIT_EXPECT_EQ(test, order.result, 1);
+	KUNIT_EXPECT_EQ(test, local_read(&wheel->counts.drained_max), DRAIN_MAX);
+	KUNIT_EXPECT_EQ(test, sim[1].released, 1);
+	KUNIT_EXPECT_LT(test, sim[1].released_ns, sim[0].released_ns + SIM_SETTLE);
+}
+
 static void nesting_has_an_end(struct kunit *test)
 {
 	const unsigned int nr = HWHEEL_MAX_DEPTH + 2;
@@ -705,6 +759,7 @@ static struct kunit_case sync_cases[] = {
 	KUNIT_CASE(callback_frees_one_due_at_the_same_edge),
 	KUNIT_CASE(release_may_cancel_others),
 	KUNIT_CASE(release_may_drain_the_rest_of_its_batch),
+	KUNIT_CASE(hurry_outlasts_a_drain_in_a_callback),
 	KUNIT_CASE(nesting_has_an_end),
 	KUNIT_CASE(stopped_wheel_has_nothing_to_wait_for),
 	KUNIT_CASE(handback_may_cancel_others),

@@ -173,6 +173,9 @@ static unsigned int drain_some(struct hwheel *wheel, unsigned int *lists,
  * comes before the look at the lists, so who sets urgent after it gets another pass.
  * What that one waits for may be about to be added by another CPU, so that we don't find
  * it: then we go to sleep with deep set, as it waits, and the adder wakes us.
+ *
+ * The pass does not learn that there may be more when it is a callback that drains, so
+ * then urgent says it: what this took away may have been about what is left.
  */
 unsigned int hwheel_worker_drain(struct hwheel *wheel)
 {
@@ -188,6 +191,8 @@ unsigned int hwheel_worker_drain(struct hwheel *wheel)
 			break;
 		cond_resched();
 	}
+	if (n == DRAIN_MAX && wheel->depth)
+		WRITE_ONCE(wheel->urgent, 1);
 	if (n)
 		hwheel_wake_waiters(wheel);
 	local_add(n, &wheel->counts.drained);

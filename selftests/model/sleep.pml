@@ -47,7 +47,11 @@ mtype = { PENDING, QUEUED, SETTLED };
 mtype waited = PENDING;
 
 /* How often an edge is reached, and a callback drains, while others are at work */
+#if defined(SPARE_MB_LOOK) || defined(SPARE_XCHG_DEEP)
+byte edges = 1, callbacks = 0;
+#else
 byte edges = 1, callbacks = 1;
+#endif
 
 /* In mutations, the store that clears urgent, and the look at waits, taken early */
 bit cleared_late, early;
@@ -103,6 +107,7 @@ inline submit(cpu, timeouts)
 #endif
 	if
 	:: seen ->
+		/* Relaxed will do for the exchange: full barriers come before and after it. */
 #ifdef SPARE_XCHG_DEEP
 		deep.mem = 0;
 #else
@@ -283,6 +288,19 @@ inline drain(drained)
 #endif
 }
 
+/*
+ * By a callback, in hwheel_cancel_sync(): the pass does not learn how much was drained, but
+ * for urgent, which nobody but the worker reads.
+ */
+inline drain_within()
+{
+	drain(within);
+#ifndef NO_HURRY_AGAIN
+	urgent.mem = (within == DRAIN_MAX -> 1 : urgent.mem);
+#endif
+	within = 0
+}
+
 /* The next edge will come, but a further one may be too far off. */
 inline sleep_until_edge()
 {
@@ -291,7 +309,7 @@ inline sleep_until_edge()
 	:: atomic { !far && edges -> edges-- }
 	:: timeout ->
 		assert(!should_stop && !urgent.mem);
-		assert(waiter_state == RUNNING && (!wants_pass || cut_short));
+		assert(waiter_state == RUNNING && !wants_pass);
 		if
 		:: far ->
 			assert(!batch && !queue[0] && !queue[1]);
@@ -363,7 +381,7 @@ inline worker_sleep()
 	sleep_until_edge();
 awake:
 	atomic {
-		state.mem = RUNNING;
+		store(state, RUNNING);
 		if
 		:: deeply -> store(deep, 0)
 		:: else
@@ -386,23 +404,18 @@ awake:
 #define MAY_BE_MORE	(drained == DRAIN_MAX)
 #endif
 
-/* run_passes(); a callback may drain, too, in hwheel_cancel_sync(). */
+/* run_passes() */
 active proctype worker()
 {
 	byte drained, within, lists;
-	bit far, deeply, cut_short;
+	bit far, deeply;
 
 	do
 	:: should_stop -> break
 	:: else ->
 		drain(drained);
-		cut_short = 0;
 		if
-		:: callbacks ->
-			callbacks--;
-			drain(within);
-			cut_short = (within == DRAIN_MAX);
-			within = 0
+		:: callbacks -> callbacks--; drain_within()
 		:: true
 		fi;
 		if
