@@ -13,7 +13,7 @@
  * on the add to follow at once, and hwheel_stop() waits for a grace period after
  * which no add can be under way any more. A refresh to a later deadline submits nothing.
  *
- * Models: sleep.pml, timeout.pml and stop.pml in selftests/model/.
+ * Models: sleep.pml, timeout.pml, again.pml and stop.pml in selftests/model/.
  */
 #include <linux/compiler.h>
 #include <linux/cpumask.h>
@@ -71,7 +71,8 @@ static int submit_if(struct hwheel *wheel, struct hwheel_timeout *timeout,
  * Is a release op being called? QUEUED is clear already, but the arm must not come
  * before the call, unless it is the release op that arms. The word was read with acquire,
  * which pairs with the worker's exchange of it, before which the timeout was entered as
- * running.
+ * running. If the answer is no, and then others arm for the same deadline and cancel, the
+ * word is the same again, and the arm succeeds: hence the owner's part in hwheel_arm_at().
  */
 static bool in_release(const struct hwheel *wheel,
 		       const struct hwheel_timeout *timeout, u64 word)
@@ -330,7 +331,9 @@ EXPORT_SYMBOL_GPL(hwheel_timeout_init);
  * The caller owns the timeout until it armed it. From then on it must stay in place
  * until its callback was called, its release op was called, hwheel_cancel_sync()
  * returned, or it was handed back. What the caller wrote before is seen by the
- * callback. Lock-free and without a look at the clock, but for one on a wheel that is
+ * callback. If it has a release op, the owner sees to it that no two calls arm it at a time:
+ * one that is overtaken by another arm and its cancel might succeed before the release op was
+ * called. Lock-free and without a look at the clock, but for one on a wheel that is
  * HWHEEL_SIMPLE. Of several errors the one that stands first here is returned:
  * -ERANGE, -ESHUTDOWN, -EBUSY, -EAGAIN.
  *

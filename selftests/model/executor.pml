@@ -10,6 +10,9 @@
  *	hwheel_executor_runs()					module/executor.c
  *	look_at(), hand_over(), release()			module/worker.c
  *
+ * Left out: start_another() in begin_next(), which is for other timeouts on the list; and that
+ * a runner makes way for others after RUN_MAX callbacks.
+ *
  * Of what life.pml has, here too: NO_MB_WAKE, NO_MB_PREPARE, NO_MB_ACTED, NO_ACQUIRE_SETTLED,
  * NO_RECHECK_CLOSED.
  */

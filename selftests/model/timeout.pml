@@ -15,14 +15,16 @@
  * that.
  */
 #define CPUS		3
+#ifndef HOLDERS
 #define HOLDERS		3
 #define REARMS		1
 #define HAS_TIME	true
 #define HAS_DATA	true
-#define HAS_ROWS
-
 #define FIRST		1
 #define SECOND		1
+#define OTHERS		1
+#endif
+#define HAS_ROWS
 
 /* The worker is in a row of callbacks. Those do not drain, but what they call may. */
 bit in_row;
@@ -32,7 +34,7 @@ bit in_row;
 #include "life.pml"
 
 /* How often the callback of the other one is called */
-byte others = 1;
+byte others = OTHERS;
 
 /* Stores with release land after what was stored before. */
 #define ENDS(depth)		(running[depth].own == NONE)

@@ -112,8 +112,8 @@ struct hwheel_params {
  *           pass, which is at most one tick away unless callbacks hold the worker;
  *           not while the expire callback of the same timeout runs on an executor.
  *           A timeout with this op can't be armed between cancel and release
- *           (-EBUSY). Not called for one that expired, nor for one that
- *           hwheel_stop() gave to its handback callback.
+ *           (-EBUSY), but see hwheel_arm_at(). Not called for one that expired,
+ *           nor for one that hwheel_stop() gave to its handback callback.
  * @due:     optional. The timeout is due, and expires unless this gives it a later deadline
  *           with hwheel_refresh_at(). So whoever has the object can refresh the timeout by
  *           storing a time in it, without a call; a store that comes after this look
