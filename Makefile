@@ -57,7 +57,7 @@ RUN     ?= torture
 # What of hwheel_wrong.ko the kernel has to notice: all but data races, or these (--racy)
 WRONG   ?= --wrong
 # Seconds that make selftests may take
-TIMEOUT ?= 1800
+TIMEOUT ?= 3600
 
 # make bench: what is measured, each by a target _bench_PART, and what to compare it with
 BENCH_PARTS := kernel user native
