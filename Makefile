@@ -25,9 +25,12 @@ PREFIX  ?= /usr/local
 DESTDIR ?=
 ROOT     = $(DESTDIR)$(PREFIX)
 INCLUDE  = $(DESTDIR)/usr/include/linux
+LIBDIR  ?= $(PREFIX)/lib
+LIB      = $(DESTDIR)$(LIBDIR)
 SONAME   = libhwheel.so.$(firstword $(subst ., ,$(VERSION)))
 PAGES   := $(notdir $(wildcard tools/man/*.[1-9]))
-DEVEL    = $(DESTDIR)/usr/src/hwheel-$(VERSION)
+# Not hwheel-$(VERSION), where DKMS has its sources
+DEVEL    = $(DESTDIR)/usr/src/hwheel-headers-$(VERSION)
 
 PROGRAMS = $(BUILD)/tools/hwheelctl $(wildcard $(BUILD)/tools/demo/*)
 EXAMPLES := $(notdir $(basename $(wildcard tools/examples/*.c)))
@@ -66,11 +69,11 @@ BASE    ?=
 
 .PHONY: module run shell check kunit coverage mutants selftests torture matrix soak faults
 .PHONY: model trust-readme bench bench-readme lives lint tools tools-test install uninstall
-.PHONY: clean help
+.PHONY: deb clean help
 .PHONY: _module _tools _tools_test _test_modules _test_programs _run _shell _harness
 .PHONY: _vm_harness _wrong _model _selftests _torture
 .PHONY: _bench _bench_kernel _bench_user _user_bench _bench_native _bench_uml
-.PHONY: _lives _outside _vm_outside _lint _install
+.PHONY: _lives _outside _vm_outside _lint _install _install_module _install_tools
 
 module: ## build hwheel.ko for the running kernel (or KVER=, KDIR=)
 	@vars=$$($(SETUP) module) && $(MAKE) _module $$vars
@@ -147,17 +150,22 @@ install: ## install module, headers, hwheelctl and libhwheel (DESTDIR=, PREFIX=)
 uninstall: ## remove what install put there, for all kernels (or KVER=)
 	rm -f $(DESTDIR)/lib/modules/$(or $(KVER),*)/updates/hwheel.ko*
 	rm -f $(INCLUDE)/hwheel.h $(ROOT)/bin/hwheelctl $(ROOT)/include/libhwheel.h
-	rm -f $(ROOT)/lib/libhwheel.a $(ROOT)/lib/libhwheel.so $(ROOT)/lib/libhwheel.so.*
-	rm -f $(ROOT)/lib/pkgconfig/hwheel.pc $(PAGES:%=$(ROOT)/share/man/man*/%)
+	rm -f $(LIB)/libhwheel.a $(LIB)/libhwheel.so $(LIB)/libhwheel.so.*
+	rm -f $(LIB)/pkgconfig/hwheel.pc $(PAGES:%=$(ROOT)/share/man/man*/%)
 	rm -f $(ROOT)/share/bash-completion/completions/hwheelctl
-	rm -rf $(DEVEL)
+	rm -f $(ROOT)/lib/udev/rules.d/60-hwheel.rules
+	rm -rf $(DEVEL) $(ROOT)/share/doc/hwheel
 	[ -n "$(DESTDIR)" ] || { depmod -a $(KVER); ldconfig; }
+
+deb: ## build Debian packages; they are in build/deb
+	@$(SETUP) deb
+	@selftests/packages/build.sh $(BUILD)/deb
 
 clean: ## remove build/; the cache folder stays
 	rm -rf $(BUILD)
 
 help: ## list the targets
-	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 20
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 22
 
 # $(call mirror,FOLDER,PATH...): links to the sources, so that no object lands among
 # them, nor those of several kernels in one place.
@@ -328,26 +336,33 @@ _lint:
 	@MAKE="$(MAKE)" KVER=$(KVER) KDIR=$(KDIR) KSRC=$(KSRC) \
 		selftests/lib/lint.sh | tee $(BUILD)/lint.tap
 
+_install: _install_module _install_tools
+	[ -n "$(DESTDIR)" ] || ldconfig
+	[ -n "$(DESTDIR)" ] || depmod -a $(KVER)
+
 # A distribution keeps the key that its kernel's modules are signed with.
-_install: SIGN = $(if $(wildcard $(KDIR)/certs/signing_key.pem),,CONFIG_MODULE_SIG_ALL=)
-_install: _module _tools
+_install_module: SIGN = $(if $(wildcard $(KDIR)/certs/signing_key.pem),,CONFIG_MODULE_SIG_ALL=)
+_install_module: _module
 	$(MAKE) -C $(KDIR) M=$(MODULE) $(SIGN) INSTALL_MOD_PATH=$(DESTDIR) \
 		INSTALL_MOD_DIR=updates modules_install
-	install -D -m 644 -t $(INCLUDE) module/include/uapi/linux/hwheel.h
 	install -D -m 644 -t $(DEVEL)/include/linux module/include/linux/hwheel.h
 	install -D -m 644 -t $(DEVEL)/include/uapi/linux module/include/uapi/linux/hwheel.h
 	install -D -m 644 -t $(DEVEL)/$(KVER) $(MODULE)/Module.symvers
+
+# What packages have of it: all but the module
+_install_tools: _tools
+	install -D -m 644 -t $(INCLUDE) module/include/uapi/linux/hwheel.h
 	install -D -m 755 -t $(ROOT)/bin $(BUILD)/tools/hwheelctl
 	install -D -m 644 -t $(ROOT)/include tools/libhwheel.h
-	install -D -m 644 -t $(ROOT)/lib $(BUILD)/tools/libhwheel.a \
+	install -D -m 644 -t $(LIB) $(BUILD)/tools/libhwheel.a \
 		$(BUILD)/tools/libhwheel.so.$(VERSION)
-	ln -sf libhwheel.so.$(VERSION) $(ROOT)/lib/$(SONAME)
-	ln -sf $(SONAME) $(ROOT)/lib/libhwheel.so
-	install -d $(ROOT)/lib/pkgconfig
-	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' tools/libhwheel/hwheel.pc.in \
-		>$(ROOT)/lib/pkgconfig/hwheel.pc
+	ln -sf libhwheel.so.$(VERSION) $(LIB)/$(SONAME)
+	ln -sf $(SONAME) $(LIB)/libhwheel.so
+	install -d $(LIB)/pkgconfig
+	sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|' \
+		tools/libhwheel/hwheel.pc.in >$(LIB)/pkgconfig/hwheel.pc
 	$(foreach page,$(PAGES),install -D -m 644 -t $(ROOT)/share/man/man$(subst .,,$(suffix $(page))) \
 		tools/man/$(page) &&) :
 	install -D -m 644 -t $(ROOT)/share/bash-completion/completions tools/completion/hwheelctl
-	[ -n "$(DESTDIR)" ] || ldconfig
-	[ -n "$(DESTDIR)" ] || depmod -a $(KVER)
+	install -D -m 644 -t $(ROOT)/lib/udev/rules.d tools/config/60-hwheel.rules
+	install -D -m 644 -t $(ROOT)/share/doc/hwheel/examples tools/config/*.conf

@@ -17,6 +17,7 @@
 #            and copies fail, and its headers
 #   model    what the models are checked with
 #   matrix   what the module is built with beside gcc
+#   deb      what Debian packages are built and checked with
 #   lint     the checkers
 #   bench    what plots are drawn with
 # KVER, KDIR and KSRC from the environment are taken as they are.
@@ -148,6 +149,11 @@ need_model() {
 
 need_matrix() {
 	packages "${CLANG:-clang-16}"
+}
+
+need_deb() {
+	need_tools
+	packages dpkg-dev debhelper dh-dkms fakeroot lintian
 }
 
 need_lint() {

@@ -41,7 +41,8 @@ all_there() {
 	make_there _install && for file in bin/hwheelctl include/libhwheel.h lib/libhwheel.a \
 		lib/libhwheel.so lib/libhwheel.so.0 lib/pkgconfig/hwheel.pc \
 		share/man/man1/hwheelctl.1 share/man/man3/libhwheel.3 share/man/man4/hwheel.4 \
-		share/bash-completion/completions/hwheelctl; do
+		share/bash-completion/completions/hwheelctl lib/udev/rules.d/60-hwheel.rules \
+		share/doc/hwheel/examples/modprobe.conf; do
 		[ -e "$root/$file" ] || { echo "no $file"; return 1; }
 	done
 }
@@ -56,7 +57,9 @@ versions_agree() {
 	version=$(sed -n 's/^MODULE_VERSION("\(.*\)");$/\1/p' module/main.c)
 	[ "$(from_pkg_config --modversion)" = "$version" ] &&
 		[ "$("$ctl" --version)" = "hwheelctl $version" ] &&
-		[ "$(readlink "$root/lib/libhwheel.so.0")" = "libhwheel.so.$version" ]
+		[ "$(readlink "$root/lib/libhwheel.so.0")" = "libhwheel.so.$version" ] &&
+		grep -x "PACKAGE_VERSION=\"$version\"" dkms.conf &&
+		[ "$(sed -n '1s/^hwheel (\(.*\)) .*/\1/p' debian/changelog)" = "$version" ]
 }
 
 needed() {
