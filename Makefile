@@ -69,7 +69,7 @@ BASE    ?=
 
 .PHONY: module run shell check kunit coverage mutants selftests torture matrix soak faults
 .PHONY: model trust-readme bench bench-readme lives lint tools tools-test install uninstall
-.PHONY: deb clean help
+.PHONY: deb check-packages clean help
 .PHONY: _module _tools _tools_test _test_modules _test_programs _run _shell _harness
 .PHONY: _vm_harness _wrong _model _selftests _torture
 .PHONY: _bench _bench_kernel _bench_user _user_bench _bench_native _bench_uml
@@ -160,6 +160,10 @@ uninstall: ## remove what install put there, for all kernels (or KVER=)
 deb: ## build Debian packages; they are in build/deb
 	@$(SETUP) deb
 	@selftests/packages/build.sh $(BUILD)/deb
+
+check-packages: deb ## try them in a clean Debian 12, from installing to purging (downloads one)
+	@$(SETUP) vm packages >/dev/null
+	@selftests/packages/check.sh $(BUILD)/deb $(BUILD)/packages | tee $(BUILD)/packages.tap
 
 clean: ## remove build/; the cache folder stays
 	rm -rf $(BUILD)

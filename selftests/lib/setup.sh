@@ -18,6 +18,7 @@
 #   model    what the models are checked with
 #   matrix   what the module is built with beside gcc
 #   deb      what Debian packages are built and checked with
+#   packages a clean Debian 12 to try them in
 #   lint     the checkers
 #   bench    what plots are drawn with
 # KVER, KDIR and KSRC from the environment are taken as they are.
@@ -154,6 +155,10 @@ need_matrix() {
 need_deb() {
 	need_tools
 	packages dpkg-dev debhelper dh-dkms fakeroot lintian
+}
+
+need_packages() {
+	packages debootstrap
 }
 
 need_lint() {
