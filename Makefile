@@ -73,7 +73,7 @@ BASE    ?=
 .PHONY: _module _tools _tools_test _test_modules _test_programs _run _shell _harness
 .PHONY: _vm_harness _wrong _model _selftests _torture
 .PHONY: _bench _bench_kernel _bench_user _user_bench _bench_native _bench_uml
-.PHONY: _lives _outside _vm_outside _lint _install _install_module _install_tools
+.PHONY: _lives _outside _vm_outside _readme _vm_readme _lint _install _install_module _install_tools
 
 module: ## build hwheel.ko for the running kernel (or KVER=, KDIR=)
 	@vars=$$($(SETUP) module) && $(MAKE) _module $$vars
@@ -334,6 +334,16 @@ _vm_outside:
 	@$(MAKE) _install DESTDIR=$(BUILD)/installed >/dev/null
 	@selftests/outside.sh --kver $(KVER) --kdir $(KDIR) --dest $(BUILD)/installed \
 		--out $(BUILD)/outside
+
+# What the documents say to do, with what make install leaves
+_readme:
+	@vars=$$($(SETUP) vm tools) && $(MAKE) _vm_readme $$vars
+
+_vm_readme: _module
+	@rm -rf $(BUILD)/installed
+	@$(MAKE) _install_tools DESTDIR=$(BUILD)/installed >/dev/null
+	@MAKE="$(MAKE)" selftests/readme_test.sh $(KVER) $(MODULE)/hwheel.ko $(BUILD)/installed \
+		$(BUILD)/readme-run | tee $(BUILD)/readme.tap
 
 _lint:
 	@mkdir -p $(BUILD)

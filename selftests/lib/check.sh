@@ -35,6 +35,7 @@ mkdir -p build
 
 part tap -- python3 -B selftests/lib/tap_test.py
 part trust -- python3 -B selftests/lib/trust_test.py
+part blocks -- python3 -B selftests/lib/readme_test.py
 part bench -- python3 -B selftests/lib/bench/bench_test.py
 part judge -- python3 -B tools/demo/judge_test.py
 part lint build/lint.tap -- target lint
@@ -43,6 +44,7 @@ part harness build/harness.tap -- target _harness
 part selftests build/selftests.tap -- target selftests
 part tools build/tools.tap -- target tools-test
 part outside build/outside/sample_test.tap -- target _outside
+part readme build/readme.tap build/readme-run/guest.tap -- target _readme
 part run -- target run
 
 printf '\n'

@@ -65,6 +65,11 @@ used() {
 	return $status
 }
 
+# readme GROUP: those blocks of the documents
+readme() {
+	tree_run "$tree" /src/selftests/readme_test.sh tree "$1"
+}
+
 echo "TAP version 13"
 say "packages: a clean Debian 12"
 point "a clean Debian 12 is there" unpack
@@ -72,8 +77,10 @@ point "it has headers of Debian's kernel" inside prepare
 say "packages: installing them"
 point "apt installs the packages, and what they need" inside install
 point "DKMS has built the module, and modinfo finds it" inside dkms
+point "what doc/kernel.md says to build a module" readme module
 point "a module can be built against it" inside module
 point "programs can be built, shared and static" inside programs
+point "what the README says to build a program" readme programs
 point "hwheelctl and the manual pages are there" inside tools
 point "the group is there" inside group
 say "packages: using them in a VM"
@@ -82,4 +89,9 @@ say "packages: purging them"
 point "apt purges the packages" inside purge
 point "nothing is left but the group" inside nothing_left
 point "DKMS takes a checkout without packages" inside checkout
+say "packages: doing what the README says"
+point "what the README says about packages" readme packages
+point "about make install" readme make
+point "about signing" readme sign
+point "about DKMS" readme dkms
 end
