@@ -155,7 +155,10 @@ uninstall: ## remove what install put there, for all kernels (or KVER=)
 	rm -f $(ROOT)/share/bash-completion/completions/hwheelctl
 	rm -f $(ROOT)/lib/udev/rules.d/60-hwheel.rules
 	rm -rf $(DEVEL) $(ROOT)/share/doc/hwheel
-	[ -n "$(DESTDIR)" ] || { depmod -a $(KVER); ldconfig; }
+	[ -n "$(DESTDIR)" ] || ldconfig
+	[ -n "$(DESTDIR)" ] || for deps in /lib/modules/$(or $(KVER),*)/modules.dep; do \
+		[ ! -e "$$deps" ] || depmod -a "$$(basename "$${deps%/*}")"; \
+	done
 
 deb: ## build Debian packages; they are in build/deb
 	@$(SETUP) deb

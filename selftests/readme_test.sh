@@ -7,7 +7,7 @@
 #
 # readme_test.sh tree GROUP: runs the blocks of that group, in order, on this machine, which
 # is to be thrown away afterwards. The commands are told that the kernel runs whose headers
-# are here. Those of the README run in the project, others in an empty folder.
+# are here, and apt that the answer is yes. Those of the README run in the project, others in an empty folder.
 set -uo pipefail
 
 cd "$(dirname "$(realpath "$0")")/.." || exit
@@ -138,6 +138,8 @@ stand_ins() {
 	stand_in sudo 'exec "$@"'
 	stand_in uname "[ \"\$*\" = -r ] || exec /bin/uname \"\$@\"; echo $kver"
 	stand_in modinfo "exec /sbin/modinfo -k $kver \"\$@\""
+	printf '%s "%s";\n' APT::Get::Assume-Yes true APT::Install-Recommends false >"$work/apt.conf"
+	export APT_CONFIG=$work/apt.conf
 	export PATH=$work:$PATH USER=root
 }
 
