@@ -94,4 +94,5 @@ point "what the README says about packages" readme packages
 point "about make install" readme make
 point "about signing" readme sign
 point "about DKMS" readme dkms
+point "about having DKMS sign" readme signed
 end
