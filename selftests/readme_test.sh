@@ -69,6 +69,15 @@ boot() {
 			"$dest/usr/local/bin/hwheelctl" "$work/blocks.tar" selftests/common.sh
 }
 
+# Of paths and DKMS's names
+versions() {
+	grep -ohE 'hwheel(-headers)?[-/][0-9][0-9.]*[0-9]' "${documents[@]}" | sed 's/.*[-/]//' | sort -u
+}
+
+version_is_right() {
+	diff <(versions) <(sed -n 's/^MODULE_VERSION("\(.*\)");$/\1/p' module/main.c)
+}
+
 # Those that are for people
 targets() {
 	sed -n '/^\.PHONY:/s///p' Makefile | tr ' ' '\n' | grep '^[a-z]' | sort
@@ -115,6 +124,7 @@ here() {
 	point "each target that is named exists" targets_exist
 	point "each link leads somewhere" links_lead_somewhere
 	point "make help has all targets" help_is_whole
+	point "the version is the module's" version_is_right
 	while read -r number language where words; do
 		place "$number" "$language" "$where" "$words"
 	done <"$blocks/list"
