@@ -154,7 +154,7 @@ need_matrix() {
 
 need_deb() {
 	need_tools
-	packages dpkg-dev debhelper dh-dkms fakeroot lintian
+	packages build-essential dpkg-dev debhelper dh-dkms fakeroot lintian
 }
 
 need_packages() {

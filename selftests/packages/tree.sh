@@ -26,7 +26,8 @@ tree_make() {
 	[ -n "$mirror" ] || { say "apt has no source of Debian 12 ($suite)"; return 1; }
 	say "debootstrap: Debian 12 (a minute or two)"
 	as_root debootstrap --variant=minbase "$suite" "$folder/tree" "$mirror" \
-		>"$folder/log" 2>&1 || { tail -n 5 "$folder/log" >&2; return 1; }
+		>"$folder/log" 2>&1 ||
+		{ tail -n 5 "$folder/log" >&2; as_root rm -rf "$folder/tree"; return 1; }
 	as_root tar -cf "$folder/tree.tar" -C "$folder/tree" . &&
 		as_root rm -rf "$folder/tree"
 }
