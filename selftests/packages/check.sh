@@ -28,7 +28,7 @@ cleanup() {
 # shellcheck source=selftests/lib/point.sh
 . selftests/lib/point.sh
 
-as_root true || packages_refuse debootstrap || die "a clean Debian 12 is made and entered by root"
+as_root true || die "root makes and enters the clean Debian 12; where is sudo?"
 trap cleanup EXIT
 trap 'exit 130' INT TERM
 
