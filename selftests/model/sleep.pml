@@ -49,6 +49,8 @@ mtype waited = PENDING;
 /* How often an edge is reached, and a callback drains, while others are at work */
 #if defined(SPARE_MB_LOOK) || defined(SPARE_XCHG_DEEP)
 byte edges = 1, callbacks = 0;
+#elif defined(SPARE_RECHECK_BATCH)
+byte edges = 0, callbacks = 1;
 #else
 byte edges = 1, callbacks = 1;
 #endif
@@ -392,7 +394,8 @@ awake:
 	}
 }
 
-#ifdef NO_RECHECK_BATCH
+/* What it was left by was cut short, and tells that, too. */
+#ifdef SPARE_RECHECK_BATCH
 #define LEFT_OVER	false
 #else
 #define LEFT_OVER	batch
