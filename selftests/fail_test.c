@@ -120,12 +120,12 @@ static int prepare_faults(void)
 		return -errno;
 	return put("/proc/sys/kernel/printk", "5 7") ?:
 	       put(DEBUGFS "failslab/ignore-gfp-wait", "N") ?:
-	       put(DEBUGFS "failslab/verbose", "1") ?:
+	       put(DEBUGFS "failslab/verbose", "2") ?:
 	       put(DEBUGFS "fail_page_alloc/ignore-gfp-wait", "N") ?:
 	       put(DEBUGFS "fail_page_alloc/ignore-gfp-highmem", "N") ?:
 	       put(DEBUGFS "fail_page_alloc/min-order", "0") ?:
-	       put(DEBUGFS "fail_page_alloc/verbose", "1") ?:
-	       put(DEBUGFS "fail_usercopy/verbose", "1");
+	       put(DEBUGFS "fail_page_alloc/verbose", "2") ?:
+	       put(DEBUGFS "fail_usercopy/verbose", "2");
 }
 
 /*
