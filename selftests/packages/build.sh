@@ -18,9 +18,10 @@ sources() {
 		find . -path ./build -prune -o -type f -print0
 }
 
+# A file that is deleted, and not yet in git, is not there.
 copy_sources() {
 	mkdir "$out/source"
-	sources | xargs -0 ls -d 2>/dev/null | tar -c -T - | tar -x -C "$out/source"
+	sources | tar -c --null --ignore-failed-read --warning=no-failed-read -T - | tar -x -C "$out/source"
 }
 
 rm -rf "$out"
