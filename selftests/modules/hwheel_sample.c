@@ -61,7 +61,10 @@ static int session_open(unsigned int id)
 	return err;
 }
 
-/* A packet came: idleness begins anew. One atomic operation, also in interrupts. */
+/*
+ * A packet came: idleness begins anew, by one atomic operation. hwheel_refresh() is for
+ * interrupts, too; if this were, all would have to take the lock by spin_lock_irqsave().
+ */
 static void session_use(unsigned int id)
 {
 	spin_lock(&sessions_lock);
