@@ -21,7 +21,6 @@ measure() {
 insmod hwheel.ko
 {
 	echo "kernel $(uname -r)"
-	echo "cpu $(grep -m 1 '^host' /proc/cpuinfo | cut -d: -f2-)"
 	if [ -e hwheel_bench.ko ]; then
 		measure hwheel_bench.ko n=1000 rounds=20
 		measure hwheel_bench.ko n=100000 rounds=10
