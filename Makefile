@@ -345,7 +345,7 @@ _readme:
 _vm_readme: _module
 	@rm -rf $(BUILD)/installed
 	@$(MAKE) _install_tools DESTDIR=$(BUILD)/installed >/dev/null
-	@MAKE="$(MAKE)" selftests/readme_test.sh $(KVER) $(MODULE)/hwheel.ko $(BUILD)/installed \
+	@MAKE="$(MAKE)" selftests/readme.sh $(KVER) $(MODULE)/hwheel.ko $(BUILD)/installed \
 		$(BUILD)/readme-run | tee $(BUILD)/readme.tap
 
 _lint:

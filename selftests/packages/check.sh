@@ -67,7 +67,7 @@ used() {
 
 # readme GROUP: those blocks of the documents
 readme() {
-	tree_run "$tree" /src/selftests/readme_test.sh tree "$1"
+	tree_run "$tree" /src/selftests/readme.sh tree "$1"
 }
 
 echo "TAP version 13"

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# readme_test.sh KVER MODULE DEST OUT: what the documents have people do works. Commands and C
+# readme.sh KVER MODULE DEST OUT: what the documents have people do works. Commands and C
 # programs run in a VM with MODULE; the programs are built with what make install has left in
 # DEST. OUT keeps what the VM left. What other tests run is counted as skipped. Prints TAP.
 #
-# readme_test.sh tree GROUP: runs the blocks of that group, in order, on this machine, which
+# readme.sh tree GROUP: runs the blocks of that group, in order, on this machine, which
 # is to be thrown away afterwards. The commands are told that the kernel runs whose headers
 # are here, and apt that the answer is yes. Those of the README run in the project, others in an empty folder.
 set -uo pipefail
