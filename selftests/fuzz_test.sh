@@ -46,5 +46,5 @@ begin
 report "$calls calls" fuzz_with "$calls"
 # shellcheck disable=SC2086 # several parameters
 report "$calls calls near all limits" fuzz_with "$calls" $limits
-report "rounds of calls leave nothing behind" leaks_nothing
+report_leaks "rounds of calls leave nothing behind" leaks_nothing
 end

@@ -58,6 +58,6 @@ report "nobody holds the module" await unused
 report "no wheel is left but the shared one" await shared_wheel_only
 report "nothing is pending" nothing_pending
 report "the wheel goes on" quietly ./churn load
-report "rounds of this leak nothing" leaks_nothing
+report_leaks "rounds of this leak nothing" leaks_nothing
 report "the module can be unloaded" unload
 end
