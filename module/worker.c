@@ -517,7 +517,7 @@ static void run_passes(struct hwheel *wheel)
 		drained = hwheel_worker_drain(wheel);
 		through = expire_due(wheel);
 		hwheel_executor_start(wheel);
-		if (through && !wheel->batch && drained < DRAIN_MAX) {
+		if (through && drained < DRAIN_MAX) {
 			worker_sleep(wheel, drained);
 		} else {
 			wheel->planned = wheel->reached + 1;

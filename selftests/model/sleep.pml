@@ -49,8 +49,6 @@ mtype waited = PENDING;
 /* How often an edge is reached, and a callback drains, while others are at work */
 #if defined(SPARE_MB_LOOK) || defined(SPARE_XCHG_DEEP)
 byte edges = 1, callbacks = 0;
-#elif defined(SPARE_RECHECK_BATCH)
-byte edges = 0, callbacks = 1;
 #else
 byte edges = 1, callbacks = 1;
 #endif
@@ -394,13 +392,6 @@ awake:
 	}
 }
 
-/* What it was left by was cut short, and tells that, too. */
-#ifdef SPARE_RECHECK_BATCH
-#define LEFT_OVER	false
-#else
-#define LEFT_OVER	batch
-#endif
-
 #ifdef NO_RECHECK_MAX
 #define MAY_BE_MORE	false
 #else
@@ -422,7 +413,7 @@ active proctype worker()
 		:: true
 		fi;
 		if
-		:: !LEFT_OVER && !MAY_BE_MORE -> worker_sleep()
+		:: !MAY_BE_MORE -> worker_sleep()
 		:: else
 		fi
 	od;
