@@ -12,6 +12,7 @@
 #   --icount            one CPU, and each of its instructions takes 1 ns of the VM's
 #                       time, so that a difference of times counts instructions
 #   --timeout SEC       the VM is ended after that, and the run fails (300)
+#   --boot SEC          it is booted again if init has not begun after that (120)
 #   --append WORDS      more of the kernel's command line
 #   --races TEXT        what KCSAN reports ends neither VM nor run where it has no TEXT:
 #                       kernels have data races of their own, of which some are known
@@ -30,7 +31,7 @@ here=$(dirname "$(realpath "$0")")
 # shellcheck source=selftests/lib/guest.sh
 . "$here/../lib/guest.sh"
 
-kver='' smp=2 mem=1024 append=''
+kver='' smp=2 mem=1024 append='' boot=120
 accel=(-accel "tcg,thread=multi")
 
 # Sleeping takes the host no time (sleep=off), so the VM's clock runs ahead of its own.
@@ -49,6 +50,7 @@ parse() {
 		--mem)         mem=$2; shift ;;
 		--icount)      icount ;;
 		--timeout)     timeout=$2; shift ;;
+		--boot)        boot=$2; shift ;;
 		--append)      append=$2; shift ;;
 		--races)       races=$2; shift ;;
 		--quiet)       console=quiet ;;
@@ -100,15 +102,48 @@ qemu_command() {
 }
 
 # tail ends by itself after the VM, with all that it has printed.
-boot_watched() {
+start() {
+	: >"$out/console.log"
 	timeout -k 5 "$timeout" "${qemu[@]}" </dev/null &
 	machine=$!
 	if [ $console = live ]; then
 		tail -f -n +1 -s 0.2 --pid="$machine" "$out/console.log" | sed -u 's/\r$//' &
 	fi
+}
+
+finish() {
 	wait "$machine" && status=0 || status=$?
 	machine=
 	wait
+}
+
+# begins SEC: does the machine get as far as init by then, or to its end?
+begins() {
+	local until=$((SECONDS + $1))
+
+	until grep -aq "$beginning" "$out/console.log"; do
+		[ "$SECONDS" -lt "$until" ] || return
+		kill -0 "$machine" 2>/dev/null || return 0
+		sleep 0.2
+	done
+}
+
+# Under emulation a kernel now and then stands still while it starts, with nothing of ours
+# there yet. That says nothing of what is tested, so it is booted again, with more time.
+boot_watched() {
+	local attempt limit=$boot
+
+	for attempt in 1 2; do
+		start
+		! begins "$limit" || break
+		kill "$machine"
+		finish
+		cp "$out/console.log" "$out/console-$attempt.log"
+		say "vm: no init after $limit s, booting again (see console-$attempt.log)"
+		limit=$((limit * 2))
+	done
+	[ -n "$machine" ] || start
+	finish
 }
 
 # A person may take all the time there is.

@@ -29,6 +29,8 @@ declare -A script=(
 	[ships]='echo reached; dd if=/dev/urandom of=/results/random bs=64k count=48
 		 sha256sum </results/random >/results/sum'
 	[exits_3]='echo reached; exit 3'
+	[begins_late]='echo reached'
+	[begins_never]='echo reached'
 	[is_killed]='echo reached; kill -9 $$'
 	[hangs]='echo reached; while :; do sleep 1; done'
 	[panics]='echo reached; echo c >/proc/sysrq-trigger'
@@ -80,6 +82,36 @@ run_shipping() {
 		[ "$(sha256sum <"$out/ships/vm/random")" = "$(cat "$out/ships/vm/sum")" ]
 }
 
+# run_standing_still NAME TIMES OPTION...: as run, in a VM that never begins this many times
+run_standing_still() {
+	local name=$1 times=$2 real
+
+	shift 2
+	real=$(command -v qemu-system-x86_64)
+	mkdir -p "$out/$name/bin"
+	: >"$out/$name/starts"
+	cat >"$out/$name/bin/qemu-system-x86_64" <<-EOF
+		#!/bin/sh
+		echo x >>"$out/$name/starts"
+		[ \$(wc -l <"$out/$name/starts") -gt $times ] || exec sleep 1000
+		exec "$real" "\$@"
+	EOF
+	chmod +x "$out/$name/bin/qemu-system-x86_64"
+	PATH=$(realpath "$out/$name/bin"):$PATH run "$name" "$@"
+}
+
+run_begun_again() {
+	run_standing_still begins_late 1 --boot 15 &&
+		grep -q "no init after 15 s" "$out/begins_late/log" &&
+		grep -q '^reached' "$out/begins_late/vm/console.log"
+}
+
+run_never_begun() {
+	! run_standing_still begins_never 3 --boot 1 --timeout 5 &&
+		[ "$(wc -l <"$out/begins_never/starts")" -eq 3 ] &&
+		grep -q "FAILED: not done after 5 s" "$out/begins_never/log"
+}
+
 tests=0 bad=0
 
 # point NAME DESCRIPTION COMMAND...
@@ -97,7 +129,7 @@ point() {
 }
 
 harness() {
-	echo "1..12"
+	echo "1..14"
 	point ships "what the script leaves arrives unchanged" run_shipping
 	point exits_3 "a script that exits with 3 fails the run" \
 		run_failing exits_3 ".*status 3"
@@ -105,6 +137,8 @@ harness() {
 		run_failing is_killed ".*status 137"
 	point hangs "a script that hangs fails the run" \
 		run_failing hangs "not done after" --timeout 20
+	point begins_late "a VM that stands still before init is booted again" run_begun_again
+	point begins_never "one that does so each time fails the run" run_never_begun
 	point panics "a kernel panic fails the run" \
 		run_failing panics "the kernel complained"
 	point powers_off "an early power-off fails the run" \
