@@ -15,21 +15,8 @@ ctl=$root/bin/hwheelctl
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-tests=0 bad=0
-
-# point DESCRIPTION COMMAND...
-point() {
-	local description=$1 verdict=ok
-
-	shift
-	tests=$((tests + 1))
-	if ! "$@" >"$work/output" 2>&1; then
-		verdict="not ok"
-		bad=$((bad + 1))
-		sed 's/^/# /' "$work/output"
-	fi
-	echo "$verdict $tests - $description"
-}
+# shellcheck source=selftests/lib/point.sh
+. selftests/lib/point.sh
 
 make_there() {
 	"$MAKE" --no-print-directory "$@" DESTDIR="$dest" PREFIX="$prefix"
@@ -196,7 +183,6 @@ leaves_nothing() {
 
 rm -rf "$dest"
 echo "TAP version 13"
-echo "1..14"
 point "make install installs all" all_there
 point "the version is one everywhere" versions_agree
 point "a program with the shared library" shared
@@ -211,4 +197,4 @@ point "hwheelctl(1) has every command and option" commands_are_documented
 point "Bash completes" completes
 point "the manual pages are clean" selftests/lib/mandoc.sh
 point "make uninstall removes all of it" leaves_nothing
-[ $bad -eq 0 ]
+end
