@@ -2,7 +2,6 @@
 /* hwheelctl info: what the module can do, and what the device's wheel is like. */
 #include <argp.h>
 #include <stdbool.h>
-#include <time.h>
 
 #include "array.h"
 #include "command.h"
@@ -10,6 +9,7 @@
 #include "fail.h"
 #include "json.h"
 #include "libhwheel.h"
+#include "name.h"
 #include "option.h"
 
 static const struct { __u64 bit; const char *name; } features[] = {
@@ -23,25 +23,6 @@ static const struct { __u64 bit; const char *name; } features[] = {
 
 #define FEATURES	ARRAY_SIZE(features)
 
-static const char *kind_name(unsigned int kind)
-{
-	switch (kind) {
-	case HWHEEL_KIND_SIMPLE:
-		return "simple";
-	case HWHEEL_KIND_HASHED:
-		return "hashed";
-	case HWHEEL_KIND_HIERARCHICAL:
-		return "hierarchical";
-	default:
-		return "unknown to this hwheelctl";
-	}
-}
-
-static const char *clock_name(unsigned int clock)
-{
-	return clock == CLOCK_BOOTTIME ? "boottime" : "monotonic";
-}
-
 static void print_limit(const char *name, unsigned long long limit)
 {
 	if (limit)
@@ -54,12 +35,12 @@ static void print_text(const struct hwheel_info *info)
 {
 	char text[DURATION_TEXT];
 
-	printf("kind               %s\n", kind_name(info->kind));
+	printf("kind               %s\n", name_of_kind(info->kind));
 	printf("tick               %s\n", duration_format(info->tick_ns, text));
 	printf("slots              %u x %u level%s\n", info->slots, info->levels,
 	       info->levels == 1 ? "" : "s");
 	printf("one turn           %s\n", duration_format(info->tick_ns * info->slots, text));
-	printf("clock              %s\n", clock_name(info->clock));
+	printf("clock              %s\n", name_of_clock(info->clock));
 	print_limit("time-outs per file ", info->max_timeouts);
 	print_limit("pending at a time  ", info->max_pending);
 	printf("batch at most      %u\n", info->max_submit);
@@ -75,11 +56,11 @@ static void print_json(const struct hwheel_info *info)
 	struct json_object *object = json_object_new_object();
 	struct json_object *names = json_object_new_array();
 
-	json_add_text(object, "kind", kind_name(info->kind));
+	json_add_text(object, "kind", name_of_kind(info->kind));
 	json_add_number(object, "tick_ns", info->tick_ns);
 	json_add_number(object, "slots", info->slots);
 	json_add_number(object, "levels", info->levels);
-	json_add_text(object, "clock", clock_name(info->clock));
+	json_add_text(object, "clock", name_of_clock(info->clock));
 	json_add_number(object, "max_timeouts", info->max_timeouts);
 	json_add_number(object, "max_pending", info->max_pending);
 	json_add_number(object, "max_submit", info->max_submit);

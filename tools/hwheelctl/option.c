@@ -36,3 +36,10 @@ __u64 option_duration(struct argp_state *state, const char *text)
 		argp_error(state, "%s: %s", text, wrong);
 	return ns;
 }
+
+const char *option_wheel(struct argp_state *state, const char *text)
+{
+	if (state->arg_num)
+		argp_error(state, "%s: one wheel at most", text);
+	return text;
+}

@@ -23,4 +23,7 @@ __u64 option_number(struct argp_state *state, const char *text);
 __u64 option_number_up_to(struct argp_state *state, const char *text, __u64 max);
 __u64 option_duration(struct argp_state *state, const char *text);
 
+/* The argument WHEEL, which may be there once */
+const char *option_wheel(struct argp_state *state, const char *text);
+
 #endif /* OPTION_H */

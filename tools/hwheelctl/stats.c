@@ -71,9 +71,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		request->json = true;
 		return 0;
 	case ARGP_KEY_ARG:
-		if (state->arg_num)
-			argp_error(state, "%s: one wheel at most", argument);
-		request->choice = argument;
+		request->choice = option_wheel(state, argument);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

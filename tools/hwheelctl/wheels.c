@@ -7,6 +7,7 @@
 
 #include "array.h"
 #include "fail.h"
+#include "name.h"
 #include "wheels.h"
 
 #define COUNTER(field, sort, meaning)	\
@@ -203,8 +204,8 @@ static int read_handle(struct wheel *wheel, const struct hwheel *handle)
 		.tick_ns = info.tick_ns, .slots = info.slots, .levels = info.levels,
 	};
 	COPY(wheel->file, "dev");
-	COPY(wheel->kind, info.levels > 1 ? "hierarchical" : "hashed");
-	COPY(wheel->clock, info.clock == CLOCK_BOOTTIME ? "boottime" : "monotonic");
+	COPY(wheel->kind, name_of_kind(info.kind));
+	COPY(wheel->clock, name_of_clock(info.clock));
 	copy_statistics(wheel, &stats);
 	return 0;
 }

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the numbers of kinds and clocks in struct hwheel_info are called. */
+#ifndef NAME_H
+#define NAME_H
+
+const char *name_of_kind(unsigned int kind);
+const char *name_of_clock(unsigned int clock);
+
+#endif /* NAME_H */
