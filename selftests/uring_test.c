@@ -681,10 +681,12 @@ TEST_F(uring, cancelled_all_the_time)
 	struct hwheel_event ev[17];
 	struct io_uring_cqe *cqe;
 
-	for (i = 0; i < 1000; i++)
-		ASSERT_EQ(0, arm(self->fd, i * MSEC / 4, i, NULL));
 	for (i = 1; i <= 16; i++)
 		ASSERT_EQ(0, start_read(&self->ring, self->fd, &ev[i], SIZE, i));
+	/* Where all expires before it is looked for, this one is cancelled. */
+	ASSERT_EQ(0, start_cancel(&self->ring, 1, 0));
+	for (i = 0; i < 1000; i++)
+		ASSERT_EQ(0, arm(self->fd, i * MSEC / 4, i, NULL));
 	while (left) {
 		ASSERT_EQ(0, io_uring_wait_cqe_timeout(&self->ring, &cqe, &bound));
 		i = cqe->user_data;
