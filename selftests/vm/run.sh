@@ -131,18 +131,17 @@ begins() {
 # Under emulation a kernel now and then stands still while it starts, with nothing of ours
 # there yet. That says nothing of what is tested, so it is booted again, with more time.
 boot_watched() {
-	local attempt limit=$boot
+	local limit
 
-	for attempt in 1 2; do
-		start
+	start
+	for limit in "$boot" $((2 * boot)); do
 		! begins "$limit" || break
 		kill "$machine"
 		finish
-		cp "$out/console.log" "$out/console-$attempt.log"
-		say "vm: no init after $limit s, booting again (see console-$attempt.log)"
-		limit=$((limit * 2))
+		cp "$out/console.log" "$out/console-$limit.log"
+		say "vm: no init after $limit s, booting again (see console-$limit.log)"
+		start
 	done
-	[ -n "$machine" ] || start
 	finish
 }
 
