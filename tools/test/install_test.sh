@@ -183,6 +183,7 @@ leaves_nothing() {
 
 rm -rf "$dest"
 echo "TAP version 13"
+echo "1..14"
 point "make install installs all" all_there
 point "the version is one everywhere" versions_agree
 point "a program with the shared library" shared
@@ -197,4 +198,4 @@ point "hwheelctl(1) has every command and option" commands_are_documented
 point "Bash completes" completes
 point "the manual pages are clean" selftests/lib/mandoc.sh
 point "make uninstall removes all of it" leaves_nothing
-end
+[ $bad -eq 0 ]
