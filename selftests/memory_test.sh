@@ -86,7 +86,7 @@ run() {
 	report "the memory of that is given back, too" falls_back
 	report "no worker stays" await no_worker_left
 	report "others still work" others_work
-	report "$rounds rounds leak nothing" leaks_nothing
+	report_leaks "$rounds rounds leak nothing" leaks_nothing
 	report "all memory is given back" falls_back
 	report "the group can be removed" remove_group
 	report "the module can be unloaded" quietly unload
