@@ -90,20 +90,24 @@ judge_boot() {
 
 # Blanks out the titles of KCSAN's reports that have no $races, as titles are what is looked
 # for. A report ends with a rule, or where the next one begins; where it is not ended, all
-# that follows is taken to be its own, and so can only make it count.
+# that follows is taken to be its own, and so can only make it count. What was interrupted,
+# and whose work a kworker does, stand in a report, and tell nothing of who raced.
 without_races_of_others() {
 	awk -v races="$races" -v known="$known_races" '
 		function flush() {
 			if (!inside)
 				return
-			if (!index(title lines, races) || index(title, known))
+			if (!index(title told, races) || index(title, known))
 				title = ""
 			printf "%s\n%s", title, lines
 			inside = 0
 		}
-		/BUG: KCSAN/ { flush(); inside = 1; title = $0; lines = ""; next }
+		/BUG: KCSAN/ { flush(); inside = 1; title = $0; lines = told = ""; interrupted = 0; next }
 		!inside { print; next }
 		{ lines = lines $0 "\n" }
+		/ by (task|interrupt) |reordered to/ { interrupted = 0 }
+		!interrupted && !/Workqueue: / { told = told $0 }
+		/ asm_(sysvec|common)_/ { interrupted = 1 }
 		/==========/ { flush() }
 		END { flush() }
 	'

@@ -39,6 +39,17 @@ declare -A script=(
 	[races]='echo reached; echo "<3>==========" >/dev/kmsg
 		 echo "<3>BUG: KCSAN: data-race in a / b" >/dev/kmsg
 		 echo "<3> a+0x1/0x2 [mine]" >/dev/kmsg; echo "<3>==========" >/dev/kmsg'
+	[races_beside_us]='echo reached; echo "<3>BUG: KCSAN: data-race in a / b" >/dev/kmsg
+		 echo "<3>read to 0x1 of 8 bytes by interrupt on cpu 1:" >/dev/kmsg
+		 echo "<3> asm_sysvec_apic_timer_interrupt+0x1/0x2" >/dev/kmsg
+		 echo "<3> c+0x1/0x2 [mine]" >/dev/kmsg
+		 echo "<3>Workqueue: name run [mine]" >/dev/kmsg; echo "<3>==========" >/dev/kmsg'
+	[races_behind_an_interrupt]='echo reached
+		 echo "<3>BUG: KCSAN: data-race in a / b" >/dev/kmsg
+		 echo "<3>read to 0x1 of 8 bytes by interrupt on cpu 1:" >/dev/kmsg
+		 echo "<3> asm_sysvec_apic_timer_interrupt+0x1/0x2" >/dev/kmsg
+		 echo "<3>write to 0x1 of 8 bytes by task 1 on cpu 0:" >/dev/kmsg
+		 echo "<3> c+0x1/0x2 [mine]" >/dev/kmsg; echo "<3>==========" >/dev/kmsg'
 	[warns_in_a_race]='echo reached; echo "<3>BUG: KCSAN: data-race in a / b" >/dev/kmsg
 		 echo "<4>WARNING: CPU: 0 PID: 1 at a.c:1" >/dev/kmsg
 		 echo "<3>==========" >/dev/kmsg'
@@ -129,7 +140,7 @@ point() {
 }
 
 harness() {
-	echo "1..14"
+	echo "1..16"
 	point ships "what the script leaves arrives unchanged" run_shipping
 	point exits_3 "a script that exits with 3 fails the run" \
 		run_failing exits_3 ".*status 3"
@@ -149,6 +160,10 @@ harness() {
 		run_failing races "the kernel complained" --races '[mine]'
 	point races "a data race does not fail the run if it is others'" \
 		run races --races '[yours]'
+	point races_beside_us "nor if an interrupt has it in our code, or a kworker at our work" \
+		run races_beside_us --races '[mine]'
+	point races_behind_an_interrupt "one does if it is ours behind such an interrupt" \
+		run_failing races_behind_an_interrupt "the kernel complained" --races '[mine]'
 	point warns_in_a_race "a warning amid others' data race fails the run" \
 		run_failing warns_in_a_race "the kernel complained" --races '[mine]'
 	point warns_behind_half_a_race "and so it does behind one that is not whole" \
