@@ -30,10 +30,15 @@ struct batch {
 	struct hwheel_event	events[READ_BATCH];
 };
 
-/* Lockless; the caller has a barrier, or looks again under the lock. */
+/*
+ * Lockless: reads one word, which list functions write under the lock, without WRITE_ONCE()
+ * in list_cut_position(). Whatever value it has had will do: who finds events looks again
+ * under the lock, or is poll(), which promises none; who finds none has had a barrier that
+ * pairs with wq_has_sleeper() in hwheel_set_wake(), and will be woken.
+ */
 static bool has_events(const struct hwheel_set *set)
 {
-	return !list_empty_careful(&set->events);
+	return data_race(!list_empty(&set->events));
 }
 
 /* The caller may have been added to @set->wait just now. */
