@@ -20,12 +20,13 @@ out='' guest='' timeout=300 console=live races='' machine='' work='' status=''
 files=()
 failed=0
 
-# A stack trace on the console, whatever the level it was printed at. Userspace
-# may print such words; the kernel puts its time before them.
+# A stack trace on the console, whatever the level it was printed at, or what may have been
+# one. Userspace may print such words; the kernel puts its time before them.
 splat='\[ *[0-9]+\.[0-9]{6}\](\[ *[TC][0-9]+\])? ([a-z]+: )?('
 splat+='BUG: |WARNING: |Oops|Kernel panic|Call Trace:|general protection fault'
 splat+='|UBSAN: |KASAN: |KCSAN: |INFO: (task .* blocked|possible |trying to register'
-splat+='|rcu|.*detected stalls?|.*self-detected)|kmemleak: [0-9]+ new)'
+splat+='|rcu|.*detected stalls?|.*self-detected)|kmemleak: [0-9]+ new'
+splat+='|[*]{2} [0-9]+ printk messages dropped)'
 
 # With this init begins: what the kernel complains of before is not about what is tested.
 # (With two CPUs a user-mode kernel starts the second in a way that lockdep does not like.)
@@ -89,27 +90,34 @@ judge_boot() {
 }
 
 # Blanks out the titles of KCSAN's reports that have no $races, as titles are what is looked
-# for. A report ends with a rule, or where the next one begins; where it is not ended, all
-# that follows is taken to be its own, and so can only make it count. What was interrupted,
-# and whose work a kworker does, stand in a report, and tell nothing of who raced.
+# for. What was interrupted, and whose work a kworker does, stand in a report, and tell
+# nothing of who raced. A report ends with a rule; in one that has none, all that follows
+# up to the next one is taken to be its own, and anything that is named there counts.
 without_races_of_others() {
 	awk -v races="$races" -v known="$known_races" '
-		function flush() {
+		function flush(ours) {
 			if (!inside)
 				return
-			if (!index(title told, races) || index(title, known))
-				title = ""
-			printf "%s\n%s", title, lines
+			print ours && !index(title, known) ? title : ""
+			for (i = 0; i < nr; i++)
+				print lines[i]
 			inside = 0
 		}
-		/BUG: KCSAN/ { flush(); inside = 1; title = $0; lines = told = ""; interrupted = 0; next }
+		/BUG: KCSAN/ {
+			flush(named)
+			inside = 1
+			title = $0
+			nr = interrupted = 0
+			named = raced = index($0, races)
+			next
+		}
 		!inside { print; next }
-		{ lines = lines $0 "\n" }
+		{ lines[nr++] = $0 }
 		/ by (task|interrupt) |reordered to/ { interrupted = 0 }
-		!interrupted && !/Workqueue: / { told = told $0 }
+		index($0, races) { named = 1; raced = raced || !(interrupted || /Workqueue: /) }
 		/ asm_(sysvec|common)_/ { interrupted = 1 }
-		/==========/ { flush() }
-		END { flush() }
+		/==========/ { flush(raced) }
+		END { flush(named) }
 	'
 }
 

@@ -50,6 +50,13 @@ declare -A script=(
 		 echo "<3> asm_sysvec_apic_timer_interrupt+0x1/0x2" >/dev/kmsg
 		 echo "<3>write to 0x1 of 8 bytes by task 1 on cpu 0:" >/dev/kmsg
 		 echo "<3> c+0x1/0x2 [mine]" >/dev/kmsg; echo "<3>==========" >/dev/kmsg'
+	[races_behind_half_a_race]='echo reached
+		 echo "<3>BUG: KCSAN: data-race in a / b" >/dev/kmsg
+		 echo "<3> asm_sysvec_apic_timer_interrupt+0x1/0x2" >/dev/kmsg
+		 echo "<3> c+0x1/0x2 [mine]" >/dev/kmsg'
+	[races_as_known]="echo reached
+		 echo '<3>BUG: KCSAN: $known_races' >/dev/kmsg
+		 echo '<3> a+0x1/0x2 [mine]' >/dev/kmsg; echo '<3>==========' >/dev/kmsg"
 	[warns_in_a_race]='echo reached; echo "<3>BUG: KCSAN: data-race in a / b" >/dev/kmsg
 		 echo "<4>WARNING: CPU: 0 PID: 1 at a.c:1" >/dev/kmsg
 		 echo "<3>==========" >/dev/kmsg'
@@ -61,6 +68,7 @@ declare -A script=(
 		 echo "<3>BUG: KCSAN: data-race in a / b" >/dev/kmsg
 		 echo "<3> a+0x1/0x2 [mine]" >/dev/kmsg; echo "<3>==========" >/dev/kmsg'
 )
+script[races_elsewhere]=${script[races]}
 
 # run NAME OPTION...: boots NAME's script; what run.sh says goes to NAME.log.
 run() {
@@ -140,7 +148,7 @@ point() {
 }
 
 harness() {
-	echo "1..16"
+	echo "1..18"
 	point ships "what the script leaves arrives unchanged" run_shipping
 	point exits_3 "a script that exits with 3 fails the run" \
 		run_failing exits_3 ".*status 3"
@@ -158,12 +166,15 @@ harness() {
 		run_failing complains "the kernel complained"
 	point races "a data race fails the run if it is ours" \
 		run_failing races "the kernel complained" --races '[mine]'
-	point races "a data race does not fail the run if it is others'" \
-		run races --races '[yours]'
+	point races_elsewhere "a data race does not fail the run if it is others'" \
+		run races_elsewhere --races '[yours]'
 	point races_beside_us "nor if an interrupt has it in our code, or a kworker at our work" \
 		run races_beside_us --races '[mine]'
 	point races_behind_an_interrupt "one does if it is ours behind such an interrupt" \
 		run_failing races_behind_an_interrupt "the kernel complained" --races '[mine]'
+	point races_behind_half_a_race "and so it does where a report does not end" \
+		run_failing races_behind_half_a_race "the kernel complained" --races '[mine]'
+	point races_as_known "one that is known does not" run races_as_known --races '[mine]'
 	point warns_in_a_race "a warning amid others' data race fails the run" \
 		run_failing warns_in_a_race "the kernel complained" --races '[mine]'
 	point warns_behind_half_a_race "and so it does behind one that is not whole" \
