@@ -12,7 +12,7 @@
  * A callback that calls hwheel_cancel_sync() drains the queues itself, which runs
  * release ops inside it: hence a stack. All is written by the owner of the slots.
  *
- * Models: sleep.pml and timeout.pml in selftests/model/.
+ * Models: life.pml, timeout.pml and sleep.pml in selftests/model/.
  */
 #ifndef _HWHEEL_CALLBACK_H
 #define _HWHEEL_CALLBACK_H

@@ -13,7 +13,7 @@
  * on the add to follow at once, and hwheel_stop() waits for a grace period after
  * which no add can be under way any more. A refresh to a later deadline submits nothing.
  *
- * Models: sleep.pml, timeout.pml, again.pml and stop.pml in selftests/model/.
+ * Models: life.pml, again.pml, sleep.pml and halt.pml in selftests/model/.
  */
 #include <linux/compiler.h>
 #include <linux/cpumask.h>
@@ -482,8 +482,8 @@ static struct llist_head *next_queue(struct hwheel *wheel)
 }
 
 /*
- * For hwheel_queue_pop(), when the last list is used up. Taking a list is a full barrier
- * and pairs with the push in submit().
+ * The next list, when the last one is used up. Taking it acquires what was stored before the
+ * push in submit().
  */
 struct llist_node *hwheel_queue_take(struct hwheel *wheel, unsigned int *lists)
 {

@@ -14,7 +14,7 @@ bool hwheel_queue_empty(const struct hwheel *wheel);
 
 /*
  * The link is read here, before the caller clears QUEUED and others may use it. Model:
- * selftests/model/timeout.pml.
+ * selftests/model/life.pml.
  */
 static __always_inline struct hwheel_timeout *
 hwheel_queue_next(struct llist_node **batch)

@@ -34,7 +34,7 @@
  * to the links come before others see Q cleared or the timeout expired; those who
  * then write the links, in arm, do so under a control dependency on the word.
  *
- * Model: selftests/model/word.pml, which all but sleep.pml use.
+ * Models: word.pml and life.pml in selftests/model/.
  */
 #ifndef _HWHEEL_TIMEOUT_H
 #define _HWHEEL_TIMEOUT_H

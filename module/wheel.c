@@ -17,7 +17,7 @@
  *
  * A cancel that comes first takes its timeout out of this, a later one returns false.
  *
- * Models: stop.pml and finish.pml in selftests/model/.
+ * Models: halt.pml and finish.pml in selftests/model/.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 

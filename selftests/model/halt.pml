@@ -101,7 +101,7 @@ inline end_timeout(queued)
 {
 	atomic { assert(!freed); seen = word }
 	do
-#ifndef NO_RECHECK_QUEUED
+#ifndef NO_RECHECK_ENDED
 	:: (seen & QUEUED) != queued -> seen = IDLE; break
 #endif
 	:: else ->

@@ -583,6 +583,12 @@ inline pop_filed()
 	written[me] = 1
 }
 
+#ifdef SPARE_RECHECK_MOVE
+#define MAY_MOVE	true
+#else
+#define MAY_MOVE	!(seen & QUEUED)
+#endif
+
 /* look_at() */
 inline look_if_due()
 {
@@ -598,7 +604,7 @@ inline look_if_due()
 	:: else ->
 		atomic {
 			if
-			:: !(seen & QUEUED) -> file()
+			:: MAY_MOVE -> file()
 			:: else
 			fi
 		}

@@ -16,7 +16,7 @@ set -uo pipefail
 cd "$(dirname "$(realpath "$0")")" || exit
 build=$(realpath ../..)/build/model
 
-# What the models say that they mirror, as "NAME FILE"
+# What the models say that they mirror, as "NAME FILE MODEL"
 mirrored() {
 	awk '/^ \*\t/ {
 		names = names " " $0
@@ -24,7 +24,8 @@ mirrored() {
 			next
 		file = substr($0, RSTART)
 		while (match(names, /[a-z_]+\(\)/)) {
-			print substr(names, RSTART, RLENGTH - 2), file
+			print substr(names, RSTART, RLENGTH - 2), file, \
+				substr(FILENAME, 3)
 			names = substr(names, RSTART + RLENGTH)
 		}
 		names = ""
@@ -36,14 +37,14 @@ defines() {
 	grep -qE "^([a-z][^;]*[ *])?$2\([^;]*$" "$1"
 }
 
-# The functions are there, and their files name the models.
+# The functions are there, and their files name the models that mirror them.
 check_names() {
-	local name file verdict=ok names=0
+	local name file model verdict=ok names=0
 
-	while read -r name file; do
+	while read -r name file model; do
 		names=$((names + 1))
-		defines "../../$file" "$name" && grep -q selftests/model "../../$file" && continue
-		echo "# $file: $name(), or the name of its model"
+		defines "../../$file" "$name" && grep -qw "$model" "../../$file" && continue
+		echo "# $file: $name(), or the name of $model"
 		verdict="not ok"
 	done < <(mirrored)
 	[ $names -gt 0 ] || verdict="not ok"

@@ -220,14 +220,16 @@ active proctype waiter()
 	fi
 }
 
-/* hwheel_queue_take(), drain_some(): both have full barriers. */
+/* hwheel_queue_take(), drain_some(): both have full barriers, for which there is no need. */
 inline take_list()
 {
 	batch_cpu = (batch_cpu + 1) % CPUS;
 	lists--;
 	if
 	:: queue[batch_cpu] ->
+#ifndef SPARE_MB_TAKE
 		land_worker();
+#endif
 		hoist();
 		batch = queue[batch_cpu];
 		queue[batch_cpu] = 0
@@ -237,7 +239,9 @@ inline take_list()
 
 inline act(drained)
 {
+#ifndef SPARE_MB_TAKE
 	land_worker();
+#endif
 	drained++;
 	if
 	:: batch & WAITED -> batch = batch & ~WAITED; waited = SETTLED
@@ -263,7 +267,7 @@ inline clear_urgent()
 }
 
 /* hwheel_worker_drain() */
-inline drain(drained)
+inline drain(drained, is_within)
 {
 #ifndef NO_ORDER_CLEAR
 	clear_urgent();
@@ -278,6 +282,10 @@ inline drain(drained)
 #ifdef NO_ORDER_CLEAR
 	clear_urgent();
 #endif
+#ifndef NO_HURRY_AGAIN
+	/* The pass does not learn how much a callback drained. */
+	urgent.mem = (is_within && drained == DRAIN_MAX -> 1 : urgent.mem);
+#endif
 #ifndef NO_WAKE_WAITERS
 	atomic {
 		if
@@ -288,16 +296,10 @@ inline drain(drained)
 #endif
 }
 
-/*
- * By a callback, in hwheel_cancel_sync(): the pass does not learn how much was drained, but
- * for urgent, which nobody but the worker reads.
- */
+/* By a callback, in hwheel_cancel_sync() */
 inline drain_within()
 {
-	drain(within);
-#ifndef NO_HURRY_AGAIN
-	urgent.mem = (within == DRAIN_MAX -> 1 : urgent.mem);
-#endif
+	drain(within, true);
 	within = 0
 }
 
@@ -407,7 +409,7 @@ active proctype worker()
 	do
 	:: should_stop -> break
 	:: else ->
-		drain(drained);
+		drain(drained, false);
 		if
 		:: callbacks -> callbacks--; drain_within()
 		:: true

@@ -4,7 +4,7 @@
  * here to be handed back is an outcome, too, and when the wheel has stopped, nothing is
  * pending or comes to be, nor is the worker's task woken any more. halt.pml has how it is
  * stopped, and what may be taken out there: NO_RECHECK_STOPPING, NO_RECHECK_HURRY,
- * NO_RECHECK_QUEUED, NO_SECTION_ARM, NO_SECTION_REFRESH, NO_SECTION_CANCEL,
+ * NO_RECHECK_ENDED, NO_SECTION_ARM, NO_SECTION_REFRESH, NO_SECTION_CANCEL,
  * NO_SECTION_CLOSE, NO_SECTION_HURRY, NO_ORDER_STOPPING, NO_ORDER_BEGIN, NO_ORDER_SLOTS,
  * NO_ORDER_TASK, NO_MB_END, NO_GRACE_PERIOD.
  *
