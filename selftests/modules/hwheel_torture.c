@@ -1366,24 +1366,32 @@ static void burst(struct rnd_state *rnd, enum count kind, unsigned int calls)
 		place_empty(&by, random_place(&by));
 }
 
+/*
+ * With sanitizers a burst takes long. The pause in ns after one that began at @began: all
+ * threads' softirqs and hardirqs leave half of the time, even if they are on one CPU.
+ */
+static u64 pause_after(u64 began)
+{
+	return 4 * threads * (ktime_get_ns() - began);
+}
+
 static void on_timer(struct timer_list *timer)
 {
 	struct tormentor *t = container_of(timer, struct tormentor, timer);
+	u64 began = ktime_get_ns();
 
 	burst(&t->rnd[1], BY_SOFTIRQ, 32);
-	mod_timer(timer, jiffies + 1);
+	mod_timer(timer, jiffies + 1 + nsecs_to_jiffies(pause_after(began)));
 }
 
-/* With sanitizers a burst takes long: interrupts of all threads leave half of the time. */
 static enum hrtimer_restart on_hrtimer(struct hrtimer *hrtimer)
 {
 	struct tormentor *t = container_of(hrtimer, struct tormentor, hrtimer);
-	u64 began = ktime_get_ns(), took;
+	u64 began = ktime_get_ns(), delay;
 
 	burst(&t->rnd[2], BY_HARDIRQ, 4);
-	took = ktime_get_ns() - began;
-	hrtimer_forward_now(hrtimer, (1 + prandom_u32_state(&t->rnd[2]) % 8) *
-			    (200 * NSEC_PER_USEC) + 2 * threads * took);
+	delay = (1 + prandom_u32_state(&t->rnd[2]) % 8) * (200 * NSEC_PER_USEC);
+	hrtimer_forward_now(hrtimer, delay + pause_after(began));
 	return HRTIMER_RESTART;
 }
 
