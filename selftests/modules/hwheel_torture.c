@@ -1182,16 +1182,19 @@ static const struct hwheel_timeout_ops synced_ops = {
 	.expire = expire,
 };
 
-/* Fresh objects */
+/* Fresh objects. They get the caller's reference to the wheel. */
 
-static struct object *object_create(const struct caller *by, struct wheel *wheel)
+static struct object *object_create(const struct caller *by, struct wheel *wheel,
+				    const struct hwheel_timeout_ops *ops)
 {
 	struct object *object = kzalloc(sizeof(*object), GFP_KERNEL);
 
-	if (!object)
+	if (!object) {
+		wheel_put(wheel);
+		fail("no memory");
 		return NULL;
-	hwheel_timeout_init(&object->timeout, wheel->hwheel,
-			    chance(by, 2) ? &released_ops : &synced_ops);
+	}
+	hwheel_timeout_init(&object->timeout, wheel->hwheel, ops);
 	raw_spin_lock_init(&object->lock);
 	object->wheel = wheel;
 	object->ordered = chance(by, 2);
@@ -1209,13 +1212,9 @@ static void place_fill(const struct caller *by, struct place *place)
 
 	if (!wheel)
 		return;
-	object = object_create(by, wheel);
-	if (!object) {
-		wheel_put(wheel);
-		fail("no memory");
-	} else if (!place_put(place, object)) {
+	object = object_create(by, wheel, chance(by, 2) ? &released_ops : &synced_ops);
+	if (object && !place_put(place, object))
 		object_put(object, FREED_BY_CALLER);
-	}
 }
 
 /* Threads */
@@ -1253,9 +1252,27 @@ static void follow_invitation(void)
 	wheel_put(wheel);
 }
 
-static void wheel_retire(struct wheel *wheel)
+/* Arms one that nobody else refers to: when the wheel hands it back, that is its end. */
+static void bequeath(const struct caller *by, struct wheel *wheel)
+{
+	static const struct when far = { .time = FAR_NS };
+	struct object *object;
+
+	atomic_inc(&wheel->refs);
+	object = object_create(by, wheel, &released_ops);
+	if (!object)
+		return;
+	/* It is not there, which its callback may find out. */
+	object->place = random_place(by);
+	call_once(object, CALL_ARM, &far);
+	object_put(object, FREED_BY_CALLER);
+}
+
+static void wheel_retire(const struct caller *by, struct wheel *wheel)
 {
 	WRITE_ONCE(wheel->retired, true);
+	if (wheel->ending == HAND_BACK)
+		bequeath(by, wheel);
 	if (wheel->ending != DESTROY) {
 		invite(wheel);
 		wheel_stop(wheel, STOP);
@@ -1270,7 +1287,7 @@ static void renew_wheel(const struct caller *by)
 	if (!wheel)
 		fail("no wheel");
 	else
-		wheel_retire(wheel_replace(below(by, wheels), wheel));
+		wheel_retire(by, wheel_replace(below(by, wheels), wheel));
 }
 
 /* What other contexts left to threads */
@@ -1547,7 +1564,7 @@ static void finish(const struct caller *by)
 		place_empty(by, &places[i]);
 	await(by, nothing_pending, "pending is not 0 at the end");
 	for (i = 0; i < wheels && table[i]; i++)
-		wheel_retire(wheel_replace(i, NULL));
+		wheel_retire(by, wheel_replace(i, NULL));
 	follow_invitation();
 	await(by, cleaned_up, "objects or wheels are left over");
 	for (i = 0; i < QUARANTINE; i++)
