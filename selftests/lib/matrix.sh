@@ -16,7 +16,7 @@
 #   SUITES     which suites (gcc clang kselftest torture fire; kasan and kcsan have wrong,
 #              too, and faults has one of its own)
 #   CALLS, OPS, RELOADS, OFFLINE, KILLS, PENDING   how long torture and fire are
-#   CLANG      the compiler: the oldest that has all that Debian's kernels are built with
+#   CLANG      the compiler: one that is new enough for all of them
 set -uo pipefail
 
 cd "$(dirname "$(realpath "$0")")/../.." || exit
@@ -30,7 +30,7 @@ cd "$(dirname "$(realpath "$0")")/../.." || exit
 # shellcheck source=selftests/lib/kernel.sh
 . selftests/lib/kernel.sh
 
-clang=${CLANG:-clang-16}
+clang=${CLANG:-clang-19}
 parts=()
 rows=()
 
@@ -144,7 +144,9 @@ variables() {
 	case $1 in
 	kunit|model)
 		echo KVER= ;;
-	native|kasan|kcsan|faults)
+	native)
+		selftests/lib/setup.sh matrix native ;;
+	kasan|kcsan|faults)
 		selftests/lib/setup.sh "$1" ;;
 	*-*-*)
 		KVER=$1 selftests/lib/setup.sh matrix vm ;;
@@ -166,11 +168,10 @@ bounds() {
 
 # What is looked for, and by which suites
 traits() {
-	sanitizer='' suites="gcc kselftest torture fire"
+	sanitizer='' suites="gcc clang kselftest torture fire"
 	case $1 in
-	native) ;;
 	kasan)  sanitizer="KASAN, lockdep, kmemleak, UBSAN, debug objects"
-		suites="wrong $suites"
+		suites="wrong gcc kselftest torture fire"
 		bounds CALLS=100000 OPS=500000 RELOADS=20 KILLS=300 PENDING=1000000 ;;
 	kcsan)  sanitizer="KCSAN, lockdep" suites="wrong kselftest torture fire"
 		machine+=(VM="selftests/vm/run.sh --races [hwheel" WRONG=--racy)
@@ -179,7 +180,6 @@ traits() {
 	kunit)  sanitizer="simulated time, KASAN, lockdep, UBSAN" suites="kunit soak" ;;
 	model)  sanitizer="spin, exhaustive" suites=model ;;
 	faults) sanitizer="fail-nth, KASAN, lockdep, kmemleak" suites=faults ;;
-	*)      suites="gcc clang kselftest torture fire" ;;
 	esac
 	suites=${SUITES:-$suites}
 }

@@ -149,7 +149,7 @@ need_model() {
 }
 
 need_matrix() {
-	packages "${CLANG:-clang-16}"
+	packages "${CLANG:-clang-19}"
 }
 
 need_deb() {
