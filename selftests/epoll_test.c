@@ -432,17 +432,27 @@ TEST_F(waiters, all_hear_of_the_end)
 	ASSERT_EQ(0, stop(self->fd));
 }
 
-TEST_F(waiters, none_is_lost)
+/* While nobody but the waiters reads. */
+static int await_seen(const unsigned int *seen)
 {
 	__u64 bound = now_ns() + WAIT_MS * MSEC;
+
+	while (!__atomic_load_n(seen, __ATOMIC_RELAXED)) {
+		if (now_ns() > bound)
+			return -ETIMEDOUT;
+		sched_yield();
+	}
+	return 0;
+}
+
+TEST_F(waiters, none_is_lost)
+{
 	size_t i;
 
 	for (i = 0; i < MANY; i++)
 		ASSERT_EQ(0, arm(self->fd, i % 100 * MSEC, i, NULL));
-	/* While nobody but the waiters reads. */
 	for (i = 0; i < MANY; i++)
-		while (!__atomic_load_n(&self->seen[i], __ATOMIC_RELAXED) && now_ns() < bound)
-			sched_yield();
+		ASSERT_EQ(0, await_seen(&self->seen[i]));
 	EXPECT_TRUE(each_once(self->seen, MANY));
 	EXPECT_EQ(0, stop(self->fd));
 	EXPECT_TRUE(each_once(self->seen, MANY));
