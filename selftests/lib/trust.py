@@ -11,7 +11,7 @@ trust.py check-readme README.md ROWS.json
 row reads the test points as tap.py does, and adds up what the diagnostics in LOG call
 operations=N or states=N. show prints a table of rows, gather puts them into one file, in
 the place of what it had. readme renders the table that stands between two comments,
-check-readme tells whether it is that, and without failures.
+check-readme tells whether it is that, without failures, and of something in each row.
 """
 
 import json
@@ -26,8 +26,8 @@ END = "<!-- end of trust -->\n"
 
 DONE = re.compile(r"^ *# .*?\b(?:operations|states)=(\d+)", re.MULTILINE)
 HEADS = ("kernel", "sanitizer", "suite", "operations", "test points", "skipped",
-         "failures", "minutes")
-ALIGNED = ("---",) * 3 + ("--:",) * 5
+         "failures", "minutes", "at")
+ALIGNED = ("---",) * 3 + ("--:",) * 5 + ("---",)
 
 
 class BadRows(Exception):
@@ -67,7 +67,8 @@ def cells(found):
     minutes = f"{found['seconds'] / 60:.1f}"
     done = f"{found['operations']:,}" if found["operations"] else ""
     return (found["kernel"], found["sanitizer"], found["suite"], done,
-            f"{found['passed']:,}", str(found["skipped"]), str(found["failed"]), minutes)
+            f"{found['passed']:,}", str(found["skipped"]), str(found["failed"]), minutes,
+            found.get("commit", ""))
 
 
 def table(rows):
@@ -97,6 +98,8 @@ def check_readme(path, rows):
         raise BadRows(f"{path}: is not what {rows} says; make trust-readme renders it")
     if failed := [key(each) for each in found if each["failed"]]:
         raise BadRows(f"{rows}: with failures: {failed}")
+    if empty := [key(each) for each in found if not each["passed"]]:
+        raise BadRows(f"{rows}: where nothing passed: {empty}")
 
 
 COMMANDS = {"row": row, "show": show, "gather": gather, "readme": readme,

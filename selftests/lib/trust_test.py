@@ -70,7 +70,7 @@ class Rows(unittest.TestCase):
         rows, readme = self.gather(self.row()), self.put("README", README.format(table="old\n"))
         trust.readme(readme, rows)
         text = pathlib.Path(readme).read_text()
-        self.assertIn("| 6.1 |  | torture | 1,234 | 2 | 1 | 0 | 1.5 |", text)
+        self.assertIn("| 6.1 |  | torture | 1,234 | 2 | 1 | 0 | 1.5 | abc |", text)
         self.assertTrue(text.startswith("before\n") and text.endswith("behind\n"))
         self.assertNotIn("old", text)
         trust.check_readme(readme, rows)
@@ -82,6 +82,14 @@ class Rows(unittest.TestCase):
 
     def test_failures_are_refused(self):
         rows = self.gather(self.row(status="1"))
+        readme = self.put("README", README.format(table=""))
+        trust.readme(readme, rows)
+        with self.assertRaises(trust.BadRows):
+            trust.check_readme(readme, rows)
+
+    def test_rows_of_nothing_are_refused(self):
+        self.put("tap", "TAP version 13\n1..1\nok 1 - maps # SKIP no memory\n")
+        rows = self.gather(self.row())
         readme = self.put("README", README.format(table=""))
         trust.readme(readme, rows)
         with self.assertRaises(trust.BadRows):
