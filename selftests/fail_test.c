@@ -5,14 +5,16 @@
  * tells the right error or goes without, changes nothing if it failed, and leaves
  * everything usable.
  *
- * Needs a kernel with fault injection (fail-nth) and kmemleak, which looks for what was
- * left behind; debugfs; for wheels of other modules hwheel_fault.ko beside it. Prints for
- * each operation how many failures it met, where, and how it ended. Fields of a record are copied
- * without calls that could be made to fail: instead memory ends before each one in turn.
+ * Needs a kernel with fault injection (fail-nth), kprobes as events, and kmemleak, which
+ * looks for what was left behind; debugfs; for wheels of other modules hwheel_fault.ko
+ * beside it. Prints for each operation how many failures it met, where, and how it ended.
+ * Fields of a record are copied without calls that could be made to fail: instead memory
+ * ends before each one in turn.
  */
 
 #include "mapped.h"
 
+#include <sys/mount.h>
 #include <sys/syscall.h>
 
 #define DEBUGFS		"/sys/kernel/debug/"
@@ -45,7 +47,7 @@ static int put(const char *path, const char *value)
 
 enum kind { NONE, ALLOCATION, COPY };
 
-static int nth_fd = -1, log_fd = -1;
+static int nth_fd = -1;
 
 /* The N-th allocation or copy of this thread is to fail; 0: none any more. */
 static void fail_nth(unsigned int n)
@@ -58,12 +60,6 @@ static void fail_nth(unsigned int n)
 		abort();
 }
 
-static void begin_to_fail(unsigned int n)
-{
-	lseek(log_fd, 0, SEEK_END);
-	fail_nth(n);
-}
-
 /* Has it? If it counts down as we look, or we are what fails, it has not. */
 static bool has_failed(void)
 {
@@ -74,58 +70,83 @@ static bool has_failed(void)
 	return got > 0 && !atoi(left);
 }
 
+/*
+ * Where it failed: the kernel does not log allocations that may fail, so what decides on
+ * failures is traced, with the stack.
+ */
 #define SITE_MAX	64
+#define TRACING		"/sys/kernel/tracing/"
+#define PROBES		TRACING "events/hwheel_fail/"
 
-/* The first line of a stack that is a function of ours, without what is uncertain (?). */
-static void note_site(char *site, const char *record)
+static void begin_to_fail(unsigned int n)
 {
-	const char *name = strchr(record, ';');
+	int fd = open(TRACING "trace", O_WRONLY | O_TRUNC | O_CLOEXEC);
 
-	if (site[0] || !name || !strstr(name, " [hwheel") || strchr(name, '?'))
-		return;
-	name += 1 + strspn(name + 1, " ");
-	snprintf(site, SITE_MAX, "%.*s", (int)strcspn(name, "+"), name);
+	if (fd < 0)
+		abort();
+	close(fd);
+	fail_nth(n);
 }
 
-/*
- * What has failed is in the log with its stack, but for allocations that are not to be
- * logged. Notes the place, a function of ours or of what the kernel does before it calls us.
- */
+/* The first line of a stack that is a function of ours */
+static void note_site(char *site, const char *line)
+{
+	const char *name = strstr(line, "=> ");
+
+	if (site[0] || !name || !strstr(name, " [hwheel"))
+		return;
+	name += strlen("=> ");
+	snprintf(site, SITE_MAX, "%.*s", (int)strcspn(name, " +"), name);
+}
+
+/* Notes a function of ours, or that it was before the kernel called us. */
 static bool was_copy(char site[SITE_MAX])
 {
-	char record[1024];
+	FILE *trace = fopen(TRACING "trace", "re");
+	char line[512];
 	bool copy = false;
-	ssize_t got;
 
 	site[0] = '\0';
-	while ((got = read(log_fd, record, sizeof(record) - 1)) > 0 || errno == EPIPE) {
-		record[got > 0 ? got : 0] = '\0';
-		copy |= !!strstr(record, "name fail_usercopy");
-		note_site(site, record);
+	while (trace && fgets(line, sizeof(line), trace)) {
+		copy |= !!strstr(line, " copy: ");
+		note_site(site, line);
 	}
+	if (trace)
+		fclose(trace);
 	if (!site[0])
 		snprintf(site, SITE_MAX, "(kernel)");
 	return copy;
 }
 
-/*
- * What keeps most allocations from failing is switched off. Some failures are logged with a
- * stack, which on the console would look like a complaint.
- */
+static int trace_failures(void)
+{
+	mount("tracefs", TRACING, "tracefs", 0, NULL);
+	if (!access(PROBES, F_OK))
+		return 0;
+	/* With the offset it tells of the module. */
+	return put(TRACING "options/sym-offset", "1") ?:
+	       put(TRACING "kprobe_events",
+		   "r:hwheel_fail/any should_fail_ex failed=$retval:u8\n"
+		   "r:hwheel_fail/copy should_fail_usercopy failed=$retval:u8\n") ?:
+	       put(PROBES "any/trigger", "stacktrace if failed == 1") ?:
+	       put(PROBES "copy/filter", "failed == 1") ?:
+	       put(PROBES "copy/enable", "1");
+}
+
+/* What keeps most allocations from failing is switched off. */
 static int prepare_faults(void)
 {
 	nth_fd = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
-	log_fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	if (nth_fd < 0 || log_fd < 0)
+	if (nth_fd < 0)
 		return -errno;
-	return put("/proc/sys/kernel/printk", "5 7") ?:
-	       put(DEBUGFS "failslab/ignore-gfp-wait", "N") ?:
-	       put(DEBUGFS "failslab/verbose", "2") ?:
+	return put(DEBUGFS "failslab/ignore-gfp-wait", "N") ?:
+	       put(DEBUGFS "failslab/verbose", "0") ?:
 	       put(DEBUGFS "fail_page_alloc/ignore-gfp-wait", "N") ?:
 	       put(DEBUGFS "fail_page_alloc/ignore-gfp-highmem", "N") ?:
 	       put(DEBUGFS "fail_page_alloc/min-order", "0") ?:
-	       put(DEBUGFS "fail_page_alloc/verbose", "2") ?:
-	       put(DEBUGFS "fail_usercopy/verbose", "2");
+	       put(DEBUGFS "fail_page_alloc/verbose", "0") ?:
+	       put(DEBUGFS "fail_usercopy/verbose", "0") ?:
+	       trace_failures();
 }
 
 /*
@@ -738,7 +759,7 @@ FIXTURE_VARIANT_ADD(fail, live_percpu)
 FIXTURE_SETUP(fail)
 {
 	if (prepare_faults())
-		SKIP(return, "this kernel has no fail-nth");
+		SKIP(return, "this kernel has no fail-nth, or no kprobes");
 }
 
 FIXTURE_TEARDOWN(fail)
@@ -972,7 +993,7 @@ FIXTURE(left)
 FIXTURE_SETUP(left)
 {
 	if (prepare_faults())
-		SKIP(return, "this kernel has no fail-nth");
+		SKIP(return, "this kernel has no fail-nth, or no kprobes");
 }
 
 FIXTURE_TEARDOWN(left)
