@@ -133,13 +133,17 @@ static int trace_failures(void)
 	       put(PROBES "copy/enable", "1");
 }
 
-/* What keeps most allocations from failing is switched off. */
+/*
+ * What keeps most allocations from failing is switched off. The kernel warns of some that
+ * fail, with a stack, which on the console would look like a complaint.
+ */
 static int prepare_faults(void)
 {
 	nth_fd = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
 	if (nth_fd < 0)
 		return -errno;
-	return put(DEBUGFS "failslab/ignore-gfp-wait", "N") ?:
+	return put("/proc/sys/kernel/printk", "5 7") ?:
+	       put(DEBUGFS "failslab/ignore-gfp-wait", "N") ?:
 	       put(DEBUGFS "failslab/verbose", "0") ?:
 	       put(DEBUGFS "fail_page_alloc/ignore-gfp-wait", "N") ?:
 	       put(DEBUGFS "fail_page_alloc/ignore-gfp-highmem", "N") ?:
