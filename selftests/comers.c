@@ -26,6 +26,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define MAX_THREADS	64
@@ -61,6 +62,7 @@ struct comer {
 };
 
 static struct comer comers[MAX_THREADS];
+static unsigned int threads;
 static unsigned long reloads;
 
 static void die(const char *what)
@@ -207,19 +209,34 @@ static void come_and_go(struct comer *c)
 	c->visits--;
 }
 
-/* All are away at a time sooner or later. */
+static __u64 now_us(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000ULL + now.tv_nsec / 1000;
+}
+
+/*
+ * Who only opens and closes is away for much longer than that takes, so that all are away at
+ * a time sooner or later, also where everything is slow.
+ */
 static void *run(void *data)
 {
 	struct comer *c = data;
 
 	while (c->reloads < reloads) {
+		__u64 began = now_us(), most = 20000;
+
 		come_and_go(c);
-		usleep(rand_r(&c->rnd) % 20000);
+		if (!c->visits)
+			most += 2 * threads * (now_us() - began);
+		usleep(rand_r(&c->rnd) % most);
 	}
 	return NULL;
 }
 
-static void print_sums(unsigned int threads)
+static void print_sums(void)
 {
 	struct comer sum = { 0 };
 	unsigned int i;
@@ -236,8 +253,9 @@ static void print_sums(unsigned int threads)
 
 int main(int argc, char **argv)
 {
-	unsigned int threads = argc == 3 ? atoi(argv[1]) : 0, i;
+	unsigned int i;
 
+	threads = argc == 3 ? atoi(argv[1]) : 0;
 	if (threads < 1 || threads > MAX_THREADS) {
 		printf("usage: comers THREADS RELOADS\n");
 		return 1;
@@ -250,6 +268,6 @@ int main(int argc, char **argv)
 	}
 	for (i = 0; i < threads; i++)
 		pthread_join(comers[i].thread, NULL);
-	print_sums(threads);
+	print_sums();
 	return 0;
 }
