@@ -30,14 +30,14 @@ struct batch {
 	struct hwheel_event	events[READ_BATCH];
 };
 
-/*
- * Lockless: reads one word, which list functions write under the lock, without WRITE_ONCE()
- * in list_cut_position(). Whatever value it has had will do: who finds events looks again
- * under the lock, or is poll(), which promises none; who finds none has had a barrier that
- * pairs with wq_has_sleeper() in hwheel_set_wake(), and will be woken.
- */
+/* Lockless. Who finds events looks again under the lock, or is poll(), which promises none. */
 static bool has_events(const struct hwheel_set *set)
 {
+	/*
+	 * One word, which list functions write under the lock, without WRITE_ONCE() in
+	 * list_cut_position(). Whatever value it has had will do: who finds none has had a
+	 * barrier that pairs with wq_has_sleeper() in hwheel_set_wake(), and will be woken.
+	 */
 	return data_race(!list_empty(&set->events));
 }
 
