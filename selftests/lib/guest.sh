@@ -89,10 +89,11 @@ judge_boot() {
 	fi
 }
 
-# Blanks out the titles of KCSAN's reports that have no $races, as titles are what is looked
-# for. What was interrupted, and whose work a kworker does, stand in a report, and tell
-# nothing of who raced. A report ends with a rule; in one that has none, all that follows
-# up to the next one is taken to be its own, and anything that is named there counts.
+# Blanks out the titles of KCSAN's reports that are not about $races: of the two innermost
+# frames of each stack, what accesses and who called it, none has that in it. Further out
+# stand all that called the kernel for something, and what an interrupt came upon. A report
+# ends with a rule; in one that has none, all that follows up to the next one is taken to be
+# its own, and anything that is named there counts.
 without_races_of_others() {
 	awk -v races="$races" -v known="$known_races" '
 		function flush(ours) {
@@ -107,15 +108,15 @@ without_races_of_others() {
 			flush(named)
 			inside = 1
 			title = $0
-			nr = interrupted = 0
+			nr = depth = 0
 			named = raced = index($0, races)
 			next
 		}
 		!inside { print; next }
 		{ lines[nr++] = $0 }
-		/ by (task|interrupt) |reordered to/ { interrupted = 0 }
-		index($0, races) { named = 1; raced = raced || !(interrupted || /Workqueue: /) }
-		/ asm_(sysvec|common)_/ { interrupted = 1 }
+		/ by (task|interrupt) |reordered to/ { depth = 0 }
+		/[+]0x[0-9a-f]+[/]0x/ { depth++ }
+		index($0, races) { named = 1; raced = raced || depth <= 2 }
 		/==========/ { flush(raced) }
 		END { flush(named) }
 	'

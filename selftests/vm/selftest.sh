@@ -39,20 +39,20 @@ declare -A script=(
 	[races]='echo reached; echo "<3>==========" >/dev/kmsg
 		 echo "<3>BUG: KCSAN: data-race in a / b" >/dev/kmsg
 		 echo "<3> a+0x1/0x2 [mine]" >/dev/kmsg; echo "<3>==========" >/dev/kmsg'
-	[races_beside_us]='echo reached; echo "<3>BUG: KCSAN: data-race in a / b" >/dev/kmsg
-		 echo "<3>read to 0x1 of 8 bytes by interrupt on cpu 1:" >/dev/kmsg
-		 echo "<3> asm_sysvec_apic_timer_interrupt+0x1/0x2" >/dev/kmsg
+	[races_beneath_us]='echo reached; echo "<3>BUG: KCSAN: data-race in a / b" >/dev/kmsg
+		 echo "<3>read to 0x1 of 8 bytes by task 1 on cpu 1:" >/dev/kmsg
+		 echo "<3> a+0x1/0x2" >/dev/kmsg; echo "<3> b+0x1/0x2" >/dev/kmsg
 		 echo "<3> c+0x1/0x2 [mine]" >/dev/kmsg
 		 echo "<3>Workqueue: name run [mine]" >/dev/kmsg; echo "<3>==========" >/dev/kmsg'
-	[races_behind_an_interrupt]='echo reached
-		 echo "<3>BUG: KCSAN: data-race in a / b" >/dev/kmsg
-		 echo "<3>read to 0x1 of 8 bytes by interrupt on cpu 1:" >/dev/kmsg
-		 echo "<3> asm_sysvec_apic_timer_interrupt+0x1/0x2" >/dev/kmsg
-		 echo "<3>write to 0x1 of 8 bytes by task 1 on cpu 0:" >/dev/kmsg
-		 echo "<3> c+0x1/0x2 [mine]" >/dev/kmsg; echo "<3>==========" >/dev/kmsg'
+	[races_for_us]='echo reached; echo "<3>BUG: KCSAN: data-race in a / b" >/dev/kmsg
+		 echo "<3>read to 0x1 of 8 bytes by task 1 on cpu 1:" >/dev/kmsg
+		 echo "<3> a+0x1/0x2" >/dev/kmsg; echo "<3> b+0x1/0x2" >/dev/kmsg
+		 echo "<3>write to 0x1 of 8 bytes by interrupt on cpu 0:" >/dev/kmsg
+		 echo "<3> a+0x1/0x2" >/dev/kmsg; echo "<3> c+0x1/0x2 [mine]" >/dev/kmsg
+		 echo "<3>==========" >/dev/kmsg'
 	[races_behind_half_a_race]='echo reached
 		 echo "<3>BUG: KCSAN: data-race in a / b" >/dev/kmsg
-		 echo "<3> asm_sysvec_apic_timer_interrupt+0x1/0x2" >/dev/kmsg
+		 echo "<3> a+0x1/0x2" >/dev/kmsg; echo "<3> b+0x1/0x2" >/dev/kmsg
 		 echo "<3> c+0x1/0x2 [mine]" >/dev/kmsg'
 	[races_as_known]="echo reached
 		 echo '<3>BUG: KCSAN: $known_races' >/dev/kmsg
@@ -168,10 +168,10 @@ harness() {
 		run_failing races "the kernel complained" --races '[mine]'
 	point races_elsewhere "a data race does not fail the run if it is others'" \
 		run races_elsewhere --races '[yours]'
-	point races_beside_us "nor if an interrupt has it in our code, or a kworker at our work" \
-		run races_beside_us --races '[mine]'
-	point races_behind_an_interrupt "one does if it is ours behind such an interrupt" \
-		run_failing races_behind_an_interrupt "the kernel complained" --races '[mine]'
+	point races_beneath_us "nor if we are further out in the stack, or in the last lines" \
+		run races_beneath_us --races '[mine]'
+	point races_for_us "one does in what we call, in either stack" \
+		run_failing races_for_us "the kernel complained" --races '[mine]'
 	point races_behind_half_a_race "and so it does where a report does not end" \
 		run_failing races_behind_half_a_race "the kernel complained" --races '[mine]'
 	point races_as_known "one that is known does not" run races_as_known --races '[mine]'
