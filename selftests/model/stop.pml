@@ -6,7 +6,8 @@
  * stopped, and what may be taken out there: NO_RECHECK_STOPPING, NO_RECHECK_HURRY,
  * NO_RECHECK_ENDED, NO_SECTION_ARM, NO_SECTION_REFRESH, NO_SECTION_CANCEL,
  * NO_SECTION_CLOSE, NO_SECTION_HURRY, NO_ORDER_STOPPING, NO_ORDER_BEGIN, NO_ORDER_SLOTS,
- * NO_ORDER_TASK, NO_MB_END, NO_GRACE_PERIOD.
+ * NO_ORDER_TASK, NO_MB_END, NO_GRACE_PERIOD. Of what word.pml has, here too:
+ * NO_RECHECK_QUEUED.
  *
  *	run_passes(), hwheel_worker_drain(), look_at()		module/worker.c
  *
