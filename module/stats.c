@@ -3,8 +3,11 @@
  * Statistics: what CPUs and the worker counted, summed up.
  *
  * Each counter has one writer at a time, a CPU or the owner of the slots, but for those of
- * what is rare. What ended is summed up before what was armed: who ended a timeout had
- * seen its arm counted, so the reader does, too, and the difference is never too low.
+ * what is rare. What ended is summed up before what was armed: who ended a timeout had read
+ * the word that arming released after it was counted, so the reader sees that, too, and the
+ * difference is never too low. A canceller counts by control dependency on that word only:
+ * that a third CPU then sees the arm, too, LKMM does not promise, but multi-copy atomic
+ * machines do, and POWER, whose barriers are cumulative. On any other it would be 0.
  */
 #include <linux/cpumask.h>
 #include <linux/export.h>
@@ -62,7 +65,7 @@ static u64 pending_of(const struct hwheel *wheel,
 
 	if (wheel->max_pending)
 		return atomic64_read(&wheel->pending);
-	return (unsigned long)stats->armed - ended;
+	return max_t(long, (unsigned long)stats->armed - ended, 0);
 }
 
 static void sum_pending(const struct hwheel *wheel, struct hwheel_stats *stats)
