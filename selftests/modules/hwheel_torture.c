@@ -48,6 +48,8 @@
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 
+#include "compat.h"
+
 #define MAX_THREADS	64
 #define MAX_WHEELS	16
 #define MAX_PLACES	65536
@@ -1415,12 +1417,7 @@ static enum hrtimer_restart on_hrtimer(struct hrtimer *hrtimer)
 static void interrupts_start(struct tormentor *t)
 {
 	timer_setup(&t->timer, on_timer, 0);
-#ifdef HAVE_HRTIMER_SETUP
 	hrtimer_setup(&t->hrtimer, on_hrtimer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_HARD);
-#else
-	hrtimer_init(&t->hrtimer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_HARD);
-	t->hrtimer.function = on_hrtimer;
-#endif
 	mod_timer(&t->timer, jiffies + 1);
 	hrtimer_start(&t->hrtimer, 200 * NSEC_PER_USEC, HRTIMER_MODE_REL_HARD);
 }

@@ -6,13 +6,8 @@
 #include <linux/errno.h>
 #include <linux/jiffies.h>
 
+#include "../compat.h"
 #include "bench.h"
-
-#ifdef HAVE_WQ_PERCPU
-#define PER_CPU		WQ_PERCPU
-#else
-#define PER_CPU		0
-#endif
 
 static struct workqueue_struct *queue;
 
@@ -55,7 +50,7 @@ static int begin(bool limited)
 {
 	unsigned int i;
 
-	queue = alloc_workqueue("hwheel_bench", PER_CPU, 0);
+	queue = alloc_workqueue("hwheel_bench", WQ_PERCPU, 0);
 	if (!queue)
 		return -ENOMEM;
 	for (i = 0; i < bench_n; i++)

@@ -2,6 +2,7 @@
 /*
  * hrtimer's operations.
  */
+#include "../compat.h"
 #include "bench.h"
 
 static enum hrtimer_restart on_hrtimer(struct hrtimer *hrtimer)
@@ -32,12 +33,7 @@ static s64 expire(void)
 
 static void prepare(struct hrtimer *hrtimer)
 {
-#ifdef HAVE_HRTIMER_SETUP
 	hrtimer_setup(hrtimer, on_hrtimer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
-#else
-	hrtimer_init(hrtimer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
-	hrtimer->function = on_hrtimer;
-#endif
 }
 
 static int begin(bool limited)
