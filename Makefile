@@ -42,10 +42,10 @@ HELPERS := churn comers crowd fuzz many storm
 USER_BENCH := $(BUILD)/user/user_bench
 SCRIPTS := $(patsubst selftests/%.sh,%,$(wildcard selftests/*_test.sh))
 
-# For make torture: calls of the device, and operations of the torture module. No SEED
-# means another one each time. The others run in make selftests too, with less: how often
-# the module is reloaded under fire, CPUs go away and processes are killed, and how many
-# time-outs are pending on one wheel.
+# What is random comes from SEED, or is another one each time. For make torture: calls of
+# the device, and operations of the torture module. The others run in make selftests too,
+# with less: how often the module is reloaded under fire, CPUs go away and processes are
+# killed, and how many time-outs are pending on one wheel.
 TORTURES := fuzz_test torture_test
 FIRES    := unload_test hotplug_test storm_test many_test
 CALLS   ?= 200000
@@ -249,10 +249,11 @@ _model:
 _test_programs:
 	@mkdir -p $(BUILD)/selftests
 	@$(MAKE) -C selftests KSRC=$(KSRC) OUTPUT=$(BUILD)/selftests
+	@echo "$(SEED)" >$(BUILD)/selftests/seed
 
 _selftests: _test_modules _test_programs
 	@$(BOOT) --out $(BUILD)/selftests-run --timeout $(TIMEOUT) \
-		--guest selftests/guest.sh $(MODULE)/hwheel.ko \
+		--guest selftests/guest.sh $(MODULE)/hwheel.ko $(BUILD)/selftests/seed \
 		$(TESTS:%=$(BUILD)/selftests/%) $(HELPERS:%=$(BUILD)/selftests/%) \
 		$(wildcard $(TEST_MODULES)/selftests/modules/*.ko) \
 		$(SCRIPTS:%=selftests/%.sh) selftests/common.sh selftests/objects.sh && status=0 || status=$$?; \
@@ -260,10 +261,10 @@ _selftests: _test_modules _test_programs
 		$$status $(patsubst %,$(BUILD)/selftests-run/%.tap,guest $(TESTS) $(SCRIPTS))
 
 _torture: _test_modules _test_programs
-	@echo "$(CALLS) $(OPS) $(SEED)" >$(BUILD)/selftests/torture
+	@echo "$(CALLS) $(OPS)" >$(BUILD)/selftests/torture
 	@echo "$(RELOADS) $(OFFLINE) $(KILLS) $(PENDING)" >$(BUILD)/selftests/fire
 	@$(BOOT) --out $(BUILD)/$(RUN) --timeout 14400 --mem 2560 \
-		--guest selftests/torture.sh $(MODULE)/hwheel.ko \
+		--guest selftests/torture.sh $(MODULE)/hwheel.ko $(BUILD)/selftests/seed \
 		$(patsubst %,$(TEST_MODULES)/selftests/modules/hwheel_%.ko,torture sample place many) \
 		$(HELPERS:%=$(BUILD)/selftests/%) $(BUILD)/selftests/torture $(BUILD)/selftests/fire \
 		$(patsubst %,selftests/%.sh,$(TORTURES) $(FIRES)) selftests/common.sh selftests/objects.sh && \

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash disable=SC3040 # busybox knows pipefail
 #
-# fuzz_test.sh [CALLS [SEED]]: CALLS random calls (100000), which come from SEED (another
-# one each time), on the module as it is by default, and as many where each limit is
+# fuzz_test.sh [CALLS [SEED]]: CALLS random calls (100000), which come from SEED (that of
+# the environment, or another one each time), on the module as it is by default, and as many where each limit is
 # near; and some that show whether anything is left of them. Run as root where nobody
 # else uses the module; needs hwheel.ko, fuzz, common.sh and objects.sh beside it. Prints
 # TAP. A module that was loaded before is loaded again at the end.
@@ -15,7 +15,7 @@ cd "$(dirname "$0")" || exit 1
 # shellcheck source=selftests/objects.sh
 . ./objects.sh
 calls=${1:-100000}
-seed=${2-}
+seed=${2-${SEED-}}
 threads=4
 limits="tick_ns=1000000 slots=64 levels=2 max_timeouts=500 max_wheels=3 max_pending=200"
 

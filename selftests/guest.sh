@@ -3,7 +3,8 @@
 # shellcheck shell=dash disable=SC3040 # busybox knows pipefail
 #
 # Guest script of make selftests: runs every *_test, *_test_32 and *_test.sh with the
-# module loaded. The test points go to the console and to /results/NAME.tap.
+# module loaded. What these choose comes from the number in the file seed, if there is one in
+# it. The test points go to the console and to /results/NAME.tap.
 set -o pipefail
 
 tests=0
@@ -37,6 +38,7 @@ run_test() {
 	esac
 }
 
+SEED=$(cat seed) && export SEED
 printf 'TAP version 13\n1..4\n' | tee /results/guest.tap
 point "insmod" insmod hwheel.ko
 point "the device is there" test -c /dev/hwheel

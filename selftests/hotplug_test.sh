@@ -4,9 +4,9 @@
 #
 # hotplug_test.sh [TIMES [OPS [CALLS]]]: CPUs go away and come back, so many times (20) at
 # least, while hwheel_torture.ko makes OPS calls (200000), the fuzzer CALLS (20000), and
-# wheels whose worker may run on one CPU only lose that. Run as root where nobody else
-# uses the module, on two CPUs at least, of which some can be taken offline; needs
-# hwheel.ko, hwheel_torture.ko, hwheel_place.ko, fuzz, crowd and common.sh beside it.
+# wheels whose worker may run on one CPU only lose that. What they choose comes from SEED of
+# the environment, if there is one. Run as root where nobody else uses the module, on two
+# CPUs at least, of which some can be taken offline; needs hwheel.ko, hwheel_torture.ko, hwheel_place.ko, fuzz, crowd and common.sh beside it.
 # Prints TAP. A module that was loaded before is loaded again at the end.
 
 cd "$(dirname "$0")" || exit 1
@@ -90,7 +90,7 @@ torture_once() {
 	local status passed operations
 
 	touch "$torturing"
-	insmod ./hwheel_torture.ko ops="$ops" cover=0
+	insmod ./hwheel_torture.ko ops="$ops" cover=0 seed="${SEED:-0}"
 	status=$?
 	rm "$torturing"
 	[ $status -eq 0 ] && [ "$(cat $verdict)" = passed ]
@@ -112,7 +112,8 @@ fuzz_once() {
 	local status
 
 	touch "$fuzzing"
-	./fuzz "$calls" >"$work/fuzz" 2>&1
+	# shellcheck disable=SC2086 # no seed is none
+	./fuzz "$calls" 4 ${SEED-} >"$work/fuzz" 2>&1
 	status=$?
 	rm "$fuzzing"
 	fuzzed=$((fuzzed + calls))

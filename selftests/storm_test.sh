@@ -3,9 +3,10 @@
 # shellcheck shell=dash
 #
 # storm_test.sh [KILLS]: processes that are killed in the midst of everything, so many of
-# them (100) at least, and what is left of them: nothing. Run as root where nobody else uses the
-# module; needs hwheel.ko, storm, churn, common.sh and objects.sh beside it. Prints TAP. A
-# module that was loaded before is loaded again at the end.
+# them (100) at least, and what is left of them: nothing. When they are comes from SEED of
+# the environment, if there is one. Run as root where nobody else uses the module; needs
+# hwheel.ko, storm, churn, common.sh and objects.sh beside it. Prints TAP. A module that
+# was loaded before is loaded again at the end.
 
 cd "$(dirname "$0")" || exit 1
 # shellcheck source=selftests/common.sh
@@ -17,7 +18,8 @@ wheels=/sys/kernel/debug/hwheel
 kinds=11
 
 storm() {
-	./storm "$kills" $((10 * kills)) >"$work/storm" && return
+	# shellcheck disable=SC2086 # no seed is none
+	./storm "$kills" $((10 * kills)) ${SEED-} >"$work/storm" && return
 	diagnose "$(cat "$work/storm")"
 	return 1
 }

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash disable=SC3040 # busybox knows pipefail
 #
-# Guest script of make torture. The file torture says how many calls the fuzzer makes, how
-# many operations the torture module, and from which seed, if from a certain one; the file
-# fire how often the module is reloaded, CPUs go away and processes are killed, and how
-# many time-outs are pending on one wheel. The test points go to the console and to
-# /results/NAME.tap.
+# Guest script of make torture. The file torture says how many calls the fuzzer makes and
+# how many operations the torture module; the file fire how often the module is reloaded,
+# CPUs go away and processes are killed, and how many time-outs are pending on one wheel.
+# All choices come from the number in the file seed, if there is one in it. The test points
+# go to the console and to /results/NAME.tap.
 set -o pipefail
 
 bad=0
@@ -20,11 +20,10 @@ run() {
 	"./$name.sh" "$@" 2>&1 | tee "/results/$name.tap" || bad=$((bad + 1))
 }
 
-read -r calls ops seed <torture
-# shellcheck disable=SC2086 # no seed is none
-run fuzz_test "$calls" $seed
-# shellcheck disable=SC2086
-run torture_test "$ops" $seed
+SEED=$(cat seed) && export SEED
+read -r calls ops <torture
+run fuzz_test "$calls"
+run torture_test "$ops"
 read -r reloads offline kills pending <fire
 run unload_test "$reloads"
 run hotplug_test "$offline"

@@ -4,13 +4,13 @@
 #
 # torture_test.sh [OPS [SEED]]: inserts hwheel_torture.ko with several parameters, which
 # runs the test, and reads its verdict. OPS is how many calls the main one makes
-# (2000000), and SEED what all choices come from (another one each time). Run as root
-# where nobody else uses hwheel; needs hwheel.ko and hwheel_torture.ko beside it. Prints
-# TAP.
+# (2000000), and SEED what all choices come from (that of the environment, or another one
+# each time). Run as root where nobody else uses hwheel; needs hwheel.ko and
+# hwheel_torture.ko beside it. Prints TAP.
 
 cd "$(dirname "$0")" || exit 1
 ops=${1:-2000000}
-seed=${2:-0}
+seed=${2:-${SEED:-0}}
 parameters=/sys/module/hwheel_torture/parameters
 number=0
 failures=0
