@@ -23,9 +23,10 @@ failed=0
 # A stack trace on the console, whatever the level it was printed at, or what may have been
 # one. Userspace may print such words; the kernel puts its time before them.
 splat='\[ *[0-9]+\.[0-9]{6}\](\[ *[TC][0-9]+\])? ([a-z]+: )?('
-splat+='BUG: |WARNING: |Oops|Kernel panic|Call Trace:|general protection fault'
+splat+='BUG: |\[ BUG: |BUG [^ ]+ \(|kernel BUG at |WARNING: |Oops|Kernel panic|Call Trace:|general protection fault'
 splat+='|UBSAN: |KASAN: |KCSAN: |INFO: (task .* blocked|possible |trying to register'
 splat+='|rcu|.*detected stalls?|.*self-detected)|kmemleak: [0-9]+ new'
+splat+='|ODEBUG: Out of memory|huh, entered softirq'
 splat+='|[*]{2} [0-9]+ printk messages dropped)'
 
 # With this init begins: what the kernel complains of before is not about what is tested.

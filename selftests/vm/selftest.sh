@@ -131,6 +131,30 @@ run_never_begun() {
 		grep -q "FAILED: not done after 5 s" "$out/begins_never/log"
 }
 
+# What a kernel may print at a time, with what it begins each line
+complaints=('BUG: spinlock bad magic' '[ BUG: Invalid wait context ]' 'BUG kmalloc-64 (Tainted: G'
+	    'kernel BUG at mm/slub.c:1!' 'WARNING: CPU: 0 PID: 1 at a.c:1' 'Oops: 0002 [#1]'
+	    'Call Trace:' 'rcu: INFO: rcu_preempt detected stalls on CPUs'
+	    'INFO: task a:1 blocked for more than 120 seconds.'
+	    'kmemleak: 3 new suspected memory leaks' 'ODEBUG: Out of memory. ODEBUG disabled'
+	    'huh, entered softirq 1 TIMER' '** 4 printk messages dropped **')
+remarks=('hwheel: loaded' 'workqueue: run hogged CPU' 'DEBUG: 1' 'INFO: all is well')
+
+complaints_count() {
+	local text
+
+	mkdir -p "$out/complaints"
+	for text in "${complaints[@]}"; do
+		grep -qE "$splat" <<<"[    1.000000][    T1] $text" && continue
+		echo "does not count: $text" >>"$out/complaints/log"
+	done
+	for text in "${remarks[@]}"; do
+		grep -qE "$splat" <<<"[    1.000000] $text" || continue
+		echo "counts: $text" >>"$out/complaints/log"
+	done
+	[ ! -e "$out/complaints/log" ]
+}
+
 tests=0 bad=0
 
 # point NAME DESCRIPTION COMMAND...
@@ -148,7 +172,7 @@ point() {
 }
 
 harness() {
-	echo "1..18"
+	echo "1..19"
 	point ships "what the script leaves arrives unchanged" run_shipping
 	point exits_3 "a script that exits with 3 fails the run" \
 		run_failing exits_3 ".*status 3"
@@ -164,6 +188,7 @@ harness() {
 		run_failing powers_off "the VM went down before"
 	point complains "a kernel warning fails the run, though the script succeeds" \
 		run_failing complains "the kernel complained"
+	point complaints "so does whatever a kernel complains with" complaints_count
 	point races "a data race fails the run if it is ours" \
 		run_failing races "the kernel complained" --races '[mine]'
 	point races_elsewhere "a data race does not fail the run if it is others'" \
