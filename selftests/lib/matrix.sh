@@ -99,10 +99,14 @@ suite_torture() {
 		target _torture FIRES=
 }
 
-# A machine with too little memory for all that is to be pending would skip that.
+# A machine with too little memory for all that is to be pending would skip that, and one
+# whose CPUs stay more yet: user-mode kernels have such CPUs.
 fires_everything() {
+	local may="kmemleak looks for leaks"
+
+	[[ " ${machine[*]} " != *" ARCH=um "* ]] || may+="|can't be taken offline"
 	target _torture RUN=fire TORTURES= &&
-		! grep -i '# skip.* memory' "$here/fire/many_test.tap"
+		! grep -i '# skip' "$here"/fire/*.tap | grep -vE "$may"
 }
 
 suite_fire() {
