@@ -262,6 +262,7 @@ static void hand_back(struct hwheel_stop *stop, struct hwheel_timeout *timeout,
 	struct hwheel *wheel = stop->wheel;
 	enum hwheel_state state;
 
+	hwheel_assert_owner(wheel);
 	hwheel_slots_unlink(&wheel->slots, &timeout->node);
 	hwheel_callback_begin(wheel, timeout);
 	state = hwheel_word_state(end_timeout(timeout, queued));

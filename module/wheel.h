@@ -184,6 +184,11 @@ static inline bool hwheel_is_owner(const struct hwheel *wheel)
 	return READ_ONCE(wheel->owner) == current;
 }
 
+static inline void hwheel_assert_owner(const struct hwheel *wheel)
+{
+	lockdep_assert(hwheel_is_owner(wheel));
+}
+
 enum hwheel_kind {
 	HWHEEL_IS_SIMPLE, HWHEEL_IS_HASHED, HWHEEL_IS_HIERARCHICAL,
 };

@@ -182,6 +182,7 @@ unsigned int hwheel_worker_drain(struct hwheel *wheel)
 {
 	unsigned int lists = num_possible_cpus(), n = 0, max, some;
 
+	hwheel_assert_owner(wheel);
 	if (READ_ONCE(wheel->urgent))
 		xchg(&wheel->urgent, 0);
 	while (true) {
@@ -439,6 +440,7 @@ static bool expire_due(struct hwheel *wheel)
 {
 	bool through;
 
+	hwheel_assert_owner(wheel);
 	wheel->due = hwheel_edge_time(wheel, wheel->reached);
 	wheel->due_word = hwheel_word(wheel->due, HWHEEL_FLAGS_MASK);
 	through = expire_slots(wheel);
