@@ -117,6 +117,6 @@ report "the wheel goes on" others_go_on
 report "killed while they arm" killed_early_and_late
 report "nothing is left of these" await all_let_go
 leave_group
-report "rounds of this leak nothing" leaks_nothing
+report_leaks "rounds of this leak nothing" leaks_nothing
 report "the module can be unloaded" unload
 end

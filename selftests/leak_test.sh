@@ -164,6 +164,6 @@ report "one that destroys them is not named" clean_init
 report "hwheel is unloaded, and all that was left with it" unload_hwheel
 # The console is slow, and has seen the messages.
 dmesg -n 1
-report "rounds of all this leak nothing" leaks_nothing
+report_leaks "rounds of all this leak nothing" leaks_nothing
 dmesg -n 5
 end

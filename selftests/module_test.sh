@@ -286,5 +286,5 @@ if find_hierarchy; then
 else
 	skip "the leak test sees what is held" "no cgroup v2 with memory here"
 fi
-report "$rounds rounds leak nothing" leaks_nothing
+report_leaks "$rounds rounds leak nothing" leaks_nothing
 end
