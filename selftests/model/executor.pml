@@ -49,8 +49,8 @@ byte handed = ON_NONE;
 bit busy[RUNNERS], owed[RUNNERS];
 buffered runs[RUNNERS];
 
-/* The lock has been released by a runner, and that has not landed. */
-bit unlocks[RUNNERS];
+/* The lock has been released by the worker or a runner, and that has not landed. */
+bit unlocks[CPUS];
 
 #define LOCK		atomic { !lock -> lock = 1 }
 #define UNLOCK		lock = 0
@@ -69,20 +69,19 @@ bit unlocks[RUNNERS];
 #define RELEASED(runner)	(!written[FIRST_RUNNER + runner])
 #endif
 
-inline land_unlock(runner)
+inline land_unlock(cpu)
 {
-	lock = (unlocks[runner] -> 0 : lock);
-	unlocks[runner] = 0
+	lock = (unlocks[cpu] -> 0 : lock);
+	unlocks[cpu] = 0
 }
 
 inline land_more()
 {
 	if
-	:: me >= FIRST_RUNNER ->
-		land(runs[me - FIRST_RUNNER]);
-		land_unlock(me - FIRST_RUNNER)
+	:: me >= FIRST_RUNNER -> land(runs[me - FIRST_RUNNER])
 	:: else
-	fi
+	fi;
+	land_unlock(me)
 }
 
 inline overtake_more()
@@ -97,16 +96,19 @@ inline wait_for_more()
 	!in_section[FIRST_RUNNER + 1]
 }
 
+/* A release of the lock, too, lands after what was stored before. */
 active proctype buffers()
 {
 end:	do
 	:: atomic { written[WORKER] -> assert(!freed); written[WORKER] = 0 }
 	:: atomic { running[0].late && !written[WORKER] -> land(running[0]) }
+	:: atomic { unlocks[WORKER] && !running[0].late && !written[WORKER] ->
+		land_unlock(WORKER)
+	   }
 	:: atomic { data != LANDED -> data = LANDED }
 	od
 }
 
-/* A release of the lock, too, lands after what was stored before. */
 proctype buffers_of(byte runner)
 {
 end:	do
@@ -115,8 +117,9 @@ end:	do
 		written[FIRST_RUNNER + runner] = 0
 	   }
 	:: atomic { runs[runner].late && RELEASED(runner) -> land(runs[runner]) }
-	:: atomic { unlocks[runner] && !runs[runner].late && !written[FIRST_RUNNER + runner] ->
-		land_unlock(runner)
+	:: atomic { unlocks[FIRST_RUNNER + runner] && !runs[runner].late &&
+		    !written[FIRST_RUNNER + runner] ->
+		land_unlock(FIRST_RUNNER + runner)
 	   }
 	od
 }
@@ -134,14 +137,14 @@ inline start_another()
 inline hand_over()
 {
 	LOCK;
+	atomic { exchange(SET_STATE(seen, EXPIRED) | QUEUED, EXPIRE_IS_FULL) }
 	atomic {
-		exchange(SET_STATE(seen, EXPIRED) | QUEUED, EXPIRE_IS_FULL);
 		if
 		:: done -> handed = HANDED; written[WORKER] = 1
 		:: else
-		fi
+		fi;
+		unlocks[me] = 1
 	}
-	atomic { land_stores(); UNLOCK }
 }
 
 inline expire()
@@ -263,7 +266,7 @@ inline end_run()
 		owed[runner] = 0
 	}
 	return_timeout();
-	atomic { store(runs[runner], NONE); unlocks[runner] = 1; taken = 0 }
+	atomic { store(runs[runner], NONE); unlocks[me] = 1; taken = 0 }
 }
 
 /* hwheel_wake_waiters() comes after the run. */

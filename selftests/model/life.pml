@@ -128,8 +128,9 @@ inline land_stores()
 	written[me] = 0;
 	if
 	:: me == WORKER -> land(running[0]); land(running[1])
-	:: else -> land_more()
-	fi
+	:: else
+	fi;
+	land_more()
 }
 
 inline free()
