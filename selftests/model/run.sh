@@ -5,7 +5,8 @@
 # takes out each barrier, re-check and order in turn, by defining the macro that a model
 # has for that:
 #   NO_...     without it there must be an error
-#   SPARE_...  without it there must be none: others do what it does
+#   SPARE_...  without it there must be none: others do what it does; but not the very
+#              states that there are with it, as then nothing was taken out
 # Those of life.pml and word.pml are taken out in timeout.pml, and in models that name
 # them. What takes out something is tried with fewer users (SMALL), where a model can do
 # with that. spin ends at the first error, of whatever kind, so a NO_... that breaks the
@@ -100,6 +101,15 @@ finds_nothing() {
 		! grep -qE 'Search not completed|depth too small' "$dir/pan.log"
 }
 
+# What was gone through: states alone may be the same where there are other ways.
+counts() {
+	echo "$(said ' states, stored') $(said ' transitions')"
+}
+
+finds_nothing_though_it_shows() {
+	finds_nothing && [ -n "$base" ] && [ "$(counts)" != "$base" ]
+}
+
 # Any that spin finds: which one is told in the output, for the reader to judge.
 finds_the_error() {
 	grep -qE '^pan:1: (assertion violated|invalid end state)' "$dir/pan.log"
@@ -131,6 +141,7 @@ point() {
 		verdict="not ok"
 		bad=$((bad + 1))
 		explain "${@:4}" | sed 's/^/# /'
+		[ "$(counts)" != "${base:-}" ] || echo "# the same states as with it"
 	fi
 	if finds_nothing; then
 		sum=$((sum + $(states)))
@@ -142,6 +153,18 @@ point() {
 	echo "$verdict $tests - $model$title: spin ${1//_/ }, $(states) states"
 }
 
+# What the spare ones are compared with: $model as they find it, but with nothing taken out
+search_base() {
+	base=
+	dir=$build/$model
+	if grep -qw SMALL "$model.pml"; then
+		dir+=-small
+		search "$whole" -DSMALL
+		echo "# $model with fewer users: $(states) states, $(said ' seconds') s"
+	fi
+	! finds_nothing || base=$(counts)
+}
+
 # macros PREFIX: what may be taken out of $model
 macros() {
 	local files=("$model.pml")
@@ -151,13 +174,15 @@ macros() {
 }
 
 takeouts() {
-	local macro
+	local macro base=
 
 	for macro in $(macros NO); do
 		point finds_the_error " without ${macro#NO_}" "$early" -DSMALL "-D$macro"
 	done
+	[ -z "$(macros SPARE)" ] || search_base
 	for macro in $(macros SPARE); do
-		point finds_nothing " without the spare ${macro#SPARE_}" "$whole" -DSMALL "-D$macro"
+		point finds_nothing_though_it_shows " without the spare ${macro#SPARE_}" "$whole" \
+			-DSMALL "-D$macro"
 	done
 }
 

@@ -47,7 +47,7 @@ mtype = { PENDING, QUEUED, SETTLED };
 mtype waited = PENDING;
 
 /* How often an edge is reached, and a callback drains, while others are at work */
-#if defined(SPARE_MB_LOOK) || defined(SPARE_XCHG_DEEP)
+#if defined(SMALL) && !defined(NO_HURRY_AGAIN)
 byte edges = 1, callbacks = 0;
 #else
 byte edges = 1, callbacks = 1;
