@@ -6,6 +6,9 @@
  * timeout.
  *
  *	arm_locked(), in_release()				module/queue.c
+ *
+ * Without these is violated:
+ * NO_LIMIT_OVERTAKEN: !releases && (!releasing || ...
  */
 #define HOLDERS		2
 #define REARMS		0

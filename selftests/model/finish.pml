@@ -6,6 +6,10 @@
  *
  *	stop_wheel(), finish_executor()				module/wheel.c
  *	hwheel_executor_is_idle(), hwheel_executor_recall()	module/executor.c
+ *
+ * Without these is violated:
+ * NO_FINISH_EXECUTOR: !task_gone
+ * NO_ORDER_RECALL: !task_gone
  */
 #define HAS_STOP
 #define REARMS		0

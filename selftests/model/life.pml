@@ -661,7 +661,8 @@ active proctype clock()
 /* What is to be so when nothing can happen any more */
 inline judge()
 {
-	assert(outcomes == IS_PENDING(word) && !releases && !closers);
+	assert(outcomes == IS_PENDING(word) && !releases);
+	assert(!closers);
 	assert(!counted || refs == outcomes && freed == !refs);
 	assert(freed || !(word & QUEUED));
 	assert(!IS_PENDING(word) || filed <= DEADLINE(word) && DEADLINE(word) > reached)

@@ -14,6 +14,23 @@
  *
  * Of the timeouts only is told who has them: timeout.pml is about their state. One of
  * them, WAITED, may be cancelled by one CPU while another cancel_syncs it.
+ *
+ * Without these is violated:
+ * NO_DEEP_FOR_WAITER: waiter_state == 0 && !wants_pass
+ * NO_HURRY: waiter_state == 0 && !wants_pass
+ * NO_HURRY_AGAIN: !batch && !queue[0] && !queue[1]
+ * NO_MB_ADD: !batch && !queue[0] && !queue[1]
+ * NO_MB_CLEAR: waiter_state == 0 && !wants_pass
+ * NO_MB_SLEEP: !batch && !queue[0] && !queue[1]
+ * NO_MB_WAKE: !should_stop && !urgent.mem
+ * NO_ORDER_CLEAR: waiter_state == 0 && !wants_pass
+ * NO_ORDER_URGENT: !should_stop && !urgent.mem
+ * NO_RECHECK_DEEP: !batch && !queue[0] && !queue[1]
+ * NO_RECHECK_MAX: waiter_state == 0 && !wants_pass
+ * NO_RECHECK_QUEUES: !batch && !queue[0] && !queue[1]
+ * NO_RECHECK_STOP: !should_stop && !urgent.mem
+ * NO_RECHECK_URGENT: !should_stop && !urgent.mem
+ * NO_WAKE_WAITERS: waiter_state == 0 && !wants_pass
  */
 #include "memory.pml"
 

@@ -3,15 +3,28 @@
  * One timeout on a wheel that is stopped, with two users. life.pml tells what is checked;
  * here to be handed back is an outcome, too, and when the wheel has stopped, nothing is
  * pending or comes to be, nor is the worker's task woken any more. halt.pml has how it is
- * stopped, and what may be taken out there: NO_RECHECK_STOPPING, NO_RECHECK_HURRY,
- * NO_RECHECK_ENDED, NO_SECTION_ARM, NO_SECTION_REFRESH, NO_SECTION_CANCEL,
- * NO_SECTION_CLOSE, NO_SECTION_HURRY, NO_ORDER_STOPPING, NO_ORDER_BEGIN, NO_ORDER_SLOTS,
- * NO_ORDER_TASK, NO_MB_END, NO_GRACE_PERIOD. Of what word.pml has, here too:
- * NO_RECHECK_QUEUED.
+ * stopped, and most of what may be taken out.
  *
  *	run_passes(), hwheel_worker_drain(), look_at()		module/worker.c
  *
  * Worker and stopper are one after the other the owner of the slots: one process here.
+ *
+ * Without these is violated:
+ * NO_GRACE_PERIOD: !task_gone
+ * NO_MB_END: !releasing && !expiring && ...
+ * NO_ORDER_BEGIN: !releasing && !expiring && ...
+ * NO_ORDER_SLOTS: !task_gone
+ * NO_ORDER_STOPPING: !task_gone
+ * NO_ORDER_TASK: !task_gone
+ * NO_RECHECK_ENDED: !releasing && !expiring && ...
+ * NO_RECHECK_HURRY: !task_gone
+ * NO_RECHECK_QUEUED: !freed
+ * NO_RECHECK_STOPPING: !task_gone
+ * NO_SECTION_ARM: !task_gone
+ * NO_SECTION_CANCEL: !task_gone
+ * NO_SECTION_CLOSE: !task_gone
+ * NO_SECTION_HURRY: !task_gone
+ * NO_SECTION_REFRESH: !task_gone
  */
 #define CPUS		3
 #define HOLDERS		2
