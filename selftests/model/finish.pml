@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * executor.pml on a wheel that is stopped, as halt.pml has it: the executor runs what it
- * was given, and then there is nothing more for it. Callbacks do not arm again, and there is no
- * handback callback: stop.pml has these.
+ * was given, and then there is nothing more for it. Callbacks do not arm again, which rearm.pml
+ * has, and there is no handback callback, which stop.pml has.
  *
  *	stop_wheel(), finish_executor()				module/wheel.c
  *	hwheel_executor_is_idle(), hwheel_executor_recall()	module/executor.c

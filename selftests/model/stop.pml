@@ -3,7 +3,7 @@
  * One timeout on a wheel that is stopped, with two users. life.pml tells what is checked;
  * here to be handed back is an outcome, too, and when the wheel has stopped, nothing is
  * pending or comes to be, nor is the worker's task woken any more. halt.pml has how it is
- * stopped, and most of what may be taken out.
+ * stopped, and most of what may be taken out. Callbacks do not arm again: rearm.pml has that.
  *
  *	run_passes(), hwheel_worker_drain(), look_at()		module/worker.c
  *
@@ -28,7 +28,9 @@
  */
 #define CPUS		3
 #define HOLDERS		2
+#ifndef REARMS
 #define REARMS		0
+#endif
 #define HAS_TIME	true
 #define HAS_DATA	false
 #define HAS_STOP
