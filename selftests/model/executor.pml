@@ -13,7 +13,11 @@
  * Left out: start_another() in begin_next(), which is for other timeouts on the list; and that
  * a runner makes way for others after RUN_MAX callbacks.
  *
+ * Of what life.pml has, here too: SPARE_ACQUIRE_OPEN, as the looks at what runs acquire.
+ *
  * Without these is violated:
+ * NO_ACQUIRE_RUNNING: seen_over[me]
+ * NO_ACQUIRE_RUNS: seen_over[me]
  * NO_ACQUIRE_SETTLED: !releasing && !expiring && ...
  * NO_MB_ACTED: !releasing && !expiring && ...
  * NO_MB_BEGIN: !releasing && !expiring && ...
@@ -48,6 +52,10 @@
 #define RUNNERS		2
 #define FIRST_RUNNER	3
 #define HAVE_LANDED	(!written[2] && !written[3] && !written[4])
+
+#ifdef NO_ACQUIRE_RUNS
+#define READS_EARLY
+#endif
 
 #include "life.pml"
 
@@ -225,6 +233,9 @@ inline look_elsewhere()
 #ifdef NO_RECHECK_RUNS
 	skip
 #else
+#ifdef NO_ACQUIRE_RUNS
+	seen_over[me] = IS_OVER;
+#endif
 	settled = settled && runs[0].mem != IT;
 	settled = settled && runs[1].mem != IT
 #endif

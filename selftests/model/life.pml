@@ -341,6 +341,20 @@ inline close()
 	END_SECTION
 }
 
+/* No callback can write any more, and what they wrote has landed. */
+#define IS_OVER		(!releasing && !expiring && HAVE_LANDED)
+
+/* In mutations, what the caller reads of what callbacks wrote is read before a look at them. */
+#if defined(NO_ACQUIRE_RUNNING) || defined(SPARE_ACQUIRE_OPEN)
+#define READS_EARLY
+#endif
+#ifdef READS_EARLY
+bit seen_over[CPUS];
+#define SEES_OVER	seen_over[me]
+#else
+#define SEES_OVER	IS_OVER
+#endif
+
 /* The word comes first. */
 inline close_and_look()
 {
@@ -353,10 +367,16 @@ inline close_and_look()
 	settled = settled && IS_SETTLED(word)
 #else
 	settled = IS_SETTLED(word);
+#ifdef NO_ACQUIRE_RUNNING
+	seen_over[me] = IS_OVER;
+#endif
 #ifndef NO_RECHECK_RUNNING
 	settled = settled && running[0].mem != IT;
 	settled = settled && running[1].mem != IT;
 	look_elsewhere()
+#endif
+#ifdef SPARE_ACQUIRE_OPEN
+	; seen_over[me] = IS_OVER
 #endif
 #endif
 }
@@ -365,7 +385,7 @@ inline close_and_look()
 inline end_closing()
 {
 	assert(!listed && filed == NOWHERE && !outcomes && !releases);
-	assert(!releasing && !expiring && HAVE_LANDED);
+	assert(SEES_OVER);
 	closers--;
 #ifdef NO_LAST_CLOSER
 	word = word & ~CLOSED;

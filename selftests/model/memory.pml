@@ -5,10 +5,9 @@
  * A plain store stays in its CPU's store buffer until it lands, which those to different
  * variables do in any order; the CPU itself sees it at once. A full barrier has them all
  * land. What is not buffered is changed by operations that are atomic, on memory.
- * Loads take place in program order, but where a mutation says otherwise: NO_ACQUIRE_ARM,
- * NO_ACQUIRE_SETTLED, and SPARE_MB_LOOK in sleep.pml. So these are taken for granted, and
- * nothing here tells whether they are needed: the acquires of hwheel_callback_running(),
- * hwheel_executor_runs() and hwheel_word_open(), and those of the worker's reads of the word.
+ * Loads take place in program order, but where a mutation says otherwise: the NO_ACQUIRE_... and
+ * SPARE_ACQUIRE_..., and SPARE_MB_LOOK in sleep.pml. So these are taken for granted, and nothing
+ * here tells whether they are needed: the acquires of the worker's reads of the word.
  */
 typedef buffered {
 	byte mem;
