@@ -7,6 +7,9 @@
  *	stop_wheel(), finish_executor()				module/wheel.c
  *	hwheel_executor_is_idle(), hwheel_executor_recall()	module/executor.c
  *
+ * Of what halt.pml has, here: SPARE_SECTION_RETURN, as who returns a timeout holds the lock of
+ * the executor, under which the stopper finds that idle before the grace period.
+ *
  * Without these is violated:
  * NO_FINISH_EXECUTOR: !task_gone
  * NO_ORDER_RECALL: !task_gone

@@ -54,7 +54,11 @@ bit in_section[CPUS];
 #define close_HOLDS		1
 #endif
 
+#ifdef SPARE_SECTION_RETURN
+#define return_HOLDS		0
+#else
 #define return_HOLDS		1
+#endif
 
 /* It may have to be woken. */
 #define kick()			assert(!task_gone)
