@@ -1004,13 +1004,19 @@ FIXTURE_TEARDOWN(left)
 {
 }
 
-/* Of the module's, whoever allocated it there; prints all. */
+/* An address in a stack where no module is any more */
+#define UNNAMED		"    0x"
+
+/*
+ * Of the module's, whoever allocated it there: also of one that could not be loaded, which
+ * left no names.
+ */
 static bool is_leak(const char *record)
 {
-	return strstr(record, "[hwheel");
+	return strstr(record, "[hwheel") || !strncmp(record, UNNAMED, strlen(UNNAMED));
 }
 
-/* Returns whether there are any. */
+/* Prints all, and returns whether there are any. */
 static bool find_leaks(void)
 {
 	FILE *file = fopen(DEBUGFS "kmemleak", "r");
