@@ -3,21 +3,24 @@
  * Each allocation and each copy of an operation made to fail in turn: the first one in one
  * try, the second one in the next, until one try meets no failure. Each time the call
  * tells the right error or goes without, changes nothing if it failed, and leaves
- * everything usable.
+ * everything usable. So does loading the module, which is removed for that.
  *
  * Needs a kernel with fault injection (fail-nth), kprobes as events, and kmemleak, which
- * looks for what was left behind; debugfs; for wheels of other modules hwheel_fault.ko
- * beside it. Prints for each operation how many failures it met, where, and how it ended.
+ * looks for what was left behind; debugfs; beside it hwheel.ko, and hwheel_fault.ko for
+ * wheels of other modules. Prints for each operation how many failures it met, where, and
+ * how it ended.
  * Fields of a record are copied without calls that could be made to fail: instead memory
  * ends before each one in turn.
  */
 
 #include "mapped.h"
 
+#include <dirent.h>
 #include <sys/mount.h>
 #include <sys/syscall.h>
 
 #define DEBUGFS		"/sys/kernel/debug/"
+#define MODULE		"/sys/module/hwheel"
 #define LIFE		"/sys/module/hwheel_fault/parameters/life"
 #define TRIES_MAX	2000
 #define BATCH		40
@@ -78,14 +81,112 @@ static bool has_failed(void)
 #define TRACING		"/sys/kernel/tracing/"
 #define PROBES		TRACING "events/hwheel_fail/"
 
-static void begin_to_fail(unsigned int n)
+static void clear_trace(void)
 {
 	int fd = open(TRACING "trace", O_WRONLY | O_TRUNC | O_CLOEXEC);
 
 	if (fd < 0)
 		abort();
 	close(fd);
+}
+
+static void begin_to_fail(unsigned int n)
+{
+	clear_trace();
 	fail_nth(n);
+}
+
+/*
+ * When the trace is read, a module that could not be loaded is gone, and so is what its
+ * addresses were called. Where its code was is traced too, and what is how far from its
+ * beginning is known from a load before.
+ */
+#define SYMBOLS_MAX	1024
+
+enum { TEXT, INIT_TEXT, TEXTS };
+
+static struct {
+	__u64	start;
+	__u64	end;
+} texts[TEXTS];
+
+static unsigned int nr_texts;
+
+static struct {
+	__u64	offset;
+	char	name[SITE_MAX];
+} symbols[SYMBOLS_MAX];
+
+static unsigned int nr_symbols;
+
+static void note_symbol(const char *line, __u64 start)
+{
+	unsigned long long address;
+	char type, name[SITE_MAX];
+
+	if (nr_symbols == SYMBOLS_MAX || !strstr(line, "[hwheel]") ||
+	    sscanf(line, "%llx %c %63s", &address, &type, name) != 3 ||
+	    (type != 't' && type != 'T') || address < start)
+		return;
+	symbols[nr_symbols].offset = address - start;
+	memcpy(symbols[nr_symbols++].name, name, sizeof(name));
+}
+
+/* Of the module, which is loaded */
+static void note_symbols(void)
+{
+	FILE *section = fopen(MODULE "/sections/.text", "re");
+	FILE *file = fopen("/proc/kallsyms", "re");
+	unsigned long long start;
+	char line[512];
+
+	if (section && file && fscanf(section, "%llx", &start) == 1)
+		while (fgets(line, sizeof(line), file))
+			note_symbol(line, start);
+	if (section)
+		fclose(section);
+	if (file)
+		fclose(file);
+}
+
+/* The module has its functions at one place, and those for its init at another. */
+static void note_text(const char *line)
+{
+	const char *text = strstr(line, " text: ");
+	const char *start = text ? strstr(text, "start=") : NULL;
+	unsigned long long at;
+	unsigned int pages;
+
+	if (!start || nr_texts == TEXTS || sscanf(start, "start=%llx pages=%u", &at, &pages) != 2)
+		return;
+	texts[nr_texts].start = at;
+	texts[nr_texts++].end = at + pages * 4096ULL;
+}
+
+static bool is_in(unsigned int text, __u64 address)
+{
+	return text < nr_texts && address >= texts[text].start && address < texts[text].end;
+}
+
+/* Of a function of ours, or NULL */
+static const char *name_of(__u64 address)
+{
+	const char *name = NULL;
+	__u64 offset, best = 0;
+	unsigned int i;
+
+	if (is_in(INIT_TEXT, address))
+		return "hwheel_init";
+	if (!is_in(TEXT, address))
+		return NULL;
+	offset = address - texts[TEXT].start;
+	for (i = 0; i < nr_symbols; i++) {
+		if (symbols[i].offset > offset || symbols[i].offset < best)
+			continue;
+		best = symbols[i].offset;
+		name = symbols[i].name;
+	}
+	return name;
 }
 
 /* The first line of a stack that is a function of ours */
@@ -93,10 +194,15 @@ static void note_site(char *site, const char *line)
 {
 	const char *name = strstr(line, "=> ");
 
-	if (site[0] || !name || !strstr(name, " [hwheel"))
+	if (site[0] || !name)
 		return;
 	name += strlen("=> ");
-	snprintf(site, SITE_MAX, "%.*s", (int)strcspn(name, " +"), name);
+	if (!strncmp(name, "0x", 2))
+		name = name_of(strtoull(name, NULL, 16));
+	else if (!strstr(name, " [hwheel"))
+		return;
+	if (name)
+		snprintf(site, SITE_MAX, "%.*s", (int)strcspn(name, " +"), name);
 }
 
 /* Notes a function of ours, or that it was before the kernel called us. */
@@ -107,8 +213,10 @@ static bool was_copy(char site[SITE_MAX])
 	bool copy = false;
 
 	site[0] = '\0';
+	nr_texts = 0;
 	while (trace && fgets(line, sizeof(line), trace)) {
 		copy |= !!strstr(line, " copy: ");
+		note_text(line);
 		note_site(site, line);
 	}
 	if (trace)
@@ -127,10 +235,14 @@ static int trace_failures(void)
 	return put(TRACING "options/sym-offset", "1") ?:
 	       put(TRACING "kprobe_events",
 		   "r:hwheel_fail/any should_fail_ex failed=$retval:u8\n"
-		   "r:hwheel_fail/copy should_fail_usercopy failed=$retval:u8\n") ?:
+		   "r:hwheel_fail/copy should_fail_usercopy failed=$retval:u8\n"
+		   "p:hwheel_fail/text set_memory_rox start=$arg1:x64 pages=$arg2:u32\n"
+		   "p:hwheel_fail/init do_one_initcall\n") ?:
 	       put(PROBES "any/trigger", "stacktrace if failed == 1") ?:
 	       put(PROBES "copy/filter", "failed == 1") ?:
-	       put(PROBES "copy/enable", "1");
+	       put(PROBES "copy/enable", "1") ?:
+	       put(PROBES "text/enable", "1") ?:
+	       put(PROBES "init/enable", "1");
 }
 
 /*
@@ -473,15 +585,157 @@ static int judge_close(struct state *state, int ret)
 	return open_file(state) ?: judge_usable(state, ret);
 }
 
+static int load_file(int fd)
+{
+	return syscall(SYS_finit_module, fd, "", 0) ? -errno : 0;
+}
+
 static int load_module(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC), ret;
 
 	if (fd < 0)
 		return -errno;
-	ret = syscall(SYS_finit_module, fd, "", 0) ? -errno : 0;
+	ret = load_file(fd);
 	close(fd);
 	return ret;
+}
+
+static int remove_module(const char *name)
+{
+	return syscall(SYS_delete_module, name, O_NONBLOCK) ? -errno : 0;
+}
+
+/* Not opened by what is made to fail */
+static int prepare_load(struct state *state)
+{
+	int ret = 0;
+
+	if (!access(MODULE, F_OK)) {
+		if (!nr_symbols)
+			note_symbols();
+		ret = remove_module("hwheel");
+	}
+	if (ret)
+		return ret;
+	state->fd = open("hwheel.ko", O_RDONLY | O_CLOEXEC);
+	return state->fd < 0 ? -errno : 0;
+}
+
+static int act_load(struct state *state)
+{
+	return load_file(state->fd);
+}
+
+/* How many there are to fail before a module's init is called, in the trace; 0: it is not */
+static unsigned int count_before_init(void)
+{
+	FILE *trace = fopen(TRACING "trace", "re");
+	char line[512], thread[16];
+	unsigned int n = 0;
+	bool found = false;
+
+	snprintf(thread, sizeof(thread), "-%d ", getpid());
+	while (trace && !found && fgets(line, sizeof(line), trace)) {
+		if (!strstr(line, thread))
+			continue;
+		found = strstr(line, " init: ");
+		n += !!strstr(line, " any: ");
+	}
+	if (trace)
+		fclose(trace);
+	return found ? n : 0;
+}
+
+/*
+ * Of all that the kernel does with a module it warns where it has no memory to tell how
+ * the module's events are traced. After that it makes its files in sysfs, then it calls its
+ * init. How many there are before varies by some, so it starts a little earlier.
+ */
+#define EARLIER		20
+
+static unsigned int first_in_init(void)
+{
+	struct state state = { .fd = -1 };
+	unsigned int n;
+	int ret;
+
+	if (prepare_load(&state))
+		return 0;
+	clear_trace();
+	ret = put(PROBES "any/enable", "1") ?: act_load(&state) ?: put(PROBES "any/enable", "0");
+	close(state.fd);
+	n = count_before_init();
+	return ret || n <= EARLIER ? 0 : n - EARLIER;
+}
+
+static bool is_worker(const char *pid)
+{
+	char path[300], name[32] = "";
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%s/comm", pid);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	if (!fgets(name, sizeof(name), file))
+		name[0] = '\0';
+	fclose(file);
+	return !strncmp(name, "hwheel/", strlen("hwheel/"));
+}
+
+static bool has_worker(void)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *entry;
+	bool found = false;
+
+	while (dir && (entry = readdir(dir)))
+		found |= is_worker(entry->d_name);
+	if (dir)
+		closedir(dir);
+	return !dir || found;
+}
+
+/* What a wheel and its module are seen by */
+static bool is_gone(void)
+{
+	static const char * const paths[] = {
+		MODULE, DEVICE, "/sys/class/misc/hwheel", DEBUGFS "hwheel",
+		TRACING "events/hwheel", NULL,
+	};
+	const char * const *path;
+
+	for (path = paths; *path; path++) {
+		if (access(*path, F_OK))
+			continue;
+		printf("# %s is there\n", *path);
+		return false;
+	}
+	return true;
+}
+
+/* A thread that was stopped may be seen a little longer. */
+static int await_no_worker(void)
+{
+	__u64 bound = now_ns() + WAIT_MS * MSEC;
+
+	while (has_worker()) {
+		if (now_ns() > bound)
+			return -ETIMEDOUT;
+		sched_yield();
+	}
+	return 0;
+}
+
+/* If it failed, nothing is left of it. */
+static int judge_load(struct state *state, int ret)
+{
+	close(state->fd);
+	state->fd = -1;
+	if (ret)
+		return is_gone() ? await_no_worker() : -EPROTO;
+	return has_worker() ? open_file(state) ?: judge_usable(state, 0) : -EPROTO;
 }
 
 /* In the kernel a wheel is created, used and destroyed. */
@@ -592,6 +846,24 @@ static void tell_sites(const char *operation, const struct tally *tally)
 		       site->err ? strerror(-site->err) : "goes on");
 }
 
+static bool has_ended(const struct tally *tally, const char *name)
+{
+	const struct site *site = tally->sites;
+
+	for (; site < &tally->sites[SITES_MAX] && site->name[0]; site++)
+		if (site->err && !strcmp(site->name, name))
+			return true;
+	return false;
+}
+
+static bool have_ended(const struct tally *tally, const char * const *names)
+{
+	for (; names && *names; names++)
+		if (!has_ended(tally, *names))
+			return false;
+	return true;
+}
+
 static void clean_up(struct state *state)
 {
 	if (state->words)
@@ -612,11 +884,15 @@ FIXTURE(fail)
  * @act:     the call; 0 or a count, or a negative errno
  * @judge:   0 if the file is as it must be after a call that returned @ret
  * @has_none: nothing in it can be made to fail so; fields of a record: see below
+ * @first:   which one is the first to fail; 0: it can't tell
+ * @ends:    functions that a failure has to end each, if there are any
  */
 FIXTURE_VARIANT(fail)
 {
 	const char	*name;
 	bool		has_none;
+	unsigned int	(*first)(void);
+	const char * const *ends;
 	int		(*prepare)(struct state *state);
 	int		(*act)(struct state *state);
 	int		(*judge)(struct state *state, int ret);
@@ -760,6 +1036,18 @@ FIXTURE_VARIANT_ADD(fail, live_percpu)
 	.act = act_live_percpu, .judge = judge_live_percpu,
 };
 
+/* Those that the init has to undo something after */
+static const char * const load_ends[] = {
+	"__hwheel_create", "hwheel_worker_start", "hwheel_init", NULL,
+};
+
+FIXTURE_VARIANT_ADD(fail, load)
+{
+	.name = "load", .prepare = prepare_load,
+	.act = act_load, .judge = judge_load,
+	.first = first_in_init, .ends = load_ends,
+};
+
 FIXTURE_SETUP(fail)
 {
 	if (prepare_faults())
@@ -770,19 +1058,28 @@ FIXTURE_TEARDOWN(fail)
 {
 	clean_up(&self->state);
 	if (!access(LIFE, F_OK))
-		EXPECT_EQ(0, syscall(SYS_delete_module, "hwheel_fault", 0));
+		EXPECT_EQ(0, remove_module("hwheel_fault"));
+	if (access(MODULE, F_OK))
+		EXPECT_EQ(0, load_module("hwheel.ko"));
 }
 
-TEST_F(fail, in_turn)
+/* A load takes some time, and there may be several rounds of them. */
+#define TURNS_TIMEOUT	1200
+#define ROUNDS_MAX	6
+
+/* How many there are varies by some, so that a round may miss one. */
+TEST_F_TIMEOUT(fail, in_turn, TURNS_TIMEOUT)
 {
 	struct tally *tally = &self->tally;
 	struct state *state = &self->state;
 	enum kind kind = ALLOCATION;
 	char site[SITE_MAX];
-	unsigned int n;
+	unsigned int first, n, rounds = 1;
 	int ret;
 
-	for (n = 1; kind != NONE; n++) {
+	first = variant->first ? variant->first() : 1;
+	ASSERT_NE(0, first);
+	for (n = first; kind != NONE; n++) {
 		ASSERT_GE(TRIES_MAX, n);
 		*state = (struct state){ .fd = -1 };
 		if (variant->prepare)
@@ -802,8 +1099,13 @@ TEST_F(fail, in_turn)
 		clean_up(state);
 		state->fd = -1;
 		state->words = NULL;
+		if (kind == NONE && !have_ended(tally, variant->ends) && rounds++ < ROUNDS_MAX) {
+			kind = ALLOCATION;
+			n = first - 1;
+		}
 	}
 	EXPECT_EQ(variant->has_none, !tally->failed[ALLOCATION] && !tally->failed[COPY]);
+	EXPECT_TRUE(have_ended(tally, variant->ends));
 	TH_LOG("%s: %u allocations failed, %u with ENOMEM; %u copies failed, %u with EFAULT",
 	       variant->name, tally->failed[ALLOCATION], tally->told[ALLOCATION],
 	       tally->failed[COPY], tally->told[COPY]);
