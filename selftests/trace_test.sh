@@ -124,23 +124,24 @@ statistics_agree() {
 }
 
 # The wheel is one, an exit follows its entry, a timeout expires with the deadline that it
-# got last, and each pass of the worker wakes, drains, expires and perhaps sleeps.
+# got last, and each pass of the worker wakes, drains, expires and perhaps sleeps. What is
+# compared is text: with an e among its digits, an address looks like a number beyond all.
 lifes_make_sense() {
 	awk '
 		function bad(what) { print what ": " $0; wrong = 1; exit }
 		{ for (i = 2; i <= NF; i++) { split($i, pair, "="); f[pair[1]] = pair[2] } }
-		!wheel { wheel = f["wheel"] }
+		!wheel { wheel = f["wheel"] "" }
 		f["wheel"] != wheel { bad("another wheel") }
 		inside && $1 != "timeout_expire_exit:" && $1 !~ /^timeout_(arm|refresh|cancel):/ {
 			bad("in a callback")
 		}
 		$1 == "timeout_arm:" {
 			if (f["timeout"] in deadline) bad("armed while pending")
-			deadline[f["timeout"]] = f["deadline"]
+			deadline[f["timeout"]] = f["deadline"] ""
 		}
 		$1 == "timeout_refresh:" {
 			if (!(f["timeout"] in deadline)) bad("not pending")
-			deadline[f["timeout"]] = f["deadline"]
+			deadline[f["timeout"]] = f["deadline"] ""
 		}
 		$1 == "timeout_cancel:" {
 			if (!(f["timeout"] in deadline)) bad("not pending")
@@ -150,7 +151,7 @@ lifes_make_sense() {
 			if (deadline[f["timeout"]] != f["deadline"]) bad("deadline")
 			if (state != "drain") bad("expired in no pass")
 			delete deadline[f["timeout"]]
-			inside = f["timeout"]
+			inside = f["timeout"] ""
 		}
 		$1 == "timeout_expire_exit:" {
 			if (inside != f["timeout"]) bad("no entry")
