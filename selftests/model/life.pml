@@ -18,8 +18,8 @@
  * The fast ways of arm and cancel do in one go what those in full do, so they are the
  * same here.
  *
- * Left out: the due op (tell_due() in module/worker.c), which can do no more than refresh,
- * as a user may at that moment; max_pending, -ERANGE, tracepoints and counts.
+ * Left out: what the due op (tell_due() in module/worker.c) does, which can be no more than to
+ * refresh, as a user may at that moment; max_pending, -ERANGE, tracepoints and counts.
  *
  * Checked:
  *  - each arm has one outcome: the callback is called, or it is prevented;
@@ -156,6 +156,11 @@ inline put()
 	}
 }
 
+#ifdef NO_ACQUIRE_LOOK
+/* The first user has changed the word. What the worker saw of that, and of the data before */
+bit published, saw_published, saw_data;
+#endif
+
 /*
  * Submission. An operation with release lands what was written before; adding to a list
  * is a full barrier.
@@ -167,6 +172,9 @@ inline land_data()
 
 inline change(new)
 {
+#ifdef NO_ACQUIRE_LOOK
+	published = published || me == 0;
+#endif
 	data = (me == 0 && data == BUFFERED -> PUBLISHED : data);
 	adds = !(word & QUEUED) && (new & QUEUED);
 	word = new
@@ -610,10 +618,32 @@ inline pop_filed()
 #define MAY_MOVE	!(seen & QUEUED)
 #endif
 
+/* The due op reads what its owner wrote, and nothing but the look at the word comes before. */
+inline tell_due()
+{
+	assert(data != PUBLISHED);
+#ifdef NO_ACQUIRE_LOOK
+	assert(saw_data || !saw_published);
+#endif
+}
+
 /* look_at() */
 inline look_if_due()
 {
-	atomic { assert(!freed); seen = word }
+#ifdef NO_ACQUIRE_LOOK
+	saw_data = (data == LANDED);
+#endif
+	atomic {
+		assert(!freed);
+		seen = word;
+#ifdef NO_ACQUIRE_LOOK
+		saw_published = published;
+#endif
+		if
+		:: IS_DUE(seen) -> tell_due()
+		:: else
+		fi
+	}
 	do
 	:: IS_DUE(seen) ->
 		assert(IS_PENDING(seen));

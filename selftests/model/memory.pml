@@ -6,8 +6,9 @@
  * variables do in any order; the CPU itself sees it at once. A full barrier has them all
  * land. What is not buffered is changed by operations that are atomic, on memory.
  * Loads take place in program order, but where a mutation says otherwise: the NO_ACQUIRE_... and
- * SPARE_ACQUIRE_..., and SPARE_MB_LOOK in sleep.pml. So these are taken for granted, and nothing
- * here tells whether they are needed: the acquires of the worker's reads of the word.
+ * SPARE_ACQUIRE_..., and SPARE_MB_LOOK in sleep.pml. What is left: the acquires of the worker's
+ * reads of the word of what he has taken from a list, behind which nothing of others' is read
+ * before the exchange, a full barrier.
  */
 typedef buffered {
 	byte mem;
