@@ -11,9 +11,11 @@ trust.py check-readme README.md ROWS.json
 row reads the test points as tap.py does, and adds up what the diagnostics in LOG call
 operations=N or states=N. show prints a table of rows, gather puts them into one file, in
 the place of what it had. readme renders the table that stands between two comments,
-check-readme tells whether it is that, without failures, and of something in each row.
+check-readme tells whether it is that, without failures, of something in each row, none of
+a tree that was changed, and whether every row is there that has to be.
 """
 
+import fnmatch
 import json
 import pathlib
 import re
@@ -28,6 +30,22 @@ DONE = re.compile(r"^ *# .*?\b(?:operations|states)=(\d+)", re.MULTILINE)
 HEADS = ("kernel", "sanitizer", "suite", "operations", "test points", "skipped",
          "failures", "minutes", "at")
 ALIGNED = ("---",) * 3 + ("--:",) * 5 + ("---",)
+
+
+# Of which kernels and sanitizers, by what their names begin with or have in them, there
+# have to be which suites
+REQUIRED = (
+    ("6.1.*-cloud-*", "", "gcc clang kselftest torture fire"),
+    ("6.1.*-rt-*", "", "gcc clang kselftest torture"),
+    ("6.12.*-cloud-*", "", "gcc clang kselftest torture fire"),
+    ("6.12.*-rt-*", "", "gcc clang kselftest torture"),
+    ("7.3.* user-mode, SMP*", "", "gcc clang kselftest torture fire"),
+    ("7.3.* user-mode, SMP*", "KASAN*", "wrong torture"),
+    ("* SMP, PREEMPT", "KCSAN*", "wrong kselftest torture"),
+    ("* SMP, PREEMPT", "fail-nth*", "faults"),
+    ("* user-mode", "simulated time*", "kunit soak"),
+    ("models", "spin*", "model"),
+)
 
 
 class BadRows(Exception):
@@ -92,12 +110,28 @@ def readme(path, rows):
     file.write_text(render(file.read_text(), load(rows)))
 
 
+def is_commit(name):
+    """Not of a changed tree, nor one that git could not name; none, if it was not noted yet"""
+    return bool(re.fullmatch(r"|[0-9a-f]{7,40}|.*-[0-9]+-g[0-9a-f]{7,40}", name))
+
+
+def missing(rows):
+    """What is required and not there"""
+    return [wanted for *of, suites in REQUIRED for wanted in
+            ((*of, suite) for suite in suites.split())
+            if not any(all(map(fnmatch.fnmatchcase, key(each), wanted)) for each in rows)]
+
+
 def check_readme(path, rows):
     text, found = pathlib.Path(path).read_text(), load(rows)
     if render(text, found) != text:
         raise BadRows(f"{path}: is not what {rows} says; make trust-readme renders it")
     if failed := [key(each) for each in found if each["failed"]]:
         raise BadRows(f"{rows}: with failures: {failed}")
+    if unknown := [key(each) for each in found if not is_commit(each.get("commit", ""))]:
+        raise BadRows(f"{rows}: at no commit: {unknown}")
+    if absent := missing(found):
+        raise BadRows(f"{rows}: missing: {absent}")
     if empty := [key(each) for each in found if not each["passed"]]:
         raise BadRows(f"{rows}: where nothing passed: {empty}")
 

@@ -6,6 +6,7 @@ import json
 import pathlib
 import tempfile
 import unittest
+import unittest.mock
 
 import trust
 
@@ -19,6 +20,9 @@ class Rows(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
+        required = unittest.mock.patch.object(trust, "REQUIRED", [("6.1", "", "torture")])
+        required.start()
+        self.addCleanup(required.stop)
         self.tap, self.log = self.put("tap", TAP.format(third="ok")), self.put("log", LOG)
 
     def put(self, name, text):
@@ -26,10 +30,11 @@ class Rows(unittest.TestCase):
         path.write_text(text)
         return str(path)
 
-    def row(self, name="row", kernel="6.1", suite="torture", status="0", log=None, taps=None):
+    def row(self, name="row", kernel="6.1", suite="torture", status="0", log=None, taps=None,
+            commit="abcdef1"):
         path = str(self.folder / name)
         log = self.log if log is None else log
-        trust.row(path, kernel, "", suite, "abc", "90", status, log,
+        trust.row(path, kernel, "", suite, commit, "90", status, log,
                   *([self.tap] if taps is None else taps))
         return path
 
@@ -70,30 +75,36 @@ class Rows(unittest.TestCase):
         rows, readme = self.gather(self.row()), self.put("README", README.format(table="old\n"))
         trust.readme(readme, rows)
         text = pathlib.Path(readme).read_text()
-        self.assertIn("| 6.1 |  | torture | 1,234 | 2 | 1 | 0 | 1.5 | abc |", text)
+        self.assertIn("| 6.1 |  | torture | 1,234 | 2 | 1 | 0 | 1.5 | abcdef1 |", text)
         self.assertTrue(text.startswith("before\n") and text.endswith("behind\n"))
         self.assertNotIn("old", text)
         trust.check_readme(readme, rows)
 
     def test_another_table_is_refused(self):
         rows, readme = self.gather(self.row()), self.put("README", README.format(table="old\n"))
-        with self.assertRaises(trust.BadRows):
+        with self.assertRaisesRegex(trust.BadRows, "renders it"):
+            trust.check_readme(readme, rows)
+
+    def refuses(self, why, *rows):
+        rows, readme = self.gather(*rows), self.put("README", README.format(table=""))
+        trust.readme(readme, rows)
+        with self.assertRaisesRegex(trust.BadRows, why):
             trust.check_readme(readme, rows)
 
     def test_failures_are_refused(self):
-        rows = self.gather(self.row(status="1"))
-        readme = self.put("README", README.format(table=""))
-        trust.readme(readme, rows)
-        with self.assertRaises(trust.BadRows):
-            trust.check_readme(readme, rows)
+        self.refuses("with failures.*6.1", self.row(status="1"))
 
     def test_rows_of_nothing_are_refused(self):
         self.put("tap", "TAP version 13\n1..1\nok 1 - maps # SKIP no memory\n")
-        rows = self.gather(self.row())
-        readme = self.put("README", README.format(table=""))
-        trust.readme(readme, rows)
-        with self.assertRaises(trust.BadRows):
-            trust.check_readme(readme, rows)
+        self.refuses("nothing passed.*6.1", self.row())
+
+    def test_rows_at_no_commit_are_refused(self):
+        for commit in ("unknown", "abcdef1-dirty", "v1.0-2-gabcdef1-dirty"):
+            self.refuses("no commit.*6.1", self.row(commit=commit))
+
+    def test_rows_that_are_missing_are_told(self):
+        self.refuses(r"missing: \[\('6.1', '', 'torture'\)\]",
+                     self.row("a", kernel="6.12"), self.row("b", suite="fire"))
 
     def test_a_readme_without_the_comments_is_refused(self):
         with self.assertRaises(trust.BadRows):
