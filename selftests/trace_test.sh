@@ -38,16 +38,12 @@ formats_are_plain() {
 	done
 }
 
-# Room for all, in one order, and with addresses that tell time-outs apart; whose events they
-# are does not matter. To record that, the kernel changes the code of its scheduler each time
-# that events are enabled or disabled, and QEMU has been seen to go on with the breakpoint
-# that is there meanwhile, for ever.
+# Room for all, in one order, and with addresses that tell time-outs apart
 set_up() {
 	echo nop >$tracefs/current_tracer &&
 		echo 8192 >$tracefs/buffer_size_kb &&
 		echo counter >$tracefs/trace_clock &&
 		echo 0 >$tracefs/options/hash-ptr &&
-		echo 0 >$tracefs/options/record-cmd &&
 		echo 0 >$events/enable &&
 		echo >$tracefs/trace &&
 		echo 1 >$tracefs/tracing_on

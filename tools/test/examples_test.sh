@@ -182,7 +182,7 @@ report "bpftrace: who_arms" traces who_arms '^@\[hwheelctl\]: [1-9]'
 report "bpftrace: callbacks" traces callbacks '^@\[entry_expire\]: [1-9]'
 report "bpftrace: lateness" traces lateness '^@late_us:' '\) +[1-9][0-9]* \|@*'
 report "bpftrace: callback_time" traces callback_time '^@took_us:' '\) +[1-9][0-9]* \|@*'
-report "trace-cmd: record" traces record 'hwheelctl-[0-9]+ .* timeout_arm: ' \
+report "trace-cmd: record" traces record '-[0-9]+ .* timeout_arm: ' \
 	' timeout_expire_entry: .*function=entry_expire' ' worker_sleep: '
 report "trace-cmd: record_filtered" traces record_filtered ' timeout_cancel: .* queued=0'
 report "tracefs: plain" traces plain ' timeout_arm: wheel=' ' worker_wake: wheel='
