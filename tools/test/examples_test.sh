@@ -8,6 +8,7 @@
 cd "$(dirname "$0")" || exit 1
 # shellcheck source=selftests/common.sh
 . ./common.sh
+record_names=/sys/kernel/debug/tracing/options/record-cmd
 
 first_program() {
 	./first >"$work/out" && grep -qE '^cookie 42, [0-9]+ ns after its deadline$' "$work/out"
@@ -169,6 +170,17 @@ traces() {
 	return 1
 }
 
+# with_names COMMAND...: tracing tells whose the events are, which init has it forget.
+with_names() {
+	local status
+
+	echo 1 >$record_names
+	"$@"
+	status=$?
+	echo 0 >$record_names
+	return $status
+}
+
 begin
 quietly load
 ip link set lo up
@@ -182,7 +194,7 @@ report "bpftrace: who_arms" traces who_arms '^@\[hwheelctl\]: [1-9]'
 report "bpftrace: callbacks" traces callbacks '^@\[entry_expire\]: [1-9]'
 report "bpftrace: lateness" traces lateness '^@late_us:' '\) +[1-9][0-9]* \|@*'
 report "bpftrace: callback_time" traces callback_time '^@took_us:' '\) +[1-9][0-9]* \|@*'
-report "trace-cmd: record" traces record '-[0-9]+ .* timeout_arm: ' \
+report "trace-cmd: record" with_names traces record 'hwheelctl-[0-9]+ .* timeout_arm: ' \
 	' timeout_expire_entry: .*function=entry_expire' ' worker_sleep: '
 report "trace-cmd: record_filtered" traces record_filtered ' timeout_cancel: .* queued=0'
 report "tracefs: plain" traces plain ' timeout_arm: wheel=' ' worker_wake: wheel='
