@@ -3,10 +3,11 @@
 # shellcheck shell=dash disable=SC3040 # busybox knows pipefail
 #
 # fuzz_test.sh [CALLS [SEED]]: CALLS random calls (100000), which come from SEED (that of
-# the environment, or another one each time), on the module as it is by default, and as many where each limit is
-# near; and some that show whether anything is left of them. Run as root where nobody
-# else uses the module; needs hwheel.ko, fuzz, common.sh and objects.sh beside it. Prints
-# TAP. A module that was loaded before is loaded again at the end.
+# the environment, or another one each time), on the module as it is by default, and as
+# many where each limit is near; and some that show whether anything is left of them. Run
+# as root where nobody else uses the module; needs hwheel.ko, fuzz, common.sh and
+# objects.sh beside it. Prints TAP. A module that was loaded before is loaded again at the
+# end.
 set -o pipefail
 
 cd "$(dirname "$0")" || exit 1

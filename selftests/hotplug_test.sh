@@ -6,8 +6,9 @@
 # least, while hwheel_torture.ko makes OPS calls (200000), the fuzzer CALLS (20000), and
 # wheels whose worker may run on one CPU only lose that. What they choose comes from SEED of
 # the environment, if there is one. Run as root where nobody else uses the module, on two
-# CPUs at least, of which some can be taken offline; needs hwheel.ko, hwheel_torture.ko, hwheel_place.ko, fuzz, crowd and common.sh beside it.
-# Prints TAP. A module that was loaded before is loaded again at the end.
+# CPUs at least, of which some can be taken offline; needs hwheel.ko, hwheel_torture.ko,
+# hwheel_place.ko, fuzz, crowd and common.sh beside it. Prints TAP. A module that was
+# loaded before is loaded again at the end.
 
 cd "$(dirname "$0")" || exit 1
 # shellcheck source=selftests/common.sh
