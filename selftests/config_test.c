@@ -4,9 +4,8 @@
  * and that none of them ever fires early or disturbs another.
  */
 
-#include "common.h"
+#include "threads.h"
 
-#include <dirent.h>
 #include <linux/capability.h>
 #include <pthread.h>
 #include <sched.h>
@@ -34,50 +33,27 @@ static __u64 parameter(const char *name, __u64 otherwise)
 	return value;
 }
 
-/* Is it the worker of a wheel that @pid made? */
-static bool is_worker_of(pid_t pid, const char *task)
-{
-	char path[300], name[64] = "", want[64];
-	FILE *file;
+#define WORKER_SIZE	32
 
-	snprintf(path, sizeof(path), "/proc/%s/comm", task);
-	snprintf(want, sizeof(want), "hwheel/p%d", pid);
-	file = fopen(path, "r");
-	if (!file)
-		return false;
-	if (!fgets(name, sizeof(name), file))
-		name[0] = 0;
-	fclose(file);
-	name[strcspn(name, "\n")] = 0;
-	return !strcmp(name, want);
+static const char *worker_of(char name[WORKER_SIZE], pid_t pid)
+{
+	snprintf(name, WORKER_SIZE, "hwheel/p%d", pid);
+	return name;
 }
 
+/* Of wheels that @pid made */
 static int count_workers(pid_t pid)
 {
-	DIR *proc = opendir("/proc");
-	struct dirent *entry;
-	int n = 0;
+	char name[WORKER_SIZE];
 
-	if (!proc)
-		return -errno;
-	while ((entry = readdir(proc)))
-		n += entry->d_name[0] >= '0' && entry->d_name[0] <= '9' &&
-		     is_worker_of(pid, entry->d_name);
-	closedir(proc);
-	return n;
+	return count_threads("/proc", worker_of(name, pid));
 }
 
-/* A thread that has exited may be seen for a moment longer. */
 static int await_workers(pid_t pid, int n)
 {
-	__u64 bound = now_ns() + WAIT_MS * MSEC;
+	char name[WORKER_SIZE];
 
-	while (count_workers(pid) != n) {
-		if (now_ns() >= bound)
-			return -ETIMEDOUT;
-		poll(NULL, 0, 1);
-	}
-	return 0;
+	return await_threads(worker_of(name, pid), n);
 }
 
 /* Capabilities are a thread's: so is this. */

@@ -14,8 +14,8 @@
  */
 
 #include "mapped.h"
+#include "threads.h"
 
-#include <dirent.h>
 #include <sys/mount.h>
 #include <sys/syscall.h>
 
@@ -669,33 +669,7 @@ static unsigned int first_in_init(void)
 	return ret || n <= EARLIER ? 0 : n - EARLIER;
 }
 
-static bool is_worker(const char *pid)
-{
-	char path[300], name[32] = "";
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%s/comm", pid);
-	file = fopen(path, "re");
-	if (!file)
-		return false;
-	if (!fgets(name, sizeof(name), file))
-		name[0] = '\0';
-	fclose(file);
-	return !strncmp(name, "hwheel/", strlen("hwheel/"));
-}
-
-static bool has_worker(void)
-{
-	DIR *dir = opendir("/proc");
-	struct dirent *entry;
-	bool found = false;
-
-	while (dir && (entry = readdir(dir)))
-		found |= is_worker(entry->d_name);
-	if (dir)
-		closedir(dir);
-	return !dir || found;
-}
+#define WORKERS		"hwheel/*"
 
 /* What a wheel and its module are seen by */
 static bool is_gone(void)
@@ -715,27 +689,16 @@ static bool is_gone(void)
 	return true;
 }
 
-/* A thread that was stopped may be seen a little longer. */
-static int await_no_worker(void)
-{
-	__u64 bound = now_ns() + WAIT_MS * MSEC;
-
-	while (has_worker()) {
-		if (now_ns() > bound)
-			return -ETIMEDOUT;
-		sched_yield();
-	}
-	return 0;
-}
-
 /* If it failed, nothing is left of it. */
 static int judge_load(struct state *state, int ret)
 {
 	close(state->fd);
 	state->fd = -1;
 	if (ret)
-		return is_gone() ? await_no_worker() : -EPROTO;
-	return has_worker() ? open_file(state) ?: judge_usable(state, 0) : -EPROTO;
+		return is_gone() ? await_threads(WORKERS, 0) : -EPROTO;
+	if (count_threads("/proc", WORKERS) <= 0)
+		return -EPROTO;
+	return open_file(state) ?: judge_usable(state, 0);
 }
 
 /* In the kernel a wheel is created, used and destroyed. */

@@ -5,8 +5,8 @@
  */
 
 #include "share.h"
+#include "threads.h"
 
-#include <dirent.h>
 #include <liburing.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -96,23 +96,7 @@ static int nothing_done(struct io_uring *ring)
 /* Threads that do for a ring what it can't do without blocking */
 static int count_workers(void)
 {
-	DIR *tasks = opendir("/proc/self/task");
-	struct dirent *task;
-	char path[300], name[32];
-	int n = 0;
-
-	while ((task = readdir(tasks))) {
-		FILE *file;
-
-		snprintf(path, sizeof(path), "/proc/self/task/%s/comm", task->d_name);
-		file = fopen(path, "r");
-		if (!file)
-			continue;
-		n += fgets(name, sizeof(name), file) && !strncmp(name, "iou-wrk", 7);
-		fclose(file);
-	}
-	closedir(tasks);
-	return n;
+	return count_threads("/proc/self/task", "iou-wrk*");
 }
 
 TEST_F(uring, read_of_what_is_there)
