@@ -139,8 +139,10 @@ MUTANTS = [Mutant(*fields) for fields in (
      "} while (false);"),
     ("due by the edge of the pass before", "worker.c",
      "wheel->due_word = hwheel_word(wheel->due, HWHEEL_FLAGS_MASK);\n"
+     "\twheel->expiring = true;\n"
      "\tthrough = expire_slots(wheel);",
-     "through = expire_slots(wheel);\n"
+     "wheel->expiring = true;\n"
+     "\tthrough = expire_slots(wheel);\n"
      "\twheel->due_word = hwheel_word(wheel->due, HWHEEL_FLAGS_MASK);"),
     ("levels beyond the clock", "wheel.c",
      "while (levels < params->levels && (edges >>= ilog2(slots)))",
@@ -414,8 +416,11 @@ MUTANTS = [Mutant(*fields) for fields in (
      "if (some < max || n == DRAIN_MAX)",
      "if (some <= max)"),
     ("one that keeps changing not queued again", "worker.c",
-     "\trequeue(wheel, timeout);\n",
-     ""),
+     "\t\t\treturn;\n\trequeue(wheel, timeout);\n",
+     "\t\t\treturn;\n"),
+    ("one whose callback runs not queued again", "worker.c",
+     "\t\trequeue(wheel, timeout);\n\t\treturn true;\n",
+     "\t\treturn true;\n"),
     ("not filed again when the exchange failed", "worker.c",
      "if (expire(wheel, timeout, &word))",
      "if (expire(wheel, timeout, &word) || true)"),
@@ -506,9 +511,15 @@ MUTANTS = [Mutant(*fields) for fields in (
     ("first of two who wait opens it", "sync.c",
      "if (is_last_closer(closer))",
      "if (true)"),
+    ("release op called in a callback of the same timeout", "worker.c",
+     "wheel->depth && hwheel_callback_running(wheel, timeout)",
+     "false"),
     ("drain in a callback files it for the past", "worker.c",
-     "wheel->depth ? max(cursor, wheel->reached) : cursor",
+     "wheel->expiring ? max(cursor, wheel->reached) : cursor",
      "cursor"),
+    ("drain in a release op puts off what is due", "worker.c",
+     "wheel->expiring ? max(cursor, wheel->reached) : cursor",
+     "wheel->depth ? max(cursor, wheel->reached) : cursor"),
     ("urgent not set", "queue.c",
      "WRITE_ONCE(wheel->urgent, 1);",
      ";"),

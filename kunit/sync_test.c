@@ -385,6 +385,39 @@ static void callback_frees_one_that_it_armed(struct kunit *test)
 	sim_settle(wheel);
 }
 
+static void arm_and_cancel_both(struct sim_timeout *sim)
+{
+	struct order *order = sim->data;
+
+	hwheel_arm(&sim->timeout, SIM_TICK);
+	hwheel_cancel(&sim->timeout);
+	arm_and_cancel_other(sim);
+	order->result = sim->released;
+}
+
+/* The drain in the callback finds its timeout cancelled. */
+static void release_waits_for_the_callback(struct kunit *test)
+{
+	u64 limit;
+
+	for (limit = 0; limit <= 2; limit += 2) {
+		struct hwheel *wheel = sim_create(test, (struct hwheel_params) {
+			.tick_ns = SIM_TICK, .max_pending = limit,
+		});
+		struct sim_timeout *sim = sim_timeouts(test, wheel, 2,
+						       &sim_release_ops);
+		struct order order = { .other = &sim[1], .result = -1 };
+
+		sim->then = arm_and_cancel_both;
+		sim->data = &order;
+		arm_edge(test, sim, 2);
+		sim_pass(wheel, 3);
+		KUNIT_EXPECT_EQ(test, order.result, 0);
+		KUNIT_EXPECT_EQ(test, sim[0].released, 1);
+		KUNIT_EXPECT_EQ(test, sim[1].released, 1);
+	}
+}
+
 static void arm_for_the_past_and_cancel_other(struct sim_timeout *sim)
 {
 	hwheel_arm_at(&sim->timeout, 0);
@@ -503,6 +536,37 @@ static void release_may_drain_the_rest_of_its_batch(struct kunit *test)
 	for (i = 0; i < 2; i++)
 		KUNIT_EXPECT_EQ(test, order[i].result, 1);
 	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 0);
+}
+
+/* Its drain comes before anything expires, with a pass that is to reach the next edge. */
+static void expect_in_time(struct kunit *test, bool cancelled_first)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 3, &chain_ops);
+	struct order order = { .other = &sim[1], .result = -1 };
+	u64 edge;
+
+	sim->data = &order;
+	arm_edge(test, &sim[0], FAR);
+	arm_edge(test, &sim[1], FAR);
+	sim_settle(wheel);
+	edge = sim_edge_due(wheel, test_now(wheel));
+	preempt_disable();
+	if (cancelled_first)
+		hwheel_cancel(&sim[0].timeout);
+	hwheel_arm_at(&sim[2].timeout, sim_edge_time(wheel, edge));
+	if (!cancelled_first)
+		hwheel_cancel(&sim[0].timeout);
+	preempt_enable();
+	sim_pass(wheel, edge);
+	KUNIT_EXPECT_EQ(test, order.result, 1);
+	sim_expect_fired(test, &sim[2], edge);
+}
+
+static void release_that_drains_puts_nothing_off(struct kunit *test)
+{
+	expect_in_time(test, true);
+	expect_in_time(test, false);
 }
 
 /* As many as the worker acts on in one go */
@@ -755,10 +819,12 @@ static struct kunit_case sync_cases[] = {
 	KUNIT_CASE(callback_frees_a_cancelled_one),
 	KUNIT_CASE(callback_frees_one_with_a_release),
 	KUNIT_CASE(callback_frees_one_that_it_armed),
+	KUNIT_CASE(release_waits_for_the_callback),
 	KUNIT_CASE(catching_up_runs_it_once),
 	KUNIT_CASE(callback_frees_one_due_at_the_same_edge),
 	KUNIT_CASE(release_may_cancel_others),
 	KUNIT_CASE(release_may_drain_the_rest_of_its_batch),
+	KUNIT_CASE(release_that_drains_puts_nothing_off),
 	KUNIT_CASE(hurry_outlasts_a_drain_in_a_callback),
 	KUNIT_CASE(nesting_has_an_end),
 	KUNIT_CASE(stopped_wheel_has_nothing_to_wait_for),

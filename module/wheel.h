@@ -87,6 +87,7 @@ struct hwheel_cpu {
  * @reached:     edge that the pass under way goes up to
  * @due:         time of that edge
  * @due_word:    and as no less than the state word of what is due then
+ * @expiring:    it looks at what is due
  * @planned:     edge for which the next pass is to begin, or HWHEEL_NO_EDGE
  * @now:         the clock as last read
  * @now_word:    and as no less than the state word of what is due now
@@ -114,7 +115,7 @@ struct hwheel_cpu {
  * @key:         of @callbacks
  *
  * Up to @worker, @edge_zero to @edge_shift, and from @creator on all is constant once the
- * wheel is created, but for @special.
+ * wheel is created, but for @special and @asks.
  */
 struct hwheel {
 	u64			epoch;
@@ -148,6 +149,7 @@ struct hwheel {
 	u64			reached;
 	u64			due;
 	u64			due_word;
+	bool			expiring;
 	u64			planned;
 	u64			now;
 	u64			now_word;

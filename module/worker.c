@@ -47,15 +47,16 @@ static struct hwheel_timeout *timeout_of(struct hwheel_node *node)
 }
 
 /*
- * The first edge that may be filed for. A callback that drains the queues must not bring
- * back itself, armed for the past, at each of the edges that a late worker catches up: it
- * comes after those.
+ * The first edge that may be filed for. An expire callback that drains the queues must not
+ * bring back itself, armed for the past, at each of the edges that a late worker catches up:
+ * it comes after those. A release op that does so, before anything expires, must not put
+ * off what is due in this pass.
  */
 static u64 first_edge(const struct hwheel *wheel)
 {
 	u64 cursor = wheel->slots.cursor;
 
-	return (wheel->depth ? max(cursor, wheel->reached) : cursor) + 1;
+	return (wheel->expiring ? max(cursor, wheel->reached) : cursor) + 1;
 }
 
 static __always_inline void file(struct hwheel *wheel,
@@ -74,17 +75,27 @@ static void requeue(struct hwheel *wheel, struct hwheel_timeout *timeout)
 }
 
 /*
- * A release op is not called while the expire callback of an earlier arm still runs on
- * the executor, as it may free what that uses: the executor submits the timeout again.
- * False if the state changed meanwhile.
+ * A release op is not called while a callback of an earlier arm still runs, as it may free
+ * what that uses. If that is one which drains, the timeout is submitted again, for a drain
+ * that is not in it; if it runs on the executor, that submits it.
  */
+static bool defers(struct hwheel *wheel, struct hwheel_timeout *timeout)
+{
+	if (wheel->depth && hwheel_callback_running(wheel, timeout)) {
+		requeue(wheel, timeout);
+		return true;
+	}
+	return hwheel_executor_defers(wheel, timeout);
+}
+
+/* False if the state changed meanwhile. */
 static noinline bool release(struct hwheel *wheel, struct hwheel_timeout *timeout,
 			     s64 word)
 {
 	hwheel_callback_t *callback = timeout->ops->release;
 	bool acted;
 
-	if (hwheel_executor_defers(wheel, timeout))
+	if (defers(wheel, timeout))
 		return true;
 	if (!wheel->depth)
 		hwheel_clock_follow(wheel);
@@ -443,10 +454,13 @@ static bool expire_due(struct hwheel *wheel)
 	hwheel_assert_owner(wheel);
 	wheel->due = hwheel_edge_time(wheel, wheel->reached);
 	wheel->due_word = hwheel_word(wheel->due, HWHEEL_FLAGS_MASK);
+	wheel->expiring = true;
 	through = expire_slots(wheel);
 	if (!through)
 		hwheel_slots_put_off(&wheel->slots);
-	return expire_crowds(wheel) && through;
+	through &= expire_crowds(wheel);
+	wheel->expiring = false;
+	return through;
 }
 
 static void sleep_until(struct hwheel *wheel, u64 edge)

@@ -110,7 +110,7 @@ struct hwheel_params {
  *           more: it may be freed, or armed again. Runs on the worker, or on the
  *           thread that stops the wheel, in process context, in the worker's next
  *           pass, which is at most one tick away unless callbacks hold the worker;
- *           not while the expire callback of the same timeout runs on an executor.
+ *           not while another callback of the same timeout runs, which may have armed it.
  *           A timeout with this op can't be armed between cancel and release
  *           (-EBUSY), but see hwheel_arm_at(). Not called for one that expired,
  *           nor for one that hwheel_stop() gave to its handback callback.
