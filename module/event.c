@@ -84,14 +84,17 @@ static void drop_events(struct hwheel_set *set, struct hwheel_entry **entries,
 	spin_unlock(&set->table.lock);
 }
 
-/* What could not be read; it is first in turn again. */
+/*
+ * What could not be read; it is first in turn again. Each is for another reader, if others
+ * wait for one.
+ */
 static void return_events(struct hwheel_set *set, struct hwheel_entry **entries,
 			  unsigned int nr)
 {
 	spin_lock(&set->table.lock);
 	while (nr--)
 		list_add(&entries[nr]->event, &set->events);
-	hwheel_set_wake(set);
+	wake_up_all(&set->wait);
 	spin_unlock(&set->table.lock);
 }
 

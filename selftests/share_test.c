@@ -699,6 +699,78 @@ static int hold_up(int uffd, void *page)
 	return protect(uffd, page, UFFDIO_WRITEPROTECT_MODE_WP);
 }
 
+/* A reader whose memory is gone when it comes to write there */
+struct faulty_reader {
+	struct hwheel_event	*ev;
+	pthread_t		thread;
+	int			uffd;
+	int			fd;
+	int			result;
+};
+
+static void *read_two(void *data)
+{
+	struct faulty_reader *reader = data;
+
+	if (read(reader->fd, reader->ev, 2 * sizeof(*reader->ev)) < 0)
+		reader->result = -errno;
+	return NULL;
+}
+
+/* On return it has taken two events, and is about to write them. */
+static int start_faulty_reader(struct faulty_reader *reader)
+{
+	struct uffd_msg message;
+	int ret;
+
+	reader->ev = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	if (reader->ev == MAP_FAILED)
+		return -errno;
+	ret = hold_up(reader->uffd, reader->ev) ?:
+	      -pthread_create(&reader->thread, NULL, read_two, reader);
+	if (!ret && read(reader->uffd, &message, sizeof(message)) != sizeof(message))
+		ret = -EPROTO;
+	return ret;
+}
+
+static int end_faulty_reader(struct faulty_reader *reader)
+{
+	if (mprotect(reader->ev, PAGE, PROT_NONE))
+		return -errno;
+	return protect(reader->uffd, reader->ev, 0) ?:
+	       -pthread_join(reader->thread, NULL);
+}
+
+/* Two, as many as there are readers: no one of these goes on sleeping. */
+TEST_F(blocked, until_events_come_back)
+{
+	struct faulty_reader faulty = { .fd = self->fd };
+	struct reader readers[2];
+	pthread_t threads[2];
+	int i;
+
+	faulty.uffd = syscall(SYS_userfaultfd, O_CLOEXEC);
+	if (faulty.uffd < 0) {
+		close(self->fd);
+		SKIP(return, "no userfaultfd, or not for us");
+	}
+	ASSERT_EQ(0, fire(self->fd, 2));
+	ASSERT_EQ(0, start_faulty_reader(&faulty));
+	for (i = 0; i < 2; i++) {
+		readers[i] = (struct reader){ .fd = self->fd };
+		ASSERT_EQ(0, start_reader(&threads[i], &readers[i]));
+	}
+	ASSERT_EQ(0, end_faulty_reader(&faulty));
+	EXPECT_EQ(-EFAULT, faulty.result);
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, pthread_join(threads[i], NULL));
+		EXPECT_EQ(1, readers[i].result);
+	}
+	EXPECT_EQ(0, close(faulty.uffd));
+	ASSERT_EQ(0, close(self->fd));
+}
+
 static void *arm_on_held_page(void *data)
 {
 	FIXTURE_DATA(paused) * self = data;
