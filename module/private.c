@@ -122,10 +122,42 @@ static bool wants_wheel(const struct hwheel_config *config)
 	       config->kind || config->clock;
 }
 
-static int configure_locked(struct hwheel_set *set,
-			    const struct hwheel_config *config)
+static int may_configure(struct hwheel_set *set)
 {
-	int err = hwheel_set_may_configure(set);
+	int err;
+
+	if (mutex_lock_killable(&set->lock))
+		return -EINTR;
+	err = hwheel_set_may_configure(set);
+	mutex_unlock(&set->lock);
+	return err;
+}
+
+/* @wheel may be NULL. */
+static int configure(struct hwheel_set *set, struct hwheel *wheel,
+		     unsigned int max_timeouts)
+{
+	int err;
+
+	if (mutex_lock_killable(&set->lock))
+		return -EINTR;
+	err = hwheel_set_may_configure(set);
+	if (!err)
+		hwheel_set_configure(set, wheel, max_timeouts ?: set->max);
+	mutex_unlock(&set->lock);
+	return err;
+}
+
+/*
+ * More than @max_timeouts are for the privileged. The wheel is created without the lock:
+ * mmap() takes it within mmap_lock, and the registry's lock and the start of a thread are
+ * not to depend on that.
+ */
+int hwheel_private_configure(struct hwheel_set *set,
+			     const struct hwheel_config *config,
+			     unsigned int max_timeouts)
+{
+	int err = check(config, max_timeouts) ?: may_configure(set);
 	struct hwheel *wheel = NULL;
 
 	if (err)
@@ -134,22 +166,8 @@ static int configure_locked(struct hwheel_set *set,
 		wheel = create_if_allowed(config, set->shared_wheel);
 	if (IS_ERR(wheel))
 		return PTR_ERR(wheel);
-	hwheel_set_configure(set, wheel, config->max_timeouts ?: set->max);
-	return 0;
-}
-
-/* More than @max_timeouts are for the privileged. */
-int hwheel_private_configure(struct hwheel_set *set,
-			     const struct hwheel_config *config,
-			     unsigned int max_timeouts)
-{
-	int err = check(config, max_timeouts);
-
-	if (err)
-		return err;
-	if (mutex_lock_killable(&set->lock))
-		return -EINTR;
-	err = configure_locked(set, config);
-	mutex_unlock(&set->lock);
+	err = configure(set, wheel, config->max_timeouts);
+	if (err && wheel)
+		hwheel_private_destroy(wheel);
 	return err;
 }
