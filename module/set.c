@@ -382,8 +382,8 @@ static bool for_some(struct hwheel_set *set, u32 *index,
 }
 
 /*
- * A word for a timeout that had none when it was armed. The mapping is not there yet, so
- * nobody else writes it.
+ * A word for a timeout that had none when it was armed. Who has a larger mapping, by mremap(),
+ * and stores in it before this returns, may have stored nothing.
  */
 static void tell_locked(struct hwheel_entry *entry, u64 now)
 {
@@ -414,8 +414,7 @@ int hwheel_set_map(struct hwheel_set *set, struct vm_area_struct *vma)
 {
 	int err;
 
-	/* Elsewhere 64 bits are not read and written at once. */
-	if (!IS_ENABLED(CONFIG_64BIT))
+	if (!HWHEEL_SHARED_WORKS)
 		return -EOPNOTSUPP;
 	/* Not VM_SHARED, which a mapping of a file that can't be written does not have. */
 	if (!(vma->vm_flags & VM_MAYSHARE) || vma->vm_pgoff)

@@ -88,7 +88,7 @@ void hwheel_shared_map(struct hwheel_shared *shared, struct vm_area_struct *vma)
 	vma->vm_ops = &shared_ops;
 }
 
-/* May sleep; @shared is a copy that nobody else has. */
+/* May sleep; nobody else uses @shared. */
 void hwheel_shared_free(struct hwheel_shared *shared)
 {
 	unsigned int i;

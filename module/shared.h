@@ -2,10 +2,18 @@
 #ifndef _HWHEEL_SHARED_H
 #define _HWHEEL_SHARED_H
 
+#include <linux/kconfig.h>
 #include <linux/mm.h>
+#include <linux/shm.h>
 #include <linux/types.h>
 
 #define HWHEEL_SHARED_PER_PAGE	(PAGE_SIZE / sizeof(u64))
+
+/*
+ * Words are read and written at once, and what a program stores is seen here, at another
+ * virtual address: not where caches go by that, so that shared memory needs an alignment.
+ */
+#define HWHEEL_SHARED_WORKS	(IS_ENABLED(CONFIG_64BIT) && SHMLBA == PAGE_SIZE)
 
 /**
  * struct hwheel_shared - an array of words that programs map

@@ -327,9 +327,10 @@ struct hwheel_statistics {
  * ones need REFRESH.
  * The mapping must be MAP_SHARED, begin at offset 0 and not be larger than max_timeouts
  * words, in whole pages: else EINVAL. EACCES: PROT_WRITE, but the file is open for reading
- * only. ENOMEM. EINTR: killed. EOPNOTSUPP, and no HWHEEL_FEATURE_MMAP: a 32-bit kernel. It
- * keeps the file open. From then on, also if it failed for want of memory, CONFIG is
- * refused (EBUSY). Access to what mremap() adds beyond raises SIGBUS.
+ * only. ENOMEM. EINTR: killed. EOPNOTSUPP, and no HWHEEL_FEATURE_MMAP: a 32-bit kernel, or
+ * caches that hold memory by its virtual address. It keeps the file open. From then on, and
+ * perhaps also if it failed for want of memory, CONFIG is refused (EBUSY). Access to what
+ * mremap() adds beyond raises SIGBUS.
  */
 #define HWHEEL_INDEX(id)	((__u32)(id))
 #define HWHEEL_STORE_MAX_NS	(24 * 3600 * 1000000000ULL)
