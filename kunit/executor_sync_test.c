@@ -283,6 +283,54 @@ static void own_callback_is_refused(struct kunit *test)
 	check_own_callback(test, EXECUTOR_ORDERED);
 }
 
+static void check_another_at_its_address(struct kunit *test, enum executor_kind kind)
+{
+	struct hwheel *wheel = executor_wheel(test, kind);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 1, &sim_release_ops);
+	struct order order = { .result = -1 };
+
+	sim->then = cancel_another;
+	sim->data = &order;
+	arm_edge(test, sim, 2);
+	sim_pass(wheel, 4);
+	KUNIT_EXPECT_EQ(test, order.result, 1);
+	KUNIT_EXPECT_EQ(test, sim->expired, 1);
+	KUNIT_EXPECT_EQ(test, sim->released, 1);
+	KUNIT_EXPECT_EQ(test, hwheel_cancel_sync(&sim->timeout), 0);
+}
+
+static void callback_cancels_another_at_its_address(struct kunit *test)
+{
+	check_another_at_its_address(test, EXECUTOR_UNBOUND);
+	check_another_at_its_address(test, EXECUTOR_PER_CPU);
+	check_another_at_its_address(test, EXECUTOR_ORDERED);
+}
+
+static void wait_for_another(struct sim_timeout *sim)
+{
+	struct order *order = sim->data;
+
+	hwheel_timeout_init(&sim->timeout, sim_wheel_of(sim), &sim_ops);
+	sim->then = NULL;
+	hwheel_arm(&sim->timeout, SIM_TICK);
+	test_sleep(sim_wheel_of(sim), 3 * SIM_TICK);
+	order->result = sim->expired;
+}
+
+/* It need not wait for a callback that is not its own. */
+static void callback_waits_for_another_at_its_address(struct kunit *test)
+{
+	struct hwheel *wheel = executor_wheel(test, EXECUTOR_UNBOUND);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 1, &sim_ops);
+	struct order order = { .result = -1 };
+
+	sim->then = wait_for_another;
+	sim->data = &order;
+	arm_edge(test, sim, 2);
+	sim_pass(wheel, 8);
+	KUNIT_EXPECT_EQ(test, order.result, 2);
+}
+
 /* Has it cancelled in a callback, on the edge after the next, and freed. */
 static void freed_by_callback(struct kunit *test, struct sim_timeout *other,
 			      int result)
@@ -628,6 +676,8 @@ static struct kunit_case executor_sync_cases[] = {
 	KUNIT_CASE(one_armed_by_its_running_callback_is_cancelled),
 	KUNIT_CASE(one_handed_over_again_is_taken_back),
 	KUNIT_CASE(own_callback_is_refused),
+	KUNIT_CASE(callback_cancels_another_at_its_address),
+	KUNIT_CASE(callback_waits_for_another_at_its_address),
 	KUNIT_CASE(callback_frees_a_filed_one),
 	KUNIT_CASE(callback_frees_a_cancelled_one),
 	KUNIT_CASE(callback_frees_a_queued_one),

@@ -179,8 +179,8 @@ static bool race_close(struct hwheel_timeout *timeout);
 static void race_hurry(struct hwheel *wheel);
 static void race_return(struct hwheel *wheel,
 			struct hwheel_timeout *timeout) __maybe_unused;
-static void race_init(struct hwheel_timeout *timeout, struct hwheel *wheel,
-		      const struct hwheel_timeout_ops *ops) __maybe_unused;
+static void race_recall(struct hwheel *wheel,
+			struct hwheel_timeout *timeout) __maybe_unused;
 static int race_arm_at(struct hwheel_timeout *timeout, u64 ns);
 static int race_arm(struct hwheel_timeout *timeout, u64 ns) __maybe_unused;
 static int race_refresh_at(struct hwheel_timeout *timeout, u64 ns);
@@ -200,7 +200,7 @@ static void race_stop(struct hwheel *wheel) __maybe_unused;
 #define hwheel_queue_close		race_close
 #define hwheel_queue_hurry		race_hurry
 #define hwheel_queue_return		race_return
-#define hwheel_timeout_init		race_init
+#define hwheel_queue_recall		race_recall
 #define hwheel_arm_at			race_arm_at
 #define hwheel_arm			race_arm
 #define hwheel_refresh_at		race_refresh_at

@@ -102,4 +102,14 @@ static inline void cancel_other(struct sim_timeout *sim)
 		kfree(order->other);
 }
 
+/* As if it was freed, and another one allocated, which is where it was. */
+static inline void cancel_another(struct sim_timeout *sim)
+{
+	struct order *order = sim->data;
+
+	hwheel_timeout_init(&sim->timeout, sim_wheel_of(sim), sim->timeout.ops);
+	hwheel_arm(&sim->timeout, SIM_TICK);
+	order->result = hwheel_cancel_sync(&sim->timeout);
+}
+
 #endif /* _HWHEEL_KUNIT_SYNC_H */

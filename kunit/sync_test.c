@@ -538,6 +538,23 @@ static void release_may_drain_the_rest_of_its_batch(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 0);
 }
 
+/* Whose callback it is in depends on more than the address. */
+static void callback_cancels_another_at_its_address(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 1, &sim_release_ops);
+	struct order order = { .result = -1 };
+
+	sim->then = cancel_another;
+	sim->data = &order;
+	arm_edge(test, sim, 2);
+	sim_pass(wheel, 4);
+	KUNIT_EXPECT_EQ(test, order.result, 1);
+	KUNIT_EXPECT_EQ(test, sim->expired, 1);
+	KUNIT_EXPECT_EQ(test, sim->released, 1);
+	KUNIT_EXPECT_EQ(test, hwheel_cancel_sync(&sim->timeout), 0);
+}
+
 /* Its drain comes before anything expires, with a pass that is to reach the next edge. */
 static void expect_in_time(struct kunit *test, bool cancelled_first)
 {
@@ -824,6 +841,7 @@ static struct kunit_case sync_cases[] = {
 	KUNIT_CASE(callback_frees_one_due_at_the_same_edge),
 	KUNIT_CASE(release_may_cancel_others),
 	KUNIT_CASE(release_may_drain_the_rest_of_its_batch),
+	KUNIT_CASE(callback_cancels_another_at_its_address),
 	KUNIT_CASE(release_that_drains_puts_nothing_off),
 	KUNIT_CASE(hurry_outlasts_a_drain_in_a_callback),
 	KUNIT_CASE(nesting_has_an_end),

@@ -6,6 +6,7 @@
 #include <linux/prandom.h>
 
 #include "../module/timeout.h"
+#include "../module/wheel.h"
 
 #define EARLIER	1000ULL
 #define NOW	2000ULL
@@ -479,14 +480,14 @@ static void a_timeout_is_one_cache_line_at_most(struct kunit *test)
 static void a_new_timeout_is_idle(struct kunit *test)
 {
 	static const struct hwheel_timeout_ops ops;
-	struct hwheel *wheel = (struct hwheel *)&ops;
+	static struct hwheel wheel;
 	struct hwheel_timeout timeout;
 
 	memset(&timeout, 0xff, sizeof(timeout));
-	hwheel_timeout_init(&timeout, wheel, &ops);
+	hwheel_timeout_init(&timeout, &wheel, &ops);
 	KUNIT_EXPECT_EQ(test, atomic64_read(&timeout.word), HWHEEL_IDLE);
 	KUNIT_EXPECT_TRUE(test, hlist_unhashed(&timeout.node.link));
-	KUNIT_EXPECT_PTR_EQ(test, hwheel_of(&timeout), wheel);
+	KUNIT_EXPECT_PTR_EQ(test, hwheel_of(&timeout), &wheel);
 	KUNIT_EXPECT_PTR_EQ(test, timeout.ops, &ops);
 }
 

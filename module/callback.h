@@ -117,6 +117,17 @@ static inline bool hwheel_callback_running(const struct hwheel *wheel,
 	return false;
 }
 
+/* By the owner, in a callback: what is at this address now is another timeout. */
+static inline void hwheel_callback_forget(struct hwheel *wheel,
+					  const struct hwheel_timeout *timeout)
+{
+	unsigned int i;
+
+	for (i = 0; i < wheel->depth; i++)
+		if (wheel->running[i] == timeout)
+			WRITE_ONCE(wheel->running[i], NULL);
+}
+
 /* Calls a callback, in process context; it is not trusted to leave that as it was. */
 static inline void hwheel_callback_call(struct hwheel *wheel,
 					hwheel_callback_t *callback,

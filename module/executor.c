@@ -19,8 +19,8 @@
  *  - it is not run by a second runner: it waits in @blocked until the first one is done;
  *  - its release op is not called: the worker leaves it QUEUED to the runner, which
  *    submits it when it is done.
- * A callback may free its timeout and go on: another timeout that then gets the same
- * address is treated like that, too, which does it no harm.
+ * A callback may free its timeout and go on. Another one that then gets the same address is
+ * treated like that, too, unless it is set up in that callback, which may wait for it.
  *
  * Models: executor.pml and finish.pml in selftests/model/.
  */
@@ -47,7 +47,8 @@
  * @work:    on the workqueue
  * @wheel:   whose callbacks
  * @task:    the thread, while a callback is under way; read by itself
- * @timeout: whose callback is under way, or NULL; read by those who wait
+ * @timeout: whose callback is under way, or NULL; read by those who wait, and written by
+ *           the callback, without the lock, when it was freed and is set up anew
  * @blocked: the same timeout, if it was handed over again meanwhile
  * @owed:    the same timeout is to be submitted, to be released
  */
@@ -84,7 +85,7 @@ static struct runner *runner_of(struct hwheel_executor *executor,
 
 	lockdep_assert_held(&executor->lock);
 	for_each_set_bit(i, executor->busy, HWHEEL_RUNNERS)
-		if (executor->runners[i].timeout == timeout)
+		if (READ_ONCE(executor->runners[i].timeout) == timeout)
 			return &executor->runners[i];
 	return NULL;
 }
@@ -268,8 +269,7 @@ bool hwheel_executor_recall(struct hwheel *wheel, struct hwheel_timeout *timeout
 	handed = hwheel_word_is_handed(atomic64_read(&timeout->word));
 	if (handed) {
 		unlink_handed(timeout);
-		hwheel_word_recall(&timeout->word);
-		hwheel_queue_return(wheel, timeout);
+		hwheel_queue_recall(wheel, timeout);
 		atomic_long_inc(&wheel->recalled);
 	}
 	spin_unlock(&executor->lock);
@@ -293,18 +293,46 @@ bool hwheel_executor_runs(const struct hwheel *wheel,
 	return false;
 }
 
-/* The timeout whose callback we are in, or NULL */
-const struct hwheel_timeout *hwheel_executor_current(const struct hwheel *wheel)
+/* The runner in whose callback we are, or NULL */
+static struct runner *own_runner(const struct hwheel *wheel)
 {
-	const struct hwheel_executor *executor = wheel->executor;
+	struct hwheel_executor *executor = wheel->executor;
 	unsigned int i;
 
 	if (!executor)
 		return NULL;
 	for (i = 0; i < HWHEEL_RUNNERS; i++)
 		if (READ_ONCE(executor->runners[i].task) == current)
-			return executor->runners[i].timeout;
+			return &executor->runners[i];
 	return NULL;
+}
+
+/* Are we in a callback that the executor runs? */
+bool hwheel_executor_calls(const struct hwheel *wheel)
+{
+	return own_runner(wheel);
+}
+
+/* And in that of this timeout? */
+bool hwheel_executor_calls_for(const struct hwheel *wheel,
+			       const struct hwheel_timeout *timeout)
+{
+	const struct runner *runner = own_runner(wheel);
+
+	return runner && runner->timeout == timeout;
+}
+
+/*
+ * If we are, then what is at this address now is another one. Nothing is owed to the old
+ * one, which was freed, nor is it blocked.
+ */
+void hwheel_executor_forget(const struct hwheel *wheel,
+			    const struct hwheel_timeout *timeout)
+{
+	struct runner *runner = own_runner(wheel);
+
+	if (runner && runner->timeout == timeout)
+		WRITE_ONCE(runner->timeout, NULL);
 }
 
 bool hwheel_executor_is_idle(struct hwheel *wheel)

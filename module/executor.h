@@ -16,7 +16,11 @@ bool hwheel_executor_recall(struct hwheel *wheel,
 			    struct hwheel_timeout *timeout);
 bool hwheel_executor_runs(const struct hwheel *wheel,
 			  const struct hwheel_timeout *timeout);
-const struct hwheel_timeout *hwheel_executor_current(const struct hwheel *wheel);
+bool hwheel_executor_calls(const struct hwheel *wheel);
+bool hwheel_executor_calls_for(const struct hwheel *wheel,
+			       const struct hwheel_timeout *timeout);
+void hwheel_executor_forget(const struct hwheel *wheel,
+			    const struct hwheel_timeout *timeout);
 bool hwheel_executor_is_idle(struct hwheel *wheel);
 
 /* Has the release op to wait for a callback? Then the timeout is submitted after it. */

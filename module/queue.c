@@ -303,25 +303,6 @@ static __always_inline int try_cancel(struct hwheel_timeout *timeout)
 }
 
 /**
- * hwheel_timeout_init - set up a timeout, which then is idle
- * @timeout: in the caller's object; not in use
- * @wheel:   the wheel it will be armed on, always this one
- * @ops:     what to do with it; must stay valid as long as the timeout
- *
- * Context: any; nobody else uses the timeout yet.
- */
-void hwheel_timeout_init(struct hwheel_timeout *timeout, struct hwheel *wheel,
-			 const struct hwheel_timeout_ops *ops)
-{
-	*timeout = (struct hwheel_timeout) {
-		.word = ATOMIC64_INIT(HWHEEL_IDLE), .wheel = wheel, .ops = ops,
-	};
-	if (ops->due && !READ_ONCE(wheel->asks))
-		WRITE_ONCE(wheel->asks, true);
-}
-EXPORT_SYMBOL_GPL(hwheel_timeout_init);
-
-/**
  * hwheel_arm_at - make a timeout pending, with an absolute deadline
  * @timeout:     idle, expired or cancelled
  * @deadline_ns: in ns on the wheel's clock. One that is past makes the timeout
@@ -453,6 +434,19 @@ bool hwheel_queue_close(struct hwheel_timeout *timeout)
 void hwheel_queue_return(struct hwheel *wheel, struct hwheel_timeout *timeout)
 {
 	rcu_read_lock_sched();
+	submit(wheel, wheel->cpu, timeout);
+	rcu_read_unlock_sched();
+}
+
+/*
+ * And for one that is handed over. When it is that no more, the worker may do nothing but look
+ * for it, so it must not keep us from adding it: with PREEMPT_RT the executor's lock does not
+ * hinder it, the section does.
+ */
+void hwheel_queue_recall(struct hwheel *wheel, struct hwheel_timeout *timeout)
+{
+	rcu_read_lock_sched();
+	hwheel_word_recall(&timeout->word);
 	submit(wheel, wheel->cpu, timeout);
 	rcu_read_unlock_sched();
 }

@@ -8,6 +8,7 @@
 
 struct llist_node *hwheel_queue_take(struct hwheel *wheel, unsigned int *lists);
 void hwheel_queue_return(struct hwheel *wheel, struct hwheel_timeout *timeout);
+void hwheel_queue_recall(struct hwheel *wheel, struct hwheel_timeout *timeout);
 bool hwheel_queue_close(struct hwheel_timeout *timeout);
 void hwheel_queue_hurry(struct hwheel *wheel);
 bool hwheel_queue_empty(const struct hwheel *wheel);

@@ -114,7 +114,7 @@ static bool close_and_wait(struct hwheel_timeout *timeout)
 	struct hwheel *wheel = timeout->wheel;
 	bool prevented = false;
 
-	if (!hwheel_executor_current(wheel))
+	if (!hwheel_executor_calls(wheel))
 		hwheel_callbacks_awaited(wheel);
 	wait_event(wheel->waiters, close_and_look(timeout, &prevented));
 	return prevented;
@@ -126,7 +126,7 @@ static bool is_own_callback(const struct hwheel_timeout *timeout)
 
 	if (hwheel_is_owner(wheel))
 		return hwheel_callback_running(wheel, timeout);
-	return hwheel_executor_current(wheel) == timeout;
+	return hwheel_executor_calls_for(wheel, timeout);
 }
 
 /* In a callback: would the timeout, or a drain, have to wait for what runs now? */

@@ -370,7 +370,7 @@ s64 hwheel_stop(struct hwheel *wheel,
 		.wheel = wheel, .handback = handback, .data = data,
 	};
 
-	if (hwheel_is_owner(wheel) || hwheel_executor_current(wheel))
+	if (hwheel_is_owner(wheel) || hwheel_executor_calls(wheel))
 		return -EDEADLK;
 	hwheel_callbacks_awaited(wheel);
 	mutex_lock(&wheel->stop_lock);
