@@ -1386,8 +1386,9 @@ static void burst(struct rnd_state *rnd, enum count kind, unsigned int calls)
 }
 
 /*
- * With sanitizers a burst takes long. The pause in ns after one that began at @began: all
- * threads' softirqs and hardirqs leave half of the time, even if they are on one CPU.
+ * With sanitizers a burst takes long, and so does an interrupt without one. The pause in ns
+ * after one that took since @began: all threads' softirqs and hardirqs leave half of the
+ * time, even if they are on one CPU.
  */
 static u64 pause_after(u64 began)
 {
@@ -1406,11 +1407,11 @@ static void on_timer(struct timer_list *timer)
 static enum hrtimer_restart on_hrtimer(struct hrtimer *hrtimer)
 {
 	struct tormentor *t = container_of(hrtimer, struct tormentor, hrtimer);
-	u64 began = ktime_get_ns(), delay;
+	u64 due = ktime_to_ns(hrtimer_get_expires(hrtimer)), delay;
 
 	burst(&t->rnd[2], BY_HARDIRQ, 4);
 	delay = (1 + prandom_u32_state(&t->rnd[2]) % 8) * (200 * NSEC_PER_USEC);
-	hrtimer_forward_now(hrtimer, delay + pause_after(began));
+	hrtimer_forward_now(hrtimer, delay + pause_after(due));
 	return HRTIMER_RESTART;
 }
 
