@@ -18,16 +18,13 @@ top=$(dirname "$(dirname "$(realpath "$0")")")
 config=$top/kunit/.kunitconfig
 log=$top/build/kunit.log
 tap=$top/build/kunit.tap
-splat='BUG:|WARNING:|KASAN:|UBSAN:|ODEBUG:|INFO: possible|INFO: task|Kernel panic'
-
-# kunit.py switches on a virtual PCI bus that no test here needs and that complains
-# about it when the kernel starts.
-known=arch/um/drivers/virt-pci.c
 
 # shellcheck source=selftests/lib/say.sh
 . "$top/selftests/lib/say.sh"
 # shellcheck source=selftests/lib/cache.sh
 . "$top/selftests/lib/cache.sh"
+# shellcheck source=selftests/lib/complaints.sh
+. "$top/selftests/lib/complaints.sh"
 
 # One run at a time: all checkouts share the source tree and the build folders.
 lock() {
@@ -104,9 +101,15 @@ show_counts() {
 		"$tap" | grep -v ' pass:' || true
 }
 
+# From the first test on. Before that the kernel complains of a virtual PCI bus, which
+# kunit.py switches on and no test here needs.
+complained() {
+	sed '1,/^KTAP version/s/.*//' "$log" | grep -nE "^$complaints"
+}
+
 judge() {
 	[ "$1" -eq 0 ] || die "failed (the kernel's log: $log)"
-	if grep -nE "$splat" "$log" | grep -vF "$known" >&2; then
+	if complained >&2; then
 		die "the kernel complained (its log: $log)"
 	fi
 	grep -qE '^ +ok ' "$tap" || die "no test ran (FILTER=${FILTER-})"

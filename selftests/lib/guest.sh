@@ -20,14 +20,13 @@ out='' guest='' timeout=300 console=live races='' machine='' work='' status=''
 files=()
 failed=0
 
-# A stack trace on the console, whatever the level it was printed at, or what may have been
-# one. Userspace may print such words; the kernel puts its time before them.
-splat='\[ *[0-9]+\.[0-9]{6}\](\[ *[TC][0-9]+\])? ([a-z]+: )?('
-splat+='BUG: |\[ BUG: |BUG [^ ]+ \(|kernel BUG at |WARNING: |Oops|Kernel panic|Call Trace:|general protection fault'
-splat+='|UBSAN: |KASAN: |KCSAN: |INFO: (task .* blocked|possible |trying to register'
-splat+='|rcu|.*detected stalls?|.*self-detected)|kmemleak: [0-9]+ new'
-splat+='|ODEBUG: Out of memory|huh, entered softirq'
-splat+='|[*]{2} [0-9]+ printk messages dropped)'
+# shellcheck source=selftests/lib/complaints.sh
+. "$(dirname "${BASH_SOURCE[0]}")/complaints.sh"
+
+# On the console, whatever the level it was printed at. Userspace may print such words; the
+# kernel puts its time before them.
+splat='\[ *[0-9]+\.[0-9]{6}\](\[ *[TC][0-9]+\])? '
+splat+="($complaints|[*]{2} [0-9]+ printk messages dropped)"
 
 # With this init begins: what the kernel complains of before is not about what is tested.
 # (With two CPUs a user-mode kernel starts the second in a way that lockdep does not like.)

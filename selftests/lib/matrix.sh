@@ -58,6 +58,19 @@ target() {
 	"$MAKE" --no-print-directory "${machine[@]}" KSRC="$KSRC" BUILD="$here" "$@"
 }
 
+# The commit that is checked out, or that what there is differs from one
+commit_now() {
+	git describe --always --dirty --abbrev=12 2>/dev/null || echo unknown
+}
+
+# What was run is known if the files are the same in the end.
+commit_of_run() {
+	local now
+
+	now=$(commit_now)
+	[ "$now" = "$commit" ] && echo "$commit" || echo "$commit-dirty"
+}
+
 # part NAME LOG TAP -- COMMAND...: LOG and TAP are what COMMAND writes, if it does; old ones
 # must not stand for them. LOG tells of operations, TAP of test points.
 part() {
@@ -72,7 +85,8 @@ part() {
 	[ -z "$tap" ] || taps=("$tap")
 	parts+=(--part "$kernel $name" "$status" "${taps[@]}")
 	python3 -B selftests/lib/trust.py row "$row" "$title" "$sanitizer" "$name" \
-		"$commit" "$SECONDS" "$status" "$log" "${taps[@]}"
+		"$(commit_of_run)" "$SECONDS" "$status" "$log" "${taps[@]}" ||
+		die "no row of $kernel $name"
 	rows+=("$row")
 }
 
@@ -184,7 +198,7 @@ traits() {
 		bounds CALLS=100000 OPS=500000 RELOADS=20 KILLS=300 PENDING=1000000 ;;
 	kcsan)  sanitizer="KCSAN, lockdep" suites="wrong kselftest torture fire"
 		machine+=(VM="selftests/vm/run.sh --races [hwheel" WRONG=--racy)
-		bounds CALLS=50000 OPS=300000 RELOADS=10 OFFLINE=20 KILLS=200 \
+		bounds CALLS=100000 OPS=300000 RELOADS=10 OFFLINE=20 KILLS=200 \
 			PENDING=300000 ;;
 	kunit)  sanitizer="simulated time, KASAN, lockdep, UBSAN" suites="kunit soak" ;;
 	model)  sanitizer="spin, exhaustive" suites=model ;;
@@ -215,7 +229,7 @@ choose() {
 [ $# -gt 0 ] || die "KERNEL is needed"
 mkdir -p build/trust
 rm -f build/matrix.tap build/matrix.md
-commit=$(git describe --always --dirty --abbrev=12 2>/dev/null || echo unknown)
+commit=$(commit_now)
 vars=$(selftests/lib/setup.sh source programs) || exit
 KSRC=${vars##*KSRC=}
 for kernel; do
