@@ -370,7 +370,9 @@ init {
 		:: counted = 1
 		:: true
 		fi;
-
+#ifdef HAS_STOP
+		has_handback = counted && IS_UNTOLD;
+#endif
 		run user(0, FIRST);
 		run user(1, SECOND);
 		run worker();

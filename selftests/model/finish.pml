@@ -2,7 +2,8 @@
 /*
  * executor.pml on a wheel that is stopped, as halt.pml has it: the executor runs what it
  * was given, and then there is nothing more for it. Callbacks do not arm again, which rearm.pml
- * has, and there is no handback callback, which stop.pml has.
+ * has, and there is a handback callback only where owners with references need one, as stop.pml
+ * has it elsewhere.
  *
  *	stop_wheel(), finish_executor()				module/wheel.c
  *	hwheel_executor_is_idle(), hwheel_executor_recall()	module/executor.c

@@ -66,6 +66,9 @@ bit in_section[CPUS];
 /* Constant: is there a handback callback? */
 bit has_handback;
 
+/* Then owners are not told what the stop ended, so they can't have references for arms. */
+#define IS_UNTOLD		(!has_handback && !has_release)
+
 /* hwheel_queue_hurry() */
 #ifdef NO_RECHECK_HURRY
 #define MAY_HURRY		true
@@ -112,7 +115,8 @@ inline end_timeout(queued)
 		atomic {
 			ended = (IS_PENDING(seen) -> SET_STATE(seen, CANCELLED) : seen);
 			exchange(ended & ~QUEUED, END_IS_FULL);
-			ended = 0
+			ended = 0;
+			outcomes = outcomes - (done && IS_PENDING(seen) && IS_UNTOLD)
 		}
 		if
 		:: done -> break
@@ -142,7 +146,7 @@ inline hand_back(queued)
 	begin(0);
 #endif
 	if
-	:: IS_PENDING(seen) && (has_handback || !has_release) -> call_handback()
+	:: IS_PENDING(seen) && has_handback -> call_handback()
 	:: IS_PENDING(seen) && !has_handback && has_release ->
 		atomic { prevented() }
 		call_release()

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * One timeout on a wheel that is stopped, with two users. life.pml tells what is checked;
- * here to be handed back is an outcome, too, and when the wheel has stopped, nothing is
+ * here to be handed back is an outcome, too, as is to end without anybody being told, where
+ * there is neither a handback callback nor a release op. When the wheel has stopped, nothing is
  * pending or comes to be, nor is the worker's task woken any more. halt.pml has how it is
  * stopped, and most of what may be taken out. Callbacks do not arm again: rearm.pml has that.
  *
@@ -105,7 +106,7 @@ init {
 		:: true
 		fi;
 		if
-		:: counted = 1
+		:: !IS_UNTOLD -> counted = 1
 		:: true
 		fi;
 		run user(0, FIRST);
