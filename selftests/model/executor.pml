@@ -32,6 +32,7 @@
  * NO_RECHECK_OWING: outcomes == ...
  * NO_RECHECK_RUNS: !releasing && !expiring && ...
  * NO_RELEASE_END: !releasing && !expiring && ...
+ * NO_WAKE_RUN: !closers
  */
 #define CPUS		5
 #define HOLDERS		2
@@ -306,7 +307,9 @@ end:	do
 		:: taken -> call_expire(); end_run()
 		:: else
 		fi;
+#ifndef NO_WAKE_RUN
 		wake_waiters()
+#endif
 	od
 }
 
