@@ -9,8 +9,8 @@
  *	hwheel_queue_next()					module/queue.h
  *	drain_some(), act_on_latest(), act(), update(), release(),
  *	requeue(), look_at()					module/worker.c
- *	close_and_look(), close_and_wait(), end_closing(),
- *	is_settled()						module/sync.c
+ *	close_and_look(), close_and_wait(), close_and_drain(),
+ *	end_closing(), is_settled()				module/sync.c
  *	hwheel_callback_begin(), hwheel_callback_end(),
  *	hwheel_wake_waiters(), hwheel_callback_running()	module/callback.h
  *	hwheel_word_arm() and all the others			module/timeout.h
@@ -36,7 +36,8 @@
  * own; HOLDERS, how many of them have a reference; FIRST and SECOND, how much the users do
  * before they give theirs up; REARMS, how often callbacks arm again; HAS_TIME, are there
  * later deadlines; HAS_DATA, does the first user write anything. If it HAS_EXECUTOR
- * or HAS_ROWS, it defines what else belongs to these.
+ * or HAS_ROWS, it defines what else belongs to these. If callbacks of others on the worker
+ * are among the HOLDERS, it defines drain_here(), which waits for what to do or to see.
  */
 #include "memory.pml"
 #include "word.pml"
@@ -454,6 +455,19 @@ inline close_and_wait()
 	atomic { waits[me] = 0; sleeps[me] = 0; end_closing() }
 }
 
+/* On the worker */
+inline close_and_drain()
+{
+	closers++;
+	do
+	:: settled -> break
+	:: else ->
+		close_and_look();
+		drain_here()
+	od;
+	atomic { end_closing() }
+}
+
 /* Callbacks. The arm that had its outcome had a reference, which the next one may get. */
 inline arm_or_put()
 {
@@ -662,6 +676,16 @@ inline look_if_due()
 		break
 	od;
 	atomic { done = 0; seen = 0 }
+}
+
+/* By the callback of the other one */
+inline leave_there()
+{
+	if
+	:: counted -> put()
+	:: !counted && refs == 1 -> close_and_drain(); free()
+	:: !counted && refs > 1 -> close_and_drain(); refs--
+	fi
 }
 
 /* Everyone has a reference. The last one either leaves it to an arm or frees. */

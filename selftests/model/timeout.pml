@@ -8,7 +8,6 @@
  *	look_at_row(), look_in_row(), look_again()		module/worker.c
  *	hwheel_row_begin(), hwheel_row_next(),
  *	hwheel_row_exchanged(), hwheel_row_end()		module/callback.h
- *	close_and_drain()					module/sync.c
  *
  * The worker has callbacks in rows or one by one as it pleases, as what it decides that by
  * may change any time. It does not sleep while it has something to do: sleep.pml is about
@@ -200,19 +199,12 @@ inline look_at_next()
 	fi
 }
 
-inline close_and_drain()
+inline drain_here()
 {
-	closers++;
-	do
-	:: settled -> break
-	:: else ->
-		close_and_look();
-		if
-		:: drain(1)
-		:: IS_SETTLED(word)
-		fi
-	od;
-	atomic { end_closing() }
+	if
+	:: drain(1)
+	:: IS_SETTLED(word)
+	fi
 }
 
 /* Its word is exchanged, too. */
@@ -232,11 +224,7 @@ inline call_other()
 	:: in_row -> row_exchanged()
 	:: else
 	fi;
-	if
-	:: counted -> put()
-	:: !counted && refs == 1 -> close_and_drain(); free()
-	:: !counted && refs > 1 -> close_and_drain(); refs--
-	fi;
+	leave_there();
 	closers == 0 || !IS_SETTLED(word);
 	if
 	:: !in_row -> finish(0)
