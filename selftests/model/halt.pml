@@ -4,9 +4,13 @@
  * the worker's place, and what the others do in view of him.
  *
  *	stop_wheel(), hand_back(), end_timeout(),
- *	hand_back_queued(), hand_back_all()			module/wheel.c
+ *	hand_back_queued(), hand_back_all(),
+ *	hwheel_drain_here()					module/wheel.c
  *	arm_locked() and the others, their read sections,
  *	hwheel_queue_hurry(), hwheel_queue_return()		module/queue.c
+ *
+ * Where there is another timeout it is handed back, too. What is called then, for either, may
+ * cancel_sync others, which hands back what is queued within hand_back().
  */
 bit stopping, should_stop, task_gone, stopped;
 
@@ -136,14 +140,18 @@ inline call_handback()
 	put()
 }
 
-inline hand_back(queued)
+/* Is a callback called? */
+#define TELLS		(IS_PENDING(seen) && !IS_UNTOLD || STATE(seen) == CANCELLED && has_release)
+
+/* Without the end */
+inline begin_hand_back(queued, depth)
 {
 #ifndef NO_ORDER_BEGIN
-	begin(0);
+	begin(depth);
 #endif
 	end_timeout(queued);
 #ifdef NO_ORDER_BEGIN
-	begin(0);
+	begin(depth);
 #endif
 	if
 	:: IS_PENDING(seen) && has_handback -> call_handback()
@@ -152,17 +160,71 @@ inline hand_back(queued)
 		call_release()
 	:: STATE(seen) == CANCELLED && has_release -> call_release()
 	:: else
+	fi
+}
+
+#if OTHERS
+/* hwheel_drain_here() */
+#ifdef NO_DRAIN_HERE
+#define drain_within()	drain(1)
+#else
+inline drain_within()
+{
+	atomic { listed -> pop_listed(); pop_filed() }
+	begin_hand_back(QUEUED, 1);
+	finish(1)
+}
+#endif
+
+/* In close_and_drain() */
+inline drain_here()
+{
+	if
+	:: drain_within()
+	:: IS_SETTLED(word)
+	fi
+}
+
+/* In cancel_sync for a third one */
+inline may_drain()
+{
+	if
+	:: drain_within()
+	:: true
+	fi
+}
+
+inline hand_back_other()
+{
+	atomic { others -> others--; store(running[0], OTHER); land_stores() }
+	may_drain();
+	leave_there();
+	finish(0)
+}
+#endif
+
+inline hand_back(queued)
+{
+	begin_hand_back(queued, 0);
+#if OTHERS
+	if
+	:: TELLS -> may_drain()
+	:: else
 	fi;
+#endif
 	finish(0)
 }
 
 inline empty_slots()
 {
-	if
+	do
 	:: atomic { filed != NOWHERE -> pop_filed() }
 		hand_back(0)
-	:: else
-	fi
+#if OTHERS
+	:: hand_back_other()
+#endif
+	:: filed == NOWHERE -> break
+	od
 }
 
 inline synchronize_rcu()
@@ -174,11 +236,14 @@ inline synchronize_rcu()
 
 inline hand_back_queued()
 {
-	if
+	do
 	:: atomic { listed -> pop_listed(); pop_filed() }
 		hand_back(QUEUED)
-	:: else
-	fi
+#if OTHERS
+	:: hand_back_other()
+#endif
+	:: !listed && !others -> break
+	od
 }
 
 /* With one's locals: those of drain(), and ended */

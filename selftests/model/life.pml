@@ -36,8 +36,8 @@
  * own; HOLDERS, how many of them have a reference; FIRST and SECOND, how much the users do
  * before they give theirs up; REARMS, how often callbacks arm again; HAS_TIME, are there
  * later deadlines; HAS_DATA, does the first user write anything. If it HAS_EXECUTOR
- * or HAS_ROWS, it defines what else belongs to these. If callbacks of others on the worker
- * are among the HOLDERS, it defines drain_here(), which waits for what to do or to see.
+ * or HAS_ROWS, it defines what else belongs to these. OTHERS is how often a callback of another
+ * timeout is called on the worker, who has a reference then: such a model defines drain_here().
  */
 #include "memory.pml"
 #include "word.pml"
@@ -72,6 +72,13 @@
 #define LANDED		0
 #define BUFFERED	1
 #define PUBLISHED	2
+
+#ifndef OTHERS
+#define OTHERS		0
+#endif
+
+/* How often the callback of the other one is still to be called */
+byte others = OTHERS;
 
 #ifdef HAS_STOP
 #include "halt.pml"

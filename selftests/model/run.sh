@@ -206,7 +206,7 @@ takeouts() {
 	done
 }
 
-[ $# -gt 0 ] || set -- sleep timeout again stop rearm executor finish
+[ $# -gt 0 ] || set -- sleep timeout again stop rearm within executor finish
 
 echo "TAP version 13"
 check_names

@@ -5,6 +5,7 @@
  * there is neither a handback callback nor a release op. When the wheel has stopped, nothing is
  * pending or comes to be, nor is the worker's task woken any more. halt.pml has how it is
  * stopped, and most of what may be taken out. Callbacks do not arm again: rearm.pml has that.
+ * Nor do they cancel_sync others: within.pml has that.
  *
  *	run_passes(), hwheel_worker_drain(), look_at()		module/worker.c
  *
@@ -28,7 +29,9 @@
  * NO_SECTION_REFRESH: !task_gone
  */
 #define CPUS		3
+#ifndef HOLDERS
 #define HOLDERS		2
+#endif
 #ifndef REARMS
 #define REARMS		0
 #endif
@@ -58,6 +61,7 @@ active proctype buffers()
 end:	do
 	:: atomic { written[WORKER] -> assert(!freed); written[WORKER] = 0 }
 	:: atomic { running[0].late && !written[WORKER] -> land(running[0]) }
+	:: atomic { running[1].late && !written[WORKER] -> land(running[1]) }
 	od
 }
 
@@ -77,7 +81,7 @@ inline expire()
 proctype owner()
 {
 	byte me = WORKER, seen, old, ended, tries;
-	bit done, armed, in_release, adds;
+	bit done, armed, in_release, adds, settled;
 
 	do
 	:: drain(0)

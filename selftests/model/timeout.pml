@@ -68,9 +68,6 @@ bit in_row;
 
 #include "life.pml"
 
-/* How often the callback of the other one is called */
-byte others = OTHERS;
-
 /* Stores with release land after what was stored before. */
 #define ENDS(depth)		(running[depth].own == NONE)
 #ifdef NO_RELEASE_END
