@@ -12,7 +12,7 @@
  * handed over to the executor, but whose callback was not begun, is taken back: so
  * cancel_sync in a callback on the executor does not wait for one that waits for a runner.
  *
- * Models: life.pml, timeout.pml and sleep.pml in selftests/model/.
+ * Models: life.pml, timeout.pml, executor.pml and sleep.pml in selftests/model/.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 

@@ -9,9 +9,11 @@
  *	hwheel_executor_defer(), hwheel_executor_recall(), runner_of(),
  *	hwheel_executor_runs()					module/executor.c
  *	look_at(), hand_over(), release()			module/worker.c
+ *	drain()							module/sync.c
  *
  * Left out: start_another() in begin_next(), which is for other timeouts on the list; and that
- * a runner makes way for others after RUN_MAX callbacks.
+ * a runner makes way for others after RUN_MAX callbacks. Callbacks cancel_sync no others:
+ * across.pml has that.
  *
  * Of what life.pml has, here too: SPARE_ACQUIRE_OPEN, as the looks at what runs acquire.
  *
@@ -35,7 +37,9 @@
  * NO_WAKE_RUN: !closers
  */
 #define CPUS		5
+#ifndef HOLDERS
 #define HOLDERS		2
+#endif
 #ifndef REARMS
 #define REARMS		1
 #endif
@@ -70,6 +74,12 @@ bit lock;
 byte handed = ON_NONE;
 bit busy[RUNNERS], owed[RUNNERS];
 buffered runs[RUNNERS];
+
+/*
+ * Is a third timeout queued? If a model HAS_THIRD, callbacks on the executor may cancel_sync it,
+ * which waits for the worker.
+ */
+bit third;
 
 /* The lock has been released by the worker or a runner, and that has not landed. */
 bit unlocks[CPUS];
@@ -124,7 +134,9 @@ active proctype buffers()
 end:	do
 	:: atomic { written[WORKER] -> assert(!freed); written[WORKER] = 0 }
 	:: atomic { running[0].late && !written[WORKER] -> land(running[0]) }
-	:: atomic { unlocks[WORKER] && !running[0].late && !written[WORKER] ->
+	:: atomic { running[1].late && !written[WORKER] -> land(running[1]) }
+	:: atomic { unlocks[WORKER] && !running[0].late && !running[1].late &&
+		    !written[WORKER] ->
 		land_unlock(WORKER)
 	   }
 	:: atomic { data != LANDED -> data = LANDED }
@@ -294,6 +306,14 @@ inline end_run()
 	atomic { store(runs[runner], NONE); unlocks[me] = 1; taken = 0 }
 }
 
+inline cancel_third()
+{
+	if
+	:: third = 1; !third
+	:: true
+	fi
+}
+
 /* hwheel_wake_waiters() comes after the run. */
 proctype work(byte me; byte runner)
 {
@@ -304,7 +324,12 @@ end:	do
 	:: busy[runner] ->
 		begin_next();
 		if
-		:: taken -> call_expire(); end_run()
+		:: taken ->
+			call_expire();
+#ifdef HAS_THIRD
+			cancel_third();
+#endif
+			end_run()
 		:: else
 		fi;
 #ifndef NO_WAKE_RUN
@@ -321,6 +346,11 @@ proctype user(byte me; byte ops)
 	use(ops)
 }
 
+inline drain_third()
+{
+	atomic { third -> third = 0 }
+}
+
 #ifdef HAS_STOP
 /* hwheel_executor_is_idle() */
 inline finish_executor()
@@ -332,13 +362,47 @@ inline finish_executor()
 }
 #endif
 
+#if OTHERS
+#define RUNS		(runs[0].mem == IT || runs[1].mem == IT)
+#define IS_AT_REST	(IS_SETTLED(word) && !RUNS)
+
+/* drain() in module/sync.c; time goes by until there is something to drain or to see. */
+inline drain_here()
+{
+	do
+	:: drain(1)
+	:: drain_third()
+	:: else -> break
+	od;
+#ifdef WAITS_FOR_REST
+	if
+	:: RUNS && WAITS_FOR_REST -> IS_AT_REST
+	:: else
+	fi;
+#endif
+	listed || third || IS_AT_REST
+}
+
+/* Its release op */
+inline call_other()
+{
+	atomic { others -> others--; store(running[0], OTHER); land_stores() }
+	leave_there();
+	finish(0)
+}
+#endif
+
 proctype worker()
 {
 	byte me = WORKER, seen, old, ended, tries;
-	bit done, armed, in_release, adds;
+	bit done, armed, in_release, adds, settled;
 
 end:	do
 	:: drain(0)
+	:: drain_third()
+#if OTHERS
+	:: call_other()
+#endif
 	:: atomic { filed <= reached -> pop_filed() }
 		look_if_due()
 #ifdef HAS_STOP
