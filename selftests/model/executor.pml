@@ -353,11 +353,17 @@ inline drain_third()
 
 #ifdef HAS_STOP
 /* hwheel_executor_is_idle() */
+#define EXECUTOR_IS_IDLE	(!lock && handed == ON_NONE && !busy[0] && !busy[1])
+
 inline finish_executor()
 {
 	do
 	:: drain(0)
-	:: atomic { !lock && handed == ON_NONE && !busy[0] && !busy[1] -> break }
+	:: drain_third()
+#ifdef WAITS_FOR_EXECUTOR
+	:: else -> EXECUTOR_IS_IDLE
+#endif
+	:: atomic { EXECUTOR_IS_IDLE -> break }
 	od
 }
 #endif

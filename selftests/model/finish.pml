@@ -3,7 +3,7 @@
  * executor.pml on a wheel that is stopped, as halt.pml has it: the executor runs what it
  * was given, and then there is nothing more for it. Callbacks do not arm again, which rearm.pml
  * has, and there is a handback callback only where owners with references need one, as stop.pml
- * has it elsewhere.
+ * has it elsewhere. As in across.pml they may cancel_sync a third one.
  *
  *	stop_wheel(), finish_executor()				module/wheel.c
  *	hwheel_executor_is_idle(), hwheel_executor_recall()	module/executor.c
@@ -14,6 +14,7 @@
  * Without these is violated:
  * NO_FINISH_EXECUTOR: !task_gone
  * NO_ORDER_RECALL: !task_gone
+ * NO_TIME_LIMIT: !closers
  */
 #define HAS_STOP
 #define REARMS		0
@@ -23,10 +24,16 @@
 
 #ifdef NO_FINISH_EXECUTOR
 #define LEAVES_EXECUTOR
+#else
+#define HAS_THIRD
 #endif
 
 #ifdef NO_ORDER_RECALL
 #define RECALLS_LATE
+#endif
+
+#ifdef NO_TIME_LIMIT
+#define WAITS_FOR_EXECUTOR
 #endif
 
 #include "executor.pml"
