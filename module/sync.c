@@ -87,8 +87,8 @@ static bool close_and_look(struct hwheel_timeout *timeout, bool *prevented)
 }
 
 /*
- * What the executor is busy with may itself wait for the queues to be drained, hence the
- * time limit.
+ * What the executor is busy with may itself wait for the queues to be drained, or leave this
+ * timeout there, armed again or owed its release op: hence the time limit.
  */
 static void drain(struct hwheel_timeout *timeout)
 {

@@ -8,7 +8,7 @@
  *	submit(), in_release()					module/queue.c
  *	hwheel_queue_next()					module/queue.h
  *	drain_some(), act_on_latest(), act(), update(), release(),
- *	requeue(), look_at()					module/worker.c
+ *	defers(), requeue(), look_at()				module/worker.c
  *	close_and_look(), close_and_wait(), close_and_drain(),
  *	end_closing(), is_settled()				module/sync.c
  *	hwheel_callback_begin(), hwheel_callback_end(),
@@ -38,6 +38,7 @@
  * later deadlines; HAS_DATA, does the first user write anything. If it HAS_EXECUTOR
  * or HAS_ROWS, it defines what else belongs to these. OTHERS is how often a callback of another
  * timeout is called on the worker, who has a reference then: such a model defines drain_here().
+ * If it DRAINS_WITHIN, its own expire callback may drain, too.
  */
 #include "memory.pml"
 #include "word.pml"
@@ -54,6 +55,10 @@
 
 #ifndef HAS_ROWS
 #define IN_ROW(depth)		false
+#endif
+
+#ifndef DRAINS_WITHIN
+#define drain_in_callback()		skip
 #endif
 
 #define USERS		2
@@ -497,6 +502,7 @@ inline call_expire()
 		written[me] = 1
 	}
 	arm_or_put();
+	drain_in_callback();
 	expiring = 0
 }
 
@@ -568,13 +574,28 @@ inline release(depth)
 	finish(depth)
 }
 
+inline requeue()
+{
+	atomic { assert(!freed && !listed && !linked); listed = 1; linked = 1 }
+}
+
+/* Nested, in its own callback */
+#ifdef NO_RECHECK_WITHIN
+#define IS_WITHIN(depth)	false
+#else
+#define IS_WITHIN(depth)	(depth && load_own(running[0]) == IT)
+#endif
+
 inline act(depth)
 {
 #ifndef NO_ORDER_UNLINK
 	atomic { file() }
 #endif
 	if
-	:: has_release && !IS_PENDING(seen) ->
+	:: has_release && !IS_PENDING(seen) && IS_WITHIN(depth) ->
+		requeue();
+		done = 1
+	:: has_release && !IS_PENDING(seen) && !IS_WITHIN(depth) ->
 		defer();
 		if
 		:: !done -> release(depth)
@@ -598,7 +619,7 @@ inline act_on_latest(depth)
 		:: else -> tries--
 		fi
 	:: else ->
-		atomic { assert(!freed && !listed && !linked); listed = 1; linked = 1 }
+		requeue();
 		break
 	od
 }

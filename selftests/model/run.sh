@@ -206,7 +206,7 @@ takeouts() {
 	done
 }
 
-[ $# -gt 0 ] || set -- sleep timeout again stop rearm within executor across finish
+[ $# -gt 0 ] || set -- sleep timeout nested again stop rearm within executor across finish
 
 echo "TAP version 13"
 check_names

@@ -204,6 +204,17 @@ inline drain_here()
 	fi
 }
 
+#ifdef DRAINS_WITHIN
+/* Whoever it waits for by that, it comes upon this one. */
+inline drain_in_callback()
+{
+	if
+	:: listed -> drain(1); done = 1
+	:: true
+	fi
+}
+#endif
+
 /* Its word is exchanged, too. */
 inline call_other()
 {
