@@ -4,10 +4,8 @@
  * could not be done, and all that came after it, did not happen.
  */
 
-#include "common.h"
+#include "flipper.h"
 
-#include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 
@@ -867,69 +865,54 @@ TEST_F(submit, faults_hold_nothing)
 	EXPECT_EQ(0, stays_quiet(self->fd, now_ns()));
 }
 
-struct flipper {
-	char	*page;
-	size_t	size;
-	int	stop;
-};
-
-static void *flip_protection(void *data)
-{
-	struct flipper *flipper = data;
-
-	while (!__atomic_load_n(&flipper->stop, __ATOMIC_ACQUIRE)) {
-		mprotect(flipper->page, flipper->size, PROT_READ);
-		sched_yield();
-		mprotect(flipper->page, flipper->size, PROT_READ | PROT_WRITE);
-		sched_yield();
-	}
-	return NULL;
-}
+#define ACROSS	100
+#define CALLS	300
 
 /*
- * Memory that stops being writable in the middle of the call, from record 50 on: what it
- * says was done, that and nothing else was done. The records are written through another
- * mapping.
+ * Batches of which the second half is on the page that changes. Of all their cookies, @seen
+ * is 0 where it was done, else 1: how many that are, and of how many batches all.
  */
+static int arm_across(int fd, const struct flipper *flipper, unsigned int *seen, int *whole)
+{
+	const size_t begin = flipper->size - ACROSS / 2 * sizeof(struct hwheel_op);
+	struct hwheel_op *ops = (void *)(flipper->in + begin);
+	int sum = 0, round, done, i;
+
+	for (round = 0; round < CALLS; round++) {
+		for (i = 0; i < ACROSS; i++)
+			ops[i] = to_arm(0, ACROSS * round + i);
+		done = submit(fd, (void *)(flipper->out + begin), ACROSS);
+		if (done < ACROSS / 2 || done > ACROSS)
+			return -EPROTO;
+		sum += done;
+		*whole += done == ACROSS;
+		for (i = 0; i < ACROSS; i++)
+			*seen++ = i >= done;
+	}
+	return sum;
+}
+
+/* What the call says was done, that and nothing else was done. */
 TEST_F(submit, memory_changes)
 {
-	const size_t size = 2 * sysconf(_SC_PAGESIZE), page = size / 2;
-	int memory = memfd_create("ops", MFD_CLOEXEC), round, done, whole = 0;
-	static unsigned int seen[300 * 100];
-	struct flipper flipper = { 0 };
-	char *in, *out;
-	pthread_t thread;
-	int sum = 0, i;
+	static unsigned int seen[CALLS * ACROSS];
+	int calls = 0, whole = 0, sum;
+	struct flipper flipper;
 
-	ASSERT_LE(0, memory);
-	ASSERT_EQ(0, ftruncate(memory, size));
-	in = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
-	out = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
-	ASSERT_NE(MAP_FAILED, in);
-	ASSERT_NE(MAP_FAILED, out);
-	flipper.page = out + page;
-	flipper.size = page;
-	ASSERT_EQ(0, pthread_create(&thread, NULL, flip_protection, &flipper));
-	for (round = 0; round < 300; round++) {
-		struct hwheel_op *ops = (void *)(in + page) - 50 * sizeof(*ops);
-
-		for (i = 0; i < 100; i++)
-			ops[i] = to_arm(0, 100 * round + i);
-		done = submit(self->fd, (void *)(out + page) - 50 * sizeof(*ops), 100);
-		ASSERT_LE(50, done);
-		ASSERT_GE(100, done);
-		sum += done;
-		whole += done == 100;
-		for (i = 0; i < 100; i++)
-			seen[100 * round + i] = i >= done;
-	}
-	__atomic_store_n(&flipper.stop, 1, __ATOMIC_RELEASE);
-	ASSERT_EQ(0, pthread_join(thread, NULL));
-	ASSERT_EQ(0, collect(self->fd, seen, ARRAY_SIZE(seen), sum));
-	EXPECT_TRUE(each_once(seen, ARRAY_SIZE(seen)));
+	ASSERT_EQ(0, start_flipper(&flipper));
+	do {
+		sum = arm_across(self->fd, &flipper, seen, &whole);
+		ASSERT_LE(0, sum);
+		ASSERT_EQ(0, collect(self->fd, seen, ARRAY_SIZE(seen), sum));
+		ASSERT_TRUE(each_once(seen, ARRAY_SIZE(seen)));
+		calls += CALLS;
+	} while (goes_on_flipping(&flipper, whole, calls - whole));
+	ASSERT_EQ(0, stop_flipper(&flipper));
+	EXPECT_LT(0, whole);
+	EXPECT_GT(calls, whole);
 	EXPECT_EQ(0, stays_quiet(self->fd, now_ns()));
 	EXPECT_EQ(0, held(self->fd));
-	TH_LOG("%d of %d did not fault", whole, round);
+	TH_LOG("%d of %d did not fault", whole, calls);
 }
 
 /*
