@@ -4,13 +4,12 @@
  * fork() or SCM_RIGHTS, has all of it, and who has not has nothing of it.
  */
 
+#include "held.h"
 #include "share.h"
 
-#include <linux/userfaultfd.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 
 /* What the two sides of a test tell each other. */
 struct page {
@@ -641,7 +640,7 @@ TEST_F(blocked, until_it_is_stopped)
 
 /*
  * A call that arms, held up where it writes the ids to memory: its time-outs are there, but
- * not armed yet, while others use the file. Such memory is what userfaultfd is for.
+ * not armed yet, while others use the file.
  */
 #define PAGE	4096
 
@@ -672,33 +671,6 @@ FIXTURE_VARIANT_ADD(paused, submit)
 	.nr = 64,
 };
 
-static int protect(int uffd, void *page, __u64 mode)
-{
-	struct uffdio_writeprotect protect = {
-		.range = { (uintptr_t)page, PAGE },
-		.mode = mode,
-	};
-
-	return ioctl(uffd, UFFDIO_WRITEPROTECT, &protect) ? -errno : 0;
-}
-
-/* Whoever writes to @page from now on sleeps until it is released. */
-static int hold_up(int uffd, void *page)
-{
-	struct uffdio_api api = {
-		.api = UFFD_API,
-		.features = UFFD_FEATURE_PAGEFAULT_FLAG_WP,
-	};
-	struct uffdio_register area = {
-		.range = { (uintptr_t)page, PAGE },
-		.mode = UFFDIO_REGISTER_MODE_WP,
-	};
-
-	if (ioctl(uffd, UFFDIO_API, &api) || ioctl(uffd, UFFDIO_REGISTER, &area))
-		return -errno;
-	return protect(uffd, page, UFFDIO_WRITEPROTECT_MODE_WP);
-}
-
 /* A reader whose memory is gone when it comes to write there */
 struct faulty_reader {
 	struct hwheel_event	*ev;
@@ -720,25 +692,20 @@ static void *read_two(void *data)
 /* On return it has taken two events, and is about to write them. */
 static int start_faulty_reader(struct faulty_reader *reader)
 {
-	struct uffd_msg message;
-	int ret;
-
 	reader->ev = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	if (reader->ev == MAP_FAILED)
 		return -errno;
-	ret = hold_up(reader->uffd, reader->ev) ?:
-	      -pthread_create(&reader->thread, NULL, read_two, reader);
-	if (!ret && read(reader->uffd, &message, sizeof(message)) != sizeof(message))
-		ret = -EPROTO;
-	return ret;
+	return hold_up(reader->uffd, reader->ev) ?:
+	       -pthread_create(&reader->thread, NULL, read_two, reader) ?:
+	       await_writer(reader->uffd);
 }
 
 static int end_faulty_reader(struct faulty_reader *reader)
 {
 	if (mprotect(reader->ev, PAGE, PROT_NONE))
 		return -errno;
-	return protect(reader->uffd, reader->ev, 0) ?:
+	return let_go_on(reader->uffd, reader->ev) ?:
 	       -pthread_join(reader->thread, NULL);
 }
 
@@ -750,7 +717,7 @@ TEST_F(blocked, until_events_come_back)
 	pthread_t threads[2];
 	int i;
 
-	faulty.uffd = syscall(SYS_userfaultfd, O_CLOEXEC);
+	faulty.uffd = open_userfaultfd();
 	if (faulty.uffd < 0) {
 		close(self->fd);
 		SKIP(return, "no userfaultfd, or not for us");
@@ -784,10 +751,9 @@ static void *arm_on_held_page(void *data)
 
 FIXTURE_SETUP(paused)
 {
-	struct uffd_msg message;
 	__u32 i;
 
-	self->uffd = syscall(SYS_userfaultfd, O_CLOEXEC);
+	self->uffd = open_userfaultfd();
 	if (self->uffd < 0)
 		SKIP(return, "no userfaultfd, or not for us");
 	self->nr = variant->nr;
@@ -800,9 +766,7 @@ FIXTURE_SETUP(paused)
 		self->ops[i] = (struct hwheel_op){ .op = HWHEEL_OP_ARM, .cookie = i };
 	ASSERT_EQ(0, hold_up(self->uffd, self->ops));
 	ASSERT_EQ(0, pthread_create(&self->thread, NULL, arm_on_held_page, self));
-	/* Comes when it has got as far as that. */
-	ASSERT_EQ(sizeof(message), read(self->uffd, &message, sizeof(message)));
-	ASSERT_EQ(UFFD_EVENT_PAGEFAULT, message.event);
+	ASSERT_EQ(0, await_writer(self->uffd));
 }
 
 FIXTURE_TEARDOWN(paused)
@@ -814,7 +778,7 @@ FIXTURE_TEARDOWN(paused)
 
 static int go_on(FIXTURE_DATA(paused) * self)
 {
-	return protect(self->uffd, self->ops, 0) ?: -pthread_join(self->thread, NULL);
+	return let_go_on(self->uffd, self->ops) ?: -pthread_join(self->thread, NULL);
 }
 
 /* The result of each, which is the same for all. */

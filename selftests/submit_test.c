@@ -5,6 +5,7 @@
  */
 
 #include "flipper.h"
+#include "held.h"
 
 #include <signal.h>
 #include <sys/mman.h>
@@ -913,6 +914,81 @@ TEST_F(submit, memory_changes)
 	EXPECT_EQ(0, stays_quiet(self->fd, now_ns()));
 	EXPECT_EQ(0, held(self->fd));
 	TH_LOG("%d of %d did not fault", whole, calls);
+}
+
+/* The module does so many at a time: first it writes what is known before, then the rest. */
+#define CHUNK	16
+
+/**
+ * struct late - a batch that is held up
+ * @fd:   of its file
+ * @ids:  of timeouts of that
+ * @ops:  two chunks: the first one has an answer in its first record
+ * @done: what the call returns
+ */
+struct late {
+	int			fd;
+	__u64			ids[2 * CHUNK];
+	struct hwheel_op	*ops;
+	int			done;
+};
+
+static int prepare_late(struct late *late)
+{
+	int ret = arm_many(late->fd, 2 * CHUNK, NEVER, late->ids), i;
+
+	for (i = 0; i < 2 * CHUNK; i++)
+		late->ops[i] = to_refresh(late->ids[i], 3600 * SEC);
+	late->ops[0] = to_query(late->ids[0]);
+	return ret;
+}
+
+static void *submit_late(void *data)
+{
+	struct late *late = data;
+
+	late->done = submit(late->fd, late->ops, 2 * CHUNK);
+	return NULL;
+}
+
+static bool is_refreshed(int fd, __u64 id)
+{
+	struct hwheel_op op;
+
+	return query(fd, id, 0, &op) == HWHEEL_STATE_PENDING && op.time_ns <= 3600 * SEC;
+}
+
+/*
+ * A chunk that is held up where half of it is written, and meanwhile the other half stops
+ * being writable: its answer can't be told any more, but it is done, and no other after it.
+ */
+TEST_F(submit, answer_that_faults)
+{
+	int uffd = open_userfaultfd(), i;
+	struct late late = { .fd = self->fd };
+	struct pages pages;
+	pthread_t thread;
+
+	if (uffd < 0)
+		SKIP(return, "no userfaultfd, or not for us");
+	ASSERT_EQ(0, map_pages(&pages));
+	late.ops = (void *)(pages.middle - CHUNK / 2 * sizeof(*late.ops));
+	ASSERT_EQ(0, prepare_late(&late));
+	ASSERT_EQ(0, hold_up(uffd, pages.middle));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, submit_late, &late));
+	ASSERT_EQ(0, await_writer(uffd));
+	ASSERT_EQ(0, mprotect(pages.first, pages.size, PROT_READ));
+	ASSERT_EQ(0, let_go_on(uffd, pages.middle));
+	ASSERT_EQ(0, pthread_join(thread, NULL));
+	EXPECT_EQ(CHUNK, late.done);
+	EXPECT_EQ(0, late.ops[0].result);
+	EXPECT_EQ(POISON64, late.ops[0].cookie);
+	for (i = 0; i < 2 * CHUNK; i++) {
+		EXPECT_EQ(i && i < CHUNK, is_refreshed(self->fd, late.ids[i])) {
+			TH_LOG("record %d", i);
+		}
+	}
+	EXPECT_EQ(0, close(uffd));
 }
 
 /*
