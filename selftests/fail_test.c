@@ -200,13 +200,19 @@ static void name_address(char *ours, __u64 address)
 		snprintf(ours, NAME_SIZE, "%.40s+%#llx", name, address - start);
 }
 
+/* What opens and reads our files for us: then we are not on the stack. */
+static bool is_seq_file(const char *frame)
+{
+	return !fnmatch("single_open+*", frame, 0) || !fnmatch("seq_read_iter+*", frame, 0);
+}
+
 /* Whether a frame of a stack is of a function of ours, and where in it */
 static bool is_ours(char *ours, const char *frame)
 {
 	*ours = '\0';
 	if (!strncmp(frame, "0x", 2))
 		name_address(ours, strtoull(frame, NULL, 16));
-	else if (strstr(frame, " [hwheel"))
+	else if (strstr(frame, " [hwheel") || is_seq_file(frame))
 		snprintf(ours, NAME_SIZE, "%.*s", (int)strcspn(frame, "/ "), frame);
 	return *ours;
 }
@@ -381,6 +387,12 @@ static int act_fdinfo(struct state *state)
 	return get(path);
 }
 
+/* Of the first wheel that the module made */
+static int act_debugfs(struct state *state)
+{
+	return get(DEBUGFS "hwheel/dev-1");
+}
+
 static const struct hwheel_config configs[] = {
 	{ .tick_ns = MSEC, .slots = 16 },
 	{ .tick_ns = MSEC, .slots = 16, .levels = 3, .kind = HWHEEL_KIND_HIERARCHICAL },
@@ -433,6 +445,27 @@ static int judge_arm(struct state *state, int ret)
 static int judge_first_arm(struct state *state, int ret)
 {
 	return counts_are(state, !ret, !ret) ? judge_usable(state, 0) : -EPROTO;
+}
+
+/* What a file has room for at first: with one more there must be more room. */
+#define ROOM		(16 * 32)
+
+static int prepare_full(struct state *state)
+{
+	return open_pending(state) ?: arm_batches(state->fd, ROOM - 1) == ROOM - 1 ? 0 : -ENOSPC;
+}
+
+/* Those from before are still there. */
+static int judge_wider(struct state *state, int ret)
+{
+	unsigned int armed = ROOM + !ret;
+	struct hwheel_op op;
+
+	if (!counts_are(state, armed, armed) || await_held(state->fd, armed))
+		return -EPROTO;
+	if (query(state->fd, state->id, 0, &op) != HWHEEL_STATE_PENDING || op.cookie != 1)
+		return -EPROTO;
+	return judge_usable(state, 0);
 }
 
 static int act_refresh(struct state *state)
@@ -933,6 +966,19 @@ FIXTURE_VARIANT_ADD(fail, fdinfo)
 	.act = act_fdinfo, .judge = judge_pending,
 };
 
+static const struct end debugfs_ends[] = {
+	{ 1, "single_open+* *kmalloc*" },
+	{ 1, "seq_read_iter+* *kvmalloc_node*" },
+	{ 1, "seq_read_iter+* _copy_to_iter" },
+	{ }
+};
+
+FIXTURE_VARIANT_ADD(fail, debugfs)
+{
+	.name = "debugfs", .prepare = open_pending,
+	.act = act_debugfs, .judge = judge_pending, .ends = debugfs_ends,
+};
+
 /* The wheel, its slots and which of them are occupied, its thread */
 static const struct end small_ends[] = {
 	{ 1, "__hwheel_create+* *kmalloc*" },
@@ -991,6 +1037,12 @@ FIXTURE_VARIANT_ADD(fail, arm_first)
 {
 	.name = "first arm", .prepare = open_file,
 	.act = act_arm, .judge = judge_first_arm, .ends = pages_ends,
+};
+
+FIXTURE_VARIANT_ADD(fail, arm_wider)
+{
+	.name = "arm wider", .prepare = prepare_full,
+	.act = act_arm, .judge = judge_wider, .ends = pages_ends,
 };
 
 FIXTURE_VARIANT_ADD(fail, refresh)
