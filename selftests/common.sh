@@ -37,6 +37,11 @@ loaded() {
 	[ -d /sys/module/hwheel ]
 }
 
+# Files of those that were killed are closed a little later.
+unused() {
+	[ "$(cat /sys/module/hwheel/refcnt)" -eq 0 ]
+}
+
 # shellcheck disable=SC2120 # others pass parameters of the module
 load() {
 	insmod ./hwheel.ko "$@" 2>"$work/insmod"

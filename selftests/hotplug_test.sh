@@ -190,10 +190,6 @@ queue_on_second() {
 		first_drained && take_second && first_drained
 }
 
-unused() {
-	[ "$(cat /sys/module/hwheel/refcnt)" -eq 0 ]
-}
-
 all_let_go() {
 	await unused && [ "$(counter pending)" -eq 0 ] &&
 		[ "$(counter drained)" -ge "$(counter armed)" ]

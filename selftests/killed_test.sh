@@ -67,10 +67,6 @@ threads_gone() {
 	[ "$(threads hwheel/p)" -eq 0 ] && [ "$(threads hwheel)" -eq 1 ]
 }
 
-unused() {
-	[ "$(cat /sys/module/hwheel/refcnt)" -eq 0 ]
-}
-
 others_go_on() {
 	quietly ./churn load
 }

@@ -68,8 +68,9 @@ given_back() {
 	[ "$(free_kb)" -gt $least_kb ]
 }
 
-unused() {
-	[ "$(cat /sys/module/hwheel/refcnt)" -eq 0 ] && [ "$(threads hwheel)" -eq 1 ]
+# Of the shared wheel
+one_thread_is_left() {
+	[ "$(threads hwheel)" -eq 1 ]
 }
 
 killed_in_midst() {
@@ -119,6 +120,7 @@ report "$nr pending, stopped and read" many stop
 report "$nr pending, left to the exit" many exit
 report "$nr pending, killed while they are stopped" some_killed_in_midst
 report "nobody holds the module" await unused
+report "no thread is left but the shared wheel's" await one_thread_is_left
 report "$nr pending in the kernel, handed back and released" hand_back
 report "$nr pending on three levels, handed back and released" hand_back levels=3
 report "memory is given back" await given_back

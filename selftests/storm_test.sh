@@ -31,11 +31,6 @@ each_kind() {
 	[ "$(grep -c '^killed_in_.*=[1-9]' "$work/storm")" -eq $kinds ]
 }
 
-# Of those that were killed, files are closed a little later.
-unused() {
-	[ "$(cat /sys/module/hwheel/refcnt)" -eq 0 ]
-}
-
 shared_wheel_only() {
 	[ "$(ls $wheels)" = dev-1 ] && [ "$(threads hwheel)" -eq 1 ]
 }
