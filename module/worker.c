@@ -15,7 +15,7 @@
  * this deep sleep, and who submits something wakes it. Who waits in
  * hwheel_cancel_sync() wakes it from either.
  *
- * Models: nested.pml, life.pml, timeout.pml, sleep.pml, stop.pml and executor.pml in
+ * Models: life.pml, timeout.pml, nested.pml, sleep.pml, stop.pml and executor.pml in
  * selftests/model/.
  */
 #include <linux/completion.h>
