@@ -566,7 +566,8 @@ static void expect_in_time(struct kunit *test, bool cancelled_first)
 	sim->data = &order;
 	arm_edge(test, &sim[0], FAR);
 	arm_edge(test, &sim[1], FAR);
-	sim_settle(wheel);
+	/* Now it lingers. */
+	test_sleep(wheel, SIM_SETTLE);
 	edge = sim_edge_due(wheel, test_now(wheel));
 	preempt_disable();
 	if (cancelled_first)
