@@ -995,7 +995,7 @@ static const struct end create_ends[] = {
 	{ }
 };
 
-/* Here for both */
+/* Here both the slots and which of them are occupied need more than that. */
 static const struct end large_ends[] = {
 	{ 1, "__hwheel_create+* *kmalloc*" },
 	{ 1, "hwheel_worker_start+* kthread_create*" },
