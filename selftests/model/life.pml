@@ -580,9 +580,7 @@ inline requeue()
 }
 
 /* Nested, in its own callback */
-#ifdef NO_RECHECK_WITHIN
-#define IS_WITHIN(depth)	false
-#else
+#ifndef IS_WITHIN
 #define IS_WITHIN(depth)	(depth && load_own(running[0]) == IT)
 #endif
 

@@ -15,4 +15,8 @@
 #define OTHERS		0
 #define DRAINS_WITHIN
 
+#ifdef NO_RECHECK_WITHIN
+#define IS_WITHIN(depth)	false
+#endif
+
 #include "timeout.pml"
