@@ -62,6 +62,14 @@
 #define READS_EARLY
 #endif
 
+/*
+ * If a model HAS_THIRD, callbacks on the executor may cancel_sync a third timeout, which waits for
+ * the worker.
+ */
+#ifdef HAS_THIRD
+#define DRAINS_WITHIN
+#endif
+
 #include "life.pml"
 
 /* On which list of the executor it is, if any: that of runner 0 or 1, or */
@@ -75,10 +83,7 @@ byte handed = ON_NONE;
 bit busy[RUNNERS], owed[RUNNERS];
 buffered runs[RUNNERS];
 
-/*
- * Is a third timeout queued? If a model HAS_THIRD, callbacks on the executor may cancel_sync it,
- * which waits for the worker.
- */
+/* Is the third timeout queued? */
 bit third;
 
 /* The lock has been released by the worker or a runner, and that has not landed. */
@@ -306,13 +311,15 @@ inline end_run()
 	atomic { store(runs[runner], NONE); unlocks[me] = 1; taken = 0 }
 }
 
-inline cancel_third()
+#ifdef HAS_THIRD
+inline drain_in_callback()
 {
 	if
 	:: third = 1; !third
 	:: true
 	fi
 }
+#endif
 
 /* hwheel_wake_waiters() comes after the run. */
 proctype work(byte me; byte runner)
@@ -326,9 +333,6 @@ end:	do
 		if
 		:: taken ->
 			call_expire();
-#ifdef HAS_THIRD
-			cancel_third();
-#endif
 			end_run()
 		:: else
 		fi;

@@ -163,6 +163,12 @@ inline begin_hand_back(queued, depth)
 	fi
 }
 
+inline end_hand_back(depth)
+{
+	releasing = 0;
+	finish(depth)
+}
+
 #if OTHERS
 /* hwheel_drain_here() */
 #ifdef NO_DRAIN_HERE
@@ -172,7 +178,7 @@ inline drain_within()
 {
 	atomic { listed -> pop_listed(); pop_filed() }
 	begin_hand_back(QUEUED, 1);
-	finish(1)
+	end_hand_back(1)
 }
 #endif
 
@@ -212,7 +218,7 @@ inline hand_back(queued)
 	:: else
 	fi;
 #endif
-	finish(0)
+	end_hand_back(0)
 }
 
 inline empty_slots()

@@ -38,7 +38,7 @@
  * later deadlines; HAS_DATA, does the first user write anything. If it HAS_EXECUTOR
  * or HAS_ROWS, it defines what else belongs to these. OTHERS is how often a callback of another
  * timeout is called on the worker, who has a reference then: such a model defines drain_here().
- * If it DRAINS_WITHIN, its own expire callback may drain, too.
+ * If it DRAINS_WITHIN, its own expire callback may do so, too, by drain_in_callback().
  */
 #include "memory.pml"
 #include "word.pml"
@@ -506,6 +506,7 @@ inline call_expire()
 	expiring = 0
 }
 
+/* But for the end of it, before which it may go on */
 inline call_release()
 {
 	atomic {
@@ -514,8 +515,7 @@ inline call_release()
 		releasing = 1;
 		written[me] = 1
 	}
-	arm_or_put();
-	releasing = 0
+	arm_or_put()
 }
 
 inline begin(depth)
@@ -568,7 +568,7 @@ inline release(depth)
 	begin(depth);
 #endif
 	if
-	:: done -> call_release()
+	:: done -> call_release(); releasing = 0
 	:: else
 	fi;
 	finish(depth)
