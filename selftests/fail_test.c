@@ -960,23 +960,23 @@ FIXTURE_VARIANT_ADD(fail, stats)
 	.act = act_stats, .judge = judge_usable, .ends = answer_ends,
 };
 
-FIXTURE_VARIANT_ADD(fail, fdinfo)
-{
-	.name = "fdinfo", .prepare = open_pending,
-	.act = act_fdinfo, .judge = judge_pending,
-};
-
-static const struct end debugfs_ends[] = {
+static const struct end seq_file_ends[] = {
 	{ 1, "single_open+* *kmalloc*" },
 	{ 1, "seq_read_iter+* *kvmalloc_node*" },
 	{ 1, "seq_read_iter+* _copy_to_iter" },
 	{ }
 };
 
+FIXTURE_VARIANT_ADD(fail, fdinfo)
+{
+	.name = "fdinfo", .prepare = open_pending,
+	.act = act_fdinfo, .judge = judge_pending, .ends = seq_file_ends,
+};
+
 FIXTURE_VARIANT_ADD(fail, debugfs)
 {
 	.name = "debugfs", .prepare = open_pending,
-	.act = act_debugfs, .judge = judge_pending, .ends = debugfs_ends,
+	.act = act_debugfs, .judge = judge_pending, .ends = seq_file_ends,
 };
 
 /* The wheel, its slots and which of them are occupied, its thread */
@@ -1215,7 +1215,8 @@ TEST_F_TIMEOUT(fail, in_turn, TURNS_TIMEOUT)
 		clean_up(state);
 		state->fd = -1;
 		state->words = NULL;
-		if (kind == NONE && find_missing(tally, variant->ends) && rounds++ < ROUNDS_MAX) {
+		if (kind == NONE && find_missing(tally, variant->ends) && rounds < ROUNDS_MAX) {
+			rounds++;
 			kind = ALLOCATION;
 			n = first - 1;
 		}
@@ -1224,8 +1225,9 @@ TEST_F_TIMEOUT(fail, in_turn, TURNS_TIMEOUT)
 	EXPECT_EQ(NULL, find_missing(tally, variant->ends)) {
 		TH_LOG("no failure at %s", find_missing(tally, variant->ends));
 	}
-	TH_LOG("%s: %u allocations failed, %u with ENOMEM; %u copies failed, %u with EFAULT",
-	       variant->name, tally->failed[ALLOCATION], tally->told[ALLOCATION],
+	EXPECT_EQ(0, tally->sites[SITES_MAX - 1].name[0]);
+	TH_LOG("%s: %u rounds: %u allocations failed, %u with ENOMEM; %u copies, %u with EFAULT",
+	       variant->name, rounds, tally->failed[ALLOCATION], tally->told[ALLOCATION],
 	       tally->failed[COPY], tally->told[COPY]);
 	tell_sites(variant->name, tally);
 	TH_LOG("operations=%u", tally->failed[ALLOCATION] + tally->failed[COPY]);
