@@ -3,6 +3,7 @@
  * A module that does something wrong, so that one can see whether the kernel notices: not
  * to be loaded where anybody works. The kernel goes on where it is not told to stop.
  */
+#include <linux/atomic.h>
 #include <linux/err.h>
 #include <linux/kernel.h>
 #include <linux/kthread.h>
@@ -115,21 +116,64 @@ static noinline void race(void)
 	}
 }
 
+/* No two have a turn at a time. If not @ordered, what one does may yet come after its turn. */
+static unsigned int taken;
+static bool ordered;
+
+static noinline void take_turns(void)
+{
+	unsigned int turns, i;
+
+	for (turns = 0; turns < 10000; turns++) {
+		while (cmpxchg_acquire(&taken, 0, 1))
+			cpu_relax();
+		for (i = 0; i < 100; i++) {
+			raced++;
+			barrier();
+		}
+		if (ordered)
+			smp_store_release(&taken, 0); /* pairs with cmpxchg_acquire() */
+		else
+			WRITE_ONCE(taken, 0);
+	}
+}
+
+static void (*racing)(void);
+
 static int race_on(void *unused)
 {
-	race();
+	racing();
 	while (!kthread_should_stop())
 		schedule_timeout_idle(1);
 	return 0;
 }
 
-static void race_both(void)
+static void race_both(void (*racer)(void))
 {
-	struct task_struct *other = kthread_run(race_on, NULL, "hwheel_wrong");
+	struct task_struct *other;
 
-	race();
+	racing = racer;
+	other = kthread_run(race_on, NULL, "hwheel_wrong");
+	racing();
 	if (!IS_ERR(other))
 		kthread_stop(other);
+}
+
+static void race_freely(void)
+{
+	race_both(race);
+}
+
+static void race_in_turns(void)
+{
+	race_both(take_turns);
+}
+
+/* Not wrong */
+static void race_in_order(void)
+{
+	ordered = true;
+	race_both(take_turns);
 }
 
 static const struct {
@@ -143,7 +187,9 @@ static const struct {
 	{ "init_active",	init_active },
 	{ "add_twice",		add_twice },
 	{ "shift",		shift },
-	{ "race",		race_both },
+	{ "race",		race_freely },
+	{ "no_release",		race_in_turns },
+	{ "release",		race_in_order },
 };
 
 static int __init wrong_init(void)

@@ -234,14 +234,23 @@ sanitizers() {
 	point wrong "memory that is lost is seen" complained "BUG: leaks: "
 }
 
-script[racy]="echo reached; insmod hwheel_wrong.ko deed=race && rmmod hwheel_wrong"
+for deed in race no_release release; do
+	script[$deed]="echo reached; insmod hwheel_wrong.ko deed=$deed && rmmod hwheel_wrong"
+done
 
 racy() {
-	echo "1..2"
-	point racy "a data race in a module fails the run" \
-		run_failing racy "the kernel complained" --smp 2 --races '[hwheel' "$wrong"
-	point racy "it is the one that there is" \
-		grep -q "KCSAN: data-race in race" "$out/racy/vm/console.log"
+	echo "1..5"
+	point race "a data race in a module fails the run" \
+		run_failing race "the kernel complained" --smp 2 --races '[hwheel' "$wrong"
+	point race "it is the one that there is" \
+		grep -q "KCSAN: data-race in race" "$out/race/vm/console.log"
+	point no_release "so does one for want of a barrier" \
+		run_failing no_release "the kernel complained" --smp 2 --races '[hwheel' \
+		"$wrong"
+	point no_release "it is the one that there is" \
+		grep -q "KCSAN: data-race in take_turns" "$out/no_release/vm/console.log"
+	point release "where the barrier is there is none" \
+		run release --smp 2 --races '[hwheel' "$wrong"
 }
 
 rm -rf "$out"
