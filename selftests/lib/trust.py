@@ -12,7 +12,8 @@ row reads the test points as tap.py does, and adds up what the diagnostics in LO
 operations=N or states=N. show prints a table of rows, gather puts them into one file, in
 the place of what it had. readme renders the table that stands between two comments,
 check-readme tells whether it is that, without failures, of something in each row, none of
-a tree that was changed, and whether every row is there that has to be.
+a tree that was changed, and whether every row is there that has to be, with as many
+operations as it has to have.
 """
 
 import fnmatch
@@ -40,11 +41,18 @@ REQUIRED = (
     ("6.12.*-cloud-*", "", "gcc clang kselftest torture fire"),
     ("6.12.*-rt-*", "", "gcc clang kselftest torture"),
     ("7.3.* user-mode, SMP*", "", "gcc clang kselftest torture fire"),
-    ("7.3.* user-mode, SMP*", "KASAN*", "wrong torture"),
+    ("7.3.* user-mode, SMP*", "KASAN*", "wrong kselftest torture"),
     ("* SMP, PREEMPT", "KCSAN*", "wrong kselftest torture"),
     ("* SMP, PREEMPT", "fail-nth*", "faults"),
     ("* user-mode", "simulated time*", "kunit soak"),
     ("models", "spin*", "model"),
+)
+
+# Which of them have to have how many operations
+LEAST = (
+    (("6.*-cloud-*", "", "fire"), 90_000_000),
+    (("7.3.* user-mode, SMP*", "", "fire"), 90_000_000),
+    (("* user-mode", "simulated time*", "soak"), 100_000_000),
 )
 
 
@@ -111,15 +119,23 @@ def readme(path, rows):
 
 
 def is_commit(name):
-    """Not of a changed tree, nor one that git could not name; none, if it was not noted yet"""
-    return bool(re.fullmatch(r"|[0-9a-f]{7,40}|.*-[0-9]+-g[0-9a-f]{7,40}", name))
+    """Not of a changed tree, nor one that git could not name"""
+    return bool(re.fullmatch(r"[0-9a-f]{7,40}|.*-[0-9]+-g[0-9a-f]{7,40}", name))
+
+
+def matches(found, wanted):
+    return all(map(fnmatch.fnmatchcase, key(found), wanted))
+
+
+def is_short(found):
+    return any(matches(found, wanted) and found["operations"] < least for wanted, least in LEAST)
 
 
 def missing(rows):
     """What is required and not there"""
     return [wanted for *of, suites in REQUIRED for wanted in
             ((*of, suite) for suite in suites.split())
-            if not any(all(map(fnmatch.fnmatchcase, key(each), wanted)) for each in rows)]
+            if not any(matches(each, wanted) for each in rows)]
 
 
 def check_readme(path, rows):
@@ -132,6 +148,8 @@ def check_readme(path, rows):
         raise BadRows(f"{rows}: at no commit: {unknown}")
     if absent := missing(found):
         raise BadRows(f"{rows}: missing: {absent}")
+    if short := [key(each) for each in found if is_short(each)]:
+        raise BadRows(f"{rows}: too few operations: {short}")
     if empty := [key(each) for each in found if not each["passed"]]:
         raise BadRows(f"{rows}: where nothing passed: {empty}")
 

@@ -85,9 +85,13 @@ class Rows(unittest.TestCase):
         with self.assertRaisesRegex(trust.BadRows, "renders it"):
             trust.check_readme(readme, rows)
 
-    def refuses(self, why, *rows):
+    def files(self, *rows):
         rows, readme = self.gather(*rows), self.put("README", README.format(table=""))
         trust.readme(readme, rows)
+        return readme, rows
+
+    def refuses(self, why, *rows):
+        readme, rows = self.files(*rows)
         with self.assertRaisesRegex(trust.BadRows, why):
             trust.check_readme(readme, rows)
 
@@ -99,8 +103,14 @@ class Rows(unittest.TestCase):
         self.refuses("nothing passed.*6.1", self.row())
 
     def test_rows_at_no_commit_are_refused(self):
-        for commit in ("unknown", "abcdef1-dirty", "v1.0-2-gabcdef1-dirty"):
+        for commit in ("", "unknown", "abcdef1-dirty", "v1.0-2-gabcdef1-dirty"):
             self.refuses("no commit.*6.1", self.row(commit=commit))
+
+    def test_rows_of_too_little_are_refused(self):
+        with unittest.mock.patch.object(trust, "LEAST", [(("6.*", "", "torture"), 1235)]):
+            self.refuses("too few operations.*6.1", self.row())
+        with unittest.mock.patch.object(trust, "LEAST", [(("6.*", "", "torture"), 1234)]):
+            trust.check_readme(*self.files(self.row()))
 
     def test_rows_that_are_missing_are_told(self):
         self.refuses(r"missing: \[\('6.1', '', 'torture'\)\]",
