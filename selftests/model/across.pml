@@ -21,7 +21,7 @@
 #ifdef NO_TIME_LIMIT_OWN
 #define WAITS_FOR_REST	true
 #else
-#define HAS_THIRD
+#define DRAINS_WITHIN
 #endif
 
 #ifdef NO_TIME_LIMIT_THIRD

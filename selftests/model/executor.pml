@@ -62,14 +62,6 @@
 #define READS_EARLY
 #endif
 
-/*
- * If a model HAS_THIRD, callbacks on the executor may cancel_sync a third timeout, which waits for
- * the worker.
- */
-#ifdef HAS_THIRD
-#define DRAINS_WITHIN
-#endif
-
 #include "life.pml"
 
 /* On which list of the executor it is, if any: that of runner 0 or 1, or */
@@ -83,7 +75,10 @@ byte handed = ON_NONE;
 bit busy[RUNNERS], owed[RUNNERS];
 buffered runs[RUNNERS];
 
-/* Is the third timeout queued? */
+/*
+ * Is a third timeout queued? In a model that DRAINS_WITHIN, callbacks on the executor may
+ * cancel_sync it, which waits for the worker.
+ */
 bit third;
 
 /* The lock has been released by the worker or a runner, and that has not landed. */
@@ -311,7 +306,7 @@ inline end_run()
 	atomic { store(runs[runner], NONE); unlocks[me] = 1; taken = 0 }
 }
 
-#ifdef HAS_THIRD
+#ifdef DRAINS_WITHIN
 inline drain_in_callback()
 {
 	if

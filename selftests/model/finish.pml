@@ -25,7 +25,7 @@
 #ifdef NO_FINISH_EXECUTOR
 #define LEAVES_EXECUTOR
 #else
-#define HAS_THIRD
+#define DRAINS_WITHIN
 #endif
 
 #ifdef NO_ORDER_RECALL
