@@ -9,10 +9,10 @@ SHELL       := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 MAKEFLAGS   += --no-print-directory
 
-SETUP   := selftests/lib/setup.sh
-VM      := selftests/vm/run.sh
-UML     := selftests/uml/run.sh
-TRUST   := python3 -B selftests/lib/trust.py
+SETUP   := selftests/harness/setup.sh
+VM      := selftests/harness/vm/run_vm.sh
+UML     := selftests/harness/uml/run_uml.sh
+TRUST   := python3 -B selftests/harness/trust.py
 # The kernel that was chosen, booted
 BOOT     = $(if $(filter um,$(ARCH)),$(UML) --kdir $(KDIR) --smp 2,$(VM) --kver $(KVER))
 BUILD   := $(CURDIR)/build
@@ -35,19 +35,20 @@ DEVEL    = $(DESTDIR)/usr/src/hwheel-headers-$(VERSION)
 PROGRAMS = $(BUILD)/tools/hwheelctl $(wildcard $(BUILD)/tools/demo/*)
 EXAMPLES := $(notdir $(basename $(wildcard tools/examples/*.c)))
 TOOLS_TESTS := hwheelctl_test top_test examples_test
-TESTS   := $(patsubst selftests/%.c,%,$(wildcard selftests/*_test.c))
+TESTS   := $(basename $(notdir $(wildcard selftests/*/*_test.c)))
 # selftests/Makefile builds the same as 32-bit programs. A user-mode kernel knows none.
 TESTS   += $(if $(filter um,$(ARCH)),,$(addsuffix _32,$(filter-out uring_test,$(TESTS))))
-HELPERS := churn comers crowd fuzz many storm
+HELPERS := client fuzz holders kill_midcall populate reload_clients
 USER_BENCH := $(BUILD)/user/user_bench
-SCRIPTS := $(patsubst selftests/%.sh,%,$(wildcard selftests/*_test.sh))
+# Those that run in a VM: the scripts in harness/ run here.
+SCRIPTS := $(basename $(notdir $(wildcard selftests/module/*_test.sh selftests/stress/*_test.sh)))
 
 # What is random comes from SEED, or is another one each time. For make torture: calls of
 # the device, and operations of the torture module. The others run in make selftests too,
 # with less: how often the module is reloaded under fire, CPUs go away and processes are
 # killed, and how many time-outs are pending on one wheel.
 TORTURES := fuzz_test torture_test
-FIRES    := unload_test hotplug_test storm_test many_test
+FIRES    := unload_test hotplug_test kill_midcall_test populate_test
 CALLS   ?= 200000
 OPS     ?= 5000000
 SEED    ?=
@@ -64,7 +65,7 @@ TIMEOUT ?= 3600
 
 # make bench: what is measured, each by a target _bench_PART, and what to compare it with
 BENCH_PARTS := kernel user native
-BENCH   := python3 -B selftests/lib/bench
+BENCH   := python3 -B selftests/bench/report
 BASE    ?=
 
 .PHONY: module run shell check kunit coverage mutants selftests torture matrix soak faults
@@ -73,7 +74,7 @@ BASE    ?=
 .PHONY: _module _tools _tools_test _test_modules _test_programs _run _shell _harness
 .PHONY: _vm_harness _wrong _model _selftests _torture
 .PHONY: _bench _bench_kernel _bench_user _user_bench _bench_native _bench_uml
-.PHONY: _lives _outside _vm_outside _readme _vm_readme _lint _install _install_module _install_tools
+.PHONY: _lives _out_of_tree _vm_out_of_tree _readme _vm_readme _lint _install _install_module _install_tools
 
 module: ## build hwheel.ko for the running kernel (or KVER=, KDIR=)
 	@vars=$$($(SETUP) module) && $(MAKE) _module $$vars
@@ -87,7 +88,7 @@ shell: ## boot a VM with the module loaded and get a shell in it
 
 check: ## run every test; the last line is N passed, N failed, N skipped
 	@$(SETUP) vm source programs tools tools_test kunit lint >/dev/null
-	@MAKE="$(MAKE)" selftests/lib/check.sh
+	@MAKE="$(MAKE)" selftests/harness/check.sh
 
 kunit: ## run the KUnit tests in a user-mode kernel
 	@kunit/run.sh
@@ -104,23 +105,23 @@ selftests: ## run the kselftest programs in a VM
 	@vars=$$($(SETUP) vm source programs) && $(MAKE) _selftests $$vars
 
 torture: ## test and call at random where KASAN, KCSAN and lockdep look (CALLS=, OPS=, KERNELS=)
-	@MAKE="$(MAKE)" selftests/lib/matrix.sh $(or $(KERNELS),kasan kcsan)
+	@MAKE="$(MAKE)" selftests/harness/matrix.sh $(or $(KERNELS),kasan kcsan)
 
 matrix: ## the same on each of Debian's kernels and a newer one (CALLS=, OPS=, KERNELS=, CLANG=)
-	@MAKE="$(MAKE)" selftests/lib/matrix.sh $(or $(KERNELS),cloud rt 6.12-cloud 6.12-rt native)
+	@MAKE="$(MAKE)" selftests/harness/matrix.sh $(or $(KERNELS),cloud rt 6.12-cloud 6.12-rt native)
 
 soak: ## have KUnit account for very many time-outs in simulated time (SOAK=100000000)
-	@MAKE="$(MAKE)" selftests/lib/matrix.sh kunit
+	@MAKE="$(MAKE)" selftests/harness/matrix.sh kunit
 
 faults: ## have each allocation and copy fail, in a kernel that can do that (builds it)
-	@MAKE="$(MAKE)" selftests/lib/matrix.sh faults
+	@MAKE="$(MAKE)" selftests/harness/matrix.sh faults
 
 trust-readme: ## have the README tell what all these did
 	@$(TRUST) gather doc/trust.json $(wildcard $(BUILD)/trust/*.json)
 	@$(TRUST) readme README.md doc/trust.json
 
 model: ## have spin search the models of the engine, whole and with each barrier taken out
-	@MAKE="$(MAKE)" selftests/lib/matrix.sh model
+	@MAKE="$(MAKE)" selftests/harness/matrix.sh model
 
 bench: ## measure hwheel and its peers; build/bench.json (BASE=file.json: what has risen)
 	@vars=$$($(SETUP) vm programs bench) && $(MAKE) _bench $$vars
@@ -162,11 +163,12 @@ uninstall: ## remove what install put there, for all kernels (or KVER=)
 
 deb: ## build Debian packages; they are in build/deb
 	@$(SETUP) deb
-	@selftests/packages/build.sh $(BUILD)/deb
+	@selftests/harness/packages/build_packages.sh $(BUILD)/deb
 
 check-packages: deb ## try them in a clean Debian 12, from installing to purging (downloads one)
 	@$(SETUP) vm packages >/dev/null
-	@selftests/packages/check.sh $(BUILD)/deb $(BUILD)/packages | tee $(BUILD)/packages.tap
+	@selftests/harness/packages/check_packages.sh $(BUILD)/deb $(BUILD)/packages | \
+		tee $(BUILD)/packages.tap
 
 clean: ## remove build/; the cache folder stays
 	rm -rf $(BUILD)
@@ -188,9 +190,9 @@ _module:
 
 # kbuild does not look whether the symbols of another module have changed.
 _test_modules: _module
-	@$(call mirror,$(TEST_MODULES),selftests/modules module/include)
-	@rm -f $(TEST_MODULES)/selftests/modules/Module.symvers
-	@$(MAKE) -C $(KDIR) M=$(TEST_MODULES)/selftests/modules \
+	@$(call mirror,$(TEST_MODULES),selftests module/include)
+	@rm -f $(TEST_MODULES)/selftests/Module.symvers
+	@$(MAKE) -C $(KDIR) M=$(TEST_MODULES)/selftests \
 		KBUILD_EXTRA_SYMBOLS=$(MODULE)/Module.symvers modules
 
 _tools:
@@ -202,29 +204,30 @@ _tools_test: _module _tools
 	@tools/test/pack.sh $(BUILD)/tools/debian.tar tmux trace-cmd bpftrace setpriv
 	@status=0; \
 	$(VM) --kver $(KVER) --mem 2048 --out $(BUILD)/tools-run --timeout 1200 \
-		--guest tools/test/guest.sh $(MODULE)/hwheel.ko $(BUILD)/tools/hwheelctl \
+		--guest tools/test/tools_guest.sh $(MODULE)/hwheel.ko $(BUILD)/tools/hwheelctl \
 		$(BUILD)/tools/libhwheel.so.$(VERSION) $(BUILD)/tools/debian.tar \
 		$(BUILD)/tools/test/libhwheel_test $(BUILD)/tools/test/quantile_test \
 		$(BUILD)/tools/test/first_shared \
 		$(EXAMPLES:%=$(BUILD)/tools/examples/%) tools/examples/tracing.sh \
-		$(TOOLS_TESTS:%=tools/test/%.sh) selftests/common.sh || status=$$?; \
+		$(TOOLS_TESTS:%=tools/test/%.sh) selftests/harness/common.sh \
+		selftests/harness/tap.sh || status=$$?; \
 	python3 -B tools/test/json_test.py $(BUILD)/tools-run | \
 		tee $(BUILD)/tools-run/json_test.tap || status=$$?; \
 	MAKE="$(MAKE)" KVER=$(KVER) KDIR=$(KDIR) tools/test/install_test.sh \
 		$(BUILD)/tools-installed | tee $(BUILD)/tools-run/install_test.tap || status=$$?; \
-	python3 -B selftests/lib/tap.py --out $(BUILD)/tools.tap --part tools $$status \
+	python3 -B selftests/harness/tap.py --out $(BUILD)/tools.tap --part tools $$status \
 		$(patsubst %,$(BUILD)/tools-run/%.tap,libhwheel_test quantile_test $(TOOLS_TESTS) \
 			json_test install_test)
 
 _run: _module _tools
 	@rm -f $(BUILD)/run.json
 	@echo "Booting Debian's $(KVER) in a VM"
-	@$(VM) --kver $(KVER) --out $(BUILD)/run --guest tools/demo/guest.sh \
+	@$(VM) --kver $(KVER) --out $(BUILD)/run --guest tools/demo/demo_guest.sh \
 		$(MODULE)/hwheel.ko $(PROGRAMS)
 	@python3 -B tools/demo/judge.py $(BUILD)/run $(BUILD)/run.json
 
 _shell: _module _tools
-	@$(VM) --kver $(KVER) --out $(BUILD)/shell --guest selftests/vm/shell.sh \
+	@$(VM) --kver $(KVER) --out $(BUILD)/shell --guest selftests/harness/vm/shell_guest.sh \
 		--interactive $(MODULE)/hwheel.ko $(PROGRAMS)
 
 _harness:
@@ -232,44 +235,48 @@ _harness:
 
 _vm_harness:
 	@mkdir -p $(BUILD)
-	@selftests/vm/selftest.sh --out $(BUILD)/harness $(VM) --kver $(KVER) | \
+	@selftests/harness/vm/harness_test.sh --out $(BUILD)/harness $(VM) --kver $(KVER) | \
 		tee $(BUILD)/harness.tap
 
 # Does a kernel that looks for what is wrong find it?
 _wrong: _test_modules
-	@selftests/vm/selftest.sh --out $(BUILD)/wrong-run \
-		$(WRONG) $(TEST_MODULES)/selftests/modules/hwheel_wrong.ko $(BOOT) | \
+	@selftests/harness/vm/harness_test.sh --out $(BUILD)/wrong-run \
+		$(WRONG) $(TEST_MODULES)/selftests/harness/vm/hwheel_wrong.ko $(BOOT) | \
 		tee $(BUILD)/wrong.tap
 
 _model:
 	@$(SETUP) model >/dev/null
 	@mkdir -p $(BUILD)
-	@selftests/model/run.sh | tee $(BUILD)/model.tap
+	@selftests/models/search.sh | tee $(BUILD)/model.tap
 
 _test_programs:
 	@mkdir -p $(BUILD)/selftests
 	@$(MAKE) -C selftests KSRC=$(KSRC) OUTPUT=$(BUILD)/selftests
 	@echo "$(SEED)" >$(BUILD)/selftests/seed
 
+# $(call scripts,NAME...): of a test each, wherever it is, and what they read
+scripts = $(foreach name,$(1),$(or $(wildcard selftests/*/$(name).sh),selftests/$(name).sh)) \
+	  $(addprefix selftests/harness/,common.sh leaks.sh tap.sh)
+
 _selftests: _test_modules _test_programs
 	@$(BOOT) --out $(BUILD)/selftests-run --timeout $(TIMEOUT) \
-		--guest selftests/guest.sh $(MODULE)/hwheel.ko $(BUILD)/selftests/seed \
+		--guest selftests/harness/selftests_guest.sh $(MODULE)/hwheel.ko $(BUILD)/selftests/seed \
 		$(TESTS:%=$(BUILD)/selftests/%) $(HELPERS:%=$(BUILD)/selftests/%) \
-		$(wildcard $(TEST_MODULES)/selftests/modules/*.ko) \
-		$(SCRIPTS:%=selftests/%.sh) selftests/common.sh selftests/objects.sh && status=0 || status=$$?; \
-	python3 -B selftests/lib/tap.py --out $(BUILD)/selftests.tap --part kselftest \
+		$(wildcard $(patsubst %,$(TEST_MODULES)/selftests/%/*.ko,module stress fault)) \
+		$(call scripts,$(SCRIPTS)) && status=0 || status=$$?; \
+	python3 -B selftests/harness/tap.py --out $(BUILD)/selftests.tap --part kselftest \
 		$$status $(patsubst %,$(BUILD)/selftests-run/%.tap,guest $(TESTS) $(SCRIPTS))
 
 _torture: _test_modules _test_programs
 	@echo "$(CALLS) $(OPS)" >$(BUILD)/selftests/torture
 	@echo "$(RELOADS) $(OFFLINE) $(KILLS) $(PENDING)" >$(BUILD)/selftests/fire
 	@$(BOOT) --out $(BUILD)/$(RUN) --timeout 14400 --mem 2560 \
-		--guest selftests/torture.sh $(MODULE)/hwheel.ko $(BUILD)/selftests/seed \
-		$(patsubst %,$(TEST_MODULES)/selftests/modules/hwheel_%.ko,torture sample place many) \
+		--guest selftests/stress/torture_guest.sh $(MODULE)/hwheel.ko $(BUILD)/selftests/seed \
+		$(patsubst %,$(TEST_MODULES)/selftests/stress/hwheel_%.ko,torture populate) \
+		$(patsubst %,$(TEST_MODULES)/selftests/module/hwheel_%.ko,sample place) \
 		$(HELPERS:%=$(BUILD)/selftests/%) $(BUILD)/selftests/torture $(BUILD)/selftests/fire \
-		$(patsubst %,selftests/%.sh,$(TORTURES) $(FIRES)) selftests/common.sh selftests/objects.sh && \
-		status=0 || status=$$?; \
-	python3 -B selftests/lib/tap.py --out $(BUILD)/$(RUN).tap --part $(RUN) \
+		$(call scripts,$(TORTURES) $(FIRES)) && status=0 || status=$$?; \
+	python3 -B selftests/harness/tap.py --out $(BUILD)/$(RUN).tap --part $(RUN) \
 		$$status $(patsubst %,$(BUILD)/$(RUN)/%.tap,$(TORTURES) $(FIRES))
 
 # Each part leaves "bench METRIC IMPL N UNIT VALUE" lines in folders $(BUILD)/bench-*. BASE
@@ -289,55 +296,55 @@ _bench:
 _bench_kernel: _test_modules
 	@echo "Counting the instructions of operations on Debian's $(KVER) in a VM"
 	@$(VM) --kver $(KVER) --out $(BUILD)/bench-kernel --icount --timeout 1200 --quiet \
-		--guest selftests/bench.sh $(MODULE)/hwheel.ko \
-		$(TEST_MODULES)/selftests/modules/hwheel_bench.ko
+		--guest selftests/bench/kernel_guest.sh $(MODULE)/hwheel.ko \
+		$(TEST_MODULES)/selftests/bench/hwheel_bench.ko
 
 _user_bench:
 	@mkdir -p $(dir $(USER_BENCH))
 	@$(CC) -O2 -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -static -Imodule/include/uapi \
-		selftests/user_bench/*.c -luring -o $(USER_BENCH)
+		selftests/bench/user/*.c -luring -o $(USER_BENCH)
 
 # Needs what setup.sh gets for vm and programs. Each file but console.log in the folders
 # $(BUILD)/bench-counted and $(BUILD)/bench-lateness has result lines.
 _bench_user: _test_modules _user_bench
 	@echo "Counting the instructions of programs in a VM"
 	@$(VM) --kver $(KVER) --out $(BUILD)/bench-counted --icount --mem 2048 --timeout 1800 \
-		--quiet --guest selftests/user_bench/counted.sh $(MODULE)/hwheel.ko \
-		$(TEST_MODULES)/selftests/modules/hwheel_size.ko $(USER_BENCH)
+		--quiet --guest selftests/bench/user/counted_guest.sh $(MODULE)/hwheel.ko \
+		$(TEST_MODULES)/selftests/bench/hwheel_size.ko $(USER_BENCH)
 	@echo "Measuring lateness in a VM"
 	@$(VM) --kver $(KVER) --out $(BUILD)/bench-lateness --timeout 600 --quiet \
-		--guest selftests/user_bench/lateness.sh $(MODULE)/hwheel.ko $(USER_BENCH)
+		--guest selftests/bench/user/lateness_guest.sh $(MODULE)/hwheel.ko $(USER_BENCH)
 
 # In user-mode kernels with one CPU and with two, each with what it can measure
 _bench_native:
 	@$(SETUP) uml
-	@vars=$$(selftests/uml/build.sh plain) && $(MAKE) _bench_uml $$vars \
+	@vars=$$(selftests/harness/uml/build_uml.sh plain) && $(MAKE) _bench_uml $$vars \
 		CPUS=1 OUT=bench-native MEASURE="hwheel_bench hwheel_saturation"
-	@vars=$$(selftests/uml/build.sh smp) && $(MAKE) _bench_uml $$vars \
+	@vars=$$(selftests/harness/uml/build_uml.sh smp) && $(MAKE) _bench_uml $$vars \
 		CPUS=2 OUT=bench-native-smp MEASURE=hwheel_saturation
 
 _bench_uml: _test_modules
 	@echo "Measuring in a user-mode kernel, $(KVER), CPUs: $(CPUS)"
 	@$(UML) --kdir $(KDIR) --smp $(CPUS) --out $(BUILD)/$(OUT) --timeout 1800 --quiet \
-		--guest selftests/bench_native.sh $(MODULE)/hwheel.ko \
-		$(MEASURE:%=$(TEST_MODULES)/selftests/modules/%.ko)
+		--guest selftests/bench/native_guest.sh $(MODULE)/hwheel.ko \
+		$(MEASURE:%=$(TEST_MODULES)/selftests/bench/%.ko)
 
 _lives: _test_modules
 	@rm -f $(BUILD)/lives.json
 	@echo "Counting instructions on Debian's $(KVER) in VMs"
-	@selftests/lib/lives.sh --kver $(KVER) --out $(BUILD)/lives $(MODULE)/hwheel.ko \
-		$(TEST_MODULES)/selftests/modules/hwheel_life.ko
-	@python3 -B selftests/lib/lives.py $(BUILD)/lives $(BUILD)/lives.json
+	@selftests/bench/wheel_kinds.sh --kver $(KVER) --out $(BUILD)/lives $(MODULE)/hwheel.ko \
+		$(TEST_MODULES)/selftests/bench/hwheel_life.ko
+	@python3 -B selftests/bench/wheel_kinds.py $(BUILD)/lives $(BUILD)/lives.json
 
 # What others build against is what make install leaves.
-_outside:
-	@vars=$$($(SETUP) vm tools) && $(MAKE) _vm_outside $$vars
+_out_of_tree:
+	@vars=$$($(SETUP) vm tools) && $(MAKE) _vm_out_of_tree $$vars
 
-_vm_outside:
+_vm_out_of_tree:
 	@rm -rf $(BUILD)/installed
 	@$(MAKE) _install DESTDIR=$(BUILD)/installed >/dev/null
-	@selftests/outside.sh --kver $(KVER) --kdir $(KDIR) --dest $(BUILD)/installed \
-		--out $(BUILD)/outside
+	@selftests/module/out_of_tree.sh --kver $(KVER) --kdir $(KDIR) --dest $(BUILD)/installed \
+		--out $(BUILD)/out-of-tree
 
 # What the documents say to do, with what make install leaves
 _readme:
@@ -346,13 +353,13 @@ _readme:
 _vm_readme: _module
 	@rm -rf $(BUILD)/installed
 	@$(MAKE) _install_tools DESTDIR=$(BUILD)/installed >/dev/null
-	@MAKE="$(MAKE)" selftests/readme.sh $(KVER) $(MODULE)/hwheel.ko $(BUILD)/installed \
-		$(BUILD)/readme-run | tee $(BUILD)/readme.tap
+	@MAKE="$(MAKE)" selftests/harness/documents/documents.sh $(KVER) $(MODULE)/hwheel.ko \
+		$(BUILD)/installed $(BUILD)/readme-run | tee $(BUILD)/readme.tap
 
 _lint:
 	@mkdir -p $(BUILD)
 	@MAKE="$(MAKE)" KVER=$(KVER) KDIR=$(KDIR) KSRC=$(KSRC) \
-		selftests/lib/lint.sh | tee $(BUILD)/lint.tap
+		selftests/harness/lint.sh | tee $(BUILD)/lint.tap
 
 _install: _install_module _install_tools
 	[ -n "$(DESTDIR)" ] || ldconfig

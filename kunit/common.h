@@ -7,12 +7,15 @@
 #define _HWHEEL_KUNIT_COMMON_H
 
 #include <kunit/test.h>
+#include <linux/debug_locks.h>
 #include <linux/delay.h>
 #include <linux/hrtimer.h>
 #include <linux/irqflags.h>
+#include <linux/printk.h>
 #include <linux/sched.h>
 
-#include "../module/wheel.h"
+#include "engine/edge.h"
+#include "engine/wheel.h"
 
 /*
  * A look at the clock takes 256 ns of simulated time, unless interrupts are off.
@@ -66,6 +69,25 @@ static inline void test_took_long(struct kunit *test)
 {
 	if (test->try_catch.try_result == -ETIMEDOUT)
 		test->try_catch.try_result = 0;
+}
+
+/* run.sh and mutants.py take no complaint between these for one about the test. */
+
+static inline void test_complaint_begin(void)
+{
+	pr_info("hwheel: a complaint is asked for\n");
+}
+
+static inline void test_complaint_end(void)
+{
+	pr_info("hwheel: the complaint was asked for\n");
+}
+
+/* What lockdep does not like, be it right or wrong, is the last that it looks at. */
+static inline void test_expect_lockdep(struct kunit *test)
+{
+	if (IS_ENABLED(CONFIG_PROVE_LOCKING))
+		KUNIT_EXPECT_NE(test, debug_locks, 0);
 }
 
 #endif /* _HWHEEL_KUNIT_COMMON_H */

@@ -24,8 +24,8 @@ COUNTERS = TOP / "build/coverage"
 RESULTS = TOP / "build/coverage.txt"
 
 # The engine. What the others do is tested by programs, through the device.
-JUDGED = ("module/slots.c", "module/slots.h", "module/timeout.h", "module/queue.c",
-          "module/queue.h", "module/worker.c")
+JUDGED = ("module/engine/slots.c", "module/engine/slots.h", "module/engine/state.h",
+          "module/engine/submit.c", "module/engine/submit.h", "module/engine/worker.c")
 LEAST = 95
 
 

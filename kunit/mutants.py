@@ -6,43 +6,57 @@ usage: mutants.py
 
 Each fault is one replacement in one file of a scratch copy of the project, which is
 then built and tested by its kunit/run.sh. A fault is caught if a test fails or the
-kernel complains; one that does not build, or with which nothing happens until the
-run is given up, is not. From the environment:
+kernel complains, and its run ends there; a fault that does not build, or with which
+nothing happens until the run is given up, is not. Jobs work side by side, each with a
+scratch copy and a build folder of its own. From the environment:
   ONLY     which faults, a glob
+  JOBS     how many at a time; default: one for each CPU
   OPS      operations of the model test; default 100000
   SEED     where it starts; default 1
-  TIMEOUT  seconds until a run counts as hung; default 60
-The whole table is kept in build/mutants.txt. Exits with 0 if all were caught.
+  TIMEOUT  seconds until a run counts as hung; default 60, or thrice what the run
+           without a fault took
+The whole table is kept in build/mutants.txt, with the first who noticed. Exits with 0
+if all were caught.
 """
 
 import collections
+import concurrent.futures
+import contextlib
 import fcntl
 import fnmatch
+import functools
 import os
 import pathlib
+import queue
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import time
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
 CACHE = pathlib.Path(os.environ.get("HWHEEL_CACHE") or
                      os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache")) + "/hwheel")
 SCRATCH = CACHE / "mutants"
-PARTS = ("Kbuild", "module", "kunit", "selftests/lib")
+PARTS = ("Kbuild", "module", "kunit", "selftests/harness")
 RESULTS = TOP / "build/mutants.txt"
-SHOWN = 3
 
-SETTINGS = {"OPS": "100000", "SEED": "1", "TIMEOUT": "60"}
+SETTINGS = {"OPS": "100000", "SEED": "1"}
+PATIENCE = 60
+NO_SUITE = "none"
+START = "Starting KUnit Kernel"
+END = "reboot: System halted"
 
 SPLAT = re.compile(r"(BUG: .*|WARNING: .*|UBSAN: .*|ODEBUG: .*|INFO: (?:possible|task).*|"
                    r"Kernel panic.*)")
 HARMLESS = "arch/um/drivers/virt-pci.c"
+ASKED_FOR = ("hwheel: a complaint is asked for", "hwheel: the complaint was asked for")
 SUITE = re.compile(r"^    # Subtest: (\S+)")
 CASE = re.compile(r"^    (not )?ok \d+ (\S+)")
 
 Mutant = collections.namedtuple("Mutant", "name file old new")
-Run = collections.namedtuple("Run", "failed complaints passed begun finished")
+Result = collections.namedtuple("Result", "mutant verdict catcher")
 
 
 class Stale(Exception):
@@ -51,128 +65,162 @@ class Stale(Exception):
 
 MUTANTS = [Mutant(*fields) for fields in (
     # Slots
-    ("filed in the next slot", "slots.h",
+    ("filed in the next slot", "engine/slots.h",
      "return edge & slots->mask;",
      "return (edge + 1) & slots->mask;"),
-    ("filed at the cursor", "worker.c",
+    ("filed at the cursor", "engine/worker.c",
      "max(cursor, wheel->reached) : cursor) + 1;",
      "max(cursor, wheel->reached) : cursor);"),
-    ("lower bound raised by a later edge", "slots.h",
+    ("lower bound raised by a later edge", "engine/slots.h",
      "if (edge < slot->next) {",
      "if (true) {"),
-    ("lower bound a turn late", "slots.h",
+    ("lower bound a turn late", "engine/slots.h",
      "slot->next = edge;",
      "slot->next = edge + slots->mask + 1;"),
-    ("lower bound kept when the slot is taken", "slots.c",
+    ("lower bound kept when the slot is taken", "engine/slots.c",
      "&slots->due);\n\thwheel_slots_set_empty(slots, i);",
      "&slots->due);\n\t__clear_bit(i, slots->occupied);"),
-    ("lower bound kept when the slot gets empty", "slots.h",
+    ("lower bound kept when the slot gets empty", "engine/slots.h",
      "\t\thwheel_slots_set_empty(slots, node->slot);",
      "\t\t__clear_bit(node->slot, slots->occupied);"),
-    ("bit cleared early", "slots.h",
+    ("bit cleared early", "engine/slots.h",
      "if (!next && hlist_empty(&slots->slot[node->slot].nodes))",
      "if (true)"),
-    ("bit left set", "slots.h",
+    ("bit left set", "engine/slots.h",
      "\t\thwheel_slots_set_empty(slots, node->slot);",
      "\t\tslots->slot[node->slot].next = HWHEEL_NO_EDGE;"),
-    ("first occupied slot taken for the next edge", "slots.c",
-     "if (best >> (level * slots->bits) <=\n\t\t    first + ((i - start) & slots->mask))",
-     "if (best != HWHEEL_NO_EDGE)"),
-    ("cursor left behind", "slots.c",
-     "slots->cursor = max(slots->cursor, edge);",
+    ("first occupied slot taken for the next edge", "engine/slots.c",
+     "while ((next = hindmost(slots, &level)) < slots->found && next <= edge) {",
+     "while ((next = hindmost(slots, &level)) < slots->found && next <= edge &&\n"
+     "\t       slots->found == HWHEEL_NO_EDGE) {"),
+    ("cursor left behind", "engine/slots.c",
+     "slots->cursor = max(slots->cursor, next);",
      ";"),
-    ("late by a tick", "slots.c",
-     "if (next > edge) {",
-     "if (next >= edge) {"),
-    ("last slot not emptied by stop", "slots.c",
+    ("late by a tick", "engine/slots.c",
+     "&& slots->found <= edge) {",
+     "&& slots->found < edge) {"),
+    ("search without bound", "engine/slots.c",
+     "if (!steps--)",
+     "if (false)"),
+    ("search that was not finished has found nothing", "engine/slots.c",
+     "next = searched ? edge : hwheel_slots_next(slots) - 1;",
+     "next = edge;"),
+    ("sleeps beyond where the search has come", "engine/slots.c",
+     "return min(slots->found, hindmost(slots, &level));",
+     "return slots->found;"),
+    ("search looks at too few slots", "engine/slots.c",
+     "search->left = min_t(u64, slots->mask + 1,",
+     "search->left = min_t(u64, slots->mask,"),
+    ("search begins again each time", "engine/slots.c",
+     "if (search_is_over(slots))",
+     "if (true)"),
+    ("search goes on where it can't", "engine/slots.c",
+     "return slots->found <= slots->cursor ||",
+     "return"),
+    ("search misses what is filed behind it", "engine/slots.h",
+     "\t\t\tslots->found = edge;\n",
+     "\t\t\t;\n"),
+    ("search finds what is gone", "engine/slots.c",
+     "&& !is_occupied(slots, slots->found)",
+     "&& false"),
+    ("as long a search after each arm", "engine/worker.c",
+     "1 + div_u64(cursor - wheel->searched, EDGES_PER_SEARCH);",
+     "U64_MAX;"),
+    ("searches never longer", "engine/worker.c",
+     "1 + div_u64(cursor - wheel->searched, EDGES_PER_SEARCH);",
+     "1;"),
+    ("last slot not emptied by stop", "engine/slots.c",
      "if (slots->emptied >= slots->levels * slots->stride)",
      "if (slots->emptied >= slots->mask)"),
-    ("popped one's successor points to it", "slots.h",
+    ("popped one's successor points to it", "engine/slots.h",
      "\tif (first->next)\n\t\tfirst->next->pprev = &list->first;\n",
      ""),
-    ("popped one seems to be filed", "slots.h",
+    ("popped one seems to be filed", "engine/slots.h",
      "\tfirst->pprev = NULL;\n",
      ""),
-    ("unlinked one seems to be filed", "slots.h",
+    ("unlinked one seems to be filed", "engine/slots.h",
      "\tnode->link.pprev = NULL;\n",
      ""),
 
     # Levels
-    ("higher levels not used", "slots.c",
-     "!is_within_turn(slots, edge, level))",
+    ("higher levels not used", "engine/slots.c",
+     "!is_within_revolution(slots, edge, level))",
      "false)"),
-    ("highest level not used", "slots.c",
+    ("highest level not used", "engine/slots.c",
      "while (level < slots->levels - 1 &&",
      "while (level + 2 < slots->levels &&"),
-    ("next edge of the lowest level only", "slots.c",
+    ("next edge of the lowest level only", "engine/slots.c",
      "for (i = 1; i < slots->levels; i++) {",
      "for (i = 1; i < 1; i++) {"),
-    ("search on higher levels begins behind the cursor's span", "slots.c",
-     "return level ? slots->cursor >> (level * slots->bits) : slots->cursor + 1;",
-     "return (slots->cursor >> (level * slots->bits)) + 1;"),
-    ("crowd put off for good", "slots.c",
-     "if (!hlist_empty(crowd))",
-     "if (crowd != slots->crowds && !hlist_empty(crowd))"),
-    ("one crowd after the other", "slots.c",
-     "\t\tslots->crowd = (slots->crowd + 1) % HWHEEL_CROWDS;\n",
-     "\t\tif (hlist_empty(crowd))\n\t\t\tslots->crowd = (slots->crowd + 1) % HWHEEL_CROWDS;\n"),
-    ("a crowd too many replaces the first", "slots.c",
-     "if (hlist_empty(crowd)) {",
+    ("search on higher levels begins behind the cursor's span", "engine/slots.c",
+     "search->span = level ? slots->cursor >> shift : slots->cursor + 1;",
+     "search->span = (slots->cursor >> shift) + 1;"),
+    ("crowd put off for good", "engine/slots.c",
+     "if (!hlist_empty(backlog))",
+     "if (backlog != slots->backlogs && !hlist_empty(backlog))"),
+    ("one crowd after the other", "engine/slots.c",
+     "\t\tslots->backlog = (slots->backlog + 1) % HWHEEL_BACKLOGS;\n",
+     "\t\tif (hlist_empty(backlog))\n\t\t\tslots->backlog = (slots->backlog + 1) % HWHEEL_BACKLOGS;\n"),
+    ("a crowd too many replaces the first", "engine/slots.c",
+     "if (hlist_empty(backlog)) {",
      "if (true) {"),
-    ("crowds not handed back", "slots.c",
-     "hwheel_slots_pop_due(slots) ?: pop_crowd(slots);",
-     "hwheel_slots_pop_due(slots) ?: (false ? pop_crowd(slots) : NULL);"),
-    ("crowd not put off", "worker.c",
+    ("crowds not handed back", "engine/slots.c",
+     "hwheel_slots_pop_due(slots) ?: pop_backlog(slots);",
+     "hwheel_slots_pop_due(slots) ?: (false ? pop_backlog(slots) : NULL);"),
+    ("crowd not put off", "engine/worker.c",
      "\t\thwheel_slots_put_off(&wheel->slots);\n",
      "\t\t;\n"),
-    ("crowd worked off in one turn", "worker.c",
+    ("crowd worked off in one turn", "engine/worker.c",
      "min(EXPIRE_MAX - *n, RESCHED_EVERY - *n % RESCHED_EVERY);",
      "EXPIRE_MAX - *n;"),
-    ("expires without end", "worker.c",
+    ("expires without end", "engine/worker.c",
      "min(EXPIRE_MAX - *n, RESCHED_EVERY - *n % RESCHED_EVERY);",
      "RESCHED_EVERY;"),
-    ("sleeps while crowds wait", "worker.c",
-     "\t\tif (n == EXPIRE_MAX)\n\t\t\treturn false;\n\t\tlook_at_some(wheel, crowd, &n);",
-     "\t\tif (n == EXPIRE_MAX)\n\t\t\treturn true;\n\t\tlook_at_some(wheel, crowd, &n);"),
-    ("one slot in each pass", "worker.c",
+    ("sleeps while crowds wait", "engine/worker.c",
+     "\t\tif (n == EXPIRE_MAX || hwheel_is_long(since))\n\t\t\treturn false;\n\t\tlook_at_some(wheel, backlog, &n);",
+     "\t\tif (n == EXPIRE_MAX || hwheel_is_long(since))\n\t\t\treturn true;\n\t\tlook_at_some(wheel, backlog, &n);"),
+    ("one slot in each pass", "engine/worker.c",
      "} while (next_slot(wheel));",
      "} while (false);"),
-    ("due by the edge of the pass before", "worker.c",
+    ("due by the edge of the pass before", "engine/worker.c",
      "wheel->due_word = hwheel_word(wheel->due, HWHEEL_FLAGS_MASK);\n"
      "\twheel->expiring = true;\n"
      "\tthrough = expire_slots(wheel);",
      "wheel->expiring = true;\n"
      "\tthrough = expire_slots(wheel);\n"
      "\twheel->due_word = hwheel_word(wheel->due, HWHEEL_FLAGS_MASK);"),
-    ("levels beyond the clock", "wheel.c",
-     "while (levels < params->levels && (edges >>= ilog2(slots)))",
-     "while (levels < params->levels)"),
-    ("any kind", "wheel.c",
+    ("levels beyond the clock", "engine/wheel.c",
+     "while (slots > 1 && levels < params->levels && (edges >>= ilog2(slots)))",
+     "while (slots > 1 && levels < params->levels)"),
+    ("levels of one slot", "engine/wheel.c",
+     "while (slots > 1 && levels",
+     "while (levels"),
+    ("any kind", "engine/wheel.c",
      "return !(params->flags & HWHEEL_SIMPLE) || params->levels <= 1;",
      "return true;"),
-    ("a turn is too long", "queue.c",
-     "wheel->turn && delay > wheel->turn;",
-     "wheel->turn && delay >= wheel->turn;"),
-    ("more than a turn is not too long", "queue.c",
-     "wheel->turn && delay > wheel->turn;",
+    ("a turn is too long", "engine/submit.c",
+     "wheel->revolution && delay > wheel->revolution;",
+     "wheel->revolution && delay >= wheel->revolution;"),
+    ("more than a turn is not too long", "engine/submit.c",
+     "wheel->revolution && delay > wheel->revolution;",
      "false;"),
-    ("more than a turn is not too far", "queue.c",
+    ("more than a turn is not too far", "engine/submit.c",
      "if (is_too_far(wheel, deadline))\n\t\treturn -ERANGE;\n\tif",
      "if (false)\n\t\treturn -ERANGE;\n\tif"),
-    ("refreshed beyond a turn", "queue.c",
+    ("refreshed beyond a turn", "engine/submit.c",
      "if (is_too_far(wheel, deadline))\n\t\treturn -ERANGE;\n\tchanged",
      "if (false)\n\t\treturn -ERANGE;\n\tchanged"),
-    ("moves not counted", "worker.c",
+    ("moves not counted", "engine/worker.c",
      "local_inc(&wheel->counts.moved);",
      ";"),
-    ("slots not counted", "worker.c",
+    ("slots not counted", "engine/worker.c",
      "local_inc(&wheel->counts.visited);",
      ";"),
-    ("cancelled one looked at again", "queue.c",
+    ("cancelled one looked at again", "engine/submit.c",
      "this_cpu_inc(cpu->cancelled[0]);\n\t\thwheel_pending_end(wheel);",
      "wheel = READ_ONCE(timeout->wheel);\n\t\tthis_cpu_inc(cpu->cancelled[0]);\n"
      "\t\thwheel_pending_end(wheel);"),
-    ("cancelled one looked at again, in full", "queue.c",
+    ("cancelled one looked at again, in full", "engine/submit.c",
      "\tif (changed < 0)\n\t\treturn false;\n\tthis_cpu_inc",
      "\tif (changed < 0)\n"
      "\t\treturn false;\n"
@@ -180,780 +228,905 @@ MUTANTS = [Mutant(*fields) for fields in (
      "\tthis_cpu_inc"),
 
     # Time
-    ("early by a tick", "worker.c",
+    ("early by a tick", "engine/worker.c",
      "hwheel_edge_reached(wheel, wheel->now);",
      "hwheel_edge_reached(wheel, wheel->now) + 1;"),
-    ("clock read after the drain", "worker.c",
-     "\t\tbegin_pass(wheel);\n\t\tdrained = hwheel_worker_drain(wheel);\n",
-     "\t\tdrained = hwheel_worker_drain(wheel);\n\t\tbegin_pass(wheel);\n"),
-    ("due by the edge after this one", "worker.c",
+    ("clock read after the drain", "engine/worker.c",
+     "\tbegin_pass(wheel);\n\t*drained |= worker_drain(wheel);\n",
+     "\t*drained |= worker_drain(wheel);\n\tbegin_pass(wheel);\n\twheel->reached = wheel->aim;\n"),
+    ("edge passed before all was drained", "engine/worker.c",
+     "\tif (is_drained(wheel, wheel->lists))\n\t\twheel->reached",
+     "\twheel->reached"),
+    ("due by the edge after this one", "engine/worker.c",
      "hwheel_edge_time(wheel, wheel->reached);",
      "hwheel_edge_time(wheel, wheel->reached + 1);"),
-    ("edge rounded down", "wheel.h",
+    ("edge rounded down", "engine/edge.h",
      "epoch / HWHEEL_DEADLINE_UNIT - (units - 1);",
      "epoch / HWHEEL_DEADLINE_UNIT;"),
-    ("inverse of the tick rounded down", "wheel.h",
+    ("inverse of the tick rounded down", "engine/edge.h",
      "hwheel_fraction(BIT_ULL(bits), units) + 1;",
      "hwheel_fraction(BIT_ULL(bits), units);"),
-    ("inverse of the tick of another scale", "wheel.h",
+    ("inverse of the tick of another scale", "engine/edge.h",
      "wheel->edge_shift = bits - 1;",
      "wheel->edge_shift = bits;"),
-    ("inverse of a power of two wraps", "wheel.h",
+    ("inverse of a power of two wraps", "engine/edge.h",
      "fls64(units - 1);",
      "fls64(units);"),
-    ("fraction one too small", "fraction.h",
+    ("fraction one too small", "engine/fraction.h",
      "if (rest >= d) {",
      "if (rest > d) {"),
-    ("fraction cut off", "fraction.h",
+    ("fraction cut off", "engine/fraction.h",
      "i < 63;",
      "i < 62;"),
-    ("deadline stored rounded down", "timeout.h",
+    ("deadline stored rounded down", "engine/state.h",
      "return ALIGN(min(deadline_ns, HWHEEL_NEVER), HWHEEL_DEADLINE_UNIT);",
      "return ALIGN_DOWN(min(deadline_ns, HWHEEL_NEVER), HWHEEL_DEADLINE_UNIT);"),
-    ("deadline beyond the clock wraps", "timeout.h",
+    ("deadline beyond the clock wraps", "engine/state.h",
      "return ALIGN(min(deadline_ns, HWHEEL_NEVER), HWHEEL_DEADLINE_UNIT);",
      "return ALIGN(deadline_ns, HWHEEL_DEADLINE_UNIT);"),
-    ("delay beyond the clock wraps", "wheel.h",
+    ("delay beyond the clock wraps", "engine/edge.h",
      "&deadline) ? U64_MAX : deadline;",
      "&deadline) ? deadline : deadline;"),
-    ("deadline before the epoch wraps", "wheel.h",
+    ("deadline before the epoch wraps", "engine/edge.h",
      "if (unlikely(since < 0))",
      "if (false)"),
 
     # The state word
-    ("QUEUED not cleared", "timeout.h",
+    ("QUEUED not cleared", "engine/state.h",
      "return atomic64_try_cmpxchg(word, &old, old - HWHEEL_QUEUED);",
      "return atomic64_try_cmpxchg(word, &old, old);"),
-    ("acted on a word that changed", "timeout.h",
+    ("acted on a word that changed", "engine/state.h",
      "return atomic64_try_cmpxchg(word, &old, old - HWHEEL_QUEUED);",
      "return atomic64_xchg(word, old - HWHEEL_QUEUED), true;"),
-    ("expired whatever the word is meanwhile", "timeout.h",
+    ("expired whatever the word is meanwhile", "engine/state.h",
      "return atomic64_try_cmpxchg(word, old, hwheel_word_expired(*old));",
      "return atomic64_xchg(word, hwheel_word_expired(*old)), true;"),
-    ("refresh loses QUEUED", "timeout.h",
+    ("refresh loses QUEUED", "engine/state.h",
      "(old & HWHEEL_QUEUED);\n\t\t*earlier",
      "0;\n\t\t*earlier"),
-    ("refresh to earlier not queued", "timeout.h",
+    ("refresh to earlier not queued", "engine/state.h",
      "if (*earlier)",
      "if (false)"),
-    ("refresh to later queued", "timeout.h",
+    ("refresh to later queued", "engine/state.h",
      "if (*earlier)",
      "if (deadline != hwheel_word_deadline(old))"),
-    ("cancel not queued", "timeout.h",
+    ("cancel not queued", "engine/state.h",
      "return word | HWHEEL_CANCELLED | HWHEEL_QUEUED;",
      "return word | HWHEEL_CANCELLED;"),
-    ("cancelled whatever the word is meanwhile", "timeout.h",
+    ("cancelled whatever the word is meanwhile", "engine/state.h",
      "bool queued)\n{\n\ts64 new = *old + HWHEEL_CANCELLED + (queued ? 0 : HWHEEL_QUEUED);\n\n"
      "\treturn atomic64_try_cmpxchg_release(word, old, new);",
      "bool queued)\n{\n\ts64 new = *old + HWHEEL_CANCELLED + (queued ? 0 : HWHEEL_QUEUED);\n\n"
      "\treturn atomic64_xchg(word, new), true;"),
-    ("queued one is unused", "timeout.h",
+    ("queued one is unused", "engine/state.h",
      "(HWHEEL_FLAGS_MASK & ~HWHEEL_CANCELLED)",
      "((HWHEEL_FLAGS_MASK & ~HWHEEL_QUEUED) & ~HWHEEL_CANCELLED)"),
-    ("closed one is unused", "timeout.h",
+    ("closed one is unused", "engine/state.h",
      "(HWHEEL_FLAGS_MASK & ~HWHEEL_CANCELLED)",
      "((HWHEEL_FLAGS_MASK & ~HWHEEL_CLOSED) & ~HWHEEL_CANCELLED)"),
-    ("pending one is unused", "timeout.h",
+    ("pending one is unused", "engine/state.h",
      "(HWHEEL_FLAGS_MASK & ~HWHEEL_CANCELLED)) ==\n\t       HWHEEL_EXPIRED;",
      "(HWHEEL_FLAGS_MASK & ~HWHEEL_STATE_MASK)) ==\n\t       HWHEEL_PENDING;"),
-    ("queued one is filed", "timeout.h",
+    ("queued one is filed", "engine/state.h",
      "return !(word & HWHEEL_FLAGS_MASK);",
      "return !(word & HWHEEL_STATE_MASK);"),
-    ("closed one is released", "timeout.h",
+    ("closed one is released", "engine/state.h",
      "return (word & HWHEEL_FLAGS_MASK) == HWHEEL_CANCELLED;",
      "return (word & ~HWHEEL_CLOSED & HWHEEL_FLAGS_MASK) == HWHEEL_CANCELLED;"),
-    ("queued one is released", "timeout.h",
+    ("queued one is released", "engine/state.h",
      "return (word & HWHEEL_FLAGS_MASK) == HWHEEL_CANCELLED;",
      "return (word & ~HWHEEL_QUEUED & HWHEEL_FLAGS_MASK) == HWHEEL_CANCELLED;"),
-    ("armed before it was released", "timeout.h",
+    ("armed before it was released", "engine/state.h",
      "armable = has_release ? HWHEEL_ARMABLE_RELEASED :",
      "armable = has_release ? HWHEEL_ARMABLE :"),
-    ("CLOSED not honoured by arm", "timeout.h",
+    ("CLOSED not honoured by arm", "engine/state.h",
      "armable & BIT(word & HWHEEL_FLAGS_MASK);",
      "armable & BIT(word & (HWHEEL_STATE_MASK | HWHEEL_QUEUED));"),
-    ("CLOSED kept by open", "timeout.h",
+    ("CLOSED kept by open", "engine/state.h",
      "atomic64_fetch_andnot_acquire(HWHEEL_CLOSED, word);",
      ";"),
 
     # Submission
-    ("kick dropped", "queue.c",
-     "if (READ_ONCE(wheel->deep) && xchg_relaxed(&wheel->deep, 0))",
+    ("kick dropped", "engine/submit.c",
+     "if (READ_ONCE(wheel->idle) && xchg_relaxed(&wheel->idle, 0))",
      "if (false)"),
-    ("limit off by one", "wheel.h",
+    ("on another clock than the flag says", "engine/wheel.c",
+     "params->flags & HWHEEL_BOOTTIME ? CLOCK_BOOTTIME",
+     "!(params->flags & HWHEEL_BOOTTIME) ? CLOCK_BOOTTIME"),
+    ("limit off by one", "engine/wheel.h",
      "&wheel->pending, 1, wheel->max_pending)",
      "&wheel->pending, 1, wheel->max_pending + 1)"),
-    ("counted although it is busy", "queue.c",
+    ("counted although it is busy", "engine/submit.c",
      "\t\tif (!hwheel_word_may_arm(word, timeout->ops->release) ||\n",
      "\t\tif (!hwheel_pending_begin(wheel))\n"
-     "\t\t\treturn -EAGAIN;\n"
+     "\t\t\treturn -EDQUOT;\n"
      "\t\tif (!hwheel_word_may_arm(word, timeout->ops->release) ||\n"),
-    ("armed before the release op was called", "queue.c",
+    ("armed before the release op was called", "engine/submit.c",
      " ||\n\t\t    in_release(wheel, timeout, word))",
      ")"),
-    ("limit not rolled back", "queue.c",
+    ("limit not rolled back", "engine/submit.c",
      "\t\thwheel_pending_undo(wheel);\n",
      "\t\t;\n"),
-    ("armed although stopped", "queue.c",
+    ("armed although stopped", "engine/submit.c",
      "if (READ_ONCE(wheel->special) & HWHEEL_STOPPING)\n\t\treturn",
      "if (false)\n\t\treturn"),
-    ("still counted after cancel", "queue.c",
+    ("still counted after cancel", "engine/submit.c",
      "cancelled[changed]);\n\thwheel_pending_end(wheel);\n",
      "cancelled[changed]);\n"),
-    ("rest of a batch lost", "queue.h",
-     "*batch = node->next;",
-     "*batch = NULL;"),
+    ("rest of a batch lost", "engine/submit.h",
+     "*list = node->next;",
+     "*list = NULL;"),
 
     # What nearly all need, in short
-    ("simple wheel's deadlines not looked at", "wheel.h",
+    ("simple wheel's deadlines not looked at", "engine/wheel.h",
      "(HWHEEL_SIMPLE | HWHEEL_STOPPING | HWHEEL_LIMITED)\n",
      "(HWHEEL_STOPPING | HWHEEL_LIMITED)\n"),
-    ("short arm although stopped", "wheel.h",
+    ("short arm although stopped", "engine/wheel.h",
      "(HWHEEL_SIMPLE | HWHEEL_STOPPING | HWHEEL_LIMITED)\n",
      "(HWHEEL_SIMPLE | HWHEEL_LIMITED)\n"),
-    ("short arm although limited", "wheel.h",
+    ("short arm although limited", "engine/wheel.h",
      "(HWHEEL_SIMPLE | HWHEEL_STOPPING | HWHEEL_LIMITED)\n",
      "(HWHEEL_SIMPLE | HWHEEL_STOPPING)\n"),
-    ("limit not looked at", "wheel.c",
+    ("limit not looked at", "engine/wheel.c",
      "wheel->special |= HWHEEL_LIMITED;",
      ";"),
-    ("short arm before the release op was called", "queue.c",
+    ("short arm before the release op was called", "engine/submit.c",
      "(!hwheel_word_is_released(word) || timeout->ops->release))",
      "!hwheel_word_is_released(word))"),
-    ("short arm not counted", "queue.c",
+    ("short arm not counted", "engine/submit.c",
      "\tthis_cpu_inc(cpu->armed);\n",
      ""),
-    ("short arm not taken back from the count", "queue.c",
+    ("short arm not taken back from the count", "engine/submit.c",
      "\t\tthis_cpu_dec(cpu->armed);\n",
      ""),
-    ("short arm not submitted", "queue.c",
+    ("short arm not submitted", "engine/submit.c",
      "\tsubmit(wheel, cpu, timeout);\n\treturn 0;\n}\n\nstatic __always_inline int arm_at",
      "\treturn 0;\n}\n\nstatic __always_inline int arm_at"),
-    ("short refresh of what is not filed", "queue.c",
-     "!hwheel_word_is_filed(word) || new",
+    ("short refresh of what is not filed", "engine/submit.c",
+     "!hwheel_word_is_enqueued(word) || new",
      "new"),
-    ("short refresh to earlier", "queue.c",
+    ("short refresh to earlier", "engine/submit.c",
      "new <= (u64)word ||",
      "false ||"),
-    ("short refresh beyond the clock wraps", "queue.c",
+    ("short refresh beyond the clock wraps", "engine/submit.c",
      " ||\n\t    (s64)deadline_ns < 0)",
      ")"),
-    ("short refresh beyond a turn", "queue.c",
-     "unlikely(wheel->turn))",
+    ("short refresh beyond a turn", "engine/submit.c",
+     "unlikely(wheel->revolution))",
      "false)"),
-    ("short refresh rounded down", "queue.c",
+    ("short refresh rounded down", "engine/submit.c",
      "u64 deadline = ALIGN(deadline_ns, HWHEEL_DEADLINE_UNIT);",
      "u64 deadline = ALIGN_DOWN(deadline_ns, HWHEEL_DEADLINE_UNIT);"),
-    ("short refresh of a word that changed", "queue.c",
+    ("short refresh of a word that changed", "engine/submit.c",
      "\tif (!atomic64_try_cmpxchg_release(&timeout->word, &word, new))\n\t\treturn -EAGAIN;\n",
      "\tatomic64_xchg(&timeout->word, new);\n"),
-    ("short refresh not counted", "queue.c",
+    ("short refresh not counted", "engine/submit.c",
      "\tthis_cpu_inc(wheel->cpu->refreshed[0]);\n",
      ""),
-    ("short cancel of what is not pending", "queue.c",
+    ("short cancel of what is not pending", "engine/submit.c",
      "if (trace_timeout_cancel_enabled() ||\n\t    hwheel_word_state(word) != HWHEEL_PENDING)",
      "if (trace_timeout_cancel_enabled())"),
-    ("short cancel still counted", "queue.c",
+    ("short cancel still counted", "engine/submit.c",
      "this_cpu_inc(cpu->cancelled[1]);\n\t\thwheel_pending_end(wheel);",
      "this_cpu_inc(cpu->cancelled[1]);"),
-    ("short cancel of a queued one counts as filed", "queue.c",
+    ("short cancel of a queued one counts as filed", "engine/submit.c",
      "this_cpu_inc(cpu->cancelled[0]);",
      "this_cpu_inc(cpu->cancelled[1]);"),
-    ("short cancel of a filed one counts as queued", "queue.c",
+    ("short cancel of a filed one counts as queued", "engine/submit.c",
      "this_cpu_inc(cpu->cancelled[1]);",
      "this_cpu_inc(cpu->cancelled[0]);"),
-    ("short cancel not submitted", "queue.c",
+    ("short cancel not submitted", "engine/submit.c",
      "hwheel_pending_end(wheel);\n\t\tsubmit(wheel, cpu, timeout);",
      "hwheel_pending_end(wheel);"),
-    ("simple wheel is plain", "wheel.c",
-     "wheel->plain = !wheel->turn && wheel->clock",
+    ("simple wheel is plain", "engine/wheel.c",
+     "wheel->plain = !wheel->revolution && wheel->clock",
      "wheel->plain = wheel->clock"),
-    ("wheel of another clock is plain", "wheel.c",
-     "wheel->plain = !wheel->turn && wheel->clock == CLOCK_MONOTONIC;",
-     "wheel->plain = !wheel->turn;"),
+    ("wheel of another clock is plain", "engine/wheel.c",
+     "wheel->plain = !wheel->revolution && wheel->clock == CLOCK_MONOTONIC;",
+     "wheel->plain = !wheel->revolution;"),
 
     # The worker
-    ("unlink skipped on cancel", "worker.c",
+    ("unlink skipped on cancel", "engine/worker.c",
      "\thwheel_slots_unlink(&wheel->slots, &timeout->node);\n\tif",
      "\tif (hwheel_word_state(word) != HWHEEL_CANCELLED)\n"
      "\t\thwheel_slots_unlink(&wheel->slots, &timeout->node);\n"
      "\tif"),
-    ("cleared before acting", "worker.c",
+    ("cleared before acting", "engine/worker.c",
      "\n"
-     "\t\t/* As act(), which is for the rest of them */\n"
-     "\t\tupdate(wheel, timeout, word, first);\n"
+     "\t\t/* As worker_act(), which is for the rest of them */\n"
+     "\t\tworker_update(wheel, timeout, word, first);\n"
      "\t\tif (owes_release(timeout, word) ||\n"
-     "\t\t    unlikely(!hwheel_word_acted(&timeout->word, word))) {",
+     "\t\t    unlikely(!worker_acted(timeout, word))) {",
      "\t\tbool acted = !owes_release(timeout, word) &&\n"
-     "\t\t\t     hwheel_word_acted(&timeout->word, word);\n"
+     "\t\t\t     worker_acted(timeout, word);\n"
      "\n"
-     "\t\tupdate(wheel, timeout, word, first);\n"
+     "\t\tworker_update(wheel, timeout, word, first);\n"
      "\t\tif (!acted) {"),
-    ("not acted on again when it changed", "worker.c",
-     "\t\tif (act(wheel, timeout, first))\n\t\t\treturn;",
-     "\t\tif (act(wheel, timeout, first) || true)\n\t\t\treturn;"),
-    ("not acted on at all when it changed", "worker.c",
-     "unlikely(!hwheel_word_acted(&timeout->word, word))) {",
-     "(hwheel_word_acted(&timeout->word, word), false)) {"),
-    ("release owed to what is pending", "worker.c",
+    ("not acted on again when it changed", "engine/worker.c",
+     "\t\tif (worker_act(wheel, timeout, first))\n",
+     "\t\tif (worker_act(wheel, timeout, first) || true)\n"),
+    ("not acted on at all when it changed", "engine/worker.c",
+     "unlikely(!worker_acted(timeout, word))) {",
+     "(worker_acted(timeout, word), false)) {"),
+    ("release owed to what is pending", "engine/worker.c",
      "hwheel_word_state(word) != HWHEEL_PENDING &&\n\t       unlikely",
      "unlikely"),
-    ("batch not written back for those who drain inside", "worker.c",
-     "\t\t\twheel->batch = next;\n",
+    ("batch not written back for those who drain inside", "engine/worker.c",
+     "\t\t\twheel->taken = next;\n",
      ""),
-    ("batch not read again after those who drained inside", "worker.c",
-     "\t\t\tnext = wheel->batch;\n",
+    ("batch not read again after those who drained inside", "engine/worker.c",
+     "\t\t\tnext = wheel->taken;\n",
      ""),
-    ("hurry forgotten by a drain in a callback", "worker.c",
-     "if (n == DRAIN_MAX && wheel->depth)",
+    ("hurry forgotten by a drain in a callback", "engine/worker.c",
+     "if (!is_drained(wheel, lists))",
      "if (false)"),
-    ("rest of a batch forgotten", "worker.c",
-     "\twheel->batch = next;\n\treturn max - left;",
+    ("rest of a batch forgotten", "engine/worker.c",
+     "\twheel->taken = next;\n\treturn max - left;",
      "\treturn max - left;"),
-    ("drains without end", "worker.c",
-     "max = min(DRAIN_MAX - n, RESCHED_EVERY);",
-     "max = RESCHED_EVERY;"),
-    ("drains a few only", "worker.c",
-     "if (some < max || n == DRAIN_MAX)",
-     "if (some <= max)"),
-    ("one that keeps changing not queued again", "worker.c",
-     "\t\t\treturn;\n\trequeue(wheel, timeout);\n",
-     "\t\t\treturn;\n"),
-    ("one whose callback runs not queued again", "worker.c",
-     "\t\trequeue(wheel, timeout);\n\t\treturn true;\n",
+    ("drains without end", "engine/worker.c",
+     "n += worker_drain_batch(wheel, lists, min(DRAIN_MAX - n, RESCHED_EVERY));",
+     "n += worker_drain_batch(wheel, lists, RESCHED_EVERY);"),
+    ("drains a few only", "engine/worker.c",
+     "if (is_drained(wheel, *lists) || n == DRAIN_MAX ||\n\t\t    hwheel_is_long(since))",
+     "if (true)"),
+    ("drains however long it takes", "engine/worker.c",
+     "if (is_drained(wheel, *lists) || n == DRAIN_MAX ||\n\t\t    hwheel_is_long(since))",
+     "if (is_drained(wheel, *lists) || n == DRAIN_MAX)"),
+    ("later edge aimed at before all was drained", "engine/worker.c",
+     "if (wheel->reached == wheel->aim) {",
+     "if (true) {"),
+    ("RCU Tasks has to wait", "engine/worker.c",
+     "cond_resched_tasks_rcu_qs();",
+     "cond_resched();"),
+    ("expires however long it takes", "engine/wheel.h",
+     "return time_after(jiffies, since + HWHEEL_PART_MAX);",
+     "return false;"),
+    ("slow callbacks in a row", "engine/worker.c",
+     "if (!look_in_batch(wheel, timeout_of(node)))\n\t\t\tbreak;",
+     "look_in_batch(wheel, timeout_of(node));"),
+    ("slow callbacks one after the other", "engine/worker.c",
+     "while (left && since == wheel->jiffies && (node",
+     "while (left && (node"),
+    ("others don't run after a slow callback", "engine/worker.c",
+     "% RESCHED_EVERY == 0 || since != wheel->jiffies)",
+     "% RESCHED_EVERY == 0)"),
+    ("slow release ops in a row", "engine/worker.c",
+     "\t\t\t\tmax -= left - 1;\n\t\t\t\tleft = 1;\n",
+     ""),
+    ("one that keeps changing not queued again", "engine/worker.c",
+     "\tworker_requeue(wheel, timeout);\n\treturn since != wheel->jiffies;\n",
+     "\treturn since != wheel->jiffies;\n"),
+    ("one whose callback runs not queued again", "engine/worker.c",
+     "\t\tworker_requeue(wheel, timeout);\n\t\treturn true;\n",
      "\t\treturn true;\n"),
-    ("not filed again when the exchange failed", "worker.c",
-     "if (expire(wheel, timeout, &word))",
-     "if (expire(wheel, timeout, &word) || true)"),
-    ("not filed again when not due", "worker.c",
-     "\tfile(wheel, timeout, word, first_edge(wheel));\n\tlocal_inc",
+    ("not filed again when the exchange failed", "engine/worker.c",
+     "if (worker_expire(wheel, timeout, &word))",
+     "if (worker_expire(wheel, timeout, &word) || true)"),
+    ("not filed again when not due", "engine/worker.c",
+     "\tworker_enqueue(wheel, timeout, word, first_edge(wheel));\n\tlocal_inc",
      "\tlocal_inc"),
-    ("expired while QUEUED", "worker.c",
+    ("expired while QUEUED", "engine/worker.c",
      "return !(word & HWHEEL_QUEUED) && word <=",
      "return word <="),
-    ("still counted after it expired", "worker.c",
+    ("still counted after it expired", "engine/worker.c",
      "\t\thwheel_pending_end(wheel);\n\t\tcount_lateness",
      "\t\tcount_lateness"),
-    ("released twice", "worker.c",
-     "\tif (acted)\n\t\thwheel_callback_call_timed(wheel, callback, timeout);\n",
+    ("released twice", "engine/worker.c",
+     "\tif (done)\n\t\thwheel_callback_call_timed(wheel, callback, timeout);\n",
      "\tif (acted)\n\t\tcallback(timeout), callback(timeout);\n"),
-    ("not released", "worker.c",
-     "\tif (acted)\n\t\thwheel_callback_call_timed(wheel, callback, timeout);\n",
+    ("not released", "engine/worker.c",
+     "\tif (done)\n\t\thwheel_callback_call_timed(wheel, callback, timeout);\n",
      "\t(void)callback;\n"),
-    ("released before QUEUED is cleared", "worker.c",
-     "\tacted = hwheel_word_acted(&timeout->word, word);\n"
-     "\tif (acted)\n"
+    ("released before QUEUED is cleared", "engine/worker.c",
+     "\tdone = worker_acted(timeout, word);\n"
+     "\tif (done)\n"
      "\t\thwheel_callback_call_timed(wheel, callback, timeout);\n",
-     "\tcallback(timeout);\n\tacted = hwheel_word_acted(&timeout->word, word);\n"),
-    ("lists not looked at before sleep", "worker.c",
-     "(READ_ONCE(wheel->deep) && hwheel_queue_empty(wheel))",
-     "READ_ONCE(wheel->deep)"),
-    ("deep not looked at before sleep", "worker.c",
-     "(READ_ONCE(wheel->deep) && hwheel_queue_empty(wheel))",
-     "hwheel_queue_empty(wheel)"),
-    ("deep not published", "worker.c",
-     "bool deep = edge > soon || wq_has_sleeper(&wheel->waiters);",
-     "bool deep = false;"),
-    ("deep left set", "worker.c",
-     "\tif (deep)\n\t\tWRITE_ONCE(wheel->deep, 0);",
+     "\tcallback(timeout);\n\tdone = worker_acted(timeout, word);\n"),
+    ("lists not looked at before sleep", "engine/worker.c",
+     "(READ_ONCE(wheel->idle) && hwheel_submit_empty(wheel))",
+     "READ_ONCE(wheel->idle)"),
+    ("deep not looked at before sleep", "engine/worker.c",
+     "(READ_ONCE(wheel->idle) && hwheel_submit_empty(wheel))",
+     "hwheel_submit_empty(wheel)"),
+    ("deep not published", "engine/worker.c",
+     "bool idle = edge > soon || wheel->kicked;",
+     "bool idle = false;"),
+    ("lingers while somebody waits", "engine/worker.c",
+     "bool idle = edge > soon || wheel->kicked;",
+     "bool idle = edge > soon;"),
+    ("deep left set", "engine/worker.c",
+     "\tif (idle)\n\t\tWRITE_ONCE(wheel->idle, 0);",
      ";"),
-    ("lingers for ever", "worker.c",
-     "u64 edge = linger ? soon : hwheel_slots_next(&wheel->slots);",
+    ("lingers for ever", "engine/worker.c",
+     "u64 edge = linger ? soon : next_edge(wheel);",
      "u64 edge = soon;"),
-    ("does not linger", "worker.c",
-     "u64 edge = linger ? soon : hwheel_slots_next(&wheel->slots);",
+    ("does not linger", "engine/worker.c",
+     "u64 edge = linger ? soon : next_edge(wheel);",
      "u64 edge = hwheel_slots_next(&wheel->slots);"),
-    ("sleeps after a pass that did not get through", "worker.c",
-     "if (through && drained < DRAIN_MAX)",
-     "if (drained < DRAIN_MAX)"),
-    ("sleeps with a batch left", "worker.c",
-     "if (through && drained < DRAIN_MAX)",
-     "if (through)"),
-    ("stop not noticed before sleep", "worker.c",
+    ("sleeps after a pass that did not get through", "engine/worker.c",
+     "return through && is_drained(wheel, wheel->lists);",
+     "return is_drained(wheel, wheel->lists);"),
+    ("sleeps with a batch left", "engine/worker.c",
+     "return through && is_drained(wheel, wheel->lists);",
+     "return through;"),
+    ("stop not noticed before sleep", "engine/worker.c",
      "if (!kthread_should_stop() && !READ_ONCE(wheel->urgent) &&",
      "if (!READ_ONCE(wheel->urgent) &&"),
 
     # Stop
-    ("stop does not drain the lists", "wheel.c",
+    ("stop does not drain the lists", "engine/stop.c",
      "\tsynchronize_rcu();\n\thand_back_queued(stop);",
      "\tsynchronize_rcu();"),
-    ("QUEUED handed back twice", "wheel.c",
+    ("QUEUED handed back twice", "engine/stop.c",
      "if ((old & HWHEEL_QUEUED) != queued)",
      "if (false)"),
-    ("still counted after stop", "wheel.c",
+    ("still counted after stop", "engine/stop.c",
      "\t\thwheel_pending_end(wheel);\n\t\tstop->count++;",
      "\t\tstop->count++;"),
-    ("still pending after stop", "wheel.c",
+    ("still pending after stop", "engine/stop.c",
      "new |= HWHEEL_CANCELLED;",
      ";"),
-    ("handed back while filed", "wheel.c",
+    ("handed back while filed", "engine/stop.c",
      "\thwheel_slots_unlink(&wheel->slots, &timeout->node);\n\thwheel_callback_begin",
      "\thwheel_callback_begin"),
-    ("stopped twice", "wheel.c",
-     "if (!wheel->stopped)",
+    ("stopped twice", "engine/stop.c",
+     "if (!atomic_xchg(&wheel->stopping, 1))",
      "if (true)"),
+    ("second stop does not wait for the first", "engine/stop.c",
+     "\telse\n\t\twait_for_completion(&wheel->stopped);\n",
+     ""),
 
     # cancel_sync
-    ("cancel_sync does not wait for the callback", "sync.c",
-     "!hwheel_callback_running(timeout->wheel, timeout) &&",
-     "true &&"),
-    ("cancel_sync does not wait for the worker", "sync.c",
+    ("cancel_sync does not wait for the callback", "engine/cancel_sync.c",
+     "return hwheel_callback_running(timeout->wheel, timeout) ||\n",
+     "return\n"),
+    ("cancel_sync does not wait for the worker", "engine/cancel_sync.c",
      "return hwheel_word_settled(atomic64_read_acquire(&timeout->word)) &&\n",
      "return\n"),
-    ("cancel_sync in a callback does not drain", "sync.c",
-     "while (!close_and_look(timeout, &prevented))\n\t\tdrain",
-     "while (close_and_look(timeout, &prevented), false)\n\t\tdrain"),
-    ("cancel_sync in its own callback goes unnoticed", "sync.c",
+    ("cancel_sync in a callback does not drain", "engine/cancel_sync.c",
+     "while (!close_and_look(timeout, &prevented))\n\t\tcancel_sync_drain",
+     "while (close_and_look(timeout, &prevented), false)\n\t\tcancel_sync_drain"),
+    ("cancel_sync in its own callback goes unnoticed", "engine/cancel_sync.c",
      "return -EDEADLK;",
      "return 0;"),
-    ("callbacks nest too deeply", "sync.c",
+    ("callbacks nest too deeply", "engine/cancel_sync.c",
      "wheel->depth == HWHEEL_MAX_DEPTH)",
      "wheel->depth > HWHEEL_MAX_DEPTH)"),
-    ("first of two who wait opens it", "sync.c",
+    ("first of two who wait opens it", "engine/cancel_sync.c",
      "if (is_last_closer(closer))",
      "if (true)"),
-    ("another at the address of one whose callback runs", "callback.h",
-     "if (wheel->running[i] == timeout)\n\t\t\tWRITE_ONCE(wheel->running[i], NULL);",
-     ";"),
-    ("another at the address of one that the executor runs", "executor.c",
-     "if (runner && runner->timeout == timeout)\n\t\tWRITE_ONCE(runner->timeout, NULL);",
-     ";"),
-    ("release op called in a callback of the same timeout", "worker.c",
+    ("second of two who wait opens it for the first", "engine/cancel_sync.c",
+     "\t       !closes(rb_next(&closer->node), closer->timeout);",
+     "\t       true;"),
+    ("one without an expire op armed", "engine/timeout.c",
+     "\t\tatomic64_set(&timeout->word, HWHEEL_IDLE | HWHEEL_CLOSED);",
+     "\t\t;"),
+    ("one without an expire op opened", "engine/cancel_sync.c",
+     "if (timeout->ops->expire)",
+     "if (true)"),
+    ("release op called in a callback of the same timeout", "engine/worker.c",
      "wheel->depth && hwheel_callback_running(wheel, timeout)",
      "false"),
-    ("drain in a callback files it for the past", "worker.c",
+    ("drain in a callback files it for the past", "engine/worker.c",
      "wheel->expiring ? max(cursor, wheel->reached) : cursor",
      "cursor"),
-    ("drain in a release op puts off what is due", "worker.c",
+    ("drain in a release op puts off what is due", "engine/worker.c",
      "wheel->expiring ? max(cursor, wheel->reached) : cursor",
      "wheel->depth ? max(cursor, wheel->reached) : cursor"),
-    ("urgent not set", "queue.c",
+    ("urgent not set", "engine/submit.c",
      "WRITE_ONCE(wheel->urgent, 1);",
      ";"),
-    ("worker not hurried", "queue.c",
+    ("worker not hurried", "engine/submit.c",
      "WRITE_ONCE(wheel->urgent, 1);\n\t\twake_up_process(wheel->worker);",
      "WRITE_ONCE(wheel->urgent, 1);"),
-    ("waiters not woken by a drain", "worker.c",
-     "\tif (n)\n\t\thwheel_wake_waiters(wheel);",
-     ";"),
-    ("waiters not woken by a callback", "callback.h",
+    ("who waits for a callback hurries the worker", "engine/cancel_sync.c",
+     "& HWHEEL_QUEUED &&\n\t       !is_in_callback(timeout);",
+     "& HWHEEL_QUEUED;"),
+    ("waiters not woken by a drain", "engine/worker.c",
+     "\t\twheel->kicked = false;\n\t\thwheel_wake_waiters(wheel);",
+     "\t\twheel->kicked = false;"),
+    ("waiters not woken by a callback", "engine/callback.h",
      "[--wheel->depth], NULL);\n"
      "\tlock_map_release(&wheel->callbacks);\n"
      "\thwheel_wake_waiters(wheel);",
      "[--wheel->depth], NULL);\n\tlock_map_release(&wheel->callbacks);"),
-    ("callback for ever under way", "callback.h",
+    ("callback for ever under way", "engine/callback.h",
      "smp_store_release(&wheel->running[--wheel->depth], NULL);",
      "--wheel->depth;"),
 
     # Rows of callbacks
-    ("executor's wheel has rows", "worker.c",
+    ("executor's wheel has rows", "engine/worker.c",
      "return !wheel->executor && !wheel->max_pending &&",
      "return !wheel->max_pending &&"),
-    ("limited wheel has rows", "worker.c",
+    ("limited wheel has rows", "engine/worker.c",
      "return !wheel->executor && !wheel->max_pending &&",
      "return !wheel->executor &&"),
-    ("owners who ask are in rows", "worker.c",
+    ("owners who ask are in rows", "engine/worker.c",
      "       !READ_ONCE(wheel->asks) &&\n",
      "       true &&\n"),
-    ("nobody asks", "timeout.c",
+    ("nobody asks", "engine/timeout.c",
      "WRITE_ONCE(wheel->asks, true);",
      ";"),
-    ("expired in a row while QUEUED", "worker.c",
-     "\tif (unlikely(word & HWHEEL_QUEUED))\n\t\treturn;\n",
+    ("expired in a row while QUEUED", "engine/worker.c",
+     "\tif (unlikely(word & HWHEEL_QUEUED))\n\t\treturn true;\n",
      ""),
-    ("expired in a row whenever", "worker.c",
+    ("expired in a row whenever", "engine/worker.c",
      "if (unlikely((u64)word > wheel->due_word)) {",
      "if (false) {"),
-    ("not entered in a row", "worker.c",
-     "\thwheel_row_next(wheel, timeout);\n",
+    ("not entered in a row", "engine/worker.c",
+     "\thwheel_batch_next(wheel, timeout);\n",
      ""),
-    ("entered in a row after it expired", "worker.c",
-     "\thwheel_row_next(wheel, timeout);\n"
-     "\tif (unlikely(!hwheel_word_expire(&timeout->word, &word))) {\n"
+    ("entered in a row after it expired", "engine/worker.c",
+     "\thwheel_batch_next(wheel, timeout);\n"
+     "\tif (unlikely(!worker_expired(timeout, &word))) {\n"
      "\t\tlook_again(wheel, timeout);\n"
-     "\t\treturn;\n"
+     "\t\treturn true;\n"
      "\t}\n",
-     "\tif (unlikely(!hwheel_word_expire(&timeout->word, &word))) {\n"
+     "\tif (unlikely(!worker_expired(timeout, &word))) {\n"
      "\t\tlook_again(wheel, timeout);\n"
-     "\t\treturn;\n"
+     "\t\treturn true;\n"
      "\t}\n"
-     "\thwheel_row_next(wheel, timeout);\n"),
-    ("entered after it expired", "worker.c",
+     "\thwheel_batch_next(wheel, timeout);\n"),
+    ("entered after it expired", "engine/worker.c",
      "\thwheel_callback_begin(wheel, timeout);\n"
-     "\texpired = hwheel_word_expire(&timeout->word, word);\n",
-     "\texpired = hwheel_word_expire(&timeout->word, word);\n"
+     "\tdone = worker_expired(timeout, word);\n",
+     "\tdone = worker_expired(timeout, word);\n"
      "\thwheel_callback_begin(wheel, timeout);\n"),
-    ("not looked at again in a row when it changed", "worker.c",
-     "\t\tlook_again(wheel, timeout);\n\t\treturn;",
-     "\t\treturn;"),
-    ("not counted in a row", "worker.c",
+    ("not looked at again in a row when it changed", "engine/worker.c",
+     "\t\tlook_again(wheel, timeout);\n\t\treturn true;",
+     "\t\treturn true;"),
+    ("not counted in a row", "engine/worker.c",
      "\tcount_lateness(wheel, word);\n\tcallback = ",
      "\tcallback = "),
-    ("callbacks of a row not contained", "worker.c",
+    ("callbacks of a row not contained", "engine/worker.c",
      "\tcallback = timeout->ops->expire;\n"
-     "\thwheel_callback_call_timed(wheel, callback, timeout);\n",
-     "\tcallback = timeout->ops->expire;\n\tcallback(timeout);\n"),
-    ("clock not followed before a row", "worker.c",
-     "\thwheel_clock_follow(wheel);\n\thwheel_row_begin(wheel);",
-     "\thwheel_row_begin(wheel);"),
-    ("waiters not woken in a row", "worker.c",
-     "\thwheel_row_exchanged(wheel);\n",
+     "\treturn hwheel_callback_call_timed(wheel, callback, timeout);\n",
+     "\tcallback = timeout->ops->expire;\n\tcallback(timeout);\n\treturn true;\n"),
+    ("clock not followed before a row", "engine/worker.c",
+     "\thwheel_clock_follow(wheel);\n\thwheel_batch_begin(wheel);",
+     "\thwheel_batch_begin(wheel);"),
+    ("waiters not woken in a row", "engine/worker.c",
+     "\thwheel_batch_exchanged(wheel);\n",
      ""),
-    ("waiters not woken by the end of a row", "callback.h",
+    ("waiters not woken by the end of a row", "engine/callback.h",
      "[0], NULL);\n\tlock_map_release(&wheel->callbacks);\n\thwheel_wake_waiters(wheel);",
      "[0], NULL);\n\tlock_map_release(&wheel->callbacks);"),
-    ("last of a row for ever under way", "callback.h",
+    ("last of a row for ever under way", "engine/callback.h",
      "\tsmp_store_release(&wheel->running[0], NULL);\n",
      ""),
-    ("row leaves its depth", "callback.h",
+    ("row leaves its depth", "engine/callback.h",
      "\twheel->depth = 0;\n",
      ""),
-    ("row is not a callback", "callback.h",
+    ("row is not a callback", "engine/callback.h",
      "\twheel->depth = 1;\n",
      ""),
 
     # The executor
-    ("callbacks run on the worker all the same", "worker.c",
+    ("callbacks run on the worker all the same", "engine/worker.c",
      "\tif (wheel->executor)\n\t\treturn hand_over(wheel, timeout, word);\n",
      ""),
-    ("handed over but not QUEUED", "timeout.h",
+    ("handed over but not QUEUED", "engine/state.h",
      "u64 new = hwheel_word_expired(*old) | HWHEEL_QUEUED;",
      "u64 new = hwheel_word_expired(*old);"),
-    ("not started at the end of a pass", "worker.c",
-     "\t\thwheel_executor_start(wheel);\n\t\tif (through",
-     "\t\tif (through"),
-    ("one runner only", "executor.c",
+    ("not started at the end of a pass", "engine/worker.c",
+     "\thwheel_executor_start(wheel);\n\tthrough &= hwheel_pass_work",
+     "\tthrough &= hwheel_pass_work"),
+    ("one runner only", "engine/executor.c",
      "list_empty(&executor->handed) || i >= HWHEEL_RUNNERS",
      "list_empty(&executor->handed) || i >= 1"),
-    ("runner does not start another", "executor.c",
+    ("runner does not start another", "engine/executor.c",
      "\t\t*word = hwheel_word_begin(&timeout->word);\n\t\tstart_another(executor);",
      "\t\t*word = hwheel_word_begin(&timeout->word);"),
-    ("callbacks of one timeout overlap", "executor.c",
+    ("callbacks of one timeout overlap", "engine/executor.c",
      "\t\tif (!runner) {\n",
      "\t\tif (true) {\n"),
-    ("blocked one forgotten", "executor.c",
+    ("blocked one forgotten", "engine/executor.c",
      "\tlist_splice_init(&runner->blocked, &executor->handed);\n",
      "\tINIT_LIST_HEAD(&runner->blocked);\n"),
-    ("runner stays busy", "executor.c",
+    ("runner stays busy", "engine/executor.c",
      "__clear_bit(runner - executor->runners, executor->busy);",
      ";"),
-    ("runner ends when others have their turn", "executor.c",
-     "\tqueue_work(wheel->executor->queue, work);\n",
-     ""),
-    ("release op does not wait for the callback", "executor.c",
+    ("runner ends when others have their turn", "engine/executor.c",
+     "\t\tcond_resched();\n\t}\n\tqueue_runner(runner);\n",
+     "\t\tcond_resched();\n\t}\n"),
+    ("release op does not wait for the callback", "engine/executor.c",
      "\t\trunner->owed = true;\n\tspin_unlock(&executor->lock);\n\treturn runner;",
      "\t\trunner->owed = false;\n\tspin_unlock(&executor->lock);\n\treturn false;"),
-    ("release op is owed for ever", "executor.c",
+    ("release op is owed for ever", "engine/executor.c",
      "\tif (runner->owed)\n",
      "\tif (false)\n"),
-    ("release op is owed again", "executor.c",
+    ("release op is owed again", "engine/executor.c",
      "\trunner->owed = false;\n",
      ""),
-    ("nothing is taken back", "executor.c",
+    ("nothing is taken back", "engine/executor.c",
      "handed = hwheel_word_is_handed(atomic64_read(&timeout->word));",
      "handed = false;"),
-    ("taken back, but not counted", "executor.c",
+    ("taken back, but not counted", "engine/executor.c",
      "atomic_long_inc(&wheel->recalled);",
      ";"),
-    ("taken back stays EXPIRED", "queue.c",
+    ("taken back stays EXPIRED", "engine/submit.c",
      "hwheel_word_recall(&timeout->word);",
      ";"),
-    ("what is taken back is left on the list", "executor.c",
+    ("what is taken back is left on the list", "engine/executor.c",
      "\tif (handed) {\n\t\tunlink_handed(timeout);\n",
      "\tif (handed) {\n"),
-    ("links of a handed over one stay", "executor.c",
+    ("links of a handed over one stay", "engine/executor.c",
      "timeout->node = (struct hwheel_node) { };",
      ";"),
-    ("running callback is not waited for", "executor.c",
+    ("running callback is not waited for", "engine/executor.c",
      "== timeout)\n\t\t\treturn true;",
      "== timeout)\n\t\t\treturn false;"),
-    ("own callback on the executor not known", "executor.c",
+    ("own callback on the executor not known", "engine/executor.c",
      "READ_ONCE(executor->runners[i].task) == current",
      "READ_ONCE(executor->runners[i].task) == NULL"),
-    ("those who wait not woken by a runner", "executor.c",
+    ("those who wait not woken by a runner", "engine/executor.c",
      "\t\thwheel_wake_waiters(wheel);\n",
      ""),
-    ("idle while runners are busy", "executor.c",
+    ("idle while runners are busy", "engine/executor.c",
      " &&\n\t       bitmap_empty(executor->busy, HWHEEL_RUNNERS);",
      ";"),
-    ("stop does not wait for the executor", "wheel.c",
+    ("stop does not wait for the executor", "engine/stop.c",
      "\tfinish_executor(wheel);\n",
      ""),
-    ("stop waits for the executor and does not drain", "wheel.c",
+    ("stop waits for the executor and does not drain", "engine/stop.c",
      "\t\thwheel_worker_drain(wheel);\n\t\twait_event",
      "\t\twait_event"),
-    ("stop in a callback on the executor", "wheel.c",
+    ("stop in a callback on the executor", "engine/stop.c",
      "hwheel_is_owner(wheel) || hwheel_executor_calls(wheel)",
      "hwheel_is_owner(wheel)"),
-    ("release op on the worker waits without draining", "sync.c",
+    ("release op on the worker waits without draining", "engine/cancel_sync.c",
      "wait_event_timeout(wheel->waiters, is_settled(timeout), 1);",
      "wait_event(wheel->waiters, is_settled(timeout));"),
-    ("runner not contained", "executor.c",
-     "\thwheel_callback_call(wheel, callback, timeout);\n",
+    ("runner not contained", "engine/executor.c",
+     "\thwheel_callback_call_here(wheel, callback, timeout);\n",
      "\tcallback(timeout);\n"),
+    ("runs in softirq", "engine/executor.c",
+     "if (likely(in_task())) {",
+     "if (true) {"),
+
+    # Debug objects
+    ("arm not told to debug objects", "engine/submit.c",
+     "\thwheel_debug_reference(timeout);\n\tsubmit(wheel, cpu, timeout);",
+     "\tsubmit(wheel, cpu, timeout);"),
+    ("setting up again not told to debug objects", "engine/timeout.c",
+     "\thwheel_debug_init(timeout);\n",
+     ""),
+    ("expiry not told to debug objects", "engine/worker.c",
+     "\thwheel_debug_unreference(timeout);\n\tif (likely(hwheel_word_expire(",
+     "\tif (likely(hwheel_word_expire("),
+    ("release not told to debug objects", "engine/worker.c",
+     "\tif (unreferences)\n\t\thwheel_debug_unreference(timeout);\n",
+     ""),
+    ("change of mind not told to debug objects", "engine/worker.c",
+     "\tif (unreferences)\n\t\thwheel_debug_reference(timeout);\n",
+     ""),
+    ("runner's callback not told to debug objects", "engine/executor.c",
+     "\t\thwheel_debug_unreference(timeout);\n",
+     ""),
+    ("handback not told to debug objects", "engine/stop.c",
+     "\thwheel_debug_unreference(timeout);\n",
+     ""),
 
     # Placement
-    ("niceness not set", "worker.c",
+    ("niceness not set", "engine/worker.c",
      "set_user_nice(current, params->nice);",
      ";"),
-    ("priority not set", "worker.c",
+    ("priority not set", "engine/worker.c",
      "err = sched_setattr_nocheck(current, &attr);",
      ";"),
-    ("CPUs not set", "worker.c",
+    ("CPUs not set", "engine/worker.c",
      "err = set_cpus_allowed_ptr(current, params->cpus);",
      ";"),
-    ("worker without a place stays", "worker.c",
+    ("worker without a place stays", "engine/worker.c",
      "\t\thwheel_worker_stop(wheel);\n\t\tput_task_struct(task);",
      ";"),
-    ("any niceness", "wheel.c",
+    ("any niceness", "engine/wheel.c",
      "params->nice < MIN_NICE || params->nice > MAX_NICE",
      "params->nice < MIN_NICE"),
-    ("niceness and priority", "wheel.c",
+    ("niceness and priority", "engine/wheel.c",
      "return !params->nice || !params->rt_priority;",
      "return true;"),
 
     # Containment
-    ("preempt count stays", "callback.c",
-     "preempt_count_set(0);",
+    ("preempt count stays", "engine/callback.c",
+     "preempt_count_set(count);",
      ";"),
-    ("interrupts stay off", "callback.c",
-     "local_irq_enable();",
-     ";"),
-    ("interrupts not looked at", "callback.h",
-     "preempt_count() || irqs_disabled()",
-     "preempt_count()"),
-    ("preempt count not looked at", "callback.h",
-     "preempt_count() || irqs_disabled()",
-     "irqs_disabled()"),
-    ("release op of a stop not contained", "wheel.c",
+    ("preempt count from before the callback lost", "engine/callback.c",
+     "preempt_count_set(count);",
+     "preempt_count_set(0);"),
+    ("interrupts stay off", "engine/callback.c",
+     "\telse\n\t\tlocal_irq_enable();",
+     "\t;"),
+    ("interrupts not looked at", "engine/callback.h",
+     "preempt_count() != count || irqs_disabled() != irqs_off",
+     "preempt_count() != count"),
+    ("preempt count not looked at", "engine/callback.h",
+     "preempt_count() != count || irqs_disabled() != irqs_off",
+     "irqs_disabled() != irqs_off"),
+    ("preempt count taken to be 0 everywhere", "engine/callback.h",
+     "timeout, preempt_count(),\n\t\t\t\t  irqs_disabled());",
+     "timeout, 0, false);"),
+    ("release op of a stop not contained", "engine/stop.c",
      "hwheel_callback_call(wheel, release, timeout);",
      "release(timeout);"),
-    ("a tick is overlong", "callback.c",
-     "wheel->now - since <= wheel->tick + TICK_NSEC",
-     "wheel->now - since < wheel->tick / 2"),
-    ("overlong ones not counted", "callback.c",
-     "wheel->now - since <= wheel->tick + TICK_NSEC",
+    ("a tick is overlong", "engine/callback.c",
+     "took <= wheel->tick + TICK_NSEC",
+     "took < wheel->tick / 2"),
+    ("overlong ones not counted", "engine/callback.c",
+     "took <= wheel->tick + TICK_NSEC",
      "true"),
-    ("nested ones timed on their own", "callback.c",
+    ("preempted ones blamed", "engine/callback.c",
+     "if (wheel->preempted != preempted)",
+     "if (false)"),
+    ("preempted ones never blamed", "engine/callback.c",
+     "min(took, wheel->ran - ran);",
+     "0;"),
+    ("device's callbacks blamed", "engine/callback.c",
+     " || wheel->own)",
+     ")"),
+    ("nested ones timed on their own", "engine/callback.c",
      "\tif (wheel->depth > 1)\n\t\treturn;\n",
      ""),
-    ("clock not followed", "callback.h",
+    ("clock not followed", "engine/callback.h",
      "hwheel_clock_follow(struct hwheel *wheel)\n{\n\tif (hwheel_clock_is_old(wheel))",
      "hwheel_clock_follow(struct hwheel *wheel)\n{\n\tif (false)"),
-    ("clock not followed before a release op", "worker.c",
+    ("clock not followed before a release op", "engine/worker.c",
      "\tif (!wheel->depth)\n",
      "\tif (false)\n"),
-    ("clock followed before a nested release op", "worker.c",
+    ("clock followed before a nested release op", "engine/worker.c",
      "\tif (!wheel->depth)\n",
      "\tif (true)\n"),
 
     # Statistics
-    ("arm not taken back from the count", "wheel.h",
+    ("arm not taken back from the count", "engine/wheel.h",
      "this_cpu_dec(wheel->cpu->armed);",
      ";"),
-    ("later and earlier mixed up", "queue.c",
+    ("later and earlier mixed up", "engine/submit.c",
      "this_cpu_inc(wheel->cpu->refreshed[earlier]);",
      "this_cpu_inc(wheel->cpu->refreshed[!earlier]);"),
-    ("queued and filed mixed up", "queue.c",
+    ("queued and filed mixed up", "engine/submit.c",
      "this_cpu_inc(wheel->cpu->cancelled[changed]);",
      "this_cpu_inc(wheel->cpu->cancelled[!changed]);"),
-    ("handed back not counted", "wheel.c",
+    ("handed back not counted", "engine/stop.c",
      "local_inc(&wheel->counts.handed_back);",
      ";"),
-    ("passes not counted", "worker.c",
+    ("passes not counted", "engine/worker.c",
      "local_inc(&wheel->counts.passes);",
      ";"),
-    ("wake-ups not counted", "worker.c",
+    ("wake-ups not counted", "engine/worker.c",
      "local_inc(&wheel->counts.wakeups);",
      ";"),
-    ("drained not counted", "worker.c",
+    ("drained not counted", "engine/worker.c",
      "local_add(n, &wheel->counts.drained);",
      ";"),
-    ("most drained is the last", "stats.h",
+    ("most drained is the last", "engine/stats.h",
      "\tif (n > local_read(max))\n",
      ""),
-    ("lag counts the edge it slept for", "worker.c",
-     "local_add(wheel->reached - planned, &wheel->counts.lag);",
-     "local_add(wheel->reached - planned + 1, &wheel->counts.lag);"),
-    ("lateness a tick too long", "worker.c",
+    ("pending after stop", "engine/stats.c",
+     "if (is_stopped(wheel))",
+     "if (false)"),
+    ("lag counts the edge it slept for", "engine/worker.c",
+     "local_add(wheel->aim - planned, &wheel->counts.lag);",
+     "local_add(wheel->aim - planned + 1, &wheel->counts.lag);"),
+    ("lateness a tick too long", "engine/worker.c",
      "hwheel_count_lateness(&wheel->counts, wheel->now_word - word,",
      "hwheel_count_lateness(&wheel->counts, wheel->now_word - word + 2 * wheel->tick,"),
-    ("lateness rounded down", "stats.h",
+    ("lateness rounded down", "engine/stats.h",
      "hwheel_fraction(2 * HWHEEL_LATENESS_FINEST, tick) + 1;",
      "hwheel_fraction(2 * HWHEEL_LATENESS_FINEST, tick);"),
-    ("last bin left out", "stats.c",
+    ("last bin left out", "engine/stats.c",
      "min(i, HWHEEL_LATENESS_BINS - 1U)",
      "min(i, HWHEEL_LATENESS_BINS - 2U)"),
-    ("pending does not leave out what was handed back", "stats.c",
+    ("pending does not leave out what was handed back", "engine/stats.c",
      "stats->expired + stats->handed_back +",
      "stats->expired +"),
 
     # Sets, of files
-    ("offset of the other clock", "deadline.c",
-     "set->offsets[wheel->clock == CLOCK_BOOTTIME]",
-     "set->offsets[wheel->clock != CLOCK_BOOTTIME]"),
-    ("offset added, not subtracted", "deadline.c",
+    ("offset of the other clock", "device/timens.c",
+     "wheel->clock == CLOCK_BOOTTIME ? timens",
+     "wheel->clock != CLOCK_BOOTTIME ? timens"),
+    ("offset added, not subtracted", "device/timens.c",
      "return ns - min_t(u64, ns, offset);",
      "return ns + offset;"),
-    ("far deadline of others wraps", "deadline.c",
+    ("far deadline of others wraps", "device/timens.c",
      "return min(ns, HWHEEL_NEVER) + -offset;",
      "return ns + -offset;"),
-    ("our past wraps for others", "deadline.c",
+    ("our past wraps for others", "device/timens.c",
      "ns - min_t(u64, ns, -offset)",
      "ns + offset"),
-    ("ids go on when they are used up", "table.h",
+    # Files: what ended, at the end of the pass, and those who wait for it
+    ("all waiters looked at on the worker", "device/waiters.c",
+     "min(*budget, HWHEEL_WAITERS_MAX)",
+     "*budget"),
+    ("a few waiters of each of many files", "device/waiters.c",
+     "\t*budget -= max - walk.max;\n",
+     ""),
+    ("the rest of a crowd not woken", "device/waiters.c",
+     "\tif (walk->from)\n\t\tleave_to_work(waiters, walk->events);\n",
+     ""),
+    ("a crowd walked in one part only", "device/waiters.c",
+     "\tif (more)\n\t\tqueue_work(walkers, work);",
+     "\t(void)more;"),
+    ("every event wakes all readers", "device/waiters.c",
+     "if (waiters_wake(entry, key) && key && !--walk->events)",
+     "if (waiters_wake(entry, key) && !key)"),
+    ("the end wakes one reader", "device/waiters.c",
+     "if (waiters_wake(entry, key) && key && !--walk->events)",
+     "if (waiters_wake(entry, key) && !--walk->events)"),
+    ("slow waiters woken by the worker for ever", "device/waiters.c",
+     "(time_after(jiffies, since + 1) && READ_ONCE(current->nivcsw) == preempted)",
+     "false"),
+    ("slow users slow for ever", "device/user.h",
+     "slow + HWHEEL_USER_SLOW",
+     "slow + LONG_MAX / 2"),
+    ("account added twice", "device/user.c",
+     "if (!user && new) {",
+     "if (new) {"),
+    ("one wheel too many for a user", "device/user.c",
+     "user->wheels < max &&",
+     "user->wheels <= max &&"),
+    ("one wheel too many for all users", "device/user.c",
+     "nr_wheels < max_of_all",
+     "nr_wheels <= max_of_all"),
+    ("stop waits with the lock", "device/file_stop.c",
+     "\tmutex_unlock(&file->lock);\n\treturn stop_all(file, true);",
+     "\tint err = stop_all(file, true);\n\n\tmutex_unlock(&file->lock);\n\treturn err;"),
+    ("full of cancelled ones", "device/entry.c",
+     "if (full && !owes_room_locked(file))",
+     "if (full)"),
+    ("waits for room that nothing will make", "device/entry.c",
+     "file->enqueued != file->counts.pending;",
+     "file->enqueued;"),
+    ("waits for room for a tick", "device/entry.c",
+     "\tif (owes)\n\t\thwheel_submit_kick(file->wheel);\n",
+     ""),
+    ("work of a pass left to the next one", "engine/worker.c",
+     "\tthrough &= hwheel_pass_work_run(wheel);\n",
+     ""),
+    ("work goes on however long it takes", "engine/pass_work.c",
+     "if (hwheel_is_long(since)) {",
+     "if (false) {"),
+    ("work that is not done is forgotten", "engine/pass_work.c",
+     "\t\tif (!work->run(work, wait))\n\t\t\tlist_add_tail(&work->link, &wheel->pass_work);",
+     "\t\twork->run(work, wait);"),
+    ("ids go on when they are used up", "device/table.h",
      "if (unlikely(!upper_32_bits(entry->id)))",
      "if (false)"),
-    ("generation stays", "table.h",
+    ("generation stays", "device/table.h",
      "\tentry->id += 1ULL << 32;\n",
      ""),
-    ("stale id found", "table.h",
+    ("stale id found", "device/table.h",
      "return entry && entry->id == id ? entry : NULL;",
      "return entry;"),
-    ("ids to come said to have ended", "table.h",
-     "upper_32_bits(id) - 1 < upper_32_bits(entry->id) - 1",
-     "upper_32_bits(id) - 1 <= upper_32_bits(entry->id) - 1"),
-    ("generation 0 said to have ended", "table.h",
-     "upper_32_bits(id) - 1 < upper_32_bits(entry->id) - 1",
-     "upper_32_bits(id) < upper_32_bits(entry->id)"),
-    ("free one keeps its state", "table.h",
+    ("free one keeps its state", "device/table.h",
      "\tatomic64_set(&entry->timeout.word, HWHEEL_IDLE);\n",
      ""),
-    ("free one stays stopped", "table.h",
+    ("free one stays stopped", "device/table.h",
      "\tentry->stopped = false;\n",
      ""),
-    ("index beyond the table", "table.h",
+    ("index beyond the table", "device/table.h",
      "if (page >= table->nr)",
      "if (page > table->nr)"),
-    ("free ones lost when it grows", "table.c",
+    ("free ones lost when it grows", "device/table.c",
      "entries[n - 1].next = table->free;",
      "entries[n - 1].next = NULL;"),
-    ("limit one too high", "table.c",
+    ("limit one too high", "device/table.c",
      "min_t(unsigned int, max - first, HWHEEL_TABLE_PER_PAGE)",
      "min_t(unsigned int, max - first + 1, HWHEEL_TABLE_PER_PAGE)"),
-    ("grows beyond the limit", "table.c",
+    ("grows beyond the limit", "device/table.c",
      "if (first >= max)",
      "if (first > max)"),
-    ("what is about to be armed found", "set.c",
+    ("what is about to be armed found", "device/entry.c",
      "!entry || hwheel_timeout_state(&entry->timeout) == HWHEEL_IDLE",
      "!entry"),
-    ("added to a stopped set", "set.c",
-     "while (!set->stopped) {",
+    ("added to a stopped set", "device/entry.c",
+     "while (!file->stopped) {",
      "while (true) {"),
-    ("armed in a stopped set", "set.c",
-     "if (!set->stopped)\n\t\terr = hwheel_arm_at(",
+    ("armed in a stopped set", "device/entry.c",
+     "if (!file->stopped)\n\t\terr = hwheel_arm_at(",
      "if (true)\n\t\terr = hwheel_arm_at("),
-    ("not dropped when it can't be armed", "set.c",
-     "if (err) {\n\t\thwheel_set_drop_locked(entry);",
+    ("not dropped when it can't be armed", "device/entry.c",
+     "if (err) {\n\t\thwheel_entry_drop_locked(entry);",
      "if (err) {"),
-    ("configured after an id was made", "set.c",
-     "!set->table.nr",
+    ("configured after an id was made", "device/file.c",
+     "!file->table.nr",
      "true"),
-    ("configured twice", "set.c",
-     "set->wheel == set->shared_wheel &&",
+    ("configured twice", "device/file.c",
+     "file->wheel == file->shared_wheel &&",
      "true &&"),
-    ("any wheel's timeout found", "set.c",
-     "entry && hwheel_of(&entry->timeout) == wheel",
-     "entry"),
-    ("stop does not hurry the worker", "set.c",
-     "\t\t\thwheel_queue_hurry(set->wheel);",
-     "\t\t\tcond_resched();"),
-    ("stopped one is no event", "set.c",
-     "WRITE_ONCE(set->stopping, set->stopping - 1);\n\t\tqueue_event_locked(entry);",
-     "WRITE_ONCE(set->stopping, set->stopping - 1);\n\t\thwheel_set_drop_locked(entry);"),
-    ("stop does not wait", "set.c",
-     "return !READ_ONCE(set->stopping) && !(all && READ_ONCE(set->filed));",
+    ("any wheel's timeout found", "device/entry.c",
+     "return hwheel_of(&entry->timeout) == wheel ? entry : NULL;",
+     "return entry;"),
+    ("stop does not hurry the worker", "device/file_stop.c",
+     "if (!is_unreferenced(file, all))\n\t\thwheel_submit_kick(file->wheel);",
+     ""),
+    ("stopped one is no event", "device/publish.c",
+     "\t\t\tlist_add_tail(&entry->event, &file->events);\n\t\t\t++*stopped;",
+     "\t\t\thwheel_table_put(&file->table, entry);\n\t\t\t++*stopped;"),
+    ("the end not told when the last one is let go of", "device/publish.c",
+     "hwheel_waiters_end(&file->wait, &file->wheel->waiters_left);",
+     ";"),
+    ("slots kept when the wheel is stopped", "engine/stop.c",
+     "\thwheel_slots_free(&wheel->slots);\n\tWRITE_ONCE(wheel->owner, NULL);",
+     "\tWRITE_ONCE(wheel->owner, NULL);"),
+    ("stop does not wait", "device/file_stop.c",
+     "return !READ_ONCE(file->stopping) && !(all && READ_ONCE(file->enqueued));",
      "return true;"),
-    ("stop does not wait for what was cancelled before", "set.c",
-     "return !READ_ONCE(set->stopping) && !(all && READ_ONCE(set->filed));",
-     "return !READ_ONCE(set->stopping);"),
-    ("stop leaves what is beyond a batch", "set.c",
+    ("stop does not wait for what was cancelled before", "device/file_stop.c",
+     "return !READ_ONCE(file->stopping) && !(all && READ_ONCE(file->enqueued));",
+     "return !READ_ONCE(file->stopping);"),
+    ("stop leaves what is beyond a batch", "device/file.c",
      "return end < size;",
      "return false;"),
-    ("close leaves what is pending", "set.c",
-     "stop_all(set, false);",
+    ("close leaves what is pending", "device/file_stop.c",
+     "stop_all(file, false);",
      ""),
-    ("end before all is read", "set.h",
-     "smp_load_acquire(&set->stopped) && !READ_ONCE(set->counts.held)",
-     "smp_load_acquire(&set->stopped)"),
-    ("read events stay", "event.c",
-     "hwheel_set_drop_locked(entries[i]);",
+    ("end before all is read", "device/file.h",
+     "smp_load_acquire(&file->stopped) && !READ_ONCE(file->counts.held)",
+     "smp_load_acquire(&file->stopped)"),
+    ("read events stay", "device/event.c",
+     "hwheel_entry_drop_locked(entries[i]);",
      ";"),
-    ("part of an event is read", "event.c",
+    ("part of an event is read", "device/event.c",
      "if (iov_iter_count(to) < sizeof(struct hwheel_event))",
      "if (!iov_iter_count(to))"),
-    ("stopped events said to have expired", "event.c",
+    ("stopped events said to have expired", "device/event.c",
      "entry->stopped ? HWHEEL_EVENT_STOPPED :",
      "!entry ? HWHEEL_EVENT_STOPPED :"),
 
     # Deadlines of the owner's own, and of programs
-    ("owner not asked", "worker.c",
+    ("owner not asked", "engine/worker.c",
      "if (timeout->ops->due && is_due(wheel, word))",
      "if (false)"),
-    ("owner asked as long as he says later", "worker.c",
+    ("owner asked as long as he says later", "engine/worker.c",
      "if (timeout->ops->due && is_due(wheel, word))",
      "while (timeout->ops->due && is_due(wheel, word))"),
-    ("stored value counts again and again", "deadline.c",
+    ("stored value counts again and again", "device/mmap_word.c",
      "entry->seen = ns;\n\tdeadline",
      "deadline"),
-    ("stored value without bound", "deadline.c",
+    ("stored value without bound", "device/mmap_word.c",
      "hwheel_deadline(timeout) + min(most, HWHEEL_STORE_MAX_NS);",
      "HWHEEL_NEVER;"),
-    ("simple wheel outdone", "deadline.c",
-     "u64 most = timeout->wheel->turn ?: HWHEEL_STORE_MAX_NS;",
+    ("simple wheel outdone", "device/mmap_word.c",
+     "u64 most = timeout->wheel->revolution ?: HWHEEL_STORE_MAX_NS;",
      "u64 most = HWHEEL_STORE_MAX_NS;"),
-    ("word on our own clock", "deadline.c",
-     "tell(entry, ns ?: 1);",
-     "tell(entry, hwheel_deadline(timeout));"),
-    ("pending one's word may be 0", "deadline.c",
-     "tell(entry, ns ?: 1);",
-     "tell(entry, ns);"),
-    ("stored value on our own clock", "deadline.c",
-     "ns = hwheel_time_from_user(entry->set, timeout->wheel, ns);",
+    ("word on our own clock", "device/mmap_word.c",
+     "write_word(entry, ns ?: 1);",
+     "write_word(entry, hwheel_deadline(timeout));"),
+    ("pending one's word may be 0", "device/mmap_word.c",
+     "write_word(entry, ns ?: 1);",
+     "write_word(entry, ns);"),
+    ("stored value on our own clock", "device/mmap_word.c",
+     "ns = hwheel_timens_from_user(&entry->file->timens, timeout->wheel, ns);",
      ""),
-    ("arm does not write the word", "set.c",
-     "\ttell(entry);\n\tset->counts.pending++;",
-     "\tset->counts.pending++;"),
-    ("refresh does not write the word", "set.c",
-     "\ttell(entry);\n\tset->counts.refreshed++;",
-     "\tset->counts.refreshed++;"),
-    ("word stays when it expired", "set.c",
-     "tell_end(entry);\n\tqueue_event_locked(entry);",
-     "queue_event_locked(entry);"),
-    ("word stays when it is cancelled", "set.c",
-     "tell_end(entry);\n\tset->counts.pending--;\n\tset->counts.cancelled++;",
-     "set->counts.pending--;\n\tset->counts.cancelled++;"),
-    ("word stays when it is stopped", "set.c",
-     "tell_end(entry);\n\tentry->stopped = true;",
+    ("arm does not write the word", "device/entry.c",
+     "\thwheel_mmap_word_publish(entry);\n\tfile->counts.pending++;",
+     "\tfile->counts.pending++;"),
+    ("refresh does not write the word", "device/entry.c",
+     "\thwheel_mmap_word_publish(entry);\n\tfile->counts.refreshed++;",
+     "\tfile->counts.refreshed++;"),
+    ("word stays when it expired", "device/publish.c",
+     "\tpublish_end_of_expired(entry);\n",
+     ""),
+    ("word stays when it is cancelled", "device/entry.c",
+     "hwheel_mmap_word_publish_end(entry);\n\tfile->counts.pending--;\n\tfile->counts.cancelled++;",
+     "file->counts.pending--;\n\tfile->counts.cancelled++;"),
+    ("word stays when it is stopped", "device/file_stop.c",
+     "hwheel_mmap_word_publish_end(entry);\n\tentry->stopped = true;",
      "entry->stopped = true;"),
-    ("query does not look at the word", "deadline.c",
+    ("query does not look at the word", "device/mmap_word.c",
      "if (!word || !hwheel_is_pending(&entry->timeout))",
      "if (true)"),
-    ("query believes the word of an ended one", "deadline.c",
+    ("query believes the word of an ended one", "device/mmap_word.c",
      "if (!word || !hwheel_is_pending(&entry->timeout))",
      "if (!word)"),
-    ("words of ended ones told", "set.c",
-     "if (hwheel_is_pending(&entry->timeout))\n\t\ttell(entry);",
-     "tell(entry);"),
-    ("array without end", "shared.c",
-     "if (pages > DIV_ROUND_UP(max_words, HWHEEL_SHARED_PER_PAGE))",
-     "if (pages > DIV_ROUND_UP(max_words, HWHEEL_SHARED_PER_PAGE) + 1)"),
+    ("words of ended ones told", "device/mmap.c",
+     "if (hwheel_is_pending(&entry->timeout))\n\t\thwheel_mmap_word_publish(entry);",
+     "hwheel_mmap_word_publish(entry);"),
+    ("array without end", "device/mmap_pages.c",
+     "if (pages > DIV_ROUND_UP(max_words, HWHEEL_MMAP_PER_PAGE))",
+     "if (pages > DIV_ROUND_UP(max_words, HWHEEL_MMAP_PER_PAGE) + 1)"),
 )]
-
-
-def setting(name):
-    return os.environ.get(name) or SETTINGS[name]
-
-
-def copy_project():
-    """With the times of now, as objects of an earlier run may be younger than the sources."""
-    shutil.rmtree(SCRATCH, ignore_errors=True)
-    for part in PARTS:
-        source, target = TOP / part, SCRATCH / part
-        target.parent.mkdir(parents=True, exist_ok=True)
-        if source.is_dir():
-            shutil.copytree(source, target, copy_function=shutil.copy)
-        else:
-            shutil.copy(source, target)
 
 
 def mutate(mutant, text):
@@ -976,113 +1149,211 @@ def complaint(line):
     return found[1] if found and HARMLESS not in line else None
 
 
-def next_case(order, suite, last):
-    """Which case was running, if the last one that ended is known."""
-    cases = order.get(suite, [])
-    at = cases.index(last) + 1 if last in cases else 0
-    return f"{suite}.{cases[at]}" if at < len(cases) else suite or "boot"
+class Run:
+    """What a run has printed up to now."""
 
+    def __init__(self, order):
+        self.order = order
+        self.started = self.finished = 0
+        self.catcher = ""
+        self.asked_for = False
+        self.begun = []
+        self.passed = collections.defaultdict(list)
 
-def read_log(text, order):
-    """What failed, what the kernel complained about and where, and what passed."""
-    failed, complaints, passed = [], {}, collections.defaultdict(list)
-    begun = []
-    suite = last = ""
-    for line in text.splitlines():
-        if match := SUITE.match(line):
-            suite, last = match[1], ""
-            begun.append(suite)
+    def next_case(self):
+        """Which case is running, if the order is known."""
+        if not self.begun:
+            return "boot"
+        suite = self.begun[-1]
+        cases = self.order.get(suite, [])
+        at = len(self.passed[suite])
+        return f"{suite}.{cases[at]}" if at < len(cases) else suite
+
+    def read(self, line):
+        """What comes before the kernel's start is the build's."""
+        if not self.started:
+            self.started = time.monotonic() if START in line else 0
+        elif match := SUITE.match(line):
+            self.begun.append(match[1])
         elif match := CASE.match(line):
-            last = match[2]
-            if match[1]:
-                failed.append(f"{suite}.{last}")
+            self.read_case(*match.groups())
+        elif any(mark in line for mark in ASKED_FOR):
+            self.asked_for = ASKED_FOR[0] in line
+        elif what := not self.asked_for and complaint(line):
+            self.catcher = f"{self.next_case()} ({what})"
+        elif END in line:
+            self.finished = time.monotonic()
+
+    def read_case(self, failed, name):
+        suite = self.begun[-1] if self.begun else ""
+        if failed:
+            self.catcher = f"{suite}.{name}"
+        else:
+            self.passed[suite].append(name)
+
+
+class Job:
+    """A scratch copy of the project; one with a number has a build folder of its own, too."""
+
+    def __init__(self, number, timeout):
+        self.top = SCRATCH / str(number)
+        self.output = self.top / "output.txt"
+        self.objects = self.top / "build/kunit"
+        self.kept = self.top / "objects"
+        self.env = {**SETTINGS, "TIMEOUT": f"{timeout:.0f}",
+                    **{name: value for name, value in os.environ.items() if value},
+                    "RAW": "1", "HWHEEL_JOB": f"-mutants-{number}" if number else ""}
+        self.process = None
+        self.given_up = False
+        self.copy_project()
+
+    def copy_project(self):
+        """With the times of now, as objects of an earlier run may be younger than the sources."""
+        shutil.rmtree(self.top, ignore_errors=True)
+        for part in PARTS:
+            source, target = TOP / part, self.top / part
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if source.is_dir():
+                shutil.copytree(source, target, copy_function=shutil.copy)
             else:
-                passed[suite].append(last)
-        elif what := complaint(line):
-            complaints.setdefault(next_case(order, suite, last), what)
-    return Run(failed, complaints, passed, begun, "reboot: System halted" in text)
+                shutil.copy(source, target)
 
+    def start(self, suite):
+        return subprocess.Popen([self.top / "kunit/run.sh"], stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                encoding="utf-8", errors="replace", start_new_session=True,
+                                env={**self.env, "FILTER": suite})
 
-def run_tests(order, suite=""):
-    """Runs the scratch copy's tests; False if it did not build."""
-    log = SCRATCH / "build/kunit.log"
-    log.unlink(missing_ok=True)
-    with open(SCRATCH / "output.txt", "w", encoding="utf-8") as output:
-        subprocess.run([SCRATCH / "kunit/run.sh"], stdin=subprocess.DEVNULL, stdout=output,
-                       stderr=subprocess.STDOUT, check=False,
-                       env={**os.environ, **{name: setting(name) for name in SETTINGS},
-                            "FILTER": suite})
-    return log.exists() and read_log(log.read_text(encoding="utf-8", errors="replace"), order)
+    def stop(self):
+        """kunit.py ends its kernel when it is interrupted, and prints until then."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGINT)
 
+    def give_up(self):
+        self.given_up = True
+        if self.process and self.process.poll() is None:
+            self.stop()
 
-def catchers(run):
-    caught = [f"{where} ({what})" for where, what in run.complaints.items()]
-    return caught + [name for name in run.failed if name not in run.complaints]
+    def run_tests(self, order, suite=""):
+        """Until they end or one notices."""
+        run = Run(order)
+        with open(self.output, "w", encoding="utf-8") as output, \
+             self.start(suite) as self.process:
+            for line in self.process.stdout:
+                output.write(line)
+                if not run.catcher:
+                    run.read(line)
+                    if run.catcher:
+                        self.stop()
+        return run
 
+    def test(self, order):
+        """Returns a verdict and who caught it."""
+        run = self.run_tests(order)
+        if not run.started:
+            return "does not build", ""
+        if run.catcher or run.finished:
+            return ("caught", run.catcher) if run.catcher else ("survived", "")
+        # It hung, so that some suites did not have their turn.
+        for suite in [suite for suite in order if suite not in run.begun]:
+            catcher = "" if self.given_up else self.run_tests(order, suite).catcher
+            if catcher:
+                return "caught", catcher
+        return "only hangs", ""
 
-def test(order):
-    """Returns a verdict and who caught it."""
-    run = run_tests(order)
-    if not run:
-        return "does not build", []
-    caught = catchers(run)
-    if caught or run.finished:
-        return ("caught", caught) if caught else ("survived", [])
-    # It hung, so that some suites did not have their turn.
-    for suite in [suite for suite in order if suite not in run.begun]:
-        caught = catchers(run_tests(order, suite))
-        if caught:
-            return "caught", caught
-    return "only hangs", []
+    def keep_objects(self):
+        """Those without a fault, once."""
+        if not self.kept.exists():
+            self.run_tests({}, NO_SUITE)
+            shutil.copytree(self.objects, self.kept)
 
+    def restore_objects(self):
+        """With their times, so that only the next fault is compiled."""
+        folder = self.objects.resolve()
+        shutil.rmtree(folder)
+        shutil.copytree(self.kept, folder)
 
-def test_in_scratch(mutant, order):
-    path = SCRATCH / "module" / mutant.file
-    text = path.read_text(encoding="utf-8")
-    path.write_text(mutate(mutant, text), encoding="utf-8")
-    try:
-        return test(order)
-    finally:
-        path.write_text(text, encoding="utf-8")
+    def test_mutant(self, mutant, order):
+        """Leaves all as it was, also its times."""
+        self.keep_objects()
+        path = self.top / "module" / mutant.file
+        text = path.read_text(encoding="utf-8")
+        times = path.stat()
+        path.write_text(mutate(mutant, text), encoding="utf-8")
+        try:
+            return Result(mutant, *self.test(order))
+        finally:
+            path.write_text(text, encoding="utf-8")
+            os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+            self.restore_objects()
 
 
 def unmutated():
-    """The order of all cases, once they have passed."""
-    run = run_tests({})
-    if not run or catchers(run) or not run.finished or not run.passed:
-        sys.exit(f"mutants: the tests do not pass without a fault, see {SCRATCH}/output.txt")
+    """The order of all cases, once they have passed, and the seconds that they took."""
+    job = Job(0, 600)
+    run = job.run_tests({})
+    if run.catcher or not run.finished or not run.passed:
+        sys.exit(f"mutants: the tests do not pass without a fault, see {job.output}")
     count = sum(map(len, run.passed.values()))
     print(f"  without a fault: {count} test cases pass", flush=True)
-    return run.passed
+    return run.passed, run.finished - run.started
 
 
-def report(mutant, verdict, caught, file):
-    print(f"{verdict:9} {mutant.name} ({mutant.file})", file=file)
-    for name in caught:
-        print(f"          {name}", file=file)
+def report(result, file):
+    print(f"{result.verdict:9} {result.mutant.name} ({result.mutant.file})", file=file)
+    if result.catcher:
+        print(f"          {result.catcher}", file=file, flush=True)
 
 
-def show(mutant, verdict, caught):
-    more = len(caught) - SHOWN
-    shown = ", ".join(caught[:SHOWN]) + (f" and {more} more" if more > 0 else "")
-    print(f"  {verdict:9} {mutant.name}" + (f": {shown}" if shown else ""), flush=True)
+def show(result):
+    print(f"  {result.verdict:9} {result.mutant.name}" +
+          (f": {result.catcher}" if result.catcher else ""), flush=True)
 
 
-def test_all(mutants):
+def test_in_one_of(idle, order, mutant):
+    job = idle.get()
+    try:
+        return job.test_mutant(mutant, order)
+    finally:
+        idle.put(job)
+
+
+def results_of(mutants, order, jobs):
+    """In the table's order, each as soon as it and those before it are known."""
+    idle = queue.SimpleQueue()
+    for job in jobs:
+        idle.put(job)
+    with concurrent.futures.ThreadPoolExecutor(len(jobs)) as pool:
+        try:
+            yield from pool.map(functools.partial(test_in_one_of, idle, order), mutants)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for job in jobs:
+                job.give_up()
+            raise
+
+
+def test_all(mutants, count):
     RESULTS.parent.mkdir(exist_ok=True)
+    begin = time.monotonic()
     good = 0
-    with open(RESULTS, "w", encoding="utf-8") as results:
-        copy_project()
-        order = unmutated()
-        for mutant in mutants:
-            verdict, caught = test_in_scratch(mutant, order)
-            good += verdict == "caught"
-            show(mutant, verdict, caught)
-            report(mutant, verdict, caught, results)
-        summary = f"{good} of {len(mutants)} mutants caught"
-        print(summary, file=results)
+    with open(RESULTS, "w", encoding="utf-8") as file:
+        order, seconds = unmutated()
+        jobs = [Job(i + 1, max(PATIENCE, 3 * seconds)) for i in range(count)]
+        for result in results_of(mutants, order, jobs):
+            good += result.verdict == "caught"
+            show(result)
+            report(result, file)
+        minutes = (time.monotonic() - begin) / 60
+        summary = f"{good} of {len(mutants)} mutants caught, in {minutes:.0f} minutes"
+        print(summary, file=file)
     print(summary)
     return good == len(mutants)
+
+
+def jobs_wanted(mutants):
+    jobs = int(os.environ.get("JOBS") or len(os.sched_getaffinity(0)))
+    return max(1, min(jobs, len(mutants)))
 
 
 def main():
@@ -1097,7 +1368,7 @@ def main():
     CACHE.mkdir(parents=True, exist_ok=True)
     with open(CACHE / "mutants.lock", "w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        return 0 if test_all(mutants) else 1
+        return 0 if test_all(mutants, jobs_wanted(mutants)) else 1
 
 
 if __name__ == "__main__":

@@ -10,45 +10,54 @@
 #   OPS      operations of the model test
 #   SOAK     time-outs of the soak; a hundred million need a TIMEOUT of 1200 or so
 #   TIMEOUT  seconds until a run counts as hung; default 300
+#   RAW      if set, the kernel's lines are printed as they come, not the results
+#   HWHEEL_JOB  a name, for runs of several checkouts at a time: each has its own place in
+#            the source, build folder and lock
 # What the kernel printed is kept in build/kunit.log, the tests' results as KTAP in
-# build/kunit.tap.
+# build/kunit.tap; build/kunit is the project's folder in the kernel's build folder.
 set -euo pipefail
 
 top=$(dirname "$(dirname "$(realpath "$0")")")
 config=$top/kunit/.kunitconfig
 log=$top/build/kunit.log
 tap=$top/build/kunit.tap
+job=${HWHEEL_JOB-}
 
-# shellcheck source=selftests/lib/say.sh
-. "$top/selftests/lib/say.sh"
-# shellcheck source=selftests/lib/cache.sh
-. "$top/selftests/lib/cache.sh"
-# shellcheck source=selftests/lib/complaints.sh
-. "$top/selftests/lib/complaints.sh"
+# shellcheck source=selftests/harness/messages.sh
+. "$top/selftests/harness/messages.sh"
+# shellcheck source=selftests/harness/cache.sh
+. "$top/selftests/harness/cache.sh"
+# shellcheck source=selftests/harness/complaints.sh
+. "$top/selftests/harness/complaints.sh"
 
-# One run at a time: all checkouts share the source tree and the build folders.
+# One run at a time: all checkouts share their place in the source and the build folders.
 lock() {
 	[ -z "${HWHEEL_KUNIT_LOCKED-}" ] || return 0
 	mkdir -p "$cache"
 	export HWHEEL_KUNIT_LOCKED=1
-	flock -n "$cache/kunit.lock" true || say "kunit: waiting for another run"
-	exec flock -o "$cache/kunit.lock" "$0" "$@"
+	flock -n "$cache/kunit$job.lock" true || say "kunit: waiting for another run"
+	exec flock -o "$cache/kunit$job.lock" "$0" "$@"
 }
 
-add_line() {
+# An earlier version of this script has put another line there.
+put_line() {
 	local file=$1 line=$2
 
-	grep -qxF "$line" "$file" || sed -i "$3$line" "$file"
+	[ "$(grep hwheel "$file")" != "$line" ] || return 0
+	sed -i '/hwheel/d' "$file"
+	sed -i "$3$line" "$file"
 }
 
 # Makes the checkout a folder of the kernel source.
 graft() {
 	local misc=$1/drivers/misc
 
-	ln -sfnT "$top" "$misc/hwheel"
-	add_line "$misc/Kconfig" \
-		'source "drivers/misc/hwheel/module/Kconfig"' '/^endmenu/i '
-	add_line "$misc/Makefile" 'obj-y += hwheel/' "\$a "
+	ln -sfnT "$top" "$misc/hwheel$job"
+	# shellcheck disable=SC2016 # make's variable, not the shell's
+	put_line "$misc/Kconfig" \
+		'source "drivers/misc/hwheel$(HWHEEL_JOB)/module/Kconfig"' '/^endmenu/i '
+	# shellcheck disable=SC2016
+	put_line "$misc/Makefile" 'obj-y += hwheel$(HWHEEL_JOB)/' "\$a "
 }
 
 build_dir_of() {
@@ -57,38 +66,57 @@ build_dir_of() {
 	shift
 	version=$(make -s --no-print-directory -C "$ksrc" kernelversion)
 	hash=$( (realpath "$ksrc" && cat "$config" && printf %s "$*") | sha256sum)
-	echo "$cache/kunit-$version-${hash:0:8}"
+	echo "$cache/kunit-$version-${hash:0:8}$job"
+}
+
+# A job's folder begins as a copy of the one without: only the module is built anew.
+begin_with_copy() {
+	local build=$1 source=${1%"$job"}
+
+	[ -n "$job" ] && [ -e "$source/linux" ] || return 0
+	cache_fill "${build##*/}" flock "$cache/kunit.lock" cp -aT "$source"
 }
 
 # make looks at names and times only, and so would take another checkout's objects
 # for this one's.
 forget_other_checkout() {
 	[ "$(cat "$1/checkout" 2>/dev/null)" != "$top" ] || return 0
-	rm -rf "$1/drivers/misc/hwheel"
+	rm -rf "$1/drivers/misc/hwheel"*
 	mkdir -p "$1"
 	echo "$top" >"$1/checkout"
 }
 
+# kunit.py configures the kernel each time, which takes longer than making it: a job's is
+# made without, once it is there.
+choose_step() {
+	local ksrc=$1 build=$2
+
+	step=(run --jobs="$(nproc)")
+	[ -n "$job" ] && [ -e "$build/linux" ] || return 0
+	step=(exec)
+	make -s -C "$ksrc" ARCH=um O="$build" --jobs="$(nproc)" linux
+}
+
 run_kernel() {
-	local ksrc=$1 build=$2 args=(--kernel_args=time-travel=inf-cpu)
+	local ksrc=$1 build=$2 args=(--kernel_args=time-travel=inf-cpu) step
 
 	shift 2
 	[ -z "${SEED-}" ] || args+=("--kernel_args=hwheel.model_seed=$SEED"
 				      "--kernel_args=hwheel.soak_seed=$SEED")
 	[ -z "${OPS-}" ] || args+=("--kernel_args=hwheel.model_ops=$OPS")
 	[ -z "${SOAK-}" ] || args+=("--kernel_args=hwheel.soak_timeouts=$SOAK")
+	[ -z "${RAW-}" ] || args+=(--raw_output=all)
 	[ -z "${FILTER-}" ] || args+=("$FILTER")
 
 	rm -f "$build/test.log"
-	(cd "$ksrc" && tools/testing/kunit/kunit.py run --arch=um \
-		--build_dir="$build" --kunitconfig="$config" \
-		--jobs="$(nproc)" --timeout="${TIMEOUT:-300}" \
+	choose_step "$ksrc" "$build" || return
+	(cd "$ksrc" && PYTHONUNBUFFERED=1 tools/testing/kunit/kunit.py "${step[@]}" --arch=um \
+		--build_dir="$build" --kunitconfig="$config" --timeout="${TIMEOUT:-300}" \
 		"$@" "${args[@]}" </dev/null)
 }
 
 # Keeps the results and their comments; other lines are the kernel's.
 keep() {
-	mkdir -p "$top/build"
 	rm -f "$log" "$tap"
 	[ -e "$1/test.log" ] || die "the kernel was not built or did not start"
 	cp "$1/test.log" "$log"
@@ -101,9 +129,12 @@ show_counts() {
 		"$tap" | grep -v ' pass:' || true
 }
 
-# But of a virtual PCI bus, which kunit.py switches on and no test here needs.
+# But of a virtual PCI bus, which kunit.py switches on and no test here needs, and where a test
+# asks for it.
 complained() {
-	sed '/^WARNING: .*virt-pci\.c/,/^---\[ end trace/s/.*//' "$log" | grep -nE "^$complaints"
+	sed -e '/^WARNING: .*virt-pci\.c/,/^---\[ end trace/s/.*//' \
+		-e '/hwheel: a complaint is asked for$/,/hwheel: the complaint was asked for$/s/.*//' \
+		"$log" | grep -nE "^$complaints"
 }
 
 judge() {
@@ -115,12 +146,15 @@ judge() {
 }
 
 lock "$@"
-chosen=$("$top/selftests/lib/setup.sh" source kunit)
+chosen=$("$top/selftests/harness/setup.sh" source kunit)
 ksrc=${chosen#KSRC=}
 build=$(build_dir_of "$ksrc" "$@")
 [ -e "$build/linux" ] || say "kunit: the first build takes some minutes"
 graft "$ksrc"
+begin_with_copy "$build"
 forget_other_checkout "$build"
+mkdir -p "$top/build"
+ln -sfnT "$build/drivers/misc/hwheel$job" "$top/build/kunit"
 
 status=0
 run_kernel "$ksrc" "$build" "$@" || status=$?

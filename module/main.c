@@ -9,12 +9,13 @@
 #include <linux/module.h>
 #include <linux/moduleparam.h>
 
-#include "debugfs.h"
-#include "device.h"
-#include "leak.h"
-#include "private.h"
-#include "registry.h"
-#include "set.h"
+#include "admin/debugfs.h"
+#include "admin/module_notifier.h"
+#include "admin/registry.h"
+#include "device/chardev.h"
+#include "device/config.h"
+#include "device/file.h"
+#include "engine/wheel.h"
 
 static unsigned long long tick_ns = 10 * NSEC_PER_MSEC;
 module_param(tick_ns, ullong, 0444);
@@ -41,6 +42,11 @@ module_param(max_wheels, ullong, 0444);
 MODULE_PARM_DESC(max_wheels,
 		 "Open files that may have a wheel of their own, 0 to 65536 (default 64)");
 
+static unsigned long long max_user_wheels = 16;
+module_param(max_user_wheels, ullong, 0444);
+MODULE_PARM_DESC(max_user_wheels,
+		 "Those of them that a user without CAP_SYS_RESOURCE may have, 0 to 65536 (default 16)");
+
 static unsigned long long max_pending;
 module_param(max_pending, ullong, 0444);
 MODULE_PARM_DESC(max_pending,
@@ -55,8 +61,9 @@ static const struct range_check {
 	{ "tick_ns",	  &tick_ns,	 HWHEEL_MIN_TICK_NS, HWHEEL_MAX_TICK_NS },
 	{ "slots",	  &slots,	 1,		     HWHEEL_MAX_SLOTS },
 	{ "levels",	  &levels,	 1,		     HWHEEL_MAX_LEVELS },
-	{ "max_timeouts", &max_timeouts, 1,		     HWHEEL_SET_MAX },
+	{ "max_timeouts", &max_timeouts, 1,		     HWHEEL_FILE_MAX },
 	{ "max_wheels",	  &max_wheels,	 0,		     65536 },
+	{ "max_user_wheels", &max_user_wheels, 0,	     65536 },
 	{ "max_pending",  &max_pending,	 0,		     S64_MAX },
 };
 
@@ -84,20 +91,22 @@ static int __init hwheel_init(void)
 		.tick_ns	= tick_ns,
 		.slots		= slots,
 		.levels		= levels,
+		.flags		= HWHEEL_OWN,
 	};
 	int err;
 
-	err = check_parameters() ?: hwheel_leak_init();
+	err = check_parameters() ?: hwheel_module_notifier_init();
 	if (err)
 		return err;
 	hwheel_debugfs_init();
+	hwheel_registry_init();
 	wheel = hwheel_create(&params);
 	if (IS_ERR(wheel)) {
 		err = PTR_ERR(wheel);
 		goto exit_debugfs;
 	}
-	hwheel_private_init(max_wheels);
-	err = hwheel_device_init(wheel, max_timeouts);
+	hwheel_config_init(max_wheels, max_user_wheels);
+	err = hwheel_chardev_init(wheel, max_timeouts);
 	if (err)
 		goto destroy_wheel;
 	return 0;
@@ -106,16 +115,16 @@ destroy_wheel:
 	hwheel_destroy(wheel);
 exit_debugfs:
 	hwheel_debugfs_exit();
-	hwheel_leak_exit();
+	hwheel_module_notifier_exit();
 	return err;
 }
 module_init(hwheel_init);
 
 static void __exit hwheel_exit(void)
 {
-	hwheel_device_exit();
+	hwheel_chardev_exit();
 	hwheel_destroy(wheel);
-	hwheel_leak_exit();
+	hwheel_module_notifier_exit();
 	hwheel_registry_exit();
 	hwheel_debugfs_exit();
 }

@@ -20,6 +20,26 @@
  * hwheel_configure(), hwheel_map() or hwheel_close() is at work on it. A batch is for
  * one thread at a time. After fork() both processes share the handle's set of
  * time-outs, not the batches.
+ *
+ * An event of one thread may come before another thread's hwheel_arm() has returned, and so
+ * before the id is where that puts it. Match events by cookie, not by id:
+ *
+ *	lock(object);
+ *	error = hwheel_arm(wheel, delay_ns, (uintptr_t)object, &object->id);
+ *	unlock(object);
+ *
+ * and in the thread that has the event:
+ *
+ *	object = (struct object *)(uintptr_t)event.cookie;
+ *	lock(object);		now object->id == event.id, and may be used
+ *	...
+ *	unlock(object);		now object may be freed
+ *
+ * The lock has to be taken around hwheel_arm() if the object is looked at or freed when its
+ * event comes: else the id may be written into memory that is free. With a batch the lock of
+ * each object is held from before hwheel_submit() until its id was copied from
+ * hwheel_batch_id(); or one lock, which all have, as they have it for a short time.
+ * One thread that arms and takes events needs no lock.
  */
 #ifndef LIBHWHEEL_H
 #define LIBHWHEEL_H
@@ -61,6 +81,23 @@ struct hwheel_batch;
 int hwheel_open(struct hwheel **wheel, unsigned int flags);
 
 /**
+ * hwheel_open_fd() - make a handle of a descriptor that was passed in
+ * @wheel: out: the handle; written only on success
+ * @fd:    of /dev/hwheel: inherited, or received from another process (SCM_RIGHTS)
+ *
+ * On success the descriptor belongs to the handle, and hwheel_close() closes it; on failure
+ * it still belongs to the caller. A program that goes on using its own one passes a dup().
+ * The descriptor stays as it is: hwheel_next_events() waits unless it has O_NONBLOCK, it is
+ * closed on exec if it has FD_CLOEXEC, and without write access nothing but
+ * hwheel_info(), hwheel_stats(), hwheel_query() and hwheel_next_events() works. Its set of
+ * time-outs, with what is pending, is shared with all who have the file open. What they
+ * configure later the handle does not learn: whoever opened the file configures it first.
+ *
+ * Return: 0; -EBADF: not an open descriptor; -ENOTTY: not one of /dev/hwheel; -ENOMEM.
+ */
+int hwheel_open_fd(struct hwheel **wheel, int fd);
+
+/**
  * hwheel_close() - free a handle and every time-out in it
  * @wheel: the handle, or NULL; not to be used again, whatever is returned
  *
@@ -85,16 +122,18 @@ int hwheel_fd(const struct hwheel *wheel);
 /**
  * hwheel_configure() - give the handle a wheel of its own, or another limit
  * @wheel:  the handle; not in use by others, and nothing was armed nor mapped yet
- * @config: what the wheel is to be like; a field that is 0 means the default
+ * @config: what the wheel is to be like; clock has to be given (see struct hwheel_config),
+ *          and kind for a wheel of its own, other fields that are 0 mean the default
  *
  * Without this, time-outs are on a wheel that is shared with all other handles on the
- * machine. A wheel of its own costs a kernel thread.
+ * machine, and on which they stay with HWHEEL_KIND_SHARED. A wheel of its own costs a
+ * kernel thread.
  *
  * Return: 0; -EBUSY: the handle has a wheel of its own, or something was armed or
- * mapped; -EINVAL: out of range, or @kind and @levels don't go together; -EPERM: more
- * time-outs than the module's parameter allows (needs CAP_SYS_RESOURCE); -ENOSPC: there
- * are as many wheels as the module allows; -ESHUTDOWN: it was stopped; -ENOMEM; -EAGAIN:
- * too many threads on this machine; -EINTR: killed.
+ * mapped; -EINVAL: out of range, another clock or none, or fields that don't go together;
+ * -EPERM: more time-outs than the module's parameter allows (needs CAP_SYS_RESOURCE);
+ * -ENOSPC: there are as many wheels as the module allows, or as many threads as the machine
+ * does; -ESHUTDOWN: it was stopped; -ENOMEM; -EINTR: killed.
  */
 int hwheel_configure(struct hwheel *wheel, const struct hwheel_config *config);
 
@@ -113,11 +152,12 @@ int hwheel_info(const struct hwheel *wheel, struct hwheel_info *info);
  * @stats: out: counters, and a histogram of lateness in parts of a tick; written only on
  *         success
  *
+ * Of the wheel that is shared with others only a program with CAP_SYS_ADMIN is told.
  * While others go on, each figure is exact at some time, not all at the same.
  *
  * Return: 0 or -EFAULT.
  */
-int hwheel_stats(const struct hwheel *wheel, struct hwheel_statistics *stats);
+int hwheel_stats(const struct hwheel *wheel, struct hwheel_file_stats *stats);
 
 /**
  * hwheel_stop() - end all time-outs of the handle, for good
@@ -159,10 +199,10 @@ int hwheel_map(struct hwheel *wheel);
  * @delay_ns: from now, in ns; 0 means at the next tick, and what is beyond the
  *            clock's range (292 years) never
  * @cookie:   any number; the event brings it back
- * @id:       out: names the time-out for refresh and cancel, never 0; it is there
- *            before the event can be read, also by another thread
+ * @id:       out: names the time-out for refresh and cancel, never 0; written before this
+ *            returns, but another thread may read the event before that (see above)
  *
- * Return: 0; -ENOSPC: the handle holds as many time-outs as it may; -EAGAIN: the
+ * Return: 0; -ENOSPC: the handle holds as many time-outs as it may; -EDQUOT: the
  * wheel does; -ERANGE: more than a turn away, on a simple wheel; -ESHUTDOWN: the handle
  * was stopped; -ENOMEM, also when the memory cgroup is at its limit; -EFAULT. On failure
  * nothing is armed.
@@ -190,7 +230,7 @@ int hwheel_arm_at(struct hwheel *wheel, uint64_t deadline_ns, uint64_t cookie, u
  * the time-out expires: the event's deadline_ns tells which deadline counted. And an id
  * whose time-out has ended may then mean another one of this handle, which is delayed.
  *
- * Return: 0; -ENOENT: it is not pending (any more); -ERANGE: as for hwheel_arm(). On
+ * Return: 0; -ENOENT: it has ended, or there never was one; -ERANGE: as for hwheel_arm(). On
  * failure nothing was changed.
  */
 int hwheel_refresh(struct hwheel *wheel, uint64_t id, uint64_t delay_ns);
@@ -210,9 +250,8 @@ int hwheel_refresh_at(struct hwheel *wheel, uint64_t id, uint64_t deadline_ns);
  * @wheel: the handle
  * @id:    of the time-out
  *
- * Return: 0: it was pending, and no event will come; -EALREADY: it had expired
- * (its event comes or came) or was cancelled; -ENOENT: this handle never had that
- * id.
+ * Return: 0: it was pending, and no event will come; -ENOENT: it has ended (expired, and
+ * its event comes or came, or cancelled, or stopped), or this handle never had that id.
  */
 int hwheel_cancel(struct hwheel *wheel, uint64_t id);
 
@@ -224,7 +263,8 @@ int hwheel_cancel(struct hwheel *wheel, uint64_t id);
  * @cookie:  out: as given when it was armed; or NULL
  *
  * Return: HWHEEL_STATE_*: pending, expired or stopped but not read yet, or cancelled but
- * not let go of yet; -ENOENT: nothing has that id (any more).
+ * not let go of yet; -ENOENT: it has ended, and its event, if it has one, was read; or this
+ * handle never had that id.
  */
 int hwheel_query(struct hwheel *wheel, uint64_t id, uint64_t *left_ns, uint64_t *cookie);
 
@@ -329,10 +369,12 @@ int hwheel_batch_cancel(struct hwheel_batch *batch, uint64_t id);
  * @wheel: the handle
  * @batch: the batch; it keeps its operations, and what is submitted again is done again
  *
- * Each operation fails or succeeds by itself. A signal may end it early, but not before some
- * were done: those that were not have the result -ECANCELED.
+ * Each operation fails or succeeds by itself. What the module did not do in one call is done
+ * in the next one, and nothing twice. Signals make no difference.
  *
- * Return: how many were done, each of which has a result now; -EFAULT: none.
+ * Return: how many were done, each of which has a result now. Less than all: the next one
+ * met an error, and it and those after it were not done and have the result -ECANCELED. If
+ * that was the first one: -EFAULT; or -EBADF, the descriptor is not open for writing.
  */
 int hwheel_submit(struct hwheel *wheel, struct hwheel_batch *batch);
 

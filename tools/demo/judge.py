@@ -162,7 +162,7 @@ class Ledger:
         timeout = self.timeouts.get(ident)
         if not timeout:
             self.problem("cancel of an id that was never given", ident)
-        elif result == errno.EALREADY:
+        elif result == errno.ENOENT:
             timeout.refused.append(clock)
         elif result:
             self.problem(f"cancel failed: {errno.errorcode.get(result, result)}", ident)

@@ -16,7 +16,7 @@ import judge  # noqa: E402
 MS = judge.MSEC
 TICK = 10 * MS
 LATE = 3 * MS
-EALREADY = 114
+ENOENT = 2
 
 # A small one, so that each test is quick
 JOB = judge.JOB._replace(requests=6, unanswered=2, connections=4, silent=1, timeouts=5,
@@ -129,12 +129,12 @@ class JudgeTest(unittest.TestCase):
 
     def test_a_cancel_too_late_passes_if_it_fires(self):
         self.replace("mass", f"cancel 3 0 {150 * MS}", event(3, 300 * MS))
-        self.files["mass"].append(f"cancel 3 {EALREADY} {310 * MS}")
+        self.files["mass"].append(f"cancel 3 {ENOENT} {310 * MS}")
         self.assertEqual(self.passes()["mass"]["fired"], 3)
 
     def test_an_answer_too_late_passes_if_it_fires(self):
         self.replace("rpc", f"cancel 4 0 {5 * MS}", event(4, 1000 * MS, 3))
-        self.files["rpc"].append(f"cancel 4 {EALREADY} {1004 * MS}")
+        self.files["rpc"].append(f"cancel 4 {ENOENT} {1004 * MS}")
         self.assertEqual(self.passes()["rpc"]["fired"], 3)
 
     def test_a_stalled_client_passes_and_is_not_false(self):
@@ -151,7 +151,7 @@ class JudgeTest(unittest.TestCase):
         self.assertEqual(self.passes()["mass"]["early"], 0)
 
     def test_a_cancel_refused_on_the_very_edge_passes(self):
-        self.replace("mass", f"cancel 3 0 {150 * MS}", f"cancel 3 {EALREADY} {300 * MS}")
+        self.replace("mass", f"cancel 3 0 {150 * MS}", f"cancel 3 {ENOENT} {300 * MS}")
         self.files["mass"].append(event(3, 300 * MS, fired=300 * MS))
         self.passes()
 
@@ -258,11 +258,11 @@ class JudgeTest(unittest.TestCase):
         self.fails("the id is 0")
 
     def test_a_refused_cancel_without_an_event_fails(self):
-        self.replace("mass", f"cancel 3 0 {150 * MS}", f"cancel 3 {EALREADY} {310 * MS}")
+        self.replace("mass", f"cancel 3 0 {150 * MS}", f"cancel 3 {ENOENT} {310 * MS}")
         self.fails("mass: lost: neither cancelled nor fired: 3")
 
     def test_a_cancel_refused_before_the_deadline_fails(self):
-        self.replace("mass", f"cancel 3 0 {150 * MS}", f"cancel 3 {EALREADY} {150 * MS}")
+        self.replace("mass", f"cancel 3 0 {150 * MS}", f"cancel 3 {ENOENT} {150 * MS}")
         self.files["mass"].append(event(3, 300 * MS))
         self.fails("said to have expired before its deadline: 3")
 
@@ -275,8 +275,8 @@ class JudgeTest(unittest.TestCase):
         self.fails("cancelled, but it had ended before: 4")
 
     def test_a_cancel_with_another_error_fails(self):
-        self.replace("mass", f"cancel 3 0 {150 * MS}", f"cancel 3 2 {150 * MS}")
-        self.fails("cancel failed: ENOENT: 3")
+        self.replace("mass", f"cancel 3 0 {150 * MS}", f"cancel 3 22 {150 * MS}")
+        self.fails("cancel failed: EINVAL: 3")
 
     def test_a_cancel_of_an_unknown_id_fails(self):
         self.files["mass"].append(f"cancel 99 0 {150 * MS}")

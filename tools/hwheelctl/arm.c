@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "command.h"
 #include "duration.h"
@@ -75,7 +76,9 @@ static int wait_for_all(struct hwheel *wheel, const struct request *request)
 
 static int configure(struct hwheel *wheel, __u64 tick_ns)
 {
-	const struct hwheel_config config = { .tick_ns = tick_ns };
+	const struct hwheel_config config = {
+		.tick_ns = tick_ns, .kind = HWHEEL_KIND_HASHED, .clock = CLOCK_MONOTONIC,
+	};
 	int error = tick_ns ? hwheel_configure(wheel, &config) : 0;
 
 	return error ? fail("a wheel with this tick", error) : DONE;

@@ -87,7 +87,7 @@ static void print_json(const char *name, struct json_object *array)
 static int list_wheels(bool json)
 {
 	struct wheels wheels = { 0 };
-	int error = wheels_read_all(&wheels, NULL);
+	int error = wheels_read(&wheels, NULL);
 
 	if (error)
 		return wheels_fail(NULL, error);

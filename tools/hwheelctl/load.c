@@ -15,6 +15,7 @@
 #include "histogram.h"
 #include "json.h"
 #include "loader.h"
+#include "name.h"
 #include "option.h"
 
 #define BAR		16	/* characters */
@@ -284,6 +285,27 @@ static void check(struct argp_state *state, const struct order *order)
 		argp_error(state, "a delay of more than a year");
 }
 
+/* Who says something about a wheel wants one, of the kind that it takes. */
+static void complete(struct hwheel_config *config)
+{
+	config->clock = CLOCK_MONOTONIC;
+	if (config->kind != HWHEEL_KIND_SHARED)
+		return;
+	if (config->levels > 1)
+		config->kind = HWHEEL_KIND_HIERARCHICAL;
+	else if (config->tick_ns || config->slots || config->levels)
+		config->kind = HWHEEL_KIND_HASHED;
+}
+
+static unsigned int parse_kind(struct argp_state *state, const char *name)
+{
+	int kind = kind_of_name(name);
+
+	if (kind < 0)
+		argp_error(state, "%s: not hashed, hierarchical or simple", name);
+	return kind;
+}
+
 static error_t parse_config(int key, char *argument, struct argp_state *state)
 {
 	struct hwheel_config *config = &((struct request *)state->input)->order.config;
@@ -297,6 +319,9 @@ static error_t parse_config(int key, char *argument, struct argp_state *state)
 		return 0;
 	case OPTION_LEVELS:
 		config->levels = option_number_up_to(state, argument, UINT32_MAX);
+		return 0;
+	case OPTION_KIND:
+		config->kind = parse_kind(state, argument);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -363,6 +388,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		check(state, &request->order);
+		complete(&request->order.config);
 		return 0;
 	default:
 		return parse_amount(key, argument, state);
@@ -384,6 +410,8 @@ static const struct argp_option options[] = {
 	{ "tick", OPTION_TICK, "DURATION", 0, "With this tick", 2 },
 	{ "slots", OPTION_SLOTS, "N", 0, "With so many slots", 2 },
 	{ "levels", OPTION_LEVELS, "N", 0, "With so many levels", 2 },
+	{ "kind", OPTION_KIND, "KIND", 0,
+	  "hashed, hierarchical (default with several levels) or simple", 2 },
 	{ NULL, 0, NULL, 0, "What is printed:", 3 },
 	{ "json", OPTION_JSON, NULL, 0, "JSON", 3 },
 	{ "quiet", 'q', NULL, 0, "No progress bar", 3 },

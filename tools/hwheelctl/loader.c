@@ -167,7 +167,7 @@ static void take_arm(struct loader *loader, struct doom *doom)
 /* No room now, or memory, or it was stopped, as the signal came in between */
 static bool is_refusal(int result)
 {
-	return result == -ENOSPC || result == -EAGAIN || result == -ENOMEM ||
+	return result == -ENOSPC || result == -EDQUOT || result == -ENOMEM ||
 	       (result == -ESHUTDOWN && is_stopping());
 }
 
@@ -182,7 +182,7 @@ static int take_result(struct loader *loader, struct doom *doom, int result)
 {
 	if (doom->act == ARM && is_refusal(result))
 		take_refusal(loader);
-	else if (doom->act != ARM && (result == -EALREADY || result == -ENOENT))
+	else if (doom->act != ARM && result == -ENOENT)
 		count(&loader->tally.too_late, 1);
 	else if (result)
 		return result;
@@ -195,7 +195,6 @@ static int take_result(struct loader *loader, struct doom *doom, int result)
 	return 0;
 }
 
-/* What a signal kept from being done counts as refused, or is too late. */
 static int submit(struct loader *loader)
 {
 	int done = hwheel_submit(loader->wheel, loader->batch);
@@ -207,8 +206,6 @@ static int submit(struct loader *loader)
 		struct doom *doom = &loader->batch_dooms[i];
 		int result = hwheel_batch_result(loader->batch, i);
 
-		if (result == -ECANCELED)
-			result = doom->act == ARM ? -EAGAIN : -EALREADY;
 		doom->id = hwheel_batch_id(loader->batch, i);
 		error = take_result(loader, doom, result);
 	}
@@ -366,11 +363,6 @@ static int prepare(struct loader *loader)
 	return hwheel_batch_new(&loader->batch, loader->order->batch);
 }
 
-static bool wants_wheel(const struct hwheel_config *config)
-{
-	return config->tick_ns || config->slots || config->levels;
-}
-
 int loader_open(struct loader *loader, const struct order *order, unsigned int number)
 {
 	int error;
@@ -379,7 +371,7 @@ int loader_open(struct loader *loader, const struct order *order, unsigned int n
 	loader->random = order->seed + number + 1;
 	loader->share = share_of(order, number);
 	error = hwheel_open(&loader->wheel, HWHEEL_NONBLOCK);
-	if (!error && wants_wheel(&order->config))
+	if (!error && order->config.kind != HWHEEL_KIND_SHARED)
 		error = hwheel_configure(loader->wheel, &order->config);
 	return error ?: prepare(loader);
 }

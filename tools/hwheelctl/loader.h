@@ -28,7 +28,7 @@ struct order {
 	unsigned int refresh;	/* percent */
 	unsigned int threads;
 	unsigned int batch;
-	struct hwheel_config config;	/* zero: on the shared wheel */
+	struct hwheel_config config;
 };
 
 /* Written by one thread; others may read it meanwhile */

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <string.h>
 #include <time.h>
 
 #include <linux/hwheel.h>
@@ -19,7 +20,15 @@ const char *name_of_kind(unsigned int kind)
 	}
 }
 
-const char *name_of_clock(unsigned int clock)
+int kind_of_name(const char *name)
+{
+	for (int kind = HWHEEL_KIND_HASHED; kind <= HWHEEL_KIND_SIMPLE; kind++)
+		if (!strcmp(name, name_of_kind(kind)))
+			return kind;
+	return -1;
+}
+
+const char *name_of_clock(int clock)
 {
 	return clock == CLOCK_BOOTTIME ? "boottime" : "monotonic";
 }

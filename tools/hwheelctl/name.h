@@ -4,6 +4,9 @@
 #define NAME_H
 
 const char *name_of_kind(unsigned int kind);
-const char *name_of_clock(unsigned int clock);
+const char *name_of_clock(int clock);
+
+/* HWHEEL_KIND_*, but for the shared wheel; -1 if there is no such kind */
+int kind_of_name(const char *name);
 
 #endif /* NAME_H */

@@ -19,16 +19,11 @@ static void print_wheel(struct wheel *wheel)
 {
 	char text[DURATION_TEXT];
 
-	printf("%s: %s wheel, tick %s, %llu slots", wheel->file, wheel->kind,
-	       duration_format(wheel->tick_ns, text), wheel->slots);
-	if (*wheel->creator)
-		printf(", made by %s", wheel->creator);
-	putchar('\n');
+	printf("%s: %s wheel, tick %s, %llu slots, made by %s\n", wheel->file, wheel->kind,
+	       duration_format(wheel->tick_ns, text), wheel->slots, wheel->creator);
 	for (size_t i = 0; i < wheel_counters_count; i++)
-		if (wheel_knows(wheel, &wheel_counters[i]))
-			printf("  %-17s %14llu  %s\n", wheel_counters[i].name,
-			       *wheel_value(wheel, &wheel_counters[i]),
-			       wheel_counters[i].meaning);
+		printf("  %-17s %14llu  %s\n", wheel_counters[i].name,
+		       *wheel_value(wheel, &wheel_counters[i]), wheel_counters[i].meaning);
 	puts("  How late those that expired were, in ticks:");
 	histogram_print(stdout, wheel->lateness);
 }
@@ -51,8 +46,6 @@ static int run(const struct request *request)
 
 	if (error)
 		return wheels_fail(request->choice, error);
-	if (wheels.shared_only)
-		fputs("hwheelctl: only the wheel that files share: root sees all\n", stderr);
 	if (request->json)
 		print_json(&wheels);
 	else

@@ -121,9 +121,8 @@ static void print_frame(FILE *stream, const struct samples *samples, __u64 inter
 	struct wheel sum = sum_of(samples);
 	char text[DURATION_TEXT];
 
-	fprintf(stream, "hwheelctl top: %zu wheel%s%s, %s%s\n", samples->new.count,
+	fprintf(stream, "hwheelctl top: %zu wheel%s, %s%s\n", samples->new.count,
 		samples->new.count == 1 ? "" : "s",
-		samples->new.shared_only ? " (that of the device)" : "",
 		duration_format(interval_ns, text),
 		screen_is_terminal() ? " at a time; q quits" : "");
 	fprintf(stream, "%-16s%9s%9s%9s%9s%9s%9s%8s\n", "WHEEL", "PENDING", "ARM/s",

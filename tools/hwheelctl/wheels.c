@@ -7,13 +7,9 @@
 
 #include "array.h"
 #include "fail.h"
-#include "name.h"
 #include "wheels.h"
 
-#define COUNTER(field, sort, meaning)	\
-	{ #field, offsetof(struct wheel, field), sort, meaning, true }
-#define DEBUGFS(field, meaning)		\
-	{ #field, offsetof(struct wheel, field), COUNTER_RISES, meaning, false }
+#define COUNTER(field, sort, meaning)	{ #field, offsetof(struct wheel, field), sort, meaning }
 
 const struct wheel_counter wheel_counters[] = {
 	COUNTER(pending,	   COUNTER_NOW,	  "time-outs pending now"),
@@ -23,8 +19,8 @@ const struct wheel_counter wheel_counters[] = {
 	COUNTER(cancelled_queued,  COUNTER_RISES, "cancelled before the worker knew of them"),
 	COUNTER(cancelled_filed,   COUNTER_RISES, "cancelled after that"),
 	COUNTER(expired,	   COUNTER_RISES, "time-outs expired"),
-	DEBUGFS(recalled,			  "of these, taken back from the executor"),
-	DEBUGFS(handed_back,			  "ended by stopping the wheel"),
+	COUNTER(recalled,	   COUNTER_RISES, "of these, taken back from the executor"),
+	COUNTER(handed_back,	   COUNTER_RISES, "ended by stopping the wheel"),
 	COUNTER(passes,		   COUNTER_RISES, "passes of the worker"),
 	COUNTER(visited,	   COUNTER_RISES, "slots that it looked through"),
 	COUNTER(moved,		   COUNTER_RISES, "time-outs that it filed again"),
@@ -33,13 +29,11 @@ const struct wheel_counter wheel_counters[] = {
 	COUNTER(drained_max,	   COUNTER_MOST,  "the most of them at a time"),
 	COUNTER(lag,		   COUNTER_RISES, "ticks that it was late for"),
 	COUNTER(lag_max,	   COUNTER_MOST,  "the most of them at a time"),
-	DEBUGFS(overlong,			  "callbacks that took longer than a tick"),
-	DEBUGFS(contained,			  "callbacks whose bad return was put right"),
+	COUNTER(overlong,	   COUNTER_RISES, "callbacks that took longer than a tick"),
+	COUNTER(contained,	   COUNTER_RISES, "callbacks whose bad return was put right"),
 };
 
 const size_t wheel_counters_count = ARRAY_SIZE(wheel_counters);
-
-/* --- from debugfs --- */
 
 static void parse_lateness(struct wheel *wheel, const char *text)
 {
@@ -146,7 +140,7 @@ static int by_id(const void *left, const void *right)
 }
 
 /* A wheel that went away while it was read is none. */
-int wheels_read_all(struct wheels *wheels, const char *choice)
+int wheels_read(struct wheels *wheels, const char *choice)
 {
 	DIR *folder = opendir(WHEELS_FOLDER);
 	struct dirent *entry;
@@ -155,7 +149,6 @@ int wheels_read_all(struct wheels *wheels, const char *choice)
 	if (!folder)
 		return -errno;
 	wheels->count = 0;
-	wheels->shared_only = false;
 	while ((entry = readdir(folder)))
 		if (entry->d_name[0] != '.' && chosen(entry->d_name, choice) &&
 		    !read_file(&wheel, entry->d_name))
@@ -165,77 +158,6 @@ int wheels_read_all(struct wheels *wheels, const char *choice)
 		return -ENOENT;
 	qsort(wheels->all, wheels->count, sizeof(wheel), by_id);
 	return 0;
-}
-
-/* --- from the device --- */
-
-static void copy_statistics(struct wheel *wheel, const struct hwheel_statistics *stats)
-{
-	wheel->pending = stats->wheel_pending;
-	wheel->armed = stats->wheel_armed;
-	wheel->refreshed_later = stats->wheel_refreshed_later;
-	wheel->refreshed_earlier = stats->wheel_refreshed_earlier;
-	wheel->cancelled_queued = stats->wheel_cancelled_queued;
-	wheel->cancelled_filed = stats->wheel_cancelled_filed;
-	wheel->expired = stats->wheel_expired;
-	wheel->passes = stats->wheel_passes;
-	wheel->visited = stats->wheel_visited;
-	wheel->moved = stats->wheel_moved;
-	wheel->wakeups = stats->wheel_wakeups;
-	wheel->drained = stats->wheel_drained;
-	wheel->drained_max = stats->wheel_drained_max;
-	wheel->lag = stats->wheel_lag;
-	wheel->lag_max = stats->wheel_lag_max;
-	for (size_t i = 0; i < HWHEEL_LATENESS_BINS; i++)
-		wheel->lateness[i] = stats->wheel_lateness[i];
-}
-
-static int read_handle(struct wheel *wheel, const struct hwheel *handle)
-{
-	struct hwheel_statistics stats;
-	struct hwheel_info info;
-	int error = hwheel_info(handle, &info);
-
-	if (!error)
-		error = hwheel_stats(handle, &stats);
-	if (error)
-		return error;
-	*wheel = (struct wheel){
-		.tick_ns = info.tick_ns, .slots = info.slots, .levels = info.levels,
-	};
-	COPY(wheel->file, "dev");
-	COPY(wheel->kind, name_of_kind(info.kind));
-	COPY(wheel->clock, name_of_clock(info.clock));
-	copy_statistics(wheel, &stats);
-	return 0;
-}
-
-static int read_device(struct wheels *wheels)
-{
-	struct hwheel *handle;
-	struct wheel wheel;
-	int error = hwheel_open(&handle, HWHEEL_NONBLOCK);
-
-	if (error)
-		return error;
-	error = read_handle(&wheel, handle);
-	hwheel_close(handle);
-	if (error)
-		return error;
-	wheels->count = 0;
-	wheels->shared_only = true;
-	append(wheels, &wheel);
-	return 0;
-}
-
-/* Who may not read debugfs may perhaps use the device: that tells of its shared wheel. */
-int wheels_read(struct wheels *wheels, const char *choice)
-{
-	int error = wheels_read_all(wheels, choice);
-
-	if (!error || (choice && strcmp(choice, "dev")))
-		return error;
-	return read_device(wheels) ? error : 0;
 }
 
 void wheels_free(struct wheels *wheels)
@@ -312,19 +234,16 @@ struct json_object *wheel_json(struct wheel *wheel)
 	struct json_object *object = json_object_new_object();
 
 	json_add_text(object, "wheel", wheel->file);
-	if (wheel->id)
-		json_add_number(object, "id", wheel->id);
+	json_add_number(object, "id", wheel->id);
 	json_add_text(object, "kind", wheel->kind);
 	json_add_text(object, "clock", wheel->clock);
-	if (*wheel->creator)
-		json_add_text(object, "creator", wheel->creator);
+	json_add_text(object, "creator", wheel->creator);
 	json_add_number(object, "tick_ns", wheel->tick_ns);
 	json_add_number(object, "slots", wheel->slots);
 	json_add_number(object, "levels", wheel->levels);
 	for (size_t i = 0; i < wheel_counters_count; i++)
-		if (wheel_knows(wheel, &wheel_counters[i]))
-			json_add_number(object, wheel_counters[i].name,
-					*wheel_value(wheel, &wheel_counters[i]));
+		json_add_number(object, wheel_counters[i].name,
+				*wheel_value(wheel, &wheel_counters[i]));
 	json_add_numbers(object, "lateness", wheel->lateness, HWHEEL_LATENESS_BINS);
 	return object;
 }

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The wheels on this machine, and what they have counted so far: those in debugfs, which is
- * for root, or else the one that the device's files share.
+ * The wheels on this machine, and what they have counted so far: as debugfs tells, which is
+ * for root.
  */
 #ifndef WHEELS_H
 #define WHEELS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <linux/types.h>
 
@@ -21,7 +20,7 @@ struct wheel {
 	char kind[16];
 	char clock[16];
 	char creator[96];
-	__u64 id;		/* 0: from the device, which tells no number, nor who made it */
+	__u64 id;
 	__u64 tick_ns;
 	__u64 slots;
 	__u64 levels;
@@ -59,7 +58,6 @@ struct wheel_counter {
 	size_t offset;		/* in struct wheel */
 	enum counter_sort sort;
 	const char *meaning;
-	bool on_device;		/* the device tells it, too */
 };
 
 extern const struct wheel_counter wheel_counters[];
@@ -70,24 +68,15 @@ static inline __u64 *wheel_value(struct wheel *wheel, const struct wheel_counter
 	return (__u64 *)((char *)wheel + counter->offset);
 }
 
-/* What is not known is not told, be it as 0. */
-static inline bool wheel_knows(const struct wheel *wheel, const struct wheel_counter *counter)
-{
-	return wheel->id || counter->on_device;
-}
-
 struct wheels {
 	struct wheel *all;	/* by id */
 	size_t count;
-	bool shared_only;	/* from the device: there may be others */
 };
 
 /*
  * Reads them into what was zeroed or read before. @choice: NAME-ID, NAME or ID of those to
- * be read, or NULL. wheels_read_all() takes nothing but debugfs. 0 or a negative errno;
- * -ENOENT also if there is no such wheel.
+ * be read, or NULL. 0 or a negative errno; -ENOENT also if there is no such wheel.
  */
-int wheels_read_all(struct wheels *wheels, const char *choice);
 int wheels_read(struct wheels *wheels, const char *choice);
 void wheels_free(struct wheels *wheels);
 

@@ -85,17 +85,39 @@ int hwheel_batch_cancel(struct hwheel_batch *batch, uint64_t id)
 	return add(batch, (struct hwheel_op){ .op = HWHEEL_OP_CANCEL, .id = id });
 }
 
+/* What an earlier submission has left is no input: the id of a timeout that was armed is. */
+static void reset(struct hwheel_batch *batch)
+{
+	for (unsigned int i = 0; i < batch->count; i++) {
+		struct hwheel_op *op = &batch->ops[i];
+
+		op->result = -ECANCELED;
+		if (op->op == HWHEEL_OP_ARM)
+			op->id = 0;
+	}
+}
+
+static int submit(struct hwheel *wheel, struct hwheel_op *ops, unsigned int nr)
+{
+	const struct hwheel_submit submit = { .ops = (uintptr_t)ops, .nr = nr };
+
+	return wheel_ioctl(wheel, HWHEEL_IOC_SUBMIT, &submit);
+}
+
+/* A call may do less than all. What it did is counted, so the next one begins behind it. */
 int hwheel_submit(struct hwheel *wheel, struct hwheel_batch *batch)
 {
-	const struct hwheel_submit submit = {
-		.ops = (uintptr_t)batch->ops, .nr = batch->count,
-	};
+	unsigned int done = 0;
+	int ret;
 
-	if (!batch->count)
-		return 0;
-	for (unsigned int i = 0; i < batch->count; i++)
-		batch->ops[i].result = -ECANCELED;
-	return wheel_ioctl(wheel, HWHEEL_IOC_SUBMIT, &submit);
+	reset(batch);
+	while (done < batch->count) {
+		ret = submit(wheel, batch->ops + done, batch->count - done);
+		if (ret <= 0)
+			return done ? (int)done : ret;
+		done += (unsigned int)ret;
+	}
+	return (int)done;
 }
 
 int hwheel_batch_result(const struct hwheel_batch *batch, size_t index)

@@ -36,7 +36,7 @@ int hwheel_map(struct hwheel *wheel)
 	deadlines = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, wheel->fd, 0);
 	if (deadlines == MAP_FAILED)
 		return -errno;
-	wheel->clock = (clockid_t)info.clock;
+	wheel->clock = info.clock;
 	wheel->reach = reach_of(&info);
 	wheel->deadlines = deadlines;
 	wheel->size = size;

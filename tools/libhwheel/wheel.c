@@ -37,6 +37,31 @@ int hwheel_open(struct hwheel **wheel, unsigned int flags)
 	return 0;
 }
 
+/* Any other file takes a command that it does not know for an error of its own. */
+static int ask(int fd, struct hwheel_info *info)
+{
+	if (!ioctl(fd, HWHEEL_IOC_INFO, info))
+		return 0;
+	return errno == EBADF ? -EBADF : -ENOTTY;
+}
+
+int hwheel_open_fd(struct hwheel **wheel, int fd)
+{
+	struct hwheel_info info;
+	struct hwheel *new;
+	int error = ask(fd, &info);
+
+	if (error)
+		return error;
+	new = calloc(1, sizeof(*new));
+	if (!new)
+		return -ENOMEM;
+	new->fd = fd;
+	new->clock = info.clock;
+	*wheel = new;
+	return 0;
+}
+
 int hwheel_close(struct hwheel *wheel)
 {
 	int error = 0;
@@ -59,8 +84,8 @@ int hwheel_configure(struct hwheel *wheel, const struct hwheel_config *config)
 {
 	int error = wheel_ioctl(wheel, HWHEEL_IOC_CONFIG, config);
 
-	if (!error && config->clock)
-		wheel->clock = (clockid_t)config->clock;
+	if (!error && config->kind != HWHEEL_KIND_SHARED)
+		wheel->clock = config->clock;
 	return error;
 }
 
@@ -69,7 +94,7 @@ int hwheel_info(const struct hwheel *wheel, struct hwheel_info *info)
 	return wheel_ioctl(wheel, HWHEEL_IOC_INFO, info);
 }
 
-int hwheel_stats(const struct hwheel *wheel, struct hwheel_statistics *stats)
+int hwheel_stats(const struct hwheel *wheel, struct hwheel_file_stats *stats)
 {
 	return wheel_ioctl(wheel, HWHEEL_IOC_STATS, stats);
 }

@@ -6,7 +6,7 @@
 # or tracing; needs hwheel.ko and the examples beside it, and what they need. Prints TAP.
 
 cd "$(dirname "$0")" || exit 1
-# shellcheck source=selftests/common.sh
+# shellcheck source=selftests/harness/common.sh
 . ./common.sh
 record_names=/sys/kernel/debug/tracing/options/record-cmd
 

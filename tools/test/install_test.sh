@@ -15,8 +15,8 @@ ctl=$root/bin/hwheelctl
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# shellcheck source=selftests/lib/point.sh
-. selftests/lib/point.sh
+# shellcheck source=selftests/harness/tap.sh
+. selftests/harness/tap.sh
 
 make_there() {
 	"$MAKE" --no-print-directory "$@" DESTDIR="$dest" PREFIX="$prefix"
@@ -183,19 +183,19 @@ leaves_nothing() {
 
 rm -rf "$dest"
 echo "TAP version 13"
-echo "1..14"
-point "make install installs all" all_there
-point "the version is one everywhere" versions_agree
-point "a program with the shared library" shared
-point "a program with the static library" static
-point "the header is one for C++, too" cplusplus
-point "what the header declares is exported, with a version, and nothing else" exports_versions
-point "nothing else is in the way in the static library" hides_the_rest
-point "libhwheel(3) has every function" functions_are_documented
-point "libhwheel(3) has every errno" errnos_of_the_library
-point "hwheel(4) has all that the header has" device_is_documented
-point "hwheelctl(1) has every command and option" commands_are_documented
-point "Bash completes" completes
-point "the manual pages are clean" selftests/lib/mandoc.sh
-point "make uninstall removes all of it" leaves_nothing
-[ $bad -eq 0 ]
+report "make install installs all" quietly all_there
+report "the version is one everywhere" quietly versions_agree
+report "a program with the shared library" quietly shared
+report "a program with the static library" quietly static
+report "the header is one for C++, too" quietly cplusplus
+report "what the header declares is exported, with a version, and nothing else" \
+	quietly exports_versions
+report "nothing else is in the way in the static library" quietly hides_the_rest
+report "libhwheel(3) has every function" quietly functions_are_documented
+report "libhwheel(3) has every errno" quietly errnos_of_the_library
+report "hwheel(4) has all that the header has" quietly device_is_documented
+report "hwheelctl(1) has every command and option" quietly commands_are_documented
+report "Bash completes" quietly completes
+report "the manual pages are clean" quietly selftests/harness/documents/mandoc.sh
+report "make uninstall removes all of it" quietly leaves_nothing
+tap_end

@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* libhwheel: what each function promises, by the library alone. Needs a loaded module. */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "kselftest_harness.h"
 #include "libhwheel.h"
@@ -61,7 +68,7 @@ TEST_F(lib, event_brings_cookie_back)
 	EXPECT_GE(event.fired_ns, event.deadline_ns);
 	EXPECT_LE(event.fired_ns, hwheel_now(self->wheel));
 	EXPECT_EQ(-EAGAIN, hwheel_next_events(self->wheel, &event, 1));
-	EXPECT_EQ(-EALREADY, hwheel_cancel(self->wheel, id));
+	EXPECT_EQ(-ENOENT, hwheel_cancel(self->wheel, id));
 	EXPECT_EQ(-ENOENT, hwheel_query(self->wheel, id, NULL, NULL));
 }
 
@@ -121,7 +128,7 @@ TEST_F(lib, refresh_by_store)
 /* The module does not know of a store until the deadline that it knows of. */
 TEST_F(lib, store_makes_no_system_call)
 {
-	struct hwheel_statistics stats;
+	struct hwheel_file_stats stats;
 	uint64_t id;
 
 	ASSERT_EQ(0, hwheel_map(self->wheel));
@@ -138,6 +145,7 @@ TEST_F(lib, configure_once)
 {
 	const struct hwheel_config config = {
 		.tick_ns = MSEC, .slots = 64, .clock = CLOCK_BOOTTIME,
+		.kind = HWHEEL_KIND_HASHED,
 	};
 	struct hwheel_info info;
 	uint64_t id;
@@ -171,7 +179,7 @@ TEST_F(lib, stop_hands_all_back)
 
 TEST_F(lib, stats_count)
 {
-	struct hwheel_statistics stats;
+	struct hwheel_file_stats stats;
 	uint64_t ids[2];
 
 	ASSERT_EQ(0, hwheel_arm(self->wheel, HOUR, 0, &ids[0]));
@@ -230,11 +238,352 @@ TEST_F(lib, batch_does_each_operation)
 	EXPECT_EQ(0, hwheel_batch_result(self->batch, 0));
 	EXPECT_EQ(0, hwheel_batch_result(self->batch, 1));
 	EXPECT_EQ(0, hwheel_batch_result(self->batch, 2));
-	EXPECT_EQ(-EALREADY, hwheel_batch_result(self->batch, 3));
+	EXPECT_EQ(-ENOENT, hwheel_batch_result(self->batch, 3));
 	event = next_event(self->wheel);
 	EXPECT_EQ(other, event.id);
 	EXPECT_EQ(11, event.cookie);
 	EXPECT_EQ(-ENOENT, hwheel_query(self->wheel, other, &left, NULL));
+}
+
+/* What was submitted is submitted again: each arms another one. */
+TEST_F(lib, batch_is_used_again)
+{
+	uint64_t first;
+
+	ASSERT_EQ(0, hwheel_batch_arm(self->batch, HOUR, 1));
+	ASSERT_EQ(1, hwheel_submit(self->wheel, self->batch));
+	first = hwheel_batch_id(self->batch, 0);
+	ASSERT_EQ(1, hwheel_submit(self->wheel, self->batch));
+	EXPECT_EQ(0, hwheel_batch_result(self->batch, 0));
+	EXPECT_NE(first, hwheel_batch_id(self->batch, 0));
+	EXPECT_EQ(0, hwheel_cancel(self->wheel, first));
+	EXPECT_EQ(0, hwheel_cancel(self->wheel, hwheel_batch_id(self->batch, 0)));
+}
+
+static void ignore(int signal)
+{
+	(void)signal;
+}
+
+static int set_timer(int hz)
+{
+	struct sigaction action = { .sa_handler = ignore, .sa_flags = SA_RESTART };
+	struct itimerval timer = { 0 };
+
+	if (hz) {
+		timer.it_interval.tv_usec = 1000000 / hz;
+		timer.it_value.tv_usec = 1000000 / hz;
+	}
+	return sigaction(SIGALRM, &action, NULL) ?: setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+#define BATCHES	2000
+
+/* Each is one whole: nothing is left out, and nothing is done twice. */
+TEST_F(lib, batches_under_a_profiling_timer)
+{
+	struct hwheel_file_stats stats;
+	uint64_t ids[MANY];
+	int cut = 0;
+
+	for (int i = 0; i < MANY; i++)
+		hwheel_batch_arm(self->batch, HOUR, i);
+	ASSERT_EQ(MANY, hwheel_submit(self->wheel, self->batch));
+	for (int i = 0; i < MANY; i++)
+		ids[i] = hwheel_batch_id(self->batch, i);
+	hwheel_batch_clear(self->batch);
+	for (int i = 0; i < MANY; i++)
+		hwheel_batch_refresh(self->batch, ids[i], HOUR);
+	ASSERT_EQ(0, set_timer(250));
+	for (int round = 0; round < BATCHES; round++)
+		cut += hwheel_submit(self->wheel, self->batch) != MANY;
+	ASSERT_EQ(0, set_timer(0));
+	EXPECT_EQ(0, cut);
+	for (int i = 0; i < MANY; i++)
+		EXPECT_EQ(0, hwheel_batch_result(self->batch, i));
+	ASSERT_EQ(0, hwheel_stats(self->wheel, &stats));
+	EXPECT_EQ(BATCHES * MANY, stats.refreshed);
+}
+
+/* The error of the first one is told; nothing is done, and all say so. */
+TEST_F(lib, batch_on_a_read_only_descriptor)
+{
+	struct hwheel *wheel = NULL;
+	int fd = open(HWHEEL_DEVICE, O_RDONLY | O_CLOEXEC);
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, hwheel_open_fd(&wheel, fd));
+	hwheel_batch_arm(self->batch, HOUR, 1);
+	hwheel_batch_arm(self->batch, HOUR, 2);
+	EXPECT_EQ(-EBADF, hwheel_submit(wheel, self->batch));
+	EXPECT_EQ(-ECANCELED, hwheel_batch_result(self->batch, 0));
+	EXPECT_EQ(-ECANCELED, hwheel_batch_result(self->batch, 1));
+	EXPECT_EQ(0, hwheel_close(wheel));
+}
+
+TEST_F(lib, open_fd_refuses_other_files)
+{
+	int others[] = { open("/dev/null", O_RDWR), open("/", O_RDONLY) }, ends[2];
+	struct hwheel *wheel = NULL;
+	int closed = dup(0);
+
+	ASSERT_EQ(0, pipe(ends));
+	for (int i = 0; i < 2; i++) {
+		EXPECT_EQ(-ENOTTY, hwheel_open_fd(&wheel, others[i]));
+		/* It is still the caller's. */
+		EXPECT_EQ(0, close(others[i]));
+	}
+	EXPECT_EQ(-ENOTTY, hwheel_open_fd(&wheel, ends[0]));
+	close(ends[0]);
+	close(ends[1]);
+	EXPECT_EQ(0, close(closed));
+	EXPECT_EQ(-EBADF, hwheel_open_fd(&wheel, closed));
+	EXPECT_EQ(-EBADF, hwheel_open_fd(&wheel, -1));
+	EXPECT_EQ(NULL, wheel);
+}
+
+static int send_fd(int socket, int fd)
+{
+	char byte = 0, control[CMSG_SPACE(sizeof(int))] = { 0 };
+	struct iovec iov = { &byte, 1 };
+	struct msghdr message = {
+		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control,
+		.msg_controllen = sizeof(control),
+	};
+	struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+
+	header->cmsg_level = SOL_SOCKET;
+	header->cmsg_type = SCM_RIGHTS;
+	header->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(header), &fd, sizeof(fd));
+	return sendmsg(socket, &message, 0) == 1 ? 0 : -errno;
+}
+
+static int receive_fd(int socket)
+{
+	char byte, control[CMSG_SPACE(sizeof(int))];
+	struct iovec iov = { &byte, 1 };
+	struct msghdr message = {
+		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control,
+		.msg_controllen = sizeof(control),
+	};
+	int fd;
+
+	if (recvmsg(socket, &message, MSG_CMSG_CLOEXEC) != 1 || !CMSG_FIRSTHDR(&message))
+		return -1;
+	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(fd));
+	return fd;
+}
+
+/* In another process: with a handle of its own on the same set, and on its clock */
+static int use_received(int socket, uint64_t pending)
+{
+	struct hwheel *wheel;
+	uint64_t id, cookie;
+	int fd = receive_fd(socket);
+
+	if (hwheel_open_fd(&wheel, fd) || hwheel_fd(wheel) != fd)
+		return 1;
+	if (hwheel_query(wheel, pending, NULL, &cookie) != HWHEEL_STATE_PENDING || cookie != 7)
+		return 2;
+	if (hwheel_cancel(wheel, pending))
+		return 3;
+	if (hwheel_arm_at(wheel, hwheel_now(wheel) + MSEC, 8, &id))
+		return 4;
+	return hwheel_close(wheel) || fcntl(fd, F_GETFD) != -1 ? 5 : 0;
+}
+
+TEST_F(lib, open_fd_of_a_passed_descriptor)
+{
+	const struct hwheel_config config = {
+		.kind = HWHEEL_KIND_SIMPLE, .tick_ns = MSEC, .slots = 8192,
+		.clock = CLOCK_BOOTTIME,
+	};
+	int ends[2], status;
+	uint64_t id;
+	pid_t pid;
+
+	ASSERT_EQ(0, hwheel_configure(self->wheel, &config));
+	ASSERT_EQ(0, hwheel_arm(self->wheel, 8000 * MSEC, 7, &id));
+	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, ends));
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid)
+		_exit(use_received(ends[1], id));
+	ASSERT_EQ(0, send_fd(ends[0], hwheel_fd(self->wheel)));
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	EXPECT_EQ(8, next_event(self->wheel).cookie);
+	EXPECT_EQ(-ENOENT, hwheel_cancel(self->wheel, id));
+	close(ends[0]);
+	close(ends[1]);
+}
+
+/* The clock is that of the file, not the one of a file that is new. */
+TEST_F(lib, open_fd_knows_the_clock)
+{
+	const struct hwheel_config config = {
+		.kind = HWHEEL_KIND_HIERARCHICAL, .clock = CLOCK_BOOTTIME,
+	};
+	struct hwheel *other;
+	struct hwheel_info info;
+
+	ASSERT_EQ(0, hwheel_configure(self->wheel, &config));
+	ASSERT_EQ(0, hwheel_open_fd(&other, dup(hwheel_fd(self->wheel))));
+	ASSERT_EQ(0, hwheel_info(other, &info));
+	EXPECT_EQ(CLOCK_BOOTTIME, info.clock);
+	EXPECT_EQ(HWHEEL_KIND_HIERARCHICAL, info.kind);
+	EXPECT_LE(hwheel_now(self->wheel), hwheel_now(other));
+	EXPECT_EQ(0, hwheel_close(other));
+	/* The first handle has its own descriptor. */
+	EXPECT_EQ(0, hwheel_info(self->wheel, &info));
+}
+
+/*
+ * Events that another thread takes, matched by cookie as the header tells: what the object's
+ * lock protects is right whenever the lock is held.
+ */
+
+#define OBJECTS	20000
+
+struct object {
+	pthread_mutex_t lock;
+	uint64_t id;
+	int events;
+	int wrong;
+};
+
+struct taker {
+	struct hwheel *wheel;
+	int left;
+};
+
+static void take_event(const struct hwheel_event *event)
+{
+	struct object *object = (struct object *)(uintptr_t)event->cookie;
+
+	pthread_mutex_lock(&object->lock);
+	object->events++;
+	object->wrong += object->id != event->id;
+	pthread_mutex_unlock(&object->lock);
+}
+
+static void *take_events(void *data)
+{
+	struct taker *taker = data;
+	struct pollfd poll_fd = { .fd = hwheel_fd(taker->wheel), .events = POLLIN };
+	struct hwheel_event events[16];
+
+	while (taker->left > 0) {
+		int count = hwheel_next_events(taker->wheel, events, 16);
+
+		if (count == -EAGAIN)
+			poll(&poll_fd, 1, -1);
+		else if (count <= 0)
+			break;
+		for (int i = 0; i < count; i++)
+			take_event(&events[i]);
+		taker->left -= count > 0 ? count : 0;
+	}
+	return NULL;
+}
+
+static struct object *make_objects(void)
+{
+	struct object *objects = calloc(OBJECTS, sizeof(*objects));
+
+	for (int i = 0; objects && i < OBJECTS; i++)
+		pthread_mutex_init(&objects[i].lock, NULL);
+	return objects;
+}
+
+/* Each by itself; they are due at once. */
+static int arm_one_by_one(struct hwheel *wheel, struct object *objects)
+{
+	int error = 0;
+
+	for (int i = 0; !error && i < OBJECTS; i++) {
+		struct object *object = &objects[i];
+
+		pthread_mutex_lock(&object->lock);
+		error = hwheel_arm(wheel, 0, (uintptr_t)object, &object->id);
+		pthread_mutex_unlock(&object->lock);
+	}
+	return error;
+}
+
+#define SIZE	40
+
+static int arm_batch(struct hwheel *wheel, struct hwheel_batch *batch, struct object *objects)
+{
+	int done;
+
+	hwheel_batch_clear(batch);
+	for (int i = 0; i < SIZE; i++) {
+		hwheel_batch_arm(batch, 0, (uintptr_t)&objects[i]);
+		pthread_mutex_lock(&objects[i].lock);
+	}
+	done = hwheel_submit(wheel, batch);
+	for (int i = 0; i < SIZE; i++) {
+		objects[i].id = hwheel_batch_id(batch, i);
+		pthread_mutex_unlock(&objects[i].lock);
+	}
+	return done == SIZE ? 0 : -EPROTO;
+}
+
+static int count_wrong(const struct object *objects)
+{
+	int wrong = 0;
+
+	for (int i = 0; i < OBJECTS; i++)
+		wrong += objects[i].events != 1 || objects[i].wrong;
+	return wrong;
+}
+
+TEST_F(lib, events_of_another_thread)
+{
+	struct object *objects = make_objects();
+	struct taker taker = { .wheel = self->wheel, .left = OBJECTS };
+	pthread_t thread;
+
+	ASSERT_NE(NULL, objects);
+	ASSERT_EQ(0, pthread_create(&thread, NULL, take_events, &taker));
+	EXPECT_EQ(0, arm_one_by_one(self->wheel, objects));
+	ASSERT_EQ(0, pthread_join(thread, NULL));
+	EXPECT_EQ(0, count_wrong(objects));
+	free(objects);
+}
+
+TEST_F(lib, events_of_another_thread_s_batches)
+{
+	struct object *objects = make_objects();
+	struct taker taker = { .wheel = self->wheel, .left = OBJECTS };
+	pthread_t thread;
+
+	ASSERT_NE(NULL, objects);
+	ASSERT_EQ(0, pthread_create(&thread, NULL, take_events, &taker));
+	for (int i = 0; i < OBJECTS; i += SIZE)
+		EXPECT_EQ(0, arm_batch(self->wheel, self->batch, objects + i));
+	ASSERT_EQ(0, pthread_join(thread, NULL));
+	EXPECT_EQ(0, count_wrong(objects));
+	free(objects);
+}
+
+TEST_F(lib, configure_needs_a_clock)
+{
+	const struct hwheel_config configs[] = {
+		{ 0 }, { .max_timeouts = 10 }, { .kind = HWHEEL_KIND_HASHED },
+		{ .kind = HWHEEL_KIND_HASHED, .clock = CLOCK_REALTIME },
+	};
+	const struct hwheel_config shared = { .max_timeouts = 10, .clock = CLOCK_MONOTONIC };
+	struct hwheel_info info;
+
+	for (size_t i = 0; i < 4; i++)
+		EXPECT_EQ(-EINVAL, hwheel_configure(self->wheel, &configs[i]));
+	EXPECT_EQ(0, hwheel_configure(self->wheel, &shared));
+	ASSERT_EQ(0, hwheel_info(self->wheel, &info));
+	EXPECT_EQ(0, info.own_wheel);
+	EXPECT_EQ(10, info.max_timeouts);
 }
 
 TEST_HARNESS_MAIN

@@ -7,7 +7,7 @@
 # beside it. Leaves /results/top.txt. Prints TAP.
 
 cd "$(dirname "$0")" || exit 1
-# shellcheck source=selftests/common.sh
+# shellcheck source=selftests/harness/common.sh
 . ./common.sh
 
 tmux() {

@@ -40,6 +40,7 @@ struct workqueue_struct;
 /* hwheel_params.flags */
 #define HWHEEL_SIMPLE		0x1
 #define HWHEEL_ACCOUNT		0x2
+#define HWHEEL_BOOTTIME		0x4
 
 /* How many callbacks of a wheel with an executor may run at a time */
 #define HWHEEL_RUNNERS		32
@@ -55,28 +56,29 @@ struct workqueue_struct;
  *               HWHEEL_MAX_SLOTS. More slots cost memory (a pointer and 8 bytes), fewer
  *               make time-outs share one, which costs a look at each of them
  *               when one is due. Default: 512.
- * @levels:      1 to HWHEEL_MAX_LEVELS. On one level, a time-out that is more than a turn
+ * @levels:      1 to HWHEEL_MAX_LEVELS. On one level, a time-out that is more than a revolution
  *               (@slots x @tick_ns) away waits in its slot for as many rounds: the
- *               hashed wheel. Each further level has slots of which one is a turn of the
+ *               hashed wheel. Each further level has slots of which one is a revolution of the
  *               level below, to where a time-out comes down when another in its slot is
  *               due: the hierarchical wheel, for many far deadlines. It expires to the
- *               tick in either. Levels that no deadline can reach are left out.
- *               Default: 1.
- * @flags:       HWHEEL_SIMPLE, for one level and no rounds: deadlines more than a turn
+ *               tick in either. Levels that no deadline can reach are left out, and
+ *               all but one if each has one slot. Default: 1.
+ * @flags:       HWHEEL_SIMPLE, for one level and no rounds: deadlines more than a revolution
  *               away are refused (-ERANGE). HWHEEL_ACCOUNT charges the wheel's memory to
  *               the caller's memory cgroup; if that is at its limit create fails, and
- *               nobody is killed. Default: neither.
+ *               nobody is killed. HWHEEL_BOOTTIME: all times are of CLOCK_BOOTTIME, which
+ *               counts time in suspend, and not of CLOCK_MONOTONIC. There is no field for
+ *               a clock, as CLOCK_REALTIME, whose number is 0, would pass for its default:
+ *               no wheel runs on a clock that can be set. Default: none of them.
  * @max_pending: how many time-outs may be pending at a time; a limit costs an
  *               atomic operation on a shared cache line for each arm and end.
  *               Default: no limit.
- * @clock:       CLOCK_MONOTONIC (default) or CLOCK_BOOTTIME, which counts time
- *               in suspend. No wheel runs on a clock that can be set:
- *               CLOCK_REALTIME, whose number is 0, means the default.
  * @executor:    a workqueue on which the expire callbacks run, so that a slow one delays
  *               neither the wheel nor, up to HWHEEL_RUNNERS of them, each other.
  *               WQ_UNBOUND suits callbacks that compute for long, an ordered one has them
- *               run one after the other; not a WQ_BH one. It must not be drained or
- *               destroyed before the wheel.
+ *               run one after the other. One that runs in softirq (WQ_BH) does not suit
+ *               any: the log says so, and the system's workqueue replaces it.
+ *               It must not be drained or destroyed before the wheel.
  *               Default: the worker itself runs them.
  * @nice:        niceness of the worker, -20 to 19. Default: 0.
  * @rt_priority: 1 to 99: the worker runs under SCHED_FIFO with this priority; @nice must
@@ -91,7 +93,6 @@ struct hwheel_params {
 	unsigned int	slots;
 	unsigned int	levels;
 	u64		max_pending;
-	clockid_t	clock;
 	unsigned int	flags;
 	struct workqueue_struct	*executor;
 	int		nice;
@@ -105,7 +106,13 @@ struct hwheel_params {
  *           it delays the other time-outs of the wheel, or on the wheel's executor,
  *           where several may run at a time, but never two for one timeout. It may
  *           arm the timeout again, and may free it: the wheel does not refer to
- *           it any more, nor after the callback returned.
+ *           it any more, nor after the callback returned. After it has freed the
+ *           timeout it may go on, but until it returns the wheel takes a timeout that
+ *           is set up at the same address for the one that was freed. Such a timeout
+ *           can be armed, refreshed and cancelled at once; its callbacks run after this
+ *           one has returned; hwheel_cancel_sync() of it waits for that, or returns
+ *           -EDEADLK in this callback itself. So a callback that has freed its timeout
+ *           should not wait for another that was set up later, nor for whoever does.
  * @release: optional. A timeout that was cancelled is on no list of the wheel any
  *           more: it may be freed, or armed again. Runs on the worker, or on the
  *           thread that stops the wheel, in process context, in the worker's next
@@ -141,7 +148,7 @@ struct hwheel_node {
  * struct hwheel_timeout - one timeout, to be embedded in the caller's object
  * @queue: link in a submission list; belongs to whoever set QUEUED until it was
  *         added, then to the worker until that clears QUEUED
- * @word:  deadline, state and two bits (module/timeout.h): changed by anyone, with
+ * @word:  deadline, state and two bits (module/engine/state.h): changed by anyone, with
  *         one atomic operation
  * @node:  link in a slot; the worker's own
  * @handed: instead of @node while it waits for the executor, under whose lock it is
@@ -201,7 +208,8 @@ enum hwheel_state {
  * @lag:               edges that passed before the worker was up for them
  * @lag_max:           the most of them at a time
  * @overlong:          callbacks that held the worker for longer than a tick (and a jiffy,
- *                     the accuracy of this)
+ *                     the accuracy of this); of one that was preempted meanwhile only the
+ *                     time that it ran counts
  * @contained:         callbacks that returned with interrupts off or another preempt
  *                     count, which was put right
  * @lateness:          time-outs by how late they expired or were handed over, in ticks:
@@ -236,7 +244,8 @@ struct hwheel_stats {
 
 /**
  * hwheel_create - make a wheel
- * @params: what it is to be like; not referred to after the call
+ * @params: struct hwheel_params *, what the wheel is to be like; not referred to after the
+ *          call, so a compound literal will do
  *
  * Edge 0 is now. The worker starts and sleeps until the first arm; an empty wheel
  * never wakes up. The calling module is recorded: should it be unloaded before the wheel
@@ -244,12 +253,12 @@ struct hwheel_stats {
  *
  * Context: process; may sleep.
  * Return: the wheel, to be given to hwheel_destroy() in the end, or ERR_PTR:
- * -EINVAL (clock, flags, more than HWHEEL_MAX_SLOTS slots or HWHEEL_MAX_LEVELS levels,
+ * -EINVAL (flags, more than HWHEEL_MAX_SLOTS slots or HWHEEL_MAX_LEVELS levels,
  * HWHEEL_SIMPLE with more than one level, the tick times the slots exceeds 2^63 ns, or a
  * niceness, priority or CPUs that there are not), -ENOMEM, or -EINTR (the caller was
  * killed meanwhile).
  */
-#define hwheel_create(params)	__hwheel_create(params, THIS_MODULE, __func__)
+#define hwheel_create(params...)	__hwheel_create(params, THIS_MODULE, __func__)
 
 struct hwheel *__hwheel_create(const struct hwheel_params *params,
 			       struct module *owner, const char *creator);

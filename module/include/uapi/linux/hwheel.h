@@ -10,7 +10,7 @@
  * the last descriptor of the file frees everything, whatever is pending.
  *
  * All times are nanoseconds of the wheel's clock, CLOCK_MONOTONIC unless
- * configured otherwise, as shown in the time namespace of the process that opened
+ * CONFIG chose CLOCK_BOOTTIME, as shown in the time namespace of the process that opened
  * the file. No time-out is ever reported before its deadline; it is reported
  * less than one tick plus the wake-up latency of the wheel's worker after it. A worker
  * serves all files on its wheel, one event after the other: who does not want to wait
@@ -23,7 +23,9 @@
  * Structures are never versioned: a new need gets a new command, and
  * HWHEEL_IOC_INFO tells which are there. A command that is not known fails with
  * ENOTTY, an unknown flag or a nonzero reserved field with EINVAL, and a bad
- * pointer with EFAULT; in each case nothing was changed.
+ * pointer with EFAULT; in each case nothing was changed. Commands that change the set
+ * (ARM, REFRESH, CANCEL, SUBMIT, CONFIG, STOP) fail with EBADF on a descriptor that is
+ * not open for writing; INFO, QUERY and STATS take any.
  */
 #ifndef _UAPI_LINUX_HWHEEL_H
 #define _UAPI_LINUX_HWHEEL_H
@@ -56,19 +58,21 @@
  *            well.
  * @flags:    in: HWHEEL_ABSOLUTE or 0. 0 for HWHEEL_OP_CANCEL.
  * @result:   out, in a batch: 0 (HWHEEL_OP_QUERY: HWHEEL_STATE_*) or a negative errno.
- *            A single operation's is what its ioctl returns, and this is neither
- *            read nor written.
+ *            Never read. A single operation's is what its ioctl returns, and this is
+ *            not written.
  * @reserved: in: must be 0
- * @id:       out for HWHEEL_OP_ARM, else in: names the timeout within its file.
- *            Never 0. Ids are not used again: that of a timeout which has ended
- *            never comes to mean another one.
- * @cookie:   in for HWHEEL_OP_ARM: comes back in the event; out for HWHEEL_OP_QUERY;
- *            else ignored
+ * @id:       in: names the timeout within its file; must be 0 for HWHEEL_OP_ARM, for
+ *            which it is out. Ids are never 0 and not used again: that of a timeout which
+ *            has ended never comes to mean another one.
+ * @cookie:   in for HWHEEL_OP_ARM: comes back in the event. Else in: must be 0. Out for
+ *            HWHEEL_OP_QUERY.
  * @time_ns:  in for HWHEEL_OP_ARM and HWHEEL_OP_REFRESH: the delay, or the deadline
  *            with HWHEEL_ABSOLUTE, in ns. Any value is valid: 0 means the next
  *            edge, and what lies beyond the clock's range (292 years) means never.
- *            Out for HWHEEL_OP_QUERY: the time left until the deadline (0: past), or
- *            the deadline with HWHEEL_ABSOLUTE. Else ignored.
+ *            Else in: must be 0. Out for HWHEEL_OP_QUERY: the time left until the
+ *            deadline (0: past), or the deadline with HWHEEL_ABSOLUTE.
+ *
+ * As outputs are not 0, a program clears them before it uses a record again.
  */
 struct hwheel_op {
 	__u32 op;
@@ -105,8 +109,8 @@ struct hwheel_submit {
  * @cookie:      as given to HWHEEL_OP_ARM
  * @deadline_ns: when it was due, as last armed or refreshed (rounded up to 8 ns of the
  *               machine's own clock; not before that clock's zero)
- * @fired_ns:    when the wheel fired it, never less than @deadline_ns; or when it was
- *               stopped
+ * @fired_ns:    when the wheel fired it, never less than @deadline_ns: the worker's last look
+ *               at the clock, which is no older than 256 time-outs; or when it was stopped
  * @type:        HWHEEL_EVENT_EXPIRED, or HWHEEL_EVENT_STOPPED: it was pending when
  *               HWHEEL_IOC_STOP came
  * @reserved:    0
@@ -126,9 +130,10 @@ struct hwheel_event {
 };
 
 /* Kinds of wheel */
+#define HWHEEL_KIND_SHARED	0	/* hwheel_config: no wheel of the file's own */
 #define HWHEEL_KIND_HASHED	1	/* one level, far time-outs wait in rounds */
 #define HWHEEL_KIND_HIERARCHICAL 2	/* several, far time-outs come down in time */
-#define HWHEEL_KIND_SIMPLE	3	/* one level, no rounds: a turn is the limit */
+#define HWHEEL_KIND_SIMPLE	3	/* one level, no rounds: a revolution is the limit */
 
 /* hwheel_info.features: the commands beyond INFO, ARM, REFRESH and CANCEL */
 #define HWHEEL_FEATURE_QUERY	0x01
@@ -146,7 +151,7 @@ struct hwheel_event {
  * @max_pending:  how many may be pending on the whole wheel; 0: no limit
  * @slots:        slots of a level
  * @levels:       levels of the wheel
- * @kind:         HWHEEL_KIND_*
+ * @kind:         HWHEEL_KIND_*, not HWHEEL_KIND_SHARED
  * @clock:        clockid_t of all times: CLOCK_MONOTONIC or CLOCK_BOOTTIME
  * @max_submit:   HWHEEL_SUBMIT_MAX
  * @own_wheel:    1 if the wheel is this file's alone, else 0
@@ -160,31 +165,31 @@ struct hwheel_info {
 	__u32 slots;
 	__u32 levels;
 	__u32 kind;
-	__u32 clock;
+	__s32 clock;
 	__u32 max_submit;
 	__u32 own_wheel;
 	__u64 reserved[7];
 };
 
 /**
- * struct hwheel_config - what a file's wheel is to be like; 0 means default
- * @tick_ns:      50,000 to 3,600,000,000,000, rounded up to a multiple of 8. Default:
- *                that of the shared wheel.
- * @max_timeouts: how many time-outs the file may hold, up to 16,777,216. More than the
- *                module's parameter of that name need CAP_SYS_RESOURCE. Default: as
- *                before.
- * @slots:        of each level, up to 1,048,576, rounded up to a power of two. Default:
- *                those of the shared wheel.
- * @levels:       2 to 8 if hierarchical (default: 3; those that no deadline can reach
- *                are left out), else 1
- * @kind:         HWHEEL_KIND_*. Default: hierarchical if there are several @levels, else
- *                hashed.
- * @clock:        CLOCK_MONOTONIC (default) or CLOCK_BOOTTIME. No wheel runs on a clock
- *                that can be set: CLOCK_REALTIME, whose number is 0, means the default.
+ * struct hwheel_config - what a file's wheel is to be like
+ * @tick_ns:      50,000 to 3,600,000,000,000, rounded up to a multiple of 8; 0: that of
+ *                the shared wheel
+ * @max_timeouts: how many timeouts the file may hold, up to 16,777,216; 0: as before.
+ *                More than the module's parameter of that name need CAP_SYS_RESOURCE.
+ * @slots:        of each level, up to 1,048,576, rounded up to a power of two; 0: those of
+ *                the shared wheel
+ * @levels:       for HWHEEL_KIND_HIERARCHICAL 2 to 8 (those that no deadline can reach are
+ *                left out) or 0, which means 3; else 1 or 0, which means 1
+ * @kind:         HWHEEL_KIND_*: of the file's own wheel. HWHEEL_KIND_SHARED: the file
+ *                stays on the shared wheel, @tick_ns, @slots and @levels must be 0 and
+ *                @clock CLOCK_MONOTONIC.
+ * @clock:        clockid_t: CLOCK_MONOTONIC or CLOCK_BOOTTIME. It has no default: no wheel
+ *                runs on a clock that can be set, and CLOCK_REALTIME, whose number is 0,
+ *                is refused.
  * @flags:        must be 0
- * @reserved:     must be 0
- *
- * If all but @max_timeouts are 0 the file stays on the shared wheel.
+ * @reserved:     must be 0; room for a limit of what is pending, and for the niceness and
+ *                the CPUs of the wheel's thread
  */
 struct hwheel_config {
 	__u64 tick_ns;
@@ -192,49 +197,42 @@ struct hwheel_config {
 	__u32 slots;
 	__u32 levels;
 	__u32 kind;
-	__u32 clock;
+	__s32 clock;
 	__u32 flags;
-	__u32 reserved;
+	__u32 reserved[11];
 };
 
-/* The last bin of hwheel_statistics.wheel_lateness also has what is beyond it. */
+/* The last bin of hwheel_file_stats.wheel_lateness also has what is beyond it. */
 #define HWHEEL_LATENESS_BINS	16
 
 /**
- * struct hwheel_statistics - what happened in this file and on its wheel
- * @held:        time-outs that the file holds: pending, waiting to be read, or not let go
+ * struct hwheel_file_stats - what happened in this file and on its wheel
+ * @held:        timeouts that the file holds: pending, waiting to be read, or not let go
  *               of by the worker yet
  * @pending:     those that are pending
  * @events:      those that wait to be read
- * @armed:       time-outs armed, ever; so for the next ones
+ * @armed:       timeouts armed, ever; so for the next ones
  * @refreshed:   refreshes
- * @cancelled:   time-outs that CANCEL ended
+ * @cancelled:   timeouts that CANCEL ended
  * @expired:     those that expired, whether read or not
  * @stopped:     those that STOP ended
- * @wheel_pending: on the wheel, on which other files may be too: time-outs pending
- * @wheel_armed: time-outs armed
- * @wheel_refreshed_later: refreshes to a later deadline
- * @wheel_refreshed_earlier: and to an earlier one
- * @wheel_cancelled_queued: cancelled before the worker had filed them
- * @wheel_cancelled_filed: and after that
- * @wheel_expired: expired
- * @wheel_passes: passes of the worker
- * @wheel_visited: slots that it looked through
- * @wheel_moved: time-outs that it filed again
- * @wheel_wakeups: how often it woke up
- * @wheel_drained: submissions that it worked off
- * @wheel_drained_max: the most in one pass
- * @wheel_lag:   edges that it caught up late
- * @wheel_lag_max: the most in one pass
+ * @wheel:       1: what follows tells of the wheel, on which other files may be, too.
+ *               0: it is all 0, as the wheel is not this file's own, and the caller does
+ *               not have CAP_SYS_ADMIN.
+ * @wheel_pending: timeouts pending
+ * @wheel_armed: timeouts armed, ever; so for the next ones
+ * @wheel_expired: timeouts expired
+ * @wheel_lag:   edges for which the worker was late
  * @wheel_lateness: histogram of how long after its deadline a timeout expired: [0] counts
  *               those below 1/256 of a tick, [1] below 1/128, and so on; from [9] on more
  *               than a tick
  * @reserved:    0
  *
  * While others go on counting each figure is exact at some time, not all at the same. On
- * 32-bit kernels they wrap at 2^32.
+ * 32-bit kernels they wrap at 2^32. What the wheel counts of its inner workings is in
+ * debugfs.
  */
-struct hwheel_statistics {
+struct hwheel_file_stats {
 	__u64 held;
 	__u64 pending;
 	__u64 events;
@@ -243,21 +241,11 @@ struct hwheel_statistics {
 	__u64 cancelled;
 	__u64 expired;
 	__u64 stopped;
+	__u64 wheel;
 	__u64 wheel_pending;
 	__u64 wheel_armed;
-	__u64 wheel_refreshed_later;
-	__u64 wheel_refreshed_earlier;
-	__u64 wheel_cancelled_queued;
-	__u64 wheel_cancelled_filed;
 	__u64 wheel_expired;
-	__u64 wheel_passes;
-	__u64 wheel_visited;
-	__u64 wheel_moved;
-	__u64 wheel_wakeups;
-	__u64 wheel_drained;
-	__u64 wheel_drained_max;
 	__u64 wheel_lag;
-	__u64 wheel_lag_max;
 	__u64 wheel_lateness[HWHEEL_LATENESS_BINS];
 	__u64 reserved[8];
 };
@@ -270,45 +258,50 @@ struct hwheel_statistics {
  *
  * ARM makes a timeout pending. The id is written before the timeout can fire, and
  * names nothing if the ioctl fails after that.
- * ENOSPC: the file holds max_timeouts already (one that expired counts until its
- * event was read, a cancelled one until the worker let go of it, within a tick), or has
- * used up its ids, about 2^32 for each of these places.
- * ENOMEM, also when the memory cgroup of the caller is at its limit. EAGAIN:
- * max_pending reached. ERANGE: more than a turn away, on a simple wheel. ESHUTDOWN: the
+ * ENOSPC: the file holds max_timeouts that are pending, or have expired and were not read
+ * yet; or it has used up its ids, about 2^32 for each of these places. If some of them
+ * were cancelled, ARM wakes the worker and waits until it has let go of them. EINTR: killed
+ * meanwhile.
+ * ENOMEM, also when the memory cgroup of the caller is at its limit. EDQUOT:
+ * max_pending reached. ERANGE: more than a revolution away, on a simple wheel. ESHUTDOWN: the
  * file was stopped. On any failure nothing is armed.
  *
  * REFRESH gives a pending timeout another deadline, later or earlier. ENOENT: it
- * is not pending (any more). ERANGE: as for ARM; it stays pending as it was.
+ * has ended, or this file never had that id. ERANGE: as for ARM; it stays pending as it
+ * was.
  *
- * CANCEL ends a pending timeout: no event will come. EALREADY: the timeout had
- * expired, or was cancelled or stopped before, whether its event was read or not.
- * ENOENT: this file never had that id (for that of an ARM that failed: EALREADY).
+ * CANCEL ends a pending timeout: no event will come. ENOENT: it has ended, whether its
+ * event was read or not, or this file never had that id.
  *
  * QUERY returns the state of a timeout, HWHEEL_STATE_*, and fills cookie and time_ns.
- * ENOENT: nothing has that id (any more).
+ * ENOENT: it has ended, and its event, if it has one, was read; or this file never had
+ * that id.
  *
  * SUBMIT does a batch of operations, in their order, and returns how many it did:
  * these have a result each, which is what their own ioctl would have returned and is put
  * into the record with the other outputs; all of a record must be writable. It stops
- * early at a record that can't be read or written and at a signal; no timeout of that
- * record and those after it was touched. EFAULT: not even the first could be done.
- * EINVAL: nr or reserved is wrong. All delays count from one time within the call. (If the
- * memory is taken away during the call, of what was done last only the number is known.)
+ * early at a record that can't be read or written, and when the process is killed; no
+ * timeout of that record and those after it was touched. EFAULT: not even the first
+ * could be done. EINVAL: nr or reserved is wrong. All delays count from one time within
+ * the call. (If the memory is taken away during the call, of what was done last only the
+ * number is known.)
  *
  * CONFIG gives the file a wheel of its own or another limit, see struct hwheel_config.
  * EBUSY: it has a wheel of its own already, or there was an ARM, be it one that failed
  * when it had an id already.
- * EINVAL: out of range, or kind and levels do not go together. EPERM: no
- * CAP_SYS_RESOURCE. ENOSPC: there are as many wheels as the module allows. ESHUTDOWN:
- * the file was stopped. ENOMEM. EAGAIN: too many threads on this machine. EINTR: killed.
+ * EINVAL: out of range, no clock, or fields that do not go together. EPERM: no
+ * CAP_SYS_RESOURCE. ENOSPC: there are as many wheels as the module allows, to all users or
+ * to one without CAP_SYS_RESOURCE, or as many threads as the machine does. ESHUTDOWN: the
+ * file was stopped. ENOMEM. EINTR: killed.
  *
  * STOP ends the file's set for good and returns how many time-outs that were pending it
  * has stopped: their events are there when it returns. From now on ARM fails with
  * ESHUTDOWN. When all events have been read, read() returns 0 and poll() tells
  * EPOLLHUP. A second STOP stops nothing, unless the first was killed (EINTR) and left
- * something pending.
+ * something pending. A wheel of the file's own is stopped, too: its thread ends, and it
+ * does not count for the number of wheels any more.
  *
- * STATS fills a struct hwheel_statistics.
+ * STATS fills a struct hwheel_file_stats.
  *
  * mmap() gives an array of __u64, of which the one with the index HWHEEL_INDEX(id) is the
  * deadline of that timeout, on the file's clock. Whoever stores a later one there, all 64
@@ -323,7 +316,7 @@ struct hwheel_statistics {
  * not been made. One that comes after the timeout has ended, and after its index was given
  * to another timeout of this file (as a rule the next one to be armed), is for that one,
  * which it can only delay. A value counts once, and as no more than HWHEEL_STORE_MAX_NS
- * (on a simple wheel no more than a turn) beyond the deadline that it extends: farther
+ * (on a simple wheel no more than a revolution) beyond the deadline that it extends: farther
  * ones need REFRESH.
  * The mapping must be MAP_SHARED, begin at offset 0 and not be larger than max_timeouts
  * words, in whole pages: else EINVAL. EACCES: PROT_WRITE, but the file is open for reading
@@ -343,6 +336,6 @@ struct hwheel_statistics {
 #define HWHEEL_IOC_SUBMIT	_IOW(HWHEEL_IOC_MAGIC, 0x05, struct hwheel_submit)
 #define HWHEEL_IOC_CONFIG	_IOW(HWHEEL_IOC_MAGIC, 0x06, struct hwheel_config)
 #define HWHEEL_IOC_STOP		_IO(HWHEEL_IOC_MAGIC, 0x07)
-#define HWHEEL_IOC_STATS	_IOR(HWHEEL_IOC_MAGIC, 0x08, struct hwheel_statistics)
+#define HWHEEL_IOC_STATS	_IOR(HWHEEL_IOC_MAGIC, 0x08, struct hwheel_file_stats)
 
 #endif /* _UAPI_LINUX_HWHEEL_H */

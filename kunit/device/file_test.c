@@ -1,0 +1,447 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The timeouts of a file: what userspace can't bring about at will, or not in time.
+ */
+#include <linux/completion.h>
+#include <linux/kthread.h>
+#include <linux/limits.h>
+
+#include "file_sim.h"
+
+#define LONG_TICK	(3600 * (u64)NSEC_PER_SEC)
+#define MANY		3000
+
+/* Ids */
+
+static void ids_are_not_used_again(struct kunit *test)
+{
+	struct hwheel_file *file = make_file(test);
+	u64 last = 0;
+	int i;
+
+	for (i = 0; i < 10 * FILE_MAX; i++) {
+		struct hwheel_entry *entry = add(file);
+
+		KUNIT_ASSERT_FALSE(test, IS_ERR(entry));
+		KUNIT_EXPECT_GT(test, entry->id, last);
+		last = entry->id;
+		hwheel_entry_drop(entry);
+	}
+	KUNIT_EXPECT_EQ(test, cancel(file, last), -ENOENT);
+	KUNIT_EXPECT_EQ(test, cancel(file, last + 1), -ENOENT);
+}
+
+/* Its index is another one's by now. */
+static void stale_id_names_nobody(struct kunit *test)
+{
+	struct hwheel_file *file = make_file(test);
+	struct hwheel_entry *entry = add(file);
+	u64 stale = entry->id, id;
+	int i;
+
+	for (i = 0; i < FILE_MAX; i++) {
+		hwheel_entry_drop(entry);
+		entry = add(file);
+	}
+	id = entry->id;
+	KUNIT_EXPECT_EQ(test, lower_32_bits(id), lower_32_bits(stale));
+	KUNIT_EXPECT_EQ(test, arm_at(entry, HWHEEL_NEVER), 0);
+	KUNIT_EXPECT_EQ(test, query_on(file, file->wheel, stale), -ENOENT);
+	KUNIT_EXPECT_EQ(test, refresh_on(file, file->wheel, stale), -ENOENT);
+	KUNIT_EXPECT_EQ(test, cancel(file, stale), -ENOENT);
+	KUNIT_EXPECT_EQ(test, query_on(file, file->wheel, id), HWHEEL_STATE_PENDING);
+}
+
+static void used_up_ids_end_the_set(struct kunit *test)
+{
+	struct hwheel_file *file = make_file(test);
+	struct hwheel_entry *entry = add(file);
+	int i, n = 0;
+
+	hwheel_entry_drop(entry);
+	spin_lock(&file->table.lock);
+	for (i = 0; i < FILE_MAX; i++)
+		hwheel_table_at(&file->table, i)->id = (U32_MAX - 1ULL) << 32 | i;
+	spin_unlock(&file->table.lock);
+	while (!IS_ERR(entry = add(file))) {
+		hwheel_entry_drop(entry);
+		n++;
+	}
+	KUNIT_EXPECT_EQ(test, PTR_ERR(entry), -ENOSPC);
+	KUNIT_EXPECT_EQ(test, n, 2 * FILE_MAX);
+	KUNIT_EXPECT_EQ(test, held(file), 0);
+}
+
+/* What was never told is not there, be it free or about to be armed. */
+static void ids_to_come_name_nobody(struct kunit *test)
+{
+	struct hwheel_file *file = make_file(test);
+	struct hwheel_entry *entry = add(file);
+	u64 id = entry->id, next = id + (1ULL << 32);
+
+	KUNIT_EXPECT_EQ(test, query_on(file, file->wheel, id), -ENOENT);
+	KUNIT_EXPECT_EQ(test, refresh_on(file, file->wheel, id), -ENOENT);
+	KUNIT_EXPECT_EQ(test, cancel(file, id), -ENOENT);
+	KUNIT_EXPECT_EQ(test, arm_at(entry, HWHEEL_NEVER), 0);
+	KUNIT_EXPECT_EQ(test, cancel(file, id), 0);
+	KUNIT_EXPECT_EQ(test, hwheel_file_stop(file), 0);
+
+	KUNIT_EXPECT_EQ(test, cancel(file, id), -ENOENT);
+	KUNIT_EXPECT_EQ(test, query_on(file, file->wheel, next), -ENOENT);
+	KUNIT_EXPECT_EQ(test, refresh_on(file, file->wheel, next), -ENOENT);
+	KUNIT_EXPECT_EQ(test, cancel(file, next), -ENOENT);
+}
+
+/* Whatever became of the timeout before */
+static void entries_forget(struct kunit *test)
+{
+	struct hwheel_file *file = make_file(test);
+	struct hwheel_event event;
+	u64 id;
+
+	KUNIT_EXPECT_EQ(test, cancel(file, add_armed(test, file, HWHEEL_NEVER)), 0);
+	sim_settle(file->wheel);
+	add_armed(test, file, 0);
+	sim_settle(file->wheel);
+	KUNIT_EXPECT_EQ(test, read_event(file, &event), sizeof(event));
+	KUNIT_EXPECT_EQ(test, event.type, HWHEEL_EVENT_EXPIRED);
+	id = add_armed(test, file, HWHEEL_NEVER);
+	KUNIT_EXPECT_EQ(test, query_on(file, file->wheel, id), HWHEEL_STATE_PENDING);
+	KUNIT_EXPECT_EQ(test, lower_32_bits(id), lower_32_bits(event.id));
+	KUNIT_EXPECT_NE(test, id, event.id);
+}
+
+static void all_that_is_held_counts_for_the_limit(struct kunit *test)
+{
+	struct hwheel_file *file = make_file(test);
+	struct hwheel_entry *prepared = add(file);
+	struct hwheel_event event;
+
+	add_armed(test, file, 0);
+	sim_settle(file->wheel);
+	KUNIT_EXPECT_EQ(test, cancel(file, add_armed(test, file, HWHEEL_NEVER)), 0);
+	add_armed(test, file, HWHEEL_NEVER);
+	KUNIT_EXPECT_EQ(test, held(file), FILE_MAX);
+
+	/* The cancelled one makes room for this, and then nothing does. */
+	add_armed(test, file, HWHEEL_NEVER);
+	KUNIT_EXPECT_EQ(test, held(file), FILE_MAX);
+	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(add(file)), -ENOSPC);
+	KUNIT_EXPECT_EQ(test, read_event(file, &event), sizeof(event));
+	add_armed(test, file, HWHEEL_NEVER);
+	hwheel_entry_drop(prepared);
+	KUNIT_EXPECT_EQ(test, held(file), FILE_MAX - 1);
+}
+
+/* Stop */
+
+static void stop_does_not_wait_for_a_tick(struct kunit *test)
+{
+	struct hwheel *wheel = sim_create(test, (struct hwheel_params) {
+		.tick_ns = LONG_TICK, .slots = SIM_SLOTS,
+	});
+	struct hwheel_file *file = make_file_on(test, wheel);
+	u64 begin, deadline = HWHEEL_NEVER;
+	struct hwheel_event event;
+
+	KUNIT_EXPECT_EQ(test, cancel(file, add_armed(test, file, deadline)), 0);
+	add_armed(test, file, deadline);
+	add_armed(test, file, deadline);
+	test_sleep(wheel, SIM_SETTLE);	/* the worker lingers */
+	begin = test_now(wheel);
+	KUNIT_EXPECT_EQ(test, hwheel_file_stop(file), 2);
+	KUNIT_EXPECT_LT(test, test_now(wheel), begin + SIM_SETTLE);
+
+	KUNIT_EXPECT_EQ(test, read_event(file, &event), sizeof(event));
+	KUNIT_EXPECT_EQ(test, event.type, HWHEEL_EVENT_STOPPED);
+	KUNIT_EXPECT_EQ(test, event.deadline_ns, deadline);
+	KUNIT_EXPECT_EQ(test, read_event(file, &event), sizeof(event));
+	KUNIT_EXPECT_EQ(test, read_event(file, &event), 0);
+	KUNIT_EXPECT_EQ(test, hwheel_event_poll(file), EPOLLHUP);
+	KUNIT_EXPECT_EQ(test, hwheel_file_stop(file), 0);
+}
+
+static void stop_takes_its_time_with_many(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct hwheel_file *file = open_file(wheel, MANY);
+	struct hwheel_event event;
+	unsigned int i;
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(file));
+	for (i = 0; i < MANY; i++)
+		add_armed(test, file, HWHEEL_NEVER);
+	KUNIT_EXPECT_EQ(test, hwheel_file_stop(file), MANY);
+	for (i = 0; i < MANY; i++)
+		if (read_event(file, &event) != sizeof(event))
+			break;
+	KUNIT_EXPECT_EQ(test, i, MANY);
+	KUNIT_EXPECT_EQ(test, read_event(file, &event), 0);
+	close_file(file);
+}
+
+/* Cancelled, but the worker does not know yet */
+static void stop_waits_for_what_is_let_go(struct kunit *test)
+{
+	struct hwheel_file *file = make_file(test);
+	struct hwheel_event event;
+
+	sim_settle(file->wheel);
+	KUNIT_EXPECT_EQ(test, cancel(file, add_armed(test, file, HWHEEL_NEVER)), 0);
+	KUNIT_EXPECT_EQ(test, held(file), 1);
+	KUNIT_EXPECT_EQ(test, hwheel_file_stop(file), 0);
+	KUNIT_EXPECT_EQ(test, held(file), 0);
+	KUNIT_EXPECT_EQ(test, read_event(file, &event), 0);
+}
+
+static void stop_leaves_what_had_expired(struct kunit *test)
+{
+	struct hwheel_file *file = make_file(test);
+	struct hwheel_event event;
+
+	add_armed(test, file, 0);
+	sim_settle(file->wheel);
+	add_armed(test, file, HWHEEL_NEVER);
+	KUNIT_EXPECT_EQ(test, hwheel_file_stop(file), 1);
+
+	KUNIT_EXPECT_EQ(test, read_event(file, &event), sizeof(event));
+	KUNIT_EXPECT_EQ(test, event.type, HWHEEL_EVENT_EXPIRED);
+	KUNIT_EXPECT_EQ(test, hwheel_event_poll(file), EPOLLIN | EPOLLRDNORM);
+	KUNIT_EXPECT_EQ(test, read_event(file, &event), sizeof(event));
+	KUNIT_EXPECT_EQ(test, event.type, HWHEEL_EVENT_STOPPED);
+	KUNIT_EXPECT_GE(test, test_now(file->wheel), event.fired_ns);
+}
+
+static void arm_under_way_meets_a_stop(struct kunit *test)
+{
+	struct hwheel_file *file = make_file(test);
+	struct hwheel_entry *entry = add(file);
+	struct hwheel_event event;
+
+	KUNIT_EXPECT_EQ(test, hwheel_file_stop(file), 0);
+	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(add(file)), -ESHUTDOWN);
+	KUNIT_EXPECT_EQ(test, read_event(file, &event), -EAGAIN);
+	KUNIT_EXPECT_EQ(test, hwheel_event_poll(file), 0);
+
+	KUNIT_EXPECT_EQ(test, arm_at(entry, 0), -ESHUTDOWN);
+	KUNIT_EXPECT_EQ(test, read_event(file, &event), 0);
+	KUNIT_EXPECT_EQ(test, hwheel_event_poll(file), EPOLLHUP);
+}
+
+/**
+ * struct stopper - a thread that stops a file
+ * @file:  it stops this one
+ * @ret:  with this result
+ * @done: it has
+ */
+struct stopper {
+	struct hwheel_file	*file;
+	long			ret;
+	struct completion	done;
+};
+
+static int stop_it(void *data)
+{
+	struct stopper *stopper = data;
+
+	stopper->ret = hwheel_file_stop(stopper->file);
+	complete(&stopper->done);
+	return 0;
+}
+
+static void wait_for_test(struct sim_timeout *sim)
+{
+	wait_for_completion(sim->data);
+}
+
+/* Otherwise mmap(), which takes that lock within mmap_lock, would wait as well, and with it ps. */
+static void stop_does_not_hold_the_lock_while_it_waits(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *holds = sim_timeouts(test, wheel, 1, &sim_ops);
+	struct hwheel_file *file = make_file_on(test, wheel);
+	struct stopper stopper = { .file = file };
+	DECLARE_COMPLETION_ONSTACK(release);
+
+	init_completion(&stopper.done);
+	holds->then = wait_for_test;
+	holds->data = &release;
+	add_armed(test, file, HWHEEL_NEVER);
+	KUNIT_EXPECT_EQ(test, hwheel_arm(&holds->timeout, 0), 0);
+	sim_settle(wheel);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(kthread_run(stop_it, &stopper, "stopper")));
+	sim_settle(wheel);
+
+	KUNIT_EXPECT_FALSE(test, completion_done(&stopper.done));
+	KUNIT_EXPECT_FALSE(test, mutex_is_locked(&file->lock));
+	complete(&release);
+	wait_for_completion(&stopper.done);
+	KUNIT_EXPECT_EQ(test, stopper.ret, 1);
+}
+
+/* Full, but of timeouts that are cancelled and wait for the worker, which sleeps for long */
+static void cancelled_ones_make_room(struct kunit *test)
+{
+	struct hwheel *wheel = sim_create(test, (struct hwheel_params) {
+		.tick_ns = LONG_TICK,
+	});
+	struct hwheel_file *file = make_file_on(test, wheel);
+	u64 begin = test_now(wheel);
+	int i;
+
+	for (i = 0; i < 10 * FILE_MAX; i++)
+		KUNIT_EXPECT_EQ(test, cancel(file, add_armed(test, file, HWHEEL_NEVER)), 0);
+	KUNIT_EXPECT_LT(test, test_now(wheel), begin + NSEC_PER_SEC);
+}
+
+static void pending_ones_do_not_make_room(struct kunit *test)
+{
+	struct hwheel_file *file = make_file(test);
+	int i;
+
+	for (i = 0; i < FILE_MAX; i++)
+		add_armed(test, file, HWHEEL_NEVER);
+	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(add(file)), -ENOSPC);
+}
+
+static void close_ends_whatever_there_is(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct hwheel_file *file = open_file(wheel, FILE_MAX);
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(file));
+	add_armed(test, file, 0);
+	sim_settle(wheel);
+	add_armed(test, file, 0);
+	add_armed(test, file, HWHEEL_NEVER);
+	KUNIT_EXPECT_EQ(test, cancel(file, add_armed(test, file, HWHEEL_NEVER)), 0);
+	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 2);
+	close_file(file);
+	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 0);
+	sim_settle(wheel);
+}
+
+/* Events */
+
+static void short_reads_take_whole_events(struct kunit *test)
+{
+	struct hwheel_file *file = make_file(test);
+	struct hwheel_event events[3];
+	const size_t one = sizeof(*events);
+
+	KUNIT_EXPECT_EQ(test, read_bytes(file, events, one), -EAGAIN);
+	add_armed(test, file, 0);
+	add_armed(test, file, 0);
+	add_armed(test, file, 0);
+	sim_settle(file->wheel);
+	KUNIT_EXPECT_EQ(test, read_bytes(file, events, one - 1), -EINVAL);
+	KUNIT_EXPECT_EQ(test, read_bytes(file, events, 2 * one - 1), one);
+	KUNIT_EXPECT_EQ(test, read_bytes(file, events, 3 * one), 2 * one);
+	KUNIT_EXPECT_EQ(test, read_bytes(file, events, one), -EAGAIN);
+	KUNIT_EXPECT_EQ(test, held(file), 0);
+}
+
+/* Configuring */
+
+static int may_configure(struct hwheel_file *file)
+{
+	int err;
+
+	mutex_lock(&file->lock);
+	err = hwheel_file_may_configure(file);
+	mutex_unlock(&file->lock);
+	return err;
+}
+
+static void configure(struct hwheel_file *file, struct hwheel *wheel)
+{
+	mutex_lock(&file->lock);
+	hwheel_file_configure(file, wheel, FILE_MAX);
+	mutex_unlock(&file->lock);
+}
+
+static void an_id_settles_the_wheel(struct kunit *test)
+{
+	struct hwheel_file *file = make_file(test);
+
+	KUNIT_EXPECT_EQ(test, may_configure(file), 0);
+	configure(file, NULL);
+	KUNIT_EXPECT_EQ(test, may_configure(file), 0);
+	hwheel_entry_drop(add(file));
+	KUNIT_EXPECT_EQ(test, may_configure(file), -EBUSY);
+	hwheel_file_stop(file);
+	KUNIT_EXPECT_EQ(test, may_configure(file), -ESHUTDOWN);
+}
+
+/* As for someone who computed a deadline for the wheel that there was before */
+static void deadlines_for_another_wheel_are_not_taken(struct kunit *test)
+{
+	struct hwheel *own = sim_wheel(test);
+	struct hwheel_file *file = make_file(test);
+	struct hwheel *shared = file->wheel;
+	u64 id;
+
+	configure(file, own);
+	KUNIT_EXPECT_EQ(test, may_configure(file), -EBUSY);
+	id = add_armed(test, file, HWHEEL_NEVER);
+	KUNIT_EXPECT_EQ(test, refresh_on(file, shared, id), -ENOENT);
+	KUNIT_EXPECT_EQ(test, query_on(file, shared, id), -ENOENT);
+	KUNIT_EXPECT_EQ(test, refresh_on(file, own, id), 0);
+	KUNIT_EXPECT_EQ(test, query_on(file, own, id), HWHEEL_STATE_PENDING);
+}
+
+static void states_are_told(struct kunit *test)
+{
+	struct hwheel_file *file = make_file(test);
+	struct hwheel_entry *prepared = add(file);
+	struct hwheel *wheel = file->wheel;
+	u64 past = add_armed(test, file, 0), far, farther;
+	struct hwheel_event event;
+
+	sim_settle(wheel);
+	far = add_armed(test, file, HWHEEL_NEVER);
+	farther = add_armed(test, file, HWHEEL_NEVER);
+	KUNIT_EXPECT_EQ(test, query_on(file, wheel, prepared->id), -ENOENT);
+	KUNIT_EXPECT_EQ(test, query_on(file, wheel, past), HWHEEL_STATE_EXPIRED);
+	KUNIT_EXPECT_EQ(test, query_on(file, wheel, far), HWHEEL_STATE_PENDING);
+	KUNIT_EXPECT_EQ(test, cancel(file, far), 0);
+	KUNIT_EXPECT_EQ(test, query_on(file, wheel, far), HWHEEL_STATE_CANCELLED);
+	hwheel_file_stop(file);
+	KUNIT_EXPECT_EQ(test, query_on(file, wheel, farther), HWHEEL_STATE_STOPPED);
+	KUNIT_EXPECT_EQ(test, cancel(file, farther), -ENOENT);
+	KUNIT_EXPECT_EQ(test, refresh_on(file, wheel, farther), -ENOENT);
+	KUNIT_EXPECT_EQ(test, read_event(file, &event), sizeof(event));
+	KUNIT_EXPECT_EQ(test, query_on(file, wheel, past), -ENOENT);
+	hwheel_entry_drop(prepared);
+}
+
+static struct kunit_case file_cases[] = {
+	KUNIT_CASE(ids_are_not_used_again),
+	KUNIT_CASE(stale_id_names_nobody),
+	KUNIT_CASE(used_up_ids_end_the_set),
+	KUNIT_CASE(ids_to_come_name_nobody),
+	KUNIT_CASE(entries_forget),
+	KUNIT_CASE(all_that_is_held_counts_for_the_limit),
+	KUNIT_CASE(stop_does_not_wait_for_a_tick),
+	KUNIT_CASE(stop_takes_its_time_with_many),
+	KUNIT_CASE(stop_waits_for_what_is_let_go),
+	KUNIT_CASE(stop_leaves_what_had_expired),
+	KUNIT_CASE(arm_under_way_meets_a_stop),
+	KUNIT_CASE(stop_does_not_hold_the_lock_while_it_waits),
+	KUNIT_CASE(cancelled_ones_make_room),
+	KUNIT_CASE(pending_ones_do_not_make_room),
+	KUNIT_CASE(close_ends_whatever_there_is),
+	KUNIT_CASE(short_reads_take_whole_events),
+	KUNIT_CASE(an_id_settles_the_wheel),
+	KUNIT_CASE(deadlines_for_another_wheel_are_not_taken),
+	KUNIT_CASE(states_are_told),
+	{}
+};
+
+static struct kunit_suite file_suite = {
+	.name		= "hwheel_file",
+	.suite_init	= test_wait_for_timers,
+	.test_cases	= file_cases,
+};
+
+kunit_test_suite(file_suite);

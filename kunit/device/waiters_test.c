@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Waking those who wait for events: how often, how many of them, and on whose time.
+ */
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/wait.h>
+
+#include "device/user.h"
+#include "device/waiters.h"
+#include "file_sim.h"
+
+#define CROWD	2000
+#define FILES	(4 * HWHEEL_PASS_WAITERS / HWHEEL_WAITERS_MAX)
+
+/**
+ * struct watcher - an entry in the queue of those who wait
+ * @entry:     in there
+ * @worker:    of the wheel
+ * @woken:     how often
+ * @by_worker: how often by the worker
+ */
+struct watcher {
+	struct wait_queue_entry	entry;
+	struct task_struct	*worker;
+	unsigned int		woken;
+	unsigned int		by_worker;
+};
+
+/* As for read(), which takes the event that it is woken for */
+static int note_wake_up(struct wait_queue_entry *entry, unsigned int mode,
+			int flags, void *key)
+{
+	struct watcher *watcher = container_of(entry, struct watcher, entry);
+
+	watcher->woken++;
+	watcher->by_worker += current == watcher->worker;
+	return 1;
+}
+
+static struct watcher *make_watchers(struct kunit *test, struct hwheel_file *file,
+				     unsigned int nr, bool exclusive)
+{
+	struct watcher *watchers;
+	unsigned int i;
+
+	watchers = kunit_kcalloc(test, nr, sizeof(*watchers), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, watchers);
+	for (i = 0; i < nr; i++) {
+		watchers[i].worker = file->wheel->worker;
+		init_waitqueue_func_entry(&watchers[i].entry, note_wake_up);
+		if (exclusive)
+			add_wait_queue_exclusive(&file->wait.queue, &watchers[i].entry);
+		else
+			add_wait_queue(&file->wait.queue, &watchers[i].entry);
+	}
+	return watchers;
+}
+
+static void remove_watchers(struct hwheel_file *file, struct watcher *watchers,
+			    unsigned int nr)
+{
+	while (nr--)
+		remove_wait_queue(&file->wait.queue, &watchers[nr].entry);
+}
+
+static unsigned int sum_woken(const struct watcher *watchers, unsigned int nr)
+{
+	unsigned int sum = 0;
+
+	while (nr--)
+		sum += watchers[nr].woken;
+	return sum;
+}
+
+static unsigned int count_woken(const struct watcher *watchers, unsigned int nr)
+{
+	unsigned int n = 0;
+
+	while (nr--)
+		n += watchers[nr].woken > 0;
+	return n;
+}
+
+static unsigned int sum_by_worker(const struct watcher *watchers, unsigned int nr)
+{
+	unsigned int sum = 0;
+
+	while (nr--)
+		sum += watchers[nr].by_worker;
+	return sum;
+}
+
+/* At one edge */
+static void fire(struct kunit *test, struct hwheel_file *file, unsigned int nr)
+{
+	while (nr--)
+		add_armed(test, file, 0);
+	sim_settle(file->wheel);
+}
+
+static void a_pass_wakes_once(struct kunit *test)
+{
+	struct hwheel_file *file = make_file(test);
+	struct watcher *watcher = make_watchers(test, file, 1, false);
+
+	fire(test, file, FILE_MAX);
+	KUNIT_EXPECT_EQ(test, watcher->woken, 1);
+	KUNIT_EXPECT_EQ(test, watcher->by_worker, 1);
+	remove_watchers(file, watcher, 1);
+}
+
+static void each_event_wakes_a_reader(struct kunit *test)
+{
+	struct hwheel_file *file = make_file(test);
+	struct watcher *readers = make_watchers(test, file, 5, true);
+
+	fire(test, file, 3);
+	KUNIT_EXPECT_EQ(test, sum_woken(readers, 5), 3);
+	KUNIT_EXPECT_EQ(test, count_woken(readers, 5), 3);
+	remove_watchers(file, readers, 5);
+}
+
+static void the_worker_looks_at_a_few(struct kunit *test)
+{
+	struct hwheel_file *file = make_file(test);
+	struct watcher *crowd = make_watchers(test, file, CROWD, false);
+
+	fire(test, file, FILE_MAX);
+	KUNIT_EXPECT_EQ(test, count_woken(crowd, CROWD), CROWD);
+	KUNIT_EXPECT_LE(test, sum_by_worker(crowd, CROWD), HWHEEL_WAITERS_MAX);
+	remove_watchers(file, crowd, CROWD);
+}
+
+static void as_many_as_a_few_are_woken_by_the_worker(struct kunit *test)
+{
+	struct hwheel_file *file = make_file(test);
+	struct watcher *crowd = make_watchers(test, file, HWHEEL_WAITERS_MAX, false);
+
+	fire(test, file, 1);
+	KUNIT_EXPECT_EQ(test, sum_by_worker(crowd, HWHEEL_WAITERS_MAX),
+			HWHEEL_WAITERS_MAX);
+	KUNIT_EXPECT_EQ(test, sum_woken(crowd, HWHEEL_WAITERS_MAX),
+			HWHEEL_WAITERS_MAX);
+	remove_watchers(file, crowd, HWHEEL_WAITERS_MAX);
+}
+
+/* Each has as few as the worker looks at, but all of them together have many. */
+static void the_worker_looks_at_a_few_of_many_files(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct watcher *crowds[FILES];
+	struct hwheel_file *sets[FILES];
+	unsigned int i, woken = 0, by_worker = 0;
+
+	for (i = 0; i < FILES; i++) {
+		sets[i] = make_file_on(test, wheel);
+		crowds[i] = make_watchers(test, sets[i], HWHEEL_WAITERS_MAX, false);
+		add_armed(test, sets[i], sim_edge_time(wheel, 10));
+	}
+	sim_pass(wheel, 20);
+	for (i = 0; i < FILES; i++) {
+		woken += count_woken(crowds[i], HWHEEL_WAITERS_MAX);
+		by_worker += sum_by_worker(crowds[i], HWHEEL_WAITERS_MAX);
+		remove_watchers(sets[i], crowds[i], HWHEEL_WAITERS_MAX);
+	}
+	KUNIT_EXPECT_EQ(test, woken, FILES * HWHEEL_WAITERS_MAX);
+	KUNIT_EXPECT_EQ(test, by_worker, HWHEEL_PASS_WAITERS);
+}
+
+/* They stand behind the crowd. */
+static void readers_in_a_crowd_are_woken(struct kunit *test)
+{
+	struct hwheel_file *file = make_file(test);
+	struct watcher *crowd = make_watchers(test, file, CROWD, false);
+	struct watcher *readers = make_watchers(test, file, 5, true);
+
+	fire(test, file, 3);
+	KUNIT_EXPECT_EQ(test, sum_woken(readers, 5), 3);
+	remove_watchers(file, readers, 5);
+	remove_watchers(file, crowd, CROWD);
+}
+
+static void the_end_wakes_all(struct kunit *test)
+{
+	struct hwheel_file *file = make_file(test);
+	struct watcher *crowd = make_watchers(test, file, CROWD, false);
+	struct watcher *readers = make_watchers(test, file, 5, true);
+
+	KUNIT_EXPECT_EQ(test, hwheel_file_stop(file), 0);
+	sim_settle(file->wheel);
+	KUNIT_EXPECT_EQ(test, count_woken(readers, 5), 5);
+	KUNIT_EXPECT_EQ(test, count_woken(crowd, CROWD), CROWD);
+	remove_watchers(file, readers, 5);
+	remove_watchers(file, crowd, CROWD);
+}
+
+/* An entry that takes long to wake, as an epoll instance does that has a crowd of its own */
+static int wake_for_long(struct wait_queue_entry *entry, unsigned int mode,
+			 int flags, void *key)
+{
+	sim_stall(3 * TICK_NSEC);
+	jiffies += 3;	/* as the interrupt will do that comes after this */
+	return note_wake_up(entry, mode, flags, key);
+}
+
+static void the_worker_stays_away_from_slow_ones(struct kunit *test)
+{
+	struct hwheel_file *file = make_file(test), *other;
+	struct watcher *slow = make_watchers(test, file, 1, false), *quick;
+
+	other = make_file_on(test, file->wheel);
+	quick = make_watchers(test, other, 1, false);
+	slow->entry.func = wake_for_long;
+	fire(test, file, 1);
+	KUNIT_EXPECT_EQ(test, slow->by_worker, 1);
+	fire(test, file, 1);
+	KUNIT_EXPECT_EQ(test, slow->woken, 2);
+	KUNIT_EXPECT_EQ(test, slow->by_worker, 1);
+	/* The other file is the user's, too. */
+	fire(test, other, 1);
+	KUNIT_EXPECT_EQ(test, quick->woken, 1);
+	KUNIT_EXPECT_EQ(test, quick->by_worker, 0);
+
+	test_sleep(file->wheel, 11 * NSEC_PER_SEC);
+	fire(test, other, 1);
+	KUNIT_EXPECT_EQ(test, quick->by_worker, 1);
+	remove_watchers(file, slow, 1);
+	remove_watchers(other, quick, 1);
+}
+
+/* Users */
+
+static void files_of_a_user_share_an_account(struct kunit *test)
+{
+	kuid_t one = KUIDT_INIT(123456), two = KUIDT_INIT(123456 + 64);
+	struct hwheel_user *user = hwheel_user_get(one), *other;
+
+	KUNIT_ASSERT_NOT_NULL(test, user);
+	other = hwheel_user_get(two);
+	KUNIT_ASSERT_NOT_NULL(test, other);
+	KUNIT_EXPECT_PTR_EQ(test, hwheel_user_get(one), user);
+	KUNIT_EXPECT_PTR_NE(test, user, other);
+	hwheel_user_put(user);
+	KUNIT_EXPECT_PTR_EQ(test, hwheel_user_get(one), user);
+	hwheel_user_put(user);
+	hwheel_user_put(user);
+	hwheel_user_put(other);
+}
+
+static void wheels_are_counted_by_user(struct kunit *test)
+{
+	struct hwheel_user *user = hwheel_user_get(KUIDT_INIT(123456));
+	struct hwheel_user *other = hwheel_user_get(KUIDT_INIT(123457));
+
+	KUNIT_ASSERT_NOT_NULL(test, user);
+	KUNIT_ASSERT_NOT_NULL(test, other);
+	KUNIT_EXPECT_EQ(test, hwheel_user_add_wheel(user, 2, 3), 0);
+	KUNIT_EXPECT_EQ(test, hwheel_user_add_wheel(user, 2, 3), 0);
+	KUNIT_EXPECT_EQ(test, hwheel_user_add_wheel(user, 2, 3), -ENOSPC);
+	KUNIT_EXPECT_EQ(test, hwheel_user_add_wheel(other, 2, 3), 0);
+	KUNIT_EXPECT_EQ(test, hwheel_user_add_wheel(other, 2, 3), -ENOSPC);
+	hwheel_user_remove_wheel(user);
+	KUNIT_EXPECT_EQ(test, hwheel_user_add_wheel(other, 2, 3), 0);
+	hwheel_user_remove_wheel(user);
+	hwheel_user_remove_wheel(other);
+	hwheel_user_remove_wheel(other);
+	hwheel_user_put(user);
+	hwheel_user_put(other);
+}
+
+static struct kunit_case waiters_cases[] = {
+	KUNIT_CASE(a_pass_wakes_once),
+	KUNIT_CASE(each_event_wakes_a_reader),
+	KUNIT_CASE(the_worker_looks_at_a_few),
+	KUNIT_CASE(as_many_as_a_few_are_woken_by_the_worker),
+	KUNIT_CASE(the_worker_looks_at_a_few_of_many_files),
+	KUNIT_CASE(readers_in_a_crowd_are_woken),
+	KUNIT_CASE(the_end_wakes_all),
+	KUNIT_CASE(the_worker_stays_away_from_slow_ones),
+	KUNIT_CASE(files_of_a_user_share_an_account),
+	KUNIT_CASE(wheels_are_counted_by_user),
+	{}
+};
+
+static struct kunit_suite waiters_suite = {
+	.name		= "hwheel_waiters",
+	.test_cases	= waiters_cases,
+};
+
+kunit_test_suite(waiters_suite);

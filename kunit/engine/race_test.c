@@ -1,0 +1,915 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Races, without a second CPU: the sources of submission and worker once more, with a
+ * hook in each gap in which somebody else may change what was just looked at. A test
+ * takes the place of the wheel's worker, which sleeps meanwhile, and does in the hook
+ * what another CPU would.
+ */
+#include <linux/cpumask.h>
+#include <linux/export.h>
+#include <linux/hrtimer.h>
+#include <linux/kthread.h>
+#include <linux/llist.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/sched/task.h>
+
+#include "../sim.h"
+#include "engine/pass_work.h"
+#include "engine/submit.h"
+#include "engine/worker.h"
+
+enum gap {
+	NO_GAP,
+	GAP_CLOCK,	/* before the clock is read */
+	GAP_ACT,	/* between the slots being brought up to a word and QUEUED cleared */
+	GAP_ACTED,	/* between QUEUED cleared and the release op called */
+	GAP_RESCHED,	/* between callbacks, when others have the CPU */
+	GAP_EXPIRE,	/* between a word found due and the word set to expired */
+	GAP_ENQUEUED,	/* between a word found enqueued and the word set to a later deadline */
+	GAP_PENDING,	/* between a word found pending and the word set to cancelled */
+	GAP_CANCEL,	/* between the word set to cancelled and what follows from it */
+	GAP_SLEEP,	/* between deep being published and the last look at the lists */
+	GAP_ARM,	/* between a timeout found idle and its word set to pending */
+};
+
+/**
+ * struct race - what happens in a gap
+ * @gap:      in which
+ * @times:    how often, from the first time on
+ * @other:    what the other CPU does
+ * @sim:      to whom
+ * @entered:  it was among the running ones
+ * @slept:    how often the worker went to sleep
+ * @unqueued: how often the worker touched the links of a timeout it did not hold
+ * @stop:     the worker is to end
+ */
+static struct race {
+	enum gap		gap;
+	unsigned int		times;
+	void			(*other)(struct sim_timeout *sim);
+	struct sim_timeout	*sim;
+	bool			entered;
+	unsigned int		slept;
+	unsigned int		unqueued;
+	bool			stop;
+} race;
+
+static void race_in(enum gap gap)
+{
+	if (race.gap != gap || !race.times)
+		return;
+	race.times--;
+	race.other(race.sim);
+}
+
+static bool race_word_acted(atomic64_t *word, s64 old)
+{
+	bool acted;
+
+	race_in(GAP_ACT);
+	acted = hwheel_word_acted(word, old);
+	race_in(GAP_ACTED);
+	return acted;
+}
+
+static bool race_word_arm(atomic64_t *word, s64 *old, u64 deadline)
+{
+	race_in(GAP_ARM);
+	return hwheel_word_arm(word, old, deadline);
+}
+
+static bool race_word_cancel_from(atomic64_t *word, s64 *old, bool queued)
+{
+	bool changed;
+
+	race_in(GAP_PENDING);
+	changed = hwheel_word_cancel_from(word, old, queued);
+	if (changed)
+		race_in(GAP_CANCEL);
+	return changed;
+}
+
+static int race_word_cancel(atomic64_t *word)
+{
+	int changed = hwheel_word_cancel(word);
+
+	race_in(GAP_CANCEL);
+	return changed;
+}
+
+static bool race_word_is_enqueued(u64 word)
+{
+	bool enqueued = hwheel_word_is_enqueued(word);
+
+	race_in(GAP_ENQUEUED);
+	return enqueued;
+}
+
+static bool race_word_expire(atomic64_t *word, s64 *old)
+{
+	race_in(GAP_EXPIRE);
+	return hwheel_word_expire(word, old);
+}
+
+static bool race_should_stop(void)
+{
+	race_in(GAP_SLEEP);
+	return race.stop;
+}
+
+static u64 race_now(const struct hwheel *wheel)
+{
+	race_in(GAP_CLOCK);
+	return hwheel_now(wheel);
+}
+
+static void race_unlink(struct hwheel_slots *slots, struct hwheel_node *node)
+{
+	struct hwheel_timeout *timeout = container_of(node, struct hwheel_timeout,
+						      node);
+
+	if (!(atomic64_read(&timeout->word) & HWHEEL_QUEUED))
+		race.unqueued++;
+	hwheel_slots_unlink(slots, node);
+}
+
+/* The wheel's worker, which was woken, is not to have its turn. */
+static void race_resched(void)
+{
+	race_in(GAP_RESCHED);
+}
+
+static void race_sleep(void)
+{
+	race.slept++;
+}
+
+static int race_sleep_until(ktime_t *until, u64 delta, enum hrtimer_mode mode,
+			    clockid_t clock)
+{
+	race.slept++;
+	return 0;
+}
+
+static bool race_pending_begin(struct hwheel *wheel)
+{
+	race_in(GAP_ARM);
+	return hwheel_pending_begin(wheel);
+}
+
+static void arm_10(struct sim_timeout *sim)
+{
+	hwheel_arm_at(&sim->timeout, sim_edge_time(sim_wheel_of(sim), 10));
+}
+
+/* The functions of the copies, by their names here */
+static struct llist_node *race_take(struct hwheel *wheel,
+				    unsigned int *lists) __maybe_unused;
+static bool race_empty(const struct hwheel *wheel);
+static bool race_close(struct hwheel_timeout *timeout);
+static void race_kick(struct hwheel *wheel) __maybe_unused;
+static void race_return(struct hwheel *wheel,
+			struct hwheel_timeout *timeout) __maybe_unused;
+static void race_recall(struct hwheel *wheel,
+			struct hwheel_timeout *timeout) __maybe_unused;
+static int race_arm_at(struct hwheel_timeout *timeout, u64 ns);
+static int race_arm(struct hwheel_timeout *timeout, u64 ns) __maybe_unused;
+static int race_refresh_at(struct hwheel_timeout *timeout, u64 ns);
+static int race_refresh(struct hwheel_timeout *timeout, u64 ns) __maybe_unused;
+static bool race_cancel(struct hwheel_timeout *timeout);
+static unsigned int race_drain(struct hwheel *wheel);
+static int race_start(struct hwheel *wheel,
+		      const struct hwheel_params *params) __maybe_unused;
+static void race_stop(struct hwheel *wheel) __maybe_unused;
+
+/* Nothing of the copies is exported. */
+#undef EXPORT_SYMBOL_GPL
+#define EXPORT_SYMBOL_GPL(symbol)	static_assert(sizeof(typeof(symbol) *))
+
+#define hwheel_submit_take		race_take
+#define hwheel_submit_empty		race_empty
+#define hwheel_submit_close		race_close
+#define hwheel_submit_kick		race_kick
+#define hwheel_submit_return		race_return
+#define hwheel_submit_recall		race_recall
+#define hwheel_arm_at			race_arm_at
+#define hwheel_arm			race_arm
+#define hwheel_refresh_at		race_refresh_at
+#define hwheel_refresh			race_refresh
+#define hwheel_cancel			race_cancel
+#define hwheel_pending_begin		race_pending_begin
+#define hwheel_word_arm			race_word_arm
+#define hwheel_word_acted		race_word_acted
+#define hwheel_word_is_enqueued		race_word_is_enqueued
+#define hwheel_word_cancel_from		race_word_cancel_from
+#define hwheel_word_cancel		race_word_cancel
+#define hwheel_word_expire		race_word_expire
+#define hwheel_slots_unlink		race_unlink
+#define hwheel_worker_drain		race_drain
+#define hwheel_worker_start		race_start
+#define hwheel_worker_stop		race_stop
+#define kthread_should_stop		race_should_stop
+#define hwheel_now			race_now
+#define schedule			race_sleep
+#undef cond_resched_tasks_rcu_qs
+#define cond_resched_tasks_rcu_qs	race_resched
+#define schedule_hrtimeout_range_clock	race_sleep_until
+
+/* It is the test that does the worker's part, while that one is asleep. */
+#define hwheel_assert_owner(wheel)	((void)(wheel))
+#define hwheel_pass_work_run(wheel)	((void)(wheel), true)
+
+#include "engine/submit.c"
+#include "engine/worker.c"
+
+/* A timeout on a wheel whose worker is asleep; what is armed now is ours to drain. */
+static struct sim_timeout *race_timeout(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+
+	race = (struct race) { };
+	race.sim = sim_timeouts(test, wheel, 1, &sim_release_ops);
+	sim_pass(wheel, 2);
+	return race.sim;
+}
+
+static void race_for(enum gap gap, unsigned int times,
+		     void (*other)(struct sim_timeout *sim))
+{
+	race.gap = gap;
+	race.times = times;
+	race.other = other;
+}
+
+/* It happened, and the worker kept its hands off what it did not hold. */
+static void race_over(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, race.times, 0);
+	KUNIT_EXPECT_EQ(test, race.unqueued, 0);
+	race.gap = NO_GAP;
+	wake_up_process(sim_wheel_of(race.sim)->worker);
+}
+
+static void arm_edge(struct kunit *test, struct sim_timeout *sim, u64 edge)
+{
+	u64 deadline = sim_edge_time(sim_wheel_of(sim), edge);
+
+	KUNIT_ASSERT_EQ(test, hwheel_arm_at(&sim->timeout, deadline), 0);
+}
+
+static void expect_fires(struct kunit *test, struct sim_timeout *sim, u64 edge)
+{
+	struct hwheel *wheel = sim_wheel_of(sim);
+
+	sim_pass(wheel, edge - 1);
+	KUNIT_EXPECT_EQ(test, sim->expired, 0);
+	sim_pass(wheel, edge);
+	sim_expect_fired(test, sim, edge);
+	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 0);
+}
+
+static void expect_cancelled(struct kunit *test, struct sim_timeout *sim)
+{
+	struct hwheel *wheel = sim_wheel_of(sim);
+
+	sim_pass(wheel, 200);
+	KUNIT_EXPECT_EQ(test, sim->expired, 0);
+	KUNIT_EXPECT_EQ(test, sim->released, 1);
+	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 0);
+	KUNIT_EXPECT_EQ(test, hwheel_stop(wheel, sim_handback, NULL), 0);
+}
+
+static void cancel_it(struct sim_timeout *sim)
+{
+	hwheel_cancel(&sim->timeout);
+}
+
+/* As hwheel_cancel_sync() does, of a timeout for which somebody has hurried */
+static void close_it(struct sim_timeout *sim)
+{
+	hwheel_submit_close(&sim->timeout);
+}
+
+static void refresh_to(struct sim_timeout *sim, u64 edge)
+{
+	hwheel_refresh_at(&sim->timeout, sim_edge_time(sim_wheel_of(sim), edge));
+}
+
+static void refresh_to_10(struct sim_timeout *sim)
+{
+	refresh_to(sim, 10);
+}
+
+static void refresh_to_100(struct sim_timeout *sim)
+{
+	refresh_to(sim, 100);
+}
+
+/* Not to the same twice, so that the word is another one each time */
+static void refresh_on_and_on(struct sim_timeout *sim)
+{
+	refresh_to(sim, 100 + race.times);
+}
+
+/* While the worker acts on an arm */
+
+static void race_act(struct kunit *test, unsigned int times,
+		     void (*other)(struct sim_timeout *sim))
+{
+	arm_edge(test, race.sim, 50);
+	race_for(GAP_ACT, times, other);
+	KUNIT_EXPECT_EQ(test, race_drain(sim_wheel_of(race.sim)), 1);
+}
+
+static void cancel_while_acted_on(struct kunit *test)
+{
+	struct sim_timeout *sim = race_timeout(test);
+
+	race_act(test, 1, cancel_it);
+	KUNIT_EXPECT_TRUE(test, hlist_unhashed(&sim->timeout.node.link));
+	KUNIT_EXPECT_EQ(test, sim->released, 1);
+	race_over(test);
+	expect_cancelled(test, sim);
+}
+
+static void refresh_to_earlier_while_acted_on(struct kunit *test)
+{
+	struct sim_timeout *sim = race_timeout(test);
+
+	race_act(test, 1, refresh_to_10);
+	race_over(test);
+	expect_fires(test, sim, 10);
+}
+
+static void refresh_to_later_while_acted_on(struct kunit *test)
+{
+	struct sim_timeout *sim = race_timeout(test);
+
+	race_act(test, 1, refresh_to_100);
+	race_over(test);
+	expect_fires(test, sim, 100);
+}
+
+static int armed_in_gap;
+
+static void arm_in_gap(struct sim_timeout *sim)
+{
+	armed_in_gap = hwheel_arm(&sim->timeout, SIM_TICK);
+}
+
+/* It is not QUEUED any more, but its owner was not told so far. */
+static void arm_right_before_the_release_is_refused(struct kunit *test)
+{
+	struct sim_timeout *sim = race_timeout(test);
+	struct hwheel *wheel = sim_wheel_of(sim);
+
+	arm_edge(test, sim, 50);
+	KUNIT_EXPECT_EQ(test, race_drain(wheel), 1);
+	KUNIT_EXPECT_TRUE(test, hwheel_cancel(&sim->timeout));
+	race_for(GAP_ACTED, 1, arm_in_gap);
+	KUNIT_EXPECT_EQ(test, race_drain(wheel), 1);
+	KUNIT_EXPECT_EQ(test, armed_in_gap, -EBUSY);
+	KUNIT_EXPECT_EQ(test, sim->released, 1);
+	race_over(test);
+	arm_edge(test, sim, 20);
+	expect_fires(test, sim, 20);
+}
+
+/* Without a release op it may be armed before the worker has let go of it. */
+static void arm_of_a_cancelled_one_while_acted_on(struct kunit *test)
+{
+	struct sim_timeout *sim = race_timeout(test);
+	struct hwheel *wheel = sim_wheel_of(sim);
+
+	hwheel_timeout_init(&sim->timeout, wheel, &sim_ops);
+	arm_edge(test, sim, 50);
+	KUNIT_EXPECT_EQ(test, race_drain(wheel), 1);
+	KUNIT_EXPECT_TRUE(test, hwheel_cancel(&sim->timeout));
+	race_for(GAP_ACT, 1, arm_10);
+	KUNIT_EXPECT_EQ(test, race_drain(wheel), 1);
+	race_over(test);
+	expect_fires(test, sim, 10);
+}
+
+/* Acting is bounded: it stays QUEUED and is left to the next pass. */
+static void timeout_that_keeps_changing_is_left_to_the_next_pass(struct kunit *test)
+{
+	struct sim_timeout *sim = race_timeout(test);
+	struct hwheel *wheel = sim_wheel_of(sim);
+
+	race_act(test, ACT_MAX + 2, refresh_on_and_on);
+	KUNIT_EXPECT_EQ(test, race.times, 1);
+	KUNIT_EXPECT_FALSE(test, hwheel_submit_empty(wheel));
+	KUNIT_EXPECT_TRUE(test, atomic64_read(&sim->timeout.word) & HWHEEL_QUEUED);
+	KUNIT_EXPECT_EQ(test, race_drain(wheel), 1);
+	KUNIT_EXPECT_TRUE(test, hwheel_submit_empty(wheel));
+	KUNIT_EXPECT_FALSE(test, atomic64_read(&sim->timeout.word) & HWHEEL_QUEUED);
+	race_over(test);
+	expect_fires(test, sim, 100);
+}
+
+/* While the worker is about to read the clock */
+
+static void arm_while_an_edge_passes(struct sim_timeout *sim)
+{
+	hwheel_arm_at(&sim->timeout, sim_edge_time(sim_wheel_of(sim), 3));
+	sim_stall(2 * SIM_TICK);
+	race.stop = true;
+}
+
+/* The pass goes up to that edge, so it has to see what was submitted before it. */
+static void submitted_before_the_edge_is_not_late(struct kunit *test)
+{
+	struct sim_timeout *sim = race_timeout(test);
+
+	race_for(GAP_CLOCK, 1, arm_while_an_edge_passes);
+	worker_run_passes(sim_wheel_of(sim));
+	KUNIT_EXPECT_EQ(test, sim->expired, 1);
+	race_over(test);
+}
+
+/* While the worker expires a timeout that is due at edge 5 */
+
+static void race_expire(struct kunit *test, void (*other)(struct sim_timeout *sim))
+{
+	struct hwheel *wheel = sim_wheel_of(race.sim);
+
+	arm_edge(test, race.sim, 5);
+	KUNIT_EXPECT_EQ(test, race_drain(wheel), 1);
+	sim_stall(4 * SIM_TICK);
+	race_for(GAP_EXPIRE, 1, other);
+	wheel->reached = 6;
+	KUNIT_EXPECT_TRUE(test, expire_due(wheel));
+	KUNIT_EXPECT_EQ(test, race.sim->expired, 0);
+	race_over(test);
+}
+
+static void cancel_while_expired(struct kunit *test)
+{
+	struct sim_timeout *sim = race_timeout(test);
+
+	race_expire(test, cancel_it);
+	expect_cancelled(test, sim);
+}
+
+static void refresh_to_later_while_expired(struct kunit *test)
+{
+	struct sim_timeout *sim = race_timeout(test);
+
+	race_expire(test, refresh_to_100);
+	expect_fires(test, sim, 100);
+}
+
+static void refresh_to_past(struct sim_timeout *sim)
+{
+	refresh_to(sim, 1);
+}
+
+/* It is due all the same, but QUEUED, so the next drain has it. */
+static void refresh_to_earlier_while_expired(struct kunit *test)
+{
+	struct sim_timeout *sim = race_timeout(test);
+
+	race_expire(test, refresh_to_past);
+	KUNIT_EXPECT_FALSE(test, hwheel_submit_empty(sim_wheel_of(sim)));
+	sim_pass(sim_wheel_of(sim), 8);
+	KUNIT_EXPECT_EQ(test, sim->expired, 1);
+	KUNIT_EXPECT_EQ(test, hwheel_pending(sim_wheel_of(sim)), 0);
+}
+
+static void is_it_entered(struct sim_timeout *sim)
+{
+	race.entered = hwheel_callback_running(sim_wheel_of(sim), &sim->timeout);
+}
+
+/* Who finds it expired finds it running, in a batch of callbacks and on a wheel with a limit. */
+static void entered_before_it_expires(struct kunit *test)
+{
+	u64 limit;
+
+	for (limit = 0; limit <= 1; limit++) {
+		struct hwheel *wheel = sim_create(test, (struct hwheel_params) {
+			.tick_ns = SIM_TICK, .max_pending = limit,
+		});
+
+		race = (struct race) { };
+		race.sim = sim_timeouts(test, wheel, 1, &sim_ops);
+		arm_edge(test, race.sim, 2);
+		KUNIT_EXPECT_EQ(test, race_drain(wheel), 1);
+		race_for(GAP_EXPIRE, 1, is_it_entered);
+		wheel->reached = 2;
+		KUNIT_EXPECT_TRUE(test, expire_due(wheel));
+		KUNIT_EXPECT_TRUE(test, race.entered);
+		KUNIT_EXPECT_EQ(test, race.sim->expired, 1);
+		race_over(test);
+	}
+}
+
+static void stall(struct sim_timeout *sim)
+{
+	sim_stall(4 * SIM_TICK);
+}
+
+/* The time that others took is no callback's. */
+static void no_callback_is_blamed_for_others(struct kunit *test)
+{
+	const unsigned int nr = RESCHED_EVERY + 1;
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, nr, &sim_ops);
+	struct hwheel_stats stats;
+	unsigned int i;
+
+	race = (struct race) { .sim = sim };
+	for (i = 0; i < nr; i++)
+		arm_edge(test, &sim[i], 2);
+	KUNIT_EXPECT_EQ(test, race_drain(wheel), nr);
+	sim_stall(2 * SIM_TICK);
+	begin_pass(wheel);
+	KUNIT_EXPECT_FALSE(test, worker_drain(wheel));
+	race_for(GAP_RESCHED, 1, stall);
+	/* It took others so long that the rest is not in this part of the pass. */
+	KUNIT_EXPECT_FALSE(test, expire_due(wheel));
+	race_over(test);
+	hwheel_get_stats(wheel, &stats);
+	KUNIT_EXPECT_EQ(test, stats.expired, nr);
+	KUNIT_EXPECT_EQ(test, stats.overlong, 0);
+	/* Of four to eight ticks late there is the one behind it. */
+	KUNIT_EXPECT_EQ(test, stats.lateness[11], 1);
+}
+
+static unsigned int gaps;
+
+static void count_gap(struct sim_timeout *sim)
+{
+	gaps++;
+}
+
+static void take_a_jiffy(struct sim_timeout *sim)
+{
+	sim_stall(TICK_NSEC);
+}
+
+/* Slow ones at an edge, in a batch of plain callbacks and one by one, as with a limit */
+static void expire_slow_ones(struct kunit *test, u64 limit)
+{
+	struct hwheel *wheel = sim_create(test, (struct hwheel_params) {
+		.tick_ns = SIM_TICK, .max_pending = limit,
+	});
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 4, &sim_ops);
+	unsigned int i;
+
+	race = (struct race) { .sim = sim };
+	for (i = 0; i < 4; i++) {
+		sim[i].then = take_a_jiffy;
+		arm_edge(test, &sim[i], 2);
+	}
+	KUNIT_EXPECT_EQ(test, race_drain(wheel), 4);
+	sim_stall(2 * SIM_TICK);
+	begin_pass(wheel);
+	worker_drain(wheel);
+	gaps = 0;
+	race_for(GAP_RESCHED, 4, count_gap);
+	while (!expire_due(wheel))
+		;
+	KUNIT_EXPECT_EQ(test, gaps, 4);
+	KUNIT_EXPECT_EQ(test, sim_count_expired(sim, 4), 4);
+	race_over(test);
+}
+
+static void others_run_after_each_slow_callback(struct kunit *test)
+{
+	expire_slow_ones(test, 0);
+	expire_slow_ones(test, 4);
+}
+
+static void release_in_a_jiffy(struct hwheel_timeout *timeout)
+{
+	sim_release(timeout);
+	sim_stall(TICK_NSEC);
+}
+
+static const struct hwheel_timeout_ops slow_ops = {
+	.expire = sim_expire,
+	.release = release_in_a_jiffy,
+};
+
+/* Others have the CPU after each, and what expires has its turn after some. */
+static void others_run_after_each_slow_release(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 6, &slow_ops);
+	unsigned int i, drained, drains = 0;
+
+	race = (struct race) { .sim = sim };
+	for (i = 0; i < 6; i++) {
+		arm_edge(test, &sim[i], 100);
+		hwheel_cancel(&sim[i].timeout);
+	}
+	begin_pass(wheel);
+	gaps = 0;
+	race_for(GAP_RESCHED, 6, count_gap);
+	for (drained = 0; drained < 6; drains++) {
+		KUNIT_ASSERT_FALSE(test, is_drained(wheel, wheel->lists));
+		drained += worker_drain_some(wheel, &wheel->lists);
+	}
+	race.times = 0;
+	KUNIT_EXPECT_GE(test, drains, 2);
+	KUNIT_EXPECT_GE(test, gaps + drains, 6);
+	KUNIT_EXPECT_TRUE(test, is_drained(wheel, wheel->lists));
+	race_over(test);
+}
+
+/* Whose turn it is, for how long, and what was the longest */
+static struct turns {
+	void		*backlog;
+	unsigned int	length;
+	unsigned int	longest;
+} turns;
+
+static void take_turns(struct sim_timeout *sim)
+{
+	if (sim->data != turns.backlog)
+		turns.length = 0;
+	turns.backlog = sim->data;
+	turns.longest = max(turns.longest, ++turns.length);
+}
+
+/* None has more than its turn before the other has its own. */
+static void backlogs_have_short_turns(struct kunit *test)
+{
+	const unsigned int nr = 3 * RESCHED_EVERY;
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 2 * nr, &sim_ops);
+	unsigned int i;
+
+	race = (struct race) { .sim = sim };
+	turns = (struct turns) { };
+	for (i = 0; i < 2 * nr; i++) {
+		sim[i].then = take_turns;
+		sim[i].data = &sim[i / nr];
+		arm_edge(test, &sim[i], 5 + i / nr);
+	}
+	KUNIT_EXPECT_EQ(test, race_drain(wheel), 2 * nr);
+	for (i = 0; i < 2; i++) {
+		KUNIT_EXPECT_TRUE(test, hwheel_slots_advance(&wheel->slots, 6));
+		hwheel_slots_put_off(&wheel->slots);
+	}
+	sim_stall(6 * SIM_TICK);
+	wheel->reached = 6;
+	KUNIT_EXPECT_TRUE(test, expire_due(wheel));
+	KUNIT_EXPECT_EQ(test, sim_count_expired(sim, 2 * nr), 2 * nr);
+	KUNIT_EXPECT_EQ(test, turns.longest, RESCHED_EVERY);
+	race_over(test);
+}
+
+/* While the worker goes to sleep */
+
+static void arm_100(struct sim_timeout *sim)
+{
+	hwheel_arm_at(&sim->timeout, sim_edge_time(sim_wheel_of(sim), 100));
+}
+
+/* By one who submitted something that was drained before */
+static void take_idle_away(struct sim_timeout *sim)
+{
+	WRITE_ONCE(sim_wheel_of(sim)->idle, 0);
+}
+
+static void nothing(struct sim_timeout *sim)
+{
+}
+
+static unsigned int race_to_sleep(bool linger,
+				  void (*other)(struct sim_timeout *sim))
+{
+	struct hwheel *wheel = sim_wheel_of(race.sim);
+
+	race_for(GAP_SLEEP, 1, other);
+	worker_sleep(wheel, linger);
+	return race.slept;
+}
+
+static void sleeps_if_nothing_happens(struct kunit *test)
+{
+	struct sim_timeout *sim = race_timeout(test);
+
+	KUNIT_EXPECT_EQ(test, race_to_sleep(false, nothing), 1);
+	KUNIT_EXPECT_EQ(test, race_to_sleep(true, nothing), 2);
+	race_over(test);
+	KUNIT_EXPECT_EQ(test, sim_wheel_of(sim)->idle, 0);
+}
+
+static void does_not_sleep_deep_on_a_submission(struct kunit *test)
+{
+	struct sim_timeout *sim = race_timeout(test);
+
+	KUNIT_EXPECT_EQ(test, race_to_sleep(false, arm_100), 0);
+	race_over(test);
+	expect_fires(test, sim, 100);
+}
+
+static void does_not_sleep_deep_when_another_took_deep(struct kunit *test)
+{
+	race_timeout(test);
+	KUNIT_EXPECT_EQ(test, race_to_sleep(false, take_idle_away), 0);
+	race_over(test);
+}
+
+/* It looks at the lists at the next edge anyway. */
+static void lingers_whatever_is_submitted(struct kunit *test)
+{
+	struct sim_timeout *sim = race_timeout(test);
+
+	KUNIT_EXPECT_EQ(test, race_to_sleep(true, arm_100), 1);
+	race_over(test);
+	expect_fires(test, sim, 100);
+}
+
+/* While it is armed by another: one of the two arms counts. */
+static void race_two_arms(struct kunit *test, u64 max_pending, int err)
+{
+	struct hwheel *wheel = sim_create(test, (struct hwheel_params) {
+		.tick_ns = SIM_TICK, .max_pending = max_pending,
+	});
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 1, &sim_release_ops);
+	struct hwheel_stats stats;
+
+	race = (struct race) { .sim = sim };
+	race_for(GAP_ARM, 1, arm_10);
+	KUNIT_EXPECT_EQ(test, hwheel_arm_at(&sim->timeout, 0), err);
+	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 1);
+	hwheel_get_stats(wheel, &stats);
+	KUNIT_EXPECT_EQ(test, stats.armed, 1);
+	race_over(test);
+	expect_fires(test, sim, 10);
+}
+
+static void second_of_two_arms_is_refused_and_rolled_back(struct kunit *test)
+{
+	race_two_arms(test, 0, -EBUSY);
+	race_two_arms(test, 1, -EDQUOT);
+	race_two_arms(test, 2, -EBUSY);
+}
+
+static void does_not_linger_while_somebody_waits(struct kunit *test)
+{
+	struct sim_timeout *sim = race_timeout(test);
+	struct hwheel *wheel = sim_wheel_of(sim);
+
+	arm_edge(test, sim, 100);
+	KUNIT_EXPECT_EQ(test, race_drain(wheel), 1);
+	WRITE_ONCE(wheel->urgent, 1);
+	KUNIT_EXPECT_EQ(test, race_drain(wheel), 0);
+	KUNIT_EXPECT_EQ(test, race_to_sleep(true, close_it), 0);
+	race_over(test);
+	KUNIT_EXPECT_EQ(test, hwheel_cancel_sync(&sim->timeout), 0);
+	expect_cancelled(test, sim);
+}
+
+/* While one that is enqueued is refreshed to a later deadline */
+
+static void race_enqueued(struct kunit *test, void (*other)(struct sim_timeout *sim),
+			  int err)
+{
+	struct hwheel *wheel = sim_wheel_of(race.sim);
+	u64 deadline = sim_edge_time(wheel, 100);
+
+	arm_edge(test, race.sim, 50);
+	KUNIT_EXPECT_EQ(test, race_drain(wheel), 1);
+	race_for(GAP_ENQUEUED, 1, other);
+	KUNIT_EXPECT_EQ(test, hwheel_refresh_at(&race.sim->timeout, deadline), err);
+	race_over(test);
+}
+
+static void cancel_while_refreshed(struct kunit *test)
+{
+	struct sim_timeout *sim = race_timeout(test);
+
+	race_enqueued(test, cancel_it, -ENOENT);
+	expect_cancelled(test, sim);
+}
+
+static void refresh_to_earlier_while_refreshed(struct kunit *test)
+{
+	struct sim_timeout *sim = race_timeout(test);
+
+	race_enqueued(test, refresh_to_10, 0);
+	KUNIT_EXPECT_TRUE(test, atomic64_read(&sim->timeout.word) & HWHEEL_QUEUED);
+	expect_fires(test, sim, 100);
+}
+
+/* While one that is pending is cancelled */
+
+static void only_one_of_two_cancels(struct kunit *test)
+{
+	struct sim_timeout *sim = race_timeout(test);
+
+	arm_edge(test, sim, 50);
+	race_for(GAP_PENDING, 1, cancel_it);
+	KUNIT_EXPECT_FALSE(test, hwheel_cancel(&sim->timeout));
+	race_over(test);
+	expect_cancelled(test, sim);
+}
+
+static void refresh_while_cancelled(struct kunit *test)
+{
+	struct sim_timeout *sim = race_timeout(test);
+
+	arm_edge(test, sim, 50);
+	KUNIT_EXPECT_EQ(test, race_drain(sim_wheel_of(sim)), 1);
+	race_for(GAP_PENDING, 1, refresh_to_100);
+	KUNIT_EXPECT_TRUE(test, hwheel_cancel(&sim->timeout));
+	race_over(test);
+	expect_cancelled(test, sim);
+}
+
+/* While one that is still queued is cancelled */
+
+static void free_sim(struct hwheel_timeout *timeout)
+{
+	kfree(sim_of(timeout));
+}
+
+/* The worker is another CPU, with preemption on. */
+static void drain_it(struct sim_timeout *sim)
+{
+	rcu_read_unlock_sched();
+	race_drain(sim_wheel_of(sim));
+	rcu_read_lock_sched();
+}
+
+/* The worker releases it at once, so who cancels must not look at it again. */
+static void race_free(struct kunit *test, enum gap gap,
+		      void (*other)(struct sim_timeout *sim))
+{
+	static const struct hwheel_timeout_ops ops = {
+		.expire = sim_expire, .release = free_sim,
+	};
+	struct hwheel *wheel = sim_wheel_of(race_timeout(test));
+	struct sim_timeout *sim = kzalloc(sizeof(*sim), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, sim);
+	hwheel_timeout_init(&sim->timeout, wheel, &ops);
+	arm_edge(test, sim, 100);
+	race.sim = sim;
+	race_for(gap, 1, other);
+	KUNIT_EXPECT_TRUE(test, hwheel_cancel(&sim->timeout));
+	KUNIT_EXPECT_EQ(test, race.times, 0);
+	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 0);
+}
+
+static void cancelled_one_is_freed_by_its_release(struct kunit *test)
+{
+	race_free(test, GAP_CANCEL, drain_it);
+}
+
+/* So that cancelling takes the long way */
+static void refresh_then_drain_it(struct sim_timeout *sim)
+{
+	refresh_to(sim, 200);
+	race_for(GAP_CANCEL, 1, drain_it);
+}
+
+static void refreshed_one_is_freed_by_its_release(struct kunit *test)
+{
+	race_free(test, GAP_PENDING, refresh_then_drain_it);
+}
+
+static struct kunit_case race_cases[] = {
+	KUNIT_CASE(cancel_while_acted_on),
+	KUNIT_CASE(refresh_to_earlier_while_acted_on),
+	KUNIT_CASE(refresh_to_later_while_acted_on),
+	KUNIT_CASE(arm_right_before_the_release_is_refused),
+	KUNIT_CASE(arm_of_a_cancelled_one_while_acted_on),
+	KUNIT_CASE(timeout_that_keeps_changing_is_left_to_the_next_pass),
+	KUNIT_CASE(submitted_before_the_edge_is_not_late),
+	KUNIT_CASE(cancel_while_expired),
+	KUNIT_CASE(refresh_to_later_while_expired),
+	KUNIT_CASE(refresh_to_earlier_while_expired),
+	KUNIT_CASE(entered_before_it_expires),
+	KUNIT_CASE(no_callback_is_blamed_for_others),
+	KUNIT_CASE(others_run_after_each_slow_callback),
+	KUNIT_CASE(others_run_after_each_slow_release),
+	KUNIT_CASE(backlogs_have_short_turns),
+	KUNIT_CASE(sleeps_if_nothing_happens),
+	KUNIT_CASE(does_not_sleep_deep_on_a_submission),
+	KUNIT_CASE(does_not_sleep_deep_when_another_took_deep),
+	KUNIT_CASE(lingers_whatever_is_submitted),
+	KUNIT_CASE(does_not_linger_while_somebody_waits),
+	KUNIT_CASE(cancel_while_refreshed),
+	KUNIT_CASE(refresh_to_earlier_while_refreshed),
+	KUNIT_CASE(only_one_of_two_cancels),
+	KUNIT_CASE(refresh_while_cancelled),
+	KUNIT_CASE(cancelled_one_is_freed_by_its_release),
+	KUNIT_CASE(refreshed_one_is_freed_by_its_release),
+	KUNIT_CASE(second_of_two_arms_is_refused_and_rolled_back),
+	{}
+};
+
+static struct kunit_suite race_suite = {
+	.name = "hwheel_race",
+	.test_cases = race_cases,
+};
+
+kunit_test_suite(race_suite);

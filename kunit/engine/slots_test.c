@@ -1,0 +1,974 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The slots, and the conversions between times and edges. All of this is pure, so
+ * these tests hand it any time they like.
+ */
+#include <kunit/test.h>
+#include <linux/bitmap.h>
+#include <linux/math64.h>
+#include <linux/prandom.h>
+
+#include "engine/edge.h"
+#include "engine/slots.h"
+#include "engine/wheel.h"
+
+#define EDGES_OF_3_DAYS	(3 * 86400ULL * NSEC_PER_SEC / HWHEEL_MIN_TICK_NS)
+
+/**
+ * struct item - a node, and what the test knows about it
+ * @node:  the node
+ * @edge:  the edge that it was enqueued for
+ * @enqueued: in a slot or on the due list
+ * @fired: how often it was found due
+ * @moved: how often it was looked at and not due
+ */
+struct item {
+	struct hwheel_node	node;
+	u64			edge;
+	bool			enqueued;
+	unsigned int		fired;
+	unsigned int		moved;
+};
+
+/**
+ * struct fixture - slots, and the nodes to enqueue in them
+ * @test:     the test
+ * @slots:    the slots
+ * @items:    the nodes
+ * @nr:       how many there are
+ * @advances: how often the slots had something to look at
+ * @looks:    how many nodes were looked at
+ */
+struct fixture {
+	struct kunit		*test;
+	struct hwheel_slots	slots;
+	struct item		*items;
+	unsigned int		nr;
+	unsigned int		advances;
+	unsigned int		looks;
+};
+
+static int fixture_init(struct kunit *test)
+{
+	test->priv = kunit_kzalloc(test, sizeof(struct fixture), GFP_KERNEL);
+	return test->priv ? 0 : -ENOMEM;
+}
+
+static void fixture_exit(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+
+	hwheel_slots_free(&f->slots);
+}
+
+static struct fixture *make_levels(struct kunit *test, unsigned int slots,
+				   unsigned int levels, unsigned int items)
+{
+	struct fixture *f = test->priv;
+
+	f->test = test;
+	f->nr = items;
+	f->items = kunit_kcalloc(test, items, sizeof(*f->items), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, f->items);
+	KUNIT_ASSERT_EQ(test, 0, hwheel_slots_init(&f->slots, slots, levels,
+						   GFP_KERNEL));
+	return f;
+}
+
+static struct fixture *make_slots(struct kunit *test, unsigned int slots,
+				  unsigned int items)
+{
+	return make_levels(test, slots, 1, items);
+}
+
+static u64 random_below(struct rnd_state *rnd, u64 range)
+{
+	return mul_u64_u32_shr(range, prandom_u32_state(rnd), 32);
+}
+
+static void enqueue(struct fixture *f, unsigned int i, u64 edge)
+{
+	struct item *item = &f->items[i];
+
+	item->edge = max(edge, f->slots.cursor + 1);
+	hwheel_slots_enqueue(&f->slots, &item->node, item->edge);
+	item->enqueued = true;
+}
+
+static void unlink_item(struct fixture *f, unsigned int i)
+{
+	hwheel_slots_unlink(&f->slots, &f->items[i].node);
+	f->items[i].enqueued = false;
+}
+
+static struct item *pop_due(struct fixture *f)
+{
+	struct hwheel_node *node = hwheel_slots_pop_due(&f->slots);
+
+	if (!node)
+		return NULL;
+	KUNIT_EXPECT_TRUE(f->test, hlist_unhashed(&node->link));
+	f->looks++;
+	return container_of(node, struct item, node);
+}
+
+/* What the worker does with one that it popped */
+static void look_at(struct fixture *f, struct item *item)
+{
+	if (item->edge > f->slots.cursor) {
+		hwheel_slots_enqueue(&f->slots, &item->node, item->edge);
+		item->moved++;
+		return;
+	}
+	KUNIT_EXPECT_EQ(f->test, item->edge, f->slots.cursor);
+	item->enqueued = false;
+	item->fired++;
+}
+
+/* Calls again where the search was long. */
+static bool advance(struct fixture *f, u64 edge)
+{
+	while (!hwheel_slots_advance(&f->slots, edge))
+		if (f->slots.cursor >= edge)
+			return false;
+	return true;
+}
+
+static void run_to(struct fixture *f, u64 edge)
+{
+	struct item *item;
+
+	while (advance(f, edge)) {
+		f->advances++;
+		while ((item = pop_due(f)))
+			look_at(f, item);
+	}
+	KUNIT_EXPECT_EQ(f->test, f->slots.cursor, edge);
+}
+
+/* When the search has come to its end, which does not take for ever */
+static u64 next_of(struct fixture *f)
+{
+	unsigned int most = f->slots.levels * (f->slots.mask / HWHEEL_SEARCH_STEPS + 2);
+	unsigned int n;
+
+	for (n = 1; !hwheel_slots_search(&f->slots); n++) {
+		KUNIT_ASSERT_GT(f->test, hwheel_slots_next(&f->slots), f->slots.cursor);
+		KUNIT_ASSERT_LT(f->test, n, most);
+	}
+	return hwheel_slots_next(&f->slots);
+}
+
+static u64 first_enqueued(const struct fixture *f)
+{
+	u64 first = HWHEEL_NO_EDGE;
+	unsigned int i;
+
+	for (i = 0; i < f->nr; i++)
+		if (f->items[i].enqueued)
+			first = min(first, f->items[i].edge);
+	return first;
+}
+
+/* A slot has a bit and a next edge if it has nodes, and only then. */
+static void check_slots(const struct fixture *f)
+{
+	unsigned int i;
+
+	for (i = 0; i < f->slots.levels * f->slots.stride; i++) {
+		const struct hwheel_slot *slot = &f->slots.slot[i];
+		bool empty = hlist_empty(&slot->nodes);
+
+		KUNIT_ASSERT_EQ_MSG(f->test, !test_bit(i, f->slots.occupied),
+				    empty, "bit of slot %u", i);
+		KUNIT_ASSERT_EQ_MSG(f->test, slot->next == HWHEEL_NO_EDGE,
+				    empty, "next edge of slot %u", i);
+	}
+}
+
+static const unsigned int geometries[] = {
+	1, 2, 4, 8, 32, 64, 128, 512, 4096, 65536, HWHEEL_MAX_SLOTS,
+};
+
+static void describe_geometry(const unsigned int *slots, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%u slots", *slots);
+}
+
+KUNIT_ARRAY_PARAM(geometry, geometries, describe_geometry);
+
+/**
+ * struct shape - slots on any number of levels
+ * @slots:  of each
+ * @levels: how many
+ */
+struct shape {
+	unsigned int	slots;
+	unsigned int	levels;
+};
+
+static const struct shape shapes[] = {
+	{ 1, 1 },	{ 2, 1 },	{ 8, 1 },	{ 32, 1 },
+	{ 64, 1 },	{ 128, 1 },	{ 512, 1 },	{ 4096, 1 },
+	{ 65536, 1 },	{ HWHEEL_MAX_SLOTS, 1 },
+	{ 1, 2 },	{ 1, HWHEEL_MAX_LEVELS },
+	{ 2, 2 },	{ 2, 3 },	{ 2, HWHEEL_MAX_LEVELS },
+	{ 4, 3 },	{ 8, 2 },	{ 8, HWHEEL_MAX_LEVELS },
+	{ 64, 2 },	{ 64, 3 },	{ 128, 4 },	{ 512, 2 },
+	{ 512, 4 },	{ 4096, 3 },	{ HWHEEL_MAX_SLOTS, 2 },
+};
+
+static void describe_shape(const struct shape *shape, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%u levels of %u slots",
+		 shape->levels, shape->slots);
+}
+
+KUNIT_ARRAY_PARAM(shape, shapes, describe_shape);
+
+static struct fixture *make_shape(struct kunit *test, unsigned int items)
+{
+	const struct shape *shape = test->param_value;
+
+	return make_levels(test, shape->slots, shape->levels, items);
+}
+
+static unsigned int slots_of(const struct fixture *f)
+{
+	return f->slots.mask + 1;
+}
+
+static void new_slots_are_empty(struct kunit *test)
+{
+	struct fixture *f = make_shape(test, 1);
+
+	KUNIT_EXPECT_EQ(test, f->slots.cursor, 0);
+	KUNIT_EXPECT_EQ(test, next_of(f), HWHEEL_NO_EDGE);
+	KUNIT_EXPECT_NULL(test, hwheel_slots_pop_due(&f->slots));
+	KUNIT_EXPECT_NULL(test, hwheel_slots_pop_any(&f->slots));
+	check_slots(f);
+
+	run_to(f, 10ULL * slots_of(f));
+	KUNIT_EXPECT_EQ(test, f->advances, 0);
+}
+
+/* Nodes all over the first turn, the first and the last slot among them */
+static void each_slot_fires_at_its_edge(struct kunit *test)
+{
+	unsigned int slots = *(const unsigned int *)test->param_value;
+	unsigned int nr = min(slots, 4096U), step = slots / nr, i;
+	struct fixture *f = make_slots(test, slots, nr);
+
+	for (i = 0; i < nr; i++) {
+		enqueue(f, i, (i + 1) * step);
+		KUNIT_ASSERT_EQ(test, f->items[i].node.slot,
+				((i + 1) * step) & (slots - 1));
+	}
+	KUNIT_EXPECT_EQ(test, bitmap_weight(f->slots.occupied, slots), nr);
+
+	for (i = 0; i < nr; i++) {
+		run_to(f, (i + 1) * step - 1);
+		KUNIT_ASSERT_EQ(test, f->items[i].fired, 0);
+		run_to(f, (i + 1) * step);
+		KUNIT_ASSERT_EQ(test, f->items[i].fired, 1);
+	}
+	KUNIT_EXPECT_EQ(test, f->advances, nr);
+	KUNIT_EXPECT_TRUE(test, bitmap_empty(f->slots.occupied, slots));
+}
+
+/* From a cursor anywhere in the wheel, exactly k turns away and one off */
+static void whole_turns_away(struct kunit *test)
+{
+	static const unsigned int turns[] = { 1, 2, 3, 10, 1000 };
+	struct fixture *f = make_shape(test, 3 * ARRAY_SIZE(turns));
+	unsigned int slots = slots_of(f), i;
+	u64 start = slots / 3 + 5ULL * slots;
+
+	run_to(f, start);
+	for (i = 0; i < f->nr; i++)
+		enqueue(f, i, start + (u64)turns[i / 3] * slots + i % 3 - 1);
+	for (i = 0; i < f->nr; i++) {
+		u64 edge = f->items[i].edge;
+
+		if (edge > f->slots.cursor + 1)
+			run_to(f, edge - 1);
+		if (edge > f->slots.cursor)
+			KUNIT_EXPECT_EQ(test, f->items[i].fired, 0);
+		run_to(f, max(edge, f->slots.cursor));
+		KUNIT_EXPECT_EQ(test, f->items[i].fired, 1);
+	}
+	KUNIT_EXPECT_EQ(test, next_of(f), HWHEEL_NO_EDGE);
+}
+
+static void a_slot_shared_by_turns_is_looked_at_once_per_deadline(struct kunit *test)
+{
+	struct fixture *f = make_slots(test, 8, 3);
+
+	enqueue(f, 0, 24);
+	enqueue(f, 1, 8);
+	enqueue(f, 2, 16 * 1000000);
+	run_to(f, 16 * 1000000);
+	KUNIT_EXPECT_EQ(test, f->advances, 3);
+	KUNIT_EXPECT_EQ(test, f->looks, 3 + 2 + 1);
+}
+
+static void a_far_deadline_costs_no_look_before(struct kunit *test)
+{
+	struct fixture *f = make_slots(test, 512, 1);
+
+	enqueue(f, 0, EDGES_OF_3_DAYS);
+	run_to(f, EDGES_OF_3_DAYS - 1);
+	KUNIT_EXPECT_EQ(test, f->advances, 0);
+	run_to(f, EDGES_OF_3_DAYS);
+	KUNIT_EXPECT_EQ(test, f->advances, 1);
+	KUNIT_EXPECT_EQ(test, f->items[0].fired, 1);
+}
+
+/* However far the cursor jumps, each fires at its own edge (look_at() checks). */
+static void jumps(struct kunit *test)
+{
+	struct fixture *f = make_shape(test, 64);
+	unsigned int slots = slots_of(f), i, n;
+	const u64 jump[] = { 1, 2, slots - 1, slots, slots + 1, 10ULL * slots,
+			     1000ULL * slots, EDGES_OF_3_DAYS };
+	struct rnd_state rnd;
+
+	prandom_seed_state(&rnd, slots);
+	for (n = 0; n < ARRAY_SIZE(jump); n++) {
+		u64 start = f->slots.cursor;
+
+		for (i = 0; i < f->nr; i++)
+			enqueue(f, i, start + 1 + random_below(&rnd, jump[n]));
+		run_to(f, start + jump[n] + 1);
+		for (i = 0; i < f->nr; i++)
+			KUNIT_ASSERT_EQ(test, f->items[i].fired, n + 1);
+	}
+}
+
+static void a_jump_over_nothing_is_one_step(struct kunit *test)
+{
+	struct fixture *f = make_slots(test, 512, 2);
+	u64 edge = 0;
+
+	enqueue(f, 0, 5 * EDGES_OF_3_DAYS);
+	while (edge < 4 * EDGES_OF_3_DAYS) {
+		edge += EDGES_OF_3_DAYS;
+		KUNIT_EXPECT_FALSE(test, hwheel_slots_advance(&f->slots, edge));
+		KUNIT_EXPECT_EQ(test, f->slots.cursor, edge);
+	}
+}
+
+static void the_cursor_never_goes_back(struct kunit *test)
+{
+	struct fixture *f = make_slots(test, 8, 1);
+
+	run_to(f, 100);
+	KUNIT_EXPECT_FALSE(test, hwheel_slots_advance(&f->slots, 99));
+	KUNIT_EXPECT_FALSE(test, hwheel_slots_advance(&f->slots, 0));
+	KUNIT_EXPECT_EQ(test, f->slots.cursor, 100);
+}
+
+static void a_reached_edge_means_the_next_one(struct kunit *test)
+{
+	static const u64 edges[] = { 0, 1, 92, 99, 100, 101 };
+	struct fixture *f = make_slots(test, 8, ARRAY_SIZE(edges));
+	unsigned int i;
+
+	run_to(f, 100);
+	for (i = 0; i < ARRAY_SIZE(edges); i++) {
+		enqueue(f, i, edges[i]);
+		KUNIT_EXPECT_EQ(test, f->items[i].node.slot, 101 % 8);
+	}
+	KUNIT_EXPECT_EQ(test, next_of(f), 101);
+	run_to(f, 100);
+	KUNIT_EXPECT_EQ(test, f->advances, 0);
+	run_to(f, 101);
+	for (i = 0; i < ARRAY_SIZE(edges); i++)
+		KUNIT_EXPECT_EQ(test, f->items[i].fired, 1);
+}
+
+/* Of the edge that is being expired, too: a re-arm there can't loop. */
+static void filing_while_due_means_the_next_edge(struct kunit *test)
+{
+	struct fixture *f = make_slots(test, 1, 2);
+
+	enqueue(f, 0, 7);
+	KUNIT_ASSERT_TRUE(test, hwheel_slots_advance(&f->slots, 7));
+	KUNIT_ASSERT_PTR_EQ(test, pop_due(f), &f->items[0]);
+	enqueue(f, 0, 7);
+	KUNIT_EXPECT_NULL(test, pop_due(f));
+	KUNIT_EXPECT_EQ(test, next_of(f), 8);
+	check_slots(f);
+}
+
+static void the_last_edges_do_not_wrap(struct kunit *test)
+{
+	const u64 last = HWHEEL_NO_EDGE - 1;
+	struct fixture *f = make_slots(test, 512, 3);
+
+	enqueue(f, 0, last);
+	enqueue(f, 1, last - 512);
+	enqueue(f, 2, 1);
+	KUNIT_EXPECT_EQ(test, next_of(f), 1);
+	run_to(f, last - 513);
+	KUNIT_EXPECT_EQ(test, f->items[2].fired, 1);
+	KUNIT_EXPECT_EQ(test, f->advances, 1);
+	KUNIT_EXPECT_EQ(test, next_of(f), last - 512);
+	run_to(f, last - 1);
+	KUNIT_EXPECT_EQ(test, f->items[1].fired, 1);
+	enqueue(f, 1, 0);
+	run_to(f, last);
+	KUNIT_EXPECT_EQ(test, f->items[0].fired, 1);
+	KUNIT_EXPECT_EQ(test, f->items[1].fired, 2);
+}
+
+static void unlink_leaves_the_others(struct kunit *test)
+{
+	struct fixture *f = make_slots(test, 8, 4);
+	unsigned int i;
+
+	for (i = 0; i < 4; i++)
+		enqueue(f, i, 8 * (i + 1));
+	unlink_item(f, 1);
+	unlink_item(f, 3);
+	unlink_item(f, 3);
+	check_slots(f);
+	run_to(f, 100);
+	for (i = 0; i < 4; i++)
+		KUNIT_EXPECT_EQ(test, f->items[i].fired, i % 2 == 0);
+}
+
+static void unlink_of_the_last_empties_the_slot(struct kunit *test)
+{
+	struct fixture *f = make_slots(test, 64, 2);
+
+	enqueue(f, 0, 63);
+	enqueue(f, 1, 64);
+	unlink_item(f, 0);
+	KUNIT_EXPECT_FALSE(test, test_bit(63, f->slots.occupied));
+	KUNIT_EXPECT_EQ(test, next_of(f), 64);
+	unlink_item(f, 1);
+	KUNIT_EXPECT_EQ(test, next_of(f), HWHEEL_NO_EDGE);
+	check_slots(f);
+}
+
+/* The slot that a due node came from has new ones meanwhile, or none. */
+static void unlink_from_the_due_list(struct kunit *test)
+{
+	struct fixture *f = make_slots(test, 8, 4);
+	unsigned int i;
+
+	for (i = 0; i < 3; i++)
+		enqueue(f, i, 8);
+	KUNIT_ASSERT_TRUE(test, hwheel_slots_advance(&f->slots, 8));
+	unlink_item(f, 1);
+	check_slots(f);
+	enqueue(f, 3, 16);
+	unlink_item(f, 0);
+	check_slots(f);
+	KUNIT_EXPECT_EQ(test, next_of(f), 16);
+	unlink_item(f, 3);
+	check_slots(f);
+	KUNIT_EXPECT_PTR_EQ(test, pop_due(f), &f->items[2]);
+	KUNIT_EXPECT_NULL(test, pop_due(f));
+}
+
+static void pop_any_empties_all(struct kunit *test)
+{
+	struct fixture *f = make_shape(test, 100);
+	struct hwheel_node *node;
+	unsigned int i;
+
+	for (i = 0; i < f->nr; i++)
+		enqueue(f, i, i < 10 ? 3 : 1 + i * 777777ULL);
+	KUNIT_ASSERT_TRUE(test, hwheel_slots_advance(&f->slots, 3));
+	while ((node = hwheel_slots_pop_any(&f->slots))) {
+		KUNIT_ASSERT_TRUE(test, hlist_unhashed(&node->link));
+		container_of(node, struct item, node)->fired++;
+	}
+	for (i = 0; i < f->nr; i++)
+		KUNIT_EXPECT_EQ(test, f->items[i].fired, 1);
+	KUNIT_EXPECT_EQ(test, next_of(f), HWHEEL_NO_EDGE);
+	check_slots(f);
+}
+
+static u64 random_edge(struct fixture *f, struct rnd_state *rnd)
+{
+	u64 range = 3ULL * slots_of(f);
+
+	while (prandom_u32_state(rnd) % 2 && range < EDGES_OF_3_DAYS / slots_of(f))
+		range *= slots_of(f) + 1;
+	if (prandom_u32_state(rnd) % 16 == 0)
+		range = EDGES_OF_3_DAYS;
+	return f->slots.cursor + random_below(rnd, range);
+}
+
+static void next_is_the_first_enqueued_edge(struct kunit *test)
+{
+	struct fixture *f = make_shape(test, 50);
+	struct rnd_state rnd;
+	unsigned int n;
+
+	prandom_seed_state(&rnd, slots_of(f));
+	for (n = 0; n < 2000; n++) {
+		unsigned int i = prandom_u32_state(&rnd) % f->nr;
+
+		if (!f->items[i].enqueued)
+			enqueue(f, i, random_edge(f, &rnd));
+		else
+			run_to(f, random_edge(f, &rnd));
+		KUNIT_ASSERT_EQ_MSG(test, next_of(f),
+				    first_enqueued(f), "step %u", n);
+	}
+}
+
+/* With unlinking a slot's next may be too early, which costs a look, never late. */
+static void bits_are_exact_and_next_is_never_late(struct kunit *test)
+{
+	const struct shape *shape = test->param_value;
+	struct fixture *f = make_levels(test, min(shape->slots, 512U),
+					shape->levels, 50);
+	struct rnd_state rnd;
+	unsigned int n;
+
+	prandom_seed_state(&rnd, slots_of(f));
+	for (n = 0; n < 2000; n++) {
+		unsigned int i = prandom_u32_state(&rnd) % f->nr;
+
+		if (!f->items[i].enqueued)
+			enqueue(f, i, random_edge(f, &rnd));
+		else if (prandom_u32_state(&rnd) % 2)
+			unlink_item(f, i);
+		else
+			run_to(f, random_edge(f, &rnd));
+		check_slots(f);
+		KUNIT_ASSERT_LE_MSG(test, next_of(f),
+				    first_enqueued(f), "step %u", n);
+	}
+}
+
+/* The same where the due list is left half looked at */
+static void bits_are_exact_while_something_is_due(struct kunit *test)
+{
+	struct fixture *f = make_slots(test, 4, 20);
+	struct rnd_state rnd;
+	unsigned int n, i;
+
+	prandom_seed_state(&rnd, 4);
+	for (n = 0; n < 5000; n++) {
+		struct item *item = NULL;
+
+		i = prandom_u32_state(&rnd) % f->nr;
+		if (!f->items[i].enqueued)
+			enqueue(f, i, f->slots.cursor + i);
+		else if (prandom_u32_state(&rnd) % 4 == 0)
+			unlink_item(f, i);
+		else if (hlist_empty(&f->slots.due))
+			hwheel_slots_advance(&f->slots, f->slots.cursor + 1);
+		else
+			item = pop_due(f);
+		if (item)
+			look_at(f, item);
+		check_slots(f);
+	}
+	KUNIT_EXPECT_GT(test, f->looks, 1000);
+}
+
+/* The search */
+
+/* One in each slot of the lowest level, but not before the turn after the next */
+static struct fixture *make_full(struct kunit *test, unsigned int slots)
+{
+	struct fixture *f = make_slots(test, slots, slots + 1);
+	unsigned int i;
+
+	for (i = 0; i < slots; i++)
+		enqueue(f, i, 2 * slots + i);
+	return f;
+}
+
+/* Slots of the lowest level that were looked at since the search began, where all have nodes */
+static u64 looked_at(const struct fixture *f)
+{
+	return f->slots.search[0].span - (f->slots.cursor + 1);
+}
+
+/* As often as the one that the worker found is over, the search is as short as before. */
+static void a_search_is_short_whatever_is_enqueued(struct kunit *test)
+{
+	struct fixture *f = make_full(test, 65536);
+	unsigned int n;
+
+	for (n = 0; n < 1000; n++) {
+		enqueue(f, 65536, 0);
+		run_to(f, f->slots.cursor + 1);
+		KUNIT_ASSERT_EQ(test, f->items[65536].fired, n + 1);
+		hwheel_slots_search(&f->slots);
+		KUNIT_ASSERT_LE(test, looked_at(f), HWHEEL_SEARCH_STEPS);
+		KUNIT_ASSERT_GT(test, hwheel_slots_next(&f->slots), f->slots.cursor + 1);
+	}
+}
+
+/* However far the cursor has to go, too: it comes as far as the search. */
+static void a_long_way_is_gone_in_parts(struct kunit *test)
+{
+	struct fixture *f = make_full(test, 65536);
+	u64 before;
+
+	enqueue(f, 65536, 0);
+	run_to(f, 1);
+	do {
+		before = f->slots.cursor;
+		KUNIT_ASSERT_FALSE(test, hwheel_slots_advance(&f->slots, 65000));
+		KUNIT_ASSERT_GT(test, f->slots.cursor, before);
+		KUNIT_ASSERT_LE(test, f->slots.cursor, before + HWHEEL_SEARCH_STEPS + 1);
+	} while (f->slots.cursor < 65000);
+	run_to(f, 2 * 65536 + 10);
+	KUNIT_EXPECT_EQ(test, f->advances, 1 + 11);
+}
+
+static void advancing_below_the_next_edge_looks_at_nothing(struct kunit *test)
+{
+	struct fixture *f = make_full(test, 4096);
+	struct hwheel_search before;
+	u64 next, edge;
+
+	enqueue(f, 4096, 0);
+	run_to(f, 1);
+	next = next_of(f);
+	KUNIT_EXPECT_EQ(test, next, 2 * 4096);
+	before = f->slots.search[0];
+	for (edge = 2; edge < next; edge++)
+		KUNIT_ASSERT_FALSE(test, hwheel_slots_advance(&f->slots, edge));
+	KUNIT_EXPECT_MEMEQ(test, &before, &f->slots.search[0], sizeof(before));
+	run_to(f, next);
+	KUNIT_EXPECT_EQ(test, f->items[0].fired, 1);
+}
+
+/* What is enqueued or unlinked while the search is under way, ahead of it and behind it */
+static void a_search_under_way_misses_nothing(struct kunit *test)
+{
+	const unsigned int slots = 8 * HWHEEL_SEARCH_STEPS, nr = slots + 1;
+	struct fixture *f = make_full(test, slots);
+	struct rnd_state rnd;
+	unsigned int n;
+
+	prandom_seed_state(&rnd, slots);
+	for (n = 0; n < 500; n++) {
+		unsigned int i = prandom_u32_state(&rnd) % nr;
+		u64 edge = f->slots.cursor + 1 + random_below(&rnd, slots / 2);
+
+		if (f->items[i].enqueued)
+			unlink_item(f, i);
+		if (n % 8)
+			enqueue(f, i, edge + (n % 2) * slots);
+		if (n % 4)
+			hwheel_slots_search(&f->slots);
+		KUNIT_ASSERT_LE(test, hwheel_slots_next(&f->slots), first_enqueued(f));
+		if (n % 16 == 15)
+			run_to(f, f->slots.cursor + random_below(&rnd, slots / 8));
+	}
+	check_slots(f);
+	KUNIT_EXPECT_GT(test, f->advances, 10);
+}
+
+/* How far a level reaches before it has to use rounds, or as far as matters */
+static u64 reach_of(const struct fixture *f)
+{
+	u64 reach = 1;
+	unsigned int level;
+
+	for (level = 0; level < f->slots.levels && reach < EDGES_OF_3_DAYS; level++)
+		reach *= slots_of(f);
+	return reach;
+}
+
+/* On the way to its edge, when the slots are so full that none is alone in its slot */
+static void moved_once_per_level_at_most(struct kunit *test)
+{
+	struct fixture *f = make_shape(test, 1000);
+	unsigned int i, highest = 0;
+	struct rnd_state rnd;
+
+	prandom_seed_state(&rnd, slots_of(f));
+	for (i = 0; i < f->nr; i++)
+		enqueue(f, i, 1 + random_below(&rnd, reach_of(f) - 1));
+	run_to(f, reach_of(f));
+	for (i = 0; i < f->nr; i++) {
+		KUNIT_ASSERT_EQ(test, f->items[i].fired, 1);
+		highest = max(highest, f->items[i].moved);
+	}
+	KUNIT_EXPECT_LT(test, highest, f->slots.levels);
+}
+
+/* A slot of a higher level is not touched when its span begins, but when it is due. */
+static void alone_in_its_slot_it_is_not_moved(struct kunit *test)
+{
+	struct fixture *f = make_levels(test, 8, 4, 3);
+
+	enqueue(f, 0, 3);
+	enqueue(f, 1, 8 * 8 + 5);
+	enqueue(f, 2, 3 * 8 * 8 * 8 + 7);
+	run_to(f, 8 * 8 * 8 * 8);
+	KUNIT_EXPECT_EQ(test, f->advances, 3);
+	KUNIT_EXPECT_EQ(test, f->looks, 3);
+}
+
+static void levels_that_are_due_at_one_edge(struct kunit *test)
+{
+	struct fixture *f = make_levels(test, 8, 3, 3);
+	unsigned int i;
+
+	enqueue(f, 0, 100);
+	run_to(f, 50);
+	enqueue(f, 1, 100);
+	run_to(f, 95);
+	enqueue(f, 2, 100);
+	KUNIT_EXPECT_NE(test, f->items[0].node.slot, f->items[1].node.slot);
+	KUNIT_EXPECT_NE(test, f->items[1].node.slot, f->items[2].node.slot);
+	run_to(f, 99);
+	KUNIT_EXPECT_EQ(test, f->advances, 0);
+	run_to(f, 100);
+	KUNIT_EXPECT_EQ(test, f->advances, 3);
+	for (i = 0; i < f->nr; i++)
+		KUNIT_EXPECT_EQ(test, f->items[i].fired, 1);
+}
+
+/* Backlogs */
+
+static struct hwheel_node *pop_backlog(struct fixture *f)
+{
+	struct hlist_head *backlog = hwheel_slots_next_backlog(&f->slots);
+
+	return backlog ? hwheel_slots_pop(backlog) : NULL;
+}
+
+static void make_backlog(struct fixture *f, unsigned int first, unsigned int nr)
+{
+	u64 edge = f->slots.cursor + 1;
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		enqueue(f, first + i, edge);
+	KUNIT_ASSERT_TRUE(f->test, hwheel_slots_advance(&f->slots, edge));
+	hwheel_slots_put_off(&f->slots);
+}
+
+/* In turn, so that the last one of the smallest comes before that of the others. */
+static void backlogs_have_a_turn_each(struct kunit *test)
+{
+	struct fixture *f = make_slots(test, 8, 12);
+	struct hwheel_node *node;
+	unsigned int n, small = 0;
+
+	make_backlog(f, 0, 8);
+	make_backlog(f, 8, 3);
+	make_backlog(f, 11, 1);
+	KUNIT_EXPECT_NULL(test, hwheel_slots_pop_due(&f->slots));
+	unlink_item(f, 4);
+	check_slots(f);
+	for (n = 1; (node = pop_backlog(f)); n++)
+		if (node >= &f->items[8].node)
+			small = n;
+	KUNIT_EXPECT_EQ(test, n - 1, 11);
+	KUNIT_EXPECT_LE(test, small, 2 * 3 + 1);
+}
+
+/* One too many stays where it is, on the due list; nothing at all takes no place. */
+static void a_backlog_too_many_stays_due(struct kunit *test)
+{
+	struct fixture *f = make_slots(test, 8, HWHEEL_BACKLOGS + 1);
+	unsigned int i;
+
+	for (i = 0; i <= HWHEEL_BACKLOGS; i++) {
+		make_backlog(f, i, 1);
+		if (i < HWHEEL_BACKLOGS)
+			hwheel_slots_put_off(&f->slots);
+	}
+	KUNIT_EXPECT_PTR_EQ(test, pop_due(f), &f->items[HWHEEL_BACKLOGS]);
+	for (i = 0; i < HWHEEL_BACKLOGS; i++)
+		KUNIT_EXPECT_NOT_NULL(test, pop_backlog(f));
+	KUNIT_EXPECT_NULL(test, pop_backlog(f));
+	KUNIT_EXPECT_NULL(test, hwheel_slots_pop_any(&f->slots));
+}
+
+static void pop_any_finds_backlogs(struct kunit *test)
+{
+	struct fixture *f = make_slots(test, 8, 6);
+	unsigned int i;
+
+	make_backlog(f, 0, 2);
+	make_backlog(f, 2, 2);
+	enqueue(f, 4, 50);
+	enqueue(f, 5, 500);
+	for (i = 0; i < f->nr; i++)
+		KUNIT_EXPECT_NOT_NULL(test, hwheel_slots_pop_any(&f->slots));
+	KUNIT_EXPECT_NULL(test, hwheel_slots_pop_any(&f->slots));
+}
+
+static const u64 ticks[] = {
+	16, HWHEEL_MIN_TICK_NS, 10 * NSEC_PER_MSEC, 99999992,
+	HWHEEL_DEFAULT_TICK_NS, NSEC_PER_SEC, 3600ULL * NSEC_PER_SEC,
+	365 * 86400ULL * NSEC_PER_SEC, HWHEEL_NEVER,
+};
+
+static void describe_tick(const u64 *tick, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "tick of %llu ns", *tick);
+}
+
+KUNIT_ARRAY_PARAM(tick, ticks, describe_tick);
+
+/* @n / @d is q and some rest, in units of 2^-63: in 128 bits, q x @d + rest is @n x 2^63 */
+static void expect_fraction(struct kunit *test, u64 n, u64 d)
+{
+	u64 q = hwheel_fraction(n, d), low = q * d, rest = (n << 63) - low;
+	u64 high = mul_u64_u64_shr(q, d, 64);
+
+	KUNIT_EXPECT_LT(test, rest, d);
+	KUNIT_EXPECT_EQ(test, high + (low + rest < low), n >> 1);
+}
+
+static void fractions_are_exact(struct kunit *test)
+{
+	u64 tick = *(const u64 *)test->param_value;
+	unsigned int bit;
+
+	for (bit = 0; bit < 64 && BIT_ULL(bit) < 2 * tick; bit++)
+		expect_fraction(test, BIT_ULL(bit), tick);
+	expect_fraction(test, 0, tick);
+	expect_fraction(test, tick - 1, tick);
+	expect_fraction(test, tick, tick);
+	expect_fraction(test, tick + 1, tick);
+	expect_fraction(test, 2 * tick - 1, tick);
+}
+
+static const u64 epochs[] = { 0, 8, 12345678901234568, };
+
+/* On the edge, and as little before it and after it as there is */
+static void times_around_an_edge(struct kunit *test)
+{
+	u64 edge, time, tick = *(const u64 *)test->param_value;
+	const u64 unit = HWHEEL_DEADLINE_UNIT;
+	struct hwheel wheel = { };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(epochs); i++) {
+		hwheel_edge_init(&wheel, epochs[i], tick);
+		for (edge = 1; edge <= 1ULL << 20; edge = 3 * edge - 1) {
+			if (edge > div64_u64(HWHEEL_NEVER - wheel.epoch,
+					     wheel.tick))
+				break;
+			time = wheel.epoch + edge * wheel.tick;
+			KUNIT_EXPECT_EQ(test, hwheel_edge_time(&wheel, edge), time);
+			KUNIT_EXPECT_EQ(test, hwheel_edge_due(&wheel, time - unit), edge);
+			KUNIT_EXPECT_EQ(test, hwheel_edge_due(&wheel, time), edge);
+			KUNIT_EXPECT_EQ(test, hwheel_edge_due(&wheel, time + unit),
+					edge + 1);
+			KUNIT_EXPECT_EQ(test, hwheel_edge_reached(&wheel, time - 1), edge - 1);
+			KUNIT_EXPECT_EQ(test, hwheel_edge_reached(&wheel, time), edge);
+			KUNIT_EXPECT_EQ(test, hwheel_edge_reached(&wheel, time + 1), edge);
+		}
+	}
+}
+
+static void a_deadline_up_to_the_epoch_is_due_at_edge_0(struct kunit *test)
+{
+	u64 tick = *(const u64 *)test->param_value;
+	struct hwheel wheel = { };
+
+	hwheel_edge_init(&wheel, 12345678901234568, tick);
+	KUNIT_EXPECT_EQ(test, hwheel_edge_due(&wheel, 0), 0);
+	KUNIT_EXPECT_EQ(test, hwheel_edge_due(&wheel, wheel.epoch - 8), 0);
+	KUNIT_EXPECT_EQ(test, hwheel_edge_due(&wheel, wheel.epoch), 0);
+	KUNIT_EXPECT_EQ(test, hwheel_edge_due(&wheel, wheel.epoch + 8), 1);
+	KUNIT_EXPECT_EQ(test, hwheel_edge_reached(&wheel, wheel.epoch), 0);
+}
+
+/* Whatever the deadline, never early and by less than a tick late */
+static void any_deadline_is_due_within_a_tick(struct kunit *test)
+{
+	u64 tick = *(const u64 *)test->param_value;
+	struct hwheel wheel = { };
+	struct rnd_state rnd;
+	unsigned int n;
+
+	prandom_seed_state(&rnd, 1);
+	for (n = 0; n < 1000; n++) {
+		u64 deadline, edge, time;
+
+		hwheel_edge_init(&wheel, epochs[n % ARRAY_SIZE(epochs)], tick);
+		prandom_bytes_state(&rnd, &deadline, sizeof(deadline));
+		deadline = hwheel_deadline_store(wheel.epoch +
+						 (deadline >> (2 + n % 60)));
+		edge = hwheel_edge_due(&wheel, deadline);
+		time = wheel.epoch + edge * wheel.tick;
+		KUNIT_ASSERT_GE(test, time, deadline);
+		KUNIT_ASSERT_LT(test, time - deadline, wheel.tick);
+		KUNIT_ASSERT_EQ(test, hwheel_edge_time(&wheel, edge),
+				min_t(u64, time, KTIME_MAX));
+	}
+}
+
+static void never_is_an_edge_that_no_clock_reaches(struct kunit *test)
+{
+	u64 tick = *(const u64 *)test->param_value;
+	struct hwheel wheel = { };
+	unsigned int i;
+	u64 edge;
+
+	for (i = 0; i < ARRAY_SIZE(epochs); i++) {
+		hwheel_edge_init(&wheel, epochs[i], tick);
+		edge = hwheel_edge_due(&wheel, HWHEEL_NEVER);
+		KUNIT_EXPECT_LT(test, edge, HWHEEL_NO_EDGE);
+		KUNIT_EXPECT_GE(test, hwheel_edge_time(&wheel, edge), HWHEEL_NEVER);
+		KUNIT_EXPECT_LE(test, hwheel_edge_time(&wheel, edge), KTIME_MAX);
+		KUNIT_EXPECT_LT(test, hwheel_edge_reached(&wheel, HWHEEL_NEVER - 1), edge);
+	}
+}
+
+static struct kunit_case slots_cases[] = {
+	KUNIT_CASE_PARAM(new_slots_are_empty, shape_gen_params),
+	KUNIT_CASE_PARAM(each_slot_fires_at_its_edge, geometry_gen_params),
+	KUNIT_CASE_PARAM(whole_turns_away, shape_gen_params),
+	KUNIT_CASE(a_slot_shared_by_turns_is_looked_at_once_per_deadline),
+	KUNIT_CASE(a_far_deadline_costs_no_look_before),
+	KUNIT_CASE_PARAM(jumps, shape_gen_params),
+	KUNIT_CASE(a_jump_over_nothing_is_one_step),
+	KUNIT_CASE(the_cursor_never_goes_back),
+	KUNIT_CASE(a_reached_edge_means_the_next_one),
+	KUNIT_CASE(filing_while_due_means_the_next_edge),
+	KUNIT_CASE(the_last_edges_do_not_wrap),
+	KUNIT_CASE(unlink_leaves_the_others),
+	KUNIT_CASE(unlink_of_the_last_empties_the_slot),
+	KUNIT_CASE(unlink_from_the_due_list),
+	KUNIT_CASE_PARAM(pop_any_empties_all, shape_gen_params),
+	KUNIT_CASE_PARAM(next_is_the_first_enqueued_edge, shape_gen_params),
+	KUNIT_CASE_PARAM(bits_are_exact_and_next_is_never_late, shape_gen_params),
+	KUNIT_CASE(bits_are_exact_while_something_is_due),
+	KUNIT_CASE(a_search_is_short_whatever_is_enqueued),
+	KUNIT_CASE(a_long_way_is_gone_in_parts),
+	KUNIT_CASE(advancing_below_the_next_edge_looks_at_nothing),
+	KUNIT_CASE(a_search_under_way_misses_nothing),
+	KUNIT_CASE_PARAM(moved_once_per_level_at_most, shape_gen_params),
+	KUNIT_CASE(alone_in_its_slot_it_is_not_moved),
+	KUNIT_CASE(levels_that_are_due_at_one_edge),
+	KUNIT_CASE(backlogs_have_a_turn_each),
+	KUNIT_CASE(a_backlog_too_many_stays_due),
+	KUNIT_CASE(pop_any_finds_backlogs),
+	KUNIT_CASE_PARAM(fractions_are_exact, tick_gen_params),
+	KUNIT_CASE_PARAM(times_around_an_edge, tick_gen_params),
+	KUNIT_CASE_PARAM(a_deadline_up_to_the_epoch_is_due_at_edge_0, tick_gen_params),
+	KUNIT_CASE_PARAM(any_deadline_is_due_within_a_tick, tick_gen_params),
+	KUNIT_CASE_PARAM(never_is_an_edge_that_no_clock_reaches, tick_gen_params),
+	{}
+};
+
+static struct kunit_suite slots_suite = {
+	.name		= "hwheel_slots",
+	.init		= fixture_init,
+	.exit		= fixture_exit,
+	.test_cases	= slots_cases,
+};
+
+kunit_test_suite(slots_suite);

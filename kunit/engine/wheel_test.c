@@ -1,0 +1,1380 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What include/linux/hwheel.h promises, on real wheels in simulated time.
+ */
+#include <linux/delay.h>
+#include <linux/interrupt.h>
+#include <linux/irq_work.h>
+#include <linux/preempt.h>
+#include <linux/workqueue.h>
+
+#include "../sim.h"
+
+/* The other deadlines are absolute, so tests look no further at the clock. */
+static void arm_edge(struct kunit *test, struct sim_timeout *sim, u64 edge)
+{
+	u64 deadline = sim_edge_time(sim_wheel_of(sim), edge);
+
+	KUNIT_ASSERT_EQ(test, hwheel_arm_at(&sim->timeout, deadline), 0);
+}
+
+static void refresh_edge(struct kunit *test, struct sim_timeout *sim, u64 edge)
+{
+	u64 deadline = sim_edge_time(sim_wheel_of(sim), edge);
+
+	KUNIT_EXPECT_EQ(test, hwheel_refresh_at(&sim->timeout, deadline), 0);
+}
+
+/* Long times */
+
+static void ten_days(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 1, &sim_ops);
+	u64 edge;
+
+	KUNIT_EXPECT_EQ(test, hwheel_arm(&sim->timeout, 10 * SIM_DAY), 0);
+	edge = sim_edge_due(wheel, hwheel_deadline(&sim->timeout));
+	sim_pass_long(wheel, edge - 1);
+	KUNIT_EXPECT_EQ(test, sim->expired, 0);
+	sim_pass(wheel, edge);
+	sim_expect_fired(test, sim, edge);
+	test_took_long(test);
+}
+
+/* With more turns than an unsigned int counts edges, and a neighbour each side */
+static void one_year(struct kunit *test)
+{
+	const u64 edge = 365 * SIM_DAY / (50 * NSEC_PER_USEC);
+	struct hwheel *wheel = sim_create(test, (struct hwheel_params) {
+		.tick_ns = 50 * NSEC_PER_USEC, .slots = 1,
+	});
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 3, &sim_ops);
+	unsigned int i;
+
+	for (i = 0; i < 3; i++)
+		arm_edge(test, &sim[i], edge - 1 + i);
+	sim_pass_long(wheel, edge - 2);
+	KUNIT_EXPECT_EQ(test, sim_count_expired(sim, 3), 0);
+	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 3);
+	for (i = 0; i < 3; i++) {
+		sim_pass(wheel, edge - 1 + i);
+		sim_expect_fired(test, &sim[i], edge - 1 + i);
+		KUNIT_EXPECT_EQ(test, sim_count_expired(sim, 3), i + 1);
+	}
+	test_took_long(test);
+}
+
+/* As arming with them does, whatever was the deadline before */
+static void refresh_beyond_the_clock_means_never(struct kunit *test)
+{
+	static const u64 ends[] = {
+		S64_MAX / 2, HWHEEL_NEVER - 9, HWHEEL_NEVER - 8, HWHEEL_NEVER - 7,
+		HWHEEL_NEVER - 1, HWHEEL_NEVER, HWHEEL_NEVER + 1, S64_MAX,
+		BIT_ULL(63), BIT_ULL(63) + 1, BIT_ULL(63) + BIT_ULL(62),
+		U64_MAX - 8, U64_MAX - 7, U64_MAX - 6, U64_MAX,
+	};
+	struct hwheel *wheel = sim_wheel(test);
+	const unsigned int nr = ARRAY_SIZE(ends);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, nr, &sim_ops);
+	unsigned int i, round;
+
+	for (i = 0; i < nr; i++)
+		arm_edge(test, &sim[i], 1000);
+	sim_settle(wheel);
+	for (round = 0; round < 2; round++) {
+		for (i = 0; i < nr; i++) {
+			KUNIT_EXPECT_EQ(test, hwheel_refresh_at(&sim[i].timeout, ends[i]), 0);
+			KUNIT_EXPECT_EQ(test, hwheel_deadline(&sim[i].timeout),
+					hwheel_deadline_store(ends[i]));
+			KUNIT_EXPECT_TRUE(test, hwheel_is_pending(&sim[i].timeout));
+		}
+	}
+	for (i = 0; i < nr; i++)
+		KUNIT_EXPECT_FALSE(test, atomic64_read(&sim[i].timeout.word) & HWHEEL_QUEUED);
+	KUNIT_EXPECT_EQ(test, hwheel_stop(wheel, sim_handback, NULL), nr);
+}
+
+static void never_does_not_fire(struct kunit *test)
+{
+	static const u64 never[] = { U64_MAX, U64_MAX - 7, S64_MAX };
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 7, &sim_ops);
+	unsigned int i;
+
+	for (i = 0; i < 3; i++) {
+		KUNIT_EXPECT_EQ(test, hwheel_arm(&sim[i].timeout, never[i]), 0);
+		KUNIT_EXPECT_EQ(test, hwheel_arm_at(&sim[3 + i].timeout, never[i]), 0);
+	}
+	arm_edge(test, &sim[6], 3);
+	sim_pass(wheel, 2);
+	KUNIT_EXPECT_EQ(test, hwheel_refresh(&sim[6].timeout, U64_MAX), 0);
+	sim_pass_long(wheel, 100 * SIM_DAY / SIM_TICK);
+	KUNIT_EXPECT_EQ(test, sim_count_expired(sim, 7), 0);
+	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 7);
+
+	/* and it can come after all */
+	KUNIT_EXPECT_EQ(test, hwheel_refresh(&sim[0].timeout, SIM_TICK), 0);
+	test_sleep(wheel, 2 * SIM_TICK);
+	KUNIT_EXPECT_EQ(test, sim[0].expired, 1);
+	KUNIT_EXPECT_EQ(test, hwheel_stop(wheel, sim_handback, NULL), 6);
+	test_took_long(test);
+}
+
+/* Wake-ups */
+
+static void empty_wheel_does_not_wake_up_in_a_day(struct kunit *test)
+{
+	struct hwheel *fresh = sim_wheel(test), *used = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, used, 2, &sim_ops);
+	unsigned long before[2];
+
+	arm_edge(test, &sim[0], 3);
+	arm_edge(test, &sim[1], 50);
+	KUNIT_EXPECT_TRUE(test, hwheel_cancel(&sim[1].timeout));
+	test_sleep(used, NSEC_PER_SEC);
+	before[0] = sim_wakeups(fresh);
+	before[1] = sim_wakeups(used);
+	test_sleep(used, SIM_DAY);
+	KUNIT_EXPECT_EQ(test, sim_wakeups(fresh) - before[0], 0);
+	KUNIT_EXPECT_EQ(test, sim_wakeups(used) - before[1], 0);
+	test_took_long(test);
+}
+
+/* Once for the arm, once when it lingered for a tick, once to expire it */
+static void timeout_a_day_away_costs_three_wakeups(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 1, &sim_ops);
+	unsigned long before;
+	u64 edge;
+
+	sim_settle(wheel);
+	before = sim_wakeups(wheel);
+	KUNIT_EXPECT_EQ(test, hwheel_arm(&sim->timeout, SIM_DAY), 0);
+	edge = sim_edge_due(wheel, hwheel_deadline(&sim->timeout));
+	sim_pass(wheel, edge - 1);
+	KUNIT_EXPECT_EQ(test, sim_wakeups(wheel) - before, 2);
+	sim_pass(wheel, edge);
+	sim_expect_fired(test, sim, edge);
+	KUNIT_EXPECT_EQ(test, sim_wakeups(wheel) - before, 3);
+	test_took_long(test);
+}
+
+/*
+ * Once for the first cancel, once when it lingered for a tick, and once to find that
+ * the earlier ones in the slot of the one that is left are gone.
+ */
+static void cancel_on_a_quiet_wheel_costs_three_wakeups(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 100, &sim_ops);
+	unsigned long before;
+	unsigned int i;
+
+	for (i = 0; i < 100; i++)
+		arm_edge(test, &sim[i], 100000 + i);
+	sim_settle(wheel);
+	before = sim_wakeups(wheel);
+	for (i = 0; i < 99; i++)
+		KUNIT_EXPECT_TRUE(test, hwheel_cancel(&sim[i].timeout));
+	sim_settle(wheel);
+	KUNIT_EXPECT_EQ(test, sim_wakeups(wheel) - before, 2);
+	sim_pass(wheel, 100098);
+	KUNIT_EXPECT_EQ(test, sim_wakeups(wheel) - before, 3);
+	sim_pass(wheel, 100099);
+	sim_expect_fired(test, &sim[99], 100099);
+	test_took_long(test);
+}
+
+/* Of many slots each has one that is due, but in a later turn */
+#define FULL_SLOTS	65536U
+
+static struct hwheel *full_wheel(struct kunit *test)
+{
+	struct hwheel *wheel = sim_create(test, (struct hwheel_params) {
+		.tick_ns = SIM_TICK, .slots = FULL_SLOTS,
+	});
+	struct sim_timeout *sim = sim_timeouts(test, wheel, FULL_SLOTS, &sim_ops);
+	unsigned int i;
+
+	for (i = 0; i < FULL_SLOTS; i++)
+		arm_edge(test, &sim[i], 2 * FULL_SLOTS + i);
+	return wheel;
+}
+
+/* Two to look for the next edge, which is done in parts, and one for it */
+static void a_full_wheel_costs_three_wakeups(struct kunit *test)
+{
+	struct hwheel *wheel = full_wheel(test);
+	unsigned long before;
+
+	sim_settle(wheel);
+	before = sim_wakeups(wheel);
+	sim_pass_long(wheel, 2 * FULL_SLOTS - 1);
+	KUNIT_EXPECT_LE(test, sim_wakeups(wheel) - before, 2);
+	sim_pass(wheel, 2 * FULL_SLOTS);
+	KUNIT_EXPECT_LE(test, sim_wakeups(wheel) - before, 3);
+	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), FULL_SLOTS - 1);
+	test_took_long(test);
+}
+
+/* Each that is armed has the worker search again, but only as far as time has gone by. */
+static void arms_on_a_full_wheel_cost_short_searches(struct kunit *test)
+{
+	struct hwheel *wheel = full_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 100, &sim_ops);
+	const struct hwheel_search *search = &wheel->slots.search[0];
+	unsigned int i;
+
+	sim_settle(wheel);
+	for (i = 0; i < 100; i++) {
+		u64 cursor = wheel->slots.cursor;
+
+		KUNIT_ASSERT_EQ(test, hwheel_arm(&sim[i].timeout, 0), 0);
+		test_sleep(wheel, 5 * SIM_TICK);
+		KUNIT_ASSERT_EQ(test, sim[i].expired, 1);
+		KUNIT_ASSERT_GT(test, wheel->slots.cursor, cursor);
+		KUNIT_ASSERT_GT(test, search->span, wheel->slots.cursor);
+		KUNIT_ASSERT_LE(test, search->span - cursor, HWHEEL_SEARCH_STEPS + 10);
+	}
+}
+
+static void refresh_to_later_does_not_wake_up(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 1, &sim_ops);
+	unsigned long before;
+	unsigned int i;
+
+	arm_edge(test, sim, 1000);
+	sim_settle(wheel);
+	before = sim_wakeups(wheel);
+	for (i = 1; i <= 1000; i++) {
+		refresh_edge(test, sim, 1000 + i);
+		test_sleep(wheel, SIM_TICK / 2);
+	}
+	sim_pass(wheel, 999);
+	KUNIT_EXPECT_EQ(test, sim_wakeups(wheel) - before, 0);
+
+	/* once to look at it again when its old slot comes up, once to expire it */
+	sim_pass(wheel, 1999);
+	KUNIT_EXPECT_EQ(test, sim->expired, 0);
+	KUNIT_EXPECT_EQ(test, sim_wakeups(wheel) - before, 1);
+	sim_pass(wheel, 2000);
+	sim_expect_fired(test, sim, 2000);
+	KUNIT_EXPECT_EQ(test, sim_wakeups(wheel) - before, 2);
+}
+
+/* As many connections as ticks and more, each refreshed every 100 ms for 3 s */
+static void heartbeats_cost_a_wakeup_per_tick_at_most(struct kunit *test)
+{
+	const unsigned int nr = 1000, silent = 100;
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, nr, &sim_ops);
+	unsigned long before;
+	unsigned int i;
+
+	sim_pass(wheel, 1);
+	before = sim_wakeups(wheel);
+	for (i = 0; i < 30 * nr; i++) {
+		struct hwheel_timeout *timeout = &sim[i % nr].timeout;
+
+		if (i < nr)
+			hwheel_arm(timeout, 500 * NSEC_PER_MSEC);
+		else if (i % nr >= silent)
+			hwheel_refresh(timeout, 500 * NSEC_PER_MSEC);
+		if (i % 10 == 9)
+			test_sleep(wheel, NSEC_PER_MSEC);
+	}
+	KUNIT_EXPECT_GE(test, test_now(wheel), sim_edge_time(wheel, 300));
+	KUNIT_EXPECT_LE(test, sim_wakeups(wheel) - before,
+			div64_u64(test_now(wheel) - wheel->epoch, SIM_TICK));
+	KUNIT_EXPECT_EQ(test, sim_count_expired(sim, silent), silent);
+	KUNIT_EXPECT_EQ(test, sim_count_expired(sim, nr), silent);
+	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), nr - silent);
+}
+
+/* Each request is answered after 3 ms: arms and cancels all the time */
+static void requests_cost_a_wakeup_per_tick_at_most(struct kunit *test)
+{
+	const unsigned int nr = 3000;
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, nr, &sim_release_ops);
+	unsigned long before;
+	unsigned int i;
+
+	sim_settle(wheel);
+	before = sim_wakeups(wheel);
+	for (i = 0; i < nr; i++) {
+		KUNIT_EXPECT_EQ(test, hwheel_arm(&sim[i].timeout, NSEC_PER_SEC), 0);
+		if (i >= 3)
+			KUNIT_EXPECT_TRUE(test, hwheel_cancel(&sim[i - 3].timeout));
+		test_sleep(wheel, NSEC_PER_MSEC);
+	}
+	KUNIT_EXPECT_LE(test, sim_wakeups(wheel) - before, nr / 10 + 2);
+	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 3);
+	KUNIT_EXPECT_EQ(test, sim_count_expired(sim, nr), 0);
+	for (i = 0; i < nr - 20; i++)
+		KUNIT_EXPECT_EQ(test, sim[i].released, 1);
+}
+
+/* Edges */
+
+/* A deadline is rounded up to 8 ns, then to an edge. */
+static void deadline_fires_on_the_first_edge_not_before_it(struct kunit *test)
+{
+	static const struct { s64 offset; unsigned int edge; } cases[] = {
+		{ -SIM_TICK + 1, 10 }, { -SIM_TICK / 2, 10 }, { -9, 10 },
+		{ -8, 10 }, { -7, 10 }, { -1, 10 }, { 0, 10 },
+		{ 1, 11 }, { 7, 11 }, { 8, 11 }, { 9, 11 },
+		{ SIM_TICK / 2, 11 }, { SIM_TICK, 11 }, { SIM_TICK + 1, 12 },
+	};
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, ARRAY_SIZE(cases),
+					       &sim_ops);
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		u64 deadline = sim_edge_time(wheel, 10) + cases[i].offset;
+
+		KUNIT_ASSERT_EQ(test, hwheel_arm_at(&sim[i].timeout, deadline), 0);
+	}
+	sim_pass(wheel, 9);
+	KUNIT_EXPECT_EQ(test, sim_count_expired(sim, ARRAY_SIZE(cases)), 0);
+	sim_pass(wheel, 15);
+	for (i = 0; i < ARRAY_SIZE(cases); i++)
+		sim_expect_fired(test, &sim[i], cases[i].edge);
+}
+
+/* Any delay, from anywhere in a tick, on a busy wheel */
+static void relative_deadlines_fire_on_their_edge(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 500, &sim_ops);
+	unsigned int i;
+	u64 now;
+
+	for (i = 0; i < 500; i++) {
+		u64 delay = i * 777777ULL;
+
+		now = test_now(wheel);
+		KUNIT_ASSERT_EQ(test, hwheel_arm(&sim[i].timeout, delay), 0);
+		KUNIT_EXPECT_GE(test, hwheel_deadline(&sim[i].timeout), now + delay);
+		KUNIT_EXPECT_LT(test, hwheel_deadline(&sim[i].timeout),
+				now + delay + 1000);
+		test_sleep(wheel, 3333333);
+	}
+	test_sleep(wheel, 500 * 777777ULL + SIM_TICK + SIM_SETTLE);
+	for (i = 0; i < 500; i++)
+		sim_expect_fired(test, &sim[i],
+				 sim_edge_due(wheel, hwheel_deadline(&sim[i].timeout)));
+}
+
+static void deadline_reads_back_rounded_up_to_8ns(struct kunit *test)
+{
+	static const struct { u64 asked, stored; } cases[] = {
+		{ 0, 0 }, { 1, 8 }, { 7, 8 }, { 8, 8 }, { 9, 16 },
+		{ 1ULL << 32, 1ULL << 32 }, { (1ULL << 60) + 1, (1ULL << 60) + 8 },
+		{ S64_MAX - 8, (1ULL << 63) - 8 }, { S64_MAX, (1ULL << 63) - 8 },
+		{ 1ULL << 63, (1ULL << 63) - 8 }, { U64_MAX, (1ULL << 63) - 8 },
+	};
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 1, &sim_ops);
+	struct hwheel_timeout *timeout = &sim->timeout;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		KUNIT_EXPECT_EQ(test, hwheel_arm_at(timeout, cases[i].asked), 0);
+		KUNIT_EXPECT_EQ(test, hwheel_deadline(timeout), cases[i].stored);
+		KUNIT_EXPECT_TRUE(test, hwheel_cancel(timeout));
+		KUNIT_EXPECT_EQ(test, hwheel_deadline(timeout), cases[i].stored);
+		KUNIT_EXPECT_EQ(test, hwheel_arm_at(timeout, 12345), 0);
+		KUNIT_EXPECT_EQ(test, hwheel_refresh_at(timeout, cases[i].asked), 0);
+		KUNIT_EXPECT_EQ(test, hwheel_deadline(timeout), cases[i].stored);
+		KUNIT_EXPECT_TRUE(test, hwheel_cancel(timeout));
+	}
+	KUNIT_EXPECT_PTR_EQ(test, hwheel_of(timeout), wheel);
+}
+
+/* A machine that stood still: 60,000 edges are missed, and made up for in one pass. */
+static void stall_of_ten_minutes_is_caught_up(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 1000, &sim_ops);
+	unsigned long before;
+	unsigned int i;
+	u64 now;
+
+	for (i = 0; i < 1000; i++)
+		arm_edge(test, &sim[i], 10 + 59 * i);
+	sim_pass(wheel, 9);
+	before = sim_wakeups(wheel);
+	sim_stall(600 * NSEC_PER_SEC);
+	now = test_now(wheel);
+	sim_settle(wheel);
+	KUNIT_EXPECT_LE(test, sim_wakeups(wheel) - before, 2);
+	for (i = 0; i < 1000; i++) {
+		KUNIT_EXPECT_EQ(test, sim[i].expired, 1);
+		KUNIT_EXPECT_LE(test, sim[i].edge, 10 + 59 * i);
+		KUNIT_EXPECT_LT(test, sim[i].fired_ns, now + SIM_SETTLE);
+	}
+	test_took_long(test);
+}
+
+/* More than the worker drains in one pass, submitted while it lingers until they are due */
+static void none_is_late_after_a_long_drain(struct kunit *test)
+{
+	const u64 tick = HWHEEL_DEFAULT_TICK_NS;
+	const unsigned int nr = 150000;
+	struct hwheel *wheel = sim_create(test, (struct hwheel_params) { });
+	struct sim_timeout *sim = sim_timeouts(test, wheel, nr + 1, &sim_ops);
+	unsigned int i, late = 0;
+
+	KUNIT_ASSERT_EQ(test, hwheel_arm(&sim[nr].timeout, SIM_DAY), 0);
+	test_sleep(wheel, SIM_SETTLE);
+	for (i = 0; i < nr; i++)
+		arm_edge(test, &sim[i], wheel->slots.cursor + 1);
+	sim_settle(wheel);
+	for (i = 0; i < nr; i++)
+		late += sim[i].fired_ns >= hwheel_deadline(&sim[i].timeout) + tick;
+	KUNIT_EXPECT_EQ(test, sim_count_expired(sim, nr), nr);
+	KUNIT_EXPECT_EQ(test, late, 0);
+	KUNIT_EXPECT_EQ(test, local_read(&wheel->counts.drained_max), 100000);
+}
+
+static void release_slowly(struct hwheel_timeout *timeout)
+{
+	sim_release(timeout);
+	sim_stall(NSEC_PER_MSEC);
+}
+
+static const struct hwheel_timeout_ops slow_release_ops = {
+	.expire = sim_expire,
+	.release = release_slowly,
+};
+
+/*
+ * The last ones in the queue, behind slow release ops, because of which the drain takes many
+ * passes, but not a tick. What comes meanwhile does not make it longer.
+ */
+static void none_is_late_after_slow_releases(struct kunit *test)
+{
+	const unsigned int nr = 50;
+	struct hwheel *wheel = sim_create(test, (struct hwheel_params) { });
+	struct sim_timeout *slow = sim_timeouts(test, wheel, nr, &slow_release_ops);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 1, &sim_ops);
+	unsigned long before;
+	unsigned int i;
+	u64 edge;
+
+	for (i = 0; i < nr; i++)
+		arm_edge(test, &slow[i], 1000);
+	test_sleep(wheel, SIM_SETTLE);
+	before = local_read(&wheel->counts.passes);
+	edge = wheel->slots.cursor + 1;
+	arm_edge(test, sim, edge);
+	for (i = 0; i < nr; i++)
+		KUNIT_EXPECT_TRUE(test, hwheel_cancel(&slow[i].timeout));
+	sim_settle(wheel);
+	KUNIT_EXPECT_EQ(test, sim->expired, 1);
+	KUNIT_EXPECT_EQ(test, sim->edge, edge);
+	KUNIT_EXPECT_LT(test, sim->fired_ns, sim_edge_time(wheel, edge + 1));
+	KUNIT_EXPECT_GT(test, local_read(&wheel->counts.passes) - before, 2);
+	for (i = 0; i < nr; i++)
+		KUNIT_EXPECT_EQ(test, slow[i].released, 1);
+}
+
+/* Some times */
+static void release_and_come_again(struct hwheel_timeout *timeout)
+{
+	struct sim_timeout *sim = sim_of(timeout);
+
+	release_slowly(timeout);
+	if (sim->released < 10 && !hwheel_arm(timeout, SIM_DAY))
+		hwheel_cancel(timeout);
+}
+
+static const struct hwheel_timeout_ops stream_ops = {
+	.expire = sim_expire,
+	.release = release_and_come_again,
+};
+
+/*
+ * Always more to drain than there is time for in a tick: the cursor waits for what was queued
+ * when it looked, but not for the rest.
+ */
+static void a_stream_of_submissions_has_edges_wait_for_a_part(struct kunit *test)
+{
+	const unsigned int nr = 150;
+	const u64 bound = 2 * nr * NSEC_PER_MSEC + HWHEEL_DEFAULT_TICK_NS;
+	struct hwheel *wheel = sim_create(test, (struct hwheel_params) { });
+	struct sim_timeout *stream = sim_timeouts(test, wheel, nr, &stream_ops);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 10, &sim_ops);
+	unsigned int i;
+
+	for (i = 0; i < 10; i++)
+		arm_edge(test, &sim[i], 10 + i);
+	for (i = 0; i < nr; i++)
+		arm_edge(test, &stream[i], 1000);
+	sim_pass(wheel, 8);
+	for (i = 0; i < nr; i++)
+		KUNIT_EXPECT_TRUE(test, hwheel_cancel(&stream[i].timeout));
+	sim_pass(wheel, 60);
+	for (i = 0; i < 10; i++) {
+		KUNIT_EXPECT_EQ(test, sim[i].expired, 1);
+		KUNIT_EXPECT_LT(test, sim[i].fired_ns, sim_edge_time(wheel, 10 + i) + bound);
+	}
+	for (i = 0; i < nr; i++)
+		KUNIT_EXPECT_EQ(test, stream[i].released, 10);
+}
+
+/* Callbacks */
+
+static void rearm_at_once(struct sim_timeout *sim)
+{
+	hwheel_arm(&sim->timeout, 0);
+}
+
+static void rearm_in_the_past(struct sim_timeout *sim)
+{
+	hwheel_arm_at(&sim->timeout, sim_wheel_of(sim)->epoch);
+}
+
+static void rearm_from_own_callback(struct kunit *test,
+				    void (*rearm)(struct sim_timeout *sim))
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 1, &sim_ops);
+	u64 edge;
+
+	sim->then = rearm;
+	arm_edge(test, sim, 5);
+	for (edge = 5; edge < 105; edge++) {
+		sim_pass(wheel, edge);
+		KUNIT_EXPECT_EQ(test, sim->expired, edge - 4);
+		KUNIT_EXPECT_EQ(test, sim->edge, edge);
+		KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 1);
+	}
+	sim->then = NULL;
+	sim_pass(wheel, 110);
+	KUNIT_EXPECT_EQ(test, sim->expired, 101);
+	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 0);
+}
+
+static void delay_0_from_own_callback_fires_once_per_edge(struct kunit *test)
+{
+	rearm_from_own_callback(test, rearm_at_once);
+}
+
+static void past_deadline_from_own_callback_fires_once_per_edge(struct kunit *test)
+{
+	rearm_from_own_callback(test, rearm_in_the_past);
+}
+
+/* The worker is about to sleep for long and does not know of the new one yet. */
+static void arm_another_edge(struct sim_timeout *sim)
+{
+	hwheel_arm_at(sim->data, sim_edge_time(sim_wheel_of(sim), 1000));
+}
+
+static void armed_from_the_last_callback_before_a_deep_sleep(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 2, &sim_ops);
+
+	sim[0].then = arm_another_edge;
+	sim[0].data = &sim[1].timeout;
+	arm_edge(test, &sim[0], 100);
+	sim_pass(wheel, 999);
+	sim_expect_fired(test, &sim[0], 100);
+	KUNIT_EXPECT_EQ(test, sim[1].expired, 0);
+	sim_pass(wheel, 1000);
+	sim_expect_fired(test, &sim[1], 1000);
+}
+
+static void rearm_then_cancel(struct sim_timeout *sim)
+{
+	bool *ok = sim->data;
+
+	*ok = !hwheel_cancel(&sim->timeout) &&
+	      hwheel_arm(&sim->timeout, 0) == 0 &&
+	      hwheel_arm(&sim->timeout, 0) == -EBUSY &&
+	      hwheel_cancel(&sim->timeout) && !hwheel_cancel(&sim->timeout);
+}
+
+static void cancel_from_own_callback(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 1, &sim_release_ops);
+	bool ok = false;
+
+	sim->then = rearm_then_cancel;
+	sim->data = &ok;
+	arm_edge(test, sim, 5);
+	sim_pass(wheel, 50);
+	KUNIT_EXPECT_TRUE(test, ok);
+	KUNIT_EXPECT_EQ(test, sim->expired, 1);
+	KUNIT_EXPECT_EQ(test, sim->released, 1);
+	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 0);
+}
+
+static void check_context(struct sim_timeout *sim)
+{
+	struct hwheel *wheel = sim_wheel_of(sim);
+	bool *ok = sim->data;
+
+	*ok = in_task() && !irqs_disabled() && !preempt_count() &&
+	      current == wheel->worker && hwheel_is_expired(&sim->timeout);
+	msleep(20);
+	*ok = *ok && current == wheel->worker;
+}
+
+static void callback_is_in_process_context_and_may_sleep(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 2, &sim_ops);
+	bool ok[2] = { };
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		sim[i].then = check_context;
+		sim[i].data = &ok[i];
+		arm_edge(test, &sim[i], 2);
+	}
+	sim_pass(wheel, 10);
+	KUNIT_EXPECT_TRUE(test, ok[0]);
+	KUNIT_EXPECT_TRUE(test, ok[1]);
+}
+
+/* Objects that free themselves: KASAN watches, and so does a count. */
+struct own_object {
+	struct hwheel_timeout	timeout;
+	unsigned int		*freed;
+};
+
+static void free_own_object(struct hwheel_timeout *timeout)
+{
+	struct own_object *object = container_of(timeout, struct own_object,
+						 timeout);
+
+	++*object->freed;
+	memset(object, 0x6b, sizeof(*object));
+	kfree(object);
+}
+
+static void free_handed_back(struct hwheel_timeout *timeout, void *data)
+{
+	free_own_object(timeout);
+}
+
+static const struct hwheel_timeout_ops own_object_ops = {
+	.expire = free_own_object,
+	.release = free_own_object,
+};
+
+static struct own_object *arm_own_object(struct kunit *test,
+					 struct hwheel *wheel, u64 edge,
+					 unsigned int *freed)
+{
+	struct own_object *object = kzalloc(sizeof(*object), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, object);
+	object->freed = freed;
+	hwheel_timeout_init(&object->timeout, wheel, &own_object_ops);
+	KUNIT_ASSERT_EQ(test, hwheel_arm_at(&object->timeout,
+					    sim_edge_time(wheel, edge)), 0);
+	return object;
+}
+
+static void object_may_be_freed_by_its_own_callback(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	unsigned int freed = 0, i;
+
+	for (i = 0; i < 1000; i++)
+		arm_own_object(test, wheel, 1 + i % 50, &freed);
+	sim_pass(wheel, 60);
+	KUNIT_EXPECT_EQ(test, freed, 1000);
+	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 0);
+}
+
+/* Among others in the same slot, enqueued and still queued */
+static void object_may_be_freed_by_its_release_op(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct own_object *object[100];
+	unsigned int freed = 0, i;
+
+	for (i = 0; i < 100; i++) {
+		if (i == 50)
+			sim_settle(wheel);
+		object[i] = arm_own_object(test, wheel, 100 + i / 10, &freed);
+	}
+	for (i = 0; i < 100; i += 2)
+		KUNIT_EXPECT_TRUE(test, hwheel_cancel(&object[i]->timeout));
+	sim_pass(wheel, 99);
+	KUNIT_EXPECT_EQ(test, freed, 50);
+	sim_pass(wheel, 120);
+	KUNIT_EXPECT_EQ(test, freed, 100);
+}
+
+static void object_may_be_freed_by_the_handback(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	unsigned int freed = 0, i;
+
+	for (i = 0; i < 500; i++) {
+		if (i == 400)
+			sim_settle(wheel);
+		arm_own_object(test, wheel, 100 + i, &freed);
+	}
+	KUNIT_EXPECT_EQ(test, hwheel_stop(wheel, free_handed_back, NULL), 500);
+	KUNIT_EXPECT_EQ(test, freed, 500);
+}
+
+/* Release */
+
+/* After a cancel while it is queued, lingering and in deep sleep */
+static void release_is_called_once_within_a_tick(struct kunit *test)
+{
+	static const u64 waits[] = { 0, SIM_TICK / 2, 50 * SIM_TICK };
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 3, &sim_release_ops);
+	unsigned int i;
+
+	sim_settle(wheel);
+	for (i = 0; i < 3; i++) {
+		u64 cancelled;
+
+		KUNIT_EXPECT_EQ(test, hwheel_arm(&sim[i].timeout, NSEC_PER_SEC), 0);
+		test_sleep(wheel, waits[i]);
+		KUNIT_EXPECT_EQ(test, sim[i].released, 0);
+		cancelled = test_now(wheel);
+		KUNIT_EXPECT_TRUE(test, hwheel_cancel(&sim[i].timeout));
+		KUNIT_EXPECT_FALSE(test, hwheel_cancel(&sim[i].timeout));
+		test_sleep(wheel, 200 * SIM_TICK);
+		KUNIT_EXPECT_EQ(test, sim[i].released, 1);
+		KUNIT_EXPECT_GE(test, sim[i].released_ns, cancelled);
+		KUNIT_EXPECT_LE(test, sim[i].released_ns,
+				cancelled + SIM_TICK + SIM_SETTLE);
+		KUNIT_EXPECT_EQ(test, sim[i].expired, 0);
+	}
+}
+
+static void not_armed_between_cancel_and_release(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 1, &sim_release_ops);
+	unsigned int i;
+
+	for (i = 1; i <= 10; i++) {
+		arm_edge(test, sim, 10 * i + 8);
+		if (i % 2)
+			sim_pass(wheel, 10 * i + 3);
+		KUNIT_EXPECT_TRUE(test, hwheel_cancel(&sim->timeout));
+		KUNIT_EXPECT_EQ(test, hwheel_arm(&sim->timeout, 0), -EBUSY);
+		KUNIT_EXPECT_EQ(test, hwheel_refresh(&sim->timeout, 0), -ENOENT);
+		KUNIT_EXPECT_TRUE(test, hwheel_is_cancelled(&sim->timeout));
+		KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 0);
+		sim_pass(wheel, 10 * i + 5);
+		KUNIT_EXPECT_EQ(test, sim->released, i);
+	}
+	KUNIT_EXPECT_EQ(test, sim->expired, 0);
+	arm_edge(test, sim, 120);
+	sim_pass(wheel, 120);
+	sim_expect_fired(test, sim, 120);
+	KUNIT_EXPECT_EQ(test, sim->released, 10);
+}
+
+static void release_is_not_called_after_expiry(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 1, &sim_release_ops);
+
+	arm_edge(test, sim, 3);
+	sim_pass(wheel, 3);
+	sim_expect_fired(test, sim, 3);
+	KUNIT_EXPECT_FALSE(test, hwheel_cancel(&sim->timeout));
+	sim_pass(wheel, 30);
+	/* there is nothing to wait for before the next arm */
+	arm_edge(test, sim, 32);
+	sim_pass(wheel, 32);
+	KUNIT_EXPECT_EQ(test, sim->expired, 2);
+	KUNIT_EXPECT_EQ(test, hwheel_stop(wheel, NULL, NULL), 0);
+	KUNIT_EXPECT_EQ(test, sim->released, 0);
+}
+
+/* Stop */
+
+/* Queued, enqueued, refreshed, in later turns, in slots used and emptied before */
+static void arm_all_sorts(struct kunit *test, struct sim_timeout *sim)
+{
+	struct hwheel *wheel = sim_wheel_of(sim);
+	unsigned int i;
+
+	for (i = 0; i < 100; i++)
+		arm_edge(test, &sim[i], i < 50 ? 2 + i % 3 : 20 + i);
+	sim_pass(wheel, 10);
+	for (i = 50; i < 60; i++) {
+		KUNIT_EXPECT_TRUE(test, hwheel_cancel(&sim[i].timeout));
+		refresh_edge(test, &sim[i + 10], 1000);
+		refresh_edge(test, &sim[i + 20], 19);
+	}
+	sim_pass(wheel, 14);
+	for (i = 0; i < 50; i++)
+		arm_edge(test, &sim[i], 30 + 7 * i);
+	for (i = 0; i < 5; i++) {
+		refresh_edge(test, &sim[i], 25);
+		refresh_edge(test, &sim[i + 5], 3000);
+		refresh_edge(test, &sim[95 + i], 21);
+	}
+}
+
+static void stop_hands_back_each_pending_once(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 100, &sim_release_ops);
+	unsigned int i;
+
+	arm_all_sorts(test, sim);
+	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 90);
+	KUNIT_EXPECT_EQ(test, hwheel_stop(wheel, sim_handback, NULL), 90);
+	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 0);
+	for (i = 0; i < 100; i++) {
+		bool cancelled = i >= 50 && i < 60;
+
+		KUNIT_EXPECT_EQ(test, sim[i].handed_back, !cancelled);
+		KUNIT_EXPECT_EQ(test, sim[i].released, cancelled);
+		KUNIT_EXPECT_EQ(test, sim[i].expired, i < 50);
+		KUNIT_EXPECT_TRUE(test, hwheel_is_cancelled(&sim[i].timeout));
+	}
+}
+
+/* Whoever keeps the wheel to ask for its statistics keeps no slots. */
+static void stop_frees_the_slots(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct hwheel_stats stats;
+
+	KUNIT_EXPECT_EQ(test, hwheel_stop(wheel, NULL, NULL), 0);
+	KUNIT_EXPECT_NULL(test, wheel->slots.slot);
+	KUNIT_EXPECT_NULL(test, wheel->slots.occupied);
+	hwheel_get_stats(wheel, &stats);
+	KUNIT_EXPECT_EQ(test, stats.pending, 0);
+}
+
+static void stop_without_handback_releases_each_pending_once(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 100, &sim_release_ops);
+	struct sim_timeout *plain = sim_timeouts(test, wheel, 1, &sim_ops);
+	unsigned int i;
+
+	arm_edge(test, plain, 5000);
+	arm_all_sorts(test, sim);
+	KUNIT_EXPECT_EQ(test, hwheel_stop(wheel, NULL, NULL), 91);
+	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 0);
+	KUNIT_EXPECT_TRUE(test, hwheel_is_cancelled(&plain->timeout));
+	KUNIT_EXPECT_EQ(test, plain->released, 0);
+	for (i = 0; i < 100; i++)
+		KUNIT_EXPECT_EQ(test, sim[i].released, 1);
+	KUNIT_EXPECT_EQ(test, hwheel_stop(wheel, NULL, NULL), 0);
+	for (i = 0; i < 100; i++)
+		KUNIT_EXPECT_EQ(test, sim[i].released, 1);
+}
+
+static void count_handback(struct hwheel_timeout *timeout, void *data)
+{
+	++*(unsigned int *)data;
+	sim_handback(timeout, data);
+}
+
+/* What was cancelled right before the stop, and not seen by the worker yet */
+static void stop_releases_what_was_cancelled_before(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 30, &sim_release_ops);
+	unsigned int calls = 0, i;
+
+	for (i = 0; i < 20; i++)
+		arm_edge(test, &sim[i], 100 + i);
+	sim_settle(wheel);
+	for (i = 20; i < 30; i++)
+		arm_edge(test, &sim[i], 100 + i);
+	for (i = 10; i < 25; i++)
+		KUNIT_EXPECT_TRUE(test, hwheel_cancel(&sim[i].timeout));
+	KUNIT_EXPECT_EQ(test, hwheel_stop(wheel, count_handback, &calls), 15);
+	KUNIT_EXPECT_EQ(test, calls, 15);
+	for (i = 0; i < 30; i++) {
+		bool cancelled = i >= 10 && i < 25;
+
+		KUNIT_EXPECT_EQ(test, sim[i].released, cancelled);
+		KUNIT_EXPECT_EQ(test, sim[i].handed_back, !cancelled);
+	}
+}
+
+static void expect_stopped(struct kunit *test, struct sim_timeout *sim)
+{
+	enum hwheel_state state = hwheel_timeout_state(&sim->timeout);
+
+	KUNIT_EXPECT_EQ(test, hwheel_arm(&sim->timeout, 0), -ESHUTDOWN);
+	KUNIT_EXPECT_EQ(test, hwheel_arm_at(&sim->timeout, 0), -ESHUTDOWN);
+	KUNIT_EXPECT_EQ(test, hwheel_refresh(&sim->timeout, 0), -ENOENT);
+	KUNIT_EXPECT_EQ(test, hwheel_refresh_at(&sim->timeout, 0), -ENOENT);
+	KUNIT_EXPECT_FALSE(test, hwheel_cancel(&sim->timeout));
+	KUNIT_EXPECT_EQ(test, hwheel_timeout_state(&sim->timeout), state);
+}
+
+/* Idle, expired, cancelled, handed back */
+static void stopped_wheel_refuses_all(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 4, &sim_ops);
+	unsigned int i;
+
+	arm_edge(test, &sim[1], 2);
+	arm_edge(test, &sim[2], 100);
+	arm_edge(test, &sim[3], 100);
+	sim_pass(wheel, 3);
+	KUNIT_EXPECT_TRUE(test, hwheel_cancel(&sim[2].timeout));
+	KUNIT_EXPECT_EQ(test, hwheel_stop(wheel, sim_handback, NULL), 1);
+	for (i = 0; i < 4; i++)
+		expect_stopped(test, &sim[i]);
+	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 0);
+	KUNIT_EXPECT_EQ(test, sim_count_handed_back(sim, 4), 1);
+	test_sleep(wheel, 200 * SIM_TICK);
+	KUNIT_EXPECT_EQ(test, sim_count_expired(sim, 4), 1);
+}
+
+/* One that ended may move on to another wheel. */
+static void handed_back_timeout_may_go_to_another_wheel(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test), *other = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 1, &sim_ops);
+
+	arm_edge(test, sim, 100);
+	KUNIT_EXPECT_EQ(test, hwheel_stop(wheel, sim_handback, NULL), 1);
+	hwheel_timeout_init(&sim->timeout, other, &sim_ops);
+	arm_edge(test, sim, 3);
+	sim_pass(other, 3);
+	sim_expect_fired(test, sim, 3);
+}
+
+/* Queries and counts */
+
+static void expect_state(struct kunit *test, const struct sim_timeout *sim,
+			 enum hwheel_state state)
+{
+	const struct hwheel_timeout *timeout = &sim->timeout;
+
+	KUNIT_EXPECT_EQ(test, hwheel_timeout_state(timeout), state);
+	KUNIT_EXPECT_EQ(test, hwheel_is_pending(timeout), state == HWHEEL_PENDING);
+	KUNIT_EXPECT_EQ(test, hwheel_is_expired(timeout), state == HWHEEL_EXPIRED);
+	KUNIT_EXPECT_EQ(test, hwheel_is_cancelled(timeout),
+			state == HWHEEL_CANCELLED);
+	KUNIT_EXPECT_EQ(test, hwheel_pending(sim_wheel_of(sim)),
+			state == HWHEEL_PENDING);
+}
+
+/* Each state is the same before and after the worker took notice. */
+static void expect_states(struct kunit *test, const struct sim_timeout *sim,
+			  enum hwheel_state state, u64 edge)
+{
+	expect_state(test, sim, state);
+	sim_pass(sim_wheel_of(sim), edge);
+	expect_state(test, sim, state);
+}
+
+static void walk_states(struct kunit *test, struct hwheel *wheel)
+{
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 1, &sim_ops);
+
+	expect_states(test, sim, HWHEEL_IDLE, 1);
+	arm_edge(test, sim, 10);
+	expect_states(test, sim, HWHEEL_PENDING, 9);
+	refresh_edge(test, sim, 20);
+	expect_states(test, sim, HWHEEL_PENDING, 15);
+	refresh_edge(test, sim, 17);
+	expect_states(test, sim, HWHEEL_PENDING, 16);
+	sim_pass(wheel, 17);
+	expect_states(test, sim, HWHEEL_EXPIRED, 25);
+	arm_edge(test, sim, 30);
+	expect_states(test, sim, HWHEEL_PENDING, 27);
+	KUNIT_EXPECT_TRUE(test, hwheel_cancel(&sim->timeout));
+	expect_states(test, sim, HWHEEL_CANCELLED, 35);
+	arm_edge(test, sim, 40);
+	KUNIT_EXPECT_TRUE(test, hwheel_cancel(&sim->timeout));
+	expect_states(test, sim, HWHEEL_CANCELLED, 45);
+	arm_edge(test, sim, 50);
+	expect_states(test, sim, HWHEEL_PENDING, 47);
+	KUNIT_EXPECT_EQ(test, hwheel_stop(wheel, sim_handback, NULL), 1);
+	expect_states(test, sim, HWHEEL_CANCELLED, 55);
+	KUNIT_EXPECT_EQ(test, sim->expired, 1);
+}
+
+static void queries_tell_every_state(struct kunit *test)
+{
+	walk_states(test, sim_wheel(test));
+	walk_states(test, sim_create(test, (struct hwheel_params) {
+		.tick_ns = SIM_TICK, .max_pending = 1,
+	}));
+}
+
+/* Some of each kind between two looks */
+static void count_pending(struct kunit *test, struct hwheel *wheel)
+{
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 400, &sim_ops);
+	u64 pending = 0;
+	unsigned int i;
+
+	for (i = 0; i < 400; i++) {
+		arm_edge(test, &sim[i], 10 + i / 2);
+		KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), ++pending);
+	}
+	for (i = 0; i < 400; i += 4) {
+		KUNIT_EXPECT_TRUE(test, hwheel_cancel(&sim[i].timeout));
+		refresh_edge(test, &sim[i + 1], 300);
+		KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), --pending);
+	}
+	for (i = 9; i <= 300; i++) {
+		sim_pass(wheel, i);
+		pending = 300 - sim_count_expired(sim, 400);
+		KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), pending);
+	}
+	KUNIT_EXPECT_EQ(test, pending, 0);
+}
+
+static void pending_is_exact(struct kunit *test)
+{
+	count_pending(test, sim_wheel(test));
+	count_pending(test, sim_create(test, (struct hwheel_params) {
+		.tick_ns = SIM_TICK, .max_pending = 400,
+	}));
+}
+
+/* Refresh and re-arm */
+
+static void refresh_to_earlier_fires_at_the_earlier_edge(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 4, &sim_ops);
+	unsigned int i;
+
+	for (i = 0; i < 4; i++)
+		arm_edge(test, &sim[i], 1000);
+	refresh_edge(test, &sim[0], 7);
+	sim_settle(wheel);
+	refresh_edge(test, &sim[1], 8);
+	sim_settle(wheel);
+	/* to the same slot, a turn earlier; and to the next edge */
+	refresh_edge(test, &sim[2], 1000 - SIM_SLOTS);
+	sim_pass(wheel, 20);
+	refresh_edge(test, &sim[3], 21);
+	sim_pass(wheel, 1100);
+	sim_expect_fired(test, &sim[0], 7);
+	sim_expect_fired(test, &sim[1], 8);
+	sim_expect_fired(test, &sim[2], 1000 - SIM_SLOTS);
+	sim_expect_fired(test, &sim[3], 21);
+}
+
+/* Earlier then later, later then earlier; with and without a pass between */
+static void latest_refresh_counts(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 8, &sim_ops);
+	unsigned int i, settle;
+
+	for (i = 0; i < 8; i++)
+		arm_edge(test, &sim[i], 50);
+	sim_pass(wheel, 2);
+	for (settle = 0; settle < 2; settle++) {
+		struct sim_timeout *four = sim + 4 * settle;
+
+		refresh_edge(test, &four[0], 20);
+		refresh_edge(test, &four[1], 80);
+		refresh_edge(test, &four[2], 20);
+		refresh_edge(test, &four[3], 80);
+		if (settle)
+			sim_settle(wheel);
+		refresh_edge(test, &four[0], 40);
+		refresh_edge(test, &four[1], 60);
+		refresh_edge(test, &four[2], 90);
+		refresh_edge(test, &four[3], 30);
+	}
+	sim_pass(wheel, 100);
+	for (i = 0; i < 8; i += 4) {
+		sim_expect_fired(test, &sim[i], 40);
+		sim_expect_fired(test, &sim[i + 1], 60);
+		sim_expect_fired(test, &sim[i + 2], 90);
+		sim_expect_fired(test, &sim[i + 3], 30);
+	}
+}
+
+static void refresh_needs_a_pending_timeout(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 1, &sim_ops);
+
+	KUNIT_EXPECT_EQ(test, hwheel_refresh(&sim->timeout, 0), -ENOENT);
+	arm_edge(test, sim, 2);
+	sim_pass(wheel, 2);
+	sim_expect_fired(test, sim, 2);
+	KUNIT_EXPECT_EQ(test, hwheel_refresh(&sim->timeout, 0), -ENOENT);
+	arm_edge(test, sim, 10);
+	KUNIT_EXPECT_TRUE(test, hwheel_cancel(&sim->timeout));
+	KUNIT_EXPECT_EQ(test, hwheel_refresh_at(&sim->timeout, 0), -ENOENT);
+	sim_pass(wheel, 20);
+	KUNIT_EXPECT_EQ(test, hwheel_refresh_at(&sim->timeout, 0), -ENOENT);
+	sim_pass(wheel, 40);
+	KUNIT_EXPECT_EQ(test, sim->expired, 1);
+}
+
+static void arm_of_a_pending_timeout_changes_nothing(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 1, &sim_ops);
+
+	arm_edge(test, sim, 10);
+	KUNIT_EXPECT_EQ(test, hwheel_arm(&sim->timeout, 0), -EBUSY);
+	sim_pass(wheel, 5);
+	KUNIT_EXPECT_EQ(test, hwheel_arm_at(&sim->timeout, U64_MAX), -EBUSY);
+	KUNIT_EXPECT_EQ(test, hwheel_deadline(&sim->timeout),
+			sim_edge_time(wheel, 10));
+	sim_pass(wheel, 10);
+	sim_expect_fired(test, sim, 10);
+}
+
+/* Without a release op it may be armed again at once: earlier, later, the same */
+static void cancel_then_arm_before_the_worker_saw_it(struct kunit *test)
+{
+	static const unsigned int edges[] = { 20, 30, 40, 38, 38 + SIM_SLOTS };
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 10, &sim_ops);
+	unsigned int i;
+
+	for (i = 0; i < 5; i++)
+		arm_edge(test, &sim[i], 38);
+	sim_pass(wheel, 3);
+	for (i = 5; i < 10; i++)
+		arm_edge(test, &sim[i], 38);
+	for (i = 0; i < 10; i++) {
+		KUNIT_EXPECT_TRUE(test, hwheel_cancel(&sim[i].timeout));
+		arm_edge(test, &sim[i], 100);
+		KUNIT_EXPECT_TRUE(test, hwheel_cancel(&sim[i].timeout));
+		arm_edge(test, &sim[i], edges[i % 5]);
+	}
+	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 10);
+	sim_pass(wheel, 200);
+	for (i = 0; i < 10; i++)
+		sim_expect_fired(test, &sim[i], edges[i % 5]);
+	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 0);
+}
+
+/* Contexts */
+
+struct contexts {
+	struct irq_work		hardirq;
+	struct tasklet_struct	softirq;
+	struct sim_timeout	*sim;
+	unsigned int		hardirqs, softirqs, wrong;
+	bool			second;
+};
+
+/* First arms three, then refreshes one and cancels another. */
+static void submit_three(struct contexts *contexts, struct sim_timeout *sim)
+{
+	struct hwheel *wheel = sim_wheel_of(sim);
+	unsigned int i;
+
+	if (contexts->second) {
+		u64 deadline = sim_edge_time(wheel, 150);
+
+		contexts->wrong += hwheel_refresh_at(&sim[0].timeout, deadline) != 0;
+		contexts->wrong += !hwheel_cancel(&sim[1].timeout);
+		contexts->wrong += !hwheel_is_pending(&sim[2].timeout);
+		return;
+	}
+	for (i = 0; i < 3; i++)
+		contexts->wrong += hwheel_arm_at(&sim[i].timeout,
+						 sim_edge_time(wheel, 200)) != 0;
+}
+
+static void submit_in_hardirq(struct irq_work *work)
+{
+	struct contexts *contexts = container_of(work, struct contexts, hardirq);
+
+	contexts->hardirqs += !!in_hardirq();
+	submit_three(contexts, contexts->sim);
+}
+
+static void submit_in_softirq(struct tasklet_struct *tasklet)
+{
+	struct contexts *contexts = container_of(tasklet, struct contexts,
+						 softirq);
+
+	contexts->softirqs += !!in_serving_softirq();
+	submit_three(contexts, contexts->sim + 3);
+}
+
+static void submit_in_both(struct contexts *contexts, bool second)
+{
+	contexts->second = second;
+	tasklet_schedule(&contexts->softirq);
+	irq_work_queue(&contexts->hardirq);
+	irq_work_sync(&contexts->hardirq);
+	test_sleep(sim_wheel_of(contexts->sim), 20 * SIM_TICK);
+}
+
+static void submission_from_hardirq_and_softirq(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct contexts contexts = { };
+	unsigned int i;
+
+	contexts.sim = sim_timeouts(test, wheel, 6, &sim_release_ops);
+	init_irq_work(&contexts.hardirq, submit_in_hardirq);
+	tasklet_setup(&contexts.softirq, submit_in_softirq);
+	sim_settle(wheel);
+	submit_in_both(&contexts, false);
+	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 6);
+	submit_in_both(&contexts, true);
+	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 4);
+	tasklet_kill(&contexts.softirq);
+	KUNIT_EXPECT_EQ(test, contexts.hardirqs, 2);
+	KUNIT_EXPECT_EQ(test, contexts.softirqs, 2);
+	KUNIT_EXPECT_EQ(test, contexts.wrong, 0);
+
+	sim_pass(wheel, 300);
+	for (i = 0; i < 6; i += 3) {
+		sim_expect_fired(test, &contexts.sim[i], 150);
+		KUNIT_EXPECT_EQ(test, contexts.sim[i + 1].released, 1);
+		KUNIT_EXPECT_EQ(test, contexts.sim[i + 1].expired, 0);
+		sim_expect_fired(test, &contexts.sim[i + 2], 200);
+	}
+}
+
+static void two_wheels_do_not_disturb_each_other(struct kunit *test)
+{
+	struct hwheel *quiet = sim_wheel(test);
+	struct hwheel *busy = sim_create(test, (struct hwheel_params) {
+		.name = "busy", .tick_ns = 3 * NSEC_PER_MSEC, .slots = 64,
+	});
+	struct sim_timeout *a = sim_timeouts(test, quiet, 2, &sim_ops);
+	struct sim_timeout *b = sim_timeouts(test, busy, 200, &sim_ops);
+	unsigned long before;
+	unsigned int i;
+
+	arm_edge(test, &a[0], 100);
+	arm_edge(test, &a[1], 200);
+	sim_settle(quiet);
+	before = sim_wakeups(quiet);
+	for (i = 0; i < 200; i++)
+		arm_edge(test, &b[i], 20 + i);
+	sim_pass(quiet, 50);
+	KUNIT_EXPECT_EQ(test, sim_wakeups(quiet) - before, 0);
+	KUNIT_EXPECT_EQ(test, hwheel_pending(quiet), 2);
+	KUNIT_EXPECT_EQ(test, hwheel_stop(busy, sim_handback, NULL),
+			200 - sim_count_expired(b, 200));
+	sim_pass(quiet, 199);
+	sim_expect_fired(test, &a[0], 100);
+	sim_pass(quiet, 200);
+	sim_expect_fired(test, &a[1], 200);
+	KUNIT_EXPECT_EQ(test, sim_wakeups(quiet) - before, 2);
+	for (i = 0; i < 200; i++)
+		KUNIT_EXPECT_EQ(test, b[i].expired + b[i].handed_back, 1);
+}
+
+static void slow_callback_does_not_delay_another_wheel(struct kunit *test)
+{
+	struct hwheel *slow = sim_wheel(test), *other = sim_wheel(test);
+	struct sim_timeout *a = sim_timeouts(test, slow, 1, &sim_ops);
+	struct sim_timeout *b = sim_timeouts(test, other, 20, &sim_ops);
+	bool ok = false;
+	unsigned int i;
+
+	a->then = check_context;	/* sleeps for two ticks */
+	a->data = &ok;
+	arm_edge(test, a, 3);
+	for (i = 0; i < 20; i++)
+		arm_edge(test, &b[i], 1 + i);
+	sim_pass(other, 20);
+	KUNIT_EXPECT_TRUE(test, ok);
+	for (i = 0; i < 20; i++)
+		sim_expect_fired(test, &b[i], 1 + i);
+}
+
+static void boottime_wheel_fires_on_its_edges(struct kunit *test)
+{
+	struct hwheel *wheel = sim_create(test, (struct hwheel_params) {
+		.tick_ns = SIM_TICK, .slots = SIM_SLOTS, .flags = HWHEEL_BOOTTIME,
+	});
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 20, &sim_ops);
+	unsigned int i;
+
+	/* As the two clocks are one in a kernel that was never suspended */
+	KUNIT_EXPECT_FALSE(test, wheel->plain);
+	for (i = 0; i < 20; i++)
+		arm_edge(test, &sim[i], 3 + 3 * i);
+	sim_pass(wheel, 100);
+	for (i = 0; i < 20; i++)
+		sim_expect_fired(test, &sim[i], 3 + 3 * i);
+}
+
+static struct kunit_case wheel_cases[] = {
+	KUNIT_CASE(deadline_fires_on_the_first_edge_not_before_it),
+	KUNIT_CASE(relative_deadlines_fire_on_their_edge),
+	KUNIT_CASE(deadline_reads_back_rounded_up_to_8ns),
+	KUNIT_CASE(delay_0_from_own_callback_fires_once_per_edge),
+	KUNIT_CASE(past_deadline_from_own_callback_fires_once_per_edge),
+	KUNIT_CASE(armed_from_the_last_callback_before_a_deep_sleep),
+	KUNIT_CASE(cancel_from_own_callback),
+	KUNIT_CASE(callback_is_in_process_context_and_may_sleep),
+	KUNIT_CASE(object_may_be_freed_by_its_own_callback),
+	KUNIT_CASE(object_may_be_freed_by_its_release_op),
+	KUNIT_CASE(object_may_be_freed_by_the_handback),
+	KUNIT_CASE(release_is_called_once_within_a_tick),
+	KUNIT_CASE(not_armed_between_cancel_and_release),
+	KUNIT_CASE(release_is_not_called_after_expiry),
+	KUNIT_CASE(stop_hands_back_each_pending_once),
+	KUNIT_CASE(stop_frees_the_slots),
+	KUNIT_CASE(stop_without_handback_releases_each_pending_once),
+	KUNIT_CASE(stop_releases_what_was_cancelled_before),
+	KUNIT_CASE(stopped_wheel_refuses_all),
+	KUNIT_CASE(handed_back_timeout_may_go_to_another_wheel),
+	KUNIT_CASE(queries_tell_every_state),
+	KUNIT_CASE(pending_is_exact),
+	KUNIT_CASE(refresh_to_earlier_fires_at_the_earlier_edge),
+	KUNIT_CASE(latest_refresh_counts),
+	KUNIT_CASE(refresh_needs_a_pending_timeout),
+	KUNIT_CASE(arm_of_a_pending_timeout_changes_nothing),
+	KUNIT_CASE(cancel_then_arm_before_the_worker_saw_it),
+	KUNIT_CASE(submission_from_hardirq_and_softirq),
+	KUNIT_CASE(two_wheels_do_not_disturb_each_other),
+	KUNIT_CASE(slow_callback_does_not_delay_another_wheel),
+	KUNIT_CASE(boottime_wheel_fires_on_its_edges),
+	KUNIT_CASE(heartbeats_cost_a_wakeup_per_tick_at_most),
+	KUNIT_CASE(requests_cost_a_wakeup_per_tick_at_most),
+	KUNIT_CASE(refresh_to_later_does_not_wake_up),
+	KUNIT_CASE(cancel_on_a_quiet_wheel_costs_three_wakeups),
+	KUNIT_CASE(a_full_wheel_costs_three_wakeups),
+	KUNIT_CASE(arms_on_a_full_wheel_cost_short_searches),
+	KUNIT_CASE(timeout_a_day_away_costs_three_wakeups),
+	KUNIT_CASE(empty_wheel_does_not_wake_up_in_a_day),
+	KUNIT_CASE(stall_of_ten_minutes_is_caught_up),
+	KUNIT_CASE(none_is_late_after_a_long_drain),
+	KUNIT_CASE(none_is_late_after_slow_releases),
+	KUNIT_CASE(a_stream_of_submissions_has_edges_wait_for_a_part),
+	KUNIT_CASE(ten_days),
+	KUNIT_CASE(one_year),
+	KUNIT_CASE(refresh_beyond_the_clock_means_never),
+	KUNIT_CASE(never_does_not_fire),
+	{}
+};
+
+static struct kunit_suite wheel_suite = {
+	.name = "hwheel_wheel",
+	.test_cases = wheel_cases,
+};
+
+kunit_test_suite(wheel_suite);

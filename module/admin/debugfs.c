@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * /sys/kernel/debug/hwheel/NAME-ID: what a wheel is like and its statistics, a name and a
+ * value on each line. Not an interface to rely on: lines come and go.
+ */
+#include <linux/debugfs.h>
+#include <linux/hwheel.h>
+#include <linux/seq_file.h>
+
+#include "debugfs.h"
+#include "engine/wheel.h"
+
+#define FILE_NAME_MAX	(HWHEEL_NAME_MAX + 11)
+
+static struct dentry *folder;
+
+static const char * const kinds[] = {
+	[HWHEEL_IS_SIMPLE]	 = "simple",
+	[HWHEEL_IS_HASHED]	 = "hashed",
+	[HWHEEL_IS_HIERARCHICAL] = "hierarchical",
+};
+
+static void show_wheel(struct seq_file *m, const struct hwheel *wheel)
+{
+	seq_printf(m, "name %s\n", wheel->name);
+	seq_printf(m, "creator %s\n", wheel->creator);
+	seq_printf(m, "clock %s\n", wheel->clock == CLOCK_BOOTTIME ?
+				    "boottime" : "monotonic");
+	seq_printf(m, "tick_ns %llu\n", wheel->tick);
+	seq_printf(m, "kind %s\n", kinds[hwheel_kind(wheel)]);
+	seq_printf(m, "slots %u\n", wheel->slots.mask + 1);
+	seq_printf(m, "levels %u\n", wheel->slots.levels);
+	seq_printf(m, "max_pending %llu\n", wheel->max_pending);
+	seq_printf(m, "executor %s\n", wheel->executor ? "yes" : "no");
+	seq_printf(m, "stopped %s\n", READ_ONCE(wheel->special) & HWHEEL_STOPPING ? "yes" : "no");
+}
+
+static void show_lateness(struct seq_file *m, const struct hwheel_stats *stats)
+{
+	unsigned int i;
+
+	seq_puts(m, "lateness");
+	for (i = 0; i < HWHEEL_LATENESS_BINS; i++)
+		seq_printf(m, " %llu", stats->lateness[i]);
+	seq_putc(m, '\n');
+}
+
+#define COUNTER(name)	{ #name, offsetof(struct hwheel_stats, name) }
+
+static const struct counter {
+	const char	*name;
+	size_t		offset;
+} counters[] = {
+	COUNTER(pending),
+	COUNTER(armed),
+	COUNTER(refreshed_later),
+	COUNTER(refreshed_earlier),
+	COUNTER(cancelled_queued),
+	COUNTER(cancelled_filed),
+	COUNTER(expired),
+	COUNTER(recalled),
+	COUNTER(handed_back),
+	COUNTER(passes),
+	COUNTER(visited),
+	COUNTER(moved),
+	COUNTER(wakeups),
+	COUNTER(drained),
+	COUNTER(drained_max),
+	COUNTER(lag),
+	COUNTER(lag_max),
+	COUNTER(overlong),
+	COUNTER(contained),
+};
+
+static void show_stats(struct seq_file *m, const struct hwheel_stats *stats)
+{
+	const struct counter *counter;
+
+	for (counter = counters; counter < counters + ARRAY_SIZE(counters); counter++)
+		seq_printf(m, "%s %llu\n", counter->name,
+			   *(const u64 *)((const char *)stats + counter->offset));
+	show_lateness(m, stats);
+}
+
+static int wheel_show(struct seq_file *m, void *v)
+{
+	const struct hwheel *wheel = m->private;
+	struct hwheel_stats stats;
+
+	hwheel_get_stats(wheel, &stats);
+	show_wheel(m, wheel);
+	show_stats(m, &stats);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(wheel);
+
+/* A wheel works without its file, so nobody looks whether there is one. */
+void hwheel_debugfs_add(struct hwheel *wheel)
+{
+	char name[FILE_NAME_MAX];
+
+	snprintf(name, sizeof(name), "%s-%u", wheel->name, wheel->id);
+	wheel->file = debugfs_create_file(name, 0400, folder, wheel, &wheel_fops);
+}
+
+void hwheel_debugfs_remove(struct hwheel *wheel)
+{
+	debugfs_remove(wheel->file);
+	wheel->file = NULL;
+}
+
+void hwheel_debugfs_init(void)
+{
+	folder = debugfs_create_dir("hwheel", NULL);
+}
+
+void hwheel_debugfs_exit(void)
+{
+	debugfs_remove(folder);
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * All wheels that there are, for administrators and for what owners forget.
+ *
+ * Wheels cost a thread each, so very many of them are a mistake: Netty warns at the 65th,
+ * and so do we.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/hwheel.h>
+#include <linux/kernel.h>
+#include <linux/list.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/refcount.h>
+
+#include "debugfs.h"
+#include "engine/wheel.h"
+#include "registry.h"
+
+#define MANY_WHEELS	64
+
+static DEFINE_MUTEX(lock);	/* protects all that follows */
+static LIST_HEAD(wheels);
+static unsigned int nr_wheels;
+static unsigned int last_id;
+
+static void warn_of_many(const struct hwheel *wheel)
+{
+	if (nr_wheels > MANY_WHEELS)
+		pr_warn_once("more than %u wheels at a time, the latest made by %s: one wheel can hold very many time-outs\n",
+			     MANY_WHEELS, wheel->creator);
+}
+
+static void registry_add(struct hwheel *wheel, struct module *owner,
+			 const char *creator)
+{
+	snprintf(wheel->creator, sizeof(wheel->creator), "%s [%s]", creator,
+		 module_name(owner));
+
+	mutex_lock(&lock);
+	wheel->module = owner;
+	wheel->id = ++last_id;
+	list_add_tail(&wheel->registered, &wheels);
+	nr_wheels++;
+	warn_of_many(wheel);
+	hwheel_debugfs_add(wheel);
+	mutex_unlock(&lock);
+}
+
+/*
+ * Returns when nobody reads of it in debugfs any more. One that was stopped may be removed
+ * before it is destroyed, which removes it again.
+ */
+static void registry_remove(struct hwheel *wheel)
+{
+	mutex_lock(&lock);
+	if (!list_empty(&wheel->registered))
+		nr_wheels--;
+	list_del_init(&wheel->registered);
+	mutex_unlock(&lock);
+	hwheel_debugfs_remove(wheel);
+}
+
+static const struct hwheel_observer registry_observer = {
+	.created = registry_add,
+	.retired = registry_remove,
+};
+
+/* Before the first wheel is created */
+void hwheel_registry_init(void)
+{
+	hwheel_observe(&registry_observer);
+}
+
+/*
+ * The next wheel that a module made, or NULL; the module is forgotten with that. The
+ * caller has to put it, as it may be destroyed meanwhile.
+ */
+struct hwheel *hwheel_registry_disown(const struct module *module)
+{
+	struct hwheel *wheel, *found = NULL;
+
+	mutex_lock(&lock);
+	list_for_each_entry(wheel, &wheels, registered) {
+		if (wheel->module != module)
+			continue;
+		wheel->module = NULL;
+		refcount_inc(&wheel->users);
+		found = wheel;
+		break;
+	}
+	mutex_unlock(&lock);
+	return found;
+}
+
+static struct hwheel *first_wheel(void)
+{
+	struct hwheel *wheel;
+
+	mutex_lock(&lock);
+	wheel = list_first_entry_or_null(&wheels, struct hwheel, registered);
+	mutex_unlock(&lock);
+	return wheel;
+}
+
+/* Modules that are loaded hold a reference to this one: what remains has no owner. */
+void hwheel_registry_exit(void)
+{
+	struct hwheel *wheel;
+
+	while ((wheel = first_wheel()))
+		hwheel_destroy(wheel);
+}

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Wheels of a file's own, and what a file may ask for.
+ *
+ * Each has a thread, which no cgroup is charged for: so there is a limit to how many there
+ * are, and to how many of them a user has who is not privileged. Their memory is the
+ * caller's. A wheel has its place from CONFIG until its file is stopped or closed: a wheel
+ * that was stopped has no thread any more, and no slots.
+ */
+#include <linux/atomic.h>
+#include <linux/capability.h>
+#include <linux/err.h>
+#include <linux/errno.h>
+#include <linux/hwheel.h>
+#include <linux/kernel.h>
+#include <linux/pid.h>
+#include <linux/sched.h>
+#include <linux/string.h>
+#include <linux/time.h>
+
+#include <uapi/linux/hwheel.h>
+
+#include "config.h"
+#include "engine/wheel.h"
+#include "file.h"
+#include "file_stop.h"
+#include "user.h"
+
+#define DEFAULT_LEVELS	3
+
+static unsigned int max_wheels;
+static unsigned int max_user_wheels;
+
+void hwheel_config_init(unsigned int max, unsigned int max_of_user)
+{
+	max_wheels = max;
+	max_user_wheels = max_of_user;
+}
+
+/* What the kind has room for; on the shared wheel nothing can be chosen. */
+static bool config_is_kind(const struct hwheel_config *config)
+{
+	switch (config->kind) {
+	case HWHEEL_KIND_SHARED:
+		return !config->tick_ns && !config->slots && !config->levels &&
+		       config->clock == CLOCK_MONOTONIC;
+	case HWHEEL_KIND_HASHED:
+	case HWHEEL_KIND_SIMPLE:
+		return config->levels <= 1;
+	case HWHEEL_KIND_HIERARCHICAL:
+		return config->levels != 1 &&
+		       config->levels <= HWHEEL_MAX_LEVELS;
+	default:
+		return false;
+	}
+}
+
+static bool is_tick(u64 tick_ns)
+{
+	return !tick_ns || (tick_ns >= HWHEEL_MIN_TICK_NS &&
+			    tick_ns <= HWHEEL_MAX_TICK_NS);
+}
+
+static bool is_clock(s32 clock)
+{
+	return clock == CLOCK_MONOTONIC || clock == CLOCK_BOOTTIME;
+}
+
+static bool has_reserved(const struct hwheel_config *config)
+{
+	return config->flags ||
+	       memchr_inv(config->reserved, 0, sizeof(config->reserved));
+}
+
+static int config_check(const struct hwheel_config *config, unsigned int max_timeouts)
+{
+	if (has_reserved(config) || !is_tick(config->tick_ns) ||
+	    !is_clock(config->clock) || !config_is_kind(config) ||
+	    config->slots > HWHEEL_MAX_SLOTS ||
+	    config->max_timeouts > HWHEEL_FILE_MAX)
+		return -EINVAL;
+	if (config->max_timeouts > max_timeouts && !capable(CAP_SYS_RESOURCE))
+		return -EPERM;
+	return 0;
+}
+
+static unsigned int config_levels_of(const struct hwheel_config *config)
+{
+	if (config->kind == HWHEEL_KIND_HIERARCHICAL && !config->levels)
+		return DEFAULT_LEVELS;
+	return config->levels;
+}
+
+static struct hwheel *config_create(const struct hwheel_config *config,
+				    const struct hwheel *shared)
+{
+	char name[HWHEEL_NAME_MAX];
+	struct hwheel_params params = {
+		.name	 = name,
+		.tick_ns = config->tick_ns ?: shared->tick,
+		.slots	 = config->slots ?: shared->slots.mask + 1,
+		.levels	 = config_levels_of(config),
+		.flags	 = HWHEEL_ACCOUNT | HWHEEL_OWN,
+	};
+
+	if (config->kind == HWHEEL_KIND_SIMPLE)
+		params.flags |= HWHEEL_SIMPLE;
+	if (config->clock == CLOCK_BOOTTIME)
+		params.flags |= HWHEEL_BOOTTIME;
+	snprintf(name, sizeof(name), "p%d", task_tgid_nr(current));
+	return hwheel_create(&params);
+}
+
+/* What is not asked for is as it is with the shared one. */
+static struct hwheel *config_create_if_allowed(const struct hwheel_config *config,
+					       struct hwheel_file *file)
+{
+	struct hwheel *wheel;
+	int err;
+
+	err = hwheel_user_add_wheel(file->user, max_user_wheels, max_wheels);
+	if (err && capable(CAP_SYS_RESOURCE))
+		err = hwheel_user_add_wheel(file->user, max_wheels, max_wheels);
+	if (err)
+		return ERR_PTR(err);
+	wheel = config_create(config, file->shared_wheel);
+	if (!IS_ERR(wheel))
+		return wheel;
+	hwheel_user_remove_wheel(file->user);
+	/* The machine has as many threads as it may: as above, and not "would block". */
+	return wheel == ERR_PTR(-EAGAIN) ? ERR_PTR(-ENOSPC) : wheel;
+}
+
+static void config_destroy(struct hwheel_file *file, struct hwheel *wheel)
+{
+	hwheel_destroy(wheel);
+	hwheel_user_remove_wheel(file->user);
+}
+
+/*
+ * STOP. A file of which nothing is pending needs no wheel any more, so its own is stopped,
+ * too, and its place is free for another one.
+ */
+long hwheel_config_stop(struct hwheel_file *file)
+{
+	long ret = hwheel_file_stop(file);
+
+	if (ret < 0 || file->wheel == file->shared_wheel)
+		return ret;
+	/* A second one waits for the first. */
+	hwheel_stop(file->wheel, NULL, NULL);
+	if (xchg(&file->charged, 0)) {
+		hwheel_retire(file->wheel);
+		hwheel_user_remove_wheel(file->user);
+	}
+	return ret;
+}
+
+/* The file is closed. */
+void hwheel_config_destroy(struct hwheel_file *file)
+{
+	if (file->wheel == file->shared_wheel)
+		return;
+	hwheel_destroy(file->wheel);
+	if (file->charged)
+		hwheel_user_remove_wheel(file->user);
+}
+
+static int config_may_set(struct hwheel_file *file)
+{
+	int err;
+
+	if (mutex_lock_killable(&file->lock))
+		return -EINTR;
+	err = hwheel_file_may_configure(file);
+	mutex_unlock(&file->lock);
+	return err;
+}
+
+/* @wheel may be NULL. */
+static int config_set(struct hwheel_file *file, struct hwheel *wheel,
+		      unsigned int max_timeouts)
+{
+	int err;
+
+	if (mutex_lock_killable(&file->lock))
+		return -EINTR;
+	err = hwheel_file_may_configure(file);
+	if (!err) {
+		file->charged = !!wheel;
+		hwheel_file_configure(file, wheel, max_timeouts ?: file->max);
+	}
+	mutex_unlock(&file->lock);
+	return err;
+}
+
+/*
+ * More than @max_timeouts are for the privileged. The wheel is created without the lock:
+ * mmap() takes it within mmap_lock, and the registry's lock and the start of a thread are
+ * not to depend on that.
+ */
+int hwheel_config_apply(struct hwheel_file *file,
+			const struct hwheel_config *config,
+			     unsigned int max_timeouts)
+{
+	int err = config_check(config, max_timeouts) ?: config_may_set(file);
+	struct hwheel *wheel = NULL;
+
+	if (err)
+		return err;
+	if (config->kind != HWHEEL_KIND_SHARED)
+		wheel = config_create_if_allowed(config, file);
+	if (IS_ERR(wheel))
+		return PTR_ERR(wheel);
+	err = config_set(file, wheel, config->max_timeouts);
+	if (err && wheel)
+		config_destroy(file, wheel);
+	return err;
+}

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The entries of a file: the limit of how many there are, and the operations on them.
+ */
+#include <linux/err.h>
+#include <linux/errno.h>
+#include <linux/hwheel.h>
+#include <linux/mutex.h>
+#include <linux/wait.h>
+
+#include <uapi/linux/hwheel.h>
+
+#include "engine/submit.h"
+#include "engine/wheel.h"
+#include "entry.h"
+#include "file.h"
+#include "mmap_word.h"
+#include "publish.h"
+
+/*
+ * The wheel, readers and lookups do not refer to the entry any more. The caller calls
+ * hwheel_file_publish_end() when it has given the lock back.
+ */
+void hwheel_entry_drop_locked(struct hwheel_entry *entry)
+{
+	struct hwheel_file *file = entry->file;
+
+	lockdep_assert_held(&file->table.lock);
+	hwheel_table_put(&file->table, entry);
+	WRITE_ONCE(file->counts.held, file->counts.held - 1);
+}
+
+/* Others may have added some, or have stopped the file, before we had @file->lock. */
+static bool needs_entries(struct hwheel_file *file)
+{
+	bool needs;
+
+	lockdep_assert_held(&file->lock);
+	spin_lock(&file->table.lock);
+	needs = !file->table.free && !file->stopped;
+	spin_unlock(&file->table.lock);
+	return needs;
+}
+
+/* More entries to use, unless there are as many as may be. */
+static int entry_grow(struct hwheel_file *file)
+{
+	struct hwheel_entry model = { .file = file };
+	int err = 0;
+
+	if (mutex_lock_killable(&file->lock))
+		return -EINTR;
+	hwheel_timeout_init(&model.timeout, file->wheel, &hwheel_publish_ops);
+	if (needs_entries(file))
+		err = hwheel_table_grow(&file->table, file->max, &model);
+	mutex_unlock(&file->lock);
+	return err;
+}
+
+/* Does the wheel refer to timeouts that are not pending any more? */
+static bool owes_room_locked(const struct hwheel_file *file)
+{
+	lockdep_assert_held(&file->table.lock);
+	return !file->table.free && !file->stopped &&
+	       file->enqueued != file->counts.pending;
+}
+
+/* If so, the worker's next pass is the one to make room. */
+static bool owes_room(struct hwheel_file *file)
+{
+	bool owes;
+
+	spin_lock(&file->table.lock);
+	owes = owes_room_locked(file);
+	spin_unlock(&file->table.lock);
+	if (owes)
+		hwheel_submit_kick(file->wheel);
+	return owes;
+}
+
+/* Waits for the worker to unreference timeouts that were cancelled. */
+static int await_room(struct hwheel_file *file)
+{
+	int err;
+
+	if (mutex_lock_killable(&file->await_lock))
+		return -EINTR;
+	err = wait_event_killable(file->unreferenced, !owes_room(file));
+	mutex_unlock(&file->await_lock);
+	return err ? -EINTR : 0;
+}
+
+static int make_room_locked(struct hwheel_file *file)
+	__must_hold(&file->table.lock)
+{
+	unsigned int max = READ_ONCE(file->max);
+	bool full = hwheel_table_size(&file->table, max) == max;
+	int err;
+
+	if (full && !owes_room_locked(file))
+		return -ENOSPC;
+	spin_unlock(&file->table.lock);
+	err = full ? await_room(file) : entry_grow(file);
+	spin_lock(&file->table.lock);
+	return err;
+}
+
+static struct hwheel_entry *entry_take(struct hwheel_file *file)
+{
+	struct hwheel_entry *entry = hwheel_table_take(&file->table);
+
+	if (entry)
+		WRITE_ONCE(file->counts.held, file->counts.held + 1);
+	return entry;
+}
+
+/* May drop the lock, to sleep. */
+static noinline struct hwheel_entry *add_slowly(struct hwheel_file *file)
+{
+	struct hwheel_entry *entry;
+	int err;
+
+	while (!file->stopped) {
+		entry = entry_take(file);
+		if (entry)
+			return entry;
+		err = make_room_locked(file);
+		if (err)
+			return ERR_PTR(err);
+	}
+	return ERR_PTR(-ESHUTDOWN);
+}
+
+/*
+ * Gives out an idle timeout with an id, to be armed or dropped. Returns ERR_PTR if there
+ * can't be one: -ENOMEM, -ENOSPC, -ESHUTDOWN, -EINTR when killed. May drop the lock of
+ * @file->table, to sleep.
+ */
+struct hwheel_entry *hwheel_entry_add(struct hwheel_file *file)
+{
+	struct hwheel_entry *entry;
+
+	lockdep_assert_held(&file->table.lock);
+	entry = likely(!file->stopped) ? entry_take(file) : NULL;
+	return likely(entry) ? entry : add_slowly(file);
+}
+
+/* @entry is known to neither the wheel nor a reader. */
+void hwheel_entry_drop(struct hwheel_entry *entry)
+{
+	struct hwheel_file *file = entry->file;
+
+	spin_lock(&file->table.lock);
+	hwheel_entry_drop_locked(entry);
+	spin_unlock(&file->table.lock);
+	hwheel_file_publish_end(file);
+}
+
+/*
+ * Operations, under the lock of @file->table, so that several can be done in one go.
+ */
+
+/* Drops the entry when it can't be armed. */
+int hwheel_entry_arm_at(struct hwheel_entry *entry, u64 deadline_ns)
+{
+	struct hwheel_file *file = entry->file;
+	int err = -ESHUTDOWN;
+
+	lockdep_assert_held(&file->table.lock);
+	if (!file->stopped)
+		err = hwheel_arm_at(&entry->timeout, deadline_ns);
+	if (err) {
+		hwheel_entry_drop_locked(entry);
+		return err;
+	}
+	hwheel_mmap_word_publish(entry);
+	file->counts.pending++;
+	file->counts.armed++;
+	WRITE_ONCE(file->enqueued, file->enqueued + 1);
+	return 0;
+}
+
+/*
+ * Not those that are free, or whose ARM is not through yet. The caller has times on the clock
+ * of @wheel. If the timeout is on another one, the file was configured meanwhile, and when the
+ * caller looked there was no timeout.
+ */
+static inline struct hwheel_entry *find_on(struct hwheel_file *file,
+					   const struct hwheel *wheel, u64 id)
+{
+	struct hwheel_entry *entry = hwheel_table_find(&file->table, id);
+
+	if (!entry || hwheel_timeout_state(&entry->timeout) == HWHEEL_IDLE)
+		return NULL;
+	return hwheel_of(&entry->timeout) == wheel ? entry : NULL;
+}
+
+int hwheel_entry_refresh_at(struct hwheel_file *file, struct hwheel *wheel, u64 id,
+			    u64 deadline_ns)
+{
+	struct hwheel_entry *entry = find_on(file, wheel, id);
+	int err;
+
+	if (!entry)
+		return -ENOENT;
+	err = hwheel_refresh_at(&entry->timeout, deadline_ns);
+	if (err)
+		return err;
+	hwheel_mmap_word_publish(entry);
+	file->counts.refreshed++;
+	return 0;
+}
+
+int hwheel_entry_cancel(struct hwheel_file *file, u64 id)
+{
+	struct hwheel_entry *entry = hwheel_table_find(&file->table, id);
+
+	if (!entry || !hwheel_cancel(&entry->timeout))
+		return -ENOENT;
+	hwheel_mmap_word_publish_end(entry);
+	file->counts.pending--;
+	file->counts.cancelled++;
+	return 0;
+}
+
+static const int states[] = {
+	[HWHEEL_PENDING]	= HWHEEL_STATE_PENDING,
+	[HWHEEL_CANCELLED]	= HWHEEL_STATE_CANCELLED,
+	[HWHEEL_EXPIRED]	= HWHEEL_STATE_EXPIRED,
+};
+
+/* Returns HWHEEL_STATE_* or -ENOENT. */
+int hwheel_entry_query(struct hwheel_file *file, struct hwheel *wheel, u64 id,
+		       u64 *cookie, u64 *deadline_ns)
+{
+	struct hwheel_entry *entry = find_on(file, wheel, id);
+
+	if (!entry)
+		return -ENOENT;
+	*cookie = entry->cookie;
+	*deadline_ns = hwheel_mmap_word_effective(entry);
+	if (entry->stopped)
+		return HWHEEL_STATE_STOPPED;
+	return states[hwheel_timeout_state(&entry->timeout)];
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The timeouts of one open file: their ids, their life, their limit.
+ *
+ * A timeout is in its file from when it is given an id until nothing refers to it:
+ *
+ *	added -> armed -> expired   -> its event was read        -> dropped
+ *		       -> cancelled -> the wheel released it     -> dropped
+ *		       -> stopped   -> the wheel released it     -> event as above
+ *	added -> could not be armed                              -> dropped
+ *
+ * The limit counts all of these, so memory is bounded whatever userspace does, and an
+ * expired timeout itself is the queued event, so no event can fail to be stored. Ids
+ * are found in the table under its lock; as timeouts leave it under the same lock, one
+ * that was found stays what it is while the lock is held. A program that guesses an id which
+ * was not told yet finds an idle entry, also a free one: then there is no such timeout.
+ */
+#include <linux/cred.h>
+#include <linux/err.h>
+#include <linux/errno.h>
+#include <linux/minmax.h>
+#include <linux/mutex.h>
+#include <linux/slab.h>
+
+#include "engine/edge.h"
+#include "engine/gfp.h"
+#include "engine/wheel.h"
+#include "file.h"
+#include "timens.h"
+#include "user.h"
+
+/* How many timeouts are looked at in one go, with the lock held */
+#define WALK_BATCH		64
+
+static void file_init(struct hwheel_file *file, struct hwheel *wheel, unsigned int max)
+{
+	file->wheel = wheel;
+	file->shared_wheel = wheel;
+	file->max = max;
+	hwheel_timens_init(&file->timens);
+	mutex_init(&file->lock);
+	mutex_init(&file->await_lock);
+	hwheel_table_init(&file->table);
+	INIT_LIST_HEAD(&file->events);
+	hwheel_waiters_init(&file->wait, file->user);
+	init_waitqueue_head(&file->unreferenced);
+	INIT_LIST_HEAD(&file->expired);
+}
+
+struct hwheel_file *hwheel_file_create(struct hwheel *wheel, unsigned int max)
+{
+	struct hwheel_file *file = kzalloc(sizeof(*file), HWHEEL_GFP_USER);
+
+	if (!file)
+		return ERR_PTR(-ENOMEM);
+	file->user = hwheel_user_get(current_uid());
+	if (!file->user) {
+		kfree(file);
+		return ERR_PTR(-ENOMEM);
+	}
+	file_init(file, wheel, max);
+	return file;
+}
+
+/* Nothing was settled yet: there was no timeout. */
+static bool is_new(const struct hwheel_file *file)
+{
+	return file->wheel == file->shared_wheel && !file->shared.pages &&
+	       !file->table.nr;
+}
+
+/* Under @file->lock, as the next one. Returns 0, -ESHUTDOWN or -EBUSY. */
+int hwheel_file_may_configure(const struct hwheel_file *file)
+{
+	lockdep_assert_held(&file->lock);
+	if (file->stopped)
+		return -ESHUTDOWN;
+	return is_new(file) ? 0 : -EBUSY;
+}
+
+/* @own_wheel may be NULL. */
+void hwheel_file_configure(struct hwheel_file *file, struct hwheel *own_wheel,
+			   unsigned int max)
+{
+	lockdep_assert_held(&file->lock);
+	WRITE_ONCE(file->max, max);
+	if (!own_wheel)
+		return;
+	/* Pairs with the acquire in hwheel_file_wheel(). */
+	smp_store_release(&file->wheel, own_wheel);
+}
+
+void hwheel_file_get_counts(struct hwheel_file *file,
+			    struct hwheel_file_counts *counts)
+{
+	spin_lock(&file->table.lock);
+	*counts = file->counts;
+	spin_unlock(&file->table.lock);
+}
+
+/*
+ * The entries from *@index on, also those that are free; false if these were all. In
+ * parts, as there may be millions.
+ */
+bool hwheel_file_walk(struct hwheel_file *file, u32 *index,
+		      void (*act)(struct hwheel_entry *entry, u64 now))
+{
+	u64 now = hwheel_now(file->wheel);
+	u32 size, end;
+
+	spin_lock(&file->table.lock);
+	size = hwheel_table_size(&file->table, file->max);
+	end = min_t(u32, size, *index + WALK_BATCH);
+	for (; *index < end; ++*index)
+		act(hwheel_table_at(&file->table, *index), now);
+	spin_unlock(&file->table.lock);
+	return end < size;
+}
+
+void hwheel_file_free(struct hwheel_file *file)
+{
+	hwheel_waiters_exit(&file->wait);
+	hwheel_user_put(file->user);
+	hwheel_table_free(&file->table);
+	hwheel_mmap_pages_free(&file->shared);
+	kfree(file);
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _HWHEEL_FILE_H
+#define _HWHEEL_FILE_H
+
+#include <linux/hwheel.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/wait.h>
+
+#include "engine/pass_work.h"
+#include "mmap_pages.h"
+#include "table.h"
+#include "timens.h"
+#include "waiters.h"
+
+/* The largest file has this many indexes. */
+#define HWHEEL_FILE_MAX		16777216
+
+/**
+ * struct hwheel_file_counts - how many timeouts of a file
+ */
+struct hwheel_file_counts {
+	/** @held: Timeouts that the file holds, in any state. */
+	unsigned long	held;
+	/** @pending: Those that are pending. */
+	unsigned long	pending;
+	/** @events: Those that wait to be read, or are in a reader's hands. */
+	unsigned long	events;
+	/** @armed: How often one was armed, ever. */
+	unsigned long	armed;
+	/** @refreshed: How often one was refreshed. */
+	unsigned long	refreshed;
+	/** @cancelled: How often one was cancelled. */
+	unsigned long	cancelled;
+	/** @expired: How often one expired. */
+	unsigned long	expired;
+	/** @stopped: How often one was stopped. */
+	unsigned long	stopped;
+};
+
+/**
+ * struct hwheel_file - the timeouts of one open file
+ */
+struct hwheel_file {
+	/**
+	 * @wheel: The wheel that timeouts are armed on; changes under @lock until there are
+	 * entries.
+	 */
+	struct hwheel		*wheel;
+	/** @shared_wheel: What @wheel is at first; constant. */
+	struct hwheel		*shared_wheel;
+	/** @max: How many timeouts there may be at a time; changes as @wheel does. */
+	unsigned int		max;
+	/** @timens: The opener's time namespace; constant. */
+	struct hwheel_timens	timens;
+	/** @user: Whose file it is; constant. */
+	struct hwheel_user	*user;
+	/** @charged: Has @user a place taken for the file's own wheel? Changed with xchg(). */
+	unsigned int		charged;
+	/**
+	 * @lock: Serialises the making of entries and configuring. mmap() takes it within
+	 * mmap_lock, so nobody who holds it waits for the worker.
+	 */
+	struct mutex		lock;
+	/**
+	 * @await_lock: Held by the one thread at most that waits in @unreferenced: STOP, or an
+	 * ARM of a full file. Taken before @lock, and by nobody who holds mmap_lock.
+	 */
+	struct mutex		await_lock;
+	/** @shared: The deadlines that the program can write; grows under @lock. */
+	struct hwheel_mmap_pages	shared;
+	/**
+	 * @table: The timeouts by id, grows under @lock; its own lock protects all that follows,
+	 * and a timeout found here stays what it is while it is held.
+	 */
+	struct hwheel_table	table;
+	/** @events: Timeouts that expired or were stopped and not read yet, in order. */
+	struct list_head	events;
+	/**
+	 * @counts: How many timeouts; under the lock of @table, but that @counts.held is read
+	 * without.
+	 */
+	struct hwheel_file_counts counts;
+	/** @enqueued: Timeouts that the wheel refers to: pending, or not unreferenced yet. */
+	unsigned long		enqueued;
+	/** @stopping: Those of the enqueued ones that a stop has cancelled. */
+	unsigned long		stopping;
+	/** @stopped: No more timeouts are armed. */
+	bool			stopped;
+	/** @wait: Threads that wait for events. */
+	struct hwheel_waiters	wait;
+	/** @unreferenced: Where the thread that holds @await_lock waits for the wheel. */
+	wait_queue_head_t	unreferenced;
+	/**
+	 * @expired: Timeouts that expired in this pass, in order; this and what follows belongs
+	 * to the owner of the wheel's slots.
+	 */
+	struct list_head	expired;
+	/** @nr_expired: How many of them there are. */
+	unsigned int		nr_expired;
+	/**
+	 * @released: Timeouts that the wheel has unreferenced after a cancel or a stop, the last
+	 * one first.
+	 */
+	struct hwheel_entry	*released;
+	/** @settled: Timeouts that are settled, and still counted as enqueued. */
+	unsigned int		settled;
+	/** @settled_stopped: Settled timeouts that are still counted as stopping. */
+	unsigned int		settled_stopped;
+	/** @settle: Publishes what ended, at the end of the pass. */
+	struct hwheel_pass_work	settle;
+};
+
+struct hwheel_file *hwheel_file_create(struct hwheel *wheel, unsigned int max);
+void hwheel_file_free(struct hwheel_file *file);
+int hwheel_file_may_configure(const struct hwheel_file *file);
+void hwheel_file_configure(struct hwheel_file *file, struct hwheel *own_wheel,
+			   unsigned int max);
+bool hwheel_file_walk(struct hwheel_file *file, u32 *index,
+		      void (*act)(struct hwheel_entry *entry, u64 now));
+void hwheel_file_get_counts(struct hwheel_file *file,
+			    struct hwheel_file_counts *counts);
+
+/* Is there nothing to read, and never will be? Lockless. */
+static inline bool hwheel_file_at_end(const struct hwheel_file *file)
+{
+	/*
+	 * Of a file that is seen stopped what it held then is seen, too: pairs with the lock,
+	 * under which both were written.
+	 */
+	return smp_load_acquire(&file->stopped) && !READ_ONCE(file->counts.held);
+}
+
+/* After entries were dropped, without the lock: everybody learns that this is the end. */
+static inline void hwheel_file_publish_end(struct hwheel_file *file)
+{
+	unsigned int budget = HWHEEL_WAITERS_MAX;
+
+	if (unlikely(hwheel_file_at_end(file)))
+		hwheel_waiters_end(&file->wait, &budget);
+}
+
+static inline struct hwheel *hwheel_file_wheel(const struct hwheel_file *file)
+{
+	/* Pairs with the release in hwheel_file_configure(): the wheel is seen whole. */
+	return smp_load_acquire(&file->wheel);
+}
+
+#endif /* _HWHEEL_FILE_H */

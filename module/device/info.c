@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What userspace is told about a file and its wheel: INFO, STATS and /proc/PID/fdinfo.
+ */
+#include <linux/build_bug.h>
+#include <linux/capability.h>
+#include <linux/cred.h>
+#include <linux/hwheel.h>
+#include <linux/seq_file.h>
+#include <linux/string.h>
+#include <linux/user_namespace.h>
+
+#include <uapi/linux/hwheel.h>
+
+#include "engine/wheel.h"
+#include "file.h"
+#include "info.h"
+
+#define FEATURES	(HWHEEL_FEATURE_QUERY | HWHEEL_FEATURE_SUBMIT |	\
+			 HWHEEL_FEATURE_CONFIG | HWHEEL_FEATURE_STOP |	\
+			 HWHEEL_FEATURE_STATS |	\
+			 (HWHEEL_MMAP_WORKS ? HWHEEL_FEATURE_MMAP : 0))
+
+static const u32 kinds[] = {
+	[HWHEEL_IS_SIMPLE]	 = HWHEEL_KIND_SIMPLE,
+	[HWHEEL_IS_HASHED]	 = HWHEEL_KIND_HASHED,
+	[HWHEEL_IS_HIERARCHICAL] = HWHEEL_KIND_HIERARCHICAL,
+};
+
+void hwheel_info_get(const struct hwheel_file *file, struct hwheel_info *info)
+{
+	const struct hwheel *wheel = hwheel_file_wheel(file);
+
+	*info = (struct hwheel_info) {
+		.features	= FEATURES,
+		.tick_ns	= wheel->tick,
+		.max_timeouts	= READ_ONCE(file->max),
+		.max_pending	= wheel->max_pending,
+		.slots		= wheel->slots.mask + 1,
+		.levels		= wheel->slots.levels,
+		.kind		= kinds[hwheel_kind(wheel)],
+		.clock		= wheel->clock,
+		.max_submit	= HWHEEL_SUBMIT_MAX,
+		.own_wheel	= wheel != file->shared_wheel,
+	};
+}
+
+static void fill_file(struct hwheel_file *file, struct hwheel_file_stats *stats)
+{
+	struct hwheel_file_counts counts;
+
+	hwheel_file_get_counts(file, &counts);
+	*stats = (struct hwheel_file_stats) {
+		.held		= counts.held,
+		.pending	= counts.pending,
+		.events		= counts.events,
+		.armed		= counts.armed,
+		.refreshed	= counts.refreshed,
+		.cancelled	= counts.cancelled,
+		.expired	= counts.expired,
+		.stopped	= counts.stopped,
+	};
+}
+
+static void fill_wheel(const struct hwheel *wheel,
+		       struct hwheel_file_stats *stats)
+{
+	struct hwheel_stats of;
+
+	hwheel_get_stats(wheel, &of);
+	stats->wheel		= 1;
+	stats->wheel_pending	= of.pending;
+	stats->wheel_armed	= of.armed;
+	stats->wheel_expired	= of.expired;
+	stats->wheel_lag	= of.lag;
+	static_assert(sizeof(stats->wheel_lateness) == sizeof(of.lateness));
+	memcpy(stats->wheel_lateness, of.lateness, sizeof(of.lateness));
+}
+
+/*
+ * The shared wheel tells what all its users do. Who may not know that gets less, which is
+ * no offence: so nobody is audited.
+ */
+static bool may_know(const struct hwheel_file *file, const struct hwheel *wheel)
+{
+	return wheel != file->shared_wheel ||
+	       ns_capable_noaudit(&init_user_ns, CAP_SYS_ADMIN);
+}
+
+void hwheel_info_stats(struct hwheel_file *file, struct hwheel_file_stats *stats)
+{
+	const struct hwheel *wheel = hwheel_file_wheel(file);
+
+	fill_file(file, stats);
+	if (may_know(file, wheel))
+		fill_wheel(wheel, stats);
+}
+
+void hwheel_info_show(struct hwheel_file *file, struct seq_file *m)
+{
+	const struct hwheel *wheel = hwheel_file_wheel(file);
+	struct hwheel_file_counts counts;
+
+	hwheel_file_get_counts(file, &counts);
+	seq_printf(m, "wheel:\t%u\n", wheel->id);
+	seq_printf(m, "clockid:\t%d\n", wheel->clock);
+	seq_printf(m, "tick_ns:\t%llu\n", wheel->tick);
+	seq_printf(m, "max_timeouts:\t%u\n", READ_ONCE(file->max));
+	seq_printf(m, "pending:\t%lu\n", counts.pending);
+	seq_printf(m, "events:\t%lu\n", counts.events);
+	seq_printf(m, "stopped:\t%d\n", READ_ONCE(file->stopped));
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Publishing what ended: timeouts that expired become events, those that were cancelled are
+ * dropped, and readers are woken.
+ *
+ * The worker takes the lock at the end of a pass, for all that ended in it: what expires or is
+ * released before that is noted on lists of the worker's own. Only for files that share their
+ * deadlines it takes the lock before that, for each timeout.
+ */
+#include <linux/list.h>
+#include <linux/sched.h>
+#include <linux/spinlock.h>
+#include <linux/wait.h>
+
+#include "engine/pass_work.h"
+#include "engine/wheel.h"
+#include "file.h"
+#include "mmap_word.h"
+#include "publish.h"
+#include "waiters.h"
+
+/* How many timeouts are dropped in one go, with the lock held */
+#define BATCH		64
+
+static void publish_end_of_expired(struct hwheel_entry *entry)
+{
+	if (!READ_ONCE(entry->file->shared.pages))
+		return;
+	spin_lock(&entry->file->table.lock);
+	hwheel_mmap_word_clear(entry);
+	spin_unlock(&entry->file->table.lock);
+}
+
+/*
+ * On the worker, as entry_release(): the entry is noted for the end of the pass, and till
+ * then the file counts it as pending, or as cancelled.
+ */
+static void entry_expire(struct hwheel_timeout *timeout)
+{
+	struct hwheel_entry *entry = hwheel_entry_of(timeout);
+	struct hwheel_file *file = entry->file;
+
+	entry->fired_ns = timeout->wheel->now;
+	publish_end_of_expired(entry);
+	list_add_tail(&entry->event, &file->expired);
+	file->nr_expired++;
+	hwheel_pass_work_add(timeout->wheel, &file->settle);
+}
+
+/* The wheel unreferences an entry that was cancelled or stopped. */
+static void entry_release(struct hwheel_timeout *timeout)
+{
+	struct hwheel_entry *entry = hwheel_entry_of(timeout);
+	struct hwheel_file *file = entry->file;
+
+	entry->next = file->released;
+	file->released = entry;
+	hwheel_pass_work_add(timeout->wheel, &file->settle);
+}
+
+/* Makes events of all that expired, and returns how many. */
+static unsigned int queue_expired_locked(struct hwheel_file *file)
+{
+	unsigned int n = file->nr_expired;
+
+	list_splice_tail_init(&file->expired, &file->events);
+	file->nr_expired = 0;
+	file->counts.pending -= n;
+	file->counts.expired += n;
+	file->counts.events += n;
+	return n;
+}
+
+/* Drops some, or makes events of those that stop has cancelled: *@stopped. Returns how many. */
+static unsigned int drop_released_locked(struct hwheel_file *file,
+					 unsigned int *stopped)
+{
+	struct hwheel_entry *entry;
+	unsigned int n;
+
+	for (n = 0; n < BATCH && (entry = file->released); n++) {
+		file->released = entry->next;
+		if (unlikely(entry->stopped)) {
+			list_add_tail(&entry->event, &file->events);
+			++*stopped;
+		} else {
+			hwheel_table_put(&file->table, entry);
+		}
+	}
+	file->counts.events += *stopped;
+	WRITE_ONCE(file->counts.held, file->counts.held - (n - *stopped));
+	return n;
+}
+
+/*
+ * The wheel has unreferenced what is settled, and readers know. A thread that waits for that
+ * frees the file once it has the lock, so the wake-up is under it; it is one thread at most.
+ */
+static bool publish_unreference(struct hwheel_file *file, bool wait)
+{
+	if (wait)
+		spin_lock(&file->table.lock);
+	else if (!spin_trylock(&file->table.lock))
+		return false;
+	WRITE_ONCE(file->enqueued, file->enqueued - file->settled);
+	WRITE_ONCE(file->stopping, file->stopping - file->settled_stopped);
+	file->settled = 0;
+	file->settled_stopped = 0;
+	/* The barrier pairs with prepare_to_wait() in wait_event(). */
+	if (wq_has_sleeper(&file->unreferenced))
+		wake_up(&file->unreferenced);
+	spin_unlock(&file->table.lock);
+	return true;
+}
+
+/* Threads are woken without the lock; the file stays as long as the entries are enqueued. */
+static void wake_readers(struct hwheel_file *file, unsigned int events)
+{
+	if (events)
+		hwheel_waiters_wake(&file->wait, events, &file->wheel->waiters_left);
+	if (unlikely(hwheel_file_at_end(file)))
+		hwheel_waiters_end(&file->wait, &file->wheel->waiters_left);
+}
+
+/* On the worker, at the end of a pass. */
+static bool publish_settle(struct hwheel_pass_work *work, bool wait)
+{
+	struct hwheel_file *file = container_of(work, struct hwheel_file, settle);
+	unsigned int expired, stopped = 0;
+	bool all;
+
+	if (wait)
+		spin_lock(&file->table.lock);
+	else if (!spin_trylock(&file->table.lock))
+		return false;
+	expired = queue_expired_locked(file);
+	file->settled += expired + drop_released_locked(file, &stopped);
+	file->settled_stopped += stopped;
+	all = !file->released;
+	spin_unlock(&file->table.lock);
+
+	wake_readers(file, expired + stopped);
+	return publish_unreference(file, wait) && all;
+}
+
+const struct hwheel_timeout_ops hwheel_publish_ops = {
+	.expire		= entry_expire,
+	.release	= entry_release,
+	.due		= hwheel_mmap_word_due,
+};
+
+void hwheel_publish_init(struct hwheel_file *file)
+{
+	hwheel_pass_work_init(&file->settle, publish_settle);
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A file's entries, which are found by id and used again and again.
+ *
+ * An id is a generation and an index. The entry of an index stays in its place, on a page
+ * that is allocated when all entries are in use, and freed with the table; so a file keeps
+ * the memory for as many timeouts as it ever held at a time. Each use of an entry has a
+ * generation of its own, higher than the last: an id never names two timeouts. What was
+ * used last is used next, as it is in the cache, and so that the indexes in use stay low.
+ */
+#include <linux/errno.h>
+#include <linux/gfp.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+
+#include "engine/gfp.h"
+#include "table.h"
+
+/* How many pages there is room for at first */
+#define ROOM_MIN	16
+
+void hwheel_table_init(struct hwheel_table *table)
+{
+	spin_lock_init(&table->lock);
+}
+
+/* Makes room for more pages. */
+static int table_widen(struct hwheel_table *table)
+{
+	unsigned int room = max_t(unsigned int, 2 * table->room, ROOM_MIN);
+	struct hwheel_entry **pages, **old = table->pages;
+
+	pages = kvmalloc_array(room, sizeof(*pages), HWHEEL_GFP_USER);
+	if (!pages)
+		return -ENOMEM;
+	memcpy(pages, old, table->nr * sizeof(*pages));
+	spin_lock(&table->lock);
+	table->pages = pages;
+	spin_unlock(&table->lock);
+	table->room = room;
+	kvfree(old);
+	return 0;
+}
+
+static struct hwheel_entry *table_make_page(const struct hwheel_entry *model, u32 first)
+{
+	struct page *page = alloc_page(HWHEEL_GFP_USER);
+	struct hwheel_entry *entries;
+	u32 i;
+
+	if (!page)
+		return NULL;
+	entries = page_address(page);
+	for (i = 0; i < HWHEEL_TABLE_PER_PAGE; i++) {
+		entries[i] = *model;
+		entries[i].id = 1ULL << 32 | (first + i);
+		entries[i].next = &entries[i + 1];
+	}
+	return entries;
+}
+
+/* The first @n of them, of which the first one will be used first */
+static void table_add_page(struct hwheel_table *table, struct hwheel_entry *entries,
+			   unsigned int n)
+{
+	spin_lock(&table->lock);
+	table->pages[table->nr++] = entries;
+	entries[n - 1].next = table->free;
+	table->free = entries;
+	spin_unlock(&table->lock);
+}
+
+/*
+ * Adds some free entries, which are like @model but for their ids, if there are less than
+ * @max. One caller at a time, always with the same @max. Returns 0 or -ENOMEM.
+ */
+int hwheel_table_grow(struct hwheel_table *table, unsigned int max,
+		      const struct hwheel_entry *model)
+{
+	u32 first = table->nr * HWHEEL_TABLE_PER_PAGE;
+	struct hwheel_entry *entries;
+
+	if (first >= max)
+		return 0;
+	if (table->nr == table->room && table_widen(table))
+		return -ENOMEM;
+	entries = table_make_page(model, first);
+	if (!entries)
+		return -ENOMEM;
+	table_add_page(table, entries,
+		       min_t(unsigned int, max - first, HWHEEL_TABLE_PER_PAGE));
+	return 0;
+}
+
+/* Nobody uses it any more. May sleep. */
+void hwheel_table_free(struct hwheel_table *table)
+{
+	unsigned int i;
+
+	for (i = 0; i < table->nr; i++) {
+		free_page((unsigned long)table->pages[i]);
+		cond_resched();
+	}
+	kvfree(table->pages);
+}

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Waking those who wait for a file's events.
+ *
+ * A program decides how many entries the wait queue of its file has: one poll() may enter
+ * the file as often as RLIMIT_NOFILE allows, and a walk of such a queue takes as long as
+ * the program likes. The worker wakes for all files on its wheel, so it looks at no more
+ * than HWHEEL_WAITERS_MAX entries of a file, nor than a budget for all files of a pass. If
+ * there are more it leaves them to a work item of the file, which looks at all of them,
+ * WALK_MAX at a time, with a turn for the other files in between. An entry may be an epoll
+ * instance with a queue of its own, whose length nobody can see: so a walk is bounded in
+ * time as well, after each entry, and if one of the worker took long, the work items do all
+ * the waking of that user for a while.
+ *
+ * An entry of the work item's own, the cursor, keeps its place in the queue while the
+ * queue's lock is free. Whoever wakes the cursor wakes nobody. The entries are woken as
+ * __wake_up() does: up to so many of the exclusive ones, which stand behind the others.
+ */
+#include <linux/errno.h>
+#include <linux/jiffies.h>
+#include <linux/list.h>
+#include <linux/minmax.h>
+#include <linux/poll.h>
+#include <linux/sched.h>
+#include <linux/spinlock.h>
+#include <linux/timekeeping.h>
+#include <linux/workqueue.h>
+
+#include "user.h"
+#include "waiters.h"
+
+/* How many entries a work item looks at in one go, with interrupts off */
+#define WALK_MAX	512
+
+/* For how long the worker and a work item look at entries, but for the first, in ns */
+#define WAKE_NS		(100 * NSEC_PER_USEC)
+#define WALK_NS		NSEC_PER_MSEC
+
+/* How many work items run at a time, for all files, as no cgroup pays for them */
+#define WALKERS		1
+
+static struct workqueue_struct *walkers;
+
+int hwheel_waiters_create_queue(void)
+{
+	walkers = alloc_workqueue("hwheel", WQ_UNBOUND, WALKERS);
+	return walkers ? 0 : -ENOMEM;
+}
+
+void hwheel_waiters_destroy_queue(void)
+{
+	destroy_workqueue(walkers);
+}
+
+/* Returns whether that was an exclusive waiter. An entry may leave the queue when woken. */
+static bool waiters_wake(struct wait_queue_entry *entry, void *key)
+{
+	bool exclusive = entry->flags & WQ_FLAG_EXCLUSIVE;
+
+	return entry->func(entry, TASK_NORMAL, 0, key) > 0 && exclusive;
+}
+
+/**
+ * struct walk - a part of a queue to be looked at
+ * @from:   the first entry to look at, then the one where to go on; NULL: that was all
+ * @max:    how many at most, then how many less
+ * @ns:     for how long at most, from the first entry on
+ * @events: how many exclusive ones to wake, then how many less
+ */
+struct walk {
+	struct list_head	*from;
+	unsigned int		max;
+	u64			ns;
+	unsigned int		events;
+};
+
+/* One that waits alone costs no look at the clock. */
+static bool is_over(const struct walk *walk, u64 *end)
+{
+	u64 now = ktime_get_mono_fast_ns();
+
+	if (!*end)
+		*end = now + walk->ns;
+	return now > *end;
+}
+
+/* Until the part is looked at; at the end of events all are woken. */
+static void wake_some(struct hwheel_waiters *waiters, struct walk *walk)
+{
+	void *key = READ_ONCE(waiters->ended) ?
+		    NULL : poll_to_key(EPOLLIN | EPOLLRDNORM);
+	struct wait_queue_entry *entry = NULL;
+	u64 end = 0;
+
+	lockdep_assert_held(&waiters->queue.lock);
+	while (walk->from != &waiters->queue.head) {
+		if (!walk->max || (entry && is_over(walk, &end)))
+			return;
+		walk->max--;
+		entry = list_entry(walk->from, struct wait_queue_entry, entry);
+		walk->from = walk->from->next;
+		if (waiters_wake(entry, key) && key && !--walk->events)
+			break;
+	}
+	walk->from = NULL;
+}
+
+/* The cursor is not to be woken. */
+static int wake_nobody(struct wait_queue_entry *entry, unsigned int mode,
+		       int flags, void *key)
+{
+	return 0;
+}
+
+static bool is_walking(const struct hwheel_waiters *waiters)
+{
+	return !list_empty(&waiters->cursor.entry);
+}
+
+/* False if the last walk, which was under way when this one was asked for, has done it. */
+static bool begin_walk(struct hwheel_waiters *waiters)
+{
+	/* Pairs with leave_to_work(): if that was for the end, the end is seen. */
+	waiters->left = atomic_xchg(&waiters->owed, 0);
+	if (!waiters->left)
+		return false;
+	list_add(&waiters->cursor.entry, &waiters->queue.head);
+	return true;
+}
+
+/* Looks at some, and returns whether to go on later. */
+static bool walk_on(struct hwheel_waiters *waiters)
+{
+	struct list_head *cursor = &waiters->cursor.entry;
+	struct walk walk = { .max = WALK_MAX, .ns = WALK_NS };
+
+	if (!is_walking(waiters) && !begin_walk(waiters))
+		return false;
+	walk.from = cursor->next;
+	walk.events = waiters->left;
+	wake_some(waiters, &walk);
+	waiters->left = walk.events;
+	if (walk.from)
+		list_move_tail(cursor, walk.from);
+	else
+		list_del_init(cursor);
+	return walk.from || atomic_read(&waiters->owed);
+}
+
+static void waiters_work(struct work_struct *work)
+{
+	struct hwheel_waiters *waiters =
+		container_of(work, struct hwheel_waiters, work);
+	unsigned long flags;
+	bool more;
+
+	spin_lock_irqsave(&waiters->queue.lock, flags);
+	more = walk_on(waiters);
+	spin_unlock_irqrestore(&waiters->queue.lock, flags);
+	if (more)
+		queue_work(walkers, work);
+}
+
+void hwheel_waiters_init(struct hwheel_waiters *waiters, struct hwheel_user *user)
+{
+	waiters->user = user;
+	init_waitqueue_head(&waiters->queue);
+	INIT_WORK(&waiters->work, waiters_work);
+	init_waitqueue_func_entry(&waiters->cursor, wake_nobody);
+	INIT_LIST_HEAD(&waiters->cursor.entry);
+}
+
+/* Nobody waits any more, nor wakes. May sleep. */
+void hwheel_waiters_exit(struct hwheel_waiters *waiters)
+{
+	cancel_work_sync(&waiters->work);
+}
+
+static void leave_to_work(struct hwheel_waiters *waiters, unsigned int events)
+{
+	/* Pairs with begin_walk(). */
+	atomic_fetch_add_release(events, &waiters->owed);
+	queue_work(walkers, &waiters->work);
+}
+
+/*
+ * What the caller may not look at is left to the work item. If the caller was not preempted
+ * and yet it took more than a jiffy, it is the entries that took long.
+ */
+static void wake_first(struct hwheel_waiters *waiters, struct walk *walk)
+{
+	unsigned long preempted = READ_ONCE(current->nivcsw);
+	unsigned long flags, since = jiffies;
+
+	spin_lock_irqsave(&waiters->queue.lock, flags);
+	walk->from = waiters->queue.head.next;
+	wake_some(waiters, walk);
+	spin_unlock_irqrestore(&waiters->queue.lock, flags);
+
+	if (walk->from)
+		leave_to_work(waiters, walk->events);
+	if ((walk->from && walk->max) ||
+	    (time_after(jiffies, since + 1) && READ_ONCE(current->nivcsw) == preempted))
+		hwheel_user_was_slow(waiters->user);
+}
+
+/**
+ * hwheel_waiters_wake - wake those who wait for events, if anybody does
+ * @waiters: of the file
+ * @events:  how many events were queued; more than 0
+ * @budget:  how many waiters the caller may look at; those that it looked at are taken off
+ *
+ * The events are there already: the barrier in wq_has_sleeper() pairs with the one of
+ * prepare_to_wait() in wait_event(), and with the one in hwheel_event_poll().
+ *
+ * Context: process; holds the queue's lock for HWHEEL_WAITERS_MAX entries at most.
+ */
+void hwheel_waiters_wake(struct hwheel_waiters *waiters, unsigned int events,
+			 unsigned int *budget)
+{
+	struct walk walk = {
+		.max	= min(*budget, HWHEEL_WAITERS_MAX),
+		.ns	= WAKE_NS,
+		.events	= events,
+	};
+	unsigned int max = walk.max;
+
+	if (!wq_has_sleeper(&waiters->queue))
+		return;
+	if (!max || hwheel_user_is_slow(waiters->user)) {
+		leave_to_work(waiters, events);
+		return;
+	}
+	wake_first(waiters, &walk);
+	*budget -= max - walk.max;
+}
+
+/* No event will come any more: wakes everybody, each time that it is called. */
+void hwheel_waiters_end(struct hwheel_waiters *waiters, unsigned int *budget)
+{
+	WRITE_ONCE(waiters->ended, true);
+	hwheel_waiters_wake(waiters, 1, budget);
+}

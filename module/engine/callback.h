@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Which callbacks are under way, for those who wait until a timeout may be freed.
+ *
+ * A timeout is entered as running before the transition after which nothing else
+ * would show that the wheel still refers to it: from pending to expired, or QUEUED
+ * to not QUEUED if a release op follows. Those transitions are fully ordered, so who
+ * reads the word after it (acquire) and then looks here finds the timeout until its
+ * callback has returned. Entering and leaving are releases, the look is an acquire:
+ * who does not find it any more sees what the callback wrote.
+ *
+ * A callback that calls hwheel_cancel_sync() drains the queues itself, which runs
+ * release ops inside it: hence a stack. All is written by the owner of the slots.
+ *
+ * Models: life.pml, timeout.pml and sleep.pml in selftests/models/.
+ */
+#ifndef _HWHEEL_CALLBACK_H
+#define _HWHEEL_CALLBACK_H
+
+#include <linux/irqflags.h>
+#include <linux/jiffies.h>
+#include <linux/lockdep.h>
+#include <linux/preempt.h>
+#include <linux/sched.h>
+#include <linux/wait.h>
+
+#include "edge.h"
+#include "wheel.h"
+
+typedef void hwheel_callback_t(struct hwheel_timeout *timeout);
+
+void hwheel_callback_contain(struct hwheel *wheel, hwheel_callback_t *callback,
+			     int count, bool irqs_off);
+void hwheel_callback_took(struct hwheel *wheel, hwheel_callback_t *callback);
+
+static inline void hwheel_callback_begin(struct hwheel *wheel,
+					 struct hwheel_timeout *timeout)
+{
+	lock_map_acquire_read(&wheel->callbacks);
+	/* Pairs with hwheel_callback_running(). */
+	smp_store_release(&wheel->running[wheel->depth++], timeout);
+}
+
+/*
+ * Wakes those who wait for something to be settled. The barrier in wq_has_sleeper()
+ * is between what was settled and the look for waiters; it pairs with the one of
+ * prepare_to_wait() in wait_event(), between queueing and looking at what is waited
+ * for.
+ */
+static inline void hwheel_wake_waiters(struct hwheel *wheel)
+{
+	if (wq_has_sleeper(&wheel->waiters))
+		wake_up_all(&wheel->waiters);
+}
+
+static inline void hwheel_callback_end(struct hwheel *wheel)
+{
+	/* Pairs with hwheel_callback_running(). */
+	smp_store_release(&wheel->running[--wheel->depth], NULL);
+	lock_map_release(&wheel->callbacks);
+	hwheel_wake_waiters(wheel);
+}
+
+/*
+ * A batch of callbacks, each of which is entered in place of the one before it. Who waits for
+ * that one is woken when the next one's word was exchanged: the full barrier between entering
+ * it and the look for waiters, as in hwheel_wake_waiters(). For the last one it is the end
+ * of the batch, which must not be far.
+ */
+static inline void hwheel_batch_begin(struct hwheel *wheel)
+{
+	lock_map_acquire_read(&wheel->callbacks);
+	wheel->depth = 1;
+}
+
+static __always_inline void hwheel_batch_next(struct hwheel *wheel,
+					      struct hwheel_timeout *timeout)
+{
+	/* Pairs with hwheel_callback_running(). */
+	smp_store_release(&wheel->running[0], timeout);
+}
+
+static __always_inline void hwheel_batch_exchanged(struct hwheel *wheel)
+{
+	if (IS_ENABLED(CONFIG_GENERIC_ATOMIC64)) {
+		/* The exchange takes a lock there, and need not be a barrier. */
+		smp_mb();
+	}
+	/* The barrier was the exchange, see above. */
+	if (unlikely(waitqueue_active(&wheel->waiters)))
+		wake_up_all(&wheel->waiters);
+}
+
+static inline void hwheel_batch_end(struct hwheel *wheel)
+{
+	wheel->depth = 0;
+	/* Pairs with hwheel_callback_running(). */
+	smp_store_release(&wheel->running[0], NULL);
+	lock_map_release(&wheel->callbacks);
+	hwheel_wake_waiters(wheel);
+}
+
+/* Tells lockdep that the caller may wait for callbacks. */
+static inline void hwheel_callbacks_awaited(struct hwheel *wheel)
+{
+	lock_map_acquire(&wheel->callbacks);
+	lock_map_release(&wheel->callbacks);
+}
+
+static inline bool hwheel_callback_running(const struct hwheel *wheel,
+					   const struct hwheel_timeout *timeout)
+{
+	unsigned int i;
+
+	for (i = 0; i < HWHEEL_MAX_DEPTH; i++) {
+		/* Pairs with hwheel_callback_begin() and hwheel_callback_end(). */
+		if (smp_load_acquire(&wheel->running[i]) == timeout)
+			return true;
+	}
+	return false;
+}
+
+/* A callback is not trusted to leave preemption and interrupts as they were before. */
+static __always_inline void hwheel_callback_call_from(struct hwheel *wheel,
+						      hwheel_callback_t *callback,
+						      struct hwheel_timeout *timeout,
+						      int count, bool irqs_off)
+{
+	callback(timeout);
+	if (unlikely(preempt_count() != count || irqs_disabled() != irqs_off))
+		hwheel_callback_contain(wheel, callback, count, irqs_off);
+}
+
+/* For the worker, and who stops a wheel, which have both on. */
+static inline void hwheel_callback_call(struct hwheel *wheel,
+					hwheel_callback_t *callback,
+					struct hwheel_timeout *timeout)
+{
+	hwheel_callback_call_from(wheel, callback, timeout, 0, false);
+}
+
+/* For a thread that is not hwheel's. */
+static inline void hwheel_callback_call_here(struct hwheel *wheel,
+					     hwheel_callback_t *callback,
+					     struct hwheel_timeout *timeout)
+{
+	hwheel_callback_call_from(wheel, callback, timeout, preempt_count(),
+				  irqs_disabled());
+}
+
+/* How long this thread has run, in ns; right to a jiffy. It changes in two parts if u64 does. */
+static inline u64 hwheel_own_runtime(void)
+{
+	u64 ran;
+
+	do {
+		ran = READ_ONCE(current->se.sum_exec_runtime);
+	} while (!IS_ENABLED(CONFIG_64BIT) &&
+		 ran != READ_ONCE(current->se.sum_exec_runtime));
+	return ran;
+}
+
+static inline void hwheel_clock_read(struct hwheel *wheel)
+{
+	wheel->ran = hwheel_own_runtime();
+	/* The scheduler counts in it whenever it preempts us. */
+	wheel->preempted = READ_ONCE(current->nivcsw);
+	wheel->jiffies = jiffies;
+	wheel->now = hwheel_now(wheel);
+	wheel->now_word = hwheel_word(wheel->now, HWHEEL_FLAGS_MASK);
+}
+
+static inline bool hwheel_clock_is_old(const struct hwheel *wheel)
+{
+	unsigned long now = jiffies;
+
+	return unlikely(now != wheel->jiffies);
+}
+
+/* Reading the clock is dear, so it is right to a jiffy. */
+static inline void hwheel_clock_follow(struct hwheel *wheel)
+{
+	if (hwheel_clock_is_old(wheel))
+		hwheel_clock_read(wheel);
+}
+
+/*
+ * As hwheel_callback_call(), on the worker, which others wait for. As long as jiffies
+ * stand still the callback took less than one. Returns whether they do.
+ */
+static inline bool hwheel_callback_call_timed(struct hwheel *wheel,
+					      hwheel_callback_t *callback,
+					      struct hwheel_timeout *timeout)
+{
+	hwheel_callback_call(wheel, callback, timeout);
+	if (!hwheel_clock_is_old(wheel))
+		return true;
+	hwheel_callback_took(wheel, callback);
+	return false;
+}
+
+#endif /* _HWHEEL_CALLBACK_H */

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Cancelling until the object may be freed.
+ *
+ * The timeout is closed: cancelled if it was pending, and nobody can arm it, so it can
+ * only come to rest. It is at rest when its word is neither pending nor QUEUED (no list
+ * refers to it) and it is not among the running ones (no callback does). The word is
+ * read first, see callback.h. Several may wait for one timeout: it stays closed until
+ * the last of them opens it.
+ *
+ * In a callback on the worker nobody else would drain the queues, so we do. One that was
+ * handed over to the executor, but whose callback was not begun, is taken back: so
+ * cancel_sync in a callback on the executor does not wait for one that waits for a runner.
+ *
+ * Models: life.pml, timeout.pml, executor.pml and sleep.pml in selftests/models/.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/export.h>
+#include <linux/kernel.h>
+#include <linux/rbtree.h>
+#include <linux/spinlock.h>
+#include <linux/wait.h>
+
+#include "callback.h"
+#include "executor.h"
+#include "state.h"
+#include "submit.h"
+#include "wheel.h"
+
+/**
+ * struct closer - one who is in hwheel_cancel_sync()
+ * @timeout: with this one
+ * @node:    in @wheel->closers, by the timeout's address
+ */
+struct closer {
+	struct hwheel_timeout	*timeout;
+	struct rb_node		node;
+};
+
+static bool is_before(struct rb_node *a, const struct rb_node *b)
+{
+	return rb_entry(a, struct closer, node)->timeout <
+	       rb_entry(b, struct closer, node)->timeout;
+}
+
+static void begin_closing(struct closer *closer)
+{
+	struct hwheel *wheel = closer->timeout->wheel;
+
+	spin_lock(&wheel->closers_lock);
+	rb_add(&closer->node, &wheel->closers, is_before);
+	spin_unlock(&wheel->closers_lock);
+}
+
+static bool closes(const struct rb_node *node, const struct hwheel_timeout *timeout)
+{
+	return node && rb_entry(node, struct closer, node)->timeout == timeout;
+}
+
+/* Those who close one timeout are neighbours. */
+static bool is_last_closer(const struct closer *closer)
+{
+	return !closes(rb_prev(&closer->node), closer->timeout) &&
+	       !closes(rb_next(&closer->node), closer->timeout);
+}
+
+/* One that can't expire stays closed, as hwheel_timeout_init() left it. */
+static void open_timeout(struct hwheel_timeout *timeout)
+{
+	if (timeout->ops->expire)
+		hwheel_word_open(&timeout->word);
+}
+
+static void end_closing(struct closer *closer)
+{
+	struct hwheel *wheel = closer->timeout->wheel;
+
+	spin_lock(&wheel->closers_lock);
+	if (is_last_closer(closer))
+		open_timeout(closer->timeout);
+	rb_erase(&closer->node, &wheel->closers);
+	spin_unlock(&wheel->closers_lock);
+}
+
+static bool is_in_callback(const struct hwheel_timeout *timeout)
+{
+	return hwheel_callback_running(timeout->wheel, timeout) ||
+	       hwheel_executor_runs(timeout->wheel, timeout);
+}
+
+static bool is_settled(const struct hwheel_timeout *timeout)
+{
+	return hwheel_word_settled(atomic64_read_acquire(&timeout->word)) &&
+	       !is_in_callback(timeout);
+}
+
+/*
+ * Would a pass of the worker bring the caller any further? While a callback of the timeout is
+ * under way it would not, as the caller waits for that anyway, and is woken when it returns.
+ */
+static bool needs_pass(const struct hwheel_timeout *timeout)
+{
+	return atomic64_read_acquire(&timeout->word) & HWHEEL_QUEUED &&
+	       !is_in_callback(timeout);
+}
+
+/* Also has the worker look again, if it still has to act on the timeout. */
+static bool close_and_look(struct hwheel_timeout *timeout, bool *prevented)
+{
+	if (hwheel_submit_close(timeout) ||
+	    hwheel_executor_recall(timeout->wheel, timeout))
+		*prevented = true;
+	if (needs_pass(timeout))
+		hwheel_submit_kick(timeout->wheel);
+	return is_settled(timeout);
+}
+
+/*
+ * What the executor is busy with may itself wait for the queues to be drained, or leave this
+ * timeout there, armed again or owed its release op: hence the time limit.
+ */
+static void cancel_sync_drain(struct hwheel_timeout *timeout)
+{
+	struct hwheel *wheel = timeout->wheel;
+
+	hwheel_drain_here(wheel);
+	if (hwheel_executor_runs(wheel, timeout))
+		wait_event_timeout(wheel->waiters, is_settled(timeout), 1);
+	cond_resched();
+}
+
+static bool close_and_drain(struct hwheel_timeout *timeout)
+{
+	bool prevented = false;
+
+	while (!close_and_look(timeout, &prevented))
+		cancel_sync_drain(timeout);
+	return prevented;
+}
+
+static bool close_and_wait(struct hwheel_timeout *timeout)
+{
+	struct hwheel *wheel = timeout->wheel;
+	bool prevented = false;
+
+	if (!hwheel_executor_calls(wheel))
+		hwheel_callbacks_awaited(wheel);
+	wait_event(wheel->waiters, close_and_look(timeout, &prevented));
+	return prevented;
+}
+
+static bool is_own_callback(const struct hwheel_timeout *timeout)
+{
+	const struct hwheel *wheel = timeout->wheel;
+
+	if (hwheel_is_owner(wheel))
+		return hwheel_callback_running(wheel, timeout);
+	return hwheel_executor_calls_for(wheel, timeout);
+}
+
+/* In a callback: would the timeout, or a drain, have to wait for what runs now? */
+static bool would_deadlock(const struct hwheel_timeout *timeout)
+{
+	const struct hwheel *wheel = timeout->wheel;
+
+	if (is_own_callback(timeout)) {
+		pr_warn_once("cancel_sync in the timeout's own callback: %ps\n",
+			     timeout->ops->expire);
+		return true;
+	}
+	if (hwheel_is_owner(wheel) && wheel->depth == HWHEEL_MAX_DEPTH) {
+		pr_warn_once("cancel_sync in callbacks nested too deeply: %ps\n",
+			     timeout->ops->expire);
+		return true;
+	}
+	return false;
+}
+
+/**
+ * hwheel_cancel_sync - cancel a timeout and wait until it may be freed
+ * @timeout: in any state
+ *
+ * On return no list of the wheel refers to the timeout and none of its callbacks runs
+ * (its release op has returned, if it was owed one), and what they wrote is seen by the
+ * caller. Until then nobody can arm it: -EBUSY, also in its own callback. It may be freed
+ * if nobody else can arm it after that. The worker is woken at once; the wait is for the
+ * callbacks that are under way, not for a tick; a callback that waits for the executor to
+ * call it is prevented, too.
+ *
+ * Works at any time, also while the wheel is stopped and after that, and from the
+ * callback of another timeout of the same wheel; but two callbacks on an executor that
+ * call this for each other's timeout wait for each other for ever.
+ *
+ * The caller must not hold a lock that a callback of this wheel takes, and the release
+ * op must not free the timeout.
+ *
+ * Context: process; may sleep.
+ * Return: 1 if it prevented the callback, 0 if there was nothing to prevent, -EDEADLK if
+ * it was called from the timeout's own callback, or from callbacks that cancel_sync
+ * others whose release ops do so, eight deep; with which nothing changed. Warned once.
+ */
+int hwheel_cancel_sync(struct hwheel_timeout *timeout)
+{
+	bool on_worker = hwheel_is_owner(timeout->wheel);
+	struct closer closer = { .timeout = timeout };
+	bool prevented;
+
+	might_sleep();
+	if (would_deadlock(timeout))
+		return -EDEADLK;
+	begin_closing(&closer);
+	prevented = on_worker ? close_and_drain(timeout) :
+				close_and_wait(timeout);
+	end_closing(&closer);
+	return prevented;
+}
+EXPORT_SYMBOL_GPL(hwheel_cancel_sync);

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Edges and deadlines. That no timeout is early is decided here and in state.h: a deadline is
+ * rounded up to what a state word can store, and a timeout is enqueued for the first edge that
+ * is not before its deadline; the worker takes the last edge that is not after the clock.
+ */
+#ifndef _HWHEEL_EDGE_H
+#define _HWHEEL_EDGE_H
+
+#include <linux/bitops.h>
+#include <linux/ktime.h>
+#include <linux/math64.h>
+#include <linux/minmax.h>
+#include <linux/overflow.h>
+#include <linux/timekeeping.h>
+
+#include "fraction.h"
+#include "state.h"
+#include "wheel.h"
+
+static inline u64 hwheel_now(const struct hwheel *wheel)
+{
+	if (unlikely(wheel->clock == CLOCK_BOOTTIME))
+		return ktime_get_boottime_ns();
+	return ktime_get_ns();
+}
+
+static inline u64 hwheel_deadline_from(u64 now, u64 delay_ns)
+{
+	u64 deadline;
+
+	return check_add_overflow(now, delay_ns, &deadline) ? U64_MAX : deadline;
+}
+
+/* A time this far from now */
+static inline u64 hwheel_deadline_in(const struct hwheel *wheel, u64 delay_ns)
+{
+	return hwheel_deadline_from(hwheel_now(wheel), delay_ns);
+}
+
+/*
+ * Dividing by the tick is dear, so it is done by multiplying. All is in units of deadlines
+ * here: less than 2^61 of them from @edge_zero, ticks of less than 2^l. The inverse is less
+ * than 1 too much, as a fraction of 2^(63 + l), so the product is less than 2^61 x 2^l: not
+ * enough to reach the next whole number. This is the division by invariant integers of
+ * T. Granlund and P. L. Montgomery, 1994.
+ */
+static inline void hwheel_edge_init(struct hwheel *wheel, u64 epoch, u64 tick)
+{
+	u64 units = tick / HWHEEL_DEADLINE_UNIT;
+	unsigned int bits = fls64(units - 1);
+
+	wheel->epoch = epoch;
+	wheel->tick = tick;
+	wheel->edge_zero = epoch / HWHEEL_DEADLINE_UNIT - (units - 1);
+	wheel->edge_inverse = hwheel_fraction(BIT_ULL(bits), units) + 1;
+	wheel->edge_shift = bits - 1;
+}
+
+/* The last edge that is not after a time, which is not before the epoch */
+static inline u64 hwheel_edge_reached(const struct hwheel *wheel, u64 ns)
+{
+	return div64_u64(ns - wheel->epoch, wheel->tick);
+}
+
+/* The first edge that is not before a deadline, as it is stored */
+static inline u64 hwheel_edge_due(const struct hwheel *wheel, u64 deadline)
+{
+	s64 since = deadline / HWHEEL_DEADLINE_UNIT - wheel->edge_zero;
+
+	if (unlikely(since < 0))
+		return 0;
+	return mul_u64_u64_shr(since, wheel->edge_inverse, 64) >>
+	       wheel->edge_shift;
+}
+
+/* Edges of deadlines that mean never may lie just beyond what a clock can show */
+static inline u64 hwheel_edge_time(const struct hwheel *wheel, u64 edge)
+{
+	return min_t(u64, wheel->epoch + edge * wheel->tick, KTIME_MAX);
+}
+
+#endif /* _HWHEEL_EDGE_H */

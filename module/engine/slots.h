@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _HWHEEL_SLOTS_H
+#define _HWHEEL_SLOTS_H
+
+#include <linux/bitops.h>
+#include <linux/hwheel.h>
+#include <linux/list.h>
+
+#define HWHEEL_NO_EDGE	U64_MAX
+
+/* How many backlogs may be worked off at a time before the cursor has to wait */
+#define HWHEEL_BACKLOGS	8
+
+/* How many steps of the search are made in a row; each looks at a slot or skips a word */
+#define HWHEEL_SEARCH_STEPS	1024
+
+/**
+ * struct hwheel_slot - the nodes of a level whose edges fall into one span of it
+ * @nodes: enqueued here, in no order
+ * @next:  no node here was enqueued for an earlier edge; HWHEEL_NO_EDGE if empty
+ */
+struct hwheel_slot {
+	struct hlist_head	nodes;
+	u64			next;
+};
+
+/**
+ * struct hwheel_search - how far the search for the next edge has come on a level
+ * @span: the next span to look at; no slot that is still to be looked at had a node for an
+ *        earlier one when the search began
+ * @left: how many there are to look at
+ */
+struct hwheel_search {
+	u64			span;
+	unsigned int		left;
+};
+
+/**
+ * struct hwheel_slots - where nodes wait for their edge
+ *
+ * What the search for the next edge costs does not depend on how many slots are occupied.
+ * It goes on where it left off, and looks at a slot once in a revolution. It begins again when the
+ * edge that it had found is over, or the last node for that edge was unlinked. A call of
+ * hwheel_slots_advance() below the next edge is O(levels). Others, and hwheel_slots_search(),
+ * make HWHEEL_SEARCH_STEPS at most, each O(levels), and can be called again to go on.
+ * One writer at a time: the wheel's worker, or who stops the wheel after it.
+ */
+struct hwheel_slots {
+	/**
+	 * @cursor: The last edge that was reached; no node is enqueued for an earlier one, and
+	 * for this one only in slots that are about to be taken.
+	 */
+	u64			cursor;
+	/** @mask: Slots of a level - 1; they are a power of two. */
+	unsigned int		mask;
+	/** @bits: Logarithm of the slots of a level. */
+	unsigned int		bits;
+	/** @levels: How many levels there are. */
+	unsigned int		levels;
+	/** @stride: From the slots of a level to those of the next, in whole words of @occupied. */
+	unsigned int		stride;
+	/**
+	 * @found: The first edge in the slots that the search has looked at, or for which a node
+	 * was enqueued since it began. Unlinking that node leaves it as it is, for the search to
+	 * notice.
+	 */
+	u64			found;
+	/** @slot: The slots of all levels. */
+	struct hwheel_slot	*slot;
+	/** @occupied: A bit for each slot that is not empty. */
+	unsigned long		*occupied;
+	/** @due: Taken from a slot that is due at the cursor, still to be looked at. */
+	struct hlist_head	due;
+	/** @backlogs: As @due, of earlier edges at which there was too much for one pass. */
+	struct hlist_head	backlogs[HWHEEL_BACKLOGS];
+	/** @backlog: Which of the backlogs comes next. */
+	unsigned int		backlog;
+	/** @emptied: The slot that hwheel_slots_pop_any() took last. */
+	unsigned int		emptied;
+	/** @search: How far the search has come on each level. */
+	struct hwheel_search	search[HWHEEL_MAX_LEVELS];
+};
+
+int hwheel_slots_init(struct hwheel_slots *slots, unsigned int nr,
+		      unsigned int levels, gfp_t gfp);
+void hwheel_slots_free(struct hwheel_slots *slots);
+
+u64 hwheel_slots_next(const struct hwheel_slots *slots);
+bool hwheel_slots_search(struct hwheel_slots *slots);
+bool hwheel_slots_advance(struct hwheel_slots *slots, u64 edge);
+void hwheel_slots_put_off(struct hwheel_slots *slots);
+struct hlist_head *hwheel_slots_next_backlog(struct hwheel_slots *slots);
+struct hwheel_node *hwheel_slots_pop_any(struct hwheel_slots *slots);
+
+unsigned int hwheel_slots_of_level(const struct hwheel_slots *slots, u64 edge);
+
+/*
+ * What is done to each timeout is inline, with the instructions counted: every register
+ * that a call costs would show.
+ */
+
+/* The slot to enqueue in; an edge beyond the cursor */
+static __always_inline unsigned long
+hwheel_slots_of(const struct hwheel_slots *slots, u64 edge)
+{
+	if (likely(slots->levels == 1))
+		return edge & slots->mask;
+	return hwheel_slots_of_level(slots, edge);
+}
+
+/* @node is not enqueued; @edge is beyond the cursor. */
+static __always_inline void hwheel_slots_enqueue(struct hwheel_slots *slots,
+						 struct hwheel_node *node, u64 edge)
+{
+	unsigned long i = hwheel_slots_of(slots, edge);
+	struct hwheel_slot *slot = &slots->slot[i];
+
+	node->slot = i;
+	/* Always so if it was empty */
+	if (edge < slot->next) {
+		slot->next = edge;
+		__set_bit(node->slot, slots->occupied);
+		if (edge < slots->found)
+			slots->found = edge;
+	}
+	hlist_add_head(&node->link, &slot->nodes);
+}
+
+static inline void hwheel_slots_set_empty(struct hwheel_slots *slots, unsigned int i)
+{
+	slots->slot[i].next = HWHEEL_NO_EDGE;
+	__clear_bit(i, slots->occupied);
+}
+
+/* Also for a node that was taken from its slot, and for one that is not enqueued. */
+static __always_inline void hwheel_slots_unlink(struct hwheel_slots *slots,
+						struct hwheel_node *node)
+{
+	struct hlist_node *next;
+
+	if (hlist_unhashed(&node->link))
+		return;
+	next = node->link.next;
+	__hlist_del(&node->link);
+	node->link.pprev = NULL;
+	if (!next && hlist_empty(&slots->slot[node->slot].nodes))
+		hwheel_slots_set_empty(slots, node->slot);
+}
+
+/* As hlist_del_init() of the first, without a look at where that is */
+static __always_inline struct hwheel_node *
+hwheel_slots_pop(struct hlist_head *list)
+{
+	struct hlist_node *first = list->first;
+
+	if (!first)
+		return NULL;
+	list->first = first->next;
+	if (first->next)
+		first->next->pprev = &list->first;
+	first->pprev = NULL;
+	return hlist_entry(first, struct hwheel_node, link);
+}
+
+static __always_inline struct hwheel_node *
+hwheel_slots_pop_due(struct hwheel_slots *slots)
+{
+	return hwheel_slots_pop(&slots->due);
+}
+
+#endif /* _HWHEEL_SLOTS_H */

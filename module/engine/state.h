@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The state word: the only shared truth about a timeout.
+ *
+ *	 63                              4   3   2   1 0
+ *	| deadline, in units of 8 ns      | C | Q | state |
+ *
+ * Q is QUEUED: the timeout is on a submission list, or is about to be added to
+ * one, or the worker holds it and has not acted on its latest state yet. C is
+ * CLOSED: hwheel_cancel_sync() is under way, so nobody may arm. EXPIRED with Q means
+ * handed over to the executor: the callback is still to come. Every transition is one
+ * atomic operation on the whole word, so arm, refresh, cancel, expire and stop are
+ * linearised by it whatever races:
+ *
+ *	arm	not PENDING, not C, not handed over -> PENDING, Q
+ *	refresh	PENDING			-> PENDING, Q if the deadline gets earlier
+ *	cancel	PENDING			-> CANCELLED, Q
+ *	close	any			-> same or as cancel, C
+ *	open	not PENDING, not Q	-> same, not C
+ *	expire	PENDING, not Q		-> EXPIRED		(worker)
+ *	hand over  PENDING, not Q	-> EXPIRED, Q		(worker)
+ *	act	Q			-> same, not Q		(worker, executor)
+ *	recall	handed over		-> CANCELLED, Q		(cancel_sync)
+ *	stop	PENDING			-> CANCELLED, not Q	(the stopper)
+ *
+ * Who sets Q adds the timeout to its CPU's list; who finds it set has nothing to
+ * do, as the worker acts on the latest state. A later deadline needs no queue: the
+ * timeout stays where it was enqueued, and the worker looks at the word again when
+ * that slot comes up.
+ *
+ * Ordering: those who submit change the word with release, the worker reads it
+ * with acquire, so what was written before arm, refresh or cancel is seen by the
+ * expire or release callback. What the worker does is fully ordered: its accesses
+ * to the links come before others see Q cleared or the timeout expired; those who
+ * then write the links, in arm, do so under a control dependency on the word.
+ *
+ * Models: word.pml and life.pml in selftests/models/.
+ */
+#ifndef _HWHEEL_STATE_H
+#define _HWHEEL_STATE_H
+
+#include <linux/align.h>
+#include <linux/bits.h>
+#include <linux/errno.h>
+#include <linux/hwheel.h>
+#include <linux/minmax.h>
+
+#define HWHEEL_QUEUED		4
+#define HWHEEL_CLOSED		8
+#define HWHEEL_DEADLINE_UNIT	8ULL
+#define HWHEEL_NEVER		((u64)S64_MAX & ~(HWHEEL_DEADLINE_UNIT - 1))
+
+/* A deadline as it can be stored: not earlier than asked, and never wrapping */
+static inline u64 hwheel_deadline_store(u64 deadline_ns)
+{
+	return ALIGN(min(deadline_ns, HWHEEL_NEVER), HWHEEL_DEADLINE_UNIT);
+}
+
+static inline u64 hwheel_word(u64 deadline, u64 flags)
+{
+	return (deadline << 1) + flags;
+}
+
+static inline u64 hwheel_word_deadline(u64 word)
+{
+	return word >> 4 << 3;
+}
+
+static inline enum hwheel_state hwheel_word_state(u64 word)
+{
+	return word & HWHEEL_STATE_MASK;
+}
+
+/* Does its callback wait for the executor to call it? */
+static inline bool hwheel_word_is_handed(u64 word)
+{
+	return (word & (HWHEEL_STATE_MASK | HWHEEL_QUEUED)) ==
+	       (HWHEEL_EXPIRED | HWHEEL_QUEUED);
+}
+
+/*
+ * What may be armed, by the word's low bits: a bit for each. Owners with a release op
+ * learn from it when the wheel unreferences it: arming before that would leave them unable to
+ * tell which arm it belongs to.
+ */
+#define HWHEEL_ARMABLE_RELEASED						\
+	(BIT(HWHEEL_IDLE) | BIT(HWHEEL_CANCELLED) | BIT(HWHEEL_EXPIRED))
+#define HWHEEL_ARMABLE							\
+	(HWHEEL_ARMABLE_RELEASED | BIT(HWHEEL_CANCELLED | HWHEEL_QUEUED))
+#define HWHEEL_FLAGS_MASK						\
+	(HWHEEL_STATE_MASK | HWHEEL_QUEUED | HWHEEL_CLOSED)
+
+static inline bool hwheel_word_may_arm(u64 word, bool has_release)
+{
+	unsigned long armable = has_release ? HWHEEL_ARMABLE_RELEASED :
+					      HWHEEL_ARMABLE;
+
+	return armable & BIT(word & HWHEEL_FLAGS_MASK);
+}
+
+static_assert((HWHEEL_IDLE & ~HWHEEL_CANCELLED) == HWHEEL_EXPIRED);
+
+/* Idle or expired, and nothing refers to it; one bit stands for both. */
+static inline bool hwheel_word_is_unused(u64 word)
+{
+	return (word & (HWHEEL_FLAGS_MASK & ~HWHEEL_CANCELLED)) ==
+	       HWHEEL_EXPIRED;
+}
+
+/* Pending, and the worker knows: no bit at all */
+static inline bool hwheel_word_is_enqueued(u64 word)
+{
+	return !(word & HWHEEL_FLAGS_MASK);
+}
+
+/* Cancelled, and no list refers to it */
+static inline bool hwheel_word_is_released(u64 word)
+{
+	return (word & HWHEEL_FLAGS_MASK) == HWHEEL_CANCELLED;
+}
+
+/* What becomes of a pending one, which has no bit of a state */
+
+static_assert(!HWHEEL_PENDING);
+
+static inline u64 hwheel_word_expired(u64 word)
+{
+	return word + HWHEEL_EXPIRED;
+}
+
+static inline u64 hwheel_word_cancelled(u64 word)
+{
+	return word | HWHEEL_CANCELLED | HWHEEL_QUEUED;
+}
+
+/* May the owner free it, as far as the word tells? */
+static inline bool hwheel_word_settled(u64 word)
+{
+	return !(word & HWHEEL_QUEUED) &&
+	       hwheel_word_state(word) != HWHEEL_PENDING;
+}
+
+/*
+ * The transitions of those who submit. All but arm return 1 if the caller set QUEUED
+ * and so has to add the timeout to a queue, 0 if there is nothing else to do, or
+ * an error, with which nothing changed.
+ */
+
+/* From a word that may be armed; false if it is another one meanwhile, now in @old. */
+static inline bool hwheel_word_arm(atomic64_t *word, s64 *old, u64 deadline)
+{
+	u64 new = hwheel_word(deadline, HWHEEL_PENDING | HWHEEL_QUEUED);
+
+	return atomic64_try_cmpxchg_release(word, old, new);
+}
+
+static inline int hwheel_word_refresh(atomic64_t *word, u64 deadline,
+				      bool *earlier)
+{
+	s64 old = atomic64_read(word);
+	u64 new;
+
+	do {
+		if (hwheel_word_state(old) != HWHEEL_PENDING)
+			return -ENOENT;
+		new = hwheel_word(deadline, HWHEEL_PENDING) |
+		      (old & HWHEEL_QUEUED);
+		*earlier = deadline < hwheel_word_deadline(old);
+		if (*earlier)
+			new |= HWHEEL_QUEUED;
+	} while (!atomic64_try_cmpxchg_release(word, &old, new));
+
+	return !!(new & ~old & HWHEEL_QUEUED);
+}
+
+/* From a pending word, QUEUED or not; false if it is another one meanwhile, now in @old. */
+static inline bool hwheel_word_cancel_from(atomic64_t *word, s64 *old,
+					   bool queued)
+{
+	s64 new = *old + HWHEEL_CANCELLED + (queued ? 0 : HWHEEL_QUEUED);
+
+	return atomic64_try_cmpxchg_release(word, old, new);
+}
+
+static inline int hwheel_word_cancel(atomic64_t *word)
+{
+	s64 old = atomic64_read(word);
+	u64 new;
+
+	do {
+		if (hwheel_word_state(old) != HWHEEL_PENDING)
+			return -ENOENT;
+		new = hwheel_word_cancelled(old);
+	} while (!atomic64_try_cmpxchg_release(word, &old, new));
+
+	return !(old & HWHEEL_QUEUED);
+}
+
+/* As cancel, and keeps others from arming until open, whatever the state. */
+static inline int hwheel_word_close(atomic64_t *word)
+{
+	s64 old = atomic64_read(word);
+	u64 new;
+
+	do {
+		new = old | HWHEEL_CLOSED;
+		if (hwheel_word_state(old) == HWHEEL_PENDING)
+			new = hwheel_word_cancelled(new);
+	} while (!atomic64_try_cmpxchg_release(word, &old, new));
+
+	if (hwheel_word_state(old) != HWHEEL_PENDING)
+		return -ENOENT;
+	return !(old & HWHEEL_QUEUED);
+}
+
+/* Acquire: what the callback wrote is seen by who goes on after this. */
+static inline void hwheel_word_open(atomic64_t *word)
+{
+	atomic64_fetch_andnot_acquire(HWHEEL_CLOSED, word);
+}
+
+/*
+ * The worker's transitions, each from a word that it acted on; false if the word
+ * is another one meanwhile.
+ */
+
+static inline bool hwheel_word_acted(atomic64_t *word, s64 old)
+{
+	return atomic64_try_cmpxchg(word, &old, old - HWHEEL_QUEUED);
+}
+
+/* These read the other word into @old. */
+
+static inline bool hwheel_word_expire(atomic64_t *word, s64 *old)
+{
+	return atomic64_try_cmpxchg(word, old, hwheel_word_expired(*old));
+}
+
+static inline bool hwheel_word_hand_over(atomic64_t *word, s64 *old)
+{
+	u64 new = hwheel_word_expired(*old) | HWHEEL_QUEUED;
+
+	return atomic64_try_cmpxchg(word, old, new);
+}
+
+/*
+ * The executor's, each on a timeout that is handed over, whose word then changes no more
+ * but for CLOSED.
+ */
+
+/* Returns the word before. */
+static inline u64 hwheel_word_begin(atomic64_t *word)
+{
+	return atomic64_fetch_andnot(HWHEEL_QUEUED, word);
+}
+
+/* EXPIRED to CANCELLED */
+static inline void hwheel_word_recall(atomic64_t *word)
+{
+	atomic64_fetch_xor(HWHEEL_EXPIRED ^ HWHEEL_CANCELLED, word);
+}
+
+#endif /* _HWHEEL_STATE_H */

@@ -1,0 +1,509 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Submission: arm, refresh and cancel, and the per-CPU lists that carry their
+ * news to the worker.
+ *
+ * What is queued are timeouts, not commands: the state word says what is to be
+ * done, and the worker acts on the latest state it finds. A timeout is on one list
+ * at most (QUEUED), so arm on one CPU and cancel on another need no order between
+ * their lists, and cancelling what is still queued costs one compare-and-exchange.
+ *
+ * Each submission is one RCU-sched read section (preemption off) from the look at
+ * wheel->special to the wake-up, for two reasons: others who find QUEUED set rely
+ * on the add to follow at once, and hwheel_stop() waits for a grace period after
+ * which no add can be under way any more. A refresh to a later deadline submits nothing.
+ *
+ * Models: life.pml, again.pml, sleep.pml and halt.pml in selftests/models/.
+ */
+#include <linux/compiler.h>
+#include <linux/cpumask.h>
+#include <linux/export.h>
+#include <linux/llist.h>
+#include <linux/preempt.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+
+#include "callback.h"
+#include "debug_objects.h"
+#include "edge.h"
+#include "state.h"
+#include "submit.h"
+#include "trace.h"
+#include "wheel.h"
+
+/* As llist_add(), which is a function call on older kernels */
+static __always_inline void push(struct llist_head *queue, struct llist_node *node)
+{
+	struct llist_node *first = READ_ONCE(queue->first);
+
+	do
+		node->next = first;
+	while (!try_cmpxchg(&queue->first, &first, node));
+}
+
+/*
+ * Hands a timeout to the worker. From the push on it may expire and be freed by its
+ * callback, so it is not touched again.
+ *
+ * The push is a full barrier between the add and the look at idle. It pairs with
+ * the one of set_current_state() in worker_sleep(), between setting idle and the
+ * look at the lists: either the worker sees the timeout or we see idle. The task
+ * state's own barriers order the wake-up, so the exchange need not; it makes one
+ * submitter wake the worker, not all.
+ */
+static __always_inline void submit(struct hwheel *wheel,
+				   struct hwheel_cpu __percpu *cpu,
+				   struct hwheel_timeout *timeout)
+{
+	push(&this_cpu_ptr(cpu)->queue, &timeout->queue);
+	if (READ_ONCE(wheel->idle) && xchg_relaxed(&wheel->idle, 0))
+		wake_up_process(wheel->worker);
+}
+
+static int submit_if(struct hwheel *wheel, struct hwheel_timeout *timeout,
+		     int changed)
+{
+	if (changed <= 0)
+		return changed;
+	submit(wheel, wheel->cpu, timeout);
+	return 0;
+}
+
+/*
+ * Is a release op being called? QUEUED is clear already, but the arm must not come
+ * before the call, unless it is the release op that arms. The word was read with acquire,
+ * which pairs with the worker's exchange of it, before which the timeout was entered as
+ * running. If the answer is no, and then others arm for the same deadline and cancel, the
+ * word is the same again, and the arm succeeds: hence the owner's part in hwheel_arm_at().
+ */
+static bool in_release(const struct hwheel *wheel,
+		       const struct hwheel_timeout *timeout, u64 word)
+{
+	return timeout->ops->release &&
+	       hwheel_word_state(word) == HWHEEL_CANCELLED &&
+	       !(in_task() && hwheel_is_owner(wheel)) &&
+	       hwheel_callback_running(wheel, timeout);
+}
+
+/* What a wheel without rounds has to refuse */
+
+static bool is_too_long(const struct hwheel *wheel, u64 delay)
+{
+	return wheel->revolution && delay > wheel->revolution;
+}
+
+static bool is_too_far(const struct hwheel *wheel, u64 deadline)
+{
+	return wheel->revolution &&
+	       deadline > hwheel_deadline_store(hwheel_deadline_in(wheel,
+								   wheel->revolution));
+}
+
+/*
+ * The operations in full. What nearly all calls need is done by the exported functions
+ * themselves, which come here for the rest: when the tracepoint is on, the wheel has
+ * something to refuse or to count, or the word is an unusual one. All of it under
+ * rcu_read_lock_sched().
+ */
+
+static int arm_locked(struct hwheel_timeout *timeout, u64 deadline)
+{
+	struct hwheel *wheel = timeout->wheel;
+	s64 word;
+
+	if (is_too_far(wheel, deadline))
+		return -ERANGE;
+	if (READ_ONCE(wheel->special) & HWHEEL_STOPPING)
+		return -ESHUTDOWN;
+	word = atomic64_read_acquire(&timeout->word);
+	while (true) {
+		if (!hwheel_word_may_arm(word, timeout->ops->release) ||
+		    in_release(wheel, timeout, word))
+			return timeout->ops->expire ? -EBUSY : -EINVAL;
+		if (!hwheel_pending_begin(wheel))
+			return -EDQUOT;
+		if (hwheel_word_arm(&timeout->word, &word, deadline))
+			break;
+		hwheel_pending_undo(wheel);
+		word = atomic64_read_acquire(&timeout->word);
+	}
+
+	if (!(word & HWHEEL_QUEUED))
+		hwheel_debug_reference(timeout);
+	trace_timeout_arm(wheel, timeout, deadline);
+	return submit_if(wheel, timeout, !(word & HWHEEL_QUEUED));
+}
+
+static noinline int arm(struct hwheel_timeout *timeout, u64 deadline)
+{
+	int err;
+
+	rcu_read_lock_sched();
+	err = arm_locked(timeout, deadline);
+	rcu_read_unlock_sched();
+	return err;
+}
+
+static int refresh_locked(struct hwheel_timeout *timeout, u64 deadline)
+{
+	struct hwheel *wheel = timeout->wheel;
+	bool earlier;
+	int changed;
+
+	if (is_too_far(wheel, deadline))
+		return -ERANGE;
+	changed = hwheel_word_refresh(&timeout->word, deadline, &earlier);
+	if (changed < 0)
+		return changed;
+	this_cpu_inc(wheel->cpu->refreshed[earlier]);
+	trace_timeout_refresh(wheel, timeout, deadline, earlier);
+	return submit_if(wheel, timeout, changed);
+}
+
+static noinline int refresh(struct hwheel_timeout *timeout, u64 deadline)
+{
+	int err;
+
+	rcu_read_lock_sched();
+	err = refresh_locked(timeout, deadline);
+	rcu_read_unlock_sched();
+	return err;
+}
+
+/*
+ * @changed is what became of the word; returns whether that was a cancel. If the timeout
+ * was QUEUED already, the worker may have released it by now, so it is not touched.
+ */
+static bool cancelled(struct hwheel *wheel, struct hwheel_timeout *timeout,
+		      int changed)
+{
+	if (changed < 0)
+		return false;
+	this_cpu_inc(wheel->cpu->cancelled[changed]);
+	hwheel_pending_end(wheel);
+	trace_timeout_cancel(wheel, timeout, !changed);
+	submit_if(wheel, timeout, changed);
+	return true;
+}
+
+static noinline bool cancel(struct hwheel_timeout *timeout)
+{
+	struct hwheel *wheel = timeout->wheel;
+	bool prevented;
+
+	rcu_read_lock_sched();
+	prevented = cancelled(wheel, timeout, hwheel_word_cancel(&timeout->word));
+	rcu_read_unlock_sched();
+	return prevented;
+}
+
+/*
+ * The operations as they mostly are, without calls, so that no register has to be saved;
+ * -EAGAIN if more is needed.
+ */
+
+static __always_inline int try_arm(struct hwheel_timeout *timeout, u64 deadline)
+{
+	struct hwheel *wheel = timeout->wheel;
+	struct hwheel_cpu __percpu *cpu = wheel->cpu;
+	s64 word;
+
+	if (trace_timeout_arm_enabled() ||
+	    unlikely(READ_ONCE(wheel->special) & HWHEEL_ARM_SPECIAL))
+		return -EAGAIN;
+	word = atomic64_read_acquire(&timeout->word);
+	if (!hwheel_word_is_unused(word) &&
+	    (!hwheel_word_is_released(word) || timeout->ops->release))
+		return -EAGAIN;
+	this_cpu_inc(cpu->armed);
+	if (unlikely(!hwheel_word_arm(&timeout->word, &word, deadline))) {
+		this_cpu_dec(cpu->armed);
+		return -EAGAIN;
+	}
+	hwheel_debug_reference(timeout);
+	submit(wheel, cpu, timeout);
+	return 0;
+}
+
+static __always_inline int arm_at(struct hwheel_timeout *timeout, u64 deadline_ns)
+{
+	u64 deadline = hwheel_deadline_store(deadline_ns);
+	int err;
+
+	rcu_read_lock_sched();
+	err = try_arm(timeout, deadline);
+	rcu_read_unlock_sched();
+	return unlikely(err) ? arm(timeout, deadline) : 0;
+}
+
+/*
+ * One that is enqueued, to a later deadline: there is nothing to queue. Those that would have
+ * to be clamped are none: what looks negative, and what rounds up to zero.
+ */
+static __always_inline int try_refresh(struct hwheel_timeout *timeout,
+				       u64 deadline_ns)
+{
+	u64 deadline = ALIGN(deadline_ns, HWHEEL_DEADLINE_UNIT);
+	u64 new = hwheel_word(deadline, HWHEEL_PENDING);
+	struct hwheel *wheel = timeout->wheel;
+	s64 word = atomic64_read(&timeout->word);
+
+	if (trace_timeout_refresh_enabled() || unlikely(wheel->revolution))
+		return -EAGAIN;
+	if (!hwheel_word_is_enqueued(word) || new <= (u64)word ||
+	    (s64)deadline_ns < 0)
+		return -EAGAIN;
+	if (!atomic64_try_cmpxchg_release(&timeout->word, &word, new))
+		return -EAGAIN;
+	this_cpu_inc(wheel->cpu->refreshed[0]);
+	return 0;
+}
+
+static __always_inline int refresh_at(struct hwheel_timeout *timeout,
+				      u64 deadline_ns)
+{
+	if (likely(!try_refresh(timeout, deadline_ns)))
+		return 0;
+	return refresh(timeout, hwheel_deadline_store(deadline_ns));
+}
+
+/* By relative times, on a wheel that is not plain */
+
+static noinline int arm_in(struct hwheel_timeout *timeout, u64 delay_ns)
+{
+	if (is_too_long(timeout->wheel, delay_ns))
+		return -ERANGE;
+	return arm_at(timeout, hwheel_deadline_in(timeout->wheel, delay_ns));
+}
+
+static noinline int refresh_in(struct hwheel_timeout *timeout, u64 delay_ns)
+{
+	if (is_too_long(timeout->wheel, delay_ns))
+		return -ERANGE;
+	return refresh_at(timeout, hwheel_deadline_in(timeout->wheel, delay_ns));
+}
+
+static __always_inline int try_cancel(struct hwheel_timeout *timeout)
+{
+	struct hwheel *wheel = timeout->wheel;
+	struct hwheel_cpu __percpu *cpu = wheel->cpu;
+	s64 word = atomic64_read(&timeout->word);
+
+	if (trace_timeout_cancel_enabled() ||
+	    hwheel_word_state(word) != HWHEEL_PENDING)
+		return -EAGAIN;
+	if (word & HWHEEL_QUEUED) {
+		if (!hwheel_word_cancel_from(&timeout->word, &word, true))
+			return -EAGAIN;
+		this_cpu_inc(cpu->cancelled[0]);
+		hwheel_pending_end(wheel);
+	} else {
+		if (!hwheel_word_cancel_from(&timeout->word, &word, false))
+			return -EAGAIN;
+		this_cpu_inc(cpu->cancelled[1]);
+		hwheel_pending_end(wheel);
+		submit(wheel, cpu, timeout);
+	}
+	return 0;
+}
+
+/**
+ * hwheel_arm_at - make a timeout pending, with an absolute deadline
+ * @timeout:     idle, expired or cancelled
+ * @deadline_ns: in ns on the wheel's clock. One that is past makes the timeout
+ *               fire in the worker's next pass, at the next edge at the latest;
+ *               one beyond the clock's range (292 years) means never.
+ *
+ * The caller owns the timeout until it armed it. From then on it must stay in place
+ * until its callback was called, its release op was called, hwheel_cancel_sync()
+ * returned, or it was handed back. What the caller wrote before is seen by the
+ * callback. If it has a release op, the owner sees to it that no two calls arm it at a time:
+ * one that is overtaken by another arm and its cancel might succeed before the release op was
+ * called. Lock-free and without a look at the clock, but for one on a wheel that is
+ * HWHEEL_SIMPLE. Of several errors the one that stands first here is returned:
+ * -ERANGE, -ESHUTDOWN, -EINVAL, -EBUSY, -EDQUOT.
+ *
+ * Context: any but NMI and under scheduler locks (it may wake the worker).
+ * Return: 0, or an error with which nothing changed: -EBUSY (it is pending, is being
+ * waited for by hwheel_cancel_sync(), has a release op that was not called yet after a
+ * cancel, or has expired and waits for the executor to call its callback), -EDQUOT (as
+ * many as hwheel_params.max_pending are pending), -ERANGE (more than a revolution away, on a
+ * wheel that is HWHEEL_SIMPLE), -ESHUTDOWN (the wheel was stopped), -EINVAL (it has no
+ * expire op).
+ */
+int hwheel_arm_at(struct hwheel_timeout *timeout, u64 deadline_ns)
+{
+	return arm_at(timeout, deadline_ns);
+}
+EXPORT_SYMBOL_GPL(hwheel_arm_at);
+
+/**
+ * hwheel_arm - make a timeout pending
+ * @timeout:  idle, expired or cancelled
+ * @delay_ns: from now, in ns; 0 means the next edge
+ *
+ * As hwheel_arm_at(), and reads the clock once.
+ *
+ * Context: any but NMI and under scheduler locks.
+ * Return: as hwheel_arm_at().
+ */
+int hwheel_arm(struct hwheel_timeout *timeout, u64 delay_ns)
+{
+	if (unlikely(!timeout->wheel->plain))
+		return arm_in(timeout, delay_ns);
+	return arm_at(timeout, hwheel_deadline_from(ktime_get_ns(), delay_ns));
+}
+EXPORT_SYMBOL_GPL(hwheel_arm);
+
+/**
+ * hwheel_refresh_at - give a pending timeout another absolute deadline
+ * @timeout:     a pending one
+ * @deadline_ns: as for hwheel_arm_at()
+ *
+ * To a later deadline this is one atomic operation on the timeout itself; to an
+ * earlier one it goes through the submission queue like an arm. What the caller
+ * wrote before is seen by the callback. The caller sees to it that the timeout stays
+ * in place: it may expire and be freed by its callback meanwhile.
+ *
+ * Context: any but NMI and under scheduler locks.
+ * Return: 0, or an error with which nothing changed: -ENOENT (it is not pending),
+ * -ERANGE (more than a revolution away, on a wheel that is HWHEEL_SIMPLE).
+ */
+int hwheel_refresh_at(struct hwheel_timeout *timeout, u64 deadline_ns)
+{
+	return refresh_at(timeout, deadline_ns);
+}
+EXPORT_SYMBOL_GPL(hwheel_refresh_at);
+
+/**
+ * hwheel_refresh - give a pending timeout another deadline
+ * @timeout:  a pending one
+ * @delay_ns: from now, in ns; 0 means the next edge
+ *
+ * As hwheel_refresh_at(), and reads the clock once.
+ *
+ * Context: any but NMI and under scheduler locks.
+ * Return: as hwheel_refresh_at().
+ */
+int hwheel_refresh(struct hwheel_timeout *timeout, u64 delay_ns)
+{
+	if (unlikely(!timeout->wheel->plain))
+		return refresh_in(timeout, delay_ns);
+	return refresh_at(timeout, hwheel_deadline_from(ktime_get_ns(), delay_ns));
+}
+EXPORT_SYMBOL_GPL(hwheel_refresh);
+
+/**
+ * hwheel_cancel - end a timeout before it expires
+ * @timeout: in any state
+ *
+ * After true the callback does not run for this arm, and the timeout may be armed
+ * again (with a release op: once that was called). It may not be freed yet: the
+ * worker refers to it until its next pass, at most one tick away. The release op
+ * tells when that is over, hwheel_cancel_sync() waits for it. What the caller wrote
+ * before is seen by the release op. A false says nothing about whether the callback
+ * has returned.
+ *
+ * Context: any but NMI and under scheduler locks; also the timeout's own callback,
+ * after it armed the timeout again.
+ * Return: true if it prevented the callback, false if there was nothing to prevent.
+ */
+bool hwheel_cancel(struct hwheel_timeout *timeout)
+{
+	bool prevented = true;
+	int err;
+
+	rcu_read_lock_sched();
+	err = try_cancel(timeout);
+	rcu_read_unlock_sched();
+	if (unlikely(err))
+		return cancel(timeout);
+	/* Not the exchange's result, for which the compiler would save a register */
+	OPTIMIZER_HIDE_VAR(prevented);
+	return prevented;
+}
+EXPORT_SYMBOL_GPL(hwheel_cancel);
+
+/* hwheel_cancel() and, until hwheel_word_open(), no more arming. */
+bool hwheel_submit_close(struct hwheel_timeout *timeout)
+{
+	struct hwheel *wheel = timeout->wheel;
+	bool prevented;
+
+	rcu_read_lock_sched();
+	prevented = cancelled(wheel, timeout, hwheel_word_close(&timeout->word));
+	rcu_read_unlock_sched();
+	return prevented;
+}
+
+/* For who has a timeout that is QUEUED, on no list. */
+void hwheel_submit_return(struct hwheel *wheel, struct hwheel_timeout *timeout)
+{
+	rcu_read_lock_sched();
+	submit(wheel, wheel->cpu, timeout);
+	rcu_read_unlock_sched();
+}
+
+/*
+ * And for one that is handed over. When it is that no more, the worker may do nothing but look
+ * for it, so it must not keep us from adding it: with PREEMPT_RT the executor's lock does not
+ * hinder it, the section does.
+ */
+void hwheel_submit_recall(struct hwheel *wheel, struct hwheel_timeout *timeout)
+{
+	rcu_read_lock_sched();
+	hwheel_word_recall(&timeout->word);
+	submit(wheel, wheel->cpu, timeout);
+	rcu_read_unlock_sched();
+}
+
+/*
+ * Makes the worker's next pass begin at once, also if it lingers. The wake-up has a full
+ * barrier between setting urgent and the look at the task's state, which pairs with
+ * set_current_state() in worker_sleep(). A wheel that is being stopped drains its queues
+ * anyway, and its worker may be gone.
+ */
+void hwheel_submit_kick(struct hwheel *wheel)
+{
+	rcu_read_lock_sched();
+	if (!(READ_ONCE(wheel->special) & HWHEEL_STOPPING)) {
+		WRITE_ONCE(wheel->urgent, 1);
+		wake_up_process(wheel->worker);
+	}
+	rcu_read_unlock_sched();
+}
+
+static struct llist_head *next_queue(struct hwheel *wheel)
+{
+	wheel->taken_cpu = cpumask_next(wheel->taken_cpu, cpu_possible_mask);
+	if (wheel->taken_cpu >= nr_cpu_ids)
+		wheel->taken_cpu = cpumask_first(cpu_possible_mask);
+	return &per_cpu_ptr(wheel->cpu, wheel->taken_cpu)->queue;
+}
+
+/*
+ * The next list, when the last one is used up. Taking it acquires what was stored before the
+ * push in submit().
+ */
+struct llist_node *hwheel_submit_take(struct hwheel *wheel, unsigned int *lists)
+{
+	struct llist_head *queue;
+
+	while (*lists) {
+		--*lists;
+		queue = next_queue(wheel);
+		if (!llist_empty(queue))
+			return llist_del_all(queue);
+	}
+	return NULL;
+}
+
+bool hwheel_submit_empty(const struct hwheel *wheel)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		if (!llist_empty(&per_cpu_ptr(wheel->cpu, cpu)->queue))
+			return false;
+	return true;
+}

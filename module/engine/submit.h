@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _HWHEEL_SUBMIT_H
+#define _HWHEEL_SUBMIT_H
+
+#include <linux/llist.h>
+
+#include "wheel.h"
+
+struct llist_node *hwheel_submit_take(struct hwheel *wheel, unsigned int *lists);
+void hwheel_submit_return(struct hwheel *wheel, struct hwheel_timeout *timeout);
+void hwheel_submit_recall(struct hwheel *wheel, struct hwheel_timeout *timeout);
+bool hwheel_submit_close(struct hwheel_timeout *timeout);
+void hwheel_submit_kick(struct hwheel *wheel);
+bool hwheel_submit_empty(const struct hwheel *wheel);
+
+/*
+ * The link is read here, before the caller clears QUEUED and others may use it. Model:
+ * selftests/models/life.pml.
+ */
+static __always_inline struct hwheel_timeout *
+hwheel_submit_next(struct llist_node **list)
+{
+	struct llist_node *node = *list;
+
+	*list = node->next;
+	return llist_entry(node, struct hwheel_timeout, queue);
+}
+
+/*
+ * The next queued timeout, taking up to *@lists CPUs' lists, each as a whole and
+ * in turn from where the last call left off. NULL when they are used up.
+ */
+static inline struct hwheel_timeout *hwheel_submit_pop(struct hwheel *wheel,
+						       unsigned int *lists)
+{
+	if (!wheel->taken)
+		wheel->taken = hwheel_submit_take(wheel, lists);
+	return wheel->taken ? hwheel_submit_next(&wheel->taken) : NULL;
+}
+
+#endif /* _HWHEEL_SUBMIT_H */

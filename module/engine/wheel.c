@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The life of a wheel: create and destroy; stop.c has what comes between.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/atomic.h>
+#include <linux/build_bug.h>
+#include <linux/completion.h>
+#include <linux/err.h>
+#include <linux/export.h>
+#include <linux/kernel.h>
+#include <linux/log2.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/sched/task.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "edge.h"
+#include "executor.h"
+#include "gfp.h"
+#include "state.h"
+#include "wheel.h"
+#include "worker.h"
+
+#define HWHEEL_DEFAULT_NAME	"wheel"
+
+#define HWHEEL_FLAGS		(HWHEEL_SIMPLE | HWHEEL_ACCOUNT | HWHEEL_BOOTTIME | HWHEEL_OWN)
+
+static_assert(!((HWHEEL_STOPPING | HWHEEL_LIMITED) & HWHEEL_FLAGS));
+
+/* Set before the first wheel is created */
+static const struct hwheel_observer *observer;
+
+void hwheel_observe(const struct hwheel_observer *new)
+{
+	observer = new;
+}
+
+static gfp_t gfp_of(const struct hwheel_params *params)
+{
+	return params->flags & HWHEEL_ACCOUNT ? HWHEEL_GFP_USER : GFP_KERNEL;
+}
+
+static u64 tick_of(const struct hwheel_params *params)
+{
+	u64 tick = params->tick_ns ?: HWHEEL_DEFAULT_TICK_NS;
+
+	if (tick < HWHEEL_MIN_TICK_NS) {
+		pr_warn("wheel %s: tick of %llu ns is too short, using %lu ns\n",
+			params->name ?: HWHEEL_DEFAULT_NAME, tick,
+			HWHEEL_MIN_TICK_NS);
+		tick = HWHEEL_MIN_TICK_NS;
+	}
+	return tick;
+}
+
+/* What can't be right on any machine; the rest is found when the worker is placed. */
+static bool is_place(const struct hwheel_params *params)
+{
+	if (params->nice < MIN_NICE || params->nice > MAX_NICE)
+		return false;
+	if (params->rt_priority < 0 || params->rt_priority >= MAX_RT_PRIO)
+		return false;
+	return !params->nice || !params->rt_priority;
+}
+
+static bool wheel_is_kind(const struct hwheel_params *params)
+{
+	if (params->levels > HWHEEL_MAX_LEVELS || params->flags & ~HWHEEL_FLAGS)
+		return false;
+	return !(params->flags & HWHEEL_SIMPLE) || params->levels <= 1;
+}
+
+/*
+ * Without those whose slots would be longer than the clock's range, or no longer than those of
+ * the level below
+ */
+static unsigned int wheel_levels_of(const struct hwheel *wheel,
+				    const struct hwheel_params *params,
+			      unsigned int slots)
+{
+	u64 edges = div64_u64(HWHEEL_NEVER, wheel->tick);
+	unsigned int levels = 1;
+
+	while (slots > 1 && levels < params->levels && (edges >>= ilog2(slots)))
+		levels++;
+	return levels;
+}
+
+/* The tick times the slots has to fit into a clock. */
+static int wheel_configure_slots(struct hwheel *wheel,
+				 const struct hwheel_params *params)
+{
+	unsigned int slots = params->slots ?: HWHEEL_DEFAULT_SLOTS;
+	u64 tick = tick_of(params);
+
+	if (slots > HWHEEL_MAX_SLOTS || !wheel_is_kind(params))
+		return -EINVAL;
+	slots = roundup_pow_of_two(slots);
+	if (tick > HWHEEL_NEVER || round_up(tick, HWHEEL_DEADLINE_UNIT) >
+				   div_u64(S64_MAX, slots))
+		return -EINVAL;
+
+	wheel->tick = round_up(tick, HWHEEL_DEADLINE_UNIT);
+	wheel->special = params->flags & HWHEEL_SIMPLE;
+	wheel->revolution = wheel->special ? wheel->tick * slots : 0;
+	return hwheel_slots_init(&wheel->slots, slots,
+				 wheel_levels_of(wheel, params, slots),
+				 gfp_of(params));
+}
+
+/* Sets what the parameters say. */
+static int wheel_configure(struct hwheel *wheel, const struct hwheel_params *params)
+{
+	if (!is_place(params))
+		return -EINVAL;
+
+	wheel->clock = params->flags & HWHEEL_BOOTTIME ? CLOCK_BOOTTIME :
+							 CLOCK_MONOTONIC;
+	wheel->lateness_scale = hwheel_lateness_scale(wheel->tick);
+	hwheel_edge_init(wheel, round_down(hwheel_now(wheel), HWHEEL_DEADLINE_UNIT),
+			 wheel->tick);
+	wheel->plain = !wheel->revolution && wheel->clock == CLOCK_MONOTONIC;
+	wheel->own = params->flags & HWHEEL_OWN;
+	wheel->max_pending = params->max_pending;
+	if (params->max_pending)
+		wheel->special |= HWHEEL_LIMITED;
+	strscpy(wheel->name, params->name ?: HWHEEL_DEFAULT_NAME,
+		sizeof(wheel->name));
+	return 0;
+}
+
+#ifdef CONFIG_LOCKDEP
+/* A class for each wheel, as callbacks of one may wait for those of another. */
+static void wheel_init_lockdep(struct hwheel *wheel)
+{
+	lockdep_register_key(&wheel->key);
+	lockdep_init_map(&wheel->callbacks, "hwheel_callbacks", &wheel->key, 0);
+}
+
+static void wheel_exit_lockdep(struct hwheel *wheel)
+{
+	lockdep_unregister_key(&wheel->key);
+}
+#else
+static void wheel_init_lockdep(struct hwheel *wheel)
+{
+}
+
+static void wheel_exit_lockdep(struct hwheel *wheel)
+{
+}
+#endif
+
+static void free_wheel(struct hwheel *wheel)
+{
+	hwheel_executor_free(wheel);
+	wheel_exit_lockdep(wheel);
+	hwheel_slots_free(&wheel->slots);
+	free_percpu(wheel->cpu);
+	kfree(wheel);
+}
+
+/* For a wheel that is stopped: its owner may keep it, but administrators need not see it. */
+void hwheel_retire(struct hwheel *wheel)
+{
+	if (observer)
+		observer->retired(wheel);
+}
+
+/* Frees a wheel that is stopped, when nobody refers to it any more. */
+void hwheel_put(struct hwheel *wheel)
+{
+	if (refcount_dec_and_test(&wheel->users))
+		free_wheel(wheel);
+}
+
+static int wheel_populate(struct hwheel *wheel, const struct hwheel_params *params)
+{
+	int err = 0;
+
+	refcount_set(&wheel->users, 1);
+	init_completion(&wheel->stopped);
+	init_waitqueue_head(&wheel->waiters);
+	spin_lock_init(&wheel->closers_lock);
+	wheel->closers = RB_ROOT;
+	INIT_LIST_HEAD(&wheel->pass_work);
+	wheel->taken_cpu = -1;
+	wheel->planned = HWHEEL_NO_EDGE;
+	wheel->cpu = alloc_percpu_gfp(struct hwheel_cpu, gfp_of(params));
+	if (!wheel->cpu)
+		return -ENOMEM;
+	if (params->executor)
+		err = hwheel_executor_create(wheel, params->executor,
+					     gfp_of(params));
+	return err ?: hwheel_worker_start(wheel, params);
+}
+
+/* hwheel_create() is described in the header. */
+struct hwheel *__hwheel_create(const struct hwheel_params *params,
+			       struct module *owner, const char *creator)
+{
+	struct hwheel *wheel;
+	int err;
+
+	/* The device's alone */
+	if (params->flags & HWHEEL_OWN && owner != THIS_MODULE)
+		return ERR_PTR(-EINVAL);
+	wheel = kzalloc(sizeof(*wheel), gfp_of(params));
+	if (!wheel)
+		return ERR_PTR(-ENOMEM);
+	wheel_init_lockdep(wheel);
+	err = wheel_configure_slots(wheel, params) ?: wheel_configure(wheel, params) ?:
+	      wheel_populate(wheel, params);
+	if (err) {
+		free_wheel(wheel);
+		return ERR_PTR(err);
+	}
+	if (observer)
+		observer->created(wheel, owner, creator);
+	return wheel;
+}
+EXPORT_SYMBOL_GPL(__hwheel_create);
+
+/**
+ * hwheel_destroy - stop a wheel if need be, and free it
+ * @wheel: the wheel; nobody else uses it any more, nor time-outs set up for it
+ *
+ * As hwheel_stop() without a handback callback: time-outs that are pending and have no
+ * release op end without anybody being told.
+ *
+ * Context: process; may sleep. Not from the wheel's own callbacks.
+ */
+void hwheel_destroy(struct hwheel *wheel)
+{
+	if (WARN_ON(hwheel_stop(wheel, NULL, NULL) == -EDEADLK))
+		return;
+	hwheel_retire(wheel);
+	hwheel_put(wheel);
+}
+EXPORT_SYMBOL_GPL(hwheel_destroy);

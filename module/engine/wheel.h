@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _HWHEEL_WHEEL_H
+#define _HWHEEL_WHEEL_H
+
+#include <linux/completion.h>
+#include <linux/hwheel.h>
+#include <linux/jiffies.h>
+#include <linux/lockdep.h>
+#include <linux/percpu.h>
+#include <linux/rbtree.h>
+#include <linux/refcount.h>
+#include <linux/sched.h>
+#include <linux/spinlock.h>
+#include <linux/wait.h>
+
+#include "slots.h"
+#include "state.h"
+#include "stats.h"
+
+/* How deep callbacks may nest: those that cancel_sync others whose release does so */
+#define HWHEEL_MAX_DEPTH	8
+
+#define HWHEEL_CREATOR_MAX	64
+
+/* hwheel.special, beside HWHEEL_SIMPLE */
+#define HWHEEL_STOPPING		0x100
+#define HWHEEL_LIMITED		0x200
+
+/* hwheel_params.flags, beside those of the header: the callbacks are the device's. */
+#define HWHEEL_OWN		0x400
+
+/* For how long a part of a pass may go on, in jiffies, so that others have their turn */
+#define HWHEEL_PART_MAX		msecs_to_jiffies(10)
+
+/* With these an arm has more to do than to arm. */
+#define HWHEEL_ARM_SPECIAL	(HWHEEL_SIMPLE | HWHEEL_STOPPING | HWHEEL_LIMITED)
+
+struct dentry;
+struct hwheel_executor;
+struct hwheel_stop;
+
+/**
+ * struct hwheel_cpu - what a CPU needs to arm, refresh and cancel; one cache line
+ * @queue:     timeouts with news for the worker, latest first. Added to by this CPU,
+ *             also from interrupts; taken as a whole by the worker.
+ * @armed:     timeouts armed here, ever; this and the rest are this CPU's own
+ * @cancelled: those cancelled here: [0] while QUEUED, [1] while not
+ * @refreshed: those refreshed here: [0] to a later deadline, [1] to an earlier one
+ */
+struct hwheel_cpu {
+	struct llist_head	queue;
+	unsigned long		armed;
+	unsigned long		cancelled[2];
+	unsigned long		refreshed[2];
+} ____cacheline_aligned_in_smp;
+
+/**
+ * struct hwheel - a wheel
+ */
+struct hwheel {
+	/* Constant once the wheel is created, but for @special and @asks */
+
+	/** @epoch: Edge 0, in ns on @clock; a multiple of 8. */
+	u64			epoch;
+	/** @tick: Nanoseconds between two edges; a multiple of 8. */
+	u64			tick;
+	/** @revolution: 0, or ns from now beyond which no deadline is accepted. */
+	u64			revolution;
+	/** @max_pending: 0 or the limit of @pending. */
+	u64			max_pending;
+	/** @clock: CLOCK_MONOTONIC or CLOCK_BOOTTIME. */
+	clockid_t		clock;
+	/**
+	 * @special: What calls have to look at: HWHEEL_SIMPLE refuses deadlines beyond a
+	 * revolution, HWHEEL_LIMITED that there is a @max_pending, HWHEEL_STOPPING refuses all
+	 * arms; the latter is set by stop.
+	 */
+	unsigned int		special;
+	/** @plain: Relative times are just added to CLOCK_MONOTONIC: nothing is refused. */
+	bool			plain;
+	/** @asks: There was a timeout whose owner is asked when it is due; set by anyone. */
+	bool			asks;
+	/** @own: HWHEEL_OWN. */
+	bool			own;
+	/** @cpu: Submission queues and counters. */
+	struct hwheel_cpu __percpu *cpu;
+	/** @executor: Where callbacks run, or NULL: on the worker. */
+	struct hwheel_executor	*executor;
+	/** @worker: Its thread; referenced until the last submitter is through. */
+	struct task_struct	*worker;
+
+	/* Changed by everybody */
+
+	/** @pending: Timeouts pending, if @max_pending. */
+	atomic64_t		pending ____cacheline_aligned_in_smp;
+
+	/* For those who submit and those who wait */
+
+	/**
+	 * @idle: The worker sleeps, or is about to, beyond the next edge, so that submitters have
+	 * to wake it; set by the worker, cleared by the worker or by the submitter that wakes it.
+	 */
+	unsigned int		idle ____cacheline_aligned_in_smp;
+	/** @urgent: Somebody waits for the next pass; set by anyone, cleared by the worker. */
+	unsigned int		urgent;
+	/** @waiters: Those who wait in hwheel_cancel_sync(). */
+	wait_queue_head_t	waiters;
+	/** @closers_lock: Protects @closers and the opening of timeouts. */
+	spinlock_t		closers_lock;
+	/** @closers: Those who are in hwheel_cancel_sync(), by timeout. */
+	struct rb_root		closers;
+
+	/* The owner's, but for @edge_zero to @edge_shift, which are constant */
+
+	/**
+	 * @owner: The thread that alone may write what follows: the worker, then the thread that
+	 * stops the wheel, then nobody.
+	 */
+	struct task_struct	*owner ____cacheline_aligned_in_smp;
+	/**
+	 * @edge_zero: The first deadline that is due at edge 0 and not before, in their units;
+	 * may be below 0.
+	 */
+	u64			edge_zero;
+	/** @edge_inverse: 1 over the tick, see hwheel_edge_init(). */
+	u64			edge_inverse;
+	/** @edge_shift: Its scale. */
+	unsigned int		edge_shift;
+	/** @slots: Where timeouts wait. */
+	struct hwheel_slots	slots;
+	/** @taken: What remains of a list that was taken from a queue. */
+	struct llist_node	*taken;
+	/** @taken_cpu: Which queue that was. */
+	unsigned int		taken_cpu;
+	/** @lists: How many queues the drain under way has not taken yet. */
+	unsigned int		lists;
+	/** @aim: Edge for which the drain under way is made. */
+	u64			aim;
+	/**
+	 * @reached: Edge that the pass under way expires up to; all that was queued when the
+	 * clock showed it is drained.
+	 */
+	u64			reached;
+	/** @due: Time of @reached. */
+	u64			due;
+	/** @due_word: @due as no less than the state word of what is due then. */
+	u64			due_word;
+	/** @expiring: It looks at what is due. */
+	bool			expiring;
+	/** @kicked: Somebody has kicked it, and nothing was drained since. */
+	bool			kicked;
+	/** @planned: Edge for which the next pass is to begin, or HWHEEL_NO_EDGE. */
+	u64			planned;
+	/** @searched: Edge at which the worker last searched for @planned. */
+	u64			searched;
+	/** @now: The clock as last read. */
+	u64			now;
+	/** @now_word: @now as no less than the state word of what is due now. */
+	u64			now_word;
+	/** @jiffies: Jiffies just before @now was read. */
+	unsigned long		jiffies;
+	/** @ran: How long the owner had run before @now was read, in ns. */
+	u64			ran;
+	/** @preempted: How often the owner had been preempted before @now was read. */
+	unsigned long		preempted;
+	/** @lateness_scale: Constant, see stats.h. */
+	u64			lateness_scale;
+	/**
+	 * @running: Timeouts whose callbacks are under way, outermost first; read by those who
+	 * wait.
+	 */
+	struct hwheel_timeout	*running[HWHEEL_MAX_DEPTH];
+	/** @depth: How many of them there are. */
+	unsigned int		depth;
+	/** @pass_work: What is to be done at the end of the pass. */
+	struct list_head	pass_work;
+	/** @waiters_left: How many waiters @pass_work may still look at in this pass. */
+	unsigned int		waiters_left;
+	/** @stop: The stop under way. */
+	struct hwheel_stop	*stop;
+	/** @counts: What was counted. */
+	struct hwheel_counts	counts;
+
+	/* Changed by everybody; the three counters with atomic operations only */
+
+	/** @stopping: The first stop has begun. */
+	atomic_t		stopping;
+	/** @stopped: The first stop is through: the worker is gone and nothing is pending. */
+	struct completion	stopped;
+	/** @overlong: Callbacks that held the worker for too long. */
+	atomic_long_t		overlong;
+	/** @contained: Callbacks that did not leave the CPU as they found it. */
+	atomic_long_t		contained;
+	/** @recalled: Timeouts taken back from the executor. */
+	atomic_long_t		recalled;
+
+	/* For admin/ */
+
+	/**
+	 * @users: References: of the creator, and of the code that stops what a module left
+	 * behind.
+	 */
+	refcount_t		users;
+	/** @registered: Link in the registry, under its lock. */
+	struct list_head	registered;
+	/**
+	 * @module: The module that created it, until that is unloaded; under the registry's
+	 * lock.
+	 */
+	struct module		*module;
+	/** @creator: The function that created it; constant, as are @name and @id. */
+	char			creator[HWHEEL_CREATOR_MAX];
+	/** @name: As messages and debugfs show it. */
+	char			name[HWHEEL_NAME_MAX];
+	/** @id: Unique among all wheels since hwheel was loaded. */
+	unsigned int		id;
+	/** @file: Its folder in debugfs. */
+	struct dentry		*file;
+#ifdef CONFIG_LOCKDEP
+	/**
+	 * @callbacks: Held by callbacks and taken by a thread that waits for them, so that lockdep
+	 * finds those who wait with a lock that callbacks take.
+	 */
+	struct lockdep_map	callbacks;
+	/** @key: Class of @callbacks. */
+	struct lock_class_key	key;
+#endif
+};
+
+static inline bool hwheel_is_long(unsigned long since)
+{
+	return time_after(jiffies, since + HWHEEL_PART_MAX);
+}
+
+/* For what only the owner may do: nobody else can be the current task. */
+static inline bool hwheel_is_owner(const struct hwheel *wheel)
+{
+	return READ_ONCE(wheel->owner) == current;
+}
+
+static inline void hwheel_assert_owner(const struct hwheel *wheel)
+{
+	lockdep_assert(hwheel_is_owner(wheel));
+}
+
+enum hwheel_kind {
+	HWHEEL_IS_SIMPLE, HWHEEL_IS_HASHED, HWHEEL_IS_HIERARCHICAL,
+};
+
+static inline enum hwheel_kind hwheel_kind(const struct hwheel *wheel)
+{
+	if (wheel->revolution)
+		return HWHEEL_IS_SIMPLE;
+	return wheel->slots.levels > 1 ? HWHEEL_IS_HIERARCHICAL :
+					 HWHEEL_IS_HASHED;
+}
+
+/* Counted before others can see the timeout pending. */
+static inline bool hwheel_pending_begin(struct hwheel *wheel)
+{
+	if (wheel->max_pending &&
+	    !atomic64_add_unless(&wheel->pending, 1, wheel->max_pending))
+		return false;
+	this_cpu_inc(wheel->cpu->armed);
+	return true;
+}
+
+/* Whoever ends a timeout counts how; the exact count is kept only for the limit. */
+static inline void hwheel_pending_end(struct hwheel *wheel)
+{
+	if (wheel->max_pending)
+		atomic64_dec(&wheel->pending);
+}
+
+/* It could not be armed after all. */
+static inline void hwheel_pending_undo(struct hwheel *wheel)
+{
+	this_cpu_dec(wheel->cpu->armed);
+	hwheel_pending_end(wheel);
+}
+
+/**
+ * struct hwheel_observer - keeps a list of the wheels that there are
+ *
+ * Both may sleep.
+ */
+struct hwheel_observer {
+	/** @created: Called in hwheel_create() of @owner, in its function @creator. */
+	void	(*created)(struct hwheel *wheel, struct module *owner,
+			   const char *creator);
+	/**
+	 * @retired: The wheel is stopped and is not to be seen any more. Called again for a
+	 * wheel that was retired before it is destroyed.
+	 */
+	void	(*retired)(struct hwheel *wheel);
+};
+
+void hwheel_observe(const struct hwheel_observer *observer);
+void hwheel_retire(struct hwheel *wheel);
+
+void hwheel_drain_here(struct hwheel *wheel);
+void hwheel_put(struct hwheel *wheel);
+
+#endif /* _HWHEEL_WHEEL_H */

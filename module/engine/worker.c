@@ -1,0 +1,755 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The worker: one thread that alone writes the slots.
+ *
+ * A pass reads the clock, drains the submission queues, and expires what is due up to
+ * the edge that was reached; a late worker catches up all missed edges in one pass. The
+ * clock comes first: what is submitted later than that is not due at that edge, so the
+ * drain may miss it. Drain and expiry are bounded, in number and in time: a pass that did
+ * not get through is followed at once by another.
+ *
+ * The next pass goes on with a drain that did not get through, for the same edge and with
+ * the lists that are not taken yet. Until the drain ends the cursor stays before that edge,
+ * which may be the one for which a queued timeout has to be enqueued. As each list is taken
+ * once, the drain ends however much is submitted meanwhile.
+ *
+ * Then it sleeps, in one of two depths. After a pass that drained something, more is
+ * likely to come, so the worker lingers until the next edge: submitters need not wake
+ * it, and all they submit within a tick is drained at once. After an empty pass it
+ * sleeps to its next occupied edge. If that lies beyond the next edge, it publishes
+ * this deep sleep, and who submits something wakes it. Who waits in
+ * hwheel_cancel_sync() wakes it from either.
+ *
+ * Models: life.pml, timeout.pml, nested.pml, sleep.pml, stop.pml and executor.pml in
+ * selftests/models/.
+ */
+#include <linux/completion.h>
+#include <linux/hrtimer.h>
+#include <linux/kthread.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/sched/task.h>
+#include <uapi/linux/sched/types.h>
+
+#include "callback.h"
+#include "debug_objects.h"
+#include "edge.h"
+#include "executor.h"
+#include "pass_work.h"
+#include "state.h"
+#include "submit.h"
+#include "trace.h"
+#include "wheel.h"
+#include "worker.h"
+
+/* How much of a kind is done in one pass, and in a row without cond_resched() */
+#define DRAIN_MAX	100000U
+#define EXPIRE_MAX	10000U
+#define RESCHED_EVERY	256U
+
+/* For each so many edges since the last search the next may make HWHEEL_SEARCH_STEPS more. */
+#define EDGES_PER_SEARCH	16
+
+/* How often more in one pass to act on a timeout that changes all the time */
+#define ACT_MAX		3
+
+static struct hwheel_timeout *timeout_of(struct hwheel_node *node)
+{
+	return container_of(node, struct hwheel_timeout, node);
+}
+
+/*
+ * As long as one pass follows another the worker does not sleep, nor perhaps does it ever
+ * find that others are to run: so it tells RCU Tasks that it is in nobody's trampoline.
+ */
+static void let_others_run(void)
+{
+	cond_resched_tasks_rcu_qs();
+}
+
+/*
+ * The first edge that may be enqueued for. An expire callback that drains the queues must not
+ * bring back itself, armed for the past, at each of the edges that a late worker catches up:
+ * it comes after those. A release op that does so, before anything expires, must not put
+ * off what is due in this pass.
+ */
+static u64 first_edge(const struct hwheel *wheel)
+{
+	u64 cursor = wheel->slots.cursor;
+
+	return (wheel->expiring ? max(cursor, wheel->reached) : cursor) + 1;
+}
+
+static __always_inline void worker_enqueue(struct hwheel *wheel,
+					   struct hwheel_timeout *timeout, u64 word,
+				 u64 first)
+{
+	u64 edge = hwheel_edge_due(wheel, hwheel_word_deadline(word));
+
+	hwheel_slots_enqueue(&wheel->slots, &timeout->node, max(edge, first));
+}
+
+/*
+ * Clears QUEUED, with which the wheel unreferences a timeout that is not pending. False if the
+ * word is another one meanwhile.
+ */
+static __always_inline bool worker_acted(struct hwheel_timeout *timeout, u64 word)
+{
+	bool unreferences = hwheel_word_state(word) != HWHEEL_PENDING;
+
+	if (unreferences)
+		hwheel_debug_unreference(timeout);
+	if (likely(hwheel_word_acted(&timeout->word, word)))
+		return true;
+	if (unreferences)
+		hwheel_debug_reference(timeout);
+	return false;
+}
+
+/* As worker_acted(), for one that expires; reads the other word. */
+static __always_inline bool worker_expired(struct hwheel_timeout *timeout, s64 *word)
+{
+	hwheel_debug_unreference(timeout);
+	if (likely(hwheel_word_expire(&timeout->word, word)))
+		return true;
+	hwheel_debug_reference(timeout);
+	return false;
+}
+
+/* It is still QUEUED, so it is ours to add. */
+static void worker_requeue(struct hwheel *wheel, struct hwheel_timeout *timeout)
+{
+	llist_add(&timeout->queue, &raw_cpu_ptr(wheel->cpu)->queue);
+}
+
+/*
+ * A release op is not called while a callback of an earlier arm still runs, as it may free
+ * what that uses. If that is one which drains, the timeout is submitted again, for a drain
+ * that is not in it; if it runs on the executor, that submits it.
+ */
+static bool worker_defers(struct hwheel *wheel, struct hwheel_timeout *timeout)
+{
+	if (wheel->depth && hwheel_callback_running(wheel, timeout)) {
+		worker_requeue(wheel, timeout);
+		return true;
+	}
+	return hwheel_executor_defers(wheel, timeout);
+}
+
+/* False if the state changed meanwhile. */
+static noinline bool worker_release(struct hwheel *wheel, struct hwheel_timeout *timeout,
+				    s64 word)
+{
+	hwheel_callback_t *callback = timeout->ops->release;
+	bool done;
+
+	if (worker_defers(wheel, timeout))
+		return true;
+	if (!wheel->depth)
+		hwheel_clock_follow(wheel);
+	hwheel_callback_begin(wheel, timeout);
+	done = worker_acted(timeout, word);
+	if (done)
+		hwheel_callback_call_timed(wheel, callback, timeout);
+	hwheel_callback_end(wheel);
+	return done;
+}
+
+/* Brings the slots up to a queued timeout's state. */
+static __always_inline void worker_update(struct hwheel *wheel,
+					  struct hwheel_timeout *timeout, u64 word,
+				   u64 first)
+{
+	hwheel_slots_unlink(&wheel->slots, &timeout->node);
+	if (hwheel_word_state(word) == HWHEEL_PENDING)
+		worker_enqueue(wheel, timeout, word, first);
+}
+
+static __always_inline bool owes_release(const struct hwheel_timeout *timeout,
+					 u64 word)
+{
+	return hwheel_word_state(word) != HWHEEL_PENDING &&
+	       unlikely(timeout->ops->release);
+}
+
+/*
+ * Acts on a queued timeout. Once QUEUED is cleared on one that is not pending, the wheel
+ * does not refer to it any more and others may free it, unless a release is owed. False
+ * if the state changed meanwhile.
+ */
+static bool worker_act(struct hwheel *wheel, struct hwheel_timeout *timeout, u64 first)
+{
+	s64 word = atomic64_read_acquire(&timeout->word);
+
+	worker_update(wheel, timeout, word, first);
+	if (owes_release(timeout, word))
+		return worker_release(wheel, timeout, word);
+	return worker_acted(timeout, word);
+}
+
+/*
+ * One that changes all the time is left to a later pass. Returns whether a jiffy passed in a
+ * release op, which is when the worker's own copy of them changes.
+ */
+static noinline bool worker_act_on_latest(struct hwheel *wheel,
+					  struct hwheel_timeout *timeout, u64 first)
+{
+	unsigned long since = wheel->jiffies;
+	int tries;
+
+	for (tries = 0; tries < ACT_MAX; tries++)
+		if (worker_act(wheel, timeout, first))
+			return since != wheel->jiffies;
+	worker_requeue(wheel, timeout);
+	return since != wheel->jiffies;
+}
+
+/*
+ * Acts on up to @max queued timeouts, and returns on how many; on fewer if a release op took
+ * up to a jiffy. The batch is written back for others who drain: those whom release ops call.
+ */
+static unsigned int worker_drain_batch(struct hwheel *wheel, unsigned int *lists,
+				       unsigned int max)
+{
+	struct llist_node *next = wheel->taken;
+	u64 first = first_edge(wheel);
+	unsigned int left = max;
+
+	while (left && (next || (next = hwheel_submit_take(wheel, lists)))) {
+		struct hwheel_timeout *timeout = hwheel_submit_next(&next);
+		s64 word = atomic64_read_acquire(&timeout->word);
+
+		/* As worker_act(), which is for the rest of them */
+		worker_update(wheel, timeout, word, first);
+		if (owes_release(timeout, word) ||
+		    unlikely(!worker_acted(timeout, word))) {
+			wheel->taken = next;
+			if (worker_act_on_latest(wheel, timeout, first)) {
+				/* The batch ends; a break would cost the others a test. */
+				max -= left - 1;
+				left = 1;
+			}
+			next = wheel->taken;
+		}
+		left--;
+	}
+	wheel->taken = next;
+	return max - left;
+}
+
+static bool is_drained(const struct hwheel *wheel, unsigned int lists)
+{
+	return !wheel->taken && !lists;
+}
+
+/* Returns how many timeouts were acted on. */
+static unsigned int worker_drain_some(struct hwheel *wheel, unsigned int *lists)
+{
+	unsigned long since = jiffies;
+	unsigned int n = 0;
+
+	hwheel_assert_owner(wheel);
+	while (true) {
+		n += worker_drain_batch(wheel, lists, min(DRAIN_MAX - n, RESCHED_EVERY));
+		if (is_drained(wheel, *lists) || n == DRAIN_MAX ||
+		    hwheel_is_long(since))
+			break;
+		let_others_run();
+	}
+	if (n) {
+		/* Those who still wait kick again. */
+		wheel->kicked = false;
+		hwheel_wake_waiters(wheel);
+	}
+	local_add(n, &wheel->counts.drained);
+	hwheel_count_max(&wheel->counts.drained_max, n);
+	trace_drain(wheel, n);
+	return n;
+}
+
+/*
+ * The exchange comes before the look at the lists, so who sets urgent after it gets another
+ * drain. What that one waits for may be about to be added by another CPU, so that we don't
+ * find it: then we go to sleep with idle set, as it waits, and the adder wakes us.
+ */
+static void begin_drain(struct hwheel *wheel, unsigned int *lists)
+{
+	if (READ_ONCE(wheel->urgent) && xchg(&wheel->urgent, 0))
+		wheel->kicked = true;
+	*lists = num_possible_cpus();
+}
+
+/*
+ * By a callback, or who stops the wheel. Returns how many timeouts were acted on.
+ *
+ * The pass does not learn that there may be more, so then urgent says it: what this took
+ * away may have been about what is left.
+ */
+unsigned int hwheel_worker_drain(struct hwheel *wheel)
+{
+	unsigned int lists, n;
+
+	begin_drain(wheel, &lists);
+	n = worker_drain_some(wheel, &lists);
+	if (!is_drained(wheel, lists))
+		WRITE_ONCE(wheel->urgent, 1);
+	return n;
+}
+
+/* While QUEUED is clear, what was enqueued is pending. */
+static bool is_due(const struct hwheel *wheel, u64 word)
+{
+	return !(word & HWHEEL_QUEUED) && word <= wheel->due_word;
+}
+
+/* @word is what it was due from. */
+static __always_inline void count_lateness(struct hwheel *wheel, u64 word)
+{
+	hwheel_count_lateness(&wheel->counts, wheel->now_word - word,
+			      wheel->lateness_scale);
+}
+
+static bool hand_over(struct hwheel *wheel, struct hwheel_timeout *timeout,
+		      s64 *word)
+{
+	if (!hwheel_executor_hand_over(wheel, timeout, word))
+		return false;
+	count_lateness(wheel, *word);
+	return true;
+}
+
+static bool worker_call(struct hwheel *wheel, struct hwheel_timeout *timeout, s64 *word)
+{
+	hwheel_callback_t *callback = timeout->ops->expire;
+	bool done;
+
+	hwheel_callback_begin(wheel, timeout);
+	done = worker_expired(timeout, word);
+	if (done) {
+		hwheel_pending_end(wheel);
+		count_lateness(wheel, *word);
+		trace_timeout_expire_entry(wheel, timeout, callback, *word);
+		hwheel_callback_call_timed(wheel, callback, timeout);
+		trace_timeout_expire_exit(wheel, timeout);
+	}
+	hwheel_callback_end(wheel);
+	return done;
+}
+
+static bool worker_expire(struct hwheel *wheel, struct hwheel_timeout *timeout,
+			  s64 *word)
+{
+	hwheel_clock_follow(wheel);
+	if (wheel->executor)
+		return hand_over(wheel, timeout, word);
+	return worker_call(wheel, timeout, word);
+}
+
+/*
+ * Lets the owner refresh a timeout that is due. It is not freed meanwhile, as only we would
+ * find that it may be.
+ */
+static void worker_call_due(struct hwheel *wheel, struct hwheel_timeout *timeout,
+			    s64 *word)
+{
+	hwheel_clock_follow(wheel);
+	hwheel_callback_begin(wheel, timeout);
+	hwheel_callback_call_timed(wheel, timeout->ops->due, timeout);
+	*word = atomic64_read_acquire(&timeout->word);
+	hwheel_callback_end(wheel);
+}
+
+/* Has the next slot that is due in this pass looked at. */
+static bool next_slot(struct hwheel *wheel)
+{
+	while (!hwheel_slots_advance(&wheel->slots, wheel->reached)) {
+		if (wheel->slots.cursor >= wheel->reached)
+			return false;
+		let_others_run();
+	}
+	local_inc(&wheel->counts.visited);
+	return true;
+}
+
+static noinline void worker_move(struct hwheel *wheel, struct hwheel_timeout *timeout,
+				 u64 word)
+{
+	worker_enqueue(wheel, timeout, word, first_edge(wheel));
+	local_inc(&wheel->counts.moved);
+}
+
+/*
+ * Looks at a timeout that was popped from the due list. It is on no list now, but
+ * perhaps a submission queue: then the next drain acts on it. One that has expired may
+ * be freed by its callback.
+ */
+static void look_at(struct hwheel *wheel, struct hwheel_timeout *timeout)
+{
+	s64 word = atomic64_read_acquire(&timeout->word);
+
+	/* Once, so that who changes his mind all the time can't keep the worker here. */
+	if (timeout->ops->due && is_due(wheel, word))
+		worker_call_due(wheel, timeout, &word);
+	while (is_due(wheel, word))
+		if (worker_expire(wheel, timeout, &word))
+			return;
+	if (!(word & HWHEEL_QUEUED))
+		worker_move(wheel, timeout, word);
+}
+
+/* Looks at up to @max of a list, for up to a jiffy, and returns at how many. */
+static unsigned int look_at_list(struct hwheel *wheel, struct hlist_head *list,
+				 unsigned int max)
+{
+	unsigned long since = wheel->jiffies;
+	struct hwheel_node *node;
+	unsigned int left = max;
+
+	while (left && since == wheel->jiffies && (node = hwheel_slots_pop(list))) {
+		look_at(wheel, timeout_of(node));
+		left--;
+	}
+	return max - left;
+}
+
+/* The word was changed between the look at it and the exchange. */
+static noinline void look_again(struct hwheel *wheel,
+				struct hwheel_timeout *timeout)
+{
+	hwheel_batch_end(wheel);
+	look_at(wheel, timeout);
+	hwheel_batch_begin(wheel);
+}
+
+/*
+ * As look_at(), in a batch of callbacks, and if there is nothing but to call them. Returns
+ * whether the batch may go on.
+ */
+static __always_inline bool look_in_batch(struct hwheel *wheel,
+					  struct hwheel_timeout *timeout)
+{
+	s64 word = atomic64_read_acquire(&timeout->word);
+	hwheel_callback_t *callback;
+
+	if (unlikely(word & HWHEEL_QUEUED))
+		return true;
+	if (unlikely((u64)word > wheel->due_word)) {
+		worker_move(wheel, timeout, word);
+		return true;
+	}
+	hwheel_batch_next(wheel, timeout);
+	if (unlikely(!worker_expired(timeout, &word))) {
+		look_again(wheel, timeout);
+		return true;
+	}
+	hwheel_batch_exchanged(wheel);
+	count_lateness(wheel, word);
+	callback = timeout->ops->expire;
+	return hwheel_callback_call_timed(wheel, callback, timeout);
+}
+
+/* As look_at_list() */
+static unsigned int look_at_batch(struct hwheel *wheel, struct hlist_head *list,
+				  unsigned int max)
+{
+	struct hwheel_node *node;
+	unsigned int left = max;
+
+	hwheel_clock_follow(wheel);
+	hwheel_batch_begin(wheel);
+	while (left && (node = hwheel_slots_pop(list))) {
+		left--;
+		if (!look_in_batch(wheel, timeout_of(node)))
+			break;
+	}
+	hwheel_batch_end(wheel);
+	return max - left;
+}
+
+/* Is there nothing to do about what expires but to call the callback? */
+static bool is_plain(const struct hwheel *wheel)
+{
+	return !wheel->executor && !wheel->max_pending &&
+	       !READ_ONCE(wheel->asks) &&
+	       !trace_timeout_expire_entry_enabled() &&
+	       !trace_timeout_expire_exit_enabled();
+}
+
+/*
+ * Batches are handed over when they are complete, here or at the end of the pass. The device
+ * takes the clock as it was last read for the time at which its timeouts fired.
+ */
+static void worker_resched(struct hwheel *wheel)
+{
+	hwheel_executor_start(wheel);
+	let_others_run();
+	hwheel_clock_read(wheel);
+}
+
+/*
+ * Looks at some of a list, until it is time to resched or to end the pass, and adds how many
+ * to *@n.
+ */
+static void look_at_some(struct hwheel *wheel, struct hlist_head *list,
+			 unsigned int *n)
+{
+	unsigned int max = min(EXPIRE_MAX - *n, RESCHED_EVERY - *n % RESCHED_EVERY);
+	unsigned long since = wheel->jiffies;
+
+	*n += is_plain(wheel) ? look_at_batch(wheel, list, max) :
+				look_at_list(wheel, list, max);
+	if (*n % RESCHED_EVERY == 0 || since != wheel->jiffies)
+		worker_resched(wheel);
+}
+
+/* Returns whether there was not too much for one pass. */
+static bool expire_slots(struct hwheel *wheel)
+{
+	struct hwheel_slots *slots = &wheel->slots;
+	unsigned long since = jiffies;
+	unsigned int n = 0;
+
+	do {
+		while (!hlist_empty(&slots->due)) {
+			if (n == EXPIRE_MAX || hwheel_is_long(since))
+				return false;
+			look_at_some(wheel, &slots->due, &n);
+		}
+	} while (next_slot(wheel));
+	return true;
+}
+
+/* What was too much for earlier passes */
+static bool expire_backlogs(struct hwheel *wheel)
+{
+	unsigned long since = jiffies;
+	struct hlist_head *backlog;
+	unsigned int n = 0;
+
+	while ((backlog = hwheel_slots_next_backlog(&wheel->slots))) {
+		if (n == EXPIRE_MAX || hwheel_is_long(since))
+			return false;
+		look_at_some(wheel, backlog, &n);
+	}
+	return true;
+}
+
+/*
+ * Returns whether nothing is left that is due. What is too much for one pass is put off,
+ * so that in the next one the edges that were reached meanwhile come first. So as long as
+ * no more than EXPIRE_MAX time-outs of other edges come up during a pass, each waits for
+ * at most 3 x EXPIRE_MAX callbacks (the rest of the pass, with backlogs, and its own pass)
+ * and two drains, however large the backlogs; unless HWHEEL_BACKLOGS of them are being worked
+ * off already. However slow the callbacks, it is for about 3 x HWHEEL_PART_MAX. What is in
+ * a backlog waits with it, the backlogs having a turn each.
+ *
+ * What was due up to now is due, whichever edge it was found at.
+ */
+static bool expire_due(struct hwheel *wheel)
+{
+	bool through;
+
+	hwheel_assert_owner(wheel);
+	wheel->due = hwheel_edge_time(wheel, wheel->reached);
+	wheel->due_word = hwheel_word(wheel->due, HWHEEL_FLAGS_MASK);
+	wheel->expiring = true;
+	through = expire_slots(wheel);
+	if (!through)
+		hwheel_slots_put_off(&wheel->slots);
+	through &= expire_backlogs(wheel);
+	wheel->expiring = false;
+	return through;
+}
+
+static void sleep_until(struct hwheel *wheel, u64 edge)
+{
+	ktime_t until = hwheel_edge_time(wheel, edge);
+
+	if (edge == HWHEEL_NO_EDGE)
+		schedule();
+	else
+		schedule_hrtimeout_range_clock(&until, 0, HRTIMER_MODE_ABS,
+					       wheel->clock);
+	local_inc(&wheel->counts.wakeups);
+}
+
+/*
+ * The next edge at which something may be due, or less: where the search left off. It may
+ * take longer the more time has gone by since the last one, so that what it costs is in
+ * proportion to time, however often the worker goes to sleep. As each sleep up to where it
+ * left off allows for a multiple of that, there are few of them on a quiet wheel.
+ */
+static u64 next_edge(struct hwheel *wheel)
+{
+	u64 cursor = wheel->slots.cursor;
+	u64 rounds = 1 + div_u64(cursor - wheel->searched, EDGES_PER_SEARCH);
+
+	wheel->searched = cursor;
+	while (!hwheel_slots_search(&wheel->slots) && --rounds)
+		let_others_run();
+	return hwheel_slots_next(&wheel->slots);
+}
+
+/*
+ * Setting idle, then set_current_state() with its full barrier, then the look at the
+ * lists pairs with submit(): either we see what was added, or the submitter sees idle
+ * and wakes us. A submitter that took idle away is about to wake us, or did already:
+ * if it did so for something that we drained before, going to sleep without idle would
+ * leave the next one unnoticed.
+ *
+ * Somebody who kicks us in hwheel_cancel_sync() while nothing is to be done waits for a
+ * timeout that is about to be added: whoever adds it has to wake us, as in deep sleep.
+ */
+static void worker_sleep(struct hwheel *wheel, bool linger)
+{
+	u64 soon = wheel->slots.cursor + 1;
+	u64 edge = linger ? soon : next_edge(wheel);
+	bool idle = edge > soon || wheel->kicked;
+
+	wheel->planned = edge;
+	trace_worker_sleep(wheel, edge, idle);
+	if (idle)
+		WRITE_ONCE(wheel->idle, 1);
+	set_current_state(TASK_IDLE);
+	if (!kthread_should_stop() && !READ_ONCE(wheel->urgent) &&
+	    (!idle || (READ_ONCE(wheel->idle) && hwheel_submit_empty(wheel))))
+		sleep_until(wheel, edge);
+	__set_current_state(TASK_RUNNING);
+	if (idle)
+		WRITE_ONCE(wheel->idle, 0);
+}
+
+/* Edges that passed since the one that this pass is for */
+static void count_lag(struct hwheel *wheel)
+{
+	u64 planned = wheel->planned;
+
+	if (wheel->aim <= planned)
+		return;
+	local_add(wheel->aim - planned, &wheel->counts.lag);
+	hwheel_count_max(&wheel->counts.lag_max, wheel->aim - planned);
+}
+
+/* Aims at a later edge, unless the drain for one is still under way. */
+static void begin_pass(struct hwheel *wheel)
+{
+	hwheel_clock_read(wheel);
+	local_inc(&wheel->counts.passes);
+	if (wheel->reached == wheel->aim) {
+		wheel->aim = hwheel_edge_reached(wheel, wheel->now);
+		begin_drain(wheel, &wheel->lists);
+		count_lag(wheel);
+	}
+	trace_worker_wake(wheel, wheel->aim);
+}
+
+/* Returns whether anything was drained. The cursor may pass an edge when all was. */
+static bool worker_drain(struct hwheel *wheel)
+{
+	bool some = worker_drain_some(wheel, &wheel->lists);
+
+	if (is_drained(wheel, wheel->lists))
+		wheel->reached = wheel->aim;
+	return some;
+}
+
+/* Returns whether nothing is left to do. */
+static bool worker_run_pass(struct hwheel *wheel, bool *drained)
+{
+	bool through;
+
+	begin_pass(wheel);
+	*drained |= worker_drain(wheel);
+	through = expire_due(wheel);
+	hwheel_executor_start(wheel);
+	through &= hwheel_pass_work_run(wheel);
+	return through && is_drained(wheel, wheel->lists);
+}
+
+static void worker_run_passes(struct hwheel *wheel)
+{
+	bool drained = false;
+
+	while (!kthread_should_stop()) {
+		if (worker_run_pass(wheel, &drained)) {
+			worker_sleep(wheel, drained);
+			drained = false;
+		} else {
+			wheel->planned = wheel->aim + 1;
+			let_others_run();
+		}
+	}
+}
+
+/**
+ * struct placement - a worker that is being started
+ * @wheel:  its wheel
+ * @params: where it is to run
+ * @err:    why it can't
+ * @placed: it runs there, and refers to this no more
+ */
+struct placement {
+	struct hwheel			*wheel;
+	const struct hwheel_params	*params;
+	int				err;
+	struct completion		placed;
+};
+
+static int worker_place(const struct hwheel_params *params)
+{
+	struct sched_attr attr = {
+		.size		= sizeof(attr),
+		.sched_policy	= SCHED_FIFO,
+		.sched_priority	= params->rt_priority,
+	};
+	int err = 0;
+
+	if (params->cpus)
+		err = set_cpus_allowed_ptr(current, params->cpus);
+	if (!err && params->rt_priority)
+		err = sched_setattr_nocheck(current, &attr);
+	if (!err && params->nice)
+		set_user_nice(current, params->nice);
+	return err;
+}
+
+/* A thread places itself, as kthreads are given the default place when they start. */
+static int worker_run(void *data)
+{
+	struct placement *placement = data;
+	struct hwheel *wheel = placement->wheel;
+
+	placement->err = worker_place(placement->params);
+	complete(&placement->placed);
+	worker_run_passes(wheel);
+	return 0;
+}
+
+int hwheel_worker_start(struct hwheel *wheel, const struct hwheel_params *params)
+{
+	struct placement placement = { .wheel = wheel, .params = params };
+	struct task_struct *task;
+
+	init_completion(&placement.placed);
+	task = kthread_create(worker_run, &placement, "hwheel/%s", wheel->name);
+	if (IS_ERR(task))
+		return PTR_ERR(task);
+	wheel->worker = get_task_struct(task);
+	wheel->owner = task;
+	wake_up_process(task);
+	wait_for_completion(&placement.placed);
+	if (placement.err) {
+		hwheel_worker_stop(wheel);
+		put_task_struct(task);
+	}
+	return placement.err;
+}
+
+/*
+ * On return the worker has finished its batch and is gone. Its task_struct is still
+ * referenced, as submitters may be about to wake it.
+ */
+void hwheel_worker_stop(struct hwheel *wheel)
+{
+	kthread_stop(wheel->worker);
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * hrtimer's operations.
+ */
+#include "../../module/compat.h"
+#include "bench.h"
+
+static enum hrtimer_restart on_hrtimer(struct hrtimer *hrtimer)
+{
+	bench_fired();
+	return HRTIMER_NORESTART;
+}
+
+static s64 arm(void)
+{
+	return BENCH_TIMED(hrtimer_start(&object->hrtimer, *time, HRTIMER_MODE_REL));
+}
+
+static s64 arm_at(void)
+{
+	return BENCH_TIMED(hrtimer_start(&object->hrtimer, *time, HRTIMER_MODE_ABS));
+}
+
+static s64 cancel(void)
+{
+	return BENCH_TIMED(hrtimer_try_to_cancel(&object->hrtimer));
+}
+
+static void init(union bench_object *object)
+{
+	hrtimer_setup(&object->hrtimer, on_hrtimer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
+}
+
+static int begin(bool limited)
+{
+	bench_for_each(init);
+	return 0;
+}
+
+static void end_one(union bench_object *object)
+{
+	hrtimer_cancel(&object->hrtimer);
+}
+
+static void end(void)
+{
+	bench_for_each(end_one);
+}
+
+static bool is_pending(const union bench_object *object)
+{
+	return hrtimer_active(&object->hrtimer);
+}
+
+const struct bench_kind bench_hrtimer = {
+	.name		= "hrtimer",
+	.size		= sizeof(struct hrtimer),
+	.begin		= begin,
+	.end		= end,
+	.is_pending	= is_pending,
+	.step		= BENCH_PEER_STEPS(arm, arm_at, arm, arm_at, arm_at, cancel),
+};

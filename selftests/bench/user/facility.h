@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _USER_BENCH_FACILITY_H
+#define _USER_BENCH_FACILITY_H
+
+#include <time.h>
+
+#include "helpers.h"
+
+/* How many are done in one go, at most: by those who can, in one system call. */
+#define BATCH	256
+
+/* Which time-outs something is done to: some of those that are pending, or more of them */
+enum which {
+	ANY,		/* at random, in random order */
+	SAME,		/* as before */
+	NEWEST,		/* those that were armed last, the last one first */
+	NEWEST_AGAIN,	/* the same, the last one last: so it is the newest again */
+	MORE,		/* not pending yet */
+};
+
+/**
+ * struct step - what is measured
+ * @metric: name of the result; NULL: something that has to be done in between
+ * @which:  to which time-outs
+ * @run:    does it to @nr of them, given by their numbers
+ */
+struct step {
+	const char	*metric;
+	enum which	which;
+	void		(*run)(const unsigned int *which, unsigned int nr);
+};
+
+/**
+ * struct facility - something that keeps time-outs for a program
+ * @name:   in the results
+ * @open:   makes room for time-outs with numbers below @room
+ * @arm:    makes some pending
+ * @settle: optional: waits until what was put off is done
+ * @close:  ends all
+ * @steps:  what is measured in turn, over and over; at the end all is as before. The end
+ *          of the array has no @run.
+ * @newest_steps: the same, where it matters in which order they were armed
+ */
+struct facility {
+	const char		*name;
+	void			(*open)(unsigned int room);
+	void			(*arm)(const unsigned int *which, unsigned int nr);
+	void			(*settle)(void);
+	void			(*close)(void);
+	const struct step	*steps;
+	const struct step	*newest_steps;
+};
+
+extern const struct facility hwheel, hwheel_mapped, timerfd, posix, io_uring, heap;
+
+/* How long each timeout is to take, at random, and at least: so long that none expires */
+extern __u64 *delays;
+#define FAR	(100000 * SEC)
+
+/* The clock that all facilities use here */
+static inline __u64 now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * SEC + now.tv_nsec;
+}
+
+static inline struct itimerspec itimerspec_of(__u64 ns)
+{
+	return (struct itimerspec){ .it_value = { .tv_sec = ns / SEC, .tv_nsec = ns % SEC } };
+}
+
+#endif /* _USER_BENCH_FACILITY_H */

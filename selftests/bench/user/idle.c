@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * How often the thread that keeps the time wakes up, when there are no time-outs and when
+ * the only one is an hour away: hwheel's worker, and that of a program that has a heap
+ * behind a timerfd, or a wheel of its own that ticks by a timerfd.
+ *
+ * Meanwhile nobody does anything, so in a VM whose clock skips idle time it is soon over.
+ * The scheduler counts, in the same way for all.
+ */
+#include <err.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <linux/hwheel.h>
+
+#include "heap.h"
+#include "hwheel.h"
+#include "idle.h"
+#include "thread.h"
+
+#define MINUTES	10
+#define TICK	(10 * MSEC)
+#define HOUR	(3600 * SEC)
+
+/* Whatever was begun is over then. */
+#define QUIET_NS	SEC
+
+static __u64 wakeups_of(int thread)
+{
+	__u64 before;
+
+	sleep_ns(QUIET_NS);
+	before = thread_sleeps(thread);
+	sleep_ns(MINUTES * 60 * SEC);
+	return thread_sleeps(thread) - before;
+}
+
+static void report_wakeups(const char *metric, const char *impl, unsigned int n, __u64 wakeups)
+{
+	report(metric, impl, n, "1/min", (double)wakeups / MINUTES);
+}
+
+static void report_worker(const char *metric, unsigned int n)
+{
+	report_wakeups(metric, "hwheel", n, wakeups_of(thread_of_worker()));
+}
+
+/* There has been something, so it is not idle merely because it is new. */
+static void idle_hwheel(void)
+{
+	struct hwheel_op arm = { .time_ns = HOUR }, again = arm, cancel = { 0 };
+
+	hwheel_open_tick(1, TICK);
+	must(!ioctl(hwheel_fd(), HWHEEL_IOC_ARM, &arm), "ARM");
+	cancel.id = arm.id;
+	must(!ioctl(hwheel_fd(), HWHEEL_IOC_CANCEL, &cancel), "CANCEL");
+	report_worker("idle.empty", 0);
+	must(!ioctl(hwheel_fd(), HWHEEL_IOC_ARM, &again), "ARM");
+	report_worker("idle.hour_away", 1);
+	hwheel_close();
+}
+
+/* Of a process that does nothing but wait for @fd */
+static __u64 wakeups_for(int fd)
+{
+	__u64 expirations, wakeups;
+	pid_t pid = fork();
+
+	must(pid >= 0, "fork");
+	while (!pid)
+		must(read(fd, &expirations, sizeof(expirations)) > 0, "read");
+	wakeups = wakeups_of(pid);
+	must(!kill(pid, SIGKILL) && waitpid(pid, NULL, 0) == pid, "kill");
+	return wakeups;
+}
+
+static void idle_heap(void)
+{
+	heap_open(1);
+	report_wakeups("idle.empty", "heap", 0, wakeups_for(heap_fd()));
+	heap_push(0, now_ns() + HOUR);
+	heap_set_timer();
+	report_wakeups("idle.hour_away", "heap", 1, wakeups_for(heap_fd()));
+	heap_close();
+}
+
+/* Whatever is in it */
+static void idle_ticking_wheel(void)
+{
+	struct itimerspec ticks = itimerspec_of(TICK);
+	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+
+	must(fd >= 0, "timerfd_create");
+	ticks.it_interval = ticks.it_value;
+	must(!timerfd_settime(fd, 0, &ticks, NULL), "timerfd_settime");
+	report_wakeups("idle.empty", "userland_wheel", 0, wakeups_for(fd));
+	report_wakeups("idle.hour_away", "userland_wheel", 1, wakeups_for(fd));
+	must(!close(fd), "close");
+}
+
+void bench_idle(void)
+{
+	idle_hwheel();
+	idle_heap();
+	idle_ticking_wheel();
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What time-outs take hwheel's worker, which is not in what the caller sees.
+ *
+ * Both run times are those that the scheduler accounts to the threads, in ns, which are
+ * instructions here. A batch at a time lives on a wheel with the default tick on which
+ * nothing else happens: so all that a pass takes, and falling asleep and waking up, is
+ * shared by so few. Not in it: the interrupts that wake the worker.
+ *
+ * The median of several rounds counts: in the least one it may have been the other thread
+ * that had more to do.
+ */
+#include <stdlib.h>
+#include <time.h>
+
+#include "hwheel.h"
+#include "measure.h"
+#include "thread.h"
+#include "worker_cost.h"
+
+#define ROUNDS	15
+#define TICK	(10 * MSEC)
+
+/* Until the worker has done all, and sleeps until something comes */
+#define QUIET_NS	(5 * TICK)
+
+static __u64 own_run_time(void)
+{
+	struct timespec now;
+
+	must(!clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now), "CLOCK_THREAD_CPUTIME_ID");
+	return now.tv_sec * SEC + now.tv_nsec;
+}
+
+static void arm_and_cancel(const unsigned int *which, unsigned int nr)
+{
+	hwheel_arm(which, nr);
+	hwheel_cancel(which, nr);
+}
+
+static void arm_and_cancel_later(const unsigned int *which, unsigned int nr)
+{
+	hwheel_arm(which, nr);
+	sleep_ns(QUIET_NS);
+	hwheel_cancel(which, nr);
+}
+
+static void arm_and_read(const unsigned int *which, unsigned int nr)
+{
+	hwheel_arm_due(which, nr);
+	sleep_ns(QUIET_NS);
+	hwheel_read(which, nr);
+}
+
+static const struct life {
+	const char	*worker;
+	const char	*both;
+	void		(*run)(const unsigned int *which, unsigned int nr);
+} lives[] = {
+	{ "user.worker_arm_cancel", "user.life_arm_cancel_with_worker", arm_and_cancel },
+	{ "user.worker_arm_cancel_filed", "user.life_arm_cancel_filed_with_worker",
+	  arm_and_cancel_later },
+	{ "user.worker_arm_expire", "user.life_arm_expire_read_with_worker", arm_and_read },
+	{ }
+};
+
+static int compare(const void *left, const void *right)
+{
+	const __u64 *a = left, *b = right;
+
+	return (*a > *b) - (*a < *b);
+}
+
+static void report_median(const char *metric, unsigned int n, __u64 *rounds)
+{
+	qsort(rounds, ROUNDS, sizeof(*rounds), compare);
+	report_each(metric, "hwheel", n, rounds[ROUNDS / 2]);
+}
+
+static void measure_life(const struct life *life, int worker, unsigned int n)
+{
+	const unsigned int *which = measure_which(MORE, n);
+	__u64 workers[ROUNDS], both[ROUNDS];
+	unsigned int round;
+
+	for (round = 0; round < ROUNDS; round++) {
+		__u64 before = thread_run_time(worker), own = -own_run_time();
+
+		life->run(which, BATCH);
+		own += own_run_time();
+		sleep_ns(QUIET_NS);
+		workers[round] = thread_run_time(worker) - before;
+		both[round] = workers[round] + own;
+	}
+	report_median(life->worker, n, workers);
+	report_median(life->both, n, both);
+}
+
+static void open_with_tick(unsigned int room)
+{
+	hwheel_open_tick(room, TICK);
+}
+
+static const struct facility with_tick = {
+	.open	= open_with_tick,
+	.arm	= hwheel_arm,
+};
+
+void worker_cost_measure(unsigned int n)
+{
+	const struct life *life;
+	int worker;
+
+	measure_open(&with_tick, n);
+	measure_fill(&with_tick, n);
+	worker = thread_of_worker();
+	sleep_ns(QUIET_NS);
+	for (life = lives; life->run; life++)
+		measure_life(life, worker, n);
+	hwheel_close();
+}

@@ -1,0 +1,80 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# lint.sh: every checker over every file. KVER, KDIR, KSRC and MAKE come from the
+# Makefile. Prints TAP; what a checker finds is printed before its point.
+set -uo pipefail
+
+cd "$(dirname "$(realpath "$0")")/../.." || exit
+# shellcheck source=selftests/harness/tap.sh
+. selftests/harness/tap.sh
+
+mapfile -t c_files < <(find module kunit selftests tools -name '*.[ch]' | sort)
+mapfile -t module_files < <(find module -name '*.[ch]' | sort)
+mapfile -t scripts < <(grep -rlE -m 1 '^#!/bin/(busybox )?(ba)?sh|shellcheck shell=' \
+	--exclude-dir=build --exclude-dir=.git --include='*.sh' --include=init \
+	--include=run --include=hwheelctl --include=library --include='*.postinst' . | sort)
+
+# Only what is said about a place in a file: make has warnings of its own. Those of the
+# modules that test it are in it.
+module_warnings() {
+	local log=build/lint.log
+
+	"$MAKE" --no-print-directory _test_modules MODULE="$PWD/build/lint-$KVER" \
+		TEST_MODULES="$PWD/build/lint-$KVER/test" KVER="$KVER" KDIR="$KDIR" \
+		W=1 C=2 >"$log" 2>&1 || { cat "$log"; return 1; }
+	! grep -E '^[^ ]+:[0-9]+:.*(warning|error):|modpost:' "$log"
+}
+
+# Tracepoints are laid out as everywhere in the kernel, not as checkpatch has it.
+checkpatch() {
+	local options=(--no-tree --strict --quiet --terse --no-summary --show-types)
+
+	printf '%s\n' "${c_files[@]}" | grep -v '^module/engine/trace\.h$' |
+		xargs perl "$KSRC/scripts/checkpatch.pl" "${options[@]}" -f &&
+	perl "$KSRC/scripts/checkpatch.pl" "${options[@]}" \
+		--ignore OPEN_ENDED_LINE,PARENTHESIS_ALIGNMENT -f module/engine/trace.h
+}
+
+# The engine knows nothing of the device, and neither of them of admin.
+one_way() {
+	! grep -nE '#include "(device|admin)/' module/engine/*.[ch] &&
+		! grep -n '#include "admin/' module/device/*.[ch]
+}
+
+kernel_doc() {
+	"$KSRC/scripts/kernel-doc" -none -Werror "${module_files[@]}"
+}
+
+# inout is a word of syzkaller's, Nd a macro of manual pages, filp the kernel's struct file.
+spelling() {
+	codespell --quiet-level=2 --ignore-words-list=inout,nd,filp --skip=./build,./.git .
+}
+
+# check NAME COMMAND...: a test point; what the command prints explains it.
+check() {
+	report "$1" explained "${@:2}"
+}
+
+explained() {
+	"$@" 2>&1 | sed 's/^/# /'
+}
+
+echo "TAP version 13"
+mkdir -p build
+# Each kernel's objects are built anew, else the checkers would see nothing.
+rm -rf "build/lint-$KVER"
+check "module: no warning at W=1 C=2" module_warnings
+check "checkpatch --strict" checkpatch
+check "the module's dependencies go one way" one_way
+check "kernel-doc" kernel_doc
+check "shellcheck" shellcheck -x "${scripts[@]}"
+check "codespell" spelling
+check "mandoc -Tlint" selftests/harness/documents/mandoc.sh
+check "the syzkaller description fits the header" \
+	selftests/stress/syzkaller/check.py module/include/uapi
+check "the README tells what was measured" \
+	python3 -B selftests/bench/report check-readme README.md doc/bench.json doc/bench-about.json
+check "the README tells what was tested" \
+	python3 -B selftests/harness/trust.py check-readme README.md doc/trust.json
+tap_end

@@ -1,0 +1,248 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# matrix.sh KERNEL...: for each of these kernels: builds the module without a warning,
+# runs the kselftests in a machine with two CPUs or more, and a bounded torture.
+# build/matrix/KVER/ has what came of each, build/matrix.tap the test points, build/trust/
+# what the README's table of them is made of. The last line says how many passed, failed
+# and were skipped. KERNEL is one of
+#   cloud, rt, 6.12-cloud, 6.12-rt, ...   flavours as Debian names its packages: the
+#                      current version of each; or a version
+#   native, kasan      user-mode kernels, of which selftests/harness/uml/ tells
+#   kcsan, faults      ones built for the VM, of which selftests/harness/kernels/ tells
+# or one of what has no such machine: kunit (simulated time, with the soak), model (spin)
+# MAKE comes from the Makefile. From the environment:
+#   SOAK       how many time-outs it has (100000000)
+#   SUITES     which suites (gcc clang kselftest torture fire; kasan and kcsan have wrong,
+#              too, and faults has one of its own)
+#   CALLS, OPS, RELOADS, OFFLINE, KILLS, PENDING   how long torture and fire are
+#   CLANG      the compiler: one that is new enough for all of them
+set -uo pipefail
+
+cd "$(dirname "$(realpath "$0")")/../.." || exit
+
+# shellcheck source=selftests/harness/messages.sh
+. selftests/harness/messages.sh
+# shellcheck source=selftests/harness/packages.sh
+. selftests/harness/packages.sh
+# shellcheck source=selftests/harness/cache.sh
+. selftests/harness/cache.sh
+# shellcheck source=selftests/harness/kernels/debian_kernel.sh
+. selftests/harness/kernels/debian_kernel.sh
+
+clang=${CLANG:-clang-19}
+parts=()
+rows=()
+
+# Debian's kernels are made with gcc, and their configurations say so, for make to choose
+# options by: here it is told otherwise.
+as_clang=(CC="$clang" CONFIG_CC_IS_GCC= CONFIG_CC_IS_CLANG=y CONFIG_GCC_VERSION=0
+	  CONFIG_CLANG_VERSION="${clang#*-}0000"
+	  CONFIG_CC_IMPLICIT_FALLTHROUGH=-Wimplicit-fallthrough
+	  CONFIG_FTRACE_MCOUNT_USE_CC= CONFIG_FTRACE_MCOUNT_USE_OBJTOOL=y)
+
+# warns_not NAME ARGUMENT...: builds all modules anew; the log is NAME.log. make has
+# warnings of its own, and so have headers of a kernel that another compiler is used for:
+# those about our files count.
+warns_not() {
+	local log=$here/$1.log
+
+	rm -rf "${here:?}/$1"
+	"$MAKE" --no-print-directory _test_modules "${machine[@]}" W=1 \
+		MODULE="$here/$1" TEST_MODULES="$here/$1/test" "${@:2}" >"$log" 2>&1 ||
+		{ tail -n 20 "$log"; return 1; }
+	! grep -E "^(${here}[^ ]+|[^/ ][^ ]*\.[ch]:[^ ]*) (warning|error):|modpost:|objtool:" "$log"
+}
+
+target() {
+	"$MAKE" --no-print-directory "${machine[@]}" KSRC="$KSRC" BUILD="$here" "$@"
+}
+
+# The commit that is checked out, or that what there is differs from one
+commit_now() {
+	git describe --always --dirty --abbrev=12 2>/dev/null || echo unknown
+}
+
+# What was run is known if the files are the same in the end.
+commit_of_run() {
+	local now
+
+	now=$(commit_now)
+	[ "$now" = "$commit" ] && echo "$commit" || echo "$commit-dirty"
+}
+
+# part NAME LOG TAP -- COMMAND...: LOG and TAP are what COMMAND writes, if it does; old ones
+# must not stand for them. LOG tells of operations, TAP of test points.
+part() {
+	local name=$1 log=$2 tap=$3 status row=build/trust/$kernel-$1.json taps=()
+
+	shift 4
+	[ ! -e "$log" ] || : >"$log"
+	rm -f "$tap" "$row"
+	printf '\n== %s: %s\n' "$kernel" "$name"
+	SECONDS=0
+	"$@" && status=0 || status=$?
+	[ -z "$tap" ] || taps=("$tap")
+	parts+=(--part "$kernel $name" "$status" "${taps[@]}")
+	python3 -B selftests/harness/trust.py row "$row" "$title" "$sanitizer" "$name" \
+		"$(commit_of_run)" "$SECONDS" "$status" "$log" "${taps[@]}" ||
+		die "no row of $kernel $name"
+	rows+=("$row")
+}
+
+suite_gcc() {
+	part gcc '' '' -- warns_not gcc
+}
+
+suite_clang() {
+	part clang '' '' -- warns_not clang "${as_clang[@]}"
+}
+
+# Without the scripts that torture is made of
+suite_kselftest() {
+	local quick
+
+	quick=$(basename -s .sh selftests/{module,stress}/*_test.sh |
+		grep -vxE 'fuzz_test|torture_test' | tr '\n' ' ')
+	part kselftest "$here/selftests-run/console.log" "$here/selftests.tap" -- \
+		target _selftests SCRIPTS="$quick" TIMEOUT=7200
+}
+
+suite_torture() {
+	part torture "$here/torture/console.log" "$here/torture.tap" -- \
+		target _torture FIRES=
+}
+
+# A machine with too little memory for all that is to be pending would skip that, and one
+# whose CPUs stay more yet: user-mode kernels have such CPUs.
+fires_everything() {
+	local may="kmemleak looks for leaks"
+
+	[[ " ${machine[*]} " != *" ARCH=um "* ]] || may+="|can't be taken offline"
+	target _torture RUN=fire TORTURES= &&
+		! grep -i '# skip' "$here"/fire/*.tap | grep -vE "$may"
+}
+
+suite_fire() {
+	part fire "$here/fire/console.log" "$here/fire.tap" -- fires_everything
+}
+
+suite_kunit() {
+	part kunit build/kunit.tap build/kunit.tap -- \
+		"$MAKE" --no-print-directory kunit
+}
+
+# KUnit's, for very long
+suite_soak() {
+	part soak build/kunit.tap build/kunit.tap -- \
+		env SOAK="${SOAK:-100000000}" TIMEOUT=7200 FILTER=hwheel_soak \
+		"$MAKE" --no-print-directory kunit
+}
+
+suite_model() {
+	part model build/model.tap build/model.tap -- \
+		"$MAKE" --no-print-directory _model
+}
+
+# Does what this kernel looks for come to light?
+suite_wrong() {
+	part wrong "" "$here/wrong.tap" -- target _wrong
+}
+
+# There nothing may be skipped for want of what makes it fail.
+fails_everything() {
+	local tests="fail_test fail_test_32 record_border_test record_border_test_32"
+
+	target _selftests TESTS="$tests" SCRIPTS= &&
+		! grep -i '# skip' "$here/selftests.tap"
+}
+
+suite_faults() {
+	part faults "$here/selftests-run/console.log" "$here/selftests.tap" -- \
+		fails_everything
+}
+
+# Prints variables for make that tell of the kernel $1.
+variables() {
+	local kver
+
+	case $1 in
+	kunit|model)
+		echo KVER= ;;
+	native)
+		selftests/harness/setup.sh matrix native ;;
+	kasan|kcsan|faults)
+		selftests/harness/setup.sh "$1" ;;
+	*-*-*)
+		KVER=$1 selftests/harness/setup.sh matrix vm ;;
+	*)
+		kver=$(kernel_of_flavour "$1") || die "Debian offers no kernel $1"
+		KVER=$kver selftests/harness/setup.sh matrix vm ;;
+	esac
+}
+
+# bounds NAME=VALUE...: how long some suites are, unless somebody has said so
+bounds() {
+	local bound name
+
+	for bound; do
+		name=${bound%%=*}
+		machine+=("$name=${!name:-${bound#*=}}")
+	done
+}
+
+# What is looked for, and by which suites
+traits() {
+	sanitizer='' suites="gcc clang kselftest torture fire"
+	case $1 in
+	kasan)  sanitizer="KASAN, lockdep, kmemleak, UBSAN, debug objects"
+		suites="wrong gcc kselftest torture fire"
+		bounds CALLS=100000 OPS=500000 RELOADS=20 KILLS=300 PENDING=1000000 ;;
+	kcsan)  sanitizer="KCSAN, lockdep" suites="wrong kselftest torture fire"
+		machine+=(VM="selftests/harness/vm/run_vm.sh --races [hwheel" WRONG=--racy)
+		bounds CALLS=100000 OPS=300000 RELOADS=10 OFFLINE=20 KILLS=200 \
+			PENDING=300000 ;;
+	kunit)  sanitizer="simulated time, KASAN, lockdep, UBSAN" suites="kunit soak" ;;
+	model)  sanitizer="spin, exhaustive" suites=model ;;
+	faults) sanitizer="fail-nth, KASAN, lockdep, kmemleak" suites=faults ;;
+	esac
+	suites=${SUITES:-$suites}
+}
+
+# A kernel that was built here has the hash of its configuration in its version.
+choose() {
+	local vars
+
+	kernel=$1
+	vars=$(variables "$kernel") || exit
+	read -ra machine <<<"$(tr '\n' ' ' <<<"$vars")"
+	title=${machine[0]#KVER=}
+	case $kernel in
+	native|kasan) title="${title%%-*} user-mode, SMP, PREEMPT" ;;
+	kcsan|faults) title="${title%%-*} SMP, PREEMPT" ;;
+	kunit)        title="$(make -s -C "$KSRC" kernelversion) user-mode" ;;
+	model)        title="models" ;;
+	esac
+	here=$PWD/build/matrix/$kernel
+	mkdir -p "$here"
+	traits "$kernel"
+}
+
+[ $# -gt 0 ] || die "KERNEL is needed"
+mkdir -p build/trust
+rm -f build/matrix.tap build/matrix.md
+commit=$(commit_now)
+vars=$(selftests/harness/setup.sh source programs) || exit
+KSRC=${vars##*KSRC=}
+for kernel; do
+	choose "$kernel"
+	for suite in $suites; do
+		declare -F "suite_$suite" >/dev/null || die "no suite is named $suite"
+		"suite_$suite"
+	done
+done
+
+printf '\n'
+python3 -B selftests/harness/trust.py show "${rows[@]}" | tee build/matrix.md
+printf '\n'
+python3 -B selftests/harness/tap.py --out build/matrix.tap "${parts[@]}"

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash
+# Debian packages: installed when they are missing, and only then. Needs messages.sh.
+
+packages_missing() {
+	local name
+
+	for name; do
+		dpkg-query -W -f '${db:Status-Abbrev}' "$name" 2>/dev/null |
+			grep -q '^.i' || echo "$name"
+	done
+}
+
+# Nobody can type a password where there is no terminal.
+as_root() {
+	if [ "$(id -u)" -eq 0 ]; then
+		"$@"
+	elif sudo -n true 2>/dev/null; then
+		sudo -n "$@"
+	elif [ -t 0 ] && [ -t 2 ] && command -v sudo >/dev/null; then
+		sudo "$@"
+	else
+		return 1
+	fi
+}
+
+# Of apt's chatter only the big downloads tell that something goes on.
+apt_progress() {
+	sed -nuE 's/^(Get:[0-9]+) [^ ]+ [^ ]+ [^ ]+ ([^ ]+) .*(\[([0-9]+,[0-9]+ kB|.* MB)\])$/    \1 \2 \3/p
+		s/^(Need to get .*)$/    \1/p
+		s/^([EW]: .*)$/    \1/p' >&2
+}
+
+apt_get() {
+	as_root env DEBIAN_FRONTEND=noninteractive LC_ALL=C \
+		apt-get -q -y -o DPkg::Lock::Timeout=300 "$@" </dev/null 2>&1 |
+		apt_progress
+}
+
+packages_update() {
+	say "apt: updating the package lists"
+	apt_get update
+}
+
+packages_known() {
+	local name
+
+	for name; do
+		apt-cache show --no-all-versions "$name" >/dev/null 2>&1 || return
+	done
+}
+
+packages_install() {
+	apt_get install --no-install-recommends "$@"
+}
+
+packages_refuse() {
+	say "these packages are missing, and only root can install them:"
+	say "apt-get install --no-install-recommends $*"
+	return 1
+}
+
+# Lists that are missing or too old are the usual reason for a failure.
+packages() {
+	local missing
+
+	mapfile -t missing < <(packages_missing "$@")
+	[ ${#missing[@]} -gt 0 ] || return 0
+	as_root true || packages_refuse "${missing[@]}" || return
+
+	packages_known "${missing[@]}" || packages_update || return
+	say "apt: installing ${missing[*]}"
+	packages_install "${missing[@]}" && return
+	packages_update && packages_install "${missing[@]}"
+}

@@ -1,0 +1,35 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# build_packages.sh DIR: builds the Debian packages from a copy of the sources, as packaging writes
+# into debian/, leaves them in DIR, and has lintian look at them. The whole output is in
+# DIR/log.
+set -euo pipefail
+
+cd "$(dirname "$(realpath "$0")")/../../.."
+# shellcheck source=selftests/harness/messages.sh
+. selftests/harness/messages.sh
+
+out=$1
+
+# What git would have in a commit of what is here, or all of a tree without git
+sources() {
+	git ls-files -z --cached --others --exclude-standard 2>/dev/null ||
+		find . -path ./build -prune -o -type f -print0
+}
+
+# A file that is deleted, and not yet in git, is not there.
+copy_sources() {
+	mkdir "$out/source"
+	sources | tar -c --null --ignore-failed-read --warning=no-failed-read -T - | tar -x -C "$out/source"
+}
+
+rm -rf "$out"
+mkdir -p "$out"
+copy_sources
+say "deb: building the packages"
+(cd "$out/source" && DEB_BUILD_OPTIONS=noautodbgsym dpkg-buildpackage -b -us -uc) >"$out/log" 2>&1 ||
+	{ tail -n 20 "$out/log" >&2; die "failed; the whole log is $out/log"; }
+rm -rf "$out/source"
+lintian --fail-on error --tag-display-limit 0 "$out"/*.changes | tee -a "$out/log"
+ls "$out"/*.deb

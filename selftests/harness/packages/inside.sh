@@ -1,0 +1,132 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# inside.sh STEP: what make check-packages does in the clean tree, where the packages are in
+# /debs and the project is in /src.
+set -euo pipefail
+
+built=/root/built
+version=$(sed -n 's/^PACKAGE_VERSION="\(.*\)"$/\1/p' /src/dkms.conf)
+packages=(hwheel-dkms libhwheel0 libhwheel-dev hwheel-tools)
+
+apt() {
+	apt-get -q -y --no-install-recommends "$@"
+}
+
+# The version of the kernel whose headers are here; there is no kernel.
+kver() {
+	local folders=(/lib/modules/*)
+
+	[ ${#folders[@]} -eq 1 ] && echo "${folders[0]##*/}"
+}
+
+# All files but what apt, dpkg, the linker and depmod note, and the group that stays
+files() {
+	find / -xdev \( -path /proc -o -path /dev -o -path /debs -o -path /src -o -path /tmp \
+		-o -path /root -o -path /var/cache -o -path /var/log -o -path /var/lib/apt \
+		-o -path /var/lib/dpkg -o -path /var/lib/systemd -o -path /etc/ld.so.cache \) -prune \
+		-o ! -path '/etc/*group*' ! -path '/lib/modules/*/modules.*' \
+		! -path '/usr/lib/modules/*/modules.*' -print | sort
+}
+
+# What a machine has that is to use the module, and what this test needs
+step_prepare() {
+	apt update
+	apt install linux-headers-cloud-amd64 gcc libc6-dev pkg-config python3-minimal udev man-db
+	files >/root/before
+}
+
+step_install() {
+	apt install /debs/*.deb
+	[ "$(dpkg-query -W -f '${db:Status-Abbrev}' "${packages[@]}")" = "ii ii ii ii " ]
+}
+
+step_dkms() {
+	dkms status | tee /dev/stderr | grep -qE "^hwheel/$version, $(kver), x86_64: installed" &&
+		[ "$(modinfo -k "$(kver)" -F version hwheel)" = "$version" ] &&
+		modinfo -k "$(kver)" -F vermagic hwheel | grep -q "^$(kver) "
+}
+
+# What the README says to do
+step_module() {
+	mkdir -p "$built/sample"
+	cp /src/selftests/module/hwheel_sample.c "$built/sample/"
+	cat >"$built/sample/Kbuild" <<-EOF
+		obj-m := hwheel_sample.o
+		ccflags-y := -I/usr/src/hwheel-headers-$version/include
+	EOF
+	make -C "/lib/modules/$(kver)/build" M="$built/sample" modules KBUILD_MODPOST_WARN= \
+		KBUILD_EXTRA_SYMBOLS="/var/lib/dkms/hwheel/kernel-$(kver)-$(uname -m)/Module.symvers"
+	mv "$built/sample/hwheel_sample.ko" "$built/"
+}
+
+# As a program's package would
+step_programs() {
+	local example=/usr/share/doc/libhwheel-dev/examples/first.c flags
+
+	read -ra flags < <(pkg-config --cflags --libs hwheel)
+	gcc "$example" "${flags[@]}" -o "$built/shared"
+	ldd "$built/shared" | grep 'libhwheel\.so\.0 => /'
+	read -ra flags < <(pkg-config --static --cflags --libs hwheel)
+	gcc -static "$example" "${flags[@]}" -o "$built/static"
+	/src/debian/tests/library
+}
+
+step_tools() {
+	[ "$(hwheelctl --version)" = "hwheelctl $version" ]
+	hwheelctl --help | grep '^First steps:'
+	man 1 hwheelctl | grep -w hwheelctl
+	man 4 hwheel | grep -w HWHEEL_IOC_ARM
+	man 3 libhwheel | grep -w hwheel_next_events
+	[ -f /usr/share/bash-completion/completions/hwheelctl ]
+}
+
+step_group() {
+	getent group hwheel | grep -E '^hwheel:x:[1-9][0-9]{0,2}:$'
+}
+
+# Prints what programs are linked with, and the loader.
+libraries() {
+	ldd "$@" | grep -oE '/[^ ():]+ \(' | cut -d' ' -f1 | sort -u
+}
+
+# For the VM: what was installed, and what of Debian uses it
+step_pack() {
+	local programs=(/usr/bin/hwheelctl /usr/bin/udevadm /usr/bin/setpriv "$built/shared")
+
+	mapfile -t programs < <(ls "${programs[@]}" /bin/udevadm 2>/dev/null)
+	mapfile -t libs < <(libraries "${programs[@]}")
+	tar -chf /root/debian.tar "${programs[@]}" "${libs[@]}" /lib/systemd/systemd-udevd \
+		/usr/lib/udev/rules.d/60-hwheel.rules /etc/group /etc/passwd "$built" \
+		/lib/modules/"$(kver)"/{updates,modules.*}
+}
+
+step_purge() {
+	dpkg -L "${packages[@]}" | sort -u >/root/had
+	apt purge --autoremove -o APT::AutoRemove::RecommendsImportant=false \
+		-o APT::AutoRemove::SuggestsImportant=false "${packages[@]}"
+	[ ! -e /var/lib/dkms/hwheel ]
+	! modinfo -k "$(kver)" hwheel
+}
+
+# Of what there was, too, everything is still there.
+step_nothing_left() {
+	grep -q '^/usr/bin/hwheelctl$' /root/had
+	diff /root/before <(files)
+	getent group hwheel
+}
+
+# Without packages
+step_checkout() {
+	apt install dkms
+	cp -r /src /root/hwheel
+	cd /root/hwheel
+	dkms add .
+	dkms build "hwheel/$version" -k "$(kver)"
+	dkms install "hwheel/$version" -k "$(kver)"
+	step_dkms
+	dkms remove "hwheel/$version" --all
+	! modinfo -k "$(kver)" hwheel
+}
+
+"step_$1"

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash
+# A clean Debian 12 in a folder: made once by debootstrap and kept in the cache as an
+# archive. Needs messages.sh, packages.sh, cache.sh.
+: "${cache:?}"
+
+suite=bookworm
+enter=$(dirname "$(realpath "${BASH_SOURCE[0]}")")/enter.sh
+archives=$cache/debian-12-debs
+
+# tree_sources FORMAT [FILTER]: of what this machine's own packages come from
+tree_sources() {
+	apt-get indextargets --format "$@" 'Created-By: Packages' 'Origin: Debian' \
+		'Component: main' | grep -E "[ ]$suite(-security|-updates)?[ ]" | sort -u
+}
+
+tree_mirror() {
+	# shellcheck disable=SC2016 # apt's variables
+	tree_sources '$(REPO_URI) $(CODENAME) ' "Codename: $suite" | head -n 1 | cut -d' ' -f1
+}
+
+tree_make() {
+	local folder=$1 mirror
+
+	mirror=$(tree_mirror)
+	[ -n "$mirror" ] || { say "apt has no source of Debian 12 ($suite)"; return 1; }
+	say "debootstrap: Debian 12 (a minute or two)"
+	as_root debootstrap --variant=minbase "$suite" "$folder/tree" "$mirror" \
+		>"$folder/log" 2>&1 ||
+		{ tail -n 5 "$folder/log" >&2; as_root rm -rf "$folder/tree"; return 1; }
+	as_root tar -cf "$folder/tree.tar" -C "$folder/tree" . &&
+		as_root rm -rf "$folder/tree"
+}
+
+# tree_unpack TREE: a fresh one, with the sources of this machine
+tree_unpack() {
+	local tree=$1
+
+	cache_fill debian-12 tree_make || return
+	mkdir -p "$archives"
+	as_root rm -rf "$tree" && as_root mkdir -p "$tree" &&
+		as_root tar -xf "$cache/debian-12/tree.tar" -C "$tree" || return
+	# shellcheck disable=SC2016 # apt's variables
+	tree_sources 'deb $(REPO_URI) $(CODENAME) main' |
+		as_root tee "$tree/etc/apt/sources.list" >/dev/null
+	as_root cp -L /etc/resolv.conf "$tree/etc/resolv.conf"
+}
+
+# tree_run TREE COMMAND...: as root in there, with all that it mounts and starts gone
+# afterwards, whatever becomes of it
+tree_run() {
+	as_root unshare --mount --pid --fork --kill-child "$enter" "$archives" "$@" </dev/null
+}

@@ -1,0 +1,49 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=dash disable=SC3040 # busybox knows pipefail
+#
+# Guest script of make selftests: runs every *_test, *_test_32 and *_test.sh with the
+# module loaded. What these choose comes from the number in the file seed, if there is one in
+# it. The test points go to the console and to /results/NAME.tap.
+set -o pipefail
+
+cd "$(dirname "$0")" || exit 1
+# shellcheck source=selftests/harness/tap.sh
+. ./tap.sh
+bad=0
+
+# both COMMAND...: its output goes to the console and to guest.tap. No pipe: the command
+# counts in this shell.
+both() {
+	local failed=0
+
+	"$@" >/tmp/point || failed=1
+	tee -a /results/guest.tap </tmp/point
+	return $failed
+}
+
+is_gone() {
+	[ ! -e /dev/hwheel ] && [ ! -e /sys/module/hwheel ]
+}
+
+# A test may have left the module unloaded.
+run_test() {
+	echo "# $1"
+	[ -e /sys/module/hwheel ] || insmod hwheel.ko
+	"./$1" 2>&1 | tee "/results/${1%.sh}.tap"
+	case $? in
+	0|4) ;;
+	*)   bad=$((bad + 1)) ;;
+	esac
+}
+
+SEED=$(cat seed) && export SEED
+both echo "TAP version 13"
+both report "insmod" insmod hwheel.ko
+both report "the device is there" test -c /dev/hwheel
+for program in *_test *_test_32 *_test.sh; do
+	[ ! -e "$program" ] || run_test "$program"
+done
+both report "rmmod" rmmod hwheel
+both report "the device is gone" is_gone
+both tap_end && [ $bad -eq 0 ]

@@ -1,0 +1,175 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# setup.sh NEED...: gets what is missing on this machine and prints what was
+# chosen as variables for make. NEED is one of
+#   module   headers of the kernel to build for: the running one, else Debian's
+#   vm       QEMU, Debian's cloud kernel and its headers
+#   source   a kernel source, for its test harnesses and checkers
+#   tools    what libhwheel, hwheelctl and the examples are built with
+#   tools_test  what is in a VM to test them: a terminal, tracers
+#   programs what the test programs need beyond these, also as 32-bit ones
+#   kunit    what a user-mode kernel is built with
+#   uml      that, and what one with a userspace is started with
+#   native, kasan  a user-mode kernel with two CPUs to test in, or one that finds wrong
+#            accesses, locks and leaks as well
+#   kcsan, faults  a kernel for the VM that finds data races, or makes allocations
+#            and copies fail, and its headers
+#   model    what the models are checked with
+#   matrix   what the module is built with beside gcc
+#   deb      what Debian packages are built and checked with
+#   packages a clean Debian 12 to try them in
+#   lint     the checkers
+#   bench    what plots are drawn with
+# KVER, KDIR and KSRC from the environment are taken as they are.
+set -euo pipefail
+
+harness=$(dirname "$(realpath "$0")")
+# shellcheck source=selftests/harness/messages.sh
+. "$harness/messages.sh"
+# shellcheck source=selftests/harness/packages.sh
+. "$harness/packages.sh"
+# shellcheck source=selftests/harness/cache.sh
+. "$harness/cache.sh"
+# shellcheck source=selftests/harness/kernels/debian_kernel.sh
+. "$harness/kernels/debian_kernel.sh"
+# shellcheck source=selftests/harness/kernels/custom_kernel.sh
+. "$harness/kernels/custom_kernel.sh"
+
+build_tools=(gcc make libc6-dev)
+
+print_kernel() {
+	echo "KVER=$1 KDIR=${2:-/lib/modules/$1/build}"
+}
+
+# A kernel tree of the caller's own says itself what it is.
+release_of() {
+	make -s --no-print-directory -C "$1" kernelrelease
+}
+
+need_module() {
+	local running kdir
+
+	running=$(uname -r)
+	packages "${build_tools[@]}"
+	if [ -n "${KDIR-}" ]; then
+		print_kernel "${KVER:-$(release_of "$KDIR")}" "$KDIR"
+	elif [ -n "${KVER-}" ]; then
+		kdir=$(kernel_headers "$KVER")
+		print_kernel "$KVER" "$kdir"
+	elif [ -e "/lib/modules/$running/build" ]; then
+		print_kernel "$running"
+	else
+		say "no headers for the running kernel $running: building for Debian's stock kernel"
+		running=$(kernel_stock)
+		print_kernel "$running"
+	fi
+}
+
+qemu_packages() {
+	[ "$(dpkg --print-architecture)" = amd64 ] ||
+		die "the test VM is an amd64 one"
+	packages "${build_tools[@]}" qemu-system-x86 busybox-static cpio python3
+}
+
+need_vm() {
+	local kver=${KVER-} kdir=${KDIR-}
+
+	qemu_packages
+	if [ -n "$kver" ]; then
+		[ -n "$kdir" ] || kdir=$(kernel_headers "$kver")
+		kernel_image "$kver" || die "Debian offers no kernel $kver"
+	else
+		kver=$(kernel_stock_bootable)
+	fi
+	print_kernel "$kver" "$kdir"
+}
+
+need_source() {
+	local ksrc=${KSRC-}
+
+	[ -n "$ksrc" ] || ksrc=$(kernel_source)
+	echo "KSRC=$ksrc"
+}
+
+need_tools() {
+	packages "${build_tools[@]}" libjson-c-dev liburing-dev
+}
+
+need_tools_test() {
+	packages tmux trace-cmd bpftrace util-linux pkg-config binutils mandoc
+}
+
+# Not gcc-multilib: where a cross compiler is installed, that would have to go for it.
+need_programs() {
+	packages "${build_tools[@]}"
+	packages liburing-dev "gcc-$(gcc -dumpversion)-multilib"
+}
+
+need_kunit() {
+	packages "${build_tools[@]}" python3 bc flex bison libelf-dev
+}
+
+need_uml() {
+	need_kunit
+	packages busybox-static cpio xz-utils
+}
+
+need_native() {
+	need_uml
+	"$harness/uml/build_uml.sh" smp test
+}
+
+need_kasan() {
+	need_uml
+	"$harness/uml/build_uml.sh" smp test kasan
+}
+
+need_built() {
+	local ksrc=${KSRC-} built
+
+	qemu_packages
+	packages bc flex bison libelf-dev
+	[ -n "$ksrc" ] || ksrc=$(kernel_source)
+	built=$(custom_kernel "$1" "$ksrc")
+	# shellcheck disable=SC2086 # two words
+	print_kernel $built
+}
+
+need_kcsan() {
+	need_built kcsan
+}
+
+need_faults() {
+	need_built faults
+}
+
+need_model() {
+	packages spin gcc libc6-dev
+}
+
+need_matrix() {
+	packages "${CLANG:-clang-19}"
+}
+
+need_deb() {
+	need_tools
+	packages build-essential dpkg-dev debhelper dh-dkms fakeroot lintian
+}
+
+need_packages() {
+	packages debootstrap
+}
+
+need_lint() {
+	packages sparse shellcheck codespell perl mandoc
+}
+
+need_bench() {
+	packages python3 gnuplot-nox
+}
+
+cache_lock "$@"
+for need; do
+	"need_$need"
+done

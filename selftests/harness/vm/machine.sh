@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash
+# A machine that is there for one guest script: what is put into it and what is made of
+# it, whatever boots it. It finds the script and FILEs in /hwheel/, and sends over a wire
+# what the script left in /results/, success last. Needs messages.sh.
+#
+# Who boots it has these variables, besides those below:
+#   out      folder for the results and console.log
+#   guest    the script
+#   files    the FILEs
+#   work     a folder for what is not kept; what came over the wire is in $work/channel
+#   timeout  seconds it was given
+#   status   it ended with
+#   console  quiet if nobody saw what it printed
+#   races    what KCSAN reports counts where it has this TEXT only, if there is one
+#   machine  process to be killed at the end, if any
+
+# shellcheck disable=SC2034 # for who boots it
+out='' guest='' timeout=300 console=live races='' machine='' work='' status=''
+files=()
+failed=0
+
+# shellcheck source=selftests/harness/complaints.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../complaints.sh"
+
+# On the console, whatever the level it was printed at. Userspace may print such words; the
+# kernel puts its time before them.
+splat='\[ *[0-9]+\.[0-9]{6}\](\[ *[TC][0-9]+\])? '
+splat+="($complaints|[*]{2} [0-9]+ printk messages dropped)"
+
+# With this init begins: what the kernel complains of before is not about what is tested.
+# (With two CPUs a user-mode kernel starts the second in a way that lockdep does not like.)
+beginning='hwheel: init begins'
+
+# Of the kernel with itself, whoever sleeps there: of what its timer has set, the sleeper
+# reads a pointer that it only compares with NULL.
+known_races='data-race in hrtimer_wakeup / schedule_hrtimeout_range'
+
+# What the kernel is told whatever it is. A machine that is busy with something else, and a
+# kernel that is slow, are no reason to fail: what stands still does so for longer.
+guest_command_line() {
+	local line="loglevel=5 rdinit=/init oops=panic panic=-1 rcupdate.rcu_cpu_stall_timeout=120"
+
+	[ -n "$races" ] || line+=" panic_on_warn=1"
+	echo "$line"
+}
+
+# What an earlier run left must not pass for the result of this one.
+empty_out() {
+	if [ -d "$out" ] && [ -n "$(ls -A "$out")" ] && [ ! -f "$out/console.log" ]; then
+		die "$out holds something else than a run"
+	fi
+	rm -rf "$out"
+	mkdir -p "$out"
+	: >"$out/console.log"
+}
+
+add_file() {
+	local to=$work/root/hwheel/${1##*/}
+
+	[ -f "$1" ] || die "no such file: $1"
+	[ ! -e "$to" ] || die "two files are named ${1##*/}"
+	cp "$1" "$to"
+}
+
+make_initramfs() {
+	local vm file
+
+	vm=$(dirname "${BASH_SOURCE[0]}")
+	mkdir -p "$work"/root/{bin,dev,hwheel,proc,results,root,sys,tmp}
+	cp "$(command -v busybox || echo /bin/busybox)" "$work/root/bin/busybox"
+	install -m 755 "$vm/init" "$work/root/init"
+	for file in "$guest" "${files[@]}"; do
+		add_file "$file"
+	done
+	(cd "$work/root" && find . | cpio -o -H newc -R 0:0 --quiet) >"$work/initramfs"
+}
+
+complain() {
+	say "vm: FAILED: $*"
+	failed=1
+}
+
+# A panic may end the machine like a proper power-off does, so its status says little.
+judge_boot() {
+	if [ "$status" -eq 124 ] || [ "$status" -eq 137 ]; then
+		complain "not done after $timeout s"
+	elif [ "$status" -ne 0 ]; then
+		complain "the VM ended with status $status"
+	fi
+}
+
+# Blanks out the titles of KCSAN's reports that are not about $races: of the two innermost
+# frames of each stack, what accesses and who called it, none has that in it. Further out
+# stand all that called the kernel for something, and what an interrupt came upon. A report
+# ends with a rule; in one that has none, all that follows up to the next one is taken to be
+# its own, and anything that is named there counts.
+without_races_of_others() {
+	awk -v races="$races" -v known="$known_races" '
+		function flush(ours) {
+			if (!inside)
+				return
+			print ours && !index(title, known) ? title : ""
+			for (i = 0; i < nr; i++)
+				print lines[i]
+			inside = 0
+		}
+		/BUG: KCSAN/ {
+			flush(named)
+			inside = 1
+			title = $0
+			nr = depth = 0
+			named = raced = index($0, races)
+			next
+		}
+		!inside { print; next }
+		{ lines[nr++] = $0 }
+		/ by (task|interrupt) |reordered to/ { depth = 0 }
+		/[+]0x[0-9a-f]+[/]0x/ { depth++ }
+		index($0, races) { named = 1; raced = raced || depth <= 2 }
+		/==========/ { flush(raced) }
+		END { flush(named) }
+	'
+}
+
+# The console's lines, those from before init's blanked out, if it got so far.
+since_beginning() {
+	if grep -aq "$beginning" "$out/console.log"; then
+		LC_ALL=C sed "1,/$beginning/s/.*//" "$out/console.log"
+	else
+		cat "$out/console.log"
+	fi
+}
+
+# What is left of the console to be judged, in $work/judged, line by line as it was
+judged() {
+	if [ -n "$races" ]; then
+		since_beginning | without_races_of_others >"$work/judged"
+	else
+		since_beginning >"$work/judged"
+	fi
+}
+
+judge_console() {
+	local found status=2
+
+	if judged; then
+		found=$(grep -aEn "$splat" "$work/judged") && status=0 || status=$?
+	fi
+	case $status in
+	0) complain "the kernel complained (line of console.log: text)"
+	   head -n 5 <<<"$found" | tr -d '\r' >&2 ;;
+	1) ;;
+	*) complain "what the kernel said cannot be judged" ;;
+	esac
+}
+
+# The channel holds: "results SIZE SHA256", so many bytes, "status N", "success".
+# The VM's clock may be ahead, so files get the time at which they are unpacked (-m).
+judge_channel() {
+	local tag='' size='' sum='' start
+
+	IFS=' ' read -r tag size sum < <(head -c 200 "$work/channel" | head -n 1 | tr -d '\0') || true
+	if [ "$tag" != results ] || [[ ! $size =~ ^[0-9]+$ ]]; then
+		complain "the VM went down before its script had ended"
+		return
+	fi
+	start=$((${#tag} + ${#size} + ${#sum} + 3))
+	dd if="$work/channel" of="$work/archive" bs=64K status=none \
+		iflag=skip_bytes,count_bytes skip="$start" count="$size"
+	if ! echo "$sum  $work/archive" | sha256sum --status -c; then
+		complain "the results were cut off"
+		return
+	fi
+	tar -xzkmf "$work/archive" -C "$out" --no-same-owner ||
+		complain "the results cannot be unpacked"
+	judge_verdict "$(tail -c +$((start + size + 1)) "$work/channel" | tr '\n\0' ' ?')"
+}
+
+judge_verdict() {
+	case $1 in
+	"status 0 success ")        ;;
+	"status "[0-9]*" failure ") complain "the script in the VM ended with ${1% failure }" ;;
+	*)                          complain "the VM went down before it was done" ;;
+	esac
+}
+
+judge() {
+	judge_boot
+	judge_console
+	judge_channel
+	if [ $failed -ne 0 ] && [ $console = quiet ]; then
+		say "vm: the console's last lines:"
+		tail -n 20 "$out/console.log" | tr -d '\r' >&2
+	fi
+	[ $failed -eq 0 ] || say "vm: the whole console is in $out/console.log"
+	return $failed
+}
+
+cleanup() {
+	[ -z "$machine" ] || kill "$machine" 2>/dev/null || true
+	rm -rf "$work"
+}
+
+# Sets up the folder that is not kept.
+work_begin() {
+	work=$(mktemp -d)
+	trap cleanup EXIT
+	trap 'exit 130' INT TERM
+}

@@ -1,0 +1,171 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# run_vm.sh --kver KVER --out DIR --guest SCRIPT [OPTION]... FILE...
+#
+# Boots Debian's kernel KVER in QEMU with FILEs and SCRIPT in /hwheel/, runs
+# SCRIPT there and leaves in DIR what it wrote to /results/, and console.log.
+# Fails unless the VM said at its very end that SCRIPT had succeeded, and
+# whenever the kernel complained.
+#
+#   --smp N, --mem MB   CPUs and memory of the VM (2, 1024)
+#   --icount            one CPU, and each of its instructions takes 1 ns of the VM's
+#                       time, so that a difference of times counts instructions
+#   --timeout SEC       the VM is ended after that, and the run fails (300)
+#   --boot SEC          it is booted again if init has not begun after that (120)
+#   --append WORDS      more of the kernel's command line
+#   --races TEXT        what KCSAN reports ends neither VM nor run where it has no TEXT:
+#                       kernels have data races of their own, of which some are known
+#   --quiet             the console goes to console.log only
+#   --interactive       the console is this terminal; if there is none, SCRIPT
+#                       finds what comes from stdin in /hwheel/stdin
+set -euo pipefail
+
+here=$(dirname "$(realpath "$0")")
+# shellcheck source=selftests/harness/messages.sh
+. "$here/../messages.sh"
+# shellcheck source=selftests/harness/cache.sh
+. "$here/../cache.sh"
+# shellcheck source=selftests/harness/kernels/debian_kernel.sh
+. "$here/../kernels/debian_kernel.sh"
+# shellcheck source=selftests/harness/vm/machine.sh
+. "$here/machine.sh"
+
+kver='' smp=2 mem=1024 append='' boot=120
+accel=(-accel "tcg,thread=multi")
+
+# Sleeping takes the host no time (sleep=off), so the VM's clock runs ahead of its own.
+icount() {
+	smp=1
+	accel=(-accel "tcg,thread=single" -icount "shift=0,sleep=off")
+}
+
+parse() {
+	while [ $# -gt 0 ]; do
+		case $1 in
+		--kver)        kver=$2; shift ;;
+		--out)         out=$2; shift ;;
+		--guest)       guest=$2; shift ;;
+		--smp)         smp=$2; shift ;;
+		--mem)         mem=$2; shift ;;
+		--icount)      icount ;;
+		--timeout)     timeout=$2; shift ;;
+		--boot)        boot=$2; shift ;;
+		--append)      append=$2; shift ;;
+		--races)       races=$2; shift ;;
+		--quiet)       console=quiet ;;
+		--interactive) console=interactive ;;
+		--*)           die "unknown option $1" ;;
+		*)             files+=("$1") ;;
+		esac
+		shift
+	done
+	if [ -z "$kver" ] || [ -z "$out" ] || [ -z "$guest" ]; then
+		die "--kver, --out and --guest are needed"
+	fi
+}
+
+# A serial line drops what is typed before somebody reads it, so lines that do
+# not come from a person wait in a file.
+take_stdin() {
+	if [ $console = interactive ] && [ ! -t 0 ]; then
+		console=live
+		cat >"$work/stdin" 2>/dev/null || : >"$work/stdin"
+		files+=("$work/stdin")
+	fi
+}
+
+kernel_command_line() {
+	local line
+
+	line="console=ttyS0 $(guest_command_line)"
+	if [ $console = interactive ]; then
+		line+=" TERM=${TERM:-linux} SIZE=$(stty size | tr ' ' ,)"
+	fi
+	echo "$line $append -- ${guest##*/}"
+}
+
+# The console goes to a file, not to a pipe: QEMU drops what a slow reader does
+# not take, and with it perhaps a stack trace.
+qemu_command() {
+	qemu=(qemu-system-x86_64 "${accel[@]}" -cpu max -smp "$smp"
+	      -m "$mem" -nic none -display none -vga none -no-reboot
+	      -kernel "$(kernel_image_path "$kver")" -initrd "$work/initramfs"
+	      -append "$(kernel_command_line)")
+	if [ $console = interactive ]; then
+		qemu+=(-chardev "stdio,id=console,mux=on,signal=off,logfile=$out/console.log"
+		       -mon chardev=console)
+	else
+		qemu+=(-chardev "file,id=console,path=$out/console.log")
+	fi
+	qemu+=(-serial chardev:console -serial "file:$work/channel")
+}
+
+# tail ends by itself after the VM, with all that it has printed.
+start() {
+	: >"$out/console.log"
+	timeout -k 5 "$timeout" "${qemu[@]}" </dev/null &
+	machine=$!
+	if [ $console = live ]; then
+		tail -f -n +1 -s 0.2 --pid="$machine" "$out/console.log" | sed -u 's/\r$//' &
+	fi
+}
+
+finish() {
+	wait "$machine" && status=0 || status=$?
+	machine=
+	wait
+}
+
+# begins SEC: does the machine get as far as init by then, or to its end?
+begins() {
+	local until=$((SECONDS + $1))
+
+	until grep -aq "$beginning" "$out/console.log"; do
+		[ "$SECONDS" -lt "$until" ] || return
+		kill -0 "$machine" 2>/dev/null || return 0
+		sleep 0.2
+	done
+}
+
+# Under emulation a kernel now and then stands still while it starts, with nothing of ours
+# there yet. That says nothing of what is tested, so it is booted again, with more time.
+boot_watched() {
+	local limit
+
+	start
+	for limit in "$boot" $((2 * boot)); do
+		! begins "$limit" || break
+		kill "$machine"
+		finish
+		cp "$out/console.log" "$out/console-$limit.log"
+		say "vm: no init after $limit s, booting again (see console-$limit.log)"
+		start
+	done
+	finish
+}
+
+# A person may take all the time there is.
+boot_interactive() {
+	say "Leave the shell to power the VM off (or Ctrl-A x to pull the plug)."
+	"${qemu[@]}" && status=0 || status=$?
+}
+
+boot() {
+	qemu_command
+	if [ $console = interactive ]; then
+		boot_interactive
+	else
+		boot_watched
+	fi
+}
+
+parse "$@"
+work_begin
+[ -f "$(kernel_image_path "$kver")" ] || die "no kernel $kver in the cache"
+empty_out
+take_stdin
+make_initramfs
+: >"$work/channel"
+boot
+judge

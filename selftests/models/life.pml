@@ -1,0 +1,769 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The life of one timeout, as far as the models share it: what users, callbacks and the
+ * worker do with it.
+ *
+ *	arm_locked(), try_arm(), refresh_locked(), try_refresh(),
+ *	cancel(), try_cancel(), hwheel_submit_close(),
+ *	submit(), in_release()				module/engine/submit.c
+ *	hwheel_submit_next()				module/engine/submit.h
+ *	worker_drain_batch(), worker_act_on_latest(), worker_act(), worker_update(), worker_release(),
+ *	worker_defers(), worker_requeue(), look_at()	module/engine/worker.c
+ *	close_and_look(), close_and_wait(), close_and_drain(),
+ *	end_closing(), is_settled()			module/engine/cancel_sync.c
+ *	hwheel_callback_begin(), hwheel_callback_end(),
+ *	hwheel_wake_waiters(), hwheel_callback_running()	module/engine/callback.h
+ *	hwheel_word_arm() and all the others			module/engine/state.h
+ *
+ * The fast ways of arm and cancel do in one go what those in full do, so they are the
+ * same here.
+ *
+ * Left out: what the due op (worker_call_due() in module/engine/worker.c) does, which can be no more than to
+ * refresh, as a user may at that moment; max_pending, -ERANGE, tracepoints and counts.
+ *
+ * Checked:
+ *  - each arm has one outcome: the callback is called, or it is prevented;
+ *  - each cancel has one release, if there is such an op, and no arm comes before it;
+ *  - nothing touches the timeout once it is freed, which its owner does
+ *     - in the callback or in the release op, each arm having a reference; or
+ *     - when cancel_sync has returned;
+ *  - callbacks see what was written before the arm, refresh or cancel, and who called
+ *    cancel_sync sees what callbacks wrote;
+ *  - nobody waits for ever, and in the end what is pending is filed for its deadline at
+ *    the latest, and was not due.
+ *
+ * A model defines CPUS, how many threads there are: users first, then the worker, then its
+ * own; HOLDERS, how many of them have a reference; FIRST and SECOND, how much the users do
+ * before they give theirs up; REARMS, how often callbacks arm again; HAS_TIME, are there
+ * later deadlines; HAS_DATA, does the first user write anything. If it HAS_EXECUTOR
+ * or HAS_ROWS, it defines what else belongs to these. OTHERS is how often a callback of another
+ * timeout is called on the worker, who has a reference then: such a model defines drain_here().
+ * If it DRAINS_WITHIN, its own expire callback may do so, too, by drain_in_callback().
+ */
+#include "memory.pml"
+#include "word.pml"
+
+#ifndef HAS_EXECUTOR
+#define recall()		skip
+#define defer()			done = 0
+#define look_elsewhere()	skip
+#define land_more()		skip
+#define wait_for_more()		skip
+#define overtake_more()		skip
+#define HAVE_LANDED		(!written[WORKER])
+#endif
+
+#ifndef HAS_ROWS
+#define IN_ROW(depth)		false
+#endif
+
+#ifndef DRAINS_WITHIN
+#define drain_in_callback()		skip
+#endif
+
+#define USERS		2
+#define WORKER		USERS
+#define ACT_MAX		2
+
+/* Timeouts in wheel->running: the one, and another one */
+#define NONE		0
+#define IT		1
+#define OTHER		2
+
+/* Where it is filed: for an edge, or */
+#define NOWHERE		2
+
+/* What the first user writes before he arms and so on: need a callback see it? */
+#define LANDED		0
+#define BUFFERED	1
+#define PUBLISHED	2
+
+#ifndef OTHERS
+#define OTHERS		0
+#endif
+
+/* How often the callback of the other one is still to be called */
+byte others = OTHERS;
+
+#ifdef HAS_STOP
+#include "halt.pml"
+#else
+#define BEGIN_SECTION(op)
+#define END_SECTION
+#define IS_BARRED		false
+#define UNLESS_BARRED
+#define kick()			skip
+#define hurry()			skip
+#endif
+
+/* What the owner does, constant: has he a release op, has each arm a reference? */
+bit has_release, counted;
+
+/* The timeout; linked: its link is in use, filed: the worker's own */
+byte word = IDLE, filed = NOWHERE;
+bit listed, linked, freed;
+
+/* The wheel; running is by depth */
+bit reached;
+buffered running[2];
+byte closers;
+bit waits[USERS], sleeps[USERS];
+
+/* References: the users', the arms', perhaps of more */
+byte refs = HOLDERS;
+
+/* A thread has written to the timeout, or to what it is in, and it has not landed. */
+bit written[CPUS];
+byte data = LANDED;
+
+/* Arms without an outcome yet, cancels without a release yet; who is being called */
+byte outcomes, releases;
+bit releasing, expiring;
+
+/*
+ * An arm has looked whether the op is being called, and another arm and cancel came. If these
+ * bring back the very word that the first arm goes on from, it can't know: then it may come
+ * before the release or in its midst. That is not a mistake but a limit: hwheel_arm_at() has
+ * owners with a release op see to it that such arms do not race. again.pml shows that all the
+ * rest holds for those who don't.
+ */
+bit looked[CPUS], overtaken[CPUS];
+
+#ifndef MAY_BE_OVERTAKEN
+#define MAY_BE_OVERTAKEN	overtaken[me]
+#endif
+
+byte rearms = REARMS;
+
+inline land_stores()
+{
+	assert(!written[me] || !freed);
+	written[me] = 0;
+	if
+	:: me == WORKER -> land(running[0]); land(running[1])
+	:: else
+	fi;
+	land_more()
+}
+
+inline free()
+{
+	assert(!freed);
+	freed = 1
+}
+
+/* As refcount_dec_and_test(), with release */
+inline put()
+{
+	atomic {
+		if
+		:: counted ->
+			written[me] = 0;
+			refs--;
+			if
+			:: !refs -> free()
+			:: else
+			fi
+		:: else
+		fi
+	}
+}
+
+#ifdef NO_ACQUIRE_LOOK
+/* The first user has changed the word. What the worker saw of that, and of the data before */
+bit published, saw_published, saw_data;
+#endif
+
+/*
+ * Submission. An operation with release lands what was written before; adding to a list
+ * is a full barrier.
+ */
+inline land_data()
+{
+	data = (me == 0 -> LANDED : data)
+}
+
+inline change(new)
+{
+#ifdef NO_ACQUIRE_LOOK
+	published = published || me == 0;
+#endif
+	data = (me == 0 && data == BUFFERED -> PUBLISHED : data);
+	adds = !(word & QUEUED) && (new & QUEUED);
+	word = new
+}
+
+inline submit()
+{
+	if
+	:: atomic { adds ->
+		assert(!freed && !listed && !linked);
+		listed = 1;
+		linked = 1;
+		land_data();
+		adds = 0
+	   }
+#ifdef NO_ORDER_WHEEL
+		assert(!freed);
+#endif
+		kick()
+	:: else
+	fi
+}
+
+inline arm_from_old(gets)
+{
+	assert(!releases && (!releasing || me == WORKER) || MAY_BE_OVERTAKEN);
+#ifndef NO_RELEASE_ARM
+	land_data();
+#endif
+	if
+	:: true -> change(WORD(DUE, PENDING | QUEUED))
+	:: HAS_TIME -> change(WORD(LATER, PENDING | QUEUED))
+	fi;
+	outcomes++;
+	armed = 1;
+	refs = refs + (counted && gets)
+}
+
+#ifdef NO_RECHECK_RELEASE
+#define MAY_BE_IN_RELEASE(word)	false
+#else
+#define MAY_BE_IN_RELEASE(word)						\
+	(has_release && STATE(word) == CANCELLED && me != WORKER)
+#endif
+
+/* arm_locked(), from its look at the word on */
+inline try_to_arm(gets)
+{
+	do
+	::
+#ifdef NO_ACQUIRE_ARM
+	   in_release = (running[0].mem == IT || running[1].mem == IT);
+#endif
+	   atomic {
+		assert(!freed);
+		old = word;
+		if
+		:: !MAY_ARM(old) -> break
+		:: MAY_ARM(old) && MAY_BE_IN_RELEASE(old) -> looked[me] = 1
+		:: else -> arm_from_old(gets); break
+		fi
+	   }
+#ifndef NO_ACQUIRE_ARM
+	   in_release = (running[0].mem == IT);
+	   in_release = in_release || running[1].mem == IT;
+#endif
+	   atomic {
+		if
+		:: in_release -> break
+		:: !in_release && word == old -> arm_from_old(gets); break
+		:: else
+		fi
+	   }
+	od
+}
+
+/* Who armed without getting a reference has left his own to the arm. */
+inline arm(gets)
+{
+	armed = 0;
+	BEGIN_SECTION(arm)
+	if
+	:: IS_BARRED
+	:: UNLESS_BARRED try_to_arm(gets)
+	fi;
+	atomic { old = 0; in_release = 0; looked[me] = 0; overtaken[me] = 0 }
+	submit()
+	END_SECTION
+}
+
+/* Outside of any section: there is nothing to add. */
+inline try_refresh()
+{
+	assert(!freed);
+#ifndef NO_RELEASE_TRY_REFRESH
+	land_data();
+#endif
+	change(WORD(LATER, PENDING))
+}
+
+inline refresh_locked()
+{
+	BEGIN_SECTION(refresh)
+	atomic {
+		assert(!freed);
+#ifndef NO_RELEASE_REFRESH
+		land_data();
+#endif
+		if
+		:: IS_PENDING(word) -> change(WORD(LATER, PENDING | word & QUEUED))
+		:: IS_PENDING(word) && DEADLINE(word) == LATER ->
+			change(WORD(DUE, PENDING | QUEUED))
+		:: !IS_PENDING(word)
+		fi
+	}
+	submit()
+	END_SECTION
+}
+
+inline refresh()
+{
+	if
+	:: atomic { IS_FILED(word) -> try_refresh() }
+	:: refresh_locked()
+	fi
+}
+
+inline prevented()
+{
+	outcomes--;
+	releases = releases + has_release;
+	overtaken[0] = looked[0];
+	overtaken[1] = looked[1];
+	overtake_more()
+}
+
+inline cancel()
+{
+	BEGIN_SECTION(cancel)
+	atomic {
+		assert(!freed);
+#ifndef NO_RELEASE_CANCEL
+		land_data();
+#endif
+		if
+		:: IS_PENDING(word) ->
+			change(SET_STATE(word, CANCELLED) | QUEUED);
+			prevented()
+		:: else
+		fi
+	}
+	submit()
+	END_SECTION
+}
+
+inline close()
+{
+	BEGIN_SECTION(close)
+	atomic {
+		assert(!freed);
+#ifndef NO_RELEASE_CLOSE
+		land_data();
+#endif
+		if
+		:: IS_PENDING(word) ->
+			change(SET_STATE(word, CANCELLED) | QUEUED | CLOSED);
+			prevented()
+		:: else -> word = word | CLOSED
+		fi
+	}
+	submit()
+	END_SECTION
+}
+
+/* No callback can write any more, and what they wrote has landed. */
+#define IS_OVER		(!releasing && !expiring && HAVE_LANDED)
+
+/* In mutations, what the caller reads of what callbacks wrote is read before a look at them. */
+#if defined(NO_ACQUIRE_RUNNING) || defined(SPARE_ACQUIRE_OPEN)
+#define READS_EARLY
+#endif
+#ifdef READS_EARLY
+bit seen_over[CPUS];
+#define SEES_OVER	seen_over[me]
+#else
+#define SEES_OVER	IS_OVER
+#endif
+
+/* The word comes first. */
+inline close_and_look()
+{
+	close();
+	recall();
+	hurry();
+#ifdef NO_ACQUIRE_SETTLED
+	settled = running[0].mem != IT && running[1].mem != IT;
+	look_elsewhere();
+	settled = settled && IS_SETTLED(word)
+#else
+	settled = IS_SETTLED(word);
+#ifdef NO_ACQUIRE_RUNNING
+	seen_over[me] = IS_OVER;
+#endif
+#ifndef NO_RECHECK_RUNNING
+	settled = settled && running[0].mem != IT;
+	settled = settled && running[1].mem != IT;
+	look_elsewhere()
+#endif
+#ifdef SPARE_ACQUIRE_OPEN
+	; seen_over[me] = IS_OVER
+#endif
+#endif
+}
+
+/* Nothing refers to it, its callbacks are over, and nobody can arm it. */
+inline end_closing()
+{
+	assert(!listed && filed == NOWHERE && !outcomes && !releases);
+	assert(SEES_OVER);
+	closers--;
+#ifdef NO_LAST_CLOSER
+	word = word & ~CLOSED;
+#else
+	word = (closers -> word : word & ~CLOSED);
+#endif
+	settled = 0
+}
+
+/* wake_up_all() takes whom it wakes off the list. */
+inline wake_all()
+{
+	if
+	:: waits[0] && sleeps[0] -> waits[0] = 0; sleeps[0] = 0
+	:: else
+	fi;
+	if
+	:: waits[1] && sleeps[1] -> waits[1] = 0; sleeps[1] = 0
+	:: else
+	fi
+}
+
+/* hwheel_wake_waiters(), with the barrier of wq_has_sleeper() */
+inline wake_waiters()
+{
+	atomic {
+#ifndef NO_MB_WAKE
+		land_stores();
+#endif
+		wake_all()
+	}
+}
+
+/* A full barrier comes before one looks again. */
+inline prepare_to_wait()
+{
+	atomic { waits[me] = 1; sleeps[me] = 1 }
+}
+
+inline close_and_wait()
+{
+	closers++;
+	do
+	:: settled -> break
+	:: else ->
+#ifndef NO_MB_PREPARE
+		prepare_to_wait();
+#endif
+		close_and_look();
+#ifdef NO_MB_PREPARE
+		prepare_to_wait();
+#endif
+		if
+		:: settled
+		:: else -> !sleeps[me]
+		fi
+	od;
+	atomic { waits[me] = 0; sleeps[me] = 0; end_closing() }
+}
+
+/* On the worker */
+inline close_and_drain()
+{
+	closers++;
+	do
+	:: settled -> break
+	:: else ->
+		close_and_look();
+		drain_here()
+	od;
+	atomic { end_closing() }
+}
+
+/* Callbacks. The arm that had its outcome had a reference, which the next one may get. */
+inline arm_or_put()
+{
+	if
+	:: rearms -> rearms--; arm(false)
+	:: armed = 0
+	fi;
+	if
+	:: !armed -> put()
+	:: else
+	fi
+}
+
+inline call_expire()
+{
+	atomic {
+		assert(!freed && outcomes && data != PUBLISHED && !expiring && !releasing);
+		outcomes--;
+		expiring = 1;
+		written[me] = 1
+	}
+	arm_or_put();
+	drain_in_callback();
+	expiring = 0
+}
+
+/* But for the end of it, before which it may go on */
+inline call_release()
+{
+	atomic {
+		assert(!freed && releases && data != PUBLISHED && !expiring && !releasing);
+		releases--;
+		releasing = 1;
+		written[me] = 1
+	}
+	arm_or_put()
+}
+
+inline begin(depth)
+{
+	store(running[depth], IT)
+}
+
+inline finish(depth)
+{
+	store(running[depth], NONE);
+#ifndef NO_WAKE_END
+	wake_waiters()
+#endif
+}
+
+/* The worker. Its transitions are full barriers, if they succeed. */
+
+#ifdef NO_MB_ACTED
+#define ACTED_IS_FULL	false
+#else
+#define ACTED_IS_FULL	true
+#endif
+
+inline exchange(new, is_full)
+{
+	assert(!freed);
+	done = (word == seen);
+	if
+	:: done && is_full -> land_stores(); word = new
+	:: done && !is_full -> word = new
+	:: else -> seen = word
+	fi
+}
+
+/* Or unlinks it */
+inline file()
+{
+	assert(!freed);
+	written[me] = 1;
+	filed = (IS_PENDING(seen) -> DEADLINE(seen) : NOWHERE)
+}
+
+inline release(depth)
+{
+#ifndef NO_ORDER_BEGIN_RELEASE
+	begin(depth);
+#endif
+	atomic { exchange(seen & ~QUEUED, ACTED_IS_FULL) }
+#ifdef NO_ORDER_BEGIN_RELEASE
+	begin(depth);
+#endif
+	if
+	:: done -> call_release(); releasing = 0
+	:: else
+	fi;
+	finish(depth)
+}
+
+inline requeue()
+{
+	atomic { assert(!freed && !listed && !linked); listed = 1; linked = 1 }
+}
+
+/* Nested, in its own callback */
+#ifndef IS_WITHIN
+#define IS_WITHIN(depth)	(depth && load_own(running[0]) == IT)
+#endif
+
+inline act(depth)
+{
+#ifndef NO_ORDER_UNLINK
+	atomic { file() }
+#endif
+	if
+	:: has_release && !IS_PENDING(seen) && IS_WITHIN(depth) ->
+		requeue();
+		done = 1
+	:: has_release && !IS_PENDING(seen) && !IS_WITHIN(depth) ->
+		defer();
+		if
+		:: !done -> release(depth)
+		:: else
+		fi
+	:: else ->
+		atomic { exchange(seen & ~QUEUED, ACTED_IS_FULL) }
+	fi;
+#ifdef NO_ORDER_UNLINK
+	atomic { file() }
+#endif
+}
+
+inline act_on_latest(depth)
+{
+	do
+	:: tries ->
+		act(depth);
+		if
+		:: done -> break
+		:: else -> tries--
+		fi
+	:: else ->
+		requeue();
+		break
+	od
+}
+
+inline pop_listed()
+{
+	assert(!freed);
+	listed = 0;
+#ifndef NO_ORDER_LINK
+	linked = 0;
+#endif
+	tries = ACT_MAX;
+	seen = word
+}
+
+/* hwheel_worker_drain() */
+inline drain(depth)
+{
+	atomic { listed && !IN_ROW(depth) -> pop_listed() }
+	act_on_latest(depth);
+#ifdef NO_ORDER_LINK
+	atomic { assert(!freed); linked = 0 }
+#endif
+	wake_waiters();
+	atomic { done = 0; seen = 0; tries = 0 }
+}
+
+inline pop_filed()
+{
+	assert(!freed);
+	filed = NOWHERE;
+	written[me] = 1
+}
+
+#ifdef SPARE_RECHECK_MOVE
+#define MAY_MOVE	true
+#else
+#define MAY_MOVE	!(seen & QUEUED)
+#endif
+
+/* The due op reads what its owner wrote, and nothing but the look at the word comes before. */
+inline tell_due()
+{
+	assert(data != PUBLISHED);
+#ifdef NO_ACQUIRE_LOOK
+	assert(saw_data || !saw_published);
+#endif
+}
+
+/* look_at() */
+inline look_if_due()
+{
+#ifdef NO_ACQUIRE_LOOK
+	saw_data = (data == LANDED);
+#endif
+	atomic {
+		assert(!freed);
+		seen = word;
+#ifdef NO_ACQUIRE_LOOK
+		saw_published = published;
+#endif
+		if
+		:: IS_DUE(seen) -> tell_due()
+		:: else
+		fi
+	}
+	do
+	:: IS_DUE(seen) ->
+		assert(IS_PENDING(seen));
+		expire();
+		if
+		:: done -> break
+		:: else
+		fi
+	:: else ->
+		atomic {
+			if
+			:: MAY_MOVE -> file()
+			:: else
+			fi
+		}
+		break
+	od;
+	atomic { done = 0; seen = 0 }
+}
+
+/* By the callback of the other one */
+inline leave_there()
+{
+	if
+	:: counted -> put()
+	:: !counted && refs == 1 -> close_and_drain(); free()
+	:: !counted && refs > 1 -> close_and_drain(); refs--
+	fi
+}
+
+/* Everyone has a reference. The last one either leaves it to an arm or frees. */
+inline leave()
+{
+	if
+	:: counted ->
+		arm(false);
+		if
+		:: !armed -> put()
+		:: else
+		fi
+	:: counted -> put()
+	:: atomic { !counted -> refs--; last = !refs }
+		if
+		:: last -> close_and_wait(); free()
+		:: else
+		fi
+	fi
+}
+
+/* With one's locals: old, armed, in_release, adds, settled, last */
+inline use(ops)
+{
+	do
+	:: atomic { ops -> ops--; data = (HAS_DATA && me == 0 -> BUFFERED : data) }
+		if
+		:: arm(true)
+		:: HAS_TIME -> refresh()
+		:: has_release || !counted -> cancel()
+		:: !counted -> close_and_wait()
+		fi
+	:: else -> break
+	od;
+	leave()
+}
+
+/* LATER may come at any time or never. */
+active proctype clock()
+{
+	if
+	:: HAS_TIME -> reached = LATER
+	:: true
+	fi
+}
+
+/* What is to be so when nothing can happen any more */
+inline judge()
+{
+	assert(outcomes == IS_PENDING(word) && !releases);
+	assert(!closers);
+	assert(!counted || refs == outcomes && freed == !refs);
+	assert(freed || !(word & QUEUED));
+	assert(!IS_PENDING(word) || filed <= DEADLINE(word) && DEADLINE(word) > reached)
+}

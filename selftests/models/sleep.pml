@@ -1,0 +1,495 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Sleep and kick: the worker drains, publishes that it sleeps deeply, looks again and
+ * sleeps; submitters add and kick; one waits in hwheel_cancel_sync().
+ *
+ *	submit(), hwheel_submit_kick(), hwheel_submit_take()	module/engine/submit.c
+ *	worker_drain_some(), begin_drain(), hwheel_worker_drain(),
+ *	begin_pass(), worker_drain(), worker_run_pass(), worker_sleep(),
+ *	worker_run_passes()				module/engine/worker.c
+ *	close_and_look(), close_and_wait()		module/engine/cancel_sync.c
+ *	hwheel_wake_waiters()				module/engine/callback.h
+ *
+ * Checked: when nothing can happen any more but that time goes by, then
+ *  - if the worker sleeps beyond the next edge, nothing is queued;
+ *  - however it sleeps, it has not been asked for a pass, or to stop, and nobody waits.
+ * When a drain is through, over as many passes as it took, nothing is left of what was queued
+ * when it began, so that the cursor may go to the edge that was reached then.
+ *
+ * Of the timeouts only is told who has them: timeout.pml is about their state. One of
+ * them, WAITED, may be cancelled by one CPU while another cancel_syncs it.
+ *
+ * Without these is violated:
+ * NO_DEEP_FOR_WAITER: waiter_state == 0 && !wants_pass
+ * NO_HURRY: waiter_state == 0 && !wants_pass
+ * NO_HURRIED_KEPT: waiter_state == 0 && !wants_pass
+ * NO_HURRY_AGAIN: waiter_state == 0 && !wants_pass
+ * NO_MB_ADD: !batch && !queue[0] && !queue[1]
+ * NO_MB_SLEEP: !batch && !queue[0] && !queue[1]
+ * NO_MB_WAKE: !should_stop && !urgent.mem
+ * NO_ORDER_CLEAR: waiter_state == 0 && !wants_pass
+ * NO_ORDER_URGENT: !should_stop && !urgent.mem
+ * NO_RECHECK_DEEP: !batch && !queue[0] && !queue[1]
+ * NO_RECHECK_MAX: waiter_state == 0 && !wants_pass
+ * NO_RECHECK_QUEUES: !batch && !queue[0] && !queue[1]
+ * NO_RECHECK_STOP: !should_stop && !urgent.mem
+ * NO_RECHECK_ROUND: !through || !(before & (batch | queue[0] | queue[1]))
+ * NO_RECHECK_URGENT: !should_stop && !urgent.mem
+ * NO_URGENT_KEPT: waiter_state == 0 && !wants_pass
+ * NO_WAKE_WAITERS: waiter_state == 0 && !wants_pass
+ */
+#include "memory.pml"
+
+#define CPUS		2
+#ifdef NO_URGENT_KEPT
+#define DRAIN_MAX	1
+#define LAST_TAKEN	0
+#else
+#define DRAIN_MAX	2
+#define LAST_TAKEN	(CPUS - 1)
+#endif
+
+/* Timeouts, and sets of them */
+#define WAITED		1
+#define OTHER		2
+#define FURTHER		4
+
+/* States of tasks */
+#define RUNNING		0
+#define IDLE		1
+
+/* The wheel's */
+byte queue[CPUS], batch, batch_cpu = LAST_TAKEN;
+buffered deep, urgent;
+bit should_stop, gone;
+
+/* The worker's task state */
+buffered state;
+
+/* The one who waits: whether he is on wheel->waiters, and the state of his task */
+bit waits, waiter_state;
+
+/* Someone waits for the next pass, though not on that list. */
+bit wants_pass;
+
+mtype = { PENDING, QUEUED, SETTLED };
+mtype waited = PENDING;
+
+/* How often an edge is reached, and a callback drains, while others are at work */
+#if defined(SMALL) && !defined(NO_HURRY_AGAIN)
+byte edges = 1, callbacks = 0;
+#else
+byte edges = 1, callbacks = 1;
+#endif
+
+/* Somebody has hurried, and nothing was drained since: the worker's own */
+bit hurried;
+
+/* In mutations, the store that clears urgent */
+bit cleared_late;
+
+#ifdef SPARE_MB_CLEAR
+#define land_clear()							\
+	d_step {							\
+		urgent.mem = (cleared_late -> 0 : urgent.mem);		\
+		cleared_late = 0					\
+	}
+#else
+#define land_clear()	skip
+#endif
+
+inline land_worker()
+{
+	land(deep);
+	land(state);
+	land_clear()
+}
+
+/* try_to_wake_up(), after its full barrier */
+inline wake_worker()
+{
+	state.mem = (state.mem == IDLE -> RUNNING : state.mem)
+}
+
+/* wake_up_all(): who is woken is off the list. */
+inline wake_waiters()
+{
+	if
+	:: waits && waiter_state == IDLE ->
+		waiter_state = RUNNING;
+		waits = 0
+	:: else
+	fi
+}
+
+inline submit(cpu, timeouts)
+{
+#ifdef NO_MB_ADD
+	seen = deep.mem;
+#endif
+	queue[cpu] = queue[cpu] | timeouts;
+#ifndef NO_MB_ADD
+	seen = deep.mem;
+#endif
+	if
+	:: seen ->
+		/* Relaxed will do for the exchange: full barriers come before and after it. */
+#ifdef SPARE_XCHG_DEEP
+		deep.mem = 0;
+#else
+		d_step { seen = deep.mem; deep.mem = 0 }
+#endif
+		if
+		:: seen -> atomic { wake_worker(); seen = 0 }
+		:: else
+		fi
+	:: else
+	fi
+}
+
+/* hwheel_cancel(), close: who finds the timeout queued has nothing to add. */
+inline cancel_waited(cpu)
+{
+	if
+	:: d_step { waited == PENDING -> waited = QUEUED }
+		submit(cpu, WAITED)
+	:: else
+	fi
+}
+
+active proctype canceller()
+{
+	bit seen;
+
+	if
+	:: cancel_waited(0)
+	:: skip
+	fi;
+	submit(0, OTHER)
+}
+
+/* kthread_stop() may come at any time; others then have the stopper to rely on. */
+active proctype submitter()
+{
+	bit seen;
+
+	if
+	:: submit(0, FURTHER)
+	:: should_stop = 1; wake_worker()
+	:: urgent.mem = 1; wake_worker()
+	:: skip
+	fi
+}
+
+inline hurry()
+{
+#ifdef NO_ORDER_URGENT
+	wake_worker();
+#endif
+	store(urgent, 1);
+#ifndef NO_MB_WAKE
+	land(urgent);
+#endif
+#ifndef NO_ORDER_URGENT
+	wake_worker()
+#endif
+}
+
+inline look()
+{
+	if
+#ifndef NO_HURRY
+	:: waited == QUEUED -> hurry()
+#endif
+	:: else
+	fi
+}
+
+inline cancel_sync()
+{
+	cancel_waited(1);
+	look();
+	do
+	:: waited == SETTLED || gone -> break
+	:: else ->
+		/* prepare_to_wait() */
+		atomic { waits = 1; waiter_state = IDLE }
+		look();
+		if
+		:: waited == SETTLED -> break
+		:: else -> waiter_state == RUNNING || gone
+		fi
+	od;
+	atomic { waits = 0; waiter_state = RUNNING }
+}
+
+/* As who stops a set does: he has added it, so the next pass will do. */
+inline cancel_and_wait()
+{
+	if
+	:: d_step { waited == PENDING -> waited = QUEUED; wants_pass = 1 }
+		submit(1, WAITED);
+		hurry();
+		waited == SETTLED || gone;
+		wants_pass = 0
+	:: else
+	fi
+}
+
+active proctype waiter()
+{
+	bit seen;
+
+	if
+	:: true -> cancel_sync()
+	:: true -> cancel_and_wait()
+	fi
+}
+
+/* hwheel_submit_take(), drain_some(): both have full barriers, for which there is no need. */
+inline take_list(lists)
+{
+	batch_cpu = (batch_cpu + 1) % CPUS;
+	lists--;
+	if
+	:: queue[batch_cpu] ->
+#ifndef SPARE_MB_TAKE
+		land_worker();
+#endif
+		batch = queue[batch_cpu];
+		queue[batch_cpu] = 0
+	:: else
+	fi
+}
+
+inline act(drained)
+{
+#ifndef SPARE_MB_TAKE
+	land_worker();
+#endif
+	drained++;
+	if
+	:: batch & WAITED -> batch = batch & ~WAITED; waited = SETTLED
+	:: batch & OTHER -> batch = batch & ~OTHER
+	:: batch & FURTHER -> batch = batch & ~FURTHER
+	fi
+}
+
+/* xchg(&wheel->urgent, 0) */
+inline clear_urgent()
+{
+	atomic {
+		if
+#ifdef SPARE_MB_CLEAR
+		:: urgent.mem -> cleared_late = 1; hurried = 1
+#else
+		:: urgent.mem -> land_worker(); urgent.mem = 0; hurried = 1
+#endif
+		:: else
+		fi
+	}
+}
+
+inline begin_drain(lists)
+{
+#ifdef NO_HURRIED_KEPT
+	hurried = 0;
+#endif
+#ifndef NO_ORDER_CLEAR
+	clear_urgent();
+#endif
+	lists = CPUS
+}
+
+inline drain_some(drained, lists)
+{
+	drained = 0;
+	do
+	:: atomic { drained < DRAIN_MAX && batch -> act(drained) }
+	:: atomic { drained < DRAIN_MAX && !batch && lists -> take_list(lists) }
+	:: else -> break
+	od;
+#ifdef NO_ORDER_CLEAR
+	clear_urgent();
+#endif
+#ifndef NO_WAKE_WAITERS
+	atomic {
+		if
+		:: drained -> hurried = 0; land_worker(); wake_waiters()
+		:: else
+		fi
+	}
+#endif
+}
+
+/* hwheel_worker_drain(), by a callback in hwheel_cancel_sync() */
+inline drain_within()
+{
+	begin_drain(lists_within);
+	drain_some(within, lists_within);
+#ifndef NO_HURRY_AGAIN
+	/* The pass does not learn that there is more. */
+	urgent.mem = (batch || lists_within -> 1 : urgent.mem);
+#endif
+	atomic { within = 0; lists_within = 0 }
+}
+
+#ifdef NO_RECHECK_ROUND
+#define IS_DRAINED	true
+#else
+#define IS_DRAINED	(!batch && !lists)
+#endif
+
+/* A drain that aims at no later edge may begin anew before it is through. */
+inline begin_pass()
+{
+	if
+	:: true ->
+		atomic { before = batch | queue[0] | queue[1] }
+		begin_drain(lists)
+	:: !through ->
+#ifdef NO_URGENT_KEPT
+		clear_urgent()
+#else
+		skip
+#endif
+	fi
+}
+
+/* The next edge will come, but a further one may be too far off. */
+inline sleep_until_edge()
+{
+	if
+	:: atomic { state.mem == RUNNING -> land_worker() }
+	:: atomic { !far && edges -> edges-- }
+	:: timeout ->
+		assert(!should_stop && !urgent.mem);
+		assert(waiter_state == RUNNING && !wants_pass);
+		if
+		:: far ->
+			assert(!batch && !queue[0] && !queue[1]);
+end:			false
+		:: else
+		fi
+	fi
+}
+
+inline publish()
+{
+	if
+	:: far = 0
+	:: !some -> far = 1
+	fi;
+	deeply = far;
+#ifndef NO_DEEP_FOR_WAITER
+	if
+	:: !far -> deeply = hurried
+	:: else
+	fi;
+#endif
+	if
+	:: deeply -> store(deep, 1)
+	:: else
+	fi;
+	store(state, IDLE)
+}
+
+inline worker_sleep()
+{
+	atomic { publish() }
+#ifndef NO_MB_SLEEP
+	land_worker();
+#endif
+#ifndef NO_RECHECK_STOP
+	if
+	:: should_stop -> goto awake
+	:: else
+	fi;
+#endif
+#ifndef NO_RECHECK_URGENT
+	if
+	:: urgent.mem -> goto awake
+	:: else
+	fi;
+#endif
+#ifndef NO_RECHECK_DEEP
+	if
+	:: deeply && !load_own(deep) -> goto awake
+	:: else
+	fi;
+#endif
+#ifndef NO_RECHECK_QUEUES
+	if
+	:: deeply && queue[0] -> goto awake
+	:: else
+	fi;
+	if
+	:: deeply && queue[1] -> goto awake
+	:: else
+	fi;
+#endif
+	land_worker();
+	sleep_until_edge();
+awake:
+	atomic {
+		store(state, RUNNING);
+		if
+		:: deeply -> store(deep, 0)
+		:: else
+		fi;
+		deeply = 0;
+		far = 0
+	}
+}
+
+#ifdef NO_RECHECK_MAX
+#define MAY_BE_MORE	false
+#else
+#define MAY_BE_MORE	(batch || lists)
+#endif
+
+/* run_pass(); the drain is for what was queued when the clock was read. */
+inline run_pass()
+{
+	begin_pass();
+	drain_some(drained, lists);
+	atomic {
+		through = IS_DRAINED;
+		assert(!through || !(before & (batch | queue[0] | queue[1])));
+		before = (through -> 0 : before);
+		some = some || drained;
+		drained = 0
+	}
+	if
+	:: callbacks -> callbacks--; drain_within()
+	:: true
+	fi
+}
+
+/* run_passes() */
+active proctype worker()
+{
+	byte drained, within, lists, lists_within, before;
+	bit far, deeply, some, through = 1;
+
+	do
+	:: should_stop -> break
+	:: else ->
+		run_pass();
+		if
+		:: !MAY_BE_MORE -> worker_sleep(); some = 0
+		:: else
+		fi
+	od;
+	gone = 1
+}
+
+active proctype buffers()
+{
+end:	do
+	:: atomic { deep.late -> land(deep) }
+	:: atomic { state.late -> land(state) }
+	:: atomic { urgent.late -> land(urgent) }
+	:: atomic { cleared_late -> land_clear() }
+	od
+}

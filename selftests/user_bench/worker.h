@@ -1,8 +1,0 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef _USER_BENCH_WORKER_H
-#define _USER_BENCH_WORKER_H
-
-/* Reports what time-outs take hwheel's worker, with @n pending besides. */
-void worker_measure(unsigned int n);
-
-#endif /* _USER_BENCH_WORKER_H */
