@@ -14,7 +14,8 @@ scratch copy and a build folder of its own. From the environment:
   OPS      operations of the model test; default 100000
   SEED     where it starts; default 1
   TIMEOUT  seconds until a run counts as hung; default 60, or thrice what the run
-           without a fault took
+           without a fault took. A run that prints nothing for ten seconds, or thrice
+           the longest such time without a fault, counts as hung as well
 The whole table is kept in build/mutants.txt, with the first who noticed. Exits with 0
 if all were caught.
 """
@@ -33,6 +34,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
@@ -44,6 +46,7 @@ RESULTS = TOP / "build/mutants.txt"
 
 SETTINGS = {"OPS": "100000", "SEED": "1"}
 PATIENCE = 60
+SILENCE = 10
 NO_SUITE = "none"
 START = "Starting KUnit Kernel"
 END = "reboot: System halted"
@@ -1154,7 +1157,7 @@ class Run:
 
     def __init__(self, order):
         self.order = order
-        self.started = self.finished = 0
+        self.started = self.finished = self.heard = self.gap = 0
         self.catcher = ""
         self.asked_for = False
         self.begun = []
@@ -1169,8 +1172,19 @@ class Run:
         at = len(self.passed[suite])
         return f"{suite}.{cases[at]}" if at < len(cases) else suite
 
+    def hear(self):
+        """Keeps the longest time in which nothing was printed."""
+        now = time.monotonic()
+        self.gap = max(self.gap, now - (self.heard or now))
+        self.heard = now
+
+    def is_silent(self, seconds):
+        return self.heard and time.monotonic() - self.heard > seconds
+
     def read(self, line):
         """What comes before the kernel's start is the build's."""
+        if self.started:
+            self.hear()
         if not self.started:
             self.started = time.monotonic() if START in line else 0
         elif match := SUITE.match(line):
@@ -1195,7 +1209,8 @@ class Run:
 class Job:
     """A scratch copy of the project; one with a number has a build folder of its own, too."""
 
-    def __init__(self, number, timeout):
+    def __init__(self, number, timeout, silence):
+        self.silence = silence
         self.top = SCRATCH / str(number)
         self.output = self.top / "output.txt"
         self.objects = self.top / "build/kunit"
@@ -1234,11 +1249,20 @@ class Job:
         if self.process and self.process.poll() is None:
             self.stop()
 
+    def stop_if_silent(self, process, run):
+        """A kernel in which a test hangs prints nothing any more."""
+        while process.poll() is None and not run.is_silent(self.silence):
+            time.sleep(0.5)
+        if process.poll() is None:
+            self.stop()
+
     def run_tests(self, order, suite=""):
         """Until they end or one notices."""
         run = Run(order)
         with open(self.output, "w", encoding="utf-8") as output, \
              self.start(suite) as self.process:
+            threading.Thread(target=self.stop_if_silent, args=(self.process, run),
+                             daemon=True).start()
             for line in self.process.stdout:
                 output.write(line)
                 if not run.catcher:
@@ -1289,14 +1313,16 @@ class Job:
 
 
 def unmutated():
-    """The order of all cases, once they have passed, and the seconds that they took."""
-    job = Job(0, 600)
+    """The order of all cases, once they have passed, the seconds that they took, and the
+    longest time in which nothing was printed."""
+    job = Job(0, 600, 600)
     run = job.run_tests({})
     if run.catcher or not run.finished or not run.passed:
         sys.exit(f"mutants: the tests do not pass without a fault, see {job.output}")
     count = sum(map(len, run.passed.values()))
-    print(f"  without a fault: {count} test cases pass", flush=True)
-    return run.passed, run.finished - run.started
+    print(f"  without a fault: {count} test cases pass, in {run.finished - run.started:.0f} s, "
+          f"{run.gap:.0f} s of them silent", flush=True)
+    return run.passed, run.finished - run.started, run.gap
 
 
 def report(result, file):
@@ -1338,8 +1364,9 @@ def test_all(mutants, count):
     begin = time.monotonic()
     good = 0
     with open(RESULTS, "w", encoding="utf-8") as file:
-        order, seconds = unmutated()
-        jobs = [Job(i + 1, max(PATIENCE, 3 * seconds)) for i in range(count)]
+        order, seconds, gap = unmutated()
+        jobs = [Job(i + 1, max(PATIENCE, 3 * seconds), max(SILENCE, 3 * gap))
+                for i in range(count)]
         for result in results_of(mutants, order, jobs):
             good += result.verdict == "caught"
             show(result)
