@@ -27,7 +27,7 @@ static void queued_one_is_freed_at_once(struct kunit *test)
 }
 
 /* The worker is in its deep sleep. */
-static void filed_one_is_freed_at_once(struct kunit *test)
+static void an_enqueued_one_is_freed_at_once(struct kunit *test)
 {
 	struct hwheel *wheel = sim_wheel(test);
 	struct sim_timeout *sim = sim_alloc(test, wheel, &sim_ops);
@@ -617,7 +617,7 @@ static void release_that_drains_puts_nothing_off(struct kunit *test)
 #define DRAIN_MAX	100000
 
 /* The next one is cancelled and waited for first, as who stops a file does. */
-static void hurry_and_drain(struct hwheel_timeout *timeout)
+static void kick_and_drain(struct hwheel_timeout *timeout)
 {
 	struct sim_timeout *sim = sim_of(timeout);
 
@@ -627,16 +627,16 @@ static void hurry_and_drain(struct hwheel_timeout *timeout)
 	cancel_other(sim);
 }
 
-static const struct hwheel_timeout_ops hurry_ops = {
+static const struct hwheel_timeout_ops kick_ops = {
 	.expire = sim_expire,
-	.release = hurry_and_drain,
+	.release = kick_and_drain,
 };
 
 /*
- * A callback's drain takes the news that somebody hurries, and ends, for the time being,
+ * A callback's drain takes the news that somebody kicks, and ends, for the time being,
  * with the batch: the list after that is not left for the next edge.
  */
-static void hurry_outlasts_a_drain_in_a_callback(struct kunit *test)
+static void a_kick_outlasts_a_drain_in_a_callback(struct kunit *test)
 {
 	struct hwheel *wheel = sim_wheel(test);
 	struct sim_timeout *batch = sim_timeouts(test, wheel, DRAIN_MAX, &sim_ops);
@@ -644,7 +644,7 @@ static void hurry_outlasts_a_drain_in_a_callback(struct kunit *test)
 	struct order order = { .other = &batch[0], .result = -1 };
 	unsigned int i;
 
-	hwheel_timeout_init(&sim[0].timeout, wheel, &hurry_ops);
+	hwheel_timeout_init(&sim[0].timeout, wheel, &kick_ops);
 	sim[0].data = &order;
 	arm_edge(test, &sim[0], FAR);
 	arm_edge(test, &sim[1], FAR);
@@ -904,7 +904,7 @@ static void lockdep_knows_of_callbacks(struct kunit *test)
 
 static struct kunit_case sync_cases[] = {
 	KUNIT_CASE(queued_one_is_freed_at_once),
-	KUNIT_CASE(filed_one_is_freed_at_once),
+	KUNIT_CASE(an_enqueued_one_is_freed_at_once),
 	KUNIT_CASE(lingering_worker_is_woken),
 	KUNIT_CASE(one_that_is_not_pending_is_left_alone),
 	KUNIT_CASE(one_cancelled_before_is_waited_for),
@@ -931,7 +931,7 @@ static struct kunit_case sync_cases[] = {
 	KUNIT_CASE(release_may_cancel_others),
 	KUNIT_CASE(release_may_drain_the_rest_of_its_batch),
 	KUNIT_CASE(release_that_drains_puts_nothing_off),
-	KUNIT_CASE(hurry_outlasts_a_drain_in_a_callback),
+	KUNIT_CASE(a_kick_outlasts_a_drain_in_a_callback),
 	KUNIT_CASE(nesting_has_an_end),
 	KUNIT_CASE(stopped_wheel_has_nothing_to_wait_for),
 	KUNIT_CASE(handback_may_cancel_others),

@@ -96,7 +96,7 @@ static void one_slot_is_one_level(struct kunit *test)
 /* Simple */
 
 /* The clock stands still with interrupts off. */
-static void a_turn_is_the_limit_of_delays(struct kunit *test)
+static void a_revolution_limits_delays(struct kunit *test)
 {
 	struct hwheel *wheel = simple_wheel(test);
 	struct sim_timeout *sim = sim_timeouts(test, wheel, 1, &sim_ops);
@@ -114,7 +114,7 @@ static void a_turn_is_the_limit_of_delays(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hwheel_refresh(&sim->timeout, 0), 0);
 }
 
-static void a_turn_is_the_limit_of_deadlines(struct kunit *test)
+static void a_revolution_limits_deadlines(struct kunit *test)
 {
 	struct hwheel *wheel = simple_wheel(test);
 	struct sim_timeout *sim = sim_timeouts(test, wheel, 2, &sim_ops);
@@ -136,7 +136,7 @@ static void a_turn_is_the_limit_of_deadlines(struct kunit *test)
 }
 
 /* One that the worker knows of needs no more than its word, but not here. */
-static void a_turn_is_the_limit_of_what_is_enqueued(struct kunit *test)
+static void a_revolution_limits_enqueued_deadlines(struct kunit *test)
 {
 	struct hwheel *wheel = simple_wheel(test);
 	struct sim_timeout *sim = sim_timeouts(test, wheel, 1, &sim_ops);
@@ -388,6 +388,44 @@ static void a_backlog_does_not_keep_backlogs_waiting(struct kunit *test)
 	expect_not_kept(test, wheel, 2000, 121);
 }
 
+/* EXPIRE_MAX of the edge itself, and as many of backlogs */
+#define PASS_MAX	20000U
+
+/* The worker writes this. */
+static struct {
+	unsigned long	pass;
+	unsigned int	nr;
+	unsigned int	most;
+} expired;
+
+static void count_in_pass(struct sim_timeout *sim)
+{
+	unsigned long pass = local_read(&sim_wheel_of(sim)->counts.passes);
+
+	expired.nr = pass == expired.pass ? expired.nr + 1 : 1;
+	expired.pass = pass;
+	expired.most = max(expired.most, expired.nr);
+}
+
+/* No time goes by, so that only the count ends a pass. */
+static void a_pass_expires_a_bounded_number(struct kunit *test)
+{
+	struct hwheel *wheel = wheel_of_levels(test, *(unsigned int *)test->param_value);
+	const unsigned int nr = 2 * PASS_MAX;
+	struct sim_timeout *sim = sim_timeouts(test, wheel, nr, &sim_ops);
+	unsigned int i;
+
+	memset(&expired, 0, sizeof(expired));
+	for (i = 0; i < nr; i++) {
+		sim[i].then = count_in_pass;
+		hwheel_arm_at(&sim[i].timeout, sim_edge_time(wheel, 100));
+	}
+	sim_pass(wheel, 110);
+	KUNIT_EXPECT_EQ(test, sim_count_expired(sim, nr), nr);
+	KUNIT_EXPECT_GT(test, expired.most, 0);
+	KUNIT_EXPECT_LE(test, expired.most, PASS_MAX);
+}
+
 static void take_a_millisecond(struct sim_timeout *sim)
 {
 	sim_stall(NSEC_PER_MSEC);
@@ -435,9 +473,9 @@ static struct kunit_case kinds_cases[] = {
 	KUNIT_CASE(wrong_kinds_are_refused),
 	KUNIT_CASE(levels_beyond_the_clock_are_left_out),
 	KUNIT_CASE(one_slot_is_one_level),
-	KUNIT_CASE(a_turn_is_the_limit_of_delays),
-	KUNIT_CASE(a_turn_is_the_limit_of_deadlines),
-	KUNIT_CASE(a_turn_is_the_limit_of_what_is_enqueued),
+	KUNIT_CASE(a_revolution_limits_delays),
+	KUNIT_CASE(a_revolution_limits_deadlines),
+	KUNIT_CASE(a_revolution_limits_enqueued_deadlines),
 	KUNIT_CASE(too_far_is_refused_after_stop),
 	KUNIT_CASE(expires_on_its_edge_from_any_level),
 	KUNIT_CASE(levels_save_moves),
@@ -447,6 +485,7 @@ static struct kunit_case kinds_cases[] = {
 	KUNIT_CASE_PARAM(a_far_deadline_costs_no_wakeup_before, levels_gen_params),
 	KUNIT_CASE_PARAM(a_backlog_does_not_keep_others_waiting, levels_gen_params),
 	KUNIT_CASE_PARAM(a_backlog_does_not_keep_backlogs_waiting, levels_gen_params),
+	KUNIT_CASE_PARAM(a_pass_expires_a_bounded_number, levels_gen_params),
 	KUNIT_CASE_PARAM(slow_callbacks_do_not_keep_others_waiting, levels_gen_params),
 	KUNIT_CASE_PARAM(one_in_a_backlog_is_due_by_the_clock, levels_gen_params),
 	{}

@@ -49,7 +49,7 @@ enum kind {
 	REFRESH_OTHER, REFRESH_DUE, REFRESH_NOT_PENDING, REFRESH_TOO_FAR,
 	CANCEL_ENQUEUED, CANCEL_QUEUED, CANCEL_OWN, CANCEL_OTHER, CANCEL_DUE,
 	CANCEL_NOT_PENDING,
-	EXPIRE, EXPIRE_ON_EDGE, EXPIRE_REFRESHED, EXPIRE_AFTER_TURNS, RELEASE,
+	EXPIRE, EXPIRE_ON_EDGE, EXPIRE_REFRESHED, EXPIRE_AFTER_REVOLUTIONS, RELEASE,
 	STOP, HAND_BACK_ENQUEUED, HAND_BACK_QUEUED, HAND_BACK_NOBODY,
 	RELEASE_BY_STOP,
 	ADVANCE_WITHIN_TICK, ADVANCE_TO_EDGE, ADVANCE_TO_DEADLINE,
@@ -89,7 +89,7 @@ static const char * const kind_names[] = {
 	[EXPIRE]		= "expired",
 	[EXPIRE_ON_EDGE]	= "expired, deadline exactly on the edge",
 	[EXPIRE_REFRESHED]	= "expired after a refresh",
-	[EXPIRE_AFTER_TURNS]	= "expired after turns of the wheel",
+	[EXPIRE_AFTER_REVOLUTIONS]	= "expired after turns of the wheel",
 	[RELEASE]		= "released",
 	[STOP]			= "wheels stopped",
 	[HAND_BACK_ENQUEUED]	= "handed back",
@@ -537,7 +537,7 @@ static void count_expire(const struct model *m, const struct subject *s)
 	count(EXPIRE);
 	count_if(s->deadline == s->latest, EXPIRE_ON_EDGE);
 	count_if(s->refreshed, EXPIRE_REFRESHED);
-	count_if(s->deadline >= s->since + m->turn, EXPIRE_AFTER_TURNS);
+	count_if(s->deadline >= s->since + m->turn, EXPIRE_AFTER_REVOLUTIONS);
 }
 
 static void expire(struct hwheel_timeout *timeout)

@@ -223,15 +223,22 @@ static void race_stop(struct hwheel *wheel) __maybe_unused;
 #include "engine/submit.c"
 #include "engine/worker.c"
 
-/* A timeout on a wheel whose worker is asleep; what is armed now is ours to drain. */
-static struct sim_timeout *race_timeout(struct kunit *test)
+/* A timeout on a wheel whose worker is asleep: the test drains the timeouts that it arms. */
+static struct sim_timeout *race_timeout_within(struct kunit *test, u64 max_pending)
 {
-	struct hwheel *wheel = sim_wheel(test);
+	struct hwheel *wheel = sim_create(test, (struct hwheel_params) {
+		.tick_ns = SIM_TICK, .slots = SIM_SLOTS, .max_pending = max_pending,
+	});
 
 	race = (struct race) { };
 	race.sim = sim_timeouts(test, wheel, 1, &sim_release_ops);
 	sim_pass(wheel, 2);
 	return race.sim;
+}
+
+static struct sim_timeout *race_timeout(struct kunit *test)
+{
+	return race_timeout_within(test, 0);
 }
 
 static void race_for(enum gap gap, unsigned int times,
@@ -453,12 +460,17 @@ static void cancel_while_expired(struct kunit *test)
 	expect_cancelled(test, sim);
 }
 
+/* In a batch of callbacks, and by itself on a wheel with a limit */
 static void refresh_to_later_while_expired(struct kunit *test)
 {
-	struct sim_timeout *sim = race_timeout(test);
+	u64 limit;
 
-	race_expire(test, refresh_to_100);
-	expect_fires(test, sim, 100);
+	for (limit = 0; limit <= 1; limit++) {
+		struct sim_timeout *sim = race_timeout_within(test, limit);
+
+		race_expire(test, refresh_to_100);
+		expect_fires(test, sim, 100);
+	}
 }
 
 static void refresh_to_past(struct sim_timeout *sim)
@@ -700,7 +712,7 @@ static void sleeps_if_nothing_happens(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sim_wheel_of(sim)->idle, 0);
 }
 
-static void does_not_sleep_deep_on_a_submission(struct kunit *test)
+static void is_not_idle_on_a_submission(struct kunit *test)
 {
 	struct sim_timeout *sim = race_timeout(test);
 
@@ -709,7 +721,7 @@ static void does_not_sleep_deep_on_a_submission(struct kunit *test)
 	expect_fires(test, sim, 100);
 }
 
-static void does_not_sleep_deep_when_another_took_deep(struct kunit *test)
+static void is_not_idle_when_another_took_idle(struct kunit *test)
 {
 	race_timeout(test);
 	KUNIT_EXPECT_EQ(test, race_to_sleep(false, take_idle_away), 0);
@@ -812,16 +824,21 @@ static void only_one_of_two_cancels(struct kunit *test)
 	expect_cancelled(test, sim);
 }
 
+/* The cancel takes the long way, and counts for the limit. */
 static void refresh_while_cancelled(struct kunit *test)
 {
-	struct sim_timeout *sim = race_timeout(test);
+	u64 limit;
 
-	arm_edge(test, sim, 50);
-	KUNIT_EXPECT_EQ(test, race_drain(sim_wheel_of(sim)), 1);
-	race_for(GAP_PENDING, 1, refresh_to_100);
-	KUNIT_EXPECT_TRUE(test, hwheel_cancel(&sim->timeout));
-	race_over(test);
-	expect_cancelled(test, sim);
+	for (limit = 0; limit <= 1; limit++) {
+		struct sim_timeout *sim = race_timeout_within(test, limit);
+
+		arm_edge(test, sim, 50);
+		KUNIT_EXPECT_EQ(test, race_drain(sim_wheel_of(sim)), 1);
+		race_for(GAP_PENDING, 1, refresh_to_100);
+		KUNIT_EXPECT_TRUE(test, hwheel_cancel(&sim->timeout));
+		race_over(test);
+		expect_cancelled(test, sim);
+	}
 }
 
 /* While one that is still queued is cancelled */
@@ -893,8 +910,8 @@ static struct kunit_case race_cases[] = {
 	KUNIT_CASE(others_run_after_each_slow_release),
 	KUNIT_CASE(backlogs_have_short_turns),
 	KUNIT_CASE(sleeps_if_nothing_happens),
-	KUNIT_CASE(does_not_sleep_deep_on_a_submission),
-	KUNIT_CASE(does_not_sleep_deep_when_another_took_deep),
+	KUNIT_CASE(is_not_idle_on_a_submission),
+	KUNIT_CASE(is_not_idle_when_another_took_idle),
 	KUNIT_CASE(lingers_whatever_is_submitted),
 	KUNIT_CASE(does_not_linger_while_somebody_waits),
 	KUNIT_CASE(cancel_while_refreshed),

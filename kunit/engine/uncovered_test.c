@@ -59,7 +59,7 @@ static void uncovered_past_deadline_fires_once_by_the_next_edge(struct kunit *te
 
 /* Turns: where akka #1016 and others were a turn early or late */
 
-static void uncovered_deadline_k_turns_away(struct kunit *test)
+static void uncovered_deadline_k_revolutions_away(struct kunit *test)
 {
 	struct hwheel *wheel = sim_wheel(test);
 	struct sim_timeout *sim = sim_timeouts(test, wheel, 6 * 3, &sim_ops);
@@ -84,7 +84,7 @@ static void uncovered_deadline_k_turns_away(struct kunit *test)
 }
 
 /* Relative to an edge, when the wheel has nothing else to wake up for */
-static void uncovered_delay_of_k_turns(struct kunit *test)
+static void uncovered_delay_of_k_revolutions(struct kunit *test)
 {
 	struct hwheel *wheel = sim_wheel(test);
 	struct sim_timeout *sim = sim_timeouts(test, wheel, 4, &sim_ops);
@@ -531,7 +531,7 @@ static void note_order(struct sim_timeout *sim)
 }
 
 /* More than a turn is missed, so slots come up that hold several of its edges. */
-static void uncovered_catch_up_of_several_turns_is_in_order(struct kunit *test)
+static void uncovered_catch_up_of_several_revolutions_is_in_order(struct kunit *test)
 {
 	struct hwheel *wheel = sim_wheel(test);
 	struct sim_timeout *sim = sim_timeouts(test, wheel, 101, &sim_ops);
@@ -793,8 +793,8 @@ static void uncovered_name_bounds(struct kunit *test)
 static struct kunit_case uncovered_cases[] = {
 	KUNIT_CASE(uncovered_delay_0_fires_at_the_next_edge),
 	KUNIT_CASE(uncovered_past_deadline_fires_once_by_the_next_edge),
-	KUNIT_CASE(uncovered_deadline_k_turns_away),
-	KUNIT_CASE(uncovered_delay_of_k_turns),
+	KUNIT_CASE(uncovered_deadline_k_revolutions_away),
+	KUNIT_CASE(uncovered_delay_of_k_revolutions),
 	KUNIT_CASE(uncovered_cancel_against_expire_at_one_edge),
 	KUNIT_CASE(uncovered_cancel_against_expire_from_another_thread),
 	KUNIT_CASE(uncovered_cancel_while_still_queued),
@@ -808,7 +808,7 @@ static struct kunit_case uncovered_cases[] = {
 	KUNIT_CASE(uncovered_250000_submissions_in_one_tick),
 	KUNIT_CASE(uncovered_stop_in_the_middle_of_250000),
 	KUNIT_CASE(uncovered_catch_up_after_a_long_callback),
-	KUNIT_CASE(uncovered_catch_up_of_several_turns_is_in_order),
+	KUNIT_CASE(uncovered_catch_up_of_several_revolutions_is_in_order),
 	KUNIT_CASE(uncovered_pending_is_0_after_stop),
 	KUNIT_CASE(uncovered_pending_after_a_failed_arm),
 	KUNIT_CASE(uncovered_max_pending_is_exact),

@@ -207,11 +207,10 @@ static bool is_occupied(const struct hwheel_slots *slots, u64 edge)
 	return false;
 }
 
-/* Was the edge that was found reached, or the last node for it unlinked? */
+/* Was the slot of the edge that was found taken, or the last node for it unlinked? */
 static bool search_is_over(const struct hwheel_slots *slots)
 {
-	return slots->found <= slots->cursor ||
-	       (slots->found != HWHEEL_NO_EDGE && !is_occupied(slots, slots->found));
+	return slots->found != HWHEEL_NO_EDGE && !is_occupied(slots, slots->found);
 }
 
 /* Goes on with the search for the next edge; false if there is more to look at. */
