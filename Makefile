@@ -37,11 +37,19 @@ EXAMPLES := $(notdir $(basename $(wildcard tools/examples/*.c)))
 TOOLS_TESTS := hwheelctl_test top_test examples_test
 TESTS   := $(basename $(notdir $(wildcard selftests/*/*_test.c)))
 # selftests/Makefile builds the same as 32-bit programs. A user-mode kernel knows none.
-TESTS   += $(if $(filter um,$(ARCH)),,$(addsuffix _32,$(filter-out uring_test,$(TESTS))))
+TESTS_32 := $(if $(QUICK),$(QUICK_32),$(filter-out uring_test,$(TESTS)))
+TESTS   += $(if $(filter um,$(ARCH)),,$(addsuffix _32,$(TESTS_32)))
 HELPERS := client fuzz holders kill_midcall populate reload_clients
 USER_BENCH := $(BUILD)/user/user_bench
 # Those that run in a VM: the scripts in harness/ run here.
 SCRIPTS := $(basename $(notdir $(wildcard selftests/module/*_test.sh selftests/stress/*_test.sh)))
+
+# make check takes minutes: of the 32-bit programs it runs those that pass every structure;
+# harness/quick_bounds has the bounds of the random tests. With QUICK empty, make selftests
+# runs all programs, and each test has a bound of its own.
+QUICK   ?=
+QUICK_32 := input_test submit_test
+QUICK_BOUNDS := selftests/harness/quick_bounds
 
 # What is random comes from SEED, or is another one each time. For make torture: calls of
 # the device, and operations of the torture module. The others run in make selftests too,
@@ -68,10 +76,10 @@ BENCH_PARTS := kernel user native
 BENCH   := python3 -B selftests/bench/report
 BASE    ?=
 
-.PHONY: module run shell check kunit coverage mutants selftests torture matrix soak faults
+.PHONY: module run shell check check-all kunit coverage mutants selftests torture matrix soak faults
 .PHONY: model trust-readme bench bench-readme lives lint tools tools-test install uninstall
 .PHONY: deb check-packages clean help
-.PHONY: _module _tools _tools_test _test_modules _test_programs _run _shell _harness
+.PHONY: _everything _build_everything _module _tools _tools_test _test_modules _test_programs _run _shell _harness
 .PHONY: _vm_harness _wrong _model _selftests _torture
 .PHONY: _bench _bench_kernel _bench_user _user_bench _bench_native _bench_uml
 .PHONY: _lives _out_of_tree _vm_out_of_tree _readme _vm_readme _lint _install _install_module _install_tools
@@ -86,9 +94,13 @@ run: ## boot a VM and show what hwheel does there; build/run.json has the figure
 shell: ## boot a VM with the module loaded and get a shell in it
 	@vars=$$($(SETUP) vm tools) && $(MAKE) _shell $$vars
 
-check: ## run every test; the last line is N passed, N failed, N skipped
+check: ## run every kind of test, in ten minutes; the last line is N passed, N failed, N skipped
 	@$(SETUP) vm source programs tools tools_test kunit lint >/dev/null
-	@MAKE="$(MAKE)" selftests/harness/check.sh
+	@MAKE="$(MAKE)" selftests/harness/check.sh quick
+
+check-all: ## run every test, also in kernels that look for faults, and search the models
+	@$(SETUP) vm source programs tools tools_test kunit lint model >/dev/null
+	@MAKE="$(MAKE)" selftests/harness/check.sh all
 
 kunit: ## run the KUnit tests in a user-mode kernel
 	@kunit/run.sh
@@ -183,17 +195,26 @@ mirror = find $(2) -type d -printf '$(1)/%p\0' | xargs -0 mkdir -p $(1) && \
 		-exec ln -sf $(CURDIR)/{} $(1)/{} \; && \
 	 find $(1) -xtype l -delete
 
+# The lanes of make check run side by side: this builds the things that both of them need.
+_everything:
+	@vars=$$($(SETUP) vm source programs tools) && $(MAKE) _build_everything $$vars
+
+_build_everything: _test_modules _test_programs _tools
+
 _module:
-	@$(call mirror,$(MODULE),Kbuild module kunit)
-	@$(MAKE) -C $(KDIR) M=$(MODULE) modules
+	@mkdir -p $(MODULE)
+	@exec 9>$(MODULE).lock; flock 9; $(call mirror,$(MODULE),Kbuild module kunit) && \
+		$(MAKE) -C $(KDIR) M=$(MODULE) modules
 	@echo "hwheel.ko for $(KVER): $(MODULE)/hwheel.ko"
 
 # kbuild does not look whether the symbols of another module have changed.
 _test_modules: _module
-	@$(call mirror,$(TEST_MODULES),selftests module/include)
-	@rm -f $(TEST_MODULES)/selftests/Module.symvers
-	@$(MAKE) -C $(KDIR) M=$(TEST_MODULES)/selftests \
-		KBUILD_EXTRA_SYMBOLS=$(MODULE)/Module.symvers modules
+	@mkdir -p $(TEST_MODULES)
+	@exec 9>$(MODULE).lock; flock 9; \
+		$(call mirror,$(TEST_MODULES),selftests module/include) && \
+		rm -f $(TEST_MODULES)/selftests/Module.symvers && \
+		$(MAKE) -C $(KDIR) M=$(TEST_MODULES)/selftests \
+			KBUILD_EXTRA_SYMBOLS=$(MODULE)/Module.symvers modules
 
 _tools:
 	@$(MAKE) -C tools O=$(BUILD)/tools
@@ -251,7 +272,7 @@ _model:
 
 _test_programs:
 	@mkdir -p $(BUILD)/selftests
-	@$(MAKE) -C selftests KSRC=$(KSRC) OUTPUT=$(BUILD)/selftests
+	@$(MAKE) -j$$(nproc) -C selftests KSRC=$(KSRC) OUTPUT=$(BUILD)/selftests TESTS="$(TESTS)"
 	@echo "$(SEED)" >$(BUILD)/selftests/seed
 
 # $(call scripts,NAME...): of a test each, wherever it is, and what they read
@@ -259,8 +280,10 @@ scripts = $(foreach name,$(1),$(or $(wildcard selftests/*/$(name).sh),selftests/
 	  $(addprefix selftests/harness/,common.sh leaks.sh tap.sh)
 
 _selftests: _test_modules _test_programs
+	@cp $(if $(QUICK),$(QUICK_BOUNDS),/dev/null) $(BUILD)/selftests/bounds
 	@$(BOOT) --out $(BUILD)/selftests-run --timeout $(TIMEOUT) \
-		--guest selftests/harness/selftests_guest.sh $(MODULE)/hwheel.ko $(BUILD)/selftests/seed \
+		--guest selftests/harness/selftests_guest.sh $(MODULE)/hwheel.ko \
+		$(BUILD)/selftests/seed $(BUILD)/selftests/bounds \
 		$(TESTS:%=$(BUILD)/selftests/%) $(HELPERS:%=$(BUILD)/selftests/%) \
 		$(wildcard $(patsubst %,$(TEST_MODULES)/selftests/%/*.ko,module stress fault)) \
 		$(call scripts,$(SCRIPTS)) && status=0 || status=$$?; \
@@ -268,13 +291,14 @@ _selftests: _test_modules _test_programs
 		$$status $(patsubst %,$(BUILD)/selftests-run/%.tap,guest $(TESTS) $(SCRIPTS))
 
 _torture: _test_modules _test_programs
-	@echo "$(CALLS) $(OPS)" >$(BUILD)/selftests/torture
-	@echo "$(RELOADS) $(OFFLINE) $(KILLS) $(PENDING)" >$(BUILD)/selftests/fire
+	@printf '%s\n' "fuzz_test $(CALLS)" "torture_test $(OPS)" "unload_test $(RELOADS)" \
+		"hotplug_test $(OFFLINE)" "kill_midcall_test $(KILLS)" \
+		"populate_test $(PENDING)" >$(BUILD)/selftests/bounds
 	@$(BOOT) --out $(BUILD)/$(RUN) --timeout 14400 --mem 2560 \
 		--guest selftests/stress/torture_guest.sh $(MODULE)/hwheel.ko $(BUILD)/selftests/seed \
 		$(patsubst %,$(TEST_MODULES)/selftests/stress/hwheel_%.ko,torture populate) \
 		$(patsubst %,$(TEST_MODULES)/selftests/module/hwheel_%.ko,sample place) \
-		$(HELPERS:%=$(BUILD)/selftests/%) $(BUILD)/selftests/torture $(BUILD)/selftests/fire \
+		$(HELPERS:%=$(BUILD)/selftests/%) $(BUILD)/selftests/bounds \
 		$(call scripts,$(TORTURES) $(FIRES)) && status=0 || status=$$?; \
 	python3 -B selftests/harness/tap.py --out $(BUILD)/$(RUN).tap --part $(RUN) \
 		$$status $(patsubst %,$(BUILD)/$(RUN)/%.tap,$(TORTURES) $(FIRES))

@@ -4,21 +4,27 @@
 
 cache=${HWHEEL_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/hwheel}
 
-# Starts the calling script again under the cache's lock, which no process that
-# it leaves behind inherits.
-cache_lock() {
-	[ -z "${HWHEEL_CACHE_LOCKED-}" ] || return 0
+# cache_locked NAME COMMAND...: what fills NAME runs once at a time; whatever else is missing
+# can be made meanwhile. No process that COMMAND leaves behind inherits the lock.
+cache_locked() {
+	local lock=$cache/$1.lock
 
+	shift
 	mkdir -p "$cache"
-	export HWHEEL_CACHE_LOCKED=1
-	flock -n "$cache/lock" true || say "cache: waiting for another run"
-	exec flock -o "$cache/lock" "$0" "$@"
+	(
+		flock -n 9 || { say "cache: waiting for another run"; flock 9; }
+		"$@" 9>&-
+	) 9>"$lock"
 }
 
-# cache_fill NAME COMMAND...: has COMMAND make NAME, a folder that is its last
-# argument. It gets its name when it is complete: a run that was interrupted
-# leaves nothing that looks like one.
+# cache_fill NAME COMMAND...: COMMAND fills a folder, which is its last argument; the folder
+# is called NAME once it is complete, so that an interrupted run leaves nothing that looks
+# complete.
 cache_fill() {
+	[ -e "$cache/$1" ] || cache_locked "$1" cache_fill_locked "$@"
+}
+
+cache_fill_locked() {
 	local name=$1 partial=$cache/$1.partial
 
 	shift

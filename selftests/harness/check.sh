@@ -1,19 +1,42 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# check.sh: runs all parts of make check, each whatever became of the others, and
-# gathers their test points in build/check.tap. MAKE comes from the Makefile. The
-# last line says how many passed, failed and were skipped.
+# check.sh quick|all: runs the parts of make check, or those of make check-all, each
+# whatever became of the others, and gathers their test points in build/check.tap. Two lanes
+# run side by side, as a virtual machine leaves much of two CPUs idle. The terminal shows
+# how each part ended and, twice a minute, the last line of each that runs; the folder
+# build/check has all that they print. MAKE comes from the Makefile. The last line says how
+# many test points passed, failed and were skipped.
 set -uo pipefail
 
 cd "$(dirname "$(realpath "$0")")/../.." || exit
+# shellcheck source=selftests/harness/messages.sh
+. selftests/harness/messages.sh
 
-parts=()
+how=${1:?quick or all}
+logs=build/check
 
-# part NAME TAP... -- COMMAND...: TAP files are what COMMAND writes. An old one
-# must not stand for it.
+# How many lines of a part that failed are shown
+shown=40
+
+minutes() {
+	printf '%d min %02d s' $(($1 / 60)) $(($1 % 60))
+}
+
+# conclude NAME STATUS SECONDS
+conclude() {
+	if [ "$2" -eq 0 ]; then
+		say "$1: passed, in $(minutes "$3")"
+	else
+		say "$1: FAILED with status $2, in $(minutes "$3"); the end of $logs/$1.log:"
+		tail -n $shown "$logs/$1.log" >&2
+	fi
+}
+
+# part NAME TAP... -- COMMAND...: COMMAND writes the TAP files. An old one must not stand
+# for it.
 part() {
-	local name=$1 taps=() status
+	local name=$1 taps=() status since=$EPOCHSECONDS
 
 	shift
 	while [ "$1" != -- ]; do
@@ -22,31 +45,81 @@ part() {
 	done
 	shift
 	rm -f "${taps[@]}"
-	printf '\n== %s\n' "$name"
-	"$@" && status=0 || status=$?
-	parts+=(--part "$name" "$status" "${taps[@]}")
+	"$@" >"$logs/$name.log" 2>&1 </dev/null && status=0 || status=$?
+	printf '%s\n' --part "$name" "$status" "${taps[@]}" >"$logs/$name.part"
+	conclude "$name" "$status" $((EPOCHSECONDS - since))
 }
 
 target() {
-	"$MAKE" --no-print-directory "$1"
+	"$MAKE" --no-print-directory "$@"
 }
 
-mkdir -p build
+python_parts() {
+	part tap -- python3 -B selftests/harness/tap_test.py
+	part trust -- python3 -B selftests/harness/trust_test.py
+	part blocks -- python3 -B selftests/harness/documents/blocks_test.py
+	part bench -- python3 -B selftests/bench/report/bench_test.py
+	part judge -- python3 -B tools/demo/judge_test.py
+	part english -- python3 -B selftests/harness/english_test.py
+}
 
-part tap -- python3 -B selftests/harness/tap_test.py
-part trust -- python3 -B selftests/harness/trust_test.py
-part english -- python3 -B selftests/harness/english_test.py
-part blocks -- python3 -B selftests/harness/documents/blocks_test.py
-part bench -- python3 -B selftests/bench/report/bench_test.py
-part judge -- python3 -B tools/demo/judge_test.py
-part lint build/lint.tap -- target lint
-part kunit build/kunit.tap -- target kunit
-part harness build/harness.tap -- target _harness
-part selftests build/selftests.tap -- target selftests
-part tools build/tools.tap -- target tools-test
-part out-of-tree build/out-of-tree/sample_test.tap -- target _out_of_tree
-part readme build/readme.tap build/readme-run/guest.tap -- target _readme
-part run -- target run
+# Kernels that look for what is wrong, bounded, and the models
+long_parts() {
+	part model build/model.tap -- target _model
+	part torture build/matrix.tap -- \
+		target torture SUITES="wrong torture" CALLS=10000 OPS=100000
+}
 
-printf '\n'
-python3 -B selftests/harness/tap.py --out build/check.tap "${parts[@]}"
+host_lane() {
+	python_parts
+	part lint build/lint.tap -- target lint
+	part kunit build/kunit.tap -- target kunit
+	part tools build/tools.tap -- target tools-test
+	[ "$how" = quick ] || long_parts
+}
+
+guest_lane() {
+	part selftests build/selftests.tap -- \
+		target selftests QUICK="$([ "$how" = all ] || echo 1)"
+	part harness build/harness.tap -- target _harness
+	part out-of-tree build/out-of-tree/sample_test.tap -- target _out_of_tree
+	part readme build/readme.tap build/readme-run/guest.tap -- target _readme
+	part run -- target run
+}
+
+# The last line of each part that has not ended
+show_progress() {
+	local log
+
+	for log in "$logs"/*.log; do
+		[ -e "${log%.log}.part" ] ||
+			say "$(basename "$log" .log): $(tail -n 1 "$log" | cut -c 1-80)"
+	done
+}
+
+# A part that did not end, as its lane did, has failed.
+gather() {
+	local log arguments=()
+
+	for log in "$logs"/*.log; do
+		[ -e "${log%.log}.part" ] ||
+			printf '%s\n' --part "$(basename "$log" .log)" 1 >"${log%.log}.part"
+	done
+	mapfile -t arguments < <(cat "$logs"/*.part)
+	python3 -B selftests/harness/tap.py --out build/check.tap "${arguments[@]}"
+}
+
+rm -rf "$logs"
+mkdir -p "$logs"
+# Both lanes need these programs and modules.
+part build -- target _everything
+host_lane &
+lanes=$!
+guest_lane &
+lanes+=" $!"
+while sleep 30; do show_progress; done &
+watch=$!
+# shellcheck disable=SC2086 # several of them
+wait $lanes
+kill $watch
+gather

@@ -31,9 +31,10 @@ apt_progress() {
 		s/^([EW]: .*)$/    \1/p' >&2
 }
 
+# One apt at a time: it waits for dpkg's lock, but not for that of the package lists.
 apt_get() {
 	as_root env DEBIAN_FRONTEND=noninteractive LC_ALL=C \
-		apt-get -q -y -o DPkg::Lock::Timeout=300 "$@" </dev/null 2>&1 |
+		flock -o /run/lock/hwheel-apt apt-get -q -y -o DPkg::Lock::Timeout=300 "$@" </dev/null 2>&1 |
 		apt_progress
 }
 

@@ -4,7 +4,8 @@
 #
 # Guest script of make selftests: runs every *_test, *_test_32 and *_test.sh with the
 # module loaded. What these choose comes from the number in the file seed, if there is one in
-# it. The test points go to the console and to /results/NAME.tap.
+# it; the file bounds says how much some of them do, as "NAME BOUND". The test points go to the
+# console and to /results/NAME.tap.
 set -o pipefail
 
 cd "$(dirname "$0")" || exit 1
@@ -26,15 +27,28 @@ is_gone() {
 	[ ! -e /dev/hwheel ] && [ ! -e /sys/module/hwheel ]
 }
 
+bound_of() {
+	sed -n "s/^${1%.sh} //p" bounds
+}
+
+uptime_seconds() {
+	cut -d. -f1 /proc/uptime
+}
+
 # A test may have left the module unloaded.
 run_test() {
+	local since
+
+	since=$(uptime_seconds)
 	echo "# $1"
 	[ -e /sys/module/hwheel ] || insmod hwheel.ko
-	"./$1" 2>&1 | tee "/results/${1%.sh}.tap"
+	# shellcheck disable=SC2046 # no bound is no argument
+	"./$1" $(bound_of "$1") 2>&1 | tee "/results/${1%.sh}.tap"
 	case $? in
 	0|4) ;;
 	*)   bad=$((bad + 1)) ;;
 	esac
+	echo "# $1 took $(($(uptime_seconds) - since)) s"
 }
 
 SEED=$(cat seed) && export SEED

@@ -169,7 +169,6 @@ need_bench() {
 	packages python3 gnuplot-nox
 }
 
-cache_lock "$@"
 for need; do
 	"need_$need"
 done

@@ -31,7 +31,7 @@ source_fetch() {
 
 # The newest that is there
 source_cached() {
-	find "$cache" -maxdepth 1 -name "$package.*" ! -name '*.partial' | sort -V | tail -n 1
+	find "$cache" -maxdepth 1 -type d -name "$package.*" ! -name '*.partial' | sort -V | tail -n 1
 }
 
 # Prints the folder of the unpacked source.
@@ -78,15 +78,14 @@ build() {
 	touch "$1/complete"
 }
 
-cache_lock "$@"
 [ $# -ge 1 ] || die "NAME is needed"
 for kernel; do
 	[ -f "$here/$kernel.config" ] || die "no such file: $here/$kernel.config"
 done
 names=("$@")
-ksrc=${UML_KSRC:-$(source_folder)}
+ksrc=${UML_KSRC:-$(cache_locked "$package" source_folder)}
 version=$(make -s --no-print-directory -C "$ksrc" kernelversion)
 hash=$( (realpath "$ksrc" && fragment) | sha256sum)
 kdir=$cache/uml-$version-$kernel-${hash:0:8}
-build "$kdir"
+cache_locked "${kdir##*/}" build "$kdir"
 echo "KVER=$version-uml-$kernel KDIR=$kdir ARCH=um"
