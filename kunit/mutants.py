@@ -71,8 +71,8 @@ MUTANTS = [Mutant(*fields) for fields in (
      "return edge & slots->mask;",
      "return (edge + 1) & slots->mask;"),
     ("enqueued at the cursor", "engine/worker.c",
-     "max(cursor, wheel->reached) : cursor) + 1;",
-     "max(cursor, wheel->reached) : cursor);"),
+     "wheel->first = wheel->slots.cursor + 1;",
+     "wheel->first = wheel->slots.cursor;"),
     ("lower bound raised by a later edge", "engine/slots.h",
      "if (edge < slot->next) {",
      "if (true) {"),
@@ -183,9 +183,9 @@ MUTANTS = [Mutant(*fields) for fields in (
      "} while (false);"),
     ("due by the edge of the pass before", "engine/worker.c",
      "wheel->due_word = hwheel_word(wheel->due, HWHEEL_FLAGS_MASK);\n"
-     "\twheel->expiring = true;\n"
+     "\twheel->first = wheel->reached + 1;\n"
      "\tthrough = expire_slots(wheel);",
-     "wheel->expiring = true;\n"
+     "wheel->first = wheel->reached + 1;\n"
      "\tthrough = expire_slots(wheel);\n"
      "\twheel->due_word = hwheel_word(wheel->due, HWHEEL_FLAGS_MASK);"),
     ("levels beyond the clock", "engine/wheel.c",
@@ -231,11 +231,16 @@ MUTANTS = [Mutant(*fields) for fields in (
      "hwheel_edge_reached(wheel, wheel->now);",
      "hwheel_edge_reached(wheel, wheel->now) + 1;"),
     ("clock read after the drain", "engine/worker.c",
-     "\tbegin_pass(wheel);\n\t*drained |= worker_drain(wheel);\n",
-     "\t*drained |= worker_drain(wheel);\n\tbegin_pass(wheel);\n\twheel->reached = wheel->aim;\n"),
-    ("edge passed before all was drained", "engine/worker.c",
-     "\tif (is_drained(wheel, wheel->lists))\n\t\twheel->reached",
-     "\twheel->reached"),
+     "\tbegin_pass(wheel);\n"
+     "\tif (worker_drain_some(wheel, &wheel->lists))\n\t\t*drained = true;\n",
+     "\tif (worker_drain_some(wheel, &wheel->lists))\n\t\t*drained = true;\n"
+     "\tbegin_pass(wheel);\n"),
+    ("late after a long drain", "engine/worker.c",
+     "if (late && edge <= wheel->slots.cursor)",
+     "if (false)"),
+    ("put off by the drain that goes on", "engine/worker.c",
+     "\twheel->first = first;\n\treturn through;",
+     "\treturn through;"),
     ("due by the edge after this one", "engine/worker.c",
      "hwheel_edge_time(wheel, wheel->reached);",
      "hwheel_edge_time(wheel, wheel->reached + 1);"),
@@ -433,17 +438,17 @@ MUTANTS = [Mutant(*fields) for fields in (
     ("cleared before acting", "engine/worker.c",
      "\n"
      "\t\t/* As worker_act(), which is for the rest of them */\n"
-     "\t\tworker_update(wheel, timeout, word, first);\n"
+     "\t\tworker_update(wheel, timeout, word, first, late);\n"
      "\t\tif (owes_release(timeout, word) ||\n"
      "\t\t    unlikely(!worker_acted(timeout, word))) {",
      "\t\tbool acted = !owes_release(timeout, word) &&\n"
      "\t\t\t     worker_acted(timeout, word);\n"
      "\n"
-     "\t\tworker_update(wheel, timeout, word, first);\n"
+     "\t\tworker_update(wheel, timeout, word, first, late);\n"
      "\t\tif (!acted) {"),
     ("not acted on again when it changed", "engine/worker.c",
-     "\t\tif (worker_act(wheel, timeout, first))\n",
-     "\t\tif (worker_act(wheel, timeout, first) || true)\n"),
+     "\t\tif (worker_act(wheel, timeout))\n",
+     "\t\tif (worker_act(wheel, timeout) || true)\n"),
     ("not acted on at all when it changed", "engine/worker.c",
      "unlikely(!worker_acted(timeout, word))) {",
      "(worker_acted(timeout, word), false)) {"),
@@ -471,9 +476,9 @@ MUTANTS = [Mutant(*fields) for fields in (
     ("drains however long it takes", "engine/worker.c",
      "if (is_drained(wheel, *lists) || n == DRAIN_MAX ||\n\t\t    hwheel_is_long(since))",
      "if (is_drained(wheel, *lists) || n == DRAIN_MAX)"),
-    ("later edge aimed at before all was drained", "engine/worker.c",
-     "if (wheel->reached == wheel->aim) {",
-     "if (true) {"),
+    ("drain begins again before all was drained", "engine/worker.c",
+     "\tif (is_drained(wheel, wheel->lists)) {\n\t\twheel->first",
+     "\tif (true) {\n\t\twheel->first"),
     ("RCU Tasks has to wait", "engine/worker.c",
      "cond_resched_tasks_rcu_qs();",
      "cond_resched();"),
@@ -502,7 +507,7 @@ MUTANTS = [Mutant(*fields) for fields in (
      "if (worker_expire(wheel, timeout, &word))",
      "if (worker_expire(wheel, timeout, &word) || true)"),
     ("not enqueued again when not due", "engine/worker.c",
-     "\tworker_enqueue(wheel, timeout, word, first_edge(wheel));\n\tlocal_inc",
+     "\tworker_enqueue(wheel, timeout, word, wheel->first, false);\n\tlocal_inc",
      "\tlocal_inc"),
     ("expired while QUEUED", "engine/worker.c",
      "return !(word & HWHEEL_QUEUED) && word <=",
@@ -606,12 +611,9 @@ MUTANTS = [Mutant(*fields) for fields in (
     ("release op called in a callback of the same timeout", "engine/worker.c",
      "wheel->depth && hwheel_callback_running(wheel, timeout)",
      "false"),
-    ("drain in a callback files it for the past", "engine/worker.c",
-     "wheel->expiring ? max(cursor, wheel->reached) : cursor",
-     "cursor"),
-    ("drain in a release op puts off what is due", "engine/worker.c",
-     "wheel->expiring ? max(cursor, wheel->reached) : cursor",
-     "wheel->depth ? max(cursor, wheel->reached) : cursor"),
+    ("drain in a callback enqueues it for the past", "engine/worker.c",
+     "\twheel->first = wheel->reached + 1;\n",
+     ""),
     ("urgent not set", "engine/submit.c",
      "WRITE_ONCE(wheel->urgent, 1);",
      ";"),
@@ -905,8 +907,8 @@ MUTANTS = [Mutant(*fields) for fields in (
      "if (is_stopped(wheel))",
      "if (false)"),
     ("lag counts the edge it slept for", "engine/worker.c",
-     "local_add(wheel->aim - planned, &wheel->counts.lag);",
-     "local_add(wheel->aim - planned + 1, &wheel->counts.lag);"),
+     "local_add(wheel->reached - planned, &wheel->counts.lag);",
+     "local_add(wheel->reached - planned + 1, &wheel->counts.lag);"),
     ("lateness a tick too long", "engine/worker.c",
      "hwheel_count_lateness(&wheel->counts, wheel->now_word - word,",
      "hwheel_count_lateness(&wheel->counts, wheel->now_word - word + 2 * wheel->tick,"),

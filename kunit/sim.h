@@ -12,6 +12,7 @@
 
 #include <kunit/resource.h>
 #include <kunit/test.h>
+#include <linux/debugobjects.h>
 #include <linux/delay.h>
 #include <linux/hwheel.h>
 #include <linux/math64.h>
@@ -19,6 +20,7 @@
 #include <linux/slab.h>
 
 #include "common.h"
+#include "engine/debug_objects.h"
 
 #if IS_BUILTIN(CONFIG_HWHEEL) && defined(CONFIG_UML_TIME_TRAVEL_SUPPORT)
 #include <linux/time-internal.h>
@@ -87,6 +89,27 @@ static inline void sim_release(struct hwheel_timeout *timeout)
 	sim->released++;
 	sim->released_ns = test_now(hwheel_of(timeout));
 }
+
+#ifdef CONFIG_DEBUG_OBJECTS_FREE
+/*
+ * How many objects the kernel would name if this one was freed. The wheel still has it, if it
+ * had it.
+ */
+static inline unsigned int sim_found_if_freed(struct sim_timeout *sim)
+{
+	unsigned int before = atomic_read(&hwheel_debug_found), found;
+
+	test_complaint_begin();
+	debug_check_no_obj_freed(sim, sizeof(*sim));
+	test_complaint_end();
+	found = atomic_read(&hwheel_debug_found) - before;
+	if (found)
+		hwheel_debug_reference(&sim->timeout);
+	return found;
+}
+#else
+unsigned int sim_found_if_freed(struct sim_timeout *sim);
+#endif
 
 static inline void sim_handback(struct hwheel_timeout *timeout, void *data)
 {

@@ -189,6 +189,48 @@ static void waiter_is_woken_before_the_next_callback(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, row.ended, 2);
 }
 
+/* Two at one edge: the first, which is waited for */
+struct batch {
+	struct sim_timeout	*first;
+	struct canceller	canceller;
+};
+
+static void let_a_canceller_in(struct sim_timeout *sim)
+{
+	struct hwheel *wheel = sim_wheel_of(sim);
+	struct batch *batch = sim->data;
+
+	if (batch->first) {
+		test_sleep(wheel, 3 * SIM_TICK);
+		return;
+	}
+	batch->first = sim;
+	start_canceller(&batch->canceller, sim);
+	test_sleep(wheel, NSEC_PER_USEC);
+}
+
+/* The first callback takes less than a jiffy, so that the batch goes on. */
+static void waiter_is_woken_within_a_batch(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 2, &sim_ops);
+	struct batch batch = { };
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		sim[i].then = let_a_canceller_in;
+		sim[i].data = &batch;
+		arm_edge(test, &sim[i], 2);
+	}
+	sim_pass(wheel, 8);
+	KUNIT_ASSERT_NOT_NULL(test, batch.first);
+	end_canceller(&batch.canceller);
+	KUNIT_EXPECT_EQ(test, batch.canceller.result, 0);
+	KUNIT_EXPECT_LT(test, batch.canceller.returned_ns, sim_edge_time(wheel, 3));
+	KUNIT_EXPECT_EQ(test, sim_count_expired(sim, 2), 2);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(wheel->depth), 0);
+}
+
 static void rearm_after_sleep(struct sim_timeout *sim)
 {
 	test_sleep(sim_wheel_of(sim), 3 * SIM_TICK);
@@ -913,6 +955,7 @@ static struct kunit_case sync_cases[] = {
 	KUNIT_CASE(callback_that_sets_it_up_anew_is_waited_for),
 	KUNIT_CASE(another_callback_is_not_waited_for),
 	KUNIT_CASE(waiter_is_woken_before_the_next_callback),
+	KUNIT_CASE(waiter_is_woken_within_a_batch),
 	KUNIT_CASE(callback_that_arms_again_is_refused),
 	KUNIT_CASE(one_armed_by_its_callback_is_cancelled),
 	KUNIT_CASE(two_threads_prevent_it_once),

@@ -3,50 +3,34 @@
  * Debug objects: the kernel names what is freed, or set up again, while the wheel refers to it,
  * and nothing else. Nothing is freed here: what looks after objects is only asked.
  */
-#include <linux/debugobjects.h>
-
 #include "engine/debug_objects.h"
 #include "executor_sim.h"
 
 #ifdef CONFIG_DEBUG_OBJECTS_FREE
-
-/* As if the object was freed. The wheel still has it, if it had it. */
-static unsigned int found_if_freed(struct sim_timeout *sim)
-{
-	unsigned int before = atomic_read(&hwheel_debug_found), found;
-
-	test_complaint_begin();
-	debug_check_no_obj_freed(sim, sizeof(*sim));
-	test_complaint_end();
-	found = atomic_read(&hwheel_debug_found) - before;
-	if (found)
-		hwheel_debug_reference(&sim->timeout);
-	return found;
-}
 
 static void timeout_is_named_while_the_wheel_has_it(struct kunit *test)
 {
 	struct hwheel *wheel = sim_wheel(test);
 	struct sim_timeout *sim = sim_timeouts(test, wheel, 1, &sim_release_ops);
 
-	KUNIT_EXPECT_EQ(test, found_if_freed(sim), 0);
+	KUNIT_EXPECT_EQ(test, sim_found_if_freed(sim), 0);
 	arm_edge(test, sim, FAR);
-	KUNIT_EXPECT_EQ(test, found_if_freed(sim), 1);
+	KUNIT_EXPECT_EQ(test, sim_found_if_freed(sim), 1);
 	sim_settle(wheel);
-	KUNIT_EXPECT_EQ(test, found_if_freed(sim), 1);
+	KUNIT_EXPECT_EQ(test, sim_found_if_freed(sim), 1);
 	KUNIT_EXPECT_EQ(test, hwheel_refresh(&sim->timeout, 20 * SIM_TICK), 0);
-	KUNIT_EXPECT_EQ(test, found_if_freed(sim), 1);
+	KUNIT_EXPECT_EQ(test, sim_found_if_freed(sim), 1);
 	sim_settle(wheel);
 	KUNIT_EXPECT_TRUE(test, hwheel_cancel(&sim->timeout));
-	KUNIT_EXPECT_EQ(test, found_if_freed(sim), 1);
+	KUNIT_EXPECT_EQ(test, sim_found_if_freed(sim), 1);
 	sim_settle(wheel);
 	KUNIT_EXPECT_EQ(test, sim->released, 1);
-	KUNIT_EXPECT_EQ(test, found_if_freed(sim), 0);
+	KUNIT_EXPECT_EQ(test, sim_found_if_freed(sim), 0);
 }
 
 static void count_if_freed(struct sim_timeout *sim)
 {
-	*(unsigned int *)sim->data += found_if_freed(sim);
+	*(unsigned int *)sim->data += sim_found_if_freed(sim);
 }
 
 /* One by one, for the sake of the limit, and in a row; it may be freed in its callback. */
@@ -66,7 +50,7 @@ static void timeout_is_not_named_from_its_callback_on(struct kunit *test)
 		arm_edge(test, sim, 2);
 		sim_pass(wheel, 2);
 		KUNIT_EXPECT_EQ(test, sim->expired, 1);
-		KUNIT_EXPECT_EQ(test, found + found_if_freed(sim), 0);
+		KUNIT_EXPECT_EQ(test, found + sim_found_if_freed(sim), 0);
 	}
 }
 
@@ -80,11 +64,11 @@ static void handed_over_timeout_is_named(struct kunit *test)
 	sim[1].then = count_if_freed;
 	sim[1].data = &found;
 	hand_over_behind(test, &sim[0], &sim[1], &tally);
-	KUNIT_EXPECT_EQ(test, found_if_freed(&sim[1]), 1);
-	KUNIT_EXPECT_EQ(test, found_if_freed(&sim[0]), 0);
+	KUNIT_EXPECT_EQ(test, sim_found_if_freed(&sim[1]), 1);
+	KUNIT_EXPECT_EQ(test, sim_found_if_freed(&sim[0]), 0);
 	test_sleep(wheel, 2 * SLOW * SIM_TICK);
 	KUNIT_EXPECT_EQ(test, sim[1].expired, 1);
-	KUNIT_EXPECT_EQ(test, found + found_if_freed(&sim[1]), 0);
+	KUNIT_EXPECT_EQ(test, found + sim_found_if_freed(&sim[1]), 0);
 }
 
 static void handed_back_timeout_is_not_named(struct kunit *test)
@@ -100,7 +84,7 @@ static void handed_back_timeout_is_not_named(struct kunit *test)
 	hwheel_cancel(&sim[2].timeout);
 	KUNIT_EXPECT_EQ(test, hwheel_stop(wheel, NULL, NULL), 2);
 	for (i = 0; i < 3; i++)
-		KUNIT_EXPECT_EQ(test, found_if_freed(&sim[i]), 0);
+		KUNIT_EXPECT_EQ(test, sim_found_if_freed(&sim[i]), 0);
 }
 
 #endif

@@ -396,6 +396,8 @@ static void arm_of_a_cancelled_one_while_acted_on(struct kunit *test)
 	race_for(GAP_ACT, 1, arm_10);
 	KUNIT_EXPECT_EQ(test, race_drain(wheel), 1);
 	race_over(test);
+	if (IS_ENABLED(CONFIG_DEBUG_OBJECTS_FREE))
+		KUNIT_EXPECT_EQ(test, sim_found_if_freed(sim), 1);
 	expect_fires(test, sim, 10);
 }
 
@@ -538,7 +540,7 @@ static void no_callback_is_blamed_for_others(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, race_drain(wheel), nr);
 	sim_stall(2 * SIM_TICK);
 	begin_pass(wheel);
-	KUNIT_EXPECT_FALSE(test, worker_drain(wheel));
+	KUNIT_EXPECT_EQ(test, worker_drain_some(wheel, &wheel->lists), 0);
 	race_for(GAP_RESCHED, 1, stall);
 	/* It took others so long that the rest is not in this part of the pass. */
 	KUNIT_EXPECT_FALSE(test, expire_due(wheel));
@@ -548,6 +550,31 @@ static void no_callback_is_blamed_for_others(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, stats.overlong, 0);
 	/* Of four to eight ticks late there is the one behind it. */
 	KUNIT_EXPECT_EQ(test, stats.lateness[11], 1);
+}
+
+/* Others took a while during the drain: the clock is read anew before the callbacks. */
+static void no_callback_is_blamed_for_a_drain(struct kunit *test)
+{
+	const unsigned int nr = RESCHED_EVERY + 1;
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, nr, &sim_ops);
+	struct hwheel_stats stats;
+	unsigned int i;
+
+	race = (struct race) { .sim = sim };
+	for (i = 0; i < nr; i++)
+		arm_edge(test, &sim[i], 2);
+	sim_stall(2 * SIM_TICK);
+	begin_pass(wheel);
+	race_for(GAP_RESCHED, 1, stall);
+	KUNIT_EXPECT_EQ(test, worker_drain_some(wheel, &wheel->lists), nr);
+	KUNIT_EXPECT_TRUE(test, expire_due(wheel));
+	race_over(test);
+	hwheel_get_stats(wheel, &stats);
+	KUNIT_EXPECT_EQ(test, stats.expired, nr);
+	KUNIT_EXPECT_EQ(test, stats.overlong, 0);
+	/* All of them are four to eight ticks late. */
+	KUNIT_EXPECT_EQ(test, stats.lateness[11], nr);
 }
 
 static unsigned int gaps;
@@ -579,7 +606,7 @@ static void expire_slow_ones(struct kunit *test, u64 limit)
 	KUNIT_EXPECT_EQ(test, race_drain(wheel), 4);
 	sim_stall(2 * SIM_TICK);
 	begin_pass(wheel);
-	worker_drain(wheel);
+	worker_drain_some(wheel, &wheel->lists);
 	gaps = 0;
 	race_for(GAP_RESCHED, 4, count_gap);
 	while (!expire_due(wheel))
@@ -725,6 +752,19 @@ static void is_not_idle_when_another_took_idle(struct kunit *test)
 {
 	race_timeout(test);
 	KUNIT_EXPECT_EQ(test, race_to_sleep(false, take_idle_away), 0);
+	race_over(test);
+}
+
+static void kick_it(struct sim_timeout *sim)
+{
+	hwheel_submit_kick(sim_wheel_of(sim));
+}
+
+/* At a time when the wake-up finds the worker awake */
+static void does_not_sleep_when_kicked(struct kunit *test)
+{
+	race_timeout(test);
+	KUNIT_EXPECT_EQ(test, race_to_sleep(true, kick_it), 0);
 	race_over(test);
 }
 
@@ -906,12 +946,14 @@ static struct kunit_case race_cases[] = {
 	KUNIT_CASE(refresh_to_earlier_while_expired),
 	KUNIT_CASE(entered_before_it_expires),
 	KUNIT_CASE(no_callback_is_blamed_for_others),
+	KUNIT_CASE(no_callback_is_blamed_for_a_drain),
 	KUNIT_CASE(others_run_after_each_slow_callback),
 	KUNIT_CASE(others_run_after_each_slow_release),
 	KUNIT_CASE(backlogs_have_short_turns),
 	KUNIT_CASE(sleeps_if_nothing_happens),
 	KUNIT_CASE(is_not_idle_on_a_submission),
 	KUNIT_CASE(is_not_idle_when_another_took_idle),
+	KUNIT_CASE(does_not_sleep_when_kicked),
 	KUNIT_CASE(lingers_whatever_is_submitted),
 	KUNIT_CASE(does_not_linger_while_somebody_waits),
 	KUNIT_CASE(cancel_while_refreshed),

@@ -507,13 +507,13 @@ static const struct hwheel_timeout_ops stream_ops = {
 };
 
 /*
- * Always more to drain than there is time for in a tick: the cursor waits for what was queued
- * when it looked, but not for the rest.
+ * There is always more to drain than a tick has time for. An enqueued timeout waits for one
+ * part of the drain, which ends after two jiffies and a release op, and for the wake-up.
  */
-static void a_stream_of_submissions_has_edges_wait_for_a_part(struct kunit *test)
+static void a_stream_of_submissions_keeps_no_edge_waiting(struct kunit *test)
 {
 	const unsigned int nr = 150;
-	const u64 bound = 2 * nr * NSEC_PER_MSEC + HWHEEL_DEFAULT_TICK_NS;
+	const u64 bound = 3 * TICK_NSEC + 2 * NSEC_PER_MSEC;
 	struct hwheel *wheel = sim_create(test, (struct hwheel_params) { });
 	struct sim_timeout *stream = sim_timeouts(test, wheel, nr, &stream_ops);
 	struct sim_timeout *sim = sim_timeouts(test, wheel, 10, &sim_ops);
@@ -854,6 +854,39 @@ static void stop_hands_back_each_pending_once(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, sim[i].released, cancelled);
 		KUNIT_EXPECT_EQ(test, sim[i].expired, i < 50);
 		KUNIT_EXPECT_TRUE(test, hwheel_is_cancelled(&sim[i].timeout));
+	}
+}
+
+/* How many are still pending while a wheel is stopped, if all is right */
+struct rest {
+	u64		nr;
+	unsigned int	wrong;
+};
+
+static void count_the_rest(struct hwheel_timeout *timeout, void *data)
+{
+	struct rest *rest = data;
+
+	rest->wrong += hwheel_pending(hwheel_of(timeout)) != --rest->nr;
+}
+
+static void stop_counts_down(struct kunit *test)
+{
+	u64 limit;
+
+	for (limit = 0; limit <= 10; limit += 10) {
+		struct hwheel *wheel = sim_create(test, (struct hwheel_params) {
+			.tick_ns = SIM_TICK, .max_pending = limit,
+		});
+		struct sim_timeout *sim = sim_timeouts(test, wheel, 10, &sim_ops);
+		struct rest rest = { .nr = 10 };
+		unsigned int i;
+
+		for (i = 0; i < 10; i++)
+			arm_edge(test, &sim[i], 100);
+		KUNIT_EXPECT_EQ(test, hwheel_stop(wheel, count_the_rest, &rest), 10);
+		KUNIT_EXPECT_EQ(test, rest.nr, 0);
+		KUNIT_EXPECT_EQ(test, rest.wrong, 0);
 	}
 }
 
@@ -1343,6 +1376,7 @@ static struct kunit_case wheel_cases[] = {
 	KUNIT_CASE(not_armed_between_cancel_and_release),
 	KUNIT_CASE(release_is_not_called_after_expiry),
 	KUNIT_CASE(stop_hands_back_each_pending_once),
+	KUNIT_CASE(stop_counts_down),
 	KUNIT_CASE(stop_frees_the_slots),
 	KUNIT_CASE(stop_without_handback_releases_each_pending_once),
 	KUNIT_CASE(stop_releases_what_was_cancelled_before),
@@ -1370,7 +1404,7 @@ static struct kunit_case wheel_cases[] = {
 	KUNIT_CASE(stall_of_ten_minutes_is_caught_up),
 	KUNIT_CASE(none_is_late_after_a_long_drain),
 	KUNIT_CASE(none_is_late_after_slow_releases),
-	KUNIT_CASE(a_stream_of_submissions_has_edges_wait_for_a_part),
+	KUNIT_CASE(a_stream_of_submissions_keeps_no_edge_waiting),
 	KUNIT_CASE(ten_days),
 	KUNIT_CASE(one_year),
 	KUNIT_CASE(refresh_beyond_the_clock_means_never),

@@ -69,7 +69,10 @@ struct hwheel_slots {
 	struct hwheel_slot	*slot;
 	/** @occupied: A bit for each slot that is not empty. */
 	unsigned long		*occupied;
-	/** @due: Taken from a slot that is due at the cursor, still to be looked at. */
+	/**
+	 * @due: Still to be looked at: taken from a slot that is due at the cursor, or drained
+	 * after the cursor had passed their edge.
+	 */
 	struct hlist_head	due;
 	/** @backlogs: As @due, of earlier edges at which there was too much for one pass. */
 	struct hlist_head	backlogs[HWHEEL_BACKLOGS];
@@ -124,6 +127,14 @@ static __always_inline void hwheel_slots_enqueue(struct hwheel_slots *slots,
 			slots->found = edge;
 	}
 	hlist_add_head(&node->link, &slot->nodes);
+}
+
+/* As for a node that was taken from a slot that is due at the cursor */
+static inline void hwheel_slots_add_due(struct hwheel_slots *slots,
+					struct hwheel_node *node)
+{
+	node->slot = slots->cursor & slots->mask;
+	hlist_add_head(&node->link, &slots->due);
 }
 
 static inline void hwheel_slots_set_empty(struct hwheel_slots *slots, unsigned int i)

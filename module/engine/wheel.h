@@ -134,19 +134,14 @@ struct hwheel {
 	unsigned int		taken_cpu;
 	/** @lists: How many queues the drain under way has not taken yet. */
 	unsigned int		lists;
-	/** @aim: Edge for which the drain under way is made. */
-	u64			aim;
-	/**
-	 * @reached: Edge that the pass under way expires up to; all that was queued when the
-	 * clock showed it is drained.
-	 */
+	/** @first: First edge that the drain under way may enqueue for. */
+	u64			first;
+	/** @reached: Edge that the pass under way expires up to. */
 	u64			reached;
 	/** @due: Time of @reached. */
 	u64			due;
 	/** @due_word: @due as no less than the state word of what is due then. */
 	u64			due_word;
-	/** @expiring: It looks at what is due. */
-	bool			expiring;
 	/** @kicked: Somebody has kicked it, and nothing was drained since. */
 	bool			kicked;
 	/** @planned: Edge for which the next pass is to begin, or HWHEEL_NO_EDGE. */

@@ -8,10 +8,11 @@
  * drain may miss it. Drain and expiry are bounded, in number and in time: a pass that did
  * not get through is followed at once by another.
  *
- * The next pass goes on with a drain that did not get through, for the same edge and with
- * the lists that are not taken yet. Until the drain ends the cursor stays before that edge,
- * which may be the one for which a queued timeout has to be enqueued. As each list is taken
- * once, the drain ends however much is submitted meanwhile.
+ * The next pass goes on with a drain that did not get through, with the lists that are not
+ * taken yet. As each list is taken once, the drain ends however much is submitted meanwhile.
+ * The cursor does not wait for the drain, so that a flood of submissions keeps no enqueued
+ * timeout waiting. A timeout that the drain comes upon too late for its edge is due at once:
+ * the worker puts it on the due list of the same pass.
  *
  * Then it sleeps, in one of two depths. After a pass that drained something, more is
  * likely to come, so the worker lingers until the next edge: submitters need not wake
@@ -68,25 +69,19 @@ static void let_others_run(void)
 }
 
 /*
- * The first edge that may be enqueued for. An expire callback that drains the queues must not
- * bring back itself, armed for the past, at each of the edges that a late worker catches up:
- * it comes after those. A release op that does so, before anything expires, must not put
- * off what is due in this pass.
+ * Enqueues for @first at the earliest. With @late the cursor may have passed the timeout's edge
+ * since the drain began; see the top.
  */
-static u64 first_edge(const struct hwheel *wheel)
-{
-	u64 cursor = wheel->slots.cursor;
-
-	return (wheel->expiring ? max(cursor, wheel->reached) : cursor) + 1;
-}
-
 static __always_inline void worker_enqueue(struct hwheel *wheel,
 					   struct hwheel_timeout *timeout, u64 word,
-				 u64 first)
+					   u64 first, bool late)
 {
-	u64 edge = hwheel_edge_due(wheel, hwheel_word_deadline(word));
+	u64 edge = max(hwheel_edge_due(wheel, hwheel_word_deadline(word)), first);
 
-	hwheel_slots_enqueue(&wheel->slots, &timeout->node, max(edge, first));
+	if (late && edge <= wheel->slots.cursor)
+		hwheel_slots_add_due(&wheel->slots, &timeout->node);
+	else
+		hwheel_slots_enqueue(&wheel->slots, &timeout->node, edge);
 }
 
 /*
@@ -158,11 +153,11 @@ static noinline bool worker_release(struct hwheel *wheel, struct hwheel_timeout 
 /* Brings the slots up to a queued timeout's state. */
 static __always_inline void worker_update(struct hwheel *wheel,
 					  struct hwheel_timeout *timeout, u64 word,
-				   u64 first)
+					  u64 first, bool late)
 {
 	hwheel_slots_unlink(&wheel->slots, &timeout->node);
 	if (hwheel_word_state(word) == HWHEEL_PENDING)
-		worker_enqueue(wheel, timeout, word, first);
+		worker_enqueue(wheel, timeout, word, first, late);
 }
 
 static __always_inline bool owes_release(const struct hwheel_timeout *timeout,
@@ -177,11 +172,11 @@ static __always_inline bool owes_release(const struct hwheel_timeout *timeout,
  * does not refer to it any more and others may free it, unless a release is owed. False
  * if the state changed meanwhile.
  */
-static bool worker_act(struct hwheel *wheel, struct hwheel_timeout *timeout, u64 first)
+static bool worker_act(struct hwheel *wheel, struct hwheel_timeout *timeout)
 {
 	s64 word = atomic64_read_acquire(&timeout->word);
 
-	worker_update(wheel, timeout, word, first);
+	worker_update(wheel, timeout, word, wheel->first, true);
 	if (owes_release(timeout, word))
 		return worker_release(wheel, timeout, word);
 	return worker_acted(timeout, word);
@@ -192,13 +187,13 @@ static bool worker_act(struct hwheel *wheel, struct hwheel_timeout *timeout, u64
  * release op, which is when the worker's own copy of them changes.
  */
 static noinline bool worker_act_on_latest(struct hwheel *wheel,
-					  struct hwheel_timeout *timeout, u64 first)
+					  struct hwheel_timeout *timeout)
 {
 	unsigned long since = wheel->jiffies;
 	int tries;
 
 	for (tries = 0; tries < ACT_MAX; tries++)
-		if (worker_act(wheel, timeout, first))
+		if (worker_act(wheel, timeout))
 			return since != wheel->jiffies;
 	worker_requeue(wheel, timeout);
 	return since != wheel->jiffies;
@@ -208,11 +203,12 @@ static noinline bool worker_act_on_latest(struct hwheel *wheel,
  * Acts on up to @max queued timeouts, and returns on how many; on fewer if a release op took
  * up to a jiffy. The batch is written back for others who drain: those whom release ops call.
  */
-static unsigned int worker_drain_batch(struct hwheel *wheel, unsigned int *lists,
-				       unsigned int max)
+static __always_inline unsigned int drain_batch(struct hwheel *wheel,
+						unsigned int *lists,
+						unsigned int max, bool late)
 {
 	struct llist_node *next = wheel->taken;
-	u64 first = first_edge(wheel);
+	u64 first = wheel->first;
 	unsigned int left = max;
 
 	while (left && (next || (next = hwheel_submit_take(wheel, lists)))) {
@@ -220,11 +216,11 @@ static unsigned int worker_drain_batch(struct hwheel *wheel, unsigned int *lists
 		s64 word = atomic64_read_acquire(&timeout->word);
 
 		/* As worker_act(), which is for the rest of them */
-		worker_update(wheel, timeout, word, first);
+		worker_update(wheel, timeout, word, first, late);
 		if (owes_release(timeout, word) ||
 		    unlikely(!worker_acted(timeout, word))) {
 			wheel->taken = next;
-			if (worker_act_on_latest(wheel, timeout, first)) {
+			if (worker_act_on_latest(wheel, timeout)) {
 				/* The batch ends; a break would cost the others a test. */
 				max -= left - 1;
 				left = 1;
@@ -235,6 +231,21 @@ static unsigned int worker_drain_batch(struct hwheel *wheel, unsigned int *lists
 	}
 	wheel->taken = next;
 	return max - left;
+}
+
+static noinline unsigned int drain_batch_late(struct hwheel *wheel,
+					      unsigned int *lists, unsigned int max)
+{
+	return drain_batch(wheel, lists, max, true);
+}
+
+/* Two copies, as the test for @late would cost each timeout two instructions. */
+static unsigned int worker_drain_batch(struct hwheel *wheel, unsigned int *lists,
+				       unsigned int max)
+{
+	if (unlikely(wheel->first <= wheel->slots.cursor))
+		return drain_batch_late(wheel, lists, max);
+	return drain_batch(wheel, lists, max, false);
 }
 
 static bool is_drained(const struct hwheel *wheel, unsigned int lists)
@@ -374,7 +385,7 @@ static bool next_slot(struct hwheel *wheel)
 static noinline void worker_move(struct hwheel *wheel, struct hwheel_timeout *timeout,
 				 u64 word)
 {
-	worker_enqueue(wheel, timeout, word, first_edge(wheel));
+	worker_enqueue(wheel, timeout, word, wheel->first, false);
 	local_inc(&wheel->counts.moved);
 }
 
@@ -537,27 +548,33 @@ static bool expire_backlogs(struct hwheel *wheel)
 /*
  * Returns whether nothing is left that is due. What is too much for one pass is put off,
  * so that in the next one the edges that were reached meanwhile come first. So as long as
- * no more than EXPIRE_MAX time-outs of other edges come up during a pass, each waits for
+ * no more than EXPIRE_MAX timeouts of other edges come up during a pass, each waits for
  * at most 3 x EXPIRE_MAX callbacks (the rest of the pass, with backlogs, and its own pass)
- * and two drains, however large the backlogs; unless HWHEEL_BACKLOGS of them are being worked
- * off already. However slow the callbacks, it is for about 3 x HWHEEL_PART_MAX. What is in
- * a backlog waits with it, the backlogs having a turn each.
+ * and two parts of drains, however large the backlogs; unless HWHEEL_BACKLOGS of them are
+ * being worked off already. However slow the callbacks and the drains, it is for about
+ * 5 x HWHEEL_PART_MAX; the pass work tells of it after a part more. What is in a backlog
+ * waits with it, the backlogs having a turn each.
  *
  * What was due up to now is due, whichever edge it was found at.
+ *
+ * An expire callback may arm its own timeout for the past and drain the queues. The timeout
+ * must not come up again at each of the edges that a late worker catches up: it comes after
+ * these.
  */
 static bool expire_due(struct hwheel *wheel)
 {
+	u64 first = wheel->first;
 	bool through;
 
 	hwheel_assert_owner(wheel);
 	wheel->due = hwheel_edge_time(wheel, wheel->reached);
 	wheel->due_word = hwheel_word(wheel->due, HWHEEL_FLAGS_MASK);
-	wheel->expiring = true;
+	wheel->first = wheel->reached + 1;
 	through = expire_slots(wheel);
 	if (!through)
 		hwheel_slots_put_off(&wheel->slots);
 	through &= expire_backlogs(wheel);
-	wheel->expiring = false;
+	wheel->first = first;
 	return through;
 }
 
@@ -624,33 +641,24 @@ static void count_lag(struct hwheel *wheel)
 {
 	u64 planned = wheel->planned;
 
-	if (wheel->aim <= planned)
+	if (wheel->reached <= planned)
 		return;
-	local_add(wheel->aim - planned, &wheel->counts.lag);
-	hwheel_count_max(&wheel->counts.lag_max, wheel->aim - planned);
+	local_add(wheel->reached - planned, &wheel->counts.lag);
+	hwheel_count_max(&wheel->counts.lag_max, wheel->reached - planned);
 }
 
-/* Aims at a later edge, unless the drain for one is still under way. */
+/* The clock is read before the lists are taken, see the top. */
 static void begin_pass(struct hwheel *wheel)
 {
 	hwheel_clock_read(wheel);
 	local_inc(&wheel->counts.passes);
-	if (wheel->reached == wheel->aim) {
-		wheel->aim = hwheel_edge_reached(wheel, wheel->now);
+	wheel->reached = hwheel_edge_reached(wheel, wheel->now);
+	count_lag(wheel);
+	if (is_drained(wheel, wheel->lists)) {
+		wheel->first = wheel->slots.cursor + 1;
 		begin_drain(wheel, &wheel->lists);
-		count_lag(wheel);
 	}
-	trace_worker_wake(wheel, wheel->aim);
-}
-
-/* Returns whether anything was drained. The cursor may pass an edge when all was. */
-static bool worker_drain(struct hwheel *wheel)
-{
-	bool some = worker_drain_some(wheel, &wheel->lists);
-
-	if (is_drained(wheel, wheel->lists))
-		wheel->reached = wheel->aim;
-	return some;
+	trace_worker_wake(wheel, wheel->reached);
 }
 
 /* Returns whether nothing is left to do. */
@@ -659,7 +667,8 @@ static bool worker_run_pass(struct hwheel *wheel, bool *drained)
 	bool through;
 
 	begin_pass(wheel);
-	*drained |= worker_drain(wheel);
+	if (worker_drain_some(wheel, &wheel->lists))
+		*drained = true;
 	through = expire_due(wheel);
 	hwheel_executor_start(wheel);
 	through &= hwheel_pass_work_run(wheel);
@@ -675,7 +684,7 @@ static void worker_run_passes(struct hwheel *wheel)
 			worker_sleep(wheel, drained);
 			drained = false;
 		} else {
-			wheel->planned = wheel->aim + 1;
+			wheel->planned = wheel->reached + 1;
 			let_others_run();
 		}
 	}

@@ -5,7 +5,7 @@
  *
  *	submit(), hwheel_submit_kick(), hwheel_submit_take()	module/engine/submit.c
  *	worker_drain_some(), begin_drain(), hwheel_worker_drain(),
- *	begin_pass(), worker_drain(), worker_run_pass(), worker_sleep(),
+ *	begin_pass(), worker_run_pass(), worker_sleep(),
  *	worker_run_passes()				module/engine/worker.c
  *	close_and_look(), close_and_wait()		module/engine/cancel_sync.c
  *	hwheel_wake_waiters()				module/engine/callback.h
@@ -14,7 +14,7 @@
  *  - if the worker sleeps beyond the next edge, nothing is queued;
  *  - however it sleeps, it has not been asked for a pass, or to stop, and nobody waits.
  * When a drain is through, over as many passes as it took, nothing is left of what was queued
- * when it began, so that the cursor may go to the edge that was reached then.
+ * when it began, so that a timeout waits for one drain.
  *
  * Of the timeouts only is told who has them: timeout.pml is about their state. One of
  * them, WAITED, may be cancelled by one CPU while another cancel_syncs it.
@@ -340,14 +340,14 @@ inline drain_within()
 #define IS_DRAINED	(!batch && !lists)
 #endif
 
-/* A drain that aims at no later edge may begin anew before it is through. */
+/* A drain goes on until it is through. */
 inline begin_pass()
 {
 	if
-	:: true ->
+	:: !batch && !lists ->
 		atomic { before = batch | queue[0] | queue[1] }
 		begin_drain(lists)
-	:: !through ->
+	:: else ->
 #ifdef NO_URGENT_KEPT
 		clear_urgent()
 #else
