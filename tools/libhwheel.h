@@ -262,9 +262,8 @@ int hwheel_cancel(struct hwheel *wheel, uint64_t id);
  * @left_ns: out: ns until its deadline, 0 if that is past; or NULL
  * @cookie:  out: as given when it was armed; or NULL
  *
- * Return: HWHEEL_STATE_*: pending, expired or stopped but not read yet, or cancelled but
- * not let go of yet; -ENOENT: it has ended, and its event, if it has one, was read; or this
- * handle never had that id.
+ * Return: HWHEEL_STATE_*: pending; or expired or stopped, but its event was not read yet;
+ * -ENOENT: its event was read, or it was cancelled, or this handle never had that id.
  */
 int hwheel_query(struct hwheel *wheel, uint64_t id, uint64_t *left_ns, uint64_t *cookie);
 

@@ -405,7 +405,7 @@ static void states_are_told(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, query_on(file, wheel, past), HWHEEL_STATE_EXPIRED);
 	KUNIT_EXPECT_EQ(test, query_on(file, wheel, far), HWHEEL_STATE_PENDING);
 	KUNIT_EXPECT_EQ(test, cancel(file, far), 0);
-	KUNIT_EXPECT_EQ(test, query_on(file, wheel, far), HWHEEL_STATE_CANCELLED);
+	KUNIT_EXPECT_EQ(test, query_on(file, wheel, far), -ENOENT);
 	hwheel_file_stop(file);
 	KUNIT_EXPECT_EQ(test, query_on(file, wheel, farther), HWHEEL_STATE_STOPPED);
 	KUNIT_EXPECT_EQ(test, cancel(file, farther), -ENOENT);

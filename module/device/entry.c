@@ -223,23 +223,32 @@ int hwheel_entry_cancel(struct hwheel_file *file, u64 id)
 	return 0;
 }
 
-static const int states[] = {
-	[HWHEEL_PENDING]	= HWHEEL_STATE_PENDING,
-	[HWHEEL_CANCELLED]	= HWHEEL_STATE_CANCELLED,
-	[HWHEEL_EXPIRED]	= HWHEEL_STATE_EXPIRED,
-};
+/* The worker may still refer to a cancelled timeout, but for the program it has ended. */
+static int state_of(const struct hwheel_entry *entry)
+{
+	static const int states[] = {
+		[HWHEEL_IDLE]		= -ENOENT,
+		[HWHEEL_PENDING]	= HWHEEL_STATE_PENDING,
+		[HWHEEL_CANCELLED]	= -ENOENT,
+		[HWHEEL_EXPIRED]	= HWHEEL_STATE_EXPIRED,
+	};
 
-/* Returns HWHEEL_STATE_* or -ENOENT. */
+	lockdep_assert_held(&entry->file->table.lock);
+	if (entry->stopped)
+		return HWHEEL_STATE_STOPPED;
+	return states[hwheel_timeout_state(&entry->timeout)];
+}
+
+/* Returns HWHEEL_STATE_*, or -ENOENT, with which nothing is written. */
 int hwheel_entry_query(struct hwheel_file *file, struct hwheel *wheel, u64 id,
 		       u64 *cookie, u64 *deadline_ns)
 {
 	struct hwheel_entry *entry = find_on(file, wheel, id);
+	int state = entry ? state_of(entry) : -ENOENT;
 
-	if (!entry)
-		return -ENOENT;
+	if (state < 0)
+		return state;
 	*cookie = entry->cookie;
 	*deadline_ns = hwheel_mmap_word_effective(entry);
-	if (entry->stopped)
-		return HWHEEL_STATE_STOPPED;
-	return states[hwheel_timeout_state(&entry->timeout)];
+	return state;
 }

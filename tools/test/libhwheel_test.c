@@ -95,7 +95,7 @@ TEST_F(lib, query_tells_state)
 	EXPECT_GT(left, 0);
 	EXPECT_EQ(HWHEEL_STATE_PENDING, hwheel_query(self->wheel, id, NULL, NULL));
 	EXPECT_EQ(0, hwheel_cancel(self->wheel, id));
-	EXPECT_NE(HWHEEL_STATE_PENDING, hwheel_query(self->wheel, id, NULL, NULL));
+	EXPECT_EQ(-ENOENT, hwheel_query(self->wheel, id, NULL, NULL));
 }
 
 /* refresh_twice: later and earlier, also by stores */

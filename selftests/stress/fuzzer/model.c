@@ -365,8 +365,8 @@ static void check_state(struct model *model, const struct fate *fate,
 {
 	if (before->ending == EXPIRED || before->ending == STOPPED)
 		contradict("%#llx is in state %d, but its event was read", fate->id, state);
-	if (before->ending == CANCELLED && state != HWHEEL_STATE_CANCELLED)
-		contradict("%#llx was cancelled, but is in state %d", fate->id, state);
+	if (before->ending == CANCELLED)
+		contradict("%#llx is in state %d, but was cancelled", fate->id, state);
 	if (before->pending && state != HWHEEL_STATE_PENDING)
 		contradict("%#llx is pending, but in state %d", fate->id, state);
 	if (state == HWHEEL_STATE_STOPPED && !model->stopping)
@@ -378,8 +378,7 @@ static void check_state(struct model *model, const struct fate *fate,
 static void check_answer(const struct model *model, const struct fate *fate,
 			 const struct hwheel_op *op, int state, struct span when)
 {
-	bool early = state == HWHEEL_STATE_STOPPED || state == HWHEEL_STATE_CANCELLED;
-	__u64 lo = due_at_least(model, fate, early), hi = fate->due.hi;
+	__u64 lo = due_at_least(model, fate, state == HWHEEL_STATE_STOPPED), hi = fate->due.hi;
 
 	if (op->cookie != fate->cookie)
 		contradict("%#llx has the cookie %#llx", fate->id, op->cookie);

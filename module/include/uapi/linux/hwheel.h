@@ -49,8 +49,7 @@
 /* The result of HWHEEL_OP_QUERY: what became of a timeout */
 #define HWHEEL_STATE_PENDING	1
 #define HWHEEL_STATE_EXPIRED	2	/* its event was not read yet */
-#define HWHEEL_STATE_CANCELLED	3	/* the worker has not let go of it yet */
-#define HWHEEL_STATE_STOPPED	4	/* its event was not read yet */
+#define HWHEEL_STATE_STOPPED	3	/* its event was not read yet */
 
 /**
  * struct hwheel_op - one operation on one timeout
@@ -274,8 +273,8 @@ struct hwheel_file_stats {
  * event was read or not, or this file never had that id.
  *
  * QUERY returns the state of a timeout, HWHEEL_STATE_*, and fills cookie and time_ns.
- * ENOENT: it has ended, and its event, if it has one, was read; or this file never had
- * that id.
+ * ENOENT: its event was read, or CANCEL has ended it, from the moment in which CANCEL
+ * returns; or this file never had that id.
  *
  * SUBMIT does a batch of operations, in their order, and returns how many it did:
  * these have a result each, which is what their own ioctl would have returned and is put
