@@ -132,8 +132,8 @@ int hwheel_fd(const struct hwheel *wheel);
  * Return: 0; -EBUSY: the handle has a wheel of its own, or something was armed or
  * mapped; -EINVAL: out of range, another clock or none, or fields that don't go together;
  * -EPERM: more time-outs than the module's parameter allows (needs CAP_SYS_RESOURCE);
- * -ENOSPC: there are as many wheels as the module allows, or as many threads as the machine
- * does; -ESHUTDOWN: it was stopped; -ENOMEM; -EINTR: killed.
+ * -ENOSPC: there are as many wheels as the module allows, to all users or to one without
+ * CAP_SYS_RESOURCE, or as many threads as the machine does; -ESHUTDOWN: it was stopped; -ENOMEM; -EINTR: killed.
  */
 int hwheel_configure(struct hwheel *wheel, const struct hwheel_config *config);
 
@@ -164,9 +164,12 @@ int hwheel_stats(const struct hwheel *wheel, struct hwheel_file_stats *stats);
  * @wheel: the handle
  *
  * What is pending is read as events of type HWHEEL_EVENT_STOPPED; when all are read,
- * hwheel_next_events() returns 0. Nothing can be armed from now on.
+ * hwheel_next_events() returns 0. Nothing can be armed from now on. A wheel of the handle's
+ * own is stopped, too: its thread ends, and it does not count for the number of wheels any
+ * more.
  *
- * Return: how many were pending; a second call: 0; -EINTR: killed.
+ * Return: how many were pending; a second call: 0; -EINTR: killed, and another call stops
+ * the rest.
  */
 int hwheel_stop(struct hwheel *wheel);
 
@@ -202,10 +205,13 @@ int hwheel_map(struct hwheel *wheel);
  * @id:       out: names the time-out for refresh and cancel, never 0; written before this
  *            returns, but another thread may read the event before that (see above)
  *
- * Return: 0; -ENOSPC: the handle holds as many time-outs as it may; -EDQUOT: the
- * wheel does; -ERANGE: more than a turn away, on a simple wheel; -ESHUTDOWN: the handle
- * was stopped; -ENOMEM, also when the memory cgroup is at its limit; -EFAULT. On failure
- * nothing is armed.
+ * When cancelled timeouts fill the handle, as the module's worker still refers to them, the
+ * call wakes the worker and waits until there is room, also with HWHEEL_NONBLOCK.
+ *
+ * Return: 0; -ENOSPC: the handle holds as many timeouts as it may that are pending, or whose
+ * events were not read yet; -EDQUOT: as many are pending on the wheel as may be; -ERANGE: more
+ * than a turn away, on a simple wheel; -ESHUTDOWN: the handle was stopped; -EINTR: killed;
+ * -ENOMEM, also when the memory cgroup is at its limit; -EFAULT. On failure nothing is armed.
  */
 int hwheel_arm(struct hwheel *wheel, uint64_t delay_ns, uint64_t cookie, uint64_t *id);
 

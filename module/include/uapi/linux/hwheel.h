@@ -257,10 +257,11 @@ struct hwheel_file_stats {
  *
  * ARM makes a timeout pending. The id is written before the timeout can fire, and
  * names nothing if the ioctl fails after that.
- * ENOSPC: the file holds max_timeouts that are pending, or have expired and were not read
- * yet; or it has used up its ids, about 2^32 for each of these places. If some of them
- * were cancelled, ARM wakes the worker and waits until it has let go of them. EINTR: killed
- * meanwhile.
+ * ENOSPC: the file holds max_timeouts that are pending, or whose events were not read yet; or
+ * it has used up its ids, about 2^32 for each of these places. When cancelled timeouts fill
+ * the file, as the worker still refers to them, ARM wakes the worker and waits until there is
+ * room, also on a non-blocking descriptor. Only a signal that kills the process ends the
+ * wait: EINTR.
  * ENOMEM, also when the memory cgroup of the caller is at its limit. EDQUOT:
  * max_pending reached. ERANGE: more than a revolution away, on a simple wheel. ESHUTDOWN: the
  * file was stopped. On any failure nothing is armed.
@@ -297,8 +298,9 @@ struct hwheel_file_stats {
  * has stopped: their events are there when it returns. From now on ARM fails with
  * ESHUTDOWN. When all events have been read, read() returns 0 and poll() tells
  * EPOLLHUP. A second STOP stops nothing, unless the first was killed (EINTR) and left
- * something pending. A wheel of the file's own is stopped, too: its thread ends, and it
- * does not count for the number of wheels any more.
+ * something pending. A STOP that was not killed also stops a wheel of the file's own, as
+ * nothing is pending on it any more: its thread ends, its slots are freed, and it does not
+ * count for the number of wheels any more.
  *
  * STATS fills a struct hwheel_file_stats.
  *
