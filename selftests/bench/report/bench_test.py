@@ -157,7 +157,14 @@ class ReadTest(Folders):
         self.fails(self.LINES.replace("nops 10", "nops 11"), "were not counted: ten_nops 11")
 
     def test_a_machine_that_does_not_tell(self):
-        self.fails(self.LINES.replace("check", "chequers"), "nothing tells whether")
+        self.fails(self.LINES.replace("check", "chequers"), "nothing in .*bench-a tells whether")
+
+    def test_each_machine_has_to_tell(self):
+        other = self.write("bench user.arm hwheel 1000 instructions 900\n", "bench-b/user")
+        with self.assertRaisesRegex(results.BadResults, "nothing in .*bench-b tells whether"):
+            results.read_folders([self.write(self.LINES), other])
+        self.write("check ten_nops 10\n", "bench-b/machine")
+        self.assertEqual(len(list(results.read_folders([self.folder / "bench-a", other])[0])), 2)
 
     def test_time_needs_no_counting(self):
         results.read_folders([self.write("bench ns.arm hwheel 1000 ns 15\n")])

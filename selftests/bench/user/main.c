@@ -2,7 +2,8 @@
 /*
  * user_bench COMMAND: what time-outs cost a program that has them from hwheel, and from
  * others. Prints "bench METRIC IMPL N UNIT VALUE", where N is how many are pending. Run
- * as root where nothing else runs.
+ * as root where nothing else runs. Commands that count instructions print first how many the
+ * machine counts for ten: "check ten_nops 10".
  *
  *   operations        instructions, in a VM that counts them
  *   idle              wake-ups when there is nothing to do; quickest in the same VM

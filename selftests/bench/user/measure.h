@@ -4,7 +4,7 @@
 
 #include "facility.h"
 
-/* Ends the program if the machine does not count instructions. */
+/* Prints how many instructions ten are, and ends the program if the machine counts others. */
 void measure_check(void);
 
 /* Opens @facility for @n time-outs, which are numbered from 0, and BATCH more. */
