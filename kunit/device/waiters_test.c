@@ -11,7 +11,7 @@
 #include "file_sim.h"
 
 #define CROWD	2000
-#define FILES	(4 * HWHEEL_PASS_WAITERS / HWHEEL_WAITERS_MAX)
+#define FILES	(4 * HWHEEL_USER_WAITERS / HWHEEL_WAITERS_MAX)
 
 /**
  * struct watcher - an entry in the queue of those who wait
@@ -145,27 +145,136 @@ static void as_many_as_a_few_are_woken_by_the_worker(struct kunit *test)
 	remove_watchers(file, crowd, HWHEEL_WAITERS_MAX);
 }
 
-/* Each has as few as the worker looks at, but all of them together have many. */
+/* The budget of a user */
+
+/**
+ * struct crowds - files of one wheel, each with as few waiters as the worker looks at
+ * @wheel:    that
+ * @files:    all of one user; together they have more waiters than a user's budget
+ * @watchers: the waiters of each
+ */
+struct crowds {
+	struct hwheel		*wheel;
+	struct hwheel_file	*files[FILES];
+	struct watcher		*watchers[FILES];
+};
+
+/* The wheel is as old as the jiffy, so that no jiffy begins within a pass. */
+static struct hwheel *make_wheel_with_jiffy(struct kunit *test)
+{
+	schedule_timeout_uninterruptible(1);
+	return sim_wheel(test);
+}
+
+static struct crowds *make_crowds(struct kunit *test)
+{
+	struct crowds *crowds = kunit_kzalloc(test, sizeof(*crowds), GFP_KERNEL);
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, crowds);
+	crowds->wheel = make_wheel_with_jiffy(test);
+	for (i = 0; i < FILES; i++) {
+		crowds->files[i] = make_file_on(test, crowds->wheel);
+		crowds->watchers[i] = make_watchers(test, crowds->files[i],
+						    HWHEEL_WAITERS_MAX, false);
+	}
+	return crowds;
+}
+
+static void remove_crowds(struct crowds *crowds)
+{
+	unsigned int i;
+
+	for (i = 0; i < FILES; i++)
+		remove_watchers(crowds->files[i], crowds->watchers[i], HWHEEL_WAITERS_MAX);
+}
+
+static void arm_crowds(struct kunit *test, struct crowds *crowds, u64 edge)
+{
+	unsigned int i;
+
+	for (i = 0; i < FILES; i++)
+		add_armed(test, crowds->files[i], sim_edge_time(crowds->wheel, edge));
+}
+
+static unsigned int sum_over_crowds(const struct crowds *crowds,
+				    unsigned int (*sum)(const struct watcher *, unsigned int))
+{
+	unsigned int all = 0, i;
+
+	for (i = 0; i < FILES; i++)
+		all += sum(crowds->watchers[i], HWHEEL_WAITERS_MAX);
+	return all;
+}
+
 static void the_worker_looks_at_a_few_of_many_files(struct kunit *test)
 {
-	struct hwheel *wheel = sim_wheel(test);
-	struct watcher *crowds[FILES];
-	struct hwheel_file *sets[FILES];
-	unsigned int i, woken = 0, by_worker = 0;
+	struct crowds *crowds = make_crowds(test);
 
-	for (i = 0; i < FILES; i++) {
-		sets[i] = make_file_on(test, wheel);
-		crowds[i] = make_watchers(test, sets[i], HWHEEL_WAITERS_MAX, false);
-		add_armed(test, sets[i], sim_edge_time(wheel, 10));
+	arm_crowds(test, crowds, 10);
+	sim_pass(crowds->wheel, 20);
+	KUNIT_EXPECT_EQ(test, sum_over_crowds(crowds, sum_woken), FILES * HWHEEL_WAITERS_MAX);
+	KUNIT_EXPECT_EQ(test, sum_over_crowds(crowds, sum_by_worker), HWHEEL_USER_WAITERS);
+	remove_crowds(crowds);
+}
+
+/* A tick is a jiffy here. */
+static void a_jiffy_brings_another_budget(struct kunit *test)
+{
+	struct crowds *crowds = make_crowds(test);
+
+	arm_crowds(test, crowds, 10);
+	arm_crowds(test, crowds, 11);
+	sim_pass(crowds->wheel, 20);
+	KUNIT_EXPECT_EQ(test, sum_over_crowds(crowds, sum_woken),
+			2 * FILES * HWHEEL_WAITERS_MAX);
+	KUNIT_EXPECT_EQ(test, sum_over_crowds(crowds, sum_by_worker),
+			2 * HWHEEL_USER_WAITERS);
+	remove_crowds(crowds);
+}
+
+/* A file of another user; its account is told to leave_user(). */
+static struct hwheel_file *make_file_of(struct kunit *test, struct hwheel *wheel,
+					struct hwheel_user *user)
+{
+	struct hwheel_file *file = make_file_on(test, wheel);
+
+	KUNIT_ASSERT_NOT_NULL(test, user);
+	file->wait.user = user;
+	return file;
+}
+
+static void leave_user(struct hwheel_file *file)
+{
+	hwheel_user_put(file->wait.user);
+	file->wait.user = file->user;
+}
+
+static void a_budget_is_of_one_user(struct kunit *test)
+{
+	struct crowds *crowds = make_crowds(test);
+	struct hwheel_file *victims[2];
+	struct watcher *readers[2];
+	unsigned int i;
+
+	/* The pass comes to one of the two when the crowds have had their budget. */
+	for (i = 0; i < 2; i++) {
+		victims[i] = make_file_of(test, crowds->wheel,
+					  hwheel_user_get(KUIDT_INIT(123456)));
+		readers[i] = make_watchers(test, victims[i], 1, true);
+		add_armed(test, victims[i], sim_edge_time(crowds->wheel, 10));
+		if (!i)
+			arm_crowds(test, crowds, 10);
 	}
-	sim_pass(wheel, 20);
-	for (i = 0; i < FILES; i++) {
-		woken += count_woken(crowds[i], HWHEEL_WAITERS_MAX);
-		by_worker += sum_by_worker(crowds[i], HWHEEL_WAITERS_MAX);
-		remove_watchers(sets[i], crowds[i], HWHEEL_WAITERS_MAX);
+	sim_pass(crowds->wheel, 20);
+	KUNIT_EXPECT_EQ(test, sum_over_crowds(crowds, sum_by_worker), HWHEEL_USER_WAITERS);
+	for (i = 0; i < 2; i++) {
+		KUNIT_EXPECT_EQ(test, readers[i]->woken, 1);
+		KUNIT_EXPECT_EQ(test, readers[i]->by_worker, 1);
+		remove_watchers(victims[i], readers[i], 1);
+		leave_user(victims[i]);
 	}
-	KUNIT_EXPECT_EQ(test, woken, FILES * HWHEEL_WAITERS_MAX);
-	KUNIT_EXPECT_EQ(test, by_worker, HWHEEL_PASS_WAITERS);
+	remove_crowds(crowds);
 }
 
 /* They stand behind the crowd. */
@@ -275,6 +384,8 @@ static struct kunit_case waiters_cases[] = {
 	KUNIT_CASE(the_worker_looks_at_a_few),
 	KUNIT_CASE(as_many_as_a_few_are_woken_by_the_worker),
 	KUNIT_CASE(the_worker_looks_at_a_few_of_many_files),
+	KUNIT_CASE(a_jiffy_brings_another_budget),
+	KUNIT_CASE(a_budget_is_of_one_user),
 	KUNIT_CASE(readers_in_a_crowd_are_woken),
 	KUNIT_CASE(the_end_wakes_all),
 	KUNIT_CASE(the_worker_stays_away_from_slow_ones),

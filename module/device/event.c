@@ -94,13 +94,13 @@ static void drop_events(struct hwheel_file *file, struct hwheel_entry **entries,
 static void return_events(struct hwheel_file *file, struct hwheel_entry **entries,
 			  unsigned int nr)
 {
-	unsigned int i = nr, budget = HWHEEL_WAITERS_MAX;
+	unsigned int i = nr;
 
 	spin_lock(&file->table.lock);
 	while (i--)
 		list_add(&entries[i]->event, &file->events);
 	spin_unlock(&file->table.lock);
-	hwheel_waiters_wake(&file->wait, nr, &budget);
+	hwheel_waiters_wake(&file->wait, nr);
 }
 
 static struct hwheel_event event_of(const struct hwheel_entry *entry)

@@ -134,10 +134,8 @@ static inline bool hwheel_file_at_end(const struct hwheel_file *file)
 /* After entries were dropped, without the lock: everybody learns that this is the end. */
 static inline void hwheel_file_publish_end(struct hwheel_file *file)
 {
-	unsigned int budget = HWHEEL_WAITERS_MAX;
-
 	if (unlikely(hwheel_file_at_end(file)))
-		hwheel_waiters_end(&file->wait, &budget);
+		hwheel_waiters_end(&file->wait);
 }
 
 static inline struct hwheel *hwheel_file_wheel(const struct hwheel_file *file)

@@ -117,9 +117,9 @@ static bool publish_unreference(struct hwheel_file *file, bool wait)
 static void wake_readers(struct hwheel_file *file, unsigned int events)
 {
 	if (events)
-		hwheel_waiters_wake(&file->wait, events, &file->wheel->waiters_left);
+		hwheel_waiters_wake(&file->wait, events);
 	if (unlikely(hwheel_file_at_end(file)))
-		hwheel_waiters_end(&file->wait, &file->wheel->waiters_left);
+		hwheel_waiters_end(&file->wait);
 }
 
 /* On the worker, at the end of a pass. */

@@ -5,6 +5,7 @@
 #include <linux/compiler.h>
 #include <linux/jiffies.h>
 #include <linux/list.h>
+#include <linux/minmax.h>
 #include <linux/uidgid.h>
 
 /**
@@ -21,9 +22,17 @@ struct hwheel_user {
 	unsigned int		wheels;
 	/**
 	 * @slow: When (jiffies) it last took too long to wake the threads that wait for these
-	 * files, so that the worker leaves that to work items for a while; written by workers.
+	 * files, so that the worker leaves that to work items for a while; written by whoever
+	 * wakes them.
 	 */
 	unsigned long		slow;
+	/**
+	 * @jiffy: The time (jiffies) that @looked is about. Several workers read and write these
+	 * two without a lock: the count is a budget, and may be wrong now and then.
+	 */
+	unsigned long		jiffy;
+	/** @looked: How many waiters of these files workers looked at in that jiffy. */
+	unsigned int		looked;
 };
 
 struct hwheel_user *hwheel_user_get(kuid_t uid);
@@ -46,6 +55,33 @@ static inline bool hwheel_user_is_slow(const struct hwheel_user *user)
 	unsigned long slow = READ_ONCE(user->slow);
 
 	return unlikely(time_in_range(jiffies, slow, slow + HWHEEL_USER_SLOW));
+}
+
+/* How many waiters of a user's files the workers look at in a jiffy */
+#define HWHEEL_USER_WAITERS	1024U
+
+/*
+ * How many are left. The two fields need no order: a worker that sees one of them without the
+ * other looks at some waiters more, or leaves some of this user's to a work item.
+ */
+static inline unsigned int hwheel_user_waiters_left(const struct hwheel_user *user)
+{
+	unsigned int looked = READ_ONCE(user->looked);
+
+	if (READ_ONCE(user->jiffy) != jiffies)
+		return HWHEEL_USER_WAITERS;
+	return HWHEEL_USER_WAITERS - min(looked, HWHEEL_USER_WAITERS);
+}
+
+/* A count of another worker's may get lost, which is cheaper than an atomic addition. */
+static inline void hwheel_user_looked(struct hwheel_user *user, unsigned int waiters)
+{
+	unsigned long now = jiffies;
+
+	if (READ_ONCE(user->jiffy) == now)
+		waiters += READ_ONCE(user->looked);
+	WRITE_ONCE(user->looked, waiters);
+	WRITE_ONCE(user->jiffy, now);
 }
 
 #endif /* _HWHEEL_USER_H */

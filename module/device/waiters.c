@@ -5,12 +5,15 @@
  * A program decides how many entries the wait queue of its file has: one poll() may enter
  * the file as often as RLIMIT_NOFILE allows, and a walk of such a queue takes as long as
  * the program likes. The worker wakes for all files on its wheel, so it looks at no more
- * than HWHEEL_WAITERS_MAX entries of a file, nor than a budget for all files of a pass. If
- * there are more it leaves them to a work item of the file, which looks at all of them,
- * WALK_MAX at a time, with a turn for the other files in between. An entry may be an epoll
- * instance with a queue of its own, whose length nobody can see: so a walk is bounded in
- * time as well, after each entry, and if one of the worker took long, the work items do all
- * the waking of that user for a while.
+ * than HWHEEL_WAITERS_MAX entries of a file, nor than HWHEEL_USER_WAITERS of all files of a
+ * user in a jiffy. If there are more it leaves them to a work item of the file, which looks
+ * at all of them, WALK_MAX at a time, with a turn for the other files in between. The work
+ * items of all users run one after another, and those of one user may have a lot to do: so
+ * each user has a budget of its own, and only a user that exceeds it waits for work items.
+ *
+ * An entry may be an epoll instance with a queue of its own, whose length nobody can see: so
+ * a walk is bounded in time as well, after each entry, and if one of the worker took long,
+ * the work items do all the waking of that user for a while.
  *
  * An entry of the work item's own, the cursor, keeps its place in the queue while the
  * queue's lock is free. Whoever wakes the cursor wakes nobody. The entries are woken as
@@ -208,36 +211,33 @@ static void wake_first(struct hwheel_waiters *waiters, struct walk *walk)
  * hwheel_waiters_wake - wake those who wait for events, if anybody does
  * @waiters: of the file
  * @events:  how many events were queued; more than 0
- * @budget:  how many waiters the caller may look at; those that it looked at are taken off
  *
  * The events are there already: the barrier in wq_has_sleeper() pairs with the one of
  * prepare_to_wait() in wait_event(), and with the one in hwheel_event_poll().
  *
  * Context: process; holds the queue's lock for HWHEEL_WAITERS_MAX entries at most.
  */
-void hwheel_waiters_wake(struct hwheel_waiters *waiters, unsigned int events,
-			 unsigned int *budget)
+void hwheel_waiters_wake(struct hwheel_waiters *waiters, unsigned int events)
 {
-	struct walk walk = {
-		.max	= min(*budget, HWHEEL_WAITERS_MAX),
-		.ns	= WAKE_NS,
-		.events	= events,
-	};
-	unsigned int max = walk.max;
+	struct hwheel_user *user = waiters->user;
+	struct walk walk = { .ns = WAKE_NS, .events = events };
+	unsigned int max;
 
 	if (!wq_has_sleeper(&waiters->queue))
 		return;
-	if (!max || hwheel_user_is_slow(waiters->user)) {
+	max = min(hwheel_user_waiters_left(user), HWHEEL_WAITERS_MAX);
+	if (!max || hwheel_user_is_slow(user)) {
 		leave_to_work(waiters, events);
 		return;
 	}
+	walk.max = max;
 	wake_first(waiters, &walk);
-	*budget -= max - walk.max;
+	hwheel_user_looked(user, max - walk.max);
 }
 
 /* No event will come any more: wakes everybody, each time that it is called. */
-void hwheel_waiters_end(struct hwheel_waiters *waiters, unsigned int *budget)
+void hwheel_waiters_end(struct hwheel_waiters *waiters)
 {
 	WRITE_ONCE(waiters->ended, true);
-	hwheel_waiters_wake(waiters, 1, budget);
+	hwheel_waiters_wake(waiters, 1);
 }

@@ -18,7 +18,7 @@ struct hwheel_user;
 struct hwheel_waiters {
 	/** @queue: Where they wait; read() exclusively, so that an event wakes one of them. */
 	wait_queue_head_t	queue;
-	/** @user: The file's user, in whose account slow waiters are noted. */
+	/** @user: The file's user, whose account has the budget and tells of slow waiters. */
 	struct hwheel_user	*user;
 	/** @work: Wakes them where they are too many for the caller. */
 	struct work_struct	work;
@@ -37,8 +37,7 @@ void hwheel_waiters_destroy_queue(void);
 
 void hwheel_waiters_init(struct hwheel_waiters *waiters, struct hwheel_user *user);
 void hwheel_waiters_exit(struct hwheel_waiters *waiters);
-void hwheel_waiters_wake(struct hwheel_waiters *waiters, unsigned int events,
-			 unsigned int *budget);
-void hwheel_waiters_end(struct hwheel_waiters *waiters, unsigned int *budget);
+void hwheel_waiters_wake(struct hwheel_waiters *waiters, unsigned int events);
+void hwheel_waiters_end(struct hwheel_waiters *waiters);
 
 #endif /* _HWHEEL_WAITERS_H */

@@ -43,7 +43,6 @@ bool hwheel_pass_work_run(struct hwheel *wheel)
 	bool wait = false;
 
 	hwheel_assert_owner(wheel);
-	wheel->waiters_left = HWHEEL_PASS_WAITERS;
 	while (!list_empty(&wheel->pass_work)) {
 		if (!run_round(wheel, since, wait))
 			return false;

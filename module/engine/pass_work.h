@@ -14,9 +14,6 @@
 
 #include "wheel.h"
 
-/* How many waiters all clients may look at in one pass; they leave the rest to others. */
-#define HWHEEL_PASS_WAITERS	1024
-
 /**
  * struct hwheel_pass_work - what is to be done once at the end of the pass
  * @link: in @pass_work of the wheel, or empty
@@ -24,7 +21,6 @@
  *        does a bounded amount of work and returns whether that was all: if not it is
  *        called again after the work of others. With @wait false it must not wait for a
  *        lock, so that one client whose lock is contended does not hold up the others.
- *        It looks at no more waiters than hwheel.waiters_left says, and takes from that.
  *        After it returned true the engine does not refer to the work any more.
  */
 struct hwheel_pass_work {

@@ -169,8 +169,6 @@ struct hwheel {
 	unsigned int		depth;
 	/** @pass_work: What is to be done at the end of the pass. */
 	struct list_head	pass_work;
-	/** @waiters_left: How many waiters @pass_work may still look at in this pass. */
-	unsigned int		waiters_left;
 	/** @stop: The stop under way. */
 	struct hwheel_stop	*stop;
 	/** @counts: What was counted. */
