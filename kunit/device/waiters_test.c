@@ -338,6 +338,53 @@ static void the_worker_stays_away_from_slow_ones(struct kunit *test)
 	remove_watchers(other, quick, 1);
 }
 
+/* The worker has looked at the others when the work item looks at that one. */
+static void slow_ones_of_a_work_item_are_noted(struct kunit *test)
+{
+	struct hwheel_file *file = make_file(test), *other;
+	const unsigned int nr = HWHEEL_WAITERS_MAX + 1;
+	struct watcher *crowd = make_watchers(test, file, nr, false), *quick;
+
+	other = make_file_on(test, file->wheel);
+	quick = make_watchers(test, other, 1, false);
+	/* They stand the last one first. */
+	crowd->entry.func = wake_for_long;
+	fire(test, other, 1);
+	KUNIT_EXPECT_EQ(test, quick->by_worker, 1);
+	fire(test, file, 1);
+	KUNIT_EXPECT_EQ(test, crowd->woken, 1);
+	KUNIT_EXPECT_EQ(test, crowd->by_worker, 0);
+	fire(test, other, 1);
+	KUNIT_EXPECT_EQ(test, quick->woken, 2);
+	KUNIT_EXPECT_EQ(test, quick->by_worker, 1);
+	remove_watchers(file, crowd, nr);
+	remove_watchers(other, quick, 1);
+}
+
+/* Longer than the worker looks at all of a file's, and less than a jiffy */
+static int wake_for_a_while(struct wait_queue_entry *entry, unsigned int mode,
+			    int flags, void *key)
+{
+	sim_stall(NSEC_PER_MSEC);
+	return note_wake_up(entry, mode, flags, key);
+}
+
+static void a_long_one_is_the_last_of_the_worker(struct kunit *test)
+{
+	struct hwheel_file *file = make_file(test);
+	struct watcher *pair = make_watchers(test, file, 2, false);
+
+	pair[0].entry.func = wake_for_a_while;
+	pair[1].entry.func = wake_for_a_while;
+	fire(test, file, 1);
+	KUNIT_EXPECT_EQ(test, count_woken(pair, 2), 2);
+	KUNIT_EXPECT_EQ(test, sum_by_worker(pair, 2), 1);
+	fire(test, file, 1);
+	KUNIT_EXPECT_GT(test, sum_woken(pair, 2), 2);
+	KUNIT_EXPECT_EQ(test, sum_by_worker(pair, 2), 1);
+	remove_watchers(file, pair, 2);
+}
+
 /* Users */
 
 static void files_of_a_user_share_an_account(struct kunit *test)
@@ -389,6 +436,8 @@ static struct kunit_case waiters_cases[] = {
 	KUNIT_CASE(readers_in_a_crowd_are_woken),
 	KUNIT_CASE(the_end_wakes_all),
 	KUNIT_CASE(the_worker_stays_away_from_slow_ones),
+	KUNIT_CASE(slow_ones_of_a_work_item_are_noted),
+	KUNIT_CASE(a_long_one_is_the_last_of_the_worker),
 	KUNIT_CASE(files_of_a_user_share_an_account),
 	KUNIT_CASE(wheels_are_counted_by_user),
 	{}

@@ -11,9 +11,12 @@
  * items of all users run one after another, and those of one user may have a lot to do: so
  * each user has a budget of its own, and only a user that exceeds it waits for work items.
  *
- * An entry may be an epoll instance with a queue of its own, whose length nobody can see: so
- * a walk is bounded in time as well, after each entry, and if one of the worker took long,
- * the work items do all the waking of that user for a while.
+ * An entry may be an epoll instance with a queue of its own, whose length nobody can see. So
+ * a walk is bounded in time as well: it ends before the next entry. If entries took the
+ * worker or a work item long, the work items do all the waking of that user for a while. A
+ * stall remains: nothing bounds the time that one entry takes, with interrupts off. Such an
+ * entry holds up the worker once in that while, or once more when the user has closed all its
+ * files in between; and it holds up the work items each time that its file has events.
  *
  * An entry of the work item's own, the cursor, keeps its place in the queue while the
  * queue's lock is free. Whoever wakes the cursor wakes nobody. The entries are woken as
@@ -35,7 +38,7 @@
 /* How many entries a work item looks at in one go, with interrupts off */
 #define WALK_MAX	512
 
-/* For how long the worker and a work item look at entries, but for the first, in ns */
+/* How long after the first entry the worker and a work item begin with another one, in ns */
 #define WAKE_NS		(100 * NSEC_PER_USEC)
 #define WALK_NS		NSEC_PER_MSEC
 
@@ -65,26 +68,48 @@ static bool waiters_wake(struct wait_queue_entry *entry, void *key)
 
 /**
  * struct walk - a part of a queue to be looked at
- * @from:   the first entry to look at, then the one where to go on; NULL: that was all
- * @max:    how many at most, then how many less
- * @ns:     for how long at most, from the first entry on
- * @events: how many exclusive ones to wake, then how many less
+ * @from:      the first entry to look at, then the one where to go on; NULL: that was all
+ * @max:       how many at most, then how many less
+ * @ns:        for how long the caller begins with yet another entry
+ * @events:    how many exclusive ones to wake, then how many less
+ * @since:     when the caller began, in jiffies
+ * @preempted: how often the scheduler had preempted the caller then
  */
 struct walk {
 	struct list_head	*from;
 	unsigned int		max;
 	u64			ns;
 	unsigned int		events;
+	unsigned long		since;
+	unsigned long		preempted;
 };
 
-/* One that waits alone costs no look at the clock. */
-static bool is_over(const struct walk *walk, u64 *end)
+/* Before the lock is taken, and before the first entry */
+static void walk_begin(struct walk *walk)
 {
-	u64 now = ktime_get_mono_fast_ns();
+	walk->preempted = READ_ONCE(current->nivcsw);
+	walk->since = jiffies;
+}
 
-	if (!*end)
-		*end = now + walk->ns;
-	return now > *end;
+/*
+ * Did the entries take long? Either there was no time for all, or it took more than a jiffy
+ * although nobody preempted the caller. The caller has interrupts on again: with interrupts
+ * off jiffies may stand still.
+ */
+static bool walk_took_long(const struct walk *walk)
+{
+	if (walk->from && walk->max)
+		return true;
+	return time_after(jiffies, walk->since + 1) &&
+	       READ_ONCE(current->nivcsw) == walk->preempted;
+}
+
+/* The caller begins with no entry after that. One that waits alone costs no look at the clock. */
+static u64 walk_deadline(const struct hwheel_waiters *waiters, const struct walk *walk)
+{
+	if (list_is_last(walk->from, &waiters->queue.head))
+		return U64_MAX;
+	return ktime_get_mono_fast_ns() + walk->ns;
 }
 
 /* Until the part is looked at; at the end of events all are woken. */
@@ -93,11 +118,11 @@ static void wake_some(struct hwheel_waiters *waiters, struct walk *walk)
 	void *key = READ_ONCE(waiters->ended) ?
 		    NULL : poll_to_key(EPOLLIN | EPOLLRDNORM);
 	struct wait_queue_entry *entry = NULL;
-	u64 end = 0;
+	u64 deadline = walk_deadline(waiters, walk);
 
 	lockdep_assert_held(&waiters->queue.lock);
 	while (walk->from != &waiters->queue.head) {
-		if (!walk->max || (entry && is_over(walk, &end)))
+		if (!walk->max || (entry && ktime_get_mono_fast_ns() > deadline))
 			return;
 		walk->max--;
 		entry = list_entry(walk->from, struct wait_queue_entry, entry);
@@ -132,34 +157,37 @@ static bool begin_walk(struct hwheel_waiters *waiters)
 }
 
 /* Looks at some, and returns whether to go on later. */
-static bool walk_on(struct hwheel_waiters *waiters)
+static bool walk_on(struct hwheel_waiters *waiters, struct walk *walk)
 {
 	struct list_head *cursor = &waiters->cursor.entry;
-	struct walk walk = { .max = WALK_MAX, .ns = WALK_NS };
 
 	if (!is_walking(waiters) && !begin_walk(waiters))
 		return false;
-	walk.from = cursor->next;
-	walk.events = waiters->left;
-	wake_some(waiters, &walk);
-	waiters->left = walk.events;
-	if (walk.from)
-		list_move_tail(cursor, walk.from);
+	walk->from = cursor->next;
+	walk->events = waiters->left;
+	wake_some(waiters, walk);
+	waiters->left = walk->events;
+	if (walk->from)
+		list_move_tail(cursor, walk->from);
 	else
 		list_del_init(cursor);
-	return walk.from || atomic_read(&waiters->owed);
+	return walk->from || atomic_read(&waiters->owed);
 }
 
 static void waiters_work(struct work_struct *work)
 {
 	struct hwheel_waiters *waiters =
 		container_of(work, struct hwheel_waiters, work);
+	struct walk walk = { .max = WALK_MAX, .ns = WALK_NS };
 	unsigned long flags;
 	bool more;
 
+	walk_begin(&walk);
 	spin_lock_irqsave(&waiters->queue.lock, flags);
-	more = walk_on(waiters);
+	more = walk_on(waiters, &walk);
 	spin_unlock_irqrestore(&waiters->queue.lock, flags);
+	if (walk_took_long(&walk))
+		hwheel_user_was_slow(waiters->user);
 	if (more)
 		queue_work(walkers, work);
 }
@@ -186,15 +214,12 @@ static void leave_to_work(struct hwheel_waiters *waiters, unsigned int events)
 	queue_work(walkers, &waiters->work);
 }
 
-/*
- * What the caller may not look at is left to the work item. If the caller was not preempted
- * and yet it took more than a jiffy, it is the entries that took long.
- */
+/* The caller leaves to the work item what it may not look at itself. */
 static void wake_first(struct hwheel_waiters *waiters, struct walk *walk)
 {
-	unsigned long preempted = READ_ONCE(current->nivcsw);
-	unsigned long flags, since = jiffies;
+	unsigned long flags;
 
+	walk_begin(walk);
 	spin_lock_irqsave(&waiters->queue.lock, flags);
 	walk->from = waiters->queue.head.next;
 	wake_some(waiters, walk);
@@ -202,8 +227,7 @@ static void wake_first(struct hwheel_waiters *waiters, struct walk *walk)
 
 	if (walk->from)
 		leave_to_work(waiters, walk->events);
-	if ((walk->from && walk->max) ||
-	    (time_after(jiffies, since + 1) && READ_ONCE(current->nivcsw) == preempted))
+	if (walk_took_long(walk))
 		hwheel_user_was_slow(waiters->user);
 }
 
