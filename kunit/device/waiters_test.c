@@ -361,6 +361,43 @@ static void slow_ones_of_a_work_item_are_noted(struct kunit *test)
 	remove_watchers(other, quick, 1);
 }
 
+/* A jiffy begins meanwhile, but not while a work item looks. */
+static int wake_for_a_jiffy(struct wait_queue_entry *entry, unsigned int mode,
+			    int flags, void *key)
+{
+	struct watcher *watcher = container_of(entry, struct watcher, entry);
+
+	if (current == watcher->worker)
+		jiffies++;
+	return note_wake_up(entry, mode, flags, key);
+}
+
+/* Each of them is too quick for a slow one. */
+static void waiters_of_a_jiffy_use_up_the_budget(struct kunit *test)
+{
+	struct hwheel *wheel = make_wheel_with_jiffy(test);
+	struct hwheel_file *files[FILE_MAX];
+	struct watcher *watchers[FILE_MAX];
+	unsigned int i, woken = 0, by_worker = 0;
+
+	for (i = 0; i < FILE_MAX; i++) {
+		files[i] = make_file_on(test, wheel);
+		watchers[i] = make_watchers(test, files[i], 1, false);
+		watchers[i]->entry.func = wake_for_a_jiffy;
+		add_armed(test, files[i], sim_edge_time(wheel, 10));
+		add_armed(test, files[i], sim_edge_time(wheel, 20));
+	}
+	sim_pass(wheel, 30);
+	for (i = 0; i < FILE_MAX; i++) {
+		woken += watchers[i]->woken;
+		by_worker += watchers[i]->by_worker;
+		remove_watchers(files[i], watchers[i], 1);
+	}
+	KUNIT_EXPECT_EQ(test, woken, 2 * FILE_MAX);
+	/* One in each pass */
+	KUNIT_EXPECT_EQ(test, by_worker, 2);
+}
+
 /* Longer than the worker looks at all of a file's, and less than a jiffy */
 static int wake_for_a_while(struct wait_queue_entry *entry, unsigned int mode,
 			    int flags, void *key)
@@ -437,6 +474,7 @@ static struct kunit_case waiters_cases[] = {
 	KUNIT_CASE(the_end_wakes_all),
 	KUNIT_CASE(the_worker_stays_away_from_slow_ones),
 	KUNIT_CASE(slow_ones_of_a_work_item_are_noted),
+	KUNIT_CASE(waiters_of_a_jiffy_use_up_the_budget),
 	KUNIT_CASE(a_long_one_is_the_last_of_the_worker),
 	KUNIT_CASE(files_of_a_user_share_an_account),
 	KUNIT_CASE(wheels_are_counted_by_user),

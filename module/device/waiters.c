@@ -16,7 +16,8 @@
  * worker or a work item long, the work items do all the waking of that user for a while. A
  * stall remains: nothing bounds the time that one entry takes, with interrupts off. Such an
  * entry holds up the worker once in that while, or once more when the user has closed all its
- * files in between; and it holds up the work items each time that its file has events.
+ * files in between; and it holds up the work items each time that its file has events. Many
+ * entries of a jiffy or less use up the budget as soon as a jiffy begins meanwhile.
  *
  * An entry of the work item's own, the cursor, keeps its place in the queue while the
  * queue's lock is free. Whoever wakes the cursor wakes nobody. The entries are woken as
@@ -92,16 +93,29 @@ static void walk_begin(struct walk *walk)
 }
 
 /*
- * Did the entries take long? Either there was no time for all, or it took more than a jiffy
- * although nobody preempted the caller. The caller has interrupts on again: with interrupts
- * off jiffies may stand still.
+ * How many jiffies have begun during the walk; 0 if others ran in between. The caller has
+ * interrupts on again: with interrupts off jiffies may stand still.
  */
+static unsigned long walk_jiffies(const struct walk *walk)
+{
+	unsigned long passed = jiffies - walk->since;
+
+	return READ_ONCE(current->nivcsw) == walk->preempted ? passed : 0;
+}
+
+/* Either there was no time for all entries, or they took more than a jiffy. */
 static bool walk_took_long(const struct walk *walk)
 {
-	if (walk->from && walk->max)
-		return true;
-	return time_after(jiffies, walk->since + 1) &&
-	       READ_ONCE(current->nivcsw) == walk->preempted;
+	return (walk->from && walk->max) || walk_jiffies(walk) > 1;
+}
+
+/*
+ * What the walk costs the user of its budget. Entries that take less than a jiffy each may
+ * take long together: so a user has no more of a jiffy that begins while the worker looks.
+ */
+static unsigned int walk_cost(const struct walk *walk, unsigned int looked)
+{
+	return walk_jiffies(walk) ? HWHEEL_USER_WAITERS : looked;
 }
 
 /* The caller begins with no entry after that. One that waits alone costs no look at the clock. */
@@ -256,7 +270,7 @@ void hwheel_waiters_wake(struct hwheel_waiters *waiters, unsigned int events)
 	}
 	walk.max = max;
 	wake_first(waiters, &walk);
-	hwheel_user_looked(user, max - walk.max);
+	hwheel_user_looked(user, walk_cost(&walk, max - walk.max));
 }
 
 /* No event will come any more: wakes everybody, each time that it is called. */
