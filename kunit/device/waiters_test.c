@@ -304,6 +304,22 @@ static void the_end_wakes_all(struct kunit *test)
 	remove_watchers(file, crowd, CROWD);
 }
 
+/* The stop comes upon a cancelled timeout: the end is there when the wheel has released it. */
+static void the_end_comes_with_the_last_one(struct kunit *test)
+{
+	struct hwheel_file *file = make_file(test);
+	struct watcher *watcher = make_watchers(test, file, 1, false);
+	u64 id = add_armed(test, file, HWHEEL_NEVER);
+
+	sim_settle(file->wheel);
+	KUNIT_EXPECT_EQ(test, cancel(file, id), 0);
+	KUNIT_EXPECT_EQ(test, watcher->woken, 0);
+	KUNIT_EXPECT_EQ(test, hwheel_file_stop(file), 0);
+	sim_settle(file->wheel);
+	KUNIT_EXPECT_EQ(test, watcher->woken, 1);
+	remove_watchers(file, watcher, 1);
+}
+
 /* An entry that takes long to wake, as an epoll instance does that has a crowd of its own */
 static int wake_for_long(struct wait_queue_entry *entry, unsigned int mode,
 			 int flags, void *key)
@@ -472,6 +488,7 @@ static struct kunit_case waiters_cases[] = {
 	KUNIT_CASE(a_budget_is_of_one_user),
 	KUNIT_CASE(readers_in_a_crowd_are_woken),
 	KUNIT_CASE(the_end_wakes_all),
+	KUNIT_CASE(the_end_comes_with_the_last_one),
 	KUNIT_CASE(the_worker_stays_away_from_slow_ones),
 	KUNIT_CASE(slow_ones_of_a_work_item_are_noted),
 	KUNIT_CASE(waiters_of_a_jiffy_use_up_the_budget),
