@@ -25,6 +25,7 @@
  */
 #include <linux/errno.h>
 #include <linux/jiffies.h>
+#include <linux/limits.h>
 #include <linux/list.h>
 #include <linux/minmax.h>
 #include <linux/poll.h>
