@@ -236,8 +236,8 @@ MUTANTS = [Mutant(*fields) for fields in (
      "\tif (worker_drain_some(wheel, &wheel->lists))\n\t\t*drained = true;\n"
      "\tbegin_pass(wheel);\n"),
     ("late after a long drain", "engine/worker.c",
-     "if (late && edge <= wheel->slots.cursor)",
-     "if (false)"),
+     "hwheel_slots_add_due(&wheel->slots, &timeout->node);",
+     "hwheel_slots_enqueue(&wheel->slots, &timeout->node, wheel->slots.cursor + 1);"),
     ("put off by the drain that goes on", "engine/worker.c",
      "\twheel->first = first;\n\treturn through;",
      "\treturn through;"),

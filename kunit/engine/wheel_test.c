@@ -491,6 +491,29 @@ static void none_is_late_after_slow_releases(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, slow[i].released, 1);
 }
 
+/* The drain takes several ticks, in which the cursor passes the edge of the last one. */
+static void drained_late_it_fires_at_once(struct kunit *test)
+{
+	const unsigned int nr = 50;
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *slow = sim_timeouts(test, wheel, nr, &slow_release_ops);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 1, &sim_ops);
+	unsigned int i;
+	u64 edge;
+
+	for (i = 0; i < nr; i++)
+		arm_edge(test, &slow[i], 1000);
+	sim_settle(wheel);
+	edge = wheel->slots.cursor + 1;
+	arm_edge(test, sim, edge);
+	for (i = 0; i < nr; i++)
+		KUNIT_EXPECT_TRUE(test, hwheel_cancel(&slow[i].timeout));
+	sim_pass(wheel, edge + 20);
+	KUNIT_EXPECT_EQ(test, sim->expired, 1);
+	KUNIT_EXPECT_GT(test, sim->edge, edge);
+	KUNIT_EXPECT_LT(test, sim->fired_ns, slow[0].released_ns + 2 * NSEC_PER_MSEC);
+}
+
 /* Some times */
 static void release_and_come_again(struct hwheel_timeout *timeout)
 {
@@ -1404,6 +1427,7 @@ static struct kunit_case wheel_cases[] = {
 	KUNIT_CASE(stall_of_ten_minutes_is_caught_up),
 	KUNIT_CASE(none_is_late_after_a_long_drain),
 	KUNIT_CASE(none_is_late_after_slow_releases),
+	KUNIT_CASE(drained_late_it_fires_at_once),
 	KUNIT_CASE(a_stream_of_submissions_keeps_no_edge_waiting),
 	KUNIT_CASE(ten_days),
 	KUNIT_CASE(one_year),

@@ -552,7 +552,7 @@ static bool expire_backlogs(struct hwheel *wheel)
  * at most 3 x EXPIRE_MAX callbacks (the rest of the pass, with backlogs, and its own pass)
  * and two parts of drains, however large the backlogs; unless HWHEEL_BACKLOGS of them are
  * being worked off already. However slow the callbacks and the drains, it is for about
- * 5 x HWHEEL_PART_MAX; the pass work tells of it after a part more. What is in a backlog
+ * 5 x HWHEEL_PART_MAX; the pass work tells of it after a part more. A timeout in a backlog
  * waits with it, the backlogs having a turn each.
  *
  * What was due up to now is due, whichever edge it was found at.
