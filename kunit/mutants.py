@@ -66,6 +66,23 @@ class Stale(Exception):
 
 
 MUTANTS = [Mutant(*fields) for fields in (
+    # Memory
+    ("executor's memory not charged", "engine/executor.c",
+     "kzalloc(sizeof(*executor), gfp);",
+     "kzalloc(sizeof(*executor), GFP_KERNEL);"),
+    ("executor not told to be charged", "engine/wheel.c",
+     "\t\t\t\t\t     gfp_of(params));\n\treturn err",
+     "\t\t\t\t\t     GFP_KERNEL);\n\treturn err"),
+    ("accounted memory not charged", "engine/gfp.h",
+     "(GFP_KERNEL_ACCOUNT |",
+     "(GFP_KERNEL |"),
+    ("accounted memory may kill", "engine/gfp.h",
+     " | __GFP_RETRY_MAYFAIL",
+     ""),
+    ("many slots initialised in a row", "engine/slots.c",
+     "if (i % INIT_BATCH == 0)",
+     "if (false)"),
+
     # Slots
     ("enqueued in the next slot", "engine/slots.h",
      "return edge & slots->mask;",
@@ -602,6 +619,15 @@ MUTANTS = [Mutant(*fields) for fields in (
     ("second of two who wait opens it for the first", "engine/cancel_sync.c",
      "\t       !closes(rb_next(&closer->node), closer->timeout);",
      "\t       true;"),
+    ("closers looked through one by one", "engine/cancel_sync.c",
+     "\treturn !closes(rb_prev(&closer->node), closer->timeout) &&\n"
+     "\t       !closes(rb_next(&closer->node), closer->timeout);",
+     "\tconst struct rb_node *node = rb_first(&closer->timeout->wheel->closers);\n"
+     "\tunsigned int n = 0;\n"
+     "\n"
+     "\tfor (; node; node = rb_next(node))\n"
+     "\t\tn += closes(node, closer->timeout);\n"
+     "\treturn n == 1;"),
     ("one without an expire op armed", "engine/timeout.c",
      "\t\tatomic64_set(&timeout->word, HWHEEL_IDLE | HWHEEL_CLOSED);",
      "\t\t;"),

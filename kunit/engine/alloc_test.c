@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A new wheel's memory: to which cgroup the kernel charges it, and whether others have their
+ * turn meanwhile. The file includes the sources that allocate once more, and notes the flags of
+ * each allocation and each cond_resched() of these copies.
+ */
+#include <linux/export.h>
+#include <linux/gfp.h>
+#include <linux/percpu.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+
+#include "../common.h"
+#include "engine/callback.h"
+#include "engine/debug_objects.h"
+#include "engine/executor.h"
+#include "engine/slots.h"
+#include "engine/submit.h"
+#include "engine/trace.h"
+#include "engine/worker.h"
+
+/* The wheel, its slots and their bitmap, its CPUs' part, and its executor */
+#define NR_ALLOCS	5
+
+/* How many slots may be initialised in a row: some 100 us on a slow machine */
+#define IN_A_ROW	10000
+
+/**
+ * struct notes - what the copies did
+ * @gfp:      flags of the allocations, in turn
+ * @nr:       how many allocations there were
+ * @rescheds: how often others had their turn
+ */
+static struct notes {
+	gfp_t		gfp[NR_ALLOCS];
+	unsigned int	nr;
+	unsigned int	rescheds;
+} notes;
+
+static gfp_t note(gfp_t gfp)
+{
+	if (notes.nr < NR_ALLOCS)
+		notes.gfp[notes.nr] = gfp;
+	notes.nr++;
+	return gfp;
+}
+
+static void *note_kzalloc(size_t size, gfp_t gfp)
+{
+	return kzalloc(size, note(gfp));
+}
+
+static void *note_kvcalloc(size_t n, size_t size, gfp_t gfp)
+{
+	return kvcalloc(n, size, note(gfp));
+}
+
+static void __percpu *note_percpu(size_t size, size_t align, gfp_t gfp)
+{
+	return __alloc_percpu_gfp(size, align, note(gfp));
+}
+
+static void note_resched(void)
+{
+	notes.rescheds++;
+	cond_resched();
+}
+
+/* The functions of the copies, by their names here */
+static int copy_slots_init(struct hwheel_slots *slots, unsigned int nr,
+			   unsigned int levels, gfp_t gfp);
+static void copy_slots_free(struct hwheel_slots *slots);
+static unsigned int copy_slots_of_level(const struct hwheel_slots *slots, u64 edge) __maybe_unused;
+static bool copy_slots_search(struct hwheel_slots *slots) __maybe_unused;
+static u64 copy_slots_next(const struct hwheel_slots *slots) __maybe_unused;
+static bool copy_slots_advance(struct hwheel_slots *slots, u64 edge) __maybe_unused;
+static void copy_slots_put_off(struct hwheel_slots *slots) __maybe_unused;
+static struct hlist_head *copy_slots_next_backlog(struct hwheel_slots *slots) __maybe_unused;
+static struct hwheel_node *copy_slots_pop_any(struct hwheel_slots *slots) __maybe_unused;
+static int copy_executor_create(struct hwheel *wheel, struct workqueue_struct *queue, gfp_t gfp);
+static void copy_executor_free(struct hwheel *wheel);
+static bool copy_executor_hand_over(struct hwheel *wheel, struct hwheel_timeout *timeout,
+				    s64 *word) __maybe_unused;
+static void copy_executor_start(struct hwheel *wheel) __maybe_unused;
+static bool copy_executor_defer(struct hwheel *wheel,
+				struct hwheel_timeout *timeout) __maybe_unused;
+static bool copy_executor_recall(struct hwheel *wheel,
+				 struct hwheel_timeout *timeout) __maybe_unused;
+static bool copy_executor_runs(const struct hwheel *wheel,
+			       const struct hwheel_timeout *timeout) __maybe_unused;
+static bool copy_executor_calls(const struct hwheel *wheel) __maybe_unused;
+static bool copy_executor_calls_for(const struct hwheel *wheel,
+				    const struct hwheel_timeout *timeout) __maybe_unused;
+static bool copy_executor_is_idle(struct hwheel *wheel) __maybe_unused;
+static void copy_observe(const struct hwheel_observer *new) __maybe_unused;
+static void copy_retire(struct hwheel *wheel);
+static void copy_put(struct hwheel *wheel);
+static struct hwheel *copy_create(const struct hwheel_params *params, struct module *owner,
+				  const char *creator);
+static void copy_destroy(struct hwheel *wheel);
+
+/* Nothing of the copies is exported. */
+#undef EXPORT_SYMBOL_GPL
+#define EXPORT_SYMBOL_GPL(symbol)	static_assert(sizeof(typeof(symbol) *))
+
+#define hwheel_slots_init		copy_slots_init
+#define hwheel_slots_free		copy_slots_free
+#define hwheel_slots_of_level		copy_slots_of_level
+#define hwheel_slots_search		copy_slots_search
+#define hwheel_slots_next		copy_slots_next
+#define hwheel_slots_advance		copy_slots_advance
+#define hwheel_slots_put_off		copy_slots_put_off
+#define hwheel_slots_next_backlog	copy_slots_next_backlog
+#define hwheel_slots_pop_any		copy_slots_pop_any
+#define hwheel_executor_create		copy_executor_create
+#define hwheel_executor_free		copy_executor_free
+#define hwheel_executor_hand_over	copy_executor_hand_over
+#define hwheel_executor_start		copy_executor_start
+#define hwheel_executor_defer		copy_executor_defer
+#define hwheel_executor_recall		copy_executor_recall
+#define hwheel_executor_runs		copy_executor_runs
+#define hwheel_executor_calls		copy_executor_calls
+#define hwheel_executor_calls_for	copy_executor_calls_for
+#define hwheel_executor_is_idle		copy_executor_is_idle
+#define hwheel_observe			copy_observe
+#define hwheel_retire			copy_retire
+#define hwheel_put			copy_put
+#define __hwheel_create			copy_create
+#define hwheel_destroy			copy_destroy
+
+#undef kzalloc
+#define kzalloc				note_kzalloc
+#undef kvcalloc
+#define kvcalloc			note_kvcalloc
+#undef alloc_percpu_gfp
+#define alloc_percpu_gfp(type, gfp)	\
+	((typeof(type) __percpu *)note_percpu(sizeof(type), __alignof__(type), gfp))
+#undef cond_resched
+#define cond_resched			note_resched
+#undef pr_fmt
+
+#include "engine/slots.c"
+#include "engine/executor.c"
+#include "engine/wheel.c"
+
+static void expect_flags(struct kunit *test, unsigned int flags, gfp_t gfp)
+{
+	struct hwheel_params params = {
+		.flags = flags, .executor = system_unbound_wq,
+	};
+	struct hwheel *wheel;
+	unsigned int i;
+
+	notes = (struct notes) { };
+	wheel = copy_create(&params, THIS_MODULE, __func__);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(wheel));
+	copy_destroy(wheel);
+	KUNIT_EXPECT_EQ(test, notes.nr, NR_ALLOCS);
+	for (i = 0; i < NR_ALLOCS; i++)
+		KUNIT_EXPECT_EQ(test, (__force unsigned int)notes.gfp[i],
+				(__force unsigned int)gfp);
+}
+
+/* Failing must neither kill a process nor fill the log, either. */
+static void accounted_wheel_is_charged_as_a_whole(struct kunit *test)
+{
+	expect_flags(test, HWHEEL_ACCOUNT,
+		     GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN);
+}
+
+static void other_wheels_are_not_charged(struct kunit *test)
+{
+	expect_flags(test, 0, GFP_KERNEL);
+}
+
+static void others_run_while_slots_are_initialised(struct kunit *test)
+{
+	const unsigned int nr = 1 << 17, levels = 2;
+	struct hwheel_slots slots;
+
+	notes = (struct notes) { };
+	KUNIT_EXPECT_EQ(test, copy_slots_init(&slots, nr, levels, GFP_KERNEL), 0);
+	copy_slots_free(&slots);
+	KUNIT_EXPECT_GE(test, notes.rescheds, levels * nr / IN_A_ROW);
+}
+
+static struct kunit_case alloc_cases[] = {
+	KUNIT_CASE(accounted_wheel_is_charged_as_a_whole),
+	KUNIT_CASE(other_wheels_are_not_charged),
+	KUNIT_CASE(others_run_while_slots_are_initialised),
+	{}
+};
+
+static struct kunit_suite alloc_suite = {
+	.name = "hwheel_alloc",
+	.test_cases = alloc_cases,
+};
+kunit_test_suite(alloc_suite);
