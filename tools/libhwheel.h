@@ -133,7 +133,8 @@ int hwheel_fd(const struct hwheel *wheel);
  * mapped; -EINVAL: out of range, another clock or none, or fields that don't go together;
  * -EPERM: more time-outs than the module's parameter allows (needs CAP_SYS_RESOURCE);
  * -ENOSPC: there are as many wheels as the module allows, to all users or to one without
- * CAP_SYS_RESOURCE, or as many threads as the machine does; -ESHUTDOWN: it was stopped; -ENOMEM; -EINTR: killed.
+ * CAP_SYS_RESOURCE, or as many threads as the machine does; -ESHUTDOWN: it was stopped;
+ * -ENOMEM; -EINTR: killed.
  */
 int hwheel_configure(struct hwheel *wheel, const struct hwheel_config *config);
 

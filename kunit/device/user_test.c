@@ -51,7 +51,7 @@ static void two_opens_at_a_time_share_an_account(struct kunit *test)
 }
 
 /* One of @max, or of all */
-static void wheels_are_counted_for_each_user_and_in_all(struct kunit *test)
+static void wheels_count_for_their_user_and_in_all(struct kunit *test)
 {
 	struct hwheel_user *user = hwheel_user_get(UID);
 	struct hwheel_user *second = hwheel_user_get(KUIDT_INIT(1001));
@@ -73,7 +73,7 @@ static void wheels_are_counted_for_each_user_and_in_all(struct kunit *test)
 
 static struct kunit_case user_cases[] = {
 	KUNIT_CASE(two_opens_at_a_time_share_an_account),
-	KUNIT_CASE(wheels_are_counted_for_each_user_and_in_all),
+	KUNIT_CASE(wheels_count_for_their_user_and_in_all),
 	{}
 };
 

@@ -67,8 +67,9 @@ static inline bool hwheel_user_is_slow(const struct hwheel_user *user)
 static inline unsigned int hwheel_user_waiters_left(const struct hwheel_user *user)
 {
 	unsigned int looked = READ_ONCE(user->looked);
+	unsigned long now = jiffies;
 
-	if (READ_ONCE(user->jiffy) != jiffies)
+	if (READ_ONCE(user->jiffy) != now)
 		return HWHEEL_USER_WAITERS;
 	return HWHEEL_USER_WAITERS - min(looked, HWHEEL_USER_WAITERS);
 }
