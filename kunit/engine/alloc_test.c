@@ -196,4 +196,5 @@ static struct kunit_suite alloc_suite = {
 	.name = "hwheel_alloc",
 	.test_cases = alloc_cases,
 };
+
 kunit_test_suite(alloc_suite);

@@ -87,4 +87,5 @@ static struct kunit_suite closers_suite = {
 	.name = "hwheel_closers",
 	.test_cases = closers_cases,
 };
+
 kunit_test_suite(closers_suite);
