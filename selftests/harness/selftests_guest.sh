@@ -4,8 +4,8 @@
 #
 # Guest script of make selftests: runs every *_test, *_test_32 and *_test.sh with the
 # module loaded. What these choose comes from the number in the file seed, if there is one in
-# it; the file bounds says how much some of them do, as "NAME BOUND". The test points go to the
-# console and to /results/NAME.tap.
+# it; the file bounds says how much some of them do, as "NAME BOUND", when the run is to be
+# quick. The test points go to the console and to /results/NAME.tap.
 set -o pipefail
 
 cd "$(dirname "$0")" || exit 1
@@ -52,6 +52,7 @@ run_test() {
 }
 
 SEED=$(cat seed) && export SEED
+QUICK=$(cat bounds) && export QUICK
 both echo "TAP version 13"
 both report "insmod" insmod hwheel.ko
 both report "the device is there" test -c /dev/hwheel
