@@ -334,15 +334,18 @@ static int open_and_measure(struct lateness *lateness)
 
 /*
  * A machine that stands still just while the worker wakes the victim lets the victim pass for
- * slow, and then it waits for work items for some seconds. So there are several tries.
+ * slow, and then it waits for work items for some seconds. So there are several tries. The
+ * attackers' threads may keep the victim's from a CPU, so its reader has more room.
  */
+#define SEEN_ROOM	10
+
 static int measure_beside(struct lateness *beside, const struct lateness *alone, __u64 room)
 {
 	int ret, i;
 
 	for (i = 0; i < TRIES; i++) {
 		ret = open_and_measure(beside);
-		if (ret || (beside->seen <= alone->seen + room &&
+		if (ret || (beside->seen <= alone->seen + SEEN_ROOM * room &&
 			    beside->fired <= alone->fired + room))
 			break;
 	}
@@ -453,7 +456,7 @@ TEST_F(crowds, delay_nobody_else)
 	for (i = 0; i < variant->nr; i++)
 		EXPECT_LT(0, __atomic_load_n(&self->attackers[i].fired, __ATOMIC_RELAXED));
 	EXPECT_LE(beside.fired, alone.fired + 2 * tick);
-	EXPECT_LE(beside.seen, alone.seen + 2 * tick);
+	EXPECT_LE(beside.seen, alone.seen + SEEN_ROOM * 2 * tick);
 	TH_LOG("median: fired %llu us late, alone %llu; seen %llu, alone %llu",
 	       beside.fired / 1000, alone.fired / 1000, beside.seen / 1000, alone.seen / 1000);
 }
