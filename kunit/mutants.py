@@ -972,7 +972,7 @@ MUTANTS = [Mutant(*fields) for fields in (
      "\tstruct hwheel_user *user = waiters->user;\n\tstruct walk walk",
      "\tstatic struct hwheel_user all = { .slow = LONG_MIN }, *user = &all;\n\tstruct walk walk"),
     ("a budget used up for ever", "device/user.h",
-     "\tif (READ_ONCE(user->jiffy) != jiffies)\n\t\treturn HWHEEL_USER_WAITERS;\n",
+     "\tif (READ_ONCE(user->jiffy) != now)\n\t\treturn HWHEEL_USER_WAITERS;\n",
      ""),
     ("the budget of a jiffy counts the last wake-up only", "device/user.h",
      "\t\twaiters += READ_ONCE(user->looked);",
