@@ -75,13 +75,15 @@ host_lane() {
 	part lint build/lint.tap -- target lint
 	part kunit build/kunit.tap -- target kunit
 	part tools build/tools.tap -- target tools-test
+	part harness build/harness.tap -- target _harness
 	[ "$how" = quick ] || long_parts
 }
 
+# The build comes first, as the other lane needs none of it for some minutes.
 guest_lane() {
+	part build -- target _everything
 	part selftests build/selftests.tap -- \
 		target selftests QUICK="$([ "$how" = all ] || echo 1)"
-	part harness build/harness.tap -- target _harness
 	part out-of-tree build/out-of-tree/sample_test.tap -- target _out_of_tree
 	part readme build/readme.tap build/readme-run/guest.tap -- target _readme
 	part run -- target run
@@ -111,8 +113,6 @@ gather() {
 
 rm -rf "$logs"
 mkdir -p "$logs"
-# Both lanes need these programs and modules.
-part build -- target _everything
 host_lane &
 lanes=$!
 guest_lane &
