@@ -83,7 +83,7 @@ static inline void test_complaint_end(void)
 	pr_info("hwheel: the complaint was asked for\n");
 }
 
-/* What lockdep does not like, be it right or wrong, is the last that it looks at. */
+/* lockdep looks at nothing more once it has complained, rightly or not. */
 static inline void test_expect_lockdep(struct kunit *test)
 {
 	if (IS_ENABLED(CONFIG_PROVE_LOCKING))

@@ -72,7 +72,7 @@ static void used_up_ids_end_the_set(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, held(file), 0);
 }
 
-/* What was never told is not there, be it free or about to be armed. */
+/* An id that no caller was told names nobody: of a free entry, or of one about to be armed. */
 static void ids_to_come_name_nobody(struct kunit *test)
 {
 	struct hwheel_file *file = make_file(test);

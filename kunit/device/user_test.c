@@ -20,7 +20,7 @@ static void *race_alloc(size_t size, gfp_t gfp);
 
 #define UID	KUIDT_INIT(1000)
 
-static struct hwheel_user *other;
+static struct hwheel_user *opened;
 static bool race;
 
 static void *race_alloc(size_t size, gfp_t gfp)
@@ -29,7 +29,7 @@ static void *race_alloc(size_t size, gfp_t gfp)
 
 	if (race) {
 		race = false;
-		other = hwheel_user_get(UID);
+		opened = hwheel_user_get(UID);
 	}
 	return new;
 }
@@ -41,39 +41,58 @@ static void two_opens_at_a_time_share_an_account(struct kunit *test)
 	race = true;
 	user = hwheel_user_get(UID);
 	KUNIT_ASSERT_NOT_NULL(test, user);
-	KUNIT_EXPECT_PTR_EQ(test, user, other);
+	KUNIT_EXPECT_PTR_EQ(test, user, opened);
 	KUNIT_EXPECT_EQ(test, user->files, 2);
-	hwheel_user_put(other);
+	hwheel_user_put(opened);
 	KUNIT_EXPECT_PTR_EQ(test, hwheel_user_get(UID), user);
 	hwheel_user_put(user);
 	hwheel_user_put(user);
 	KUNIT_EXPECT_TRUE(test, hash_empty(users));
 }
 
-/* One of @max, or of all */
-static void wheels_count_for_their_user_and_in_all(struct kunit *test)
+static void files_of_a_user_share_an_account(struct kunit *test)
 {
-	struct hwheel_user *user = hwheel_user_get(UID);
-	struct hwheel_user *second = hwheel_user_get(KUIDT_INIT(1001));
+	kuid_t one = KUIDT_INIT(123456), two = KUIDT_INIT(123456 + 64);
+	struct hwheel_user *user = hwheel_user_get(one), *other;
 
 	KUNIT_ASSERT_NOT_NULL(test, user);
-	KUNIT_ASSERT_NOT_NULL(test, second);
-	KUNIT_EXPECT_EQ(test, hwheel_user_add_wheel(user, 1, 2), 0);
-	KUNIT_EXPECT_EQ(test, hwheel_user_add_wheel(user, 1, 2), -ENOSPC);
-	KUNIT_EXPECT_EQ(test, hwheel_user_add_wheel(second, 2, 2), 0);
-	KUNIT_EXPECT_EQ(test, hwheel_user_add_wheel(second, 2, 2), -ENOSPC);
-	hwheel_user_remove_wheel(user);
-	KUNIT_EXPECT_EQ(test, hwheel_user_add_wheel(second, 2, 2), 0);
-	hwheel_user_remove_wheel(second);
-	hwheel_user_remove_wheel(second);
-	hwheel_user_put(second);
+	other = hwheel_user_get(two);
+	KUNIT_ASSERT_NOT_NULL(test, other);
+	KUNIT_EXPECT_PTR_EQ(test, hwheel_user_get(one), user);
+	KUNIT_EXPECT_PTR_NE(test, user, other);
 	hwheel_user_put(user);
+	KUNIT_EXPECT_PTR_EQ(test, hwheel_user_get(one), user);
+	hwheel_user_put(user);
+	hwheel_user_put(user);
+	hwheel_user_put(other);
+}
+
+static void wheels_are_counted_by_user(struct kunit *test)
+{
+	struct hwheel_user *user = hwheel_user_get(KUIDT_INIT(123456));
+	struct hwheel_user *other = hwheel_user_get(KUIDT_INIT(123457));
+
+	KUNIT_ASSERT_NOT_NULL(test, user);
+	KUNIT_ASSERT_NOT_NULL(test, other);
+	KUNIT_EXPECT_EQ(test, hwheel_user_add_wheel(user, 2, 3), 0);
+	KUNIT_EXPECT_EQ(test, hwheel_user_add_wheel(user, 2, 3), 0);
+	KUNIT_EXPECT_EQ(test, hwheel_user_add_wheel(user, 2, 3), -ENOSPC);
+	KUNIT_EXPECT_EQ(test, hwheel_user_add_wheel(other, 2, 3), 0);
+	KUNIT_EXPECT_EQ(test, hwheel_user_add_wheel(other, 2, 3), -ENOSPC);
+	hwheel_user_remove_wheel(user);
+	KUNIT_EXPECT_EQ(test, hwheel_user_add_wheel(other, 2, 3), 0);
+	hwheel_user_remove_wheel(user);
+	hwheel_user_remove_wheel(other);
+	hwheel_user_remove_wheel(other);
+	hwheel_user_put(user);
+	hwheel_user_put(other);
 	KUNIT_EXPECT_TRUE(test, hash_empty(users));
 }
 
 static struct kunit_case user_cases[] = {
 	KUNIT_CASE(two_opens_at_a_time_share_an_account),
-	KUNIT_CASE(wheels_count_for_their_user_and_in_all),
+	KUNIT_CASE(files_of_a_user_share_an_account),
+	KUNIT_CASE(wheels_are_counted_by_user),
 	{}
 };
 

@@ -438,46 +438,6 @@ static void a_long_one_is_the_last_of_the_worker(struct kunit *test)
 	remove_watchers(file, pair, 2);
 }
 
-/* Users */
-
-static void files_of_a_user_share_an_account(struct kunit *test)
-{
-	kuid_t one = KUIDT_INIT(123456), two = KUIDT_INIT(123456 + 64);
-	struct hwheel_user *user = hwheel_user_get(one), *other;
-
-	KUNIT_ASSERT_NOT_NULL(test, user);
-	other = hwheel_user_get(two);
-	KUNIT_ASSERT_NOT_NULL(test, other);
-	KUNIT_EXPECT_PTR_EQ(test, hwheel_user_get(one), user);
-	KUNIT_EXPECT_PTR_NE(test, user, other);
-	hwheel_user_put(user);
-	KUNIT_EXPECT_PTR_EQ(test, hwheel_user_get(one), user);
-	hwheel_user_put(user);
-	hwheel_user_put(user);
-	hwheel_user_put(other);
-}
-
-static void wheels_are_counted_by_user(struct kunit *test)
-{
-	struct hwheel_user *user = hwheel_user_get(KUIDT_INIT(123456));
-	struct hwheel_user *other = hwheel_user_get(KUIDT_INIT(123457));
-
-	KUNIT_ASSERT_NOT_NULL(test, user);
-	KUNIT_ASSERT_NOT_NULL(test, other);
-	KUNIT_EXPECT_EQ(test, hwheel_user_add_wheel(user, 2, 3), 0);
-	KUNIT_EXPECT_EQ(test, hwheel_user_add_wheel(user, 2, 3), 0);
-	KUNIT_EXPECT_EQ(test, hwheel_user_add_wheel(user, 2, 3), -ENOSPC);
-	KUNIT_EXPECT_EQ(test, hwheel_user_add_wheel(other, 2, 3), 0);
-	KUNIT_EXPECT_EQ(test, hwheel_user_add_wheel(other, 2, 3), -ENOSPC);
-	hwheel_user_remove_wheel(user);
-	KUNIT_EXPECT_EQ(test, hwheel_user_add_wheel(other, 2, 3), 0);
-	hwheel_user_remove_wheel(user);
-	hwheel_user_remove_wheel(other);
-	hwheel_user_remove_wheel(other);
-	hwheel_user_put(user);
-	hwheel_user_put(other);
-}
-
 static struct kunit_case waiters_cases[] = {
 	KUNIT_CASE(a_pass_wakes_once),
 	KUNIT_CASE(each_event_wakes_a_reader),
@@ -493,8 +453,6 @@ static struct kunit_case waiters_cases[] = {
 	KUNIT_CASE(slow_ones_of_a_work_item_are_noted),
 	KUNIT_CASE(waiters_of_a_jiffy_use_up_the_budget),
 	KUNIT_CASE(a_long_one_is_the_last_of_the_worker),
-	KUNIT_CASE(files_of_a_user_share_an_account),
-	KUNIT_CASE(wheels_are_counted_by_user),
 	{}
 };
 

@@ -525,19 +525,38 @@ static void stall(struct sim_timeout *sim)
 	sim_stall(4 * SIM_TICK);
 }
 
-/* The time that others took is no callback's. */
-static void no_callback_is_blamed_for_others(struct kunit *test)
+#define MORE	(RESCHED_EVERY + 1)
+
+/* At edge 2, to be drained by the test */
+static struct hwheel *arm_more_than_a_batch(struct kunit *test)
 {
-	const unsigned int nr = RESCHED_EVERY + 1;
 	struct hwheel *wheel = sim_wheel(test);
-	struct sim_timeout *sim = sim_timeouts(test, wheel, nr, &sim_ops);
-	struct hwheel_stats stats;
+	struct sim_timeout *sim = sim_timeouts(test, wheel, MORE, &sim_ops);
 	unsigned int i;
 
 	race = (struct race) { .sim = sim };
-	for (i = 0; i < nr; i++)
+	for (i = 0; i < MORE; i++)
 		arm_edge(test, &sim[i], 2);
-	KUNIT_EXPECT_EQ(test, race_drain(wheel), nr);
+	return wheel;
+}
+
+/* @late of them expired four to eight ticks late. */
+static void expect_no_blame(struct kunit *test, struct hwheel *wheel, u64 late)
+{
+	struct hwheel_stats stats;
+
+	hwheel_get_stats(wheel, &stats);
+	KUNIT_EXPECT_EQ(test, stats.expired, MORE);
+	KUNIT_EXPECT_EQ(test, stats.overlong, 0);
+	KUNIT_EXPECT_EQ(test, stats.lateness[11], late);
+}
+
+/* The time that others took is no callback's. */
+static void no_callback_is_blamed_for_others(struct kunit *test)
+{
+	struct hwheel *wheel = arm_more_than_a_batch(test);
+
+	KUNIT_EXPECT_EQ(test, race_drain(wheel), MORE);
 	sim_stall(2 * SIM_TICK);
 	begin_pass(wheel);
 	KUNIT_EXPECT_EQ(test, worker_drain_some(wheel, &wheel->lists), 0);
@@ -545,36 +564,22 @@ static void no_callback_is_blamed_for_others(struct kunit *test)
 	/* It took others so long that the rest is not in this part of the pass. */
 	KUNIT_EXPECT_FALSE(test, expire_due(wheel));
 	race_over(test);
-	hwheel_get_stats(wheel, &stats);
-	KUNIT_EXPECT_EQ(test, stats.expired, nr);
-	KUNIT_EXPECT_EQ(test, stats.overlong, 0);
-	/* Of four to eight ticks late there is the one behind it. */
-	KUNIT_EXPECT_EQ(test, stats.lateness[11], 1);
+	/* The one behind the others is late by so much. */
+	expect_no_blame(test, wheel, 1);
 }
 
 /* Others took a while during the drain: the clock is read anew before the callbacks. */
 static void no_callback_is_blamed_for_a_drain(struct kunit *test)
 {
-	const unsigned int nr = RESCHED_EVERY + 1;
-	struct hwheel *wheel = sim_wheel(test);
-	struct sim_timeout *sim = sim_timeouts(test, wheel, nr, &sim_ops);
-	struct hwheel_stats stats;
-	unsigned int i;
+	struct hwheel *wheel = arm_more_than_a_batch(test);
 
-	race = (struct race) { .sim = sim };
-	for (i = 0; i < nr; i++)
-		arm_edge(test, &sim[i], 2);
 	sim_stall(2 * SIM_TICK);
 	begin_pass(wheel);
 	race_for(GAP_RESCHED, 1, stall);
-	KUNIT_EXPECT_EQ(test, worker_drain_some(wheel, &wheel->lists), nr);
+	KUNIT_EXPECT_EQ(test, worker_drain_some(wheel, &wheel->lists), MORE);
 	KUNIT_EXPECT_TRUE(test, expire_due(wheel));
 	race_over(test);
-	hwheel_get_stats(wheel, &stats);
-	KUNIT_EXPECT_EQ(test, stats.expired, nr);
-	KUNIT_EXPECT_EQ(test, stats.overlong, 0);
-	/* All of them are four to eight ticks late. */
-	KUNIT_EXPECT_EQ(test, stats.lateness[11], nr);
+	expect_no_blame(test, wheel, MORE);
 }
 
 static unsigned int gaps;

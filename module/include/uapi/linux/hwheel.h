@@ -287,7 +287,7 @@ struct hwheel_file_stats {
  * number is known.)
  *
  * CONFIG gives the file a wheel of its own or another limit, see struct hwheel_config.
- * EBUSY: it has a wheel of its own already, or there was an ARM, be it one that failed
+ * EBUSY: it has a wheel of its own already, or there was an ARM, even one that failed
  * when it had an id already.
  * EINVAL: out of range, no clock, or fields that do not go together. EPERM: no
  * CAP_SYS_RESOURCE. ENOSPC: there are as many wheels as the module allows, to all users or
