@@ -13,7 +13,7 @@
 #define TURN		(SIM_SLOTS * SIM_TICK)
 
 /* How many callbacks others may have to wait for: 3 x EXPIRE_MAX, of a microsecond each */
-#define BACKLOG		1000000
+#define BACKLOG		200000
 #define BACKLOG_BOUND	(SIM_TICK + 3 * 10000 * 1300ULL)
 
 static struct hwheel *simple_wheel(struct kunit *test)
@@ -336,9 +336,9 @@ static void backlog_free(struct kunit_resource *res)
 	kvfree(backlog);
 }
 
-/* @nr time-outs that are due at edge 100 */
-static struct hwheel_timeout *make_backlog(struct kunit *test,
-					   struct hwheel *wheel, unsigned int nr)
+/* @nr timeouts that are due at @edge */
+static struct hwheel_timeout *make_backlog_at(struct kunit *test, struct hwheel *wheel,
+					      unsigned int nr, u64 edge)
 {
 	struct hwheel_timeout *backlog =
 		kunit_alloc_resource(test, backlog_init, backlog_free, GFP_KERNEL, wheel);
@@ -346,15 +346,22 @@ static struct hwheel_timeout *make_backlog(struct kunit *test,
 
 	KUNIT_ASSERT_NOT_NULL(test, backlog);
 	for (i = 0; i < nr; i++)
-		hwheel_arm_at(&backlog[i], sim_edge_time(wheel, 100));
+		hwheel_arm_at(&backlog[i], sim_edge_time(wheel, edge));
 	sim_settle(wheel);
 	return backlog;
+}
+
+static struct hwheel_timeout *make_backlog(struct kunit *test,
+					   struct hwheel *wheel, unsigned int nr)
+{
+	return make_backlog_at(test, wheel, nr, 100);
 }
 
 /* Some at each of the edges from 101 on, up to the one before @end */
 static void expect_not_kept(struct kunit *test, struct hwheel *wheel,
 			    unsigned int each, unsigned int end)
 {
+	u64 pending = hwheel_pending(wheel);
 	unsigned int nr = (end - 101) * each, i;
 	struct sim_timeout *sim = sim_timeouts(test, wheel, nr, &sim_ops);
 
@@ -363,19 +370,30 @@ static void expect_not_kept(struct kunit *test, struct hwheel *wheel,
 		sim[i].then = take_a_microsecond;
 	}
 	sim_pass(wheel, 700);
-	KUNIT_EXPECT_EQ(test, stats_of(wheel).expired, BACKLOG + nr);
+	KUNIT_EXPECT_EQ(test, stats_of(wheel).expired, pending + nr);
 	for (i = 0; i < nr; i++)
 		KUNIT_ASSERT_LT(test, sim[i].fired_ns,
 				sim_edge_time(wheel, 101 + i / each) + BACKLOG_BOUND);
 	test_took_long(test);
 }
 
-/* Each takes a microsecond, so that the machine is busy with them for a second. */
+/* Each takes a microsecond, so that the machine is busy with them for a fifth of a second. */
 static void a_backlog_does_not_keep_others_waiting(struct kunit *test)
 {
 	struct hwheel *wheel = wheel_of_levels(test, *(unsigned int *)test->param_value);
 
 	make_backlog(test, wheel, BACKLOG);
+	expect_not_kept(test, wheel, 1, 131);
+}
+
+/* Also while several are worked off: each is put off by itself. */
+static void backlogs_do_not_keep_others_waiting(struct kunit *test)
+{
+	struct hwheel *wheel = wheel_of_levels(test, *(unsigned int *)test->param_value);
+	u64 edge;
+
+	for (edge = 98; edge <= 100; edge++)
+		make_backlog_at(test, wheel, BACKLOG / 2, edge);
 	expect_not_kept(test, wheel, 1, 131);
 }
 
@@ -484,6 +502,7 @@ static struct kunit_case kinds_cases[] = {
 	KUNIT_CASE_PARAM(three_days_are_caught_up_in_one_pass, levels_gen_params),
 	KUNIT_CASE_PARAM(a_far_deadline_costs_no_wakeup_before, levels_gen_params),
 	KUNIT_CASE_PARAM(a_backlog_does_not_keep_others_waiting, levels_gen_params),
+	KUNIT_CASE_PARAM(backlogs_do_not_keep_others_waiting, levels_gen_params),
 	KUNIT_CASE_PARAM(a_backlog_does_not_keep_backlogs_waiting, levels_gen_params),
 	KUNIT_CASE_PARAM(a_pass_expires_a_bounded_number, levels_gen_params),
 	KUNIT_CASE_PARAM(slow_callbacks_do_not_keep_others_waiting, levels_gen_params),
