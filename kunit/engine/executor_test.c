@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Wheels whose callbacks run on a workqueue: where and when they run, and what the wheel
- * promises about them all the same. How they are cancelled is in executor_sync_test.c.
+ * promises about them all the same. How they are cancelled is in executor_cancel_sync_test.c.
  */
 #include <linux/preempt.h>
 

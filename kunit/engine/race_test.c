@@ -90,14 +90,6 @@ static bool race_word_cancel_from(atomic64_t *word, s64 *old, bool queued)
 	return changed;
 }
 
-static int race_word_cancel(atomic64_t *word)
-{
-	int changed = hwheel_word_cancel(word);
-
-	race_in(GAP_CANCEL);
-	return changed;
-}
-
 static bool race_word_is_enqueued(u64 word)
 {
 	bool enqueued = hwheel_word_is_enqueued(word);
@@ -167,7 +159,6 @@ static void arm_10(struct sim_timeout *sim)
 static struct llist_node *race_take(struct hwheel *wheel,
 				    unsigned int *lists) __maybe_unused;
 static bool race_empty(const struct hwheel *wheel);
-static bool race_close(struct hwheel_timeout *timeout);
 static void race_kick(struct hwheel *wheel) __maybe_unused;
 static void race_return(struct hwheel *wheel,
 			struct hwheel_timeout *timeout) __maybe_unused;
@@ -189,7 +180,6 @@ static void race_stop(struct hwheel *wheel) __maybe_unused;
 
 #define hwheel_submit_take		race_take
 #define hwheel_submit_empty		race_empty
-#define hwheel_submit_close		race_close
 #define hwheel_submit_kick		race_kick
 #define hwheel_submit_return		race_return
 #define hwheel_submit_recall		race_recall
@@ -203,7 +193,6 @@ static void race_stop(struct hwheel *wheel) __maybe_unused;
 #define hwheel_word_acted		race_word_acted
 #define hwheel_word_is_enqueued		race_word_is_enqueued
 #define hwheel_word_cancel_from		race_word_cancel_from
-#define hwheel_word_cancel		race_word_cancel
 #define hwheel_word_expire		race_word_expire
 #define hwheel_slots_unlink		race_unlink
 #define hwheel_worker_drain		race_drain
@@ -295,7 +284,8 @@ static void cancel_it(struct sim_timeout *sim)
 /* As hwheel_cancel_sync() does, of a timeout for which somebody has hurried */
 static void close_it(struct sim_timeout *sim)
 {
-	hwheel_submit_close(&sim->timeout);
+	hwheel_word_close(&sim->timeout.word);
+	hwheel_cancel(&sim->timeout);
 }
 
 static void refresh_to(struct sim_timeout *sim, u64 edge)
@@ -589,25 +579,36 @@ static void count_gap(struct sim_timeout *sim)
 	gaps++;
 }
 
-static void take_a_jiffy(struct sim_timeout *sim)
+static void expire_in_a_jiffy(struct hwheel_timeout *timeout)
+{
+	sim_expire(timeout);
+	sim_stall(TICK_NSEC);
+}
+
+static void due_in_a_jiffy(struct hwheel_timeout *timeout)
 {
 	sim_stall(TICK_NSEC);
 }
 
-/* Slow ones at an edge, in a batch of plain callbacks and one by one, as with a limit */
-static void expire_slow_ones(struct kunit *test, u64 limit)
+static const struct hwheel_timeout_ops slow_expire_ops = { .expire = expire_in_a_jiffy };
+
+static const struct hwheel_timeout_ops slow_due_ops = {
+	.expire = sim_expire, .due = due_in_a_jiffy,
+};
+
+/* Four at an edge. With a limit or a due op the batch is one in full. */
+static void expire_slow_ones(struct kunit *test, u64 limit,
+			     const struct hwheel_timeout_ops *ops)
 {
 	struct hwheel *wheel = sim_create(test, (struct hwheel_params) {
 		.tick_ns = SIM_TICK, .max_pending = limit,
 	});
-	struct sim_timeout *sim = sim_timeouts(test, wheel, 4, &sim_ops);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 4, ops);
 	unsigned int i;
 
 	race = (struct race) { .sim = sim };
-	for (i = 0; i < 4; i++) {
-		sim[i].then = take_a_jiffy;
+	for (i = 0; i < 4; i++)
 		arm_edge(test, &sim[i], 2);
-	}
 	KUNIT_EXPECT_EQ(test, race_drain(wheel), 4);
 	sim_stall(2 * SIM_TICK);
 	begin_pass(wheel);
@@ -623,8 +624,9 @@ static void expire_slow_ones(struct kunit *test, u64 limit)
 
 static void others_run_after_each_slow_callback(struct kunit *test)
 {
-	expire_slow_ones(test, 0);
-	expire_slow_ones(test, 4);
+	expire_slow_ones(test, 0, &slow_expire_ops);
+	expire_slow_ones(test, 4, &slow_expire_ops);
+	expire_slow_ones(test, 0, &slow_due_ops);
 }
 
 static void release_in_a_jiffy(struct hwheel_timeout *timeout)
@@ -869,7 +871,7 @@ static void only_one_of_two_cancels(struct kunit *test)
 	expect_cancelled(test, sim);
 }
 
-/* The cancel takes the long way, and counts for the limit. */
+/* The quick cancel leaves it to the full one, which counts for the limit. */
 static void refresh_while_cancelled(struct kunit *test)
 {
 	u64 limit;
@@ -926,7 +928,7 @@ static void cancelled_one_is_freed_by_its_release(struct kunit *test)
 	race_free(test, GAP_CANCEL, drain_it);
 }
 
-/* So that cancelling takes the long way */
+/* So that the quick cancel fails */
 static void refresh_then_drain_it(struct sim_timeout *sim)
 {
 	refresh_to(sim, 200);

@@ -99,14 +99,8 @@ static const struct transition transitions[] = {
 	{ REFRESH_LATER, HWHEEL_EXPIRED,		-ENOENT, SAME },
 	{ REFRESH_LATER, HWHEEL_EXPIRED | QUEUED,	-ENOENT, SAME },
 
-	{ CANCEL, HWHEEL_IDLE,			-ENOENT, SAME },
-	{ CANCEL, HWHEEL_IDLE | QUEUED,		-ENOENT, SAME },
 	{ CANCEL, HWHEEL_PENDING,		1, HWHEEL_CANCELLED | QUEUED, NOW },
 	{ CANCEL, HWHEEL_PENDING | QUEUED,	0, HWHEEL_CANCELLED | QUEUED, NOW },
-	{ CANCEL, HWHEEL_CANCELLED,		-ENOENT, SAME },
-	{ CANCEL, HWHEEL_CANCELLED | QUEUED,	-ENOENT, SAME },
-	{ CANCEL, HWHEEL_EXPIRED,		-ENOENT, SAME },
-	{ CANCEL, HWHEEL_EXPIRED | QUEUED,	-ENOENT, SAME },
 
 	/* The worker expires only what is pending and not QUEUED. */
 	{ EXPIRE, HWHEEL_PENDING,		true, HWHEEL_EXPIRED, NOW },
@@ -123,32 +117,45 @@ static const struct transition transitions[] = {
 	{ RECALL, HWHEEL_EXPIRED | QUEUED | CLOSED,
 	  true, HWHEEL_CANCELLED | QUEUED | CLOSED, NOW },
 
-	{ CLOSE, HWHEEL_IDLE,		-ENOENT, HWHEEL_IDLE | CLOSED, NOW },
-	{ CLOSE, HWHEEL_IDLE | QUEUED,	-ENOENT, HWHEEL_IDLE | QUEUED | CLOSED, NOW },
-	{ CLOSE, HWHEEL_PENDING,	1, HWHEEL_CANCELLED | QUEUED | CLOSED, NOW },
-	{ CLOSE, HWHEEL_PENDING | QUEUED,
-	  0, HWHEEL_CANCELLED | QUEUED | CLOSED, NOW },
-	{ CLOSE, HWHEEL_CANCELLED,	-ENOENT, HWHEEL_CANCELLED | CLOSED, NOW },
-	{ CLOSE, HWHEEL_CANCELLED | QUEUED,
-	  -ENOENT, HWHEEL_CANCELLED | QUEUED | CLOSED, NOW },
-	{ CLOSE, HWHEEL_EXPIRED,	-ENOENT, HWHEEL_EXPIRED | CLOSED, NOW },
-	{ CLOSE, HWHEEL_EXPIRED | QUEUED,
-	  -ENOENT, HWHEEL_EXPIRED | QUEUED | CLOSED, NOW },
+	{ CLOSE, HWHEEL_IDLE,			0, HWHEEL_IDLE | CLOSED, NOW },
+	{ CLOSE, HWHEEL_IDLE | QUEUED,		0, HWHEEL_IDLE | QUEUED | CLOSED, NOW },
+	{ CLOSE, HWHEEL_PENDING,		0, HWHEEL_PENDING | CLOSED, NOW },
+	{ CLOSE, HWHEEL_PENDING | QUEUED,	0, HWHEEL_PENDING | QUEUED | CLOSED, NOW },
+	{ CLOSE, HWHEEL_CANCELLED,		0, HWHEEL_CANCELLED | CLOSED, NOW },
+	{ CLOSE, HWHEEL_CANCELLED | QUEUED,	0, HWHEEL_CANCELLED | QUEUED | CLOSED, NOW },
+	{ CLOSE, HWHEEL_EXPIRED,		0, HWHEEL_EXPIRED | CLOSED, NOW },
+	{ CLOSE, HWHEEL_EXPIRED | QUEUED,	0, HWHEEL_EXPIRED | QUEUED | CLOSED, NOW },
 
-	/* What is closed is never pending, and nobody but the worker changes it. */
+	/* Closing keeps from arming, and changes nothing else. */
+	{ ARM, HWHEEL_PENDING | CLOSED, -EBUSY, SAME },
+	{ REFRESH_EARLIER, HWHEEL_PENDING | CLOSED,
+	  1, HWHEEL_PENDING | QUEUED | CLOSED, EARLIER },
+	{ REFRESH_EARLIER, HWHEEL_PENDING | QUEUED | CLOSED,
+	  0, HWHEEL_PENDING | QUEUED | CLOSED, EARLIER },
+	{ REFRESH_LATER, HWHEEL_PENDING | CLOSED,
+	  0, HWHEEL_PENDING | CLOSED, LATER },
+	{ CANCEL, HWHEEL_PENDING | CLOSED,
+	  1, HWHEEL_CANCELLED | QUEUED | CLOSED, NOW },
+	{ CANCEL, HWHEEL_PENDING | QUEUED | CLOSED,
+	  0, HWHEEL_CANCELLED | QUEUED | CLOSED, NOW },
+	{ EXPIRE, HWHEEL_PENDING | CLOSED, true, HWHEEL_EXPIRED | CLOSED, NOW },
+	{ HAND_OVER, HWHEEL_PENDING | CLOSED,
+	  true, HWHEEL_EXPIRED | QUEUED | CLOSED, NOW },
+	{ ACTED, HWHEEL_PENDING | QUEUED | CLOSED,
+	  true, HWHEEL_PENDING | CLOSED, NOW },
+	{ CLOSE, HWHEEL_PENDING | CLOSED, 0, SAME },
+	{ OPEN, HWHEEL_PENDING | CLOSED, 0, HWHEEL_PENDING, NOW },
 	{ ARM, HWHEEL_IDLE | CLOSED, -EBUSY, SAME },
 	{ ARM_WITH_RELEASE, HWHEEL_IDLE | CLOSED, -EBUSY, SAME },
 	{ REFRESH_EARLIER, HWHEEL_IDLE | CLOSED, -ENOENT, SAME },
 	{ REFRESH_LATER, HWHEEL_IDLE | CLOSED, -ENOENT, SAME },
-	{ CANCEL, HWHEEL_IDLE | CLOSED, -ENOENT, SAME },
-	{ CLOSE, HWHEEL_IDLE | CLOSED, -ENOENT, SAME },
+	{ CLOSE, HWHEEL_IDLE | CLOSED, 0, SAME },
 	{ OPEN, HWHEEL_IDLE | CLOSED, 0, HWHEEL_IDLE, NOW },
 	{ ARM, HWHEEL_IDLE | QUEUED | CLOSED, -EBUSY, SAME },
 	{ ARM_WITH_RELEASE, HWHEEL_IDLE | QUEUED | CLOSED, -EBUSY, SAME },
 	{ REFRESH_EARLIER, HWHEEL_IDLE | QUEUED | CLOSED, -ENOENT, SAME },
 	{ REFRESH_LATER, HWHEEL_IDLE | QUEUED | CLOSED, -ENOENT, SAME },
-	{ CANCEL, HWHEEL_IDLE | QUEUED | CLOSED, -ENOENT, SAME },
-	{ CLOSE, HWHEEL_IDLE | QUEUED | CLOSED, -ENOENT, SAME },
+	{ CLOSE, HWHEEL_IDLE | QUEUED | CLOSED, 0, SAME },
 	{ ACTED, HWHEEL_IDLE | QUEUED | CLOSED,
 	  true, HWHEEL_IDLE | CLOSED, NOW },
 	{ OPEN, HWHEEL_IDLE | QUEUED | CLOSED, 0, HWHEEL_IDLE | QUEUED, NOW },
@@ -156,15 +163,13 @@ static const struct transition transitions[] = {
 	{ ARM_WITH_RELEASE, HWHEEL_CANCELLED | CLOSED, -EBUSY, SAME },
 	{ REFRESH_EARLIER, HWHEEL_CANCELLED | CLOSED, -ENOENT, SAME },
 	{ REFRESH_LATER, HWHEEL_CANCELLED | CLOSED, -ENOENT, SAME },
-	{ CANCEL, HWHEEL_CANCELLED | CLOSED, -ENOENT, SAME },
-	{ CLOSE, HWHEEL_CANCELLED | CLOSED, -ENOENT, SAME },
+	{ CLOSE, HWHEEL_CANCELLED | CLOSED, 0, SAME },
 	{ OPEN, HWHEEL_CANCELLED | CLOSED, 0, HWHEEL_CANCELLED, NOW },
 	{ ARM, HWHEEL_CANCELLED | QUEUED | CLOSED, -EBUSY, SAME },
 	{ ARM_WITH_RELEASE, HWHEEL_CANCELLED | QUEUED | CLOSED, -EBUSY, SAME },
 	{ REFRESH_EARLIER, HWHEEL_CANCELLED | QUEUED | CLOSED, -ENOENT, SAME },
 	{ REFRESH_LATER, HWHEEL_CANCELLED | QUEUED | CLOSED, -ENOENT, SAME },
-	{ CANCEL, HWHEEL_CANCELLED | QUEUED | CLOSED, -ENOENT, SAME },
-	{ CLOSE, HWHEEL_CANCELLED | QUEUED | CLOSED, -ENOENT, SAME },
+	{ CLOSE, HWHEEL_CANCELLED | QUEUED | CLOSED, 0, SAME },
 	{ ACTED, HWHEEL_CANCELLED | QUEUED | CLOSED,
 	  true, HWHEEL_CANCELLED | CLOSED, NOW },
 	{ OPEN, HWHEEL_CANCELLED | QUEUED | CLOSED, 0, HWHEEL_CANCELLED | QUEUED, NOW },
@@ -172,15 +177,13 @@ static const struct transition transitions[] = {
 	{ ARM_WITH_RELEASE, HWHEEL_EXPIRED | CLOSED, -EBUSY, SAME },
 	{ REFRESH_EARLIER, HWHEEL_EXPIRED | CLOSED, -ENOENT, SAME },
 	{ REFRESH_LATER, HWHEEL_EXPIRED | CLOSED, -ENOENT, SAME },
-	{ CANCEL, HWHEEL_EXPIRED | CLOSED, -ENOENT, SAME },
-	{ CLOSE, HWHEEL_EXPIRED | CLOSED, -ENOENT, SAME },
+	{ CLOSE, HWHEEL_EXPIRED | CLOSED, 0, SAME },
 	{ OPEN, HWHEEL_EXPIRED | CLOSED, 0, HWHEEL_EXPIRED, NOW },
 	{ ARM, HWHEEL_EXPIRED | QUEUED | CLOSED, -EBUSY, SAME },
 	{ ARM_WITH_RELEASE, HWHEEL_EXPIRED | QUEUED | CLOSED, -EBUSY, SAME },
 	{ REFRESH_EARLIER, HWHEEL_EXPIRED | QUEUED | CLOSED, -ENOENT, SAME },
 	{ REFRESH_LATER, HWHEEL_EXPIRED | QUEUED | CLOSED, -ENOENT, SAME },
-	{ CANCEL, HWHEEL_EXPIRED | QUEUED | CLOSED, -ENOENT, SAME },
-	{ CLOSE, HWHEEL_EXPIRED | QUEUED | CLOSED, -ENOENT, SAME },
+	{ CLOSE, HWHEEL_EXPIRED | QUEUED | CLOSED, 0, SAME },
 	{ OPEN, HWHEEL_EXPIRED | QUEUED | CLOSED, 0, HWHEEL_EXPIRED | QUEUED, NOW },
 };
 
@@ -217,6 +220,15 @@ static int refresh(atomic64_t *word, u64 deadline)
 	return result >= 0 && earlier != expected ? -EINVAL : result;
 }
 
+/* As hwheel_cancel(), of what is pending */
+static int cancel(atomic64_t *word)
+{
+	s64 old = atomic64_read(word);
+	bool queued = old & HWHEEL_QUEUED;
+
+	return hwheel_word_cancel_from(word, &old, queued) ? !queued : -EINVAL;
+}
+
 static int perform(enum operation operation, atomic64_t *word)
 {
 	s64 old = atomic64_read(word);
@@ -233,7 +245,7 @@ static int perform(enum operation operation, atomic64_t *word)
 	case REFRESH_LATER:
 		return refresh(word, LATER);
 	case CANCEL:
-		return hwheel_word_cancel(word);
+		return cancel(word);
 	case EXPIRE:
 		return hwheel_word_expire(word, &old);
 	case ACTED:
@@ -246,7 +258,8 @@ static int perform(enum operation operation, atomic64_t *word)
 		hwheel_word_recall(word);
 		return true;
 	case CLOSE:
-		return hwheel_word_close(word);
+		hwheel_word_close(word);
+		return 0;
 	case OPEN:
 		hwheel_word_open(word);
 		return 0;
@@ -424,18 +437,13 @@ static void deadline_and_flags_are_independent(struct kunit *test)
 /* From pending, which has no bit of its own */
 static void new_state_leaves_the_rest(struct kunit *test)
 {
-	u64 queued = hwheel_word(HWHEEL_NEVER, HWHEEL_PENDING | QUEUED);
 	u64 enqueued = hwheel_word(NOW, HWHEEL_PENDING);
 
 	KUNIT_EXPECT_EQ(test, hwheel_word_expired(enqueued),
 			hwheel_word(NOW, HWHEEL_EXPIRED));
-	KUNIT_EXPECT_EQ(test, hwheel_word_cancelled(enqueued),
-			hwheel_word(NOW, HWHEEL_CANCELLED | QUEUED));
-	KUNIT_EXPECT_EQ(test, hwheel_word_cancelled(queued),
-			hwheel_word(HWHEEL_NEVER, HWHEEL_CANCELLED | QUEUED));
 }
 
-/* For the short way of arming: what no list refers to, and nobody has closed */
+/* For the quick arm: what no list refers to, and nobody has closed */
 static void unused_are_idle_and_expired(struct kunit *test)
 {
 	u64 flags;

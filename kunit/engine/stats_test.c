@@ -587,9 +587,11 @@ static void no_lateness_is_too_large(struct kunit *test)
 static void expect_none_pending(struct kunit *test, struct hwheel *wheel)
 {
 	struct sim_timeout *sim = sim_timeouts(test, wheel, 1, &sim_ops);
+	s64 word;
 
 	arm_edge(test, sim, FAR);
-	KUNIT_EXPECT_EQ(test, hwheel_word_cancel(&sim->timeout.word), 0);
+	word = atomic64_read(&sim->timeout.word);
+	KUNIT_EXPECT_TRUE(test, hwheel_word_cancel_from(&sim->timeout.word, &word, true));
 	KUNIT_EXPECT_EQ(test, hwheel_stop(wheel, sim_handback, NULL), 0);
 	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 0);
 	KUNIT_EXPECT_EQ(test, stats_of(wheel).pending, 0);

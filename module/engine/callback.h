@@ -62,10 +62,11 @@ static inline void hwheel_callback_end(struct hwheel *wheel)
 }
 
 /*
- * A batch of callbacks, each of which is entered in place of the one before it. Who waits for
- * that one is woken when the next one's word was exchanged: the full barrier between entering
- * it and the look for waiters, as in hwheel_wake_waiters(). For the last one it is the end
- * of the batch, which must not be far.
+ * A batch of callbacks, also of due ops, each of which is entered in place of the one before it. So
+ * an entry may outlast its callback, while timeouts are moved or handed over, up to the end of the
+ * batch, which must not be far. Threads that wait for a callback are woken when the next one's
+ * word was exchanged, or at the end: the exchange is the full barrier between entering that
+ * one and the look for waiters, as in hwheel_wake_waiters().
  */
 static inline void hwheel_batch_begin(struct hwheel *wheel)
 {

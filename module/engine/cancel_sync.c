@@ -108,7 +108,8 @@ static bool needs_pass(const struct hwheel_timeout *timeout)
 /* Also has the worker look again, if it still has to act on the timeout. */
 static bool close_and_look(struct hwheel_timeout *timeout, bool *prevented)
 {
-	if (hwheel_submit_close(timeout) ||
+	hwheel_word_close(&timeout->word);
+	if (hwheel_cancel(timeout) ||
 	    hwheel_executor_recall(timeout->wheel, timeout))
 		*prevented = true;
 	if (needs_pass(timeout))

@@ -19,8 +19,10 @@
  *  - it is not run by a second runner: it waits in @blocked until the first one is done;
  *  - its release op is not called: the worker leaves it QUEUED to the runner, which
  *    submits it when it is done.
- * A callback may free its timeout and go on. A timeout that is then set up at the same address
- * is treated like that, too, until the callback has returned.
+ * A callback may free its timeout and go on. So timeouts are known by address here, as in
+ * timer_list, hrtimer and the workqueue: no bit in the timeout could be cleared when the callback
+ * returns. A timeout that is then set up at the same address is treated like that, too, until the
+ * callback has returned.
  *
  * Models: executor.pml and finish.pml in selftests/models/.
  */

@@ -13,9 +13,9 @@
  * linearised by it whatever races:
  *
  *	arm	not PENDING, not C, not handed over -> PENDING, Q
- *	refresh	PENDING			-> PENDING, Q if the deadline gets earlier
+ *	refresh	PENDING			-> same, Q if the deadline gets earlier
  *	cancel	PENDING			-> CANCELLED, Q
- *	close	any			-> same or as cancel, C
+ *	close	any			-> same, C
  *	open	not PENDING, not Q	-> same, not C
  *	expire	PENDING, not Q		-> EXPIRED		(worker)
  *	hand over  PENDING, not Q	-> EXPIRED, Q		(worker)
@@ -128,11 +128,6 @@ static inline u64 hwheel_word_expired(u64 word)
 	return word + HWHEEL_EXPIRED;
 }
 
-static inline u64 hwheel_word_cancelled(u64 word)
-{
-	return word | HWHEEL_CANCELLED | HWHEEL_QUEUED;
-}
-
 /* May the owner free it, as far as the word tells? */
 static inline bool hwheel_word_settled(u64 word)
 {
@@ -141,9 +136,8 @@ static inline bool hwheel_word_settled(u64 word)
 }
 
 /*
- * The transitions of those who submit. All but arm return 1 if the caller set QUEUED
- * and so has to add the timeout to a queue, 0 if there is nothing else to do, or
- * an error, with which nothing changed.
+ * The transitions of those who submit. A caller that sets QUEUED has to add the timeout to a
+ * queue.
  */
 
 /* From a word that may be armed; false if it is another one meanwhile, now in @old. */
@@ -154,6 +148,7 @@ static inline bool hwheel_word_arm(atomic64_t *word, s64 *old, u64 deadline)
 	return atomic64_try_cmpxchg_release(word, old, new);
 }
 
+/* Returns whether the caller set QUEUED, or -ENOENT, with which nothing changed. */
 static inline int hwheel_word_refresh(atomic64_t *word, u64 deadline,
 				      bool *earlier)
 {
@@ -163,8 +158,7 @@ static inline int hwheel_word_refresh(atomic64_t *word, u64 deadline,
 	do {
 		if (hwheel_word_state(old) != HWHEEL_PENDING)
 			return -ENOENT;
-		new = hwheel_word(deadline, HWHEEL_PENDING) |
-		      (old & HWHEEL_QUEUED);
+		new = hwheel_word(deadline, old & HWHEEL_FLAGS_MASK);
 		*earlier = deadline < hwheel_word_deadline(old);
 		if (*earlier)
 			new |= HWHEEL_QUEUED;
@@ -182,35 +176,10 @@ static inline bool hwheel_word_cancel_from(atomic64_t *word, s64 *old,
 	return atomic64_try_cmpxchg_release(word, old, new);
 }
 
-static inline int hwheel_word_cancel(atomic64_t *word)
+/* Whatever the state: nobody can arm it until hwheel_word_open(). */
+static inline void hwheel_word_close(atomic64_t *word)
 {
-	s64 old = atomic64_read(word);
-	u64 new;
-
-	do {
-		if (hwheel_word_state(old) != HWHEEL_PENDING)
-			return -ENOENT;
-		new = hwheel_word_cancelled(old);
-	} while (!atomic64_try_cmpxchg_release(word, &old, new));
-
-	return !(old & HWHEEL_QUEUED);
-}
-
-/* As cancel, and keeps others from arming until open, whatever the state. */
-static inline int hwheel_word_close(atomic64_t *word)
-{
-	s64 old = atomic64_read(word);
-	u64 new;
-
-	do {
-		new = old | HWHEEL_CLOSED;
-		if (hwheel_word_state(old) == HWHEEL_PENDING)
-			new = hwheel_word_cancelled(new);
-	} while (!atomic64_try_cmpxchg_release(word, &old, new));
-
-	if (hwheel_word_state(old) != HWHEEL_PENDING)
-		return -ENOENT;
-	return !(old & HWHEEL_QUEUED);
+	atomic64_or(HWHEEL_CLOSED, word);
 }
 
 /* Acquire: what the callback wrote is seen by who goes on after this. */

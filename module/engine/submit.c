@@ -60,15 +60,6 @@ static __always_inline void submit(struct hwheel *wheel,
 		wake_up_process(wheel->worker);
 }
 
-static int submit_if(struct hwheel *wheel, struct hwheel_timeout *timeout,
-		     int changed)
-{
-	if (changed <= 0)
-		return changed;
-	submit(wheel, wheel->cpu, timeout);
-	return 0;
-}
-
 /*
  * Is a release op being called? QUEUED is clear already, but the arm must not come
  * before the call, unless it is the release op that arms. The word was read with acquire,
@@ -100,171 +91,191 @@ static bool is_too_far(const struct hwheel *wheel, u64 deadline)
 }
 
 /*
- * The operations in full. What nearly all calls need is done by the exported functions
- * themselves, which come here for the rest: when the tracepoint is on, the wheel has
- * something to refuse or to count, or the word is an unusual one. All of it under
- * rcu_read_lock_sched().
+ * Each operation has one body, which is compiled twice. The quick one does what nearly all
+ * calls need, and calls nothing but what wakes the worker, so that the compiler saves no register.
+ * It returns an error, and has changed nothing, when the tracepoint is on, the wheel has something
+ * to refuse or to count, or the word is an unusual one. Then the caller goes on with the full one.
  */
 
-static int arm_locked(struct hwheel_timeout *timeout, u64 deadline)
-{
-	struct hwheel *wheel = timeout->wheel;
-	s64 word;
+/* The result of an operation in one read section, see the top */
+#define read_section(operation)						\
+({									\
+	int __err;							\
+									\
+	rcu_read_lock_sched();						\
+	__err = (operation);						\
+	rcu_read_unlock_sched();					\
+	__err;								\
+})
 
+/* An idle, expired or released timeout, and nothing to trace, to refuse or to limit */
+static __always_inline bool is_quick_arm(const struct hwheel *wheel,
+					 const struct hwheel_timeout *timeout, u64 word)
+{
+	if (trace_timeout_arm_enabled() ||
+	    unlikely(READ_ONCE(wheel->special) & HWHEEL_ARM_SPECIAL))
+		return false;
+	return hwheel_word_is_unused(word) ||
+	       (hwheel_word_is_released(word) && !timeout->ops->release);
+}
+
+/* Admits an arm, and counts it against a limit. Returns 0, or why the arm is refused. */
+static int admit_arm(struct hwheel *wheel, const struct hwheel_timeout *timeout, u64 word,
+		     u64 deadline)
+{
 	if (is_too_far(wheel, deadline))
 		return -ERANGE;
 	if (READ_ONCE(wheel->special) & HWHEEL_STOPPING)
 		return -ESHUTDOWN;
-	word = atomic64_read_acquire(&timeout->word);
-	while (true) {
-		if (!hwheel_word_may_arm(word, timeout->ops->release) ||
-		    in_release(wheel, timeout, word))
-			return timeout->ops->expire ? -EBUSY : -EINVAL;
-		if (!hwheel_pending_begin(wheel))
-			return -EDQUOT;
-		if (hwheel_word_arm(&timeout->word, &word, deadline))
-			break;
-		hwheel_pending_undo(wheel);
-		word = atomic64_read_acquire(&timeout->word);
-	}
-
-	if (!(word & HWHEEL_QUEUED))
-		hwheel_debug_reference(timeout);
-	trace_timeout_arm(wheel, timeout, deadline);
-	return submit_if(wheel, timeout, !(word & HWHEEL_QUEUED));
+	if (!hwheel_word_may_arm(word, timeout->ops->release) ||
+	    in_release(wheel, timeout, word))
+		return timeout->ops->expire ? -EBUSY : -EINVAL;
+	return hwheel_pending_begin(wheel) ? 0 : -EDQUOT;
 }
 
-static noinline int arm(struct hwheel_timeout *timeout, u64 deadline)
-{
-	int err;
-
-	rcu_read_lock_sched();
-	err = arm_locked(timeout, deadline);
-	rcu_read_unlock_sched();
-	return err;
-}
-
-static int refresh_locked(struct hwheel_timeout *timeout, u64 deadline)
-{
-	struct hwheel *wheel = timeout->wheel;
-	bool earlier;
-	int changed;
-
-	if (is_too_far(wheel, deadline))
-		return -ERANGE;
-	changed = hwheel_word_refresh(&timeout->word, deadline, &earlier);
-	if (changed < 0)
-		return changed;
-	this_cpu_inc(wheel->cpu->refreshed[earlier]);
-	trace_timeout_refresh(wheel, timeout, deadline, earlier);
-	return submit_if(wheel, timeout, changed);
-}
-
-static noinline int refresh(struct hwheel_timeout *timeout, u64 deadline)
-{
-	int err;
-
-	rcu_read_lock_sched();
-	err = refresh_locked(timeout, deadline);
-	rcu_read_unlock_sched();
-	return err;
-}
-
-/*
- * @changed is what became of the word; returns whether that was a cancel. If the timeout
- * was QUEUED already, the worker may have released it by now, so it is not touched.
- */
-static bool cancelled(struct hwheel *wheel, struct hwheel_timeout *timeout,
-		      int changed)
-{
-	if (changed < 0)
-		return false;
-	this_cpu_inc(wheel->cpu->cancelled[changed]);
-	hwheel_pending_end(wheel);
-	trace_timeout_cancel(wheel, timeout, !changed);
-	submit_if(wheel, timeout, changed);
-	return true;
-}
-
-static noinline bool cancel(struct hwheel_timeout *timeout)
-{
-	struct hwheel *wheel = timeout->wheel;
-	bool prevented;
-
-	rcu_read_lock_sched();
-	prevented = cancelled(wheel, timeout, hwheel_word_cancel(&timeout->word));
-	rcu_read_unlock_sched();
-	return prevented;
-}
-
-/*
- * The operations as they mostly are, without calls, so that no register has to be saved;
- * -EAGAIN if more is needed.
- */
-
-static __always_inline int try_arm(struct hwheel_timeout *timeout, u64 deadline)
+static __always_inline int do_arm(struct hwheel_timeout *timeout, u64 deadline,
+				      bool full)
 {
 	struct hwheel *wheel = timeout->wheel;
 	struct hwheel_cpu __percpu *cpu = wheel->cpu;
 	s64 word;
+	int err;
 
-	if (trace_timeout_arm_enabled() ||
-	    unlikely(READ_ONCE(wheel->special) & HWHEEL_ARM_SPECIAL))
-		return -EAGAIN;
-	word = atomic64_read_acquire(&timeout->word);
-	if (!hwheel_word_is_unused(word) &&
-	    (!hwheel_word_is_released(word) || timeout->ops->release))
-		return -EAGAIN;
-	this_cpu_inc(cpu->armed);
-	if (unlikely(!hwheel_word_arm(&timeout->word, &word, deadline))) {
+	while (true) {
+		word = atomic64_read_acquire(&timeout->word);
+		if (full)
+			err = admit_arm(wheel, timeout, word, deadline);
+		else
+			err = is_quick_arm(wheel, timeout, word) ? 0 : -EAGAIN;
+		if (err)
+			return err;
+		this_cpu_inc(cpu->armed);
+		if (likely(hwheel_word_arm(&timeout->word, &word, deadline)))
+			break;
 		this_cpu_dec(cpu->armed);
-		return -EAGAIN;
+		if (full)
+			hwheel_pending_end(wheel);
 	}
+
+	if (full)
+		trace_timeout_arm(wheel, timeout, deadline);
+	if (full && word & HWHEEL_QUEUED)
+		return 0;
 	hwheel_debug_reference(timeout);
 	submit(wheel, cpu, timeout);
 	return 0;
 }
 
+static noinline int arm(struct hwheel_timeout *timeout, u64 deadline)
+{
+	return read_section(do_arm(timeout, deadline, true));
+}
+
 static __always_inline int arm_at(struct hwheel_timeout *timeout, u64 deadline_ns)
 {
 	u64 deadline = hwheel_deadline_store(deadline_ns);
-	int err;
+	int err = read_section(do_arm(timeout, deadline, false));
 
-	rcu_read_lock_sched();
-	err = try_arm(timeout, deadline);
-	rcu_read_unlock_sched();
 	return unlikely(err) ? arm(timeout, deadline) : 0;
 }
 
 /*
- * One that is enqueued, to a later deadline: there is nothing to queue. Those that would have
- * to be clamped are none: what looks negative, and what rounds up to zero.
+ * The quick one is for a timeout that is enqueued, and a later deadline: it submits nothing. A
+ * deadline that rounds up to zero is none.
  */
-static __always_inline int try_refresh(struct hwheel_timeout *timeout,
-				       u64 deadline_ns)
+static __always_inline int refresh_later(struct hwheel_timeout *timeout, u64 deadline)
 {
-	u64 deadline = ALIGN(deadline_ns, HWHEEL_DEADLINE_UNIT);
 	u64 new = hwheel_word(deadline, HWHEEL_PENDING);
-	struct hwheel *wheel = timeout->wheel;
 	s64 word = atomic64_read(&timeout->word);
 
-	if (trace_timeout_refresh_enabled() || unlikely(wheel->revolution))
-		return -EAGAIN;
 	if (!hwheel_word_is_enqueued(word) || new <= (u64)word ||
-	    (s64)deadline_ns < 0)
+	    !atomic64_try_cmpxchg_release(&timeout->word, &word, new))
 		return -EAGAIN;
-	if (!atomic64_try_cmpxchg_release(&timeout->word, &word, new))
-		return -EAGAIN;
-	this_cpu_inc(wheel->cpu->refreshed[0]);
 	return 0;
 }
 
-static __always_inline int refresh_at(struct hwheel_timeout *timeout,
-				      u64 deadline_ns)
+static __always_inline int do_refresh(struct hwheel_timeout *timeout, u64 deadline,
+					  bool full)
 {
-	if (likely(!try_refresh(timeout, deadline_ns)))
+	struct hwheel *wheel = timeout->wheel;
+	bool earlier = false;
+	int changed;
+
+	if (!full && (trace_timeout_refresh_enabled() || unlikely(wheel->revolution)))
+		return -EAGAIN;
+	if (full && is_too_far(wheel, deadline))
+		return -ERANGE;
+	changed = full ? hwheel_word_refresh(&timeout->word, deadline, &earlier) :
+			 refresh_later(timeout, deadline);
+	if (changed < 0)
+		return changed;
+	this_cpu_inc(wheel->cpu->refreshed[earlier]);
+	if (full)
+		trace_timeout_refresh(wheel, timeout, deadline, earlier);
+	if (changed)
+		submit(wheel, wheel->cpu, timeout);
+	return 0;
+}
+
+static noinline int refresh(struct hwheel_timeout *timeout, u64 deadline)
+{
+	return read_section(do_refresh(timeout, deadline, true));
+}
+
+/* The quick one needs no section, and takes no deadlines that have to be clamped. */
+static __always_inline int refresh_at(struct hwheel_timeout *timeout, u64 deadline_ns)
+{
+	if (likely((s64)deadline_ns >= 0 &&
+		   !do_refresh(timeout, ALIGN(deadline_ns, HWHEEL_DEADLINE_UNIT), false)))
 		return 0;
 	return refresh(timeout, hwheel_deadline_store(deadline_ns));
+}
+
+/*
+ * From a pending word, @queued or not; false if it is another one meanwhile, now in @word. If the
+ * timeout was queued, the worker may have released it by now, so it is not touched.
+ */
+static __always_inline bool cancel_from(struct hwheel *wheel,
+					struct hwheel_timeout *timeout, s64 *word,
+					bool queued, bool full)
+{
+	struct hwheel_cpu __percpu *cpu = wheel->cpu;
+
+	if (!hwheel_word_cancel_from(&timeout->word, word, queued))
+		return false;
+	this_cpu_inc(cpu->cancelled[!queued]);
+	hwheel_pending_end(wheel);
+	if (full)
+		trace_timeout_cancel(wheel, timeout, queued);
+	if (!queued)
+		submit(wheel, cpu, timeout);
+	return true;
+}
+
+static __always_inline int do_cancel(struct hwheel_timeout *timeout, bool full)
+{
+	struct hwheel *wheel = timeout->wheel;
+	s64 word = atomic64_read(&timeout->word);
+	bool done;
+
+	if (!full && trace_timeout_cancel_enabled())
+		return -EAGAIN;
+	do {
+		if (hwheel_word_state(word) != HWHEEL_PENDING)
+			return -ENOENT;
+		/* Twice, as @queued is a constant in each. */
+		if (word & HWHEEL_QUEUED)
+			done = cancel_from(wheel, timeout, &word, true, full);
+		else
+			done = cancel_from(wheel, timeout, &word, false, full);
+	} while (full && !done);
+
+	return done ? 0 : -EAGAIN;
+}
+
+static noinline bool cancel(struct hwheel_timeout *timeout)
+{
+	return !read_section(do_cancel(timeout, true));
 }
 
 /* By relative times, on a wheel that is not plain */
@@ -281,30 +292,6 @@ static noinline int refresh_in(struct hwheel_timeout *timeout, u64 delay_ns)
 	if (is_too_long(timeout->wheel, delay_ns))
 		return -ERANGE;
 	return refresh_at(timeout, hwheel_deadline_in(timeout->wheel, delay_ns));
-}
-
-static __always_inline int try_cancel(struct hwheel_timeout *timeout)
-{
-	struct hwheel *wheel = timeout->wheel;
-	struct hwheel_cpu __percpu *cpu = wheel->cpu;
-	s64 word = atomic64_read(&timeout->word);
-
-	if (trace_timeout_cancel_enabled() ||
-	    hwheel_word_state(word) != HWHEEL_PENDING)
-		return -EAGAIN;
-	if (word & HWHEEL_QUEUED) {
-		if (!hwheel_word_cancel_from(&timeout->word, &word, true))
-			return -EAGAIN;
-		this_cpu_inc(cpu->cancelled[0]);
-		hwheel_pending_end(wheel);
-	} else {
-		if (!hwheel_word_cancel_from(&timeout->word, &word, false))
-			return -EAGAIN;
-		this_cpu_inc(cpu->cancelled[1]);
-		hwheel_pending_end(wheel);
-		submit(wheel, cpu, timeout);
-	}
-	return 0;
 }
 
 /**
@@ -410,12 +397,9 @@ EXPORT_SYMBOL_GPL(hwheel_refresh);
  */
 bool hwheel_cancel(struct hwheel_timeout *timeout)
 {
+	int err = read_section(do_cancel(timeout, false));
 	bool prevented = true;
-	int err;
 
-	rcu_read_lock_sched();
-	err = try_cancel(timeout);
-	rcu_read_unlock_sched();
 	if (unlikely(err))
 		return cancel(timeout);
 	/* Not the exchange's result, for which the compiler would save a register */
@@ -423,18 +407,6 @@ bool hwheel_cancel(struct hwheel_timeout *timeout)
 	return prevented;
 }
 EXPORT_SYMBOL_GPL(hwheel_cancel);
-
-/* hwheel_cancel() and, until hwheel_word_open(), no more arming. */
-bool hwheel_submit_close(struct hwheel_timeout *timeout)
-{
-	struct hwheel *wheel = timeout->wheel;
-	bool prevented;
-
-	rcu_read_lock_sched();
-	prevented = cancelled(wheel, timeout, hwheel_word_close(&timeout->word));
-	rcu_read_unlock_sched();
-	return prevented;
-}
 
 /* For who has a timeout that is QUEUED, on no list. */
 void hwheel_submit_return(struct hwheel *wheel, struct hwheel_timeout *timeout)

@@ -9,7 +9,6 @@
 struct llist_node *hwheel_submit_take(struct hwheel *wheel, unsigned int *lists);
 void hwheel_submit_return(struct hwheel *wheel, struct hwheel_timeout *timeout);
 void hwheel_submit_recall(struct hwheel *wheel, struct hwheel_timeout *timeout);
-bool hwheel_submit_close(struct hwheel_timeout *timeout);
 void hwheel_submit_kick(struct hwheel *wheel);
 bool hwheel_submit_empty(const struct hwheel *wheel);
 

@@ -248,14 +248,11 @@ static inline enum hwheel_kind hwheel_kind(const struct hwheel *wheel)
 					 HWHEEL_IS_HASHED;
 }
 
-/* Counted before others can see the timeout pending. */
+/* Counted before others can see the timeout pending. Returns false at the limit. */
 static inline bool hwheel_pending_begin(struct hwheel *wheel)
 {
-	if (wheel->max_pending &&
-	    !atomic64_add_unless(&wheel->pending, 1, wheel->max_pending))
-		return false;
-	this_cpu_inc(wheel->cpu->armed);
-	return true;
+	return !wheel->max_pending ||
+	       atomic64_add_unless(&wheel->pending, 1, wheel->max_pending);
 }
 
 /* Whoever ends a timeout counts how; the exact count is kept only for the limit. */
@@ -263,13 +260,6 @@ static inline void hwheel_pending_end(struct hwheel *wheel)
 {
 	if (wheel->max_pending)
 		atomic64_dec(&wheel->pending);
-}
-
-/* It could not be armed after all. */
-static inline void hwheel_pending_undo(struct hwheel *wheel)
-{
-	this_cpu_dec(wheel->cpu->armed);
-	hwheel_pending_end(wheel);
 }
 
 /**

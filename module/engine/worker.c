@@ -150,35 +150,23 @@ static noinline bool worker_release(struct hwheel *wheel, struct hwheel_timeout 
 	return done;
 }
 
-/* Brings the slots up to a queued timeout's state. */
-static __always_inline void worker_update(struct hwheel *wheel,
-					  struct hwheel_timeout *timeout, u64 word,
-					  u64 first, bool late)
-{
-	hwheel_slots_unlink(&wheel->slots, &timeout->node);
-	if (hwheel_word_state(word) == HWHEEL_PENDING)
-		worker_enqueue(wheel, timeout, word, first, late);
-}
-
-static __always_inline bool owes_release(const struct hwheel_timeout *timeout,
-					 u64 word)
-{
-	return hwheel_word_state(word) != HWHEEL_PENDING &&
-	       unlikely(timeout->ops->release);
-}
-
 /*
- * Acts on a queued timeout. Once QUEUED is cleared on one that is not pending, the wheel
- * does not refer to it any more and others may free it, unless a release is owed. False
- * if the state changed meanwhile.
+ * Acts on a queued timeout: brings the slots up to its state. Once QUEUED is cleared on one
+ * that is not pending, the wheel does not refer to it any more and others may free it, unless a
+ * release is owed. Returns false if the state changed meanwhile. Without @full it leaves a timeout
+ * that is owed a release to the caller, and returns false, too.
  */
-static bool worker_act(struct hwheel *wheel, struct hwheel_timeout *timeout)
+static __always_inline bool worker_act(struct hwheel *wheel,
+				       struct hwheel_timeout *timeout, u64 first,
+				       bool late, bool full)
 {
 	s64 word = atomic64_read_acquire(&timeout->word);
 
-	worker_update(wheel, timeout, word, wheel->first, true);
-	if (owes_release(timeout, word))
-		return worker_release(wheel, timeout, word);
+	hwheel_slots_unlink(&wheel->slots, &timeout->node);
+	if (hwheel_word_state(word) == HWHEEL_PENDING)
+		worker_enqueue(wheel, timeout, word, first, late);
+	else if (unlikely(timeout->ops->release))
+		return full && worker_release(wheel, timeout, word);
 	return worker_acted(timeout, word);
 }
 
@@ -193,7 +181,7 @@ static noinline bool worker_act_on_latest(struct hwheel *wheel,
 	int tries;
 
 	for (tries = 0; tries < ACT_MAX; tries++)
-		if (worker_act(wheel, timeout))
+		if (worker_act(wheel, timeout, wheel->first, true, true))
 			return since != wheel->jiffies;
 	worker_requeue(wheel, timeout);
 	return since != wheel->jiffies;
@@ -213,12 +201,8 @@ static __always_inline unsigned int drain_batch(struct hwheel *wheel,
 
 	while (left && (next || (next = hwheel_submit_take(wheel, lists)))) {
 		struct hwheel_timeout *timeout = hwheel_submit_next(&next);
-		s64 word = atomic64_read_acquire(&timeout->word);
 
-		/* As worker_act(), which is for the rest of them */
-		worker_update(wheel, timeout, word, first, late);
-		if (owes_release(timeout, word) ||
-		    unlikely(!worker_acted(timeout, word))) {
+		if (unlikely(!worker_act(wheel, timeout, first, late, false))) {
 			wheel->taken = next;
 			if (worker_act_on_latest(wheel, timeout)) {
 				/* The batch ends; a break would cost the others a test. */
@@ -308,7 +292,7 @@ unsigned int hwheel_worker_drain(struct hwheel *wheel)
 }
 
 /* While QUEUED is clear, what was enqueued is pending. */
-static bool is_due(const struct hwheel *wheel, u64 word)
+static __always_inline bool is_due(const struct hwheel *wheel, u64 word)
 {
 	return !(word & HWHEEL_QUEUED) && word <= wheel->due_word;
 }
@@ -318,56 +302,6 @@ static __always_inline void count_lateness(struct hwheel *wheel, u64 word)
 {
 	hwheel_count_lateness(&wheel->counts, wheel->now_word - word,
 			      wheel->lateness_scale);
-}
-
-static bool hand_over(struct hwheel *wheel, struct hwheel_timeout *timeout,
-		      s64 *word)
-{
-	if (!hwheel_executor_hand_over(wheel, timeout, word))
-		return false;
-	count_lateness(wheel, *word);
-	return true;
-}
-
-static bool worker_call(struct hwheel *wheel, struct hwheel_timeout *timeout, s64 *word)
-{
-	hwheel_callback_t *callback = timeout->ops->expire;
-	bool done;
-
-	hwheel_callback_begin(wheel, timeout);
-	done = worker_expired(timeout, word);
-	if (done) {
-		hwheel_pending_end(wheel);
-		count_lateness(wheel, *word);
-		trace_timeout_expire_entry(wheel, timeout, callback, *word);
-		hwheel_callback_call_timed(wheel, callback, timeout);
-		trace_timeout_expire_exit(wheel, timeout);
-	}
-	hwheel_callback_end(wheel);
-	return done;
-}
-
-static bool worker_expire(struct hwheel *wheel, struct hwheel_timeout *timeout,
-			  s64 *word)
-{
-	hwheel_clock_follow(wheel);
-	if (wheel->executor)
-		return hand_over(wheel, timeout, word);
-	return worker_call(wheel, timeout, word);
-}
-
-/*
- * Lets the owner refresh a timeout that is due. It is not freed meanwhile, as only we would
- * find that it may be.
- */
-static void worker_call_due(struct hwheel *wheel, struct hwheel_timeout *timeout,
-			    s64 *word)
-{
-	hwheel_clock_follow(wheel);
-	hwheel_callback_begin(wheel, timeout);
-	hwheel_callback_call_timed(wheel, timeout->ops->due, timeout);
-	*word = atomic64_read_acquire(&timeout->word);
-	hwheel_callback_end(wheel);
 }
 
 /* Has the next slot that is due in this pass looked at. */
@@ -390,78 +324,86 @@ static noinline void worker_move(struct hwheel *wheel, struct hwheel_timeout *ti
 }
 
 /*
- * Looks at a timeout that was popped from the due list. It is on no list now, but
- * perhaps a submission queue: then the next drain acts on it. One that has expired may
- * be freed by its callback.
+ * Lets the owner refresh a timeout that is due, and reads the word anew. It is not freed
+ * meanwhile, as only we would find that it may be. Returns as worker_call().
  */
-static void look_at(struct hwheel *wheel, struct hwheel_timeout *timeout)
+static bool worker_call_due(struct hwheel *wheel, struct hwheel_timeout *timeout,
+			    s64 *word)
 {
-	s64 word = atomic64_read_acquire(&timeout->word);
+	bool quick;
 
-	/* Once, so that who changes his mind all the time can't keep the worker here. */
-	if (timeout->ops->due && is_due(wheel, word))
-		worker_call_due(wheel, timeout, &word);
-	while (is_due(wheel, word))
-		if (worker_expire(wheel, timeout, &word))
-			return;
-	if (!(word & HWHEEL_QUEUED))
-		worker_move(wheel, timeout, word);
+	hwheel_batch_next(wheel, timeout);
+	quick = hwheel_callback_call_timed(wheel, timeout->ops->due, timeout);
+	*word = atomic64_read_acquire(&timeout->word);
+	return quick;
 }
 
-/* Looks at up to @max of a list, for up to a jiffy, and returns at how many. */
-static unsigned int look_at_list(struct hwheel *wheel, struct hlist_head *list,
-				 unsigned int max)
+/* Returns whether it took less than a jiffy. */
+static __always_inline bool worker_call(struct hwheel *wheel,
+					struct hwheel_timeout *timeout, u64 word,
+					bool full)
 {
-	unsigned long since = wheel->jiffies;
-	struct hwheel_node *node;
-	unsigned int left = max;
+	hwheel_callback_t *callback = timeout->ops->expire;
+	bool quick;
 
-	while (left && since == wheel->jiffies && (node = hwheel_slots_pop(list))) {
-		look_at(wheel, timeout_of(node));
-		left--;
-	}
-	return max - left;
-}
-
-/* The word was changed between the look at it and the exchange. */
-static noinline void look_again(struct hwheel *wheel,
-				struct hwheel_timeout *timeout)
-{
-	hwheel_batch_end(wheel);
-	look_at(wheel, timeout);
-	hwheel_batch_begin(wheel);
+	if (full)
+		trace_timeout_expire_entry(wheel, timeout, callback, word);
+	quick = hwheel_callback_call_timed(wheel, callback, timeout);
+	if (full)
+		trace_timeout_expire_exit(wheel, timeout);
+	return quick;
 }
 
 /*
- * As look_at(), in a batch of callbacks, and if there is nothing but to call them. Returns
- * whether the batch may go on.
+ * Expires a timeout that is due, or hands it over to the executor. Returns false if the word is
+ * another one meanwhile, and reads it.
  */
-static __always_inline bool look_in_batch(struct hwheel *wheel,
-					  struct hwheel_timeout *timeout)
+static __always_inline bool worker_expire(struct hwheel *wheel,
+					  struct hwheel_timeout *timeout, s64 *word,
+					  bool full)
 {
-	s64 word = atomic64_read_acquire(&timeout->word);
-	hwheel_callback_t *callback;
-
-	if (unlikely(word & HWHEEL_QUEUED))
-		return true;
-	if (unlikely((u64)word > wheel->due_word)) {
-		worker_move(wheel, timeout, word);
-		return true;
-	}
+	if (full && wheel->executor)
+		return hwheel_executor_hand_over(wheel, timeout, word);
 	hwheel_batch_next(wheel, timeout);
-	if (unlikely(!worker_expired(timeout, &word))) {
-		look_again(wheel, timeout);
-		return true;
-	}
+	if (unlikely(!worker_expired(timeout, word)))
+		return false;
+	if (full)
+		hwheel_pending_end(wheel);
 	hwheel_batch_exchanged(wheel);
-	count_lateness(wheel, word);
-	callback = timeout->ops->expire;
-	return hwheel_callback_call_timed(wheel, callback, timeout);
+	return true;
 }
 
-/* As look_at_list() */
-static unsigned int look_at_batch(struct hwheel *wheel, struct hlist_head *list,
-				  unsigned int max)
+/*
+ * Looks at a timeout that was popped from the due list. It is on no list now, but
+ * perhaps a submission queue: then the next drain acts on it. One that has expired may
+ * be freed by its callback. Returns whether the batch may go on: whether no jiffy has passed.
+ */
+static __always_inline bool look_at(struct hwheel *wheel, struct hwheel_timeout *timeout,
+				    bool full)
+{
+	s64 word = atomic64_read_acquire(&timeout->word);
+	bool quick = true;
+
+	/* Once, so that who changes his mind all the time can't keep the worker here. */
+	if (full && timeout->ops->due && is_due(wheel, word))
+		quick = worker_call_due(wheel, timeout, &word);
+	while (likely(is_due(wheel, word))) {
+		if (unlikely(!worker_expire(wheel, timeout, &word, full)))
+			continue;
+		count_lateness(wheel, word);
+		if (full && wheel->executor)
+			return quick && !hwheel_clock_is_old(wheel);
+		return worker_call(wheel, timeout, word, full) && quick;
+	}
+	if (!(word & HWHEEL_QUEUED))
+		worker_move(wheel, timeout, word);
+	return quick;
+}
+
+/* Looks at up to @max of a list, for up to a jiffy, and returns at how many. */
+static __always_inline unsigned int look_at_batch(struct hwheel *wheel,
+						  struct hlist_head *list,
+						  unsigned int max, bool full)
 {
 	struct hwheel_node *node;
 	unsigned int left = max;
@@ -470,14 +412,21 @@ static unsigned int look_at_batch(struct hwheel *wheel, struct hlist_head *list,
 	hwheel_batch_begin(wheel);
 	while (left && (node = hwheel_slots_pop(list))) {
 		left--;
-		if (!look_in_batch(wheel, timeout_of(node)))
+		if (!look_at(wheel, timeout_of(node), full))
 			break;
 	}
 	hwheel_batch_end(wheel);
 	return max - left;
 }
 
-/* Is there nothing to do about what expires but to call the callback? */
+static noinline unsigned int look_at_batch_in_full(struct hwheel *wheel,
+						   struct hlist_head *list,
+						   unsigned int max)
+{
+	return look_at_batch(wheel, list, max, true);
+}
+
+/* Is there nothing to do about timeouts that expire but to call their callbacks? */
 static bool is_plain(const struct hwheel *wheel)
 {
 	return !wheel->executor && !wheel->max_pending &&
@@ -507,8 +456,8 @@ static void look_at_some(struct hwheel *wheel, struct hlist_head *list,
 	unsigned int max = min(EXPIRE_MAX - *n, RESCHED_EVERY - *n % RESCHED_EVERY);
 	unsigned long since = wheel->jiffies;
 
-	*n += is_plain(wheel) ? look_at_batch(wheel, list, max) :
-				look_at_list(wheel, list, max);
+	*n += is_plain(wheel) ? look_at_batch(wheel, list, max, false) :
+				look_at_batch_in_full(wheel, list, max);
 	if (*n % RESCHED_EVERY == 0 || since != wheel->jiffies)
 		worker_resched(wheel);
 }

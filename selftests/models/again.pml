@@ -5,7 +5,7 @@
  * deadline, so words are equal more often. Callbacks do not arm again, nor is there another
  * timeout.
  *
- *	arm_locked(), in_release()			module/engine/submit.c
+ *	do_arm(), in_release()				module/engine/submit.c
  *
  * Without these is violated:
  * NO_LIMIT_OVERTAKEN: !releases && (!releasing || ...

@@ -8,7 +8,7 @@
  *	begin_next(), take_handed(), start_another(), executor_end(),
  *	hwheel_executor_defer(), hwheel_executor_recall(), runner_of(),
  *	hwheel_executor_runs()				module/engine/executor.c
- *	look_at(), hand_over(), worker_release()	module/engine/worker.c
+ *	look_at(), worker_expire(), worker_release()	module/engine/worker.c
  *	cancel_sync_drain()				module/engine/cancel_sync.c
  *
  * Left out: start_another() in begin_next(), which is for other timeouts on the list; and that

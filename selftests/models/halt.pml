@@ -6,7 +6,7 @@
  *	stop_wheel(), hand_back(), end_timeout(),
  *	hand_back_queued(), hand_back_all(),
  *	hwheel_drain_here()				module/engine/stop.c
- *	arm_locked() and the others, their read sections,
+ *	do_arm() and the others, their read sections,
  *	hwheel_submit_kick(), hwheel_submit_return()	module/engine/submit.c
  *
  * Where there is another timeout it is handed back, too. What is called then, for either, may
@@ -50,12 +50,6 @@ bit in_section[CPUS];
 #define hurry_HOLDS		0
 #else
 #define hurry_HOLDS		1
-#endif
-
-#ifdef NO_SECTION_CLOSE
-#define close_HOLDS		0
-#else
-#define close_HOLDS		1
 #endif
 
 #ifdef SPARE_SECTION_RETURN

@@ -3,20 +3,18 @@
  * The life of one timeout, as far as the models share it: what users, callbacks and the
  * worker do with it.
  *
- *	arm_locked(), try_arm(), refresh_locked(), try_refresh(),
- *	cancel(), try_cancel(), hwheel_submit_close(),
+ *	do_arm(), do_refresh(), refresh_later(), do_cancel(), cancel_from(),
  *	submit(), in_release()				module/engine/submit.c
  *	hwheel_submit_next()				module/engine/submit.h
- *	worker_drain_batch(), worker_act_on_latest(), worker_act(), worker_update(), worker_release(),
- *	worker_defers(), worker_requeue(), look_at()	module/engine/worker.c
+ *	worker_drain_batch(), worker_act_on_latest(), worker_act(),
+ *	worker_release(), worker_defers(), worker_requeue(), look_at()	module/engine/worker.c
  *	close_and_look(), close_and_wait(), close_and_drain(),
  *	end_closing(), is_settled()			module/engine/cancel_sync.c
  *	hwheel_callback_begin(), hwheel_callback_end(),
  *	hwheel_wake_waiters(), hwheel_callback_running()	module/engine/callback.h
  *	hwheel_word_arm() and all the others			module/engine/state.h
  *
- * The fast ways of arm and cancel do in one go what those in full do, so they are the
- * same here.
+ * The quick forms of arm and cancel do what the full ones do, so they are one here.
  *
  * Left out: what the due op (worker_call_due() in module/engine/worker.c) does, which can be no more than to
  * refresh, as a user may at that moment; max_pending, -ERANGE, tracepoints and counts.
@@ -36,7 +34,7 @@
  * own; HOLDERS, how many of them have a reference; FIRST and SECOND, how much the users do
  * before they give theirs up; REARMS, how often callbacks arm again; HAS_TIME, are there
  * later deadlines; HAS_DATA, does the first user write anything. If it HAS_EXECUTOR
- * or HAS_ROWS, it defines what else belongs to these. OTHERS is how often a callback of another
+ * or HAS_BATCHES, it defines what else belongs to these. OTHERS is how often a callback of another
  * timeout is called on the worker, who has a reference then: such a model defines drain_here().
  * If it DRAINS_WITHIN, its own expire callback may do so, too, by drain_in_callback().
  */
@@ -53,8 +51,8 @@
 #define HAVE_LANDED		(!written[WORKER])
 #endif
 
-#ifndef HAS_ROWS
-#define IN_ROW(depth)		false
+#ifndef HAS_BATCHES
+#define IN_BATCH(depth)		false
 #endif
 
 #ifndef DRAINS_WITHIN
@@ -233,7 +231,7 @@ inline arm_from_old(gets)
 	(has_release && STATE(word) == CANCELLED && me != WORKER)
 #endif
 
-/* arm_locked(), from its look at the word on */
+/* do_arm() */
 inline try_to_arm(gets)
 {
 	do
@@ -279,16 +277,16 @@ inline arm(gets)
 }
 
 /* Outside of any section: there is nothing to add. */
-inline try_refresh()
+inline refresh_later()
 {
 	assert(!freed);
-#ifndef NO_RELEASE_TRY_REFRESH
+#ifndef NO_RELEASE_REFRESH_LATER
 	land_data();
 #endif
 	change(WORD(LATER, PENDING))
 }
 
-inline refresh_locked()
+inline do_refresh()
 {
 	BEGIN_SECTION(refresh)
 	atomic {
@@ -297,9 +295,9 @@ inline refresh_locked()
 		land_data();
 #endif
 		if
-		:: IS_PENDING(word) -> change(WORD(LATER, PENDING | word & QUEUED))
+		:: IS_PENDING(word) -> change(WORD(LATER, word & FLAGS))
 		:: IS_PENDING(word) && DEADLINE(word) == LATER ->
-			change(WORD(DUE, PENDING | QUEUED))
+			change(WORD(DUE, word & FLAGS | QUEUED))
 		:: !IS_PENDING(word)
 		fi
 	}
@@ -310,8 +308,8 @@ inline refresh_locked()
 inline refresh()
 {
 	if
-	:: atomic { IS_FILED(word) -> try_refresh() }
-	:: refresh_locked()
+	:: atomic { IS_FILED(word) -> refresh_later() }
+	:: do_refresh()
 	fi
 }
 
@@ -345,21 +343,7 @@ inline cancel()
 
 inline close()
 {
-	BEGIN_SECTION(close)
-	atomic {
-		assert(!freed);
-#ifndef NO_RELEASE_CLOSE
-		land_data();
-#endif
-		if
-		:: IS_PENDING(word) ->
-			change(SET_STATE(word, CANCELLED) | QUEUED | CLOSED);
-			prevented()
-		:: else -> word = word | CLOSED
-		fi
-	}
-	submit()
-	END_SECTION
+	atomic { assert(!freed); word = word | CLOSED }
 }
 
 /* No callback can write any more, and what they wrote has landed. */
@@ -380,6 +364,7 @@ bit seen_over[CPUS];
 inline close_and_look()
 {
 	close();
+	cancel();
 	recall();
 	hurry();
 #ifdef NO_ACQUIRE_SETTLED
@@ -636,7 +621,7 @@ inline pop_listed()
 /* hwheel_worker_drain() */
 inline drain(depth)
 {
-	atomic { listed && !IN_ROW(depth) -> pop_listed() }
+	atomic { listed && !IN_BATCH(depth) -> pop_listed() }
 	act_on_latest(depth);
 #ifdef NO_ORDER_LINK
 	atomic { assert(!freed); linked = 0 }

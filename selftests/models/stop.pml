@@ -24,7 +24,6 @@
  * NO_RECHECK_STOPPING: !task_gone
  * NO_SECTION_ARM: !task_gone
  * NO_SECTION_CANCEL: !task_gone
- * NO_SECTION_CLOSE: !task_gone
  * NO_SECTION_HURRY: !task_gone
  * NO_SECTION_REFRESH: !task_gone
  */

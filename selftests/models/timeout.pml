@@ -4,14 +4,13 @@
  * what is checked. The callback of another timeout may cancel_sync it, too. That, like
  * any callback, may take long, but nobody waits for it who does not have to.
  *
- *	hwheel_worker_drain(), look_at(), worker_call(),
- *	look_at_batch(), look_in_batch(), look_again()	module/engine/worker.c
+ *	hwheel_worker_drain(), look_at_batch(), look_at(),
+ *	worker_expire(), worker_call()			module/engine/worker.c
  *	hwheel_batch_begin(), hwheel_batch_next(),
  *	hwheel_batch_exchanged(), hwheel_batch_end()	module/engine/callback.h
  *
- * The worker has callbacks in rows or one by one as it pleases, as what it decides that by
- * may change any time. It does not sleep while it has something to do: sleep.pml is about
- * that.
+ * The worker ends a batch of callbacks when it pleases. It does not sleep while it has
+ * something to do: sleep.pml is about that.
  *
  * Without these is violated:
  * NO_ACQUIRE_ARM: !releases && (!releasing || ...
@@ -20,34 +19,30 @@
  * NO_ACQUIRE_SETTLED: !releasing && !expiring && ...
  * NO_LAST_CLOSER: !listed && filed == 2 && ...
  * NO_MB_ACTED: !releasing && !expiring && ...
+ * NO_MB_BATCH_END: !closers
  * NO_MB_EXPIRE: !releasing && !expiring && ...
  * NO_MB_PREPARE: !closers
- * NO_MB_ROW_END: !closers
- * NO_MB_ROW_EXPIRE: !releasing && !expiring && ...
  * NO_MB_WAKE: !closers
  * NO_ORDER_BEGIN: !releasing && !expiring && ...
  * NO_ORDER_BEGIN_RELEASE: !releasing && !expiring && ...
  * NO_ORDER_LINK: !freed
  * NO_ORDER_POP: (seen & 3) == 0
- * NO_ORDER_ROW_NEXT: !releasing && !expiring && ...
  * NO_ORDER_UNLINK: !releasing && !expiring && ...
  * NO_ORDER_WHEEL: !freed
  * NO_RECHECK_CLOSED: !listed && filed == 2 && ...
- * NO_RECHECK_QUEUED: !freed
+ * NO_RECHECK_QUEUED: !freed && releases && ...
  * NO_RECHECK_RELEASE: !releases && (!releasing || ...
- * NO_RECHECK_ROW_QUEUED: !freed && outcomes && ...
  * NO_RECHECK_RUNNING: !releasing && !expiring && ...
  * NO_RELEASE_ARM: !freed && outcomes && ...
+ * NO_RELEASE_BATCH_END: !releasing && !expiring && ...
  * NO_RELEASE_CANCEL: !freed && releases && ...
- * NO_RELEASE_CLOSE: !freed && releases && ...
  * NO_RELEASE_END: !releasing && !expiring && ...
+ * NO_RELEASE_NEXT: !releasing && !expiring && ...
  * NO_RELEASE_REFRESH: data != 2
- * NO_RELEASE_ROW_END: !releasing && !expiring && ...
- * NO_RELEASE_ROW_NEXT: !releasing && !expiring && ...
- * NO_RELEASE_TRY_REFRESH: !freed && releases && ...
+ * NO_RELEASE_REFRESH_LATER: !freed && releases && ...
+ * NO_WAKE_BATCH_END: !closers
  * NO_WAKE_END: !closers
- * NO_WAKE_ROW_END: !closers
- * NO_WAKE_ROW_NEXT: !closers
+ * NO_WAKE_NEXT: !closers
  */
 #define CPUS		3
 #ifndef HOLDERS
@@ -59,25 +54,25 @@
 #define SECOND		1
 #define OTHERS		1
 #endif
-#define HAS_ROWS
+#define HAS_BATCHES
 
-/* The worker is in a row of callbacks. Those do not drain, but what they call may. */
-bit in_row;
+/* The worker is in a batch of callbacks. Those do not drain, but what they call may. */
+bit in_batch;
 
-#define IN_ROW(depth)	(!depth && in_row)
+#define IN_BATCH(depth)	(!depth && in_batch)
 
 #include "life.pml"
 
 /* Stores with release land after what was stored before. */
 #define ENDS(depth)		(running[depth].own == NONE)
 #ifdef NO_RELEASE_END
-#define IS_RELAXED(depth)	(!IN_ROW(depth) && ENDS(depth))
+#define IS_RELAXED(depth)	(!IN_BATCH(depth) && ENDS(depth))
 #elif defined(SPARE_RELEASE_BEGIN)
-#define IS_RELAXED(depth)	(!IN_ROW(depth) && !ENDS(depth))
-#elif defined(NO_RELEASE_ROW_END)
-#define IS_RELAXED(depth)	(IN_ROW(depth) && ENDS(depth))
-#elif defined(NO_RELEASE_ROW_NEXT)
-#define IS_RELAXED(depth)	(IN_ROW(depth) && !ENDS(depth))
+#define IS_RELAXED(depth)	(!IN_BATCH(depth) && !ENDS(depth))
+#elif defined(NO_RELEASE_BATCH_END)
+#define IS_RELAXED(depth)	(IN_BATCH(depth) && ENDS(depth))
+#elif defined(NO_RELEASE_NEXT)
+#define IS_RELAXED(depth)	(IN_BATCH(depth) && !ENDS(depth))
 #else
 #define IS_RELAXED(depth)	false
 #endif
@@ -103,13 +98,17 @@ end:	do
 #define EXPIRE_IS_FULL		true
 #endif
 
-#ifdef NO_MB_ROW_EXPIRE
-#define ROW_EXPIRE_IS_FULL	false
+/* The barrier was the exchange. */
+inline exchanged()
+{
+#ifndef NO_WAKE_NEXT
+	atomic { wake_all() }
 #else
-#define ROW_EXPIRE_IS_FULL	true
+	skip
 #endif
+}
 
-/* call() */
+/* worker_expire(); it takes the place of the one before it in the batch. */
 inline expire()
 {
 #ifndef NO_ORDER_BEGIN
@@ -120,80 +119,22 @@ inline expire()
 	begin(0);
 #endif
 	if
-	:: done -> call_expire()
+	:: done -> exchanged(); call_expire()
 	:: else
-	fi;
-	finish(0)
+	fi
 }
 
-/* The barrier was the exchange. */
-inline row_exchanged()
+inline end_batch()
 {
-#ifndef NO_WAKE_ROW_NEXT
-	atomic { wake_all() }
-#else
-	skip
-#endif
-}
-
-inline row_end()
-{
-#ifdef NO_WAKE_ROW_END
+#ifdef NO_WAKE_BATCH_END
 	store(running[0], NONE);
-#elif defined(NO_MB_ROW_END)
+#elif defined(NO_MB_BATCH_END)
 	store(running[0], NONE);
 	atomic { wake_all() }
 #else
 	finish(0);
 #endif
-	in_row = 0
-}
-
-#ifdef NO_RECHECK_ROW_QUEUED
-#define ROW_IS_QUEUED(word)	false
-#else
-#define ROW_IS_QUEUED(word)	((word) & QUEUED)
-#endif
-
-/* Leaves the row for look_at() if the word was changed meanwhile. */
-inline look_in_row()
-{
-	atomic { assert(!freed); seen = word }
-	if
-	:: ROW_IS_QUEUED(seen)
-	:: !ROW_IS_QUEUED(seen) && DEADLINE(seen) > reached -> atomic { file() }
-	:: else ->
-#ifndef NO_ORDER_ROW_NEXT
-		store(running[0], IT);
-#endif
-		atomic { exchange(SET_STATE(seen, EXPIRED), ROW_EXPIRE_IS_FULL) }
-#ifdef NO_ORDER_ROW_NEXT
-		store(running[0], IT);
-#endif
-		if
-		:: done -> row_exchanged(); call_expire()
-		:: else -> row_end(); again = 1
-		fi
-	fi;
-	atomic { done = 0; seen = 0 }
-}
-
-/* The next of a list, in a row or not */
-inline look_at_next()
-{
-	if
-	:: true -> in_row = 1
-	:: !in_row
-	fi;
-	again = !in_row;
-	if
-	:: in_row -> look_in_row()
-	:: else
-	fi;
-	if
-	:: again -> again = 0; look_if_due()
-	:: else
-	fi
+	in_batch = 0
 }
 
 inline drain_here()
@@ -222,22 +163,12 @@ inline call_other()
 	next = (filed <= reached);
 #endif
 	others--;
-	if
-	:: true -> in_row = 1
-	:: !in_row
-	fi;
+	in_batch = 1;
 	store(running[0], OTHER);
 	atomic { land_stores() }
-	if
-	:: in_row -> row_exchanged()
-	:: else
-	fi;
+	exchanged();
 	leave_there();
 	closers == 0 || !IS_SETTLED(word);
-	if
-	:: !in_row -> finish(0)
-	:: else
-	fi;
 #ifdef NO_ORDER_POP
 	if
 	:: next -> next = 0;
@@ -259,14 +190,14 @@ proctype user(byte me; byte ops)
 proctype worker()
 {
 	byte me = WORKER, seen, old, tries;
-	bit done, armed, in_release, adds, settled, next, again;
+	bit done, armed, in_release, adds, settled, next;
 
 end:	do
 	:: drain(0)
-	:: atomic { filed <= reached -> pop_filed() }
-		look_at_next()
+	:: atomic { filed <= reached -> pop_filed(); in_batch = 1 }
+		look_if_due()
 	:: others -> call_other()
-	:: in_row -> row_end()
+	:: in_batch -> end_batch()
 	od
 }
 
