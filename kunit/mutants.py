@@ -49,10 +49,11 @@ PATIENCE = 60
 SILENCE = 10
 NO_SUITE = "none"
 
-# These call inline functions of headers themselves, or include what is tested. In the others
-# a fault in a header changes nothing, as no fault changes a structure.
-INLINE_SUITES = {"alloc_test", "file_test", "race_test", "slots_test", "state_test",
-                 "stats_test", "table_test"}
+# The suites that call inline functions of a header themselves, beside that of its own name;
+# race_test includes what is tested. In all others a fault in a header changes nothing, as no
+# fault changes a structure.
+INLINE_SUITES = {"edge.h": {"slots_test"}, "fraction.h": {"slots_test", "stats_test"},
+                 "gfp.h": {"alloc_test"}, "callback.h": {"contain_test"}}
 START = "Starting KUnit Kernel"
 END = "reboot: System halted"
 
@@ -1327,10 +1328,11 @@ class Job:
         shutil.rmtree(folder)
         shutil.copytree(self.kept, folder)
 
-    def spare_objects(self):
-        """Makes the objects of suites that call no inline function as new as the fault."""
+    def spare_objects(self, header):
+        """Makes the objects of suites that call nothing of the header as new as its fault."""
+        needed = {"race_test", f"{header.stem}_test"} | INLINE_SUITES.get(header.name, set())
         for path in self.objects.resolve().glob("kunit/*/*_test.o"):
-            if path.stem not in INLINE_SUITES:
+            if path.stem not in needed:
                 os.utime(path)
 
     def test_mutant(self, mutant, order):
@@ -1340,7 +1342,8 @@ class Job:
         text = path.read_text(encoding="utf-8")
         times = path.stat()
         path.write_text(mutate(mutant, text), encoding="utf-8")
-        self.spare_objects()
+        if path.suffix == ".h":
+            self.spare_objects(path)
         try:
             return Result(mutant, *self.test(order))
         finally:
