@@ -133,8 +133,7 @@ static int admit_arm(struct hwheel *wheel, const struct hwheel_timeout *timeout,
 	return hwheel_pending_begin(wheel) ? 0 : -EDQUOT;
 }
 
-static __always_inline int do_arm(struct hwheel_timeout *timeout, u64 deadline,
-				      bool full)
+static __always_inline int do_arm(struct hwheel_timeout *timeout, u64 deadline, bool full)
 {
 	struct hwheel *wheel = timeout->wheel;
 	struct hwheel_cpu __percpu *cpu = wheel->cpu;
@@ -180,22 +179,22 @@ static __always_inline int arm_at(struct hwheel_timeout *timeout, u64 deadline_n
 }
 
 /*
- * The quick one is for a timeout that is enqueued, and a later deadline: it submits nothing. A
- * deadline that rounds up to zero is none.
+ * The quick one is for a timeout that is enqueued, and a later deadline: it submits nothing. It
+ * takes no deadline that has to be clamped: neither one that looks negative, nor one that rounds
+ * up to zero.
  */
-static __always_inline int refresh_later(struct hwheel_timeout *timeout, u64 deadline)
+static __always_inline int refresh_later(struct hwheel_timeout *timeout, u64 deadline_ns)
 {
-	u64 new = hwheel_word(deadline, HWHEEL_PENDING);
+	u64 new = hwheel_word(ALIGN(deadline_ns, HWHEEL_DEADLINE_UNIT), HWHEEL_PENDING);
 	s64 word = atomic64_read(&timeout->word);
 
-	if (!hwheel_word_is_enqueued(word) || new <= (u64)word ||
+	if (!hwheel_word_is_enqueued(word) || new <= (u64)word || (s64)deadline_ns < 0 ||
 	    !atomic64_try_cmpxchg_release(&timeout->word, &word, new))
 		return -EAGAIN;
 	return 0;
 }
 
-static __always_inline int do_refresh(struct hwheel_timeout *timeout, u64 deadline,
-					  bool full)
+static __always_inline int do_refresh(struct hwheel_timeout *timeout, u64 deadline, bool full)
 {
 	struct hwheel *wheel = timeout->wheel;
 	bool earlier = false;
@@ -222,11 +221,10 @@ static noinline int refresh(struct hwheel_timeout *timeout, u64 deadline)
 	return read_section(do_refresh(timeout, deadline, true));
 }
 
-/* The quick one needs no section, and takes no deadlines that have to be clamped. */
+/* The quick one needs no section. */
 static __always_inline int refresh_at(struct hwheel_timeout *timeout, u64 deadline_ns)
 {
-	if (likely((s64)deadline_ns >= 0 &&
-		   !do_refresh(timeout, ALIGN(deadline_ns, HWHEEL_DEADLINE_UNIT), false)))
+	if (likely(!do_refresh(timeout, deadline_ns, false)))
 		return 0;
 	return refresh(timeout, hwheel_deadline_store(deadline_ns));
 }
