@@ -6,16 +6,16 @@ usage: mutants.py
 
 Each fault is one replacement in one file of a scratch copy of the project, which is
 then built and tested by its kunit/run.sh. A fault is caught if a test fails or the
-kernel complains, and its run ends there; a fault that does not build, or with which
-nothing happens until the run is given up, is not. Jobs work side by side, each with a
-scratch copy and a build folder of its own. From the environment:
+kernel complains, and its run ends there, or if a test hangs with it. A fault that does not
+build, or with which nothing happens, is not. Jobs work side by side, each with a scratch
+copy and a build folder of its own. From the environment:
   ONLY     which faults, a glob
   JOBS     how many at a time; default: one for each CPU
   OPS      operations of the model test; default 100000
   SEED     where it starts; default 1
   TIMEOUT  seconds until a run counts as hung; default 60, or thrice what the run
-           without a fault took. A run that prints nothing for ten seconds, or thrice
-           the longest such time without a fault, counts as hung as well
+           without a fault took. A run that prints nothing for twenty seconds, or five
+           times the longest such time without a fault, counts as hung as well
 The whole table is kept in build/mutants.txt, with the first who noticed. Exits with 0
 if all were caught.
 """
@@ -46,7 +46,7 @@ RESULTS = TOP / "build/mutants.txt"
 
 SETTINGS = {"OPS": "100000", "SEED": "1"}
 PATIENCE = 60
-SILENCE = 10
+SILENCE = 20
 NO_SUITE = "none"
 
 # The suites that call inline functions of a header themselves, beside that of its own name;
@@ -1309,12 +1309,7 @@ class Job:
             return "does not build", ""
         if run.catcher or run.finished:
             return ("caught", run.catcher) if run.catcher else ("survived", "")
-        # It hung, so that some suites did not have their turn.
-        for suite in [suite for suite in order if suite not in run.begun]:
-            catcher = "" if self.given_up else self.run_tests(order, suite).catcher
-            if catcher:
-                return "caught", catcher
-        return "only hangs", ""
+        return ("given up", "") if self.given_up else ("caught", f"{run.next_case()} hangs")
 
     def keep_objects(self):
         """Those without a fault, once."""
@@ -1405,7 +1400,7 @@ def test_all(mutants, count):
     good = 0
     with open(RESULTS, "w", encoding="utf-8") as file:
         order, seconds, gap = unmutated()
-        jobs = [Job(i + 1, max(PATIENCE, 3 * seconds), max(SILENCE, 3 * gap))
+        jobs = [Job(i + 1, max(PATIENCE, 3 * seconds), max(SILENCE, 5 * gap))
                 for i in range(count)]
         for result in results_of(mutants, order, jobs):
             good += result.verdict == "caught"
