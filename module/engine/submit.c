@@ -93,7 +93,7 @@ static bool is_too_far(const struct hwheel *wheel, u64 deadline)
 /*
  * Each operation has one body, which is compiled twice. The quick one does what nearly all
  * calls need, and calls nothing but what wakes the worker, so that the compiler saves no register.
- * It returns an error, and has changed nothing, when the tracepoint is on, the wheel has something
+ * It returns -EAGAIN, and has changed nothing, when the tracepoint is on, the wheel has something
  * to refuse or to count, or the word is an unusual one. Then the caller goes on with the full one.
  */
 
@@ -399,7 +399,7 @@ bool hwheel_cancel(struct hwheel_timeout *timeout)
 	bool prevented = true;
 
 	if (unlikely(err))
-		return cancel(timeout);
+		return err == -EAGAIN && cancel(timeout);
 	/* Not the exchange's result, for which the compiler would save a register */
 	OPTIMIZER_HIDE_VAR(prevented);
 	return prevented;
