@@ -36,9 +36,10 @@ PROGRAMS = $(BUILD)/tools/hwheelctl $(wildcard $(BUILD)/tools/demo/*)
 EXAMPLES := $(notdir $(basename $(wildcard tools/examples/*.c)))
 TOOLS_TESTS := hwheelctl_test top_test examples_test
 TESTS   := $(basename $(notdir $(wildcard selftests/*/*_test.c)))
-# selftests/Makefile builds the same as 32-bit programs. A user-mode kernel knows none.
+# selftests/Makefile builds the same as 32-bit programs. A user-mode kernel knows none, and
+# other machines (setup.sh sets ARCH for them) are tested with their own.
 TESTS_32 := $(if $(QUICK),$(QUICK_32),$(filter-out uring_test,$(TESTS)))
-TESTS   += $(if $(filter um,$(ARCH)),,$(addsuffix _32,$(TESTS_32)))
+TESTS   += $(if $(ARCH),,$(addsuffix _32,$(TESTS_32)))
 HELPERS := client fuzz holders kill_midcall populate reload_clients
 USER_BENCH := $(BUILD)/user/user_bench
 # Those that run in a VM: the scripts in harness/ run here.
@@ -57,6 +58,8 @@ QUICK_BOUNDS := selftests/harness/quick_bounds
 # killed, and how many time-outs are pending on one wheel.
 TORTURES := fuzz_test torture_test
 FIRES    := unload_test hotplug_test kill_midcall_test populate_test
+MATRIX   := cloud rt 6.12-cloud 6.12-rt native arm64 arm64-6.12 arm64-16k armhf i386 s390x \
+	    kunit-i386 kunit-s390x
 CALLS   ?= 200000
 OPS     ?= 5000000
 SEED    ?=
@@ -119,8 +122,8 @@ selftests: ## run the kselftest programs in a VM
 torture: ## test and call at random where KASAN, KCSAN and lockdep look (CALLS=, OPS=, KERNELS=)
 	@MAKE="$(MAKE)" selftests/harness/matrix.sh $(or $(KERNELS),kasan kcsan)
 
-matrix: ## the same on each of Debian's kernels and a newer one (CALLS=, OPS=, KERNELS=, CLANG=)
-	@MAKE="$(MAKE)" selftests/harness/matrix.sh $(or $(KERNELS),cloud rt 6.12-cloud 6.12-rt native)
+matrix: ## the same on Debian's kernels, a newer one, other machines (KERNELS=, CALLS=, OPS=)
+	@MAKE="$(MAKE)" selftests/harness/matrix.sh $(or $(KERNELS),$(MATRIX))
 
 soak: ## have KUnit account for very many time-outs in simulated time (SOAK=100000000)
 	@MAKE="$(MAKE)" selftests/harness/matrix.sh kunit

@@ -16,7 +16,7 @@ cd "$(dirname "$(realpath "$0")")/../.." || exit
 how=${1:?quick or all}
 logs=build/check
 
-# How many lines of a part that failed are shown
+# How many lines of a part that failed are shown, of failures and of its end
 shown=40
 
 minutes() {
@@ -28,7 +28,8 @@ conclude() {
 	if [ "$2" -eq 0 ]; then
 		say "$1: passed, in $(minutes "$3")"
 	else
-		say "$1: FAILED with status $2, in $(minutes "$3"); the end of $logs/$1.log:"
+		say "$1: FAILED with status $2, in $(minutes "$3"); from $logs/$1.log, and its end:"
+		grep -aE -A 4 '^(not ok|  vm: FAILED)' "$logs/$1.log" | head -n $shown >&2
 		tail -n $shown "$logs/$1.log" >&2
 	fi
 }
@@ -54,12 +55,18 @@ target() {
 	"$MAKE" --no-print-directory "$@"
 }
 
-python_parts() {
+setup_test() {
+	selftests/harness/setup_test.sh | tee build/setup.tap
+}
+
+# Seconds each
+short_parts() {
 	part tap -- python3 -B selftests/harness/tap_test.py
 	part trust -- python3 -B selftests/harness/trust_test.py
 	part blocks -- python3 -B selftests/harness/documents/blocks_test.py
 	part bench -- python3 -B selftests/bench/report/bench_test.py
 	part judge -- python3 -B tools/demo/judge_test.py
+	part setup build/setup.tap -- setup_test
 	part english -- python3 -B selftests/harness/english_test.py
 }
 
@@ -70,12 +77,16 @@ long_parts() {
 		target torture SUITES="wrong torture" CALLS=10000 OPS=100000
 }
 
+# On another architecture, in minutes; with a result of its own, as torture has one
+arm64() {
+	target matrix KERNELS=arm64 SUITES="gcc quick" RESULT=arm64
+}
+
 host_lane() {
-	python_parts
+	short_parts
 	part lint build/lint.tap -- target lint
 	part kunit build/kunit.tap -- target kunit
 	part tools build/tools.tap -- target tools-test
-	part harness build/harness.tap -- target _harness
 	[ "$how" = quick ] || long_parts
 }
 
@@ -87,6 +98,8 @@ guest_lane() {
 	part out-of-tree build/out-of-tree/sample_test.tap -- target _out_of_tree
 	part readme build/readme.tap build/readme-run/guest.tap -- target _readme
 	part run -- target run
+	part harness build/harness.tap -- target _harness
+	[ "$how" = quick ] || part arm64 build/arm64.tap -- arm64
 }
 
 # The last line of each part that has not ended

@@ -72,12 +72,12 @@ count_objects() {
 	echo "vmalloc $(grep -vc unpurged /proc/vmallocinfo)"
 }
 
-# Caches that grew by at least $1 between the two counts
+# grown LEAST [FROM TO]: caches that grew by at least so many between two counts
 grown() {
 	awk -v least="$1" '
 		NR == FNR { before[$1] = $2; next }
 		$2 - before[$1] >= least { print $1, before[$1], "->", $2 }
-	' "$work/before" "$work/after"
+	' "$work/${2:-before}" "$work/${3:-after}"
 }
 
 # Lowers what was counted to what is counted now.
@@ -115,18 +115,22 @@ count_rounds() {
 # itself (a stack of a thread that has exited, objects to be freed after a grace period,
 # a slab of a CPU, its sheaf of freed objects) comes and goes, and does not grow with the
 # rounds: half an object a round is the tolerance, what is less a little later was no leak,
-# and no more is what does not grow as much again. The first rounds only warm up.
+# and no more is what does not grow as much again, or is gone when the next rounds begin. The
+# first rounds only warm up.
 leaks_no_objects_in() {
 	rounds=$1
 	shift
 	repeat 5 "$@" || return
 	let_go
+	rm -f "$work/first"
 	for _ in 1 2 3; do
 		count_rounds "$@" || return
+		[ -e "$work/first" ] || cp "$work/before" "$work/first"
 		leak=$(grown $((rounds / 2)))
 		diagnose "grown by one or more: $(grown 1 | tr '\n' ';')"
 		[ -n "$leak" ] || break
 	done
+	[ -z "$leak" ] || leak=$(grown "$rounds" first before)
 	diagnose "compared: $(cut -d' ' -f1 "$work/after" | tr '\n' ' ')"
 	# It would be worth nothing if it had not seen any.
 	[ -z "$leak" ] && [ "$(wc -l <"$work/after")" -gt 20 ]

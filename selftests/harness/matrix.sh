@@ -3,21 +3,25 @@
 #
 # matrix.sh KERNEL...: for each of these kernels: builds the module without a warning,
 # runs the kselftests in a machine with two CPUs or more, and a bounded torture.
-# build/matrix/KVER/ has what came of each, build/matrix.tap the test points, build/trust/
+# build/matrix/KERNEL/ has what came of each, build/matrix.tap the test points, build/trust/
 # what the README's table of them is made of. The last line says how many passed, failed
 # and were skipped. KERNEL is one of
 #   cloud, rt, 6.12-cloud, 6.12-rt, ...   flavours as Debian names its packages: the
 #                      current version of each; or a version
+#   arm64, arm64-6.12, arm64-16k, armhf, i386, s390x   those of other machines
 #   native, kasan      user-mode kernels, of which selftests/harness/uml/ tells
 #   kcsan, faults      ones built for the VM, of which selftests/harness/kernels/ tells
-# or one of what has no such machine: kunit (simulated time, with the soak), model (spin)
+# or one of what has no such machine: kunit (simulated time, with the soak), kunit-i386,
+# kunit-s390x (MACHINE of kunit/run.sh), model (spin), litmus (herd7)
 # MAKE comes from the Makefile. From the environment:
 #   SOAK       how many time-outs it has (100000000)
 #   SUITES     which suites (gcc clang kselftest torture fire; kasan and kcsan have wrong,
-#              too, and faults has one of its own)
+#              too, and faults has one of its own), or quick, which is a bounded kselftest
 #   CALLS, OPS, RELOADS, OFFLINE, KILLS, PENDING   how long torture and fire are
 #   CLANG      the compiler: one that is new enough for all of them
+#   RESULT     what to call matrix.tap, where another one may run at a time
 set -uo pipefail
+shopt -s extglob
 
 cd "$(dirname "$(realpath "$0")")/../.." || exit
 
@@ -27,10 +31,13 @@ cd "$(dirname "$(realpath "$0")")/../.." || exit
 . selftests/harness/packages.sh
 # shellcheck source=selftests/harness/cache.sh
 . selftests/harness/cache.sh
+# shellcheck source=selftests/harness/archive.sh
+. selftests/harness/archive.sh
 # shellcheck source=selftests/harness/kernels/debian_kernel.sh
 . selftests/harness/kernels/debian_kernel.sh
 
 clang=${CLANG:-clang-19}
+result=build/${RESULT:-matrix}
 parts=()
 rows=()
 
@@ -95,6 +102,7 @@ suite_gcc() {
 }
 
 suite_clang() {
+	selftests/harness/setup.sh clang || die "there is no $clang"
 	part clang '' '' -- warns_not clang "${as_clang[@]}"
 }
 
@@ -106,6 +114,17 @@ suite_kselftest() {
 		grep -vxE 'fuzz_test|torture_test' | tr '\n' ' ')
 	part kselftest "$here/selftests-run/console.log" "$here/selftests.tap" -- \
 		target _selftests SCRIPTS="$quick" TIMEOUT=7200
+}
+
+# In minutes, whatever is slow and the same on each machine left out: for make check-all
+suite_quick() {
+	local tests="close_test epoll_test input_test map_ioctl_test map_memory_test map_race_test"
+
+	tests+=" map_scribble_test map_test query_test read_test share_race_test share_test"
+	tests+=" stop_test submit_test timens_test uring_test"
+	part quick "$here/selftests-run/console.log" "$here/selftests.tap" -- \
+		target _selftests QUICK=1 TESTS="$tests" \
+		SCRIPTS="fuzz_test torture_test unload_test"
 }
 
 suite_torture() {
@@ -128,7 +147,8 @@ suite_fire() {
 }
 
 suite_kunit() {
-	part kunit build/kunit.tap build/kunit.tap -- \
+	part kunit "build/$kernel.tap" "build/$kernel.tap" -- \
+		env MACHINE="${kernel##kunit?(-)}" TIMEOUT="${TIMEOUT:-1200}" \
 		"$MAKE" --no-print-directory kunit
 }
 
@@ -142,6 +162,11 @@ suite_soak() {
 suite_model() {
 	part model build/model.tap build/model.tap -- \
 		"$MAKE" --no-print-directory _model
+}
+
+suite_litmus() {
+	part litmus build/litmus.tap build/litmus.tap -- \
+		"$MAKE" --no-print-directory _litmus KSRC="$KSRC"
 }
 
 # Does what this kernel looks for come to light?
@@ -167,17 +192,17 @@ variables() {
 	local kver
 
 	case $1 in
-	kunit|model)
+	kunit*|model|litmus)
 		echo KVER= ;;
 	native)
-		selftests/harness/setup.sh matrix native ;;
+		selftests/harness/setup.sh native ;;
 	kasan|kcsan|faults)
 		selftests/harness/setup.sh "$1" ;;
-	*-*-*)
-		KVER=$1 selftests/harness/setup.sh matrix vm ;;
+	[0-9]*-*-*)
+		KVER=$1 selftests/harness/setup.sh vm ;;
 	*)
 		kver=$(kernel_of_flavour "$1") || die "Debian offers no kernel $1"
-		KVER=$kver selftests/harness/setup.sh matrix vm ;;
+		KVER=$kver selftests/harness/setup.sh vm ;;
 	esac
 }
 
@@ -203,8 +228,15 @@ traits() {
 		bounds CALLS=100000 OPS=300000 RELOADS=10 OFFLINE=20 KILLS=200 \
 			PENDING=300000 ;;
 	kunit)  sanitizer="simulated time, KASAN, lockdep, UBSAN" suites="kunit soak" ;;
+	kunit-i386)  sanitizer="simulated time, lockdep, UBSAN" suites=kunit ;;
+	kunit-s390x) sanitizer="lockdep, UBSAN" suites=kunit ;;
 	model)  sanitizer="spin, exhaustive" suites=model ;;
+	litmus) sanitizer="herd7, the memory model of $(make -s -C "$KSRC" kernelversion)"
+		suites=litmus ;;
 	faults) sanitizer="fail-nth, KASAN, lockdep, kmemleak" suites=faults ;;
+	arm*|i386|s390x)
+		suites="gcc kselftest torture"
+		bounds CALLS=20000 OPS=300000 ;;
 	esac
 	suites=${SUITES:-$suites}
 }
@@ -221,7 +253,10 @@ choose() {
 	native|kasan) title="${title%%-*} user-mode, SMP, PREEMPT" ;;
 	kcsan|faults) title="${title%%-*} SMP, PREEMPT" ;;
 	kunit)        title="$(make -s -C "$KSRC" kernelversion) user-mode" ;;
+	kunit-i386)   title="$(make -s -C "$KSRC" kernelversion) user-mode, 32 bits" ;;
+	kunit-s390x)  title="$(make -s -C "$KSRC" kernelversion) s390x" ;;
 	model)        title="models" ;;
+	litmus)       title="litmus tests" ;;
 	esac
 	here=$PWD/build/matrix/$kernel
 	mkdir -p "$here"
@@ -230,7 +265,7 @@ choose() {
 
 [ $# -gt 0 ] || die "KERNEL is needed"
 mkdir -p build/trust
-rm -f build/matrix.tap build/matrix.md
+rm -f "$result.tap" "$result.md"
 commit=$(commit_now)
 vars=$(selftests/harness/setup.sh source programs) || exit
 KSRC=${vars##*KSRC=}
@@ -243,6 +278,6 @@ for kernel; do
 done
 
 printf '\n'
-python3 -B selftests/harness/trust.py show "${rows[@]}" | tee build/matrix.md
+python3 -B selftests/harness/trust.py show "${rows[@]}" | tee "$result.md"
 printf '\n'
-python3 -B selftests/harness/tap.py --out build/matrix.tap "${parts[@]}"
+python3 -B selftests/harness/tap.py --out "$result.tap" "${parts[@]}"

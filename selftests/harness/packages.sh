@@ -2,6 +2,11 @@
 # shellcheck shell=bash
 # Debian packages: installed when they are missing, and only then. Needs messages.sh.
 
+# Other distributions than Debian and its children have neither.
+has_apt() {
+	command -v apt-get >/dev/null && command -v dpkg-query >/dev/null
+}
+
 packages_missing() {
 	local name
 
@@ -55,6 +60,12 @@ packages_install() {
 	apt_get install --no-install-recommends "$@"
 }
 
+packages_without_apt() {
+	say "this machine has no apt. What Debian calls so has to be there:"
+	say "$*"
+	return 1
+}
+
 packages_refuse() {
 	say "these packages are missing, and only root can install them:"
 	say "apt-get install --no-install-recommends $*"
@@ -65,6 +76,7 @@ packages_refuse() {
 packages() {
 	local missing
 
+	has_apt || packages_without_apt "$@" || return
 	mapfile -t missing < <(packages_missing "$@")
 	[ ${#missing[@]} -gt 0 ] || return 0
 	as_root true || packages_refuse "${missing[@]}" || return
@@ -73,4 +85,9 @@ packages() {
 	say "apt: installing ${missing[*]}"
 	packages_install "${missing[@]}" && return
 	packages_update && packages_install "${missing[@]}"
+}
+
+# For what is built only: without apt it is taken to be there. The compiler tells what is not.
+packages_to_build() {
+	! has_apt || packages "$@"
 }

@@ -10,13 +10,14 @@
 #   tools_test  what is in a VM to test them: a terminal, tracers
 #   programs what the test programs need beyond these, also as 32-bit ones
 #   kunit    what a user-mode kernel is built with
+#   kunit_i386, kunit_s390x  and what KUnit is run with on these machines
 #   uml      that, and what one with a userspace is started with
 #   native, kasan  a user-mode kernel with two CPUs to test in, or one that finds wrong
 #            accesses, locks and leaks as well
 #   kcsan, faults  a kernel for the VM that finds data races, or makes allocations
 #            and copies fail, and its headers
 #   model    what the models are checked with
-#   matrix   what the module is built with beside gcc
+#   clang    what the module is built with beside gcc
 #   deb      what Debian packages are built and checked with
 #   packages a clean Debian 12 to try them in
 #   lint     the checkers
@@ -31,6 +32,12 @@ harness=$(dirname "$(realpath "$0")")
 . "$harness/packages.sh"
 # shellcheck source=selftests/harness/cache.sh
 . "$harness/cache.sh"
+# shellcheck source=selftests/harness/archive.sh
+. "$harness/archive.sh"
+# shellcheck source=selftests/harness/sysroot.sh
+. "$harness/sysroot.sh"
+# shellcheck source=selftests/harness/vm/emulator.sh
+. "$harness/vm/emulator.sh"
 # shellcheck source=selftests/harness/kernels/debian_kernel.sh
 . "$harness/kernels/debian_kernel.sh"
 # shellcheck source=selftests/harness/kernels/custom_kernel.sh
@@ -51,7 +58,7 @@ need_module() {
 	local running kdir
 
 	running=$(uname -r)
-	packages "${build_tools[@]}"
+	packages_to_build "${build_tools[@]}"
 	if [ -n "${KDIR-}" ]; then
 		print_kernel "${KVER:-$(release_of "$KDIR")}" "$KDIR"
 	elif [ -n "${KVER-}" ]; then
@@ -59,6 +66,8 @@ need_module() {
 		print_kernel "$KVER" "$kdir"
 	elif [ -e "/lib/modules/$running/build" ]; then
 		print_kernel "$running"
+	elif ! has_apt; then
+		die "no headers for the running kernel $running: KDIR= names a kernel's build folder"
 	else
 		say "no headers for the running kernel $running: building for Debian's stock kernel"
 		running=$(kernel_stock)
@@ -67,22 +76,37 @@ need_module() {
 }
 
 qemu_packages() {
-	[ "$(dpkg --print-architecture)" = amd64 ] ||
-		die "the test VM is an amd64 one"
-	packages "${build_tools[@]}" qemu-system-x86 busybox-static cpio python3
+	emulator "${build_tools[@]}" busybox-static cpio python3
+}
+
+# What builds for another machine than this one. (Not the package without the compiler's
+# version: that cannot be installed beside the 32-bit libraries of this machine.)
+foreign_packages() {
+	packages "gcc-$(gcc -dumpversion)-${machine_triplet//_/-}" \
+		"libc6-dev-$machine_debian-cross"
+}
+
+print_foreign() {
+	foreign_packages && sysroot || return
+	echo "ARCH=$machine_arch CROSS_COMPILE=$machine_triplet-" \
+	     "CC=$machine_triplet-gcc-$(gcc -dumpversion) SYSROOT=$(sysroot_path)"
 }
 
 need_vm() {
 	local kver=${KVER-} kdir=${KDIR-}
 
-	qemu_packages
 	if [ -n "$kver" ]; then
+		machine_choose "$kver"
+		qemu_packages
 		[ -n "$kdir" ] || kdir=$(kernel_headers "$kver")
 		kernel_image "$kver" || die "Debian offers no kernel $kver"
 	else
+		machine_choose "$stock_headers"
+		qemu_packages
 		kver=$(kernel_stock_bootable)
 	fi
 	print_kernel "$kver" "$kdir"
+	! machine_is_foreign || print_foreign
 }
 
 need_source() {
@@ -93,7 +117,7 @@ need_source() {
 }
 
 need_tools() {
-	packages "${build_tools[@]}" libjson-c-dev liburing-dev
+	packages_to_build "${build_tools[@]}" libjson-c-dev liburing-dev
 }
 
 need_tools_test() {
@@ -108,6 +132,19 @@ need_programs() {
 
 need_kunit() {
 	packages "${build_tools[@]}" python3 bc flex bison libelf-dev
+}
+
+need_kunit_i386() {
+	machine_choose -686-pae
+	need_kunit
+	foreign_packages
+}
+
+need_kunit_s390x() {
+	machine_choose -s390x
+	need_kunit
+	emulator
+	foreign_packages
 }
 
 need_uml() {
@@ -128,6 +165,7 @@ need_kasan() {
 need_built() {
 	local ksrc=${KSRC-} built
 
+	machine_choose "$1"
 	qemu_packages
 	packages bc flex bison libelf-dev
 	[ -n "$ksrc" ] || ksrc=$(kernel_source)
@@ -148,7 +186,7 @@ need_model() {
 	packages spin gcc libc6-dev
 }
 
-need_matrix() {
+need_clang() {
 	packages "${CLANG:-clang-19}"
 }
 

@@ -9,8 +9,8 @@ trust.py readme README.md ROWS.json
 trust.py check-readme README.md ROWS.json
 
 row reads the test points as tap.py does, and adds up what the diagnostics in LOG call
-operations=N or states=N. show prints a table of rows, gather puts them into one file, in
-the place of what it had. readme renders the table that stands between two comments,
+operations=N or states=N. show prints a table of rows, gather puts them into one file, each in
+the place of the one that it had of this kernel, sanitizer and suite. readme renders the table that stands between two comments,
 check-readme tells whether it is that, without failures, of something in each row, none of
 a tree that was changed, and whether every row is there that has to be, with as many
 operations as it has to have.
@@ -36,21 +36,27 @@ ALIGNED = ("---",) * 3 + ("--:",) * 5 + ("---",)
 # Of which kernels and sanitizers, by what their names begin with or have in them, there
 # have to be which suites
 REQUIRED = (
-    ("6.1.*-cloud-*", "", "gcc clang kselftest torture fire"),
+    ("6.1.*-cloud-amd64", "", "gcc clang kselftest torture fire"),
     ("6.1.*-rt-*", "", "gcc clang kselftest torture"),
-    ("6.12.*-cloud-*", "", "gcc clang kselftest torture fire"),
+    ("6.1.*-cloud-arm64", "", "gcc kselftest torture"),
+    ("6.1.*-armmp-lpae", "", "gcc kselftest torture"),
+    ("6.1.*-s390x", "", "gcc kselftest torture"),
+    ("6.12.*-cloud-amd64", "", "gcc clang kselftest torture fire"),
     ("6.12.*-rt-*", "", "gcc clang kselftest torture"),
     ("7.3.* user-mode, SMP*", "", "gcc clang kselftest torture fire"),
     ("7.3.* user-mode, SMP*", "KASAN*", "wrong kselftest torture"),
     ("* SMP, PREEMPT", "KCSAN*", "wrong kselftest torture"),
     ("* SMP, PREEMPT", "fail-nth*", "faults"),
     ("* user-mode", "simulated time*", "kunit soak"),
+    ("* user-mode, 32 bits", "simulated time*", "kunit"),
+    ("* s390x", "lockdep*", "kunit"),
     ("models", "spin*", "model"),
+    ("litmus tests", "herd7*", "litmus"),
 )
 
 # Which of them have to have how many operations
 LEAST = (
-    (("6.*-cloud-*", "", "fire"), 90_000_000),
+    (("6.*-cloud-amd64", "", "fire"), 90_000_000),
     (("7.3.* user-mode, SMP*", "", "fire"), 90_000_000),
     (("* user-mode", "simulated time*", "soak"), 100_000_000),
 )
@@ -84,7 +90,9 @@ def load(path):
 
 
 def gather(path, *files):
-    rows = sorted(map(load, files), key=key)
+    old = load(path) if pathlib.Path(path).exists() else []
+    new = {key(found): found for found in (*old, *map(load, files))}
+    rows = sorted(new.values(), key=key)
     lines = ",\n".join(map(json.dumps, rows))
     pathlib.Path(path).write_text(f"[\n{lines}\n]\n")
 

@@ -66,10 +66,11 @@ class Rows(unittest.TestCase):
         trust.gather(path, *rows)
         return path
 
-    def test_rows_of_before_are_gone(self):
+    def test_a_row_takes_the_place_of_its_like(self):
         self.gather(self.row("a"), self.row("b", kernel="6.12"))
         rows = self.read(self.gather(self.row("c", status="1")))
-        self.assertEqual([("6.1", 1)], [(each["kernel"], each["failed"]) for each in rows])
+        self.assertEqual([("6.1", 1), ("6.12", 0)],
+                         [(each["kernel"], each["failed"]) for each in rows])
 
     def test_the_table_is_rendered(self):
         rows, readme = self.gather(self.row()), self.put("README", README.format(table="old\n"))

@@ -92,7 +92,7 @@ help_is_whole() {
 
 # What is named in passing, too
 named() {
-	grep -ohE '`(sudo )?make [a-z-]+' "${documents[@]}" | sed 's/.* //' | sort -u
+	grep -ohE '`(sudo )?make [a-z][a-z-]*' "${documents[@]}" | sed 's/.* //' | sort -u
 }
 
 targets_exist() {

@@ -1,82 +1,98 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
-# Debian's kernels: headers are installed, an image never is (it goes into the
-# cache, and so do headers that want one installed beside them), the source is
-# unpacked there. Needs messages.sh, packages.sh, cache.sh.
+# Debian's kernels: headers are installed if they are for this machine, an image never is (it
+# goes into the cache, and so do headers that want one installed beside them, or are for
+# another machine), the source is unpacked there. Needs messages.sh, packages.sh, cache.sh,
+# archive.sh.
 : "${cache:?}"
 
-stock_headers=linux-headers-cloud-amd64
+# shellcheck source=selftests/harness/vm/machines.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../vm/machines.sh"
+
+stock_headers=linux-headers-cloud-$(dpkg --print-architecture 2>/dev/null || uname -m)
 source_package=linux-source-6.12
 
-# Prints what package $1 depends on and whose name begins with $2, without that.
-depends() {
-	LC_ALL=C apt-cache depends --important "$1" |
-		sed -nE "s/^ *\|?Depends: $2//p"
-}
+# Ubuntu has kernels for virtual machines, too, and one source.
+if grep -qs '^ID=ubuntu' /etc/os-release; then
+	stock_headers=linux-headers-virtual
+	source_package=linux-source
+fi
 
-# Prints the version of the current kernel of a flavour as Debian names it: cloud, rt,
-# 6.12-cloud, 6.12-rt.
+# The kernels that have names of their own, and the end of the name of their headers' package
+declare -A flavours=(
+	[arm64]=cloud-arm64
+	[arm64-6.12]=6.12-cloud-arm64
+	[arm64-16k]=6.12-arm64-16k
+	[armhf]=armmp-lpae
+	[i386]=686-pae
+	[s390x]=s390x
+)
+
+# Prints the version of the current kernel of a flavour: one of these, or as Debian names
+# those for amd64, cloud, rt, 6.12-cloud, 6.12-rt.
 kernel_of_flavour() {
-	local meta=linux-headers-$1-amd64
+	local meta=linux-headers-${flavours[$1]-$1-amd64}
 
-	packages_known "$meta" || packages_update || return
-	depends "$meta" linux-headers- | grep .
+	machine_choose "$meta" && archive_find "$machine_debian" "$meta" || return
+	archive_depends "$machine_debian" "$meta" linux-headers- | grep .
 }
 
-debs_fetch() {
-	local folder=$1
-
-	shift
-	(cd "$folder" && LC_ALL=C apt-get -q download -o APT::Sandbox::User=root \
-		"$@" 2>&1 | apt_progress)
-}
-
-# They find each other by their absolute paths.
-headers_unpack() {
-	local kver=$1 folder=$2 deb
-
-	for deb in "$folder"/*.deb; do
-		dpkg-deb -x "$deb" "$folder" && rm "$deb" || return
-	done
-	sed -i "s|^include /usr/src/|include $cache/headers-$kver/usr/src/|" \
-		"$folder/usr/src/linux-headers-$kver/Makefile"
-}
-
+# The programs that make modules are this machine's, for whichever machine. All find each
+# other by their absolute paths.
 headers_fetch() {
-	local kver=$1 folder=$2 package=linux-headers-$1 needed
+	local kver=$1 folder=$2 package=linux-headers-$1 here common kbuild
 
-	mapfile -t needed < <(depends "$package" '' | grep -E '^linux-(headers|kbuild)-')
-	say "kernel: unpacking $package (not installed: it wants an image installed)"
-	debs_fetch "$folder" "$package" "${needed[@]}" && headers_unpack "$kver" "$folder"
+	here=$(dpkg --print-architecture)
+	common=$(archive_depends "$machine_debian" "$package" linux-headers-) || return
+	kbuild=$(archive_depends "$machine_debian" "$package" linux-kbuild-) || return
+	say "kernel: unpacking $package (not installed)"
+	archive_download "$machine_debian" "$folder" "$package" "linux-headers-$common" &&
+		archive_download "$here" "$folder" "linux-kbuild-$kbuild" &&
+		archive_unpack "$folder" || return
+	sed -i "s|^include /usr/src/|include $cache/headers-$kver/usr/src/|" \
+		"$folder/usr/src/$package/Makefile"
 }
 
-# Prints the folder that modules for kernel $1 are built in. The headers of 6.12 and
-# later hold types that pahole puts into modules.
+headers_unpacked() {
+	cache_fill "headers-$1" headers_fetch "$1" || return
+	echo "$cache/headers-$1/usr/src/linux-headers-$1"
+}
+
+# The headers of 6.12 and later hold types that pahole puts into modules.
+headers_want_image() {
+	archive_depends "$machine_debian" "linux-headers-$1" linux-image- | grep -q .
+}
+
+# Prints the folder that modules for kernel $1 are built in.
 kernel_headers() {
 	local kver=$1 package=linux-headers-$1
 
-	if [ ! -e "/lib/modules/$kver/build" ]; then
-		packages_known "$package" || packages_update || return
-		if depends "$package" linux-image- | grep -q .; then
-			packages pahole || return
-			cache_fill "headers-$kver" headers_fetch "$kver" || return
-			echo "$cache/headers-$kver/usr/src/$package"
-			return
-		fi
-		packages "$package" || return
+	if [ -e "/lib/modules/$kver/build" ]; then
+		echo "/lib/modules/$kver/build"
+		return
 	fi
-	echo "/lib/modules/$kver/build"
+	machine_choose "$kver" && archive_find "$machine_debian" "$package" || return
+	if headers_want_image "$kver"; then
+		packages pahole || return
+	elif ! machine_is_foreign; then
+		packages "$package" && echo "/lib/modules/$kver/build"
+		return
+	fi
+	headers_unpacked "$kver"
 }
 
 kernel_image_path() {
 	echo "$cache/kernel-$1/vmlinuz"
 }
 
-kernel_image_unpack() {
-	local kver=$1 folder=$2
+# The module that the machine needs before anything else, if there is one
+image_unpack() {
+	local kver=$1 folder=$2 wanted=("./boot/vmlinuz-$1")
 
+	[ "$machine_module" = - ] || wanted+=("./lib/modules/$kver/$machine_module")
 	dpkg-deb --fsys-tarfile "$folder"/*.deb |
-		tar -xO "./boot/vmlinuz-$kver" >"$folder/vmlinuz" &&
+		tar -x --transform='s|.*/||' --transform='s|^vmlinuz.*|vmlinuz|' \
+			-C "$folder" "${wanted[@]}" &&
 		rm "$folder"/*.deb
 }
 
@@ -84,19 +100,24 @@ kernel_image_unpack() {
 kernel_image_fetch() {
 	local kver=$1 folder=$2 package=linux-image-$1
 
-	packages_known "$package" || packages_update || return
 	say "kernel: downloading $package (not installed on this machine)"
-	debs_fetch "$folder" "$package" && kernel_image_unpack "$kver" "$folder"
+	archive_download "$machine_debian" "$folder" "$package" && image_unpack "$kver" "$folder"
 }
 
 kernel_image() {
-	cache_fill "kernel-$1" kernel_image_fetch "$1"
+	machine_choose "$1" && cache_fill "kernel-$1" kernel_image_fetch "$1"
 }
 
+# A package that only depends on one of a kernel's may do so through another one.
 stock_installed() {
-	# shellcheck disable=SC2016 # dpkg-query's variable, not the shell's
-	dpkg-query -W -f '${Depends}' "$stock_headers" |
-		sed -nE 's/^linux-headers-([^ ,]+).*/\1/p'
+	local kver=${stock_headers#linux-headers-}
+
+	while [[ $kver != [0-9]* ]]; do
+		# shellcheck disable=SC2016 # dpkg-query's variable, not the shell's
+		kver=$(dpkg-query -W -f '${Depends}' "linux-headers-$kver" |
+			sed -nE 's/^(.*, )?linux-headers-([^ ,]+).*/\2/p' | grep .) || return
+	done
+	echo "$kver"
 }
 
 # Prints the version of Debian's current cloud kernel, its headers installed.
@@ -119,8 +140,11 @@ kernel_stock_bootable() {
 }
 
 kernel_source_unpack() {
+	local archive
+
 	say "kernel: unpacking $source_package (a minute at most)"
-	tar -xf "/usr/src/$source_package.tar.xz" --strip-components=1 -C "$1"
+	archive=$(find -L /usr/src -maxdepth 2 -name "$source_package*.tar.*" | sort -V | tail -n 1)
+	tar -xf "$archive" --strip-components=1 -C "$1"
 }
 
 # Prints the folder of the unpacked source.

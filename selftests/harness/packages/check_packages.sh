@@ -7,7 +7,7 @@
 set -uo pipefail
 
 cd "$(dirname "$(realpath "$0")")/../../.." || exit
-for lib in messages packages cache kernels/debian_kernel; do
+for lib in messages packages cache archive kernels/debian_kernel; do
 	# shellcheck source=/dev/null
 	. "selftests/harness/$lib.sh"
 done

@@ -14,16 +14,14 @@ here=$(dirname "$(realpath "$0")")
 . "$here/../packages.sh"
 # shellcheck source=selftests/harness/cache.sh
 . "$here/../cache.sh"
-# shellcheck source=selftests/harness/kernels/backports.sh
-. "$here/../kernels/backports.sh"
+# shellcheck source=selftests/harness/archive.sh
+. "$here/../archive.sh"
 
 package=linux-source-7.3
-
-# shellcheck disable=SC2154 # cache.sh sets it
-lists=$cache/backports
+archive=$(dpkg --print-architecture):trixie-backports
 
 source_fetch() {
-	backports_download "$lists" "$package" "$1" || return
+	archive_download "$archive" "$1" "$package" || return
 	say "kernel: unpacking $package (a minute at most)"
 	dpkg-deb --fsys-tarfile "$1"/*.deb | tar -xO "./usr/src/$package.tar.xz" |
 		tar -xJ --strip-components=1 -C "$1" && rm "$1"/*.deb
@@ -39,9 +37,9 @@ source_folder() {
 	local version
 
 	if [ -z "$(source_cached)" ]; then
-		backports_update "$lists" || return
-		version=$(backports_version "$lists" "$package")
-		[ -n "$version" ] || { say "$backports_suite has no $package"; return 1; }
+		archive_update "$archive" || return
+		version=$(archive_version "$archive" "$package")
+		[ -n "$version" ] || { say "apt: there is no $package in $archive"; return 1; }
 		cache_fill "linux-source-${version%%\~*}" source_fetch || return
 	fi
 	source_cached

@@ -37,7 +37,7 @@ declare -A script=(
 	[is_killed]='echo reached; kill -9 $$'
 	[hangs]='echo reached; while :; do sleep 1; done'
 	[panics]='echo reached; echo c >/proc/sysrq-trigger'
-	[powers_off]='echo reached; echo success >/dev/ttyS1; poweroff -f'
+	[powers_off]="echo reached; echo success >/dev/\$channel; poweroff -f"
 	[complains]='echo reached; echo "<4>WARNING: CPU: 0 PID: 1 at a.c:1" >/dev/kmsg'
 	[races]='echo reached; echo "<3>==========" >/dev/kmsg
 		 echo "<3>BUG: KCSAN: data-race in a / b" >/dev/kmsg
@@ -52,6 +52,19 @@ declare -A script=(
 		 echo "<3> a+0x1/0x2" >/dev/kmsg; echo "<3> b+0x1/0x2" >/dev/kmsg
 		 echo "<3>write to 0x1 of 8 bytes by interrupt on cpu 0:" >/dev/kmsg
 		 echo "<3> a+0x1/0x2" >/dev/kmsg; echo "<3> c+0x1/0x2 [mine]" >/dev/kmsg
+		 echo "<3>==========" >/dev/kmsg'
+	[races_reordered_beneath_us]='echo reached
+		 echo "<3>BUG: KCSAN: data-race in a / a" >/dev/kmsg
+		 echo "<3>read to 0x1 of 8 bytes by task 1 on cpu 1:" >/dev/kmsg
+		 echo "<3> a+0x1/0x2" >/dev/kmsg; echo "<3> b+0x1/0x2" >/dev/kmsg
+		 echo "<3>  +-> reordered to: a+0x2/0x2" >/dev/kmsg
+		 echo "<3>Reported by Kernel Concurrency Sanitizer on:" >/dev/kmsg
+		 echo "<3>Workqueue: name run [mine]" >/dev/kmsg; echo "<3>==========" >/dev/kmsg'
+	[races_reordered_in_us]='echo reached
+		 echo "<3>BUG: KCSAN: data-race in a / a" >/dev/kmsg
+		 echo "<3>read to 0x1 of 8 bytes by task 1 on cpu 1:" >/dev/kmsg
+		 echo "<3> a+0x1/0x2" >/dev/kmsg; echo "<3> b+0x1/0x2" >/dev/kmsg
+		 echo "<3>  +-> reordered to: c+0x2/0x2 [mine]" >/dev/kmsg
 		 echo "<3>==========" >/dev/kmsg'
 	[races_behind_half_a_race]='echo reached
 		 echo "<3>BUG: KCSAN: data-race in a / b" >/dev/kmsg
@@ -194,6 +207,10 @@ harness() {
 		run races_beneath_us --races '[mine]'
 	check races_for_us "one does in what we call, in either stack" \
 		run_failing races_for_us "the kernel complained" --races '[mine]'
+	check races_reordered_beneath_us "nor for the work item in which the kernel reordered one" \
+		run races_reordered_beneath_us --races '[mine]'
+	check races_reordered_in_us "one does that is reordered to where we are" \
+		run_failing races_reordered_in_us "the kernel complained" --races '[mine]'
 	check races_behind_half_a_race "and so it does where a report does not end" \
 		run_failing races_behind_half_a_race "the kernel complained" --races '[mine]'
 	check races_as_known "one that is known does not" run races_as_known --races '[mine]'

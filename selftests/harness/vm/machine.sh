@@ -7,6 +7,9 @@
 # Who boots it has these variables, besides those below:
 #   out      folder for the results and console.log
 #   guest    the script
+#   busybox  of the machine, if its programs are not those of this one
+#   channel  terminal of the machine that is the wire
+#   modules  that it needs before anything else
 #   files    the FILEs
 #   work     a folder for what is not kept; what came over the wire is in $work/channel
 #   timeout  seconds it was given
@@ -16,8 +19,8 @@
 #   machine  process to be killed at the end, if any
 
 # shellcheck disable=SC2034 # for who boots it
-out='' guest='' timeout=300 console=live races='' machine='' work='' status=''
-files=()
+out='' guest='' busybox='' channel=ttyS1 timeout=300 console=live races='' machine='' work='' status=''
+files=() modules=()
 failed=0
 
 # shellcheck source=selftests/harness/complaints.sh
@@ -39,8 +42,9 @@ known_races='data-race in hrtimer_wakeup / schedule_hrtimeout_range'
 # What the kernel is told whatever it is. A machine that is busy with something else, and a
 # kernel that is slow, are no reason to fail: what stands still does so for longer.
 guest_command_line() {
-	local line="loglevel=5 rdinit=/init oops=panic panic=-1 rcupdate.rcu_cpu_stall_timeout=120"
+	local line="loglevel=5 rdinit=/init channel=$channel oops=panic panic=-1"
 
+	line+=" rcupdate.rcu_cpu_stall_timeout=120"
 	[ -n "$races" ] || line+=" panic_on_warn=1"
 	echo "$line"
 }
@@ -67,8 +71,9 @@ make_initramfs() {
 	local vm file
 
 	vm=$(dirname "${BASH_SOURCE[0]}")
-	mkdir -p "$work"/root/{bin,dev,hwheel,proc,results,root,sys,tmp}
-	cp "$(command -v busybox || echo /bin/busybox)" "$work/root/bin/busybox"
+	mkdir -p "$work"/root/{bin,boot,dev,hwheel,proc,results,root,sys,tmp}
+	cp "${busybox:-$(command -v busybox || echo /bin/busybox)}" "$work/root/bin/busybox"
+	[ ${#modules[@]} -eq 0 ] || cp "${modules[@]}" "$work/root/boot"
 	install -m 755 "$vm/init" "$work/root/init"
 	for file in "$guest" "${files[@]}"; do
 		add_file "$file"
@@ -92,9 +97,10 @@ judge_boot() {
 
 # Blanks out the titles of KCSAN's reports that are not about $races: of the two innermost
 # frames of each stack, what accesses and who called it, none has that in it. Further out
-# stand all that called the kernel for something, and what an interrupt came upon. A report
-# ends with a rule; in one that has none, all that follows up to the next one is taken to be
-# its own, and anything that is named there counts.
+# stand all that called the kernel for something, and what an interrupt came upon; behind the
+# stacks, from "Reported by" on, stands the work item that the task was at. A report ends with
+# a rule; in one that has none, all that follows up to the next one is taken to be its own, and
+# anything that is named there counts.
 without_races_of_others() {
 	awk -v races="$races" -v known="$known_races" '
 		function flush(ours) {
@@ -116,6 +122,7 @@ without_races_of_others() {
 		!inside { print; next }
 		{ lines[nr++] = $0 }
 		/ by (task|interrupt) |reordered to/ { depth = 0 }
+		/Reported by / { depth = 3 }
 		/[+]0x[0-9a-f]+[/]0x/ { depth++ }
 		index($0, races) { named = 1; raced = raced || depth <= 2 }
 		/==========/ { flush(raced) }
@@ -123,13 +130,17 @@ without_races_of_others() {
 	'
 }
 
-# The console's lines, those from before init's blanked out, if it got so far.
+# After this nothing of ours is there any more: what drivers complain of while the machine
+# powers off is theirs.
+end='reboot: Power down'
+
+# The console's lines, those from before init's blanked out, if it got so far, and without
+# those from after the end.
 since_beginning() {
-	if grep -aq "$beginning" "$out/console.log"; then
-		LC_ALL=C sed "1,/$beginning/s/.*//" "$out/console.log"
-	else
-		cat "$out/console.log"
-	fi
+	local blank=''
+
+	! grep -aq "$beginning" "$out/console.log" || blank="1,/$beginning/s/.*//"
+	LC_ALL=C sed -e "$blank" -e "/$end/q" "$out/console.log"
 }
 
 # What is left of the console to be judged, in $work/judged, line by line as it was

@@ -3,14 +3,16 @@
 #
 # run_vm.sh --kver KVER --out DIR --guest SCRIPT [OPTION]... FILE...
 #
-# Boots Debian's kernel KVER in QEMU with FILEs and SCRIPT in /hwheel/, runs
-# SCRIPT there and leaves in DIR what it wrote to /results/, and console.log.
-# Fails unless the VM said at its very end that SCRIPT had succeeded, and
-# whenever the kernel complained.
+# Boots Debian's kernel KVER, whatever machine it is for, in QEMU with FILEs and SCRIPT in
+# /hwheel/, runs SCRIPT there and leaves in DIR what it wrote to /results/, and console.log.
+# Fails unless the VM said at its very end that SCRIPT had succeeded, and whenever the kernel
+# complained.
 #
 #   --smp N, --mem MB   CPUs and memory of the VM (2, 1024)
 #   --icount            one CPU, and each of its instructions takes 1 ns of the VM's
 #                       time, so that a difference of times counts instructions
+#   --one-thread        a single thread of the host's emulates all CPUs: for scripts that
+#                       enable tracepoints while another CPU passes them, see one_thread()
 #   --timeout SEC       the VM is ended after that, and the run fails (300)
 #   --boot SEC          it is booted again if init has not begun after that (120)
 #   --append WORDS      more of the kernel's command line
@@ -28,11 +30,22 @@ here=$(dirname "$(realpath "$0")")
 . "$here/../cache.sh"
 # shellcheck source=selftests/harness/kernels/debian_kernel.sh
 . "$here/../kernels/debian_kernel.sh"
+# shellcheck source=selftests/harness/sysroot.sh
+. "$here/../sysroot.sh"
+# shellcheck source=selftests/harness/vm/emulator.sh
+. "$here/emulator.sh"
 # shellcheck source=selftests/harness/vm/machine.sh
 . "$here/machine.sh"
 
 kver='' smp=2 mem=1024 append='' boot=120
 accel=(-accel "tcg,thread=multi")
+
+# For the kernel a breakpoint replaces the code of a tracepoint for a moment while it is
+# enabled. A CPU that another thread emulates may come upon the breakpoint after the kernel
+# has removed it. QEMU stays there, or the kernel reports an unknown breakpoint.
+one_thread() {
+	accel=(-accel "tcg,thread=single")
+}
 
 # Sleeping takes the host no time (sleep=off), so the VM's clock runs ahead of its own.
 icount() {
@@ -49,6 +62,7 @@ parse() {
 		--smp)         smp=$2; shift ;;
 		--mem)         mem=$2; shift ;;
 		--icount)      icount ;;
+		--one-thread)  one_thread ;;
 		--timeout)     timeout=$2; shift ;;
 		--boot)        boot=$2; shift ;;
 		--append)      append=$2; shift ;;
@@ -78,7 +92,8 @@ take_stdin() {
 kernel_command_line() {
 	local line
 
-	line="console=ttyS0 $(guest_command_line)"
+	# A soft lockup is a failure in any case: the VM need not go on until its time is over.
+	line="console=$machine_console softlockup_panic=1 $(guest_command_line)"
 	if [ $console = interactive ]; then
 		line+=" TERM=${TERM:-linux} SIZE=$(stty size | tr ' ' ,)"
 	fi
@@ -88,17 +103,16 @@ kernel_command_line() {
 # The console goes to a file, not to a pipe: QEMU drops what a slow reader does
 # not take, and with it perhaps a stack trace.
 qemu_command() {
-	qemu=(qemu-system-x86_64 "${accel[@]}" -cpu max -smp "$smp"
-	      -m "$mem" -nic none -display none -vga none -no-reboot
-	      -kernel "$(kernel_image_path "$kver")" -initrd "$work/initramfs"
-	      -append "$(kernel_command_line)")
+	emulator_command
+	qemu+=("${accel[@]}" -smp "$smp" -m "$mem" -nic none -display none -no-reboot
+	       -kernel "$(kernel_image_path "$kver")" -initrd "$work/initramfs"
+	       -append "$(kernel_command_line)" -chardev "file,id=channel,path=$work/channel")
 	if [ $console = interactive ]; then
 		qemu+=(-chardev "stdio,id=console,mux=on,signal=off,logfile=$out/console.log"
 		       -mon chardev=console)
 	else
 		qemu+=(-chardev "file,id=console,path=$out/console.log")
 	fi
-	qemu+=(-serial chardev:console -serial "file:$work/channel")
 }
 
 # tail ends by itself after the VM, with all that it has printed.
@@ -160,7 +174,17 @@ boot() {
 	fi
 }
 
+# What the kernel's machine has of its own
+choose_machine() {
+	machine_choose "$kver"
+	! machine_is_foreign || busybox=$(sysroot_path)/bin/busybox
+	channel=$machine_channel
+	[ "$machine_module" = - ] ||
+		modules=("$(dirname "$(kernel_image_path "$kver")")/${machine_module##*/}")
+}
+
 parse "$@"
+choose_machine
 work_begin
 [ -f "$(kernel_image_path "$kver")" ] || die "no kernel $kver in the cache"
 empty_out

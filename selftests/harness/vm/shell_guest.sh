@@ -11,7 +11,8 @@ if [ -e /hwheel/stdin ]; then
 	exit
 fi
 
-exec </dev/ttyS0 >/dev/ttyS0 2>&1
+terminal=/dev/$(sed 's/.* //' /sys/class/tty/console/active)
+exec <>"$terminal" >&0 2>&1
 stty rows "${SIZE%,*}" cols "${SIZE#*,}"
 echo
 echo "hwheel.ko is loaded. On the PATH from /hwheel:" /hwheel/*
