@@ -33,12 +33,21 @@ static inline u64 test_now(const struct hwheel *wheel)
 	return now;
 }
 
+/*
+ * The longest time that a kernel can sleep or stall in one go. A user-mode kernel of 32 bits
+ * computes both in an unsigned long, and adds one to how long it sleeps: itimer_next_event()
+ * makes 0 of 2^32 - 1 ns, which the most distant timers have, and the clock creeps.
+ */
+#define TEST_SPAN_NS	(BITS_PER_LONG == 64 ? S64_MAX : 4LL * NSEC_PER_SEC)
+
 /* Until then the wheel's worker runs whenever it has to. */
 static inline void test_sleep_until(const struct hwheel *wheel, u64 ns)
 {
-	ktime_t until = ns_to_ktime(ns);
+	u64 now;
 
-	while (test_now(wheel) < ns) {
+	while ((now = test_now(wheel)) < ns) {
+		ktime_t until = ns_to_ktime(min(ns, now + TEST_SPAN_NS));
+
 		set_current_state(TASK_IDLE);
 		schedule_hrtimeout_range_clock(&until, 0, HRTIMER_MODE_ABS,
 					       wheel->clock);

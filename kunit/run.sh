@@ -9,18 +9,23 @@
 #   SEED     where the random tests start
 #   OPS      operations of the model test
 #   SOAK     time-outs of the soak; a hundred million need a TIMEOUT of 1200 or so
+#   MACHINE  i386, a user-mode kernel of 32 bits; or s390x, a kernel of big endian in QEMU,
+#            where time is real and most suites are skipped. Both are without KASAN.
 #   TIMEOUT  seconds until a run counts as hung; default 300
 #   RAW      if set, the kernel's lines are printed as they come, not the results
 #   HWHEEL_JOB  a name, for runs of several checkouts at a time: each has its own place in
 #            the source, build folder and lock
 # What the kernel printed is kept in build/kunit.log, the tests' results as KTAP in
-# build/kunit.tap; build/kunit is the project's folder in the kernel's build folder.
+# build/kunit.tap; build/kunit is the project's folder in the kernel's build folder. The
+# names end with -MACHINE if there is one.
 set -euo pipefail
 
 top=$(dirname "$(dirname "$(realpath "$0")")")
 config=$top/kunit/.kunitconfig
-log=$top/build/kunit.log
-tap=$top/build/kunit.tap
+machine=${MACHINE-}
+result=$top/build/kunit${machine:+-$machine}
+log=$result.log
+tap=$result.tap
 job=${HWHEEL_JOB-}
 
 # shellcheck source=selftests/harness/messages.sh
@@ -60,6 +65,26 @@ graft() {
 	put_line "$misc/Makefile" 'obj-y += hwheel$(HWHEEL_JOB)/' "\$a "
 }
 
+# What kunit.py is told of the machine
+choose_machine() {
+	local cc option
+
+	cc=gcc-$(gcc -dumpversion)
+	case $machine in
+	'')    return ;;
+	i386)  options=(--make_options SUBARCH=i386 --make_options "CC=i686-linux-gnu-$cc"
+			--kconfig_add CONFIG_64BIT=n) ;;
+	s390x) options=(--arch=s390 --cross_compile=s390x-linux-gnu-
+			--make_options "CC=s390x-linux-gnu-$cc"
+			--kconfig_add CONFIG_UML_TIME_TRAVEL_SUPPORT=n
+			--kconfig_add CONFIG_INPUT=y) ;;
+	*)     die "no machine is $machine" ;;
+	esac
+	for option in KASAN KASAN_OUTLINE; do
+		options+=(--kconfig_add "CONFIG_$option=n")
+	done
+}
+
 build_dir_of() {
 	local ksrc=$1 version hash
 
@@ -92,7 +117,7 @@ choose_step() {
 	local ksrc=$1 build=$2
 
 	step=(run --jobs="$(nproc)")
-	[ -n "$job" ] && [ -e "$build/linux" ] || return 0
+	[ -n "$job" ] && [ -z "$machine" ] && [ -e "$build/linux" ] || return 0
 	step=(exec)
 	make -s -C "$ksrc" ARCH=um O="$build" --jobs="$(nproc)" linux
 }
@@ -144,18 +169,20 @@ judge() {
 }
 
 lock "$@"
-chosen=$("$top/selftests/harness/setup.sh" source kunit)
+options=()
+choose_machine
+chosen=$("$top/selftests/harness/setup.sh" source "kunit${machine:+_$machine}")
 ksrc=${chosen#KSRC=}
-build=$(build_dir_of "$ksrc" "$@")
-[ -e "$build/linux" ] || say "kunit: the first build takes some minutes"
+build=$(build_dir_of "$ksrc" "${options[@]}" "$@")
+[ -e "$build/vmlinux" ] || say "kunit: the first build takes some minutes"
 graft "$ksrc"
 begin_with_copy "$build"
 forget_other_checkout "$build"
 mkdir -p "$top/build"
-ln -sfnT "$build/drivers/misc/hwheel$job" "$top/build/kunit"
+ln -sfnT "$build/drivers/misc/hwheel$job" "$result"
 
 status=0
-run_kernel "$ksrc" "$build" "$@" || status=$?
+run_kernel "$ksrc" "$build" "${options[@]}" "$@" || status=$?
 keep "$build"
 show_counts
 judge "$status"

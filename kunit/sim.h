@@ -29,7 +29,7 @@
 #define SIM_TIME	false
 #endif
 
-#define SIM_TICK	(10 * NSEC_PER_MSEC)
+#define SIM_TICK	(10LL * NSEC_PER_MSEC)
 #define SIM_SLOTS	8
 #define SIM_DAY		(24ULL * 3600 * NSEC_PER_SEC)
 
@@ -219,11 +219,16 @@ static inline void sim_settle(const struct hwheel *wheel)
 /* The machine stands still: not even an interrupt gets through. */
 static inline void sim_stall(u64 ns)
 {
-	unsigned long us = div_u64(ns, NSEC_PER_USEC);
+	unsigned long us;
+	u64 part;
 
-	OPTIMIZER_HIDE_VAR(us);	/* udelay() limits constants */
 	local_irq_disable();
-	udelay(us);
+	for (; ns; ns -= part) {
+		part = min_t(u64, ns, TEST_SPAN_NS);
+		us = div_u64(part, NSEC_PER_USEC);
+		OPTIMIZER_HIDE_VAR(us);	/* udelay() limits constants */
+		udelay(us);
+	}
 	local_irq_enable();
 }
 
@@ -234,7 +239,7 @@ static inline void sim_stall(u64 ns)
  */
 static inline void sim_pass_long(const struct hwheel *wheel, u64 edge)
 {
-	const u64 step = 600 * NSEC_PER_SEC, rest = 60 * NSEC_PER_SEC;
+	const u64 step = 600ULL * NSEC_PER_SEC, rest = 60ULL * NSEC_PER_SEC;
 	u64 end = sim_edge_time(wheel, edge);
 
 	while (test_now(wheel) + step + rest < end) {

@@ -347,7 +347,7 @@ static void the_worker_stays_away_from_slow_ones(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, quick->woken, 1);
 	KUNIT_EXPECT_EQ(test, quick->by_worker, 0);
 
-	test_sleep(file->wheel, 11 * NSEC_PER_SEC);
+	test_sleep(file->wheel, 11ULL * NSEC_PER_SEC);
 	fire(test, other, 1);
 	KUNIT_EXPECT_EQ(test, quick->by_worker, 1);
 	remove_watchers(file, slow, 1);

@@ -278,7 +278,7 @@ static const struct {
 	{ SIM_TICK - NSEC_PER_MSEC, false },
 	{ SIM_TICK + TICK_NSEC + NSEC_PER_MSEC, true },
 	{ 5 * SIM_TICK, true },
-	{ 60 * NSEC_PER_SEC, true },
+	{ 60ULL * NSEC_PER_SEC, true },
 };
 
 static void check_lengths(struct kunit *test, struct hwheel *wheel,

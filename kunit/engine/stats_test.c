@@ -519,7 +519,7 @@ static void hours_late_is_in_the_last_bin(struct kunit *test)
 	struct sim_timeout *sim = sim_timeouts(test, wheel, 2, &sim_ops);
 	unsigned int i;
 
-	test_sleep(wheel, 101 * 3600 * NSEC_PER_SEC);
+	test_sleep(wheel, 101 * 3600ULL * NSEC_PER_SEC);
 	for (i = 0; i < ARRAY_SIZE(late); i++) {
 		fire_late(test, sim, late[i] * SIM_TICK);
 		KUNIT_EXPECT_EQ(test, stats_of(wheel).lateness[15], i + 1);
@@ -567,7 +567,7 @@ static void whole_tick_is_one_with_any_tick(struct kunit *test)
 {
 	u64 tick;
 
-	for (tick = HWHEEL_MIN_TICK_NS; tick < 30 * NSEC_PER_SEC;
+	for (tick = HWHEEL_MIN_TICK_NS; tick < 30ULL * NSEC_PER_SEC;
 	     tick = round_up(tick + tick / 7, 8)) {
 		KUNIT_EXPECT_EQ(test, bin_of(2 * (tick - 8) + 15, tick), 8);
 		KUNIT_EXPECT_EQ(test, bin_of(2 * tick, tick), 9);

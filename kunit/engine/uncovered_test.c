@@ -719,8 +719,8 @@ static void uncovered_longest_tick_does_not_fire(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hwheel_arm(&sim[0].timeout, SIM_TICK), 0);
 	KUNIT_EXPECT_EQ(test, hwheel_arm(&sim[1].timeout, 0), 0);
 	KUNIT_EXPECT_EQ(test, hwheel_arm(&sim[2].timeout, U64_MAX), 0);
-	sim_stall(500 * NSEC_PER_SEC);
-	test_sleep(wheel, 3600 * NSEC_PER_SEC);
+	sim_stall(500ULL * NSEC_PER_SEC);
+	test_sleep(wheel, 3600ULL * NSEC_PER_SEC);
 	KUNIT_EXPECT_EQ(test, sim_count_expired(sim, 3), 0);
 	KUNIT_EXPECT_EQ(test, hwheel_stop(wheel, sim_handback, NULL), 3);
 	test_took_long(test);

@@ -30,7 +30,7 @@ struct hwheel;
 struct hwheel_timeout;
 struct workqueue_struct;
 
-#define HWHEEL_DEFAULT_TICK_NS	(100 * NSEC_PER_MSEC)
+#define HWHEEL_DEFAULT_TICK_NS	(100ULL * NSEC_PER_MSEC)
 #define HWHEEL_MIN_TICK_NS	(50 * NSEC_PER_USEC)
 #define HWHEEL_DEFAULT_SLOTS	512
 #define HWHEEL_MAX_SLOTS	1048576
