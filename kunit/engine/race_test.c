@@ -160,6 +160,8 @@ static struct llist_node *race_take(struct hwheel *wheel,
 				    unsigned int *lists) __maybe_unused;
 static bool race_empty(const struct hwheel *wheel);
 static void race_kick(struct hwheel *wheel) __maybe_unused;
+static void race_submit_source(struct hwheel *wheel,
+			       struct llist_node *node) __maybe_unused;
 static void race_return(struct hwheel *wheel,
 			struct hwheel_timeout *timeout) __maybe_unused;
 static void race_recall(struct hwheel *wheel,
@@ -181,6 +183,7 @@ static void race_stop(struct hwheel *wheel) __maybe_unused;
 #define hwheel_submit_take		race_take
 #define hwheel_submit_empty		race_empty
 #define hwheel_submit_kick		race_kick
+#define hwheel_submit_source		race_submit_source
 #define hwheel_submit_return		race_return
 #define hwheel_submit_recall		race_recall
 #define hwheel_arm_at			race_arm_at

@@ -111,11 +111,11 @@ hwheel_slots_of(const struct hwheel_slots *slots, u64 edge)
 	return hwheel_slots_of_level(slots, edge);
 }
 
-/* @node is not enqueued; @edge is beyond the cursor. */
-static __always_inline void hwheel_slots_enqueue(struct hwheel_slots *slots,
-						 struct hwheel_node *node, u64 edge)
+/* As the next one, in the slot of @edge that the caller knows */
+static __always_inline void hwheel_slots_enqueue_in(struct hwheel_slots *slots,
+						    struct hwheel_node *node, u64 edge,
+						    unsigned long i)
 {
-	unsigned long i = hwheel_slots_of(slots, edge);
 	struct hwheel_slot *slot = &slots->slot[i];
 
 	node->slot = i;
@@ -127,6 +127,13 @@ static __always_inline void hwheel_slots_enqueue(struct hwheel_slots *slots,
 			slots->found = edge;
 	}
 	hlist_add_head(&node->link, &slot->nodes);
+}
+
+/* @node is not enqueued; @edge is beyond the cursor. */
+static __always_inline void hwheel_slots_enqueue(struct hwheel_slots *slots,
+						 struct hwheel_node *node, u64 edge)
+{
+	hwheel_slots_enqueue_in(slots, node, edge, hwheel_slots_of(slots, edge));
 }
 
 /* As for a node that was taken from a slot that is due at the cursor */

@@ -66,6 +66,22 @@ static bool is_stopped(const struct hwheel *wheel)
 	return completion_done((struct completion *)&wheel->stopped);
 }
 
+/*
+ * Reserved ones are added to @pending before they are to @reserved, and taken from it after that.
+ * As long as @reserved stays as it is, the difference is not too low.
+ */
+static u64 pending_of_limit(const struct hwheel *wheel)
+{
+	s64 reserved, pending;
+
+	do {
+		/* Pair with hwheel_pending_reserve(), and with hwheel_pending_unreserve(). */
+		reserved = atomic64_read_acquire(&wheel->reserved);
+		pending = atomic64_read_acquire(&wheel->pending);
+	} while (reserved != atomic64_read(&wheel->reserved));
+	return pending - reserved;
+}
+
 /* Unsigned, so it comes out right when the counters of a 32-bit machine have wrapped. */
 static u64 pending_of(const struct hwheel *wheel,
 		      const struct hwheel_stats *stats)
@@ -76,7 +92,7 @@ static u64 pending_of(const struct hwheel *wheel,
 	if (is_stopped(wheel))
 		return 0;
 	if (wheel->max_pending)
-		return atomic64_read(&wheel->pending);
+		return pending_of_limit(wheel);
 	return max_t(long, (unsigned long)stats->armed - ended, 0);
 }
 

@@ -13,7 +13,7 @@
  * on the add to follow at once, and hwheel_stop() waits for a grace period after
  * which no add can be under way any more. A refresh to a later deadline submits nothing.
  *
- * Models: life.pml, again.pml, sleep.pml and halt.pml in selftests/models/.
+ * Models: life.pml, again.pml, sleep.pml, halt.pml and source.pml in selftests/models/.
  */
 #include <linux/compiler.h>
 #include <linux/cpumask.h>
@@ -42,22 +42,28 @@ static __always_inline void push(struct llist_head *queue, struct llist_node *no
 }
 
 /*
- * Hands a timeout to the worker. From the push on it may expire and be freed by its
- * callback, so it is not touched again.
- *
- * The push is a full barrier between the add and the look at idle. It pairs with
+ * After a push, which is a full barrier between the add and the look at idle. It pairs with
  * the one of set_current_state() in worker_sleep(), between setting idle and the
- * look at the lists: either the worker sees the timeout or we see idle. The task
+ * look at the lists: either the worker sees what was added or we see idle. The task
  * state's own barriers order the wake-up, so the exchange need not; it makes one
  * submitter wake the worker, not all.
+ */
+static __always_inline void wake_idle(struct hwheel *wheel)
+{
+	if (READ_ONCE(wheel->idle) && xchg_relaxed(&wheel->idle, 0))
+		wake_up_process(wheel->worker);
+}
+
+/*
+ * Hands a timeout to the worker. From the push on it may expire and be freed by its
+ * callback, so it is not touched again.
  */
 static __always_inline void submit(struct hwheel *wheel,
 				   struct hwheel_cpu __percpu *cpu,
 				   struct hwheel_timeout *timeout)
 {
 	push(&this_cpu_ptr(cpu)->queue, &timeout->queue);
-	if (READ_ONCE(wheel->idle) && xchg_relaxed(&wheel->idle, 0))
-		wake_up_process(wheel->worker);
+	wake_idle(wheel);
 }
 
 /*
@@ -443,6 +449,17 @@ void hwheel_submit_kick(struct hwheel *wheel)
 	rcu_read_unlock_sched();
 }
 
+/* Hands a source to the worker. Kicks are rare, so all CPUs share a list. */
+void hwheel_submit_source(struct hwheel *wheel, struct llist_node *node)
+{
+	rcu_read_lock_sched();
+	if (!(READ_ONCE(wheel->special) & HWHEEL_STOPPING)) {
+		push(&wheel->source_queue, node);
+		wake_idle(wheel);
+	}
+	rcu_read_unlock_sched();
+}
+
 static struct llist_head *next_queue(struct hwheel *wheel)
 {
 	wheel->taken_cpu = cpumask_next(wheel->taken_cpu, cpu_possible_mask);
@@ -475,5 +492,5 @@ bool hwheel_submit_empty(const struct hwheel *wheel)
 	for_each_possible_cpu(cpu)
 		if (!llist_empty(&per_cpu_ptr(wheel->cpu, cpu)->queue))
 			return false;
-	return true;
+	return llist_empty(&wheel->source_queue);
 }

@@ -162,6 +162,51 @@ TRACE_EVENT(drain,
 	TP_printk("wheel=%p timeouts=%u", __entry->wheel, __entry->timeouts)
 );
 
+/* The worker has taken record @index of a mapped file, and its word was this: 0 is pending. */
+TRACE_EVENT(mapped_act,
+	TP_PROTO(const struct hwheel *wheel, const void *mapping, u32 index, u64 word),
+	TP_ARGS(wheel, mapping, index, word),
+	TP_STRUCT__entry(
+		__field(const void *,	wheel)
+		__field(const void *,	mapping)
+		__field(u32,		index)
+		__field(unsigned int,	state)
+		__field(u64,		deadline)
+	),
+	TP_fast_assign(
+		__entry->wheel = wheel;
+		__entry->mapping = mapping;
+		__entry->index = index;
+		__entry->state = hwheel_word_state(word);
+		__entry->deadline = hwheel_word_deadline(word);
+	),
+	TP_printk("wheel=%p mapping=%p index=%u state=%u deadline=%llu", __entry->wheel,
+		  __entry->mapping, __entry->index, __entry->state, __entry->deadline)
+);
+
+/* It has put record @index into the ring. */
+TRACE_EVENT(mapped_end,
+	TP_PROTO(const struct hwheel *wheel, const void *mapping, u32 index, u64 word,
+		 bool stopped),
+	TP_ARGS(wheel, mapping, index, word, stopped),
+	TP_STRUCT__entry(
+		__field(const void *,	wheel)
+		__field(const void *,	mapping)
+		__field(u32,		index)
+		__field(bool,		stopped)
+		__field(u64,		deadline)
+	),
+	TP_fast_assign(
+		__entry->wheel = wheel;
+		__entry->mapping = mapping;
+		__entry->index = index;
+		__entry->stopped = stopped;
+		__entry->deadline = hwheel_word_deadline(word);
+	),
+	TP_printk("wheel=%p mapping=%p index=%u deadline=%llu stopped=%d", __entry->wheel,
+		  __entry->mapping, __entry->index, __entry->deadline, __entry->stopped)
+);
+
 #endif /* _HWHEEL_TRACE_H */
 
 #undef TRACE_INCLUDE_PATH

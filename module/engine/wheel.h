@@ -5,6 +5,7 @@
 #include <linux/completion.h>
 #include <linux/hwheel.h>
 #include <linux/jiffies.h>
+#include <linux/llist.h>
 #include <linux/lockdep.h>
 #include <linux/percpu.h>
 #include <linux/rbtree.h>
@@ -55,6 +56,20 @@ struct hwheel_cpu {
 } ____cacheline_aligned_in_smp;
 
 /**
+ * struct hwheel_source_counts - what one source, or all sources of a wheel, have counted
+ * @filed:   timeouts that are in the source's slots now
+ * @drained: submissions that were taken, ever
+ * @expired: timeouts that expired
+ * @stopped: timeouts that were ended by stopping the source
+ */
+struct hwheel_source_counts {
+	u64	filed;
+	u64	drained;
+	u64	expired;
+	u64	stopped;
+};
+
+/**
  * struct hwheel - a wheel
  */
 struct hwheel {
@@ -91,8 +106,10 @@ struct hwheel {
 
 	/* Changed by everybody */
 
-	/** @pending: Timeouts pending, if @max_pending. */
+	/** @pending: Timeouts pending or reserved, if @max_pending. */
 	atomic64_t		pending ____cacheline_aligned_in_smp;
+	/** @reserved: Of these the reserved ones. */
+	atomic64_t		reserved;
 
 	/* For those who submit and those who wait */
 
@@ -103,6 +120,8 @@ struct hwheel {
 	unsigned int		idle ____cacheline_aligned_in_smp;
 	/** @urgent: Somebody waits for the next pass; set by anyone, cleared by the worker. */
 	unsigned int		urgent;
+	/** @source_queue: Sources that were kicked; added to by anyone, taken by the worker. */
+	struct llist_head	source_queue;
 	/** @waiters: Those who wait in hwheel_cancel_sync(). */
 	wait_queue_head_t	waiters;
 	/** @closers_lock: Protects @closers and the opening of timeouts. */
@@ -169,10 +188,14 @@ struct hwheel {
 	unsigned int		depth;
 	/** @pass_work: What is to be done at the end of the pass. */
 	struct list_head	pass_work;
+	/** @sources: Those that are active. */
+	struct list_head	sources;
 	/** @stop: The stop under way. */
 	struct hwheel_stop	*stop;
 	/** @counts: What was counted. */
 	struct hwheel_counts	counts;
+	/** @sourced: The counts of all sources; read by anyone. */
+	struct hwheel_source_counts	sourced;
 
 	/* Changed by everybody; the three counters with atomic operations only */
 
@@ -253,6 +276,31 @@ static inline bool hwheel_pending_begin(struct hwheel *wheel)
 {
 	return !wheel->max_pending ||
 	       atomic64_add_unless(&wheel->pending, 1, wheel->max_pending);
+}
+
+/* As hwheel_pending_begin(), for so many that may be pending at some time */
+static inline bool hwheel_pending_reserve(struct hwheel *wheel, u64 n)
+{
+	s64 old = atomic64_read(&wheel->pending);
+
+	if (!wheel->max_pending)
+		return true;
+	do {
+		if (n > wheel->max_pending - old)
+			return false;
+	} while (!atomic64_try_cmpxchg_relaxed(&wheel->pending, &old, old + n));
+	/* Pairs with pending_of_limit(). */
+	atomic64_fetch_add_release(n, &wheel->reserved);
+	return true;
+}
+
+static inline void hwheel_pending_unreserve(struct hwheel *wheel, u64 n)
+{
+	if (!wheel->max_pending)
+		return;
+	atomic64_sub(n, &wheel->reserved);
+	/* Pairs with pending_of_limit(). */
+	atomic64_fetch_sub_release(n, &wheel->pending);
 }
 
 /* Whoever ends a timeout counts how; the exact count is kept only for the limit. */

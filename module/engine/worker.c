@@ -21,8 +21,8 @@
  * this deep sleep, and who submits something wakes it. Who waits in
  * hwheel_cancel_sync() wakes it from either.
  *
- * Models: life.pml, timeout.pml, nested.pml, sleep.pml, stop.pml and executor.pml in
- * selftests/models/.
+ * Models: life.pml, timeout.pml, nested.pml, sleep.pml, stop.pml, executor.pml and source.pml
+ * in selftests/models/.
  */
 #include <linux/completion.h>
 #include <linux/hrtimer.h>
@@ -37,6 +37,7 @@
 #include "edge.h"
 #include "executor.h"
 #include "pass_work.h"
+#include "source.h"
 #include "state.h"
 #include "submit.h"
 #include "trace.h"
@@ -397,6 +398,8 @@ static __always_inline bool look_at(struct hwheel *wheel, struct hwheel_timeout 
 	}
 	if (!(word & HWHEEL_QUEUED))
 		worker_move(wheel, timeout, word);
+	else if (hwheel_word_is_source(word))
+		hwheel_source_is_due(wheel, timeout);
 	return quick;
 }
 
@@ -620,6 +623,7 @@ static bool worker_run_pass(struct hwheel *wheel, bool *drained)
 		*drained = true;
 	through = expire_due(wheel);
 	hwheel_executor_start(wheel);
+	through &= hwheel_sources_run(wheel);
 	through &= hwheel_pass_work_run(wheel);
 	return through && is_drained(wheel, wheel->lists);
 }
@@ -630,6 +634,7 @@ static void worker_run_passes(struct hwheel *wheel)
 
 	while (!kthread_should_stop()) {
 		if (worker_run_pass(wheel, &drained)) {
+			drained |= hwheel_has_active_sources(wheel);
 			worker_sleep(wheel, drained);
 			drained = false;
 		} else {
