@@ -8,11 +8,11 @@
 #              of the assertion, or its beginning and "...", or "invalid end state"
 #   SPARE_...  without it there must be none: others do what it does; but not the very
 #              states that there are with it, as then nothing was taken out
-# Those of life.pml and word.pml are taken out in timeout.pml, and in models that name
-# them. What takes out something is tried with fewer users (SMALL), where a model can do
-# with that. spin ends at the first error, of whatever kind, so one that is not as told may
-# come from a model that was broken. Prints TAP, and at the end how many states there were in
-# all searches that went through everything.
+# Those of life.pml and word.pml are taken out in timeout.pml, and those of all files that are
+# only included in models that name them. Take-outs are searched with fewer users (SMALL),
+# where a model can do with that. spin ends at the first error, of whatever kind, so one
+# that is not as told may come from a model that was broken. Prints TAP, and at the end how many
+# states there were in all searches that went through everything.
 set -uo pipefail
 
 cd "$(dirname "$(realpath "$0")")" || exit
@@ -203,7 +203,8 @@ takeouts() {
 	done
 }
 
-[ $# -gt 0 ] || set -- sleep timeout nested again stop rearm within executor across finish
+[ $# -gt 0 ] || set -- sleep timeout nested again stop rearm within executor across finish \
+	source edges mapped stalled reap stale shutdown close
 
 echo "TAP version 13"
 check_names
