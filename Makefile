@@ -80,10 +80,10 @@ BENCH   := python3 -B selftests/bench/report
 BASE    ?=
 
 .PHONY: module run shell check check-all kunit coverage mutants selftests torture matrix soak faults
-.PHONY: model trust-readme bench bench-readme lives lint tools tools-test install uninstall
+.PHONY: model litmus trust-readme bench bench-readme lives lint tools tools-test install uninstall
 .PHONY: deb check-packages clean help
 .PHONY: _everything _build_everything _module _tools _tools_test _test_modules _test_programs _run _shell _harness
-.PHONY: _vm_harness _wrong _model _selftests _torture
+.PHONY: _vm_harness _wrong _model _litmus _selftests _torture
 .PHONY: _bench _bench_kernel _bench_user _user_bench _bench_native _bench_uml
 .PHONY: _lives _out_of_tree _vm_out_of_tree _readme _vm_readme _lint _install _install_module _install_tools
 
@@ -137,6 +137,9 @@ trust-readme: ## have the README tell what all these did
 
 model: ## have spin search the models of the engine, whole and with each barrier taken out
 	@MAKE="$(MAKE)" selftests/harness/matrix.sh model
+
+litmus: ## judge the barriers by the kernel's memory model (with herd7, if there is one)
+	@MAKE="$(MAKE)" selftests/harness/matrix.sh litmus
 
 bench: ## measure hwheel and its peers; build/bench.json (BASE=file.json: what has risen)
 	@vars=$$($(SETUP) vm programs bench) && $(MAKE) _bench $$vars
@@ -272,6 +275,10 @@ _model:
 	@$(SETUP) model >/dev/null
 	@mkdir -p $(BUILD)
 	@selftests/models/search.sh | tee $(BUILD)/model.tap
+
+_litmus:
+	@mkdir -p $(BUILD)
+	@selftests/models/litmus.sh $(KSRC) | tee $(BUILD)/litmus.tap
 
 _test_programs:
 	@mkdir -p $(BUILD)/selftests

@@ -1,0 +1,68 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# litmus.sh KSRC [TEST...]: judges each litmus test in litmus/ by the kernel's memory model, which
+# is in KSRC/tools/memory-model. The outcome that a test asks for must never happen. Then the
+# script replaces, one at a time, the lines that have such a comment, and the outcome must happen:
+#   /* not: */        without the line
+#   /* not: CODE */   with CODE in its place
+# HERD7 is herd7, and may have options. Prints TAP; skips where there is no herd7.
+set -uo pipefail
+
+here=$(dirname "$(realpath "$0")")
+model=${1:?KSRC is needed}/tools/memory-model
+shift
+# shellcheck source=selftests/harness/tap.sh
+. "$here/../harness/tap.sh"
+
+read -ra herd <<<"${HERD7:-herd7}"
+needed='\/\* not:\(.*\) \*\/'
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# observed FILE: Never, Sometimes or Always. herd7 finds the model in its own folder.
+observed() {
+	(cd "$model" && "${herd[@]}" -conf linux-kernel.cfg "$1") |
+		sed -n 's/^Observation [^ ]* \([A-Z][a-z]*\) .*/\1/p'
+}
+
+# How many outcomes there are
+states() {
+	(cd "$model" && "${herd[@]}" -conf linux-kernel.cfg "$1") | sed -n 's/^States //p'
+}
+
+never() {
+	[ "$(observed "$1")" = Never ]
+}
+
+happens() {
+	observed "$1" | grep -qxE 'Sometimes|Always'
+}
+
+# With the replacement of line $2
+without() {
+	sed "$2s/^.*$needed$/\1/" "$1" >"$work/${1##*/}"
+	happens "$work/${1##*/}"
+}
+
+check() {
+	local test=$here/litmus/$1.litmus line
+
+	report "$1: never" never "$test"
+	echo "# states=$(states "$test")"
+	while IFS=: read -r line _; do
+		report "$1: line $line is needed" without "$test" "$line"
+	done < <(grep -n "/\* not:" "$test")
+}
+
+names=("$@")
+[ $# -gt 0 ] || mapfile -t names < <(basename -s .litmus "$here"/litmus/*.litmus)
+echo "TAP version 13"
+if command -v "${herd[0]}" >/dev/null; then
+	for name in "${names[@]}"; do
+		check "$name"
+	done
+else
+	skip "litmus tests" "there is no ${herd[0]}"
+fi
+tap_end
