@@ -40,7 +40,7 @@ TESTS   := $(basename $(notdir $(wildcard selftests/*/*_test.c)))
 # other machines (setup.sh sets ARCH for them) are tested with their own.
 TESTS_32 := $(if $(QUICK),$(QUICK_32),$(filter-out uring_test,$(TESTS)))
 TESTS   += $(if $(ARCH),,$(addsuffix _32,$(TESTS_32)))
-HELPERS := client fuzz holders kill_midcall populate reload_clients
+HELPERS := client fuzz holders kill_midcall mapped_life populate reload_clients
 USER_BENCH := $(BUILD)/user/user_bench
 # Those that run in a VM: the scripts in harness/ run here.
 SCRIPTS := $(basename $(notdir $(wildcard selftests/module/*_test.sh selftests/stress/*_test.sh)))
@@ -49,7 +49,7 @@ SCRIPTS := $(basename $(notdir $(wildcard selftests/module/*_test.sh selftests/s
 # harness/quick_bounds has the bounds of the random tests. With QUICK empty, make selftests
 # runs all programs, and each test has a bound of its own.
 QUICK   ?=
-QUICK_32 := input_test submit_test
+QUICK_32 := input_test map_memory_test submit_test
 QUICK_BOUNDS := selftests/harness/quick_bounds
 
 # What is random comes from SEED, or is another one each time. For make torture: calls of
@@ -230,10 +230,10 @@ _tools_test: _module _tools
 	@$(MAKE) -C tools O=$(BUILD)/tools tests KSRC=$(KSRC)
 	@tools/test/pack.sh $(BUILD)/tools/debian.tar tmux trace-cmd bpftrace setpriv
 	@status=0; \
-	$(VM) --kver $(KVER) --mem 2048 --out $(BUILD)/tools-run --timeout 1200 \
+	$(VM) --kver $(KVER) --mem 2048 --one-thread --out $(BUILD)/tools-run --timeout 1200 \
 		--guest tools/test/tools_guest.sh $(MODULE)/hwheel.ko $(BUILD)/tools/hwheelctl \
 		$(BUILD)/tools/libhwheel.so.$(VERSION) $(BUILD)/tools/debian.tar \
-		$(BUILD)/tools/test/libhwheel_test $(BUILD)/tools/test/quantile_test \
+		$(addprefix $(BUILD)/tools/test/,libhwheel_test mapped_test quantile_test) \
 		$(BUILD)/tools/test/first_shared \
 		$(EXAMPLES:%=$(BUILD)/tools/examples/%) tools/examples/tracing.sh \
 		$(TOOLS_TESTS:%=tools/test/%.sh) selftests/harness/common.sh \
@@ -243,7 +243,7 @@ _tools_test: _module _tools
 	MAKE="$(MAKE)" KVER=$(KVER) KDIR=$(KDIR) tools/test/install_test.sh \
 		$(BUILD)/tools-installed | tee $(BUILD)/tools-run/install_test.tap || status=$$?; \
 	python3 -B selftests/harness/tap.py --out $(BUILD)/tools.tap --part tools $$status \
-		$(patsubst %,$(BUILD)/tools-run/%.tap,libhwheel_test quantile_test $(TOOLS_TESTS) \
+		$(patsubst %,$(BUILD)/tools-run/%.tap,libhwheel_test mapped_test quantile_test $(TOOLS_TESTS) \
 			json_test install_test)
 
 _run: _module _tools

@@ -6,7 +6,7 @@
  * them with hwheel_refresh(), end them with hwheel_cancel(); those that expire
  * are read as events with hwheel_next_events(), and hwheel_fd() gives the
  * descriptor that poll() and epoll wait on. A batch does many operations in one
- * system call; hwheel_map() makes refreshes cost none at all.
+ * system call.
  *
  * Units: all times are nanoseconds, of CLOCK_MONOTONIC unless hwheel_configure()
  * chose CLOCK_BOOTTIME (hwheel_now() reads whichever it is). No event comes before
@@ -17,9 +17,21 @@
  * nothing. Nothing is printed, no signal is used, no thread is started.
  *
  * Threads: a handle may be used by any number of threads at any time, but not while
- * hwheel_configure(), hwheel_map() or hwheel_close() is at work on it. A batch is for
- * one thread at a time. After fork() both processes share the handle's set of
- * time-outs, not the batches.
+ * hwheel_configure(), the first hwheel_map() or hwheel_close() is at work on it. A batch is for
+ * one thread at a time. After fork() both processes share the handle's set of timeouts, not the
+ * batches; the set of a handle that is mapped is the parent's alone.
+ *
+ * Mapped timeouts: after hwheel_map() the functions that arm, refresh, cancel and query work in
+ * memory that the program shares with the kernel. None of them makes a system call, but to make
+ * more room, and to wake the kernel's worker where nothing was armed or cancelled for a while; nor
+ * does hwheel_next_events() as long as there are events. Deadlines are rounded up to 1,024 ns.
+ * Each thread has free records of its own, which it finds without a lock. There is a list for each
+ * CPU, and threads are spread over these. The first 15 handles that are mapped at a time are the
+ * fastest ones. Signal handlers must not use such a handle, and all threads have to be in the time
+ * namespace in which the file was opened.
+ *
+ * The object behind a cookie may be freed once no event comes any more: after hwheel_cancel() has
+ * returned 0 at once, else when the event is there.
  *
  * An event of one thread may come before another thread's hwheel_arm() has returned, and so
  * before the id is where that puts it. Match events by cookie, not by id:
@@ -35,11 +47,11 @@
  *	...
  *	unlock(object);		now object may be freed
  *
- * The lock has to be taken around hwheel_arm() if the object is looked at or freed when its
- * event comes: else the id may be written into memory that is free. With a batch the lock of
- * each object is held from before hwheel_submit() until its id was copied from
- * hwheel_batch_id(); or one lock, which all have, as they have it for a short time.
- * One thread that arms and takes events needs no lock.
+ * The lock has to be taken around hwheel_arm() if the object is looked at, armed again or freed
+ * when its event comes: else the id may be written into memory that is free. With a batch the lock
+ * of each object is held from before hwheel_submit() until its id was copied from
+ * hwheel_batch_id(); or one lock, which all have, as they have it for a short time. One thread
+ * that arms and takes events needs no lock.
  */
 #ifndef LIBHWHEEL_H
 #define LIBHWHEEL_H
@@ -121,7 +133,7 @@ int hwheel_fd(const struct hwheel *wheel);
 
 /**
  * hwheel_configure() - give the handle a wheel of its own, or another limit
- * @wheel:  the handle; not in use by others, and nothing was armed nor mapped yet
+ * @wheel:  the handle; not in use by others, and nothing was armed yet
  * @config: what the wheel is to be like; clock has to be given (see struct hwheel_config),
  *          and kind for a wheel of its own, other fields that are 0 mean the default
  *
@@ -129,14 +141,41 @@ int hwheel_fd(const struct hwheel *wheel);
  * machine, and on which they stay with HWHEEL_KIND_SHARED. A wheel of its own costs a
  * kernel thread.
  *
- * Return: 0; -EBUSY: the handle has a wheel of its own, or something was armed or
- * mapped; -EINVAL: out of range, another clock or none, or fields that don't go together;
- * -EPERM: more time-outs than the module's parameter allows (needs CAP_SYS_RESOURCE);
- * -ENOSPC: there are as many wheels as the module allows, to all users or to one without
- * CAP_SYS_RESOURCE, or as many threads as the machine does; -ESHUTDOWN: it was stopped;
- * -ENOMEM; -EINTR: killed.
+ * Return: 0; -EBUSY: the handle has a wheel of its own, or something was armed; -EINVAL: out of
+ * range, another clock or none, or fields that don't go together; -EBADF: as for hwheel_arm();
+ * -EPERM: more timeouts than the module's parameter allows (needs CAP_SYS_RESOURCE); -ENOSPC:
+ * there are as many wheels as the module allows, to all users or to one without CAP_SYS_RESOURCE,
+ * or as many threads as the machine does; -ESHUTDOWN: it was stopped; -ENOMEM; -EINTR: killed.
  */
 int hwheel_configure(struct hwheel *wheel, const struct hwheel_config *config);
+
+/**
+ * hwheel_map() - arm, refresh and cancel in memory that is shared with the kernel
+ * @wheel: the handle; for the first call not in use by others, and nothing was armed yet
+ * @count: how many timeouts there is to be room for at once, at least 1; further calls make room
+ *         for so many more
+ *
+ * The library makes more room by itself, up to max_timeouts of hwheel_info(). A timeout takes 80
+ * bytes in all; the memory cgroup of the caller pays for that. A thread keeps up to 285 free
+ * records, which no other thread takes: so there may be no room for the last ones of max_timeouts
+ * while many threads keep some. There are up to 64 lists, and 1,024 threads may use a handle at a
+ * time. A record that was armed 2^30 times is not used any more, so no two timeouts of a handle
+ * have one id.
+ *
+ * On a mapped handle hwheel_next_events() waits in poll(), which a signal ends even with
+ * SA_RESTART, batches are done by the functions for single timeouts, and hwheel_stats() counts
+ * what the worker has seen. In a forked child all functions return -EBADF but hwheel_close(),
+ * hwheel_fd(), hwheel_info(), hwheel_stats() and hwheel_now().
+ *
+ * Return: 0; -EOPNOTSUPP: a simple wheel, or no HWHEEL_FEATURE_MAP: the handle works as before; or
+ * the kernel has another version of the layout: the handle can only be closed; -EBUSY: something
+ * was armed, or another process or handle has mapped the file; -ENOSPC: more than max_timeouts, or
+ * as many mapped files of this user on the shared wheel as there may be; -EDQUOT: more than may be
+ * pending on the wheel; -EINVAL: @count is 0; -EBADF: a forked child, or the descriptor is not
+ * open for reading and writing; -ESHUTDOWN: it was stopped; -ENOMEM: another call may find some;
+ * -EINTR: killed.
+ */
+int hwheel_map(struct hwheel *wheel, size_t count);
 
 /**
  * hwheel_info() - what the handle can do and what its wheel is like
@@ -170,7 +209,7 @@ int hwheel_stats(const struct hwheel *wheel, struct hwheel_file_stats *stats);
  * more.
  *
  * Return: how many were pending; a second call: 0; -EINTR: killed, and another call stops
- * the rest.
+ * the rest; -EBADF: as for hwheel_arm().
  */
 int hwheel_stop(struct hwheel *wheel);
 
@@ -181,21 +220,6 @@ int hwheel_stop(struct hwheel *wheel);
  * Return: ns, as absolute deadlines and events have them; never fails.
  */
 uint64_t hwheel_now(const struct hwheel *wheel);
-
-/**
- * hwheel_map() - have refreshes be stores
- * @wheel: the handle; not in use by others yet
- *
- * From now on hwheel_refresh() and hwheel_refresh_at() make no system call to set a
- * deadline that is later than before and less than 12 hours from now (half a turn on a
- * simple wheel): they store it where the module looks when the time-out is due. Costs 8
- * bytes of memory for each time-out that the handle may hold. Who refreshes, also after
- * fork(), must be in the time namespace in which the handle was opened.
- *
- * Return: 0, also if it was done before; -EOPNOTSUPP: the module can't do this; -ENOMEM;
- * -EAGAIN: more than may be locked in memory (mlockall()); -EINTR: killed.
- */
-int hwheel_map(struct hwheel *wheel);
 
 /**
  * hwheel_arm() - register a time-out that expires after a delay
@@ -210,9 +234,12 @@ int hwheel_map(struct hwheel *wheel);
  * call wakes the worker and waits until there is room, also with HWHEEL_NONBLOCK.
  *
  * Return: 0; -ENOSPC: the handle holds as many timeouts as it may that are pending, or whose
- * events were not read yet; -EDQUOT: as many are pending on the wheel as may be; -ERANGE: more
- * than a turn away, on a simple wheel; -ESHUTDOWN: the handle was stopped; -EINTR: killed;
- * -ENOMEM, also when the memory cgroup is at its limit; -EFAULT. On failure nothing is armed.
+ * events were not read yet; -EUSERS: it is mapped, and 1,024 other threads use it, or there is no
+ * memory to notice the thread's end; -EBADF: the descriptor is not open for writing, or it is
+ * mapped, and this is a forked child; -EOPNOTSUPP: another handle has mapped the file; -EDQUOT: as
+ * many are pending on the wheel as may be; -ERANGE: more than a turn away, on a simple wheel;
+ * -ESHUTDOWN: the handle was stopped; -EINTR: killed; -ENOMEM, also when the memory cgroup is at
+ * its limit; -EFAULT. On failure nothing is armed.
  */
 int hwheel_arm(struct hwheel *wheel, uint64_t delay_ns, uint64_t cookie, uint64_t *id);
 
@@ -233,12 +260,8 @@ int hwheel_arm_at(struct hwheel *wheel, uint64_t deadline_ns, uint64_t cookie, u
  * @id:       of the time-out
  * @delay_ns: from now, in ns
  *
- * After hwheel_map() it may come too late and return 0 all the same, in the moment in which
- * the time-out expires: the event's deadline_ns tells which deadline counted. And an id
- * whose time-out has ended may then mean another one of this handle, which is delayed.
- *
- * Return: 0; -ENOENT: it has ended, or there never was one; -ERANGE: as for hwheel_arm(). On
- * failure nothing was changed.
+ * Return: 0; -ENOENT: it has ended, or there never was one; -ERANGE, -EUSERS, -EBADF: as for
+ * hwheel_arm(). On failure nothing was changed.
  */
 int hwheel_refresh(struct hwheel *wheel, uint64_t id, uint64_t delay_ns);
 
@@ -258,7 +281,8 @@ int hwheel_refresh_at(struct hwheel *wheel, uint64_t id, uint64_t deadline_ns);
  * @id:    of the time-out
  *
  * Return: 0: it was pending, and no event will come; -ENOENT: it has ended (expired, and
- * its event comes or came, or cancelled, or stopped), or this handle never had that id.
+ * its event comes or came, or cancelled, or stopped), or this handle never had that id;
+ * -EUSERS, -EBADF: as for hwheel_arm().
  */
 int hwheel_cancel(struct hwheel *wheel, uint64_t id);
 
@@ -269,8 +293,10 @@ int hwheel_cancel(struct hwheel *wheel, uint64_t id);
  * @left_ns: out: ns until its deadline, 0 if that is past; or NULL
  * @cookie:  out: as given when it was armed; or NULL
  *
- * Return: HWHEEL_STATE_*: pending; or expired or stopped, but its event was not read yet;
- * -ENOENT: its event was read, or it was cancelled, or this handle never had that id.
+ * Return: HWHEEL_STATE_*: pending; or expired or stopped, but its event was not read yet (which of
+ * these a mapped timeout is, its event tells, if it was stopped after its deadline); -ENOENT: its
+ * event was read, or it was cancelled, or this handle never had that id; -EBADF: as for
+ * hwheel_arm().
  */
 int hwheel_query(struct hwheel *wheel, uint64_t id, uint64_t *left_ns, uint64_t *cookie);
 
@@ -283,9 +309,9 @@ int hwheel_query(struct hwheel *wheel, uint64_t id, uint64_t *left_ns, uint64_t 
  * Waits for the first event, unless the handle was opened with HWHEEL_NONBLOCK.
  * Each event is returned once, to one caller.
  *
- * Return: how many were written; 0: none, and none will come any more; -EAGAIN:
- * none now (HWHEEL_NONBLOCK); -EINTR: a signal came first; -EINVAL: @count is 0;
- * -EFAULT.
+ * Return: how many were written; 0: none, and none will come any more; -EAGAIN: none now
+ * (HWHEEL_NONBLOCK); -EINTR: a signal came first; -EINVAL: @count is 0; -EIO: it is mapped, and
+ * the program has damaged the memory; -EUSERS, -EBADF, -EOPNOTSUPP: as for hwheel_arm(); -EFAULT.
  */
 int hwheel_next_events(struct hwheel *wheel, struct hwheel_event *events, size_t count);
 
@@ -342,7 +368,7 @@ int hwheel_batch_arm(struct hwheel_batch *batch, uint64_t delay_ns, uint64_t coo
 int hwheel_batch_arm_at(struct hwheel_batch *batch, uint64_t deadline_ns, uint64_t cookie);
 
 /**
- * hwheel_batch_refresh() - add an operation: as hwheel_refresh(), never by a store
+ * hwheel_batch_refresh() - add an operation: as hwheel_refresh()
  * @batch:    the batch
  * @id:       of the time-out
  * @delay_ns: in ns from when the batch is submitted
@@ -352,7 +378,7 @@ int hwheel_batch_arm_at(struct hwheel_batch *batch, uint64_t deadline_ns, uint64
 int hwheel_batch_refresh(struct hwheel_batch *batch, uint64_t id, uint64_t delay_ns);
 
 /**
- * hwheel_batch_refresh_at() - add an operation: as hwheel_refresh_at(), never by a store
+ * hwheel_batch_refresh_at() - add an operation: as hwheel_refresh_at()
  * @batch:       the batch
  * @id:          of the time-out
  * @deadline_ns: in ns on the handle's clock

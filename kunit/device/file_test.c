@@ -254,7 +254,7 @@ static void wait_for_test(struct sim_timeout *sim)
 	wait_for_completion(sim->data);
 }
 
-/* Otherwise mmap(), which takes that lock within mmap_lock, would wait as well, and with it ps. */
+/* Otherwise an ARM that grows, CONFIG and MAP would wait for that callback as well. */
 static void stop_does_not_hold_the_lock_while_it_waits(struct kunit *test)
 {
 	struct hwheel *wheel = sim_wheel(test);

@@ -13,6 +13,8 @@ static void *race_alloc(size_t size, gfp_t gfp);
 #define hwheel_user_put			race_user_put
 #define hwheel_user_add_wheel		race_user_add_wheel
 #define hwheel_user_remove_wheel	race_user_remove_wheel
+#define hwheel_user_add_mapping		race_user_add_mapping
+#define hwheel_user_remove_mapping	race_user_remove_mapping
 #undef kzalloc
 #define kzalloc				race_alloc
 
@@ -48,6 +50,26 @@ static void two_opens_at_a_time_share_an_account(struct kunit *test)
 	hwheel_user_put(user);
 	hwheel_user_put(user);
 	KUNIT_EXPECT_TRUE(test, hash_empty(users));
+}
+
+/* The last file of the user is closed, and another one is opened. */
+static void no_account_is_new_within_a_tick(struct kunit *test)
+{
+	kuid_t one = KUIDT_INIT(123456), two = KUIDT_INIT(123457);
+	struct hwheel_user *user = hwheel_user_get(one);
+
+	KUNIT_ASSERT_NOT_NULL(test, user);
+	user->mapped = (struct hwheel_user_time) { .edge = 7, .spent = 1000 };
+	hwheel_user_put(user);
+	user = hwheel_user_get(one);
+	KUNIT_ASSERT_NOT_NULL(test, user);
+	KUNIT_EXPECT_EQ(test, user->mapped.edge, 7);
+	KUNIT_EXPECT_EQ(test, user->mapped.spent, 1000);
+	hwheel_user_put(user);
+	user = hwheel_user_get(two);
+	KUNIT_ASSERT_NOT_NULL(test, user);
+	KUNIT_EXPECT_EQ(test, user->mapped.spent, 0);
+	hwheel_user_put(user);
 }
 
 static void files_of_a_user_share_an_account(struct kunit *test)
@@ -92,6 +114,7 @@ static void wheels_are_counted_by_user(struct kunit *test)
 static struct kunit_case user_cases[] = {
 	KUNIT_CASE(two_opens_at_a_time_share_an_account),
 	KUNIT_CASE(files_of_a_user_share_an_account),
+	KUNIT_CASE(no_account_is_new_within_a_tick),
 	KUNIT_CASE(wheels_are_counted_by_user),
 	{}
 };

@@ -82,6 +82,15 @@ static void show_stats(struct seq_file *m, const struct hwheel_stats *stats)
 	show_lateness(m, stats);
 }
 
+/* The only sources are the mapped files of the device. */
+static void show_mapped(struct seq_file *m, const struct hwheel_source_counts *counts)
+{
+	seq_printf(m, "mapped_pending %llu\n", READ_ONCE(counts->filed));
+	seq_printf(m, "mapped_drained %llu\n", READ_ONCE(counts->drained));
+	seq_printf(m, "mapped_expired %llu\n", READ_ONCE(counts->expired));
+	seq_printf(m, "mapped_stopped %llu\n", READ_ONCE(counts->stopped));
+}
+
 static int wheel_show(struct seq_file *m, void *v)
 {
 	const struct hwheel *wheel = m->private;
@@ -90,6 +99,7 @@ static int wheel_show(struct seq_file *m, void *v)
 	hwheel_get_stats(wheel, &stats);
 	show_wheel(m, wheel);
 	show_stats(m, &stats);
+	show_mapped(m, &wheel->sourced);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(wheel);

@@ -22,7 +22,7 @@
 #include "file_stop.h"
 #include "info.h"
 #include "ioctl_op.h"
-#include "mmap.h"
+#include "mapped_file.h"
 #include "publish.h"
 
 static_assert(sizeof(struct hwheel_op) == 40);
@@ -31,6 +31,10 @@ static_assert(sizeof(struct hwheel_event) == 40);
 static_assert(sizeof(struct hwheel_info) == 112);
 static_assert(sizeof(struct hwheel_config) == 80);
 static_assert(sizeof(struct hwheel_file_stats) == 296);
+static_assert(sizeof(struct hwheel_map) == 56);
+static_assert(sizeof(struct hwheel_map_header) == 384);
+static_assert(sizeof(struct hwheel_map_list) == 128);
+static_assert(sizeof(struct hwheel_map_record) == 32);
 
 static struct hwheel *shared_wheel;
 static unsigned int max_timeouts;
@@ -82,6 +86,22 @@ static int device_config(struct hwheel_file *file, const void __user *argp)
 	return hwheel_config_apply(file, &config, max_timeouts);
 }
 
+static int device_map(struct hwheel_file *file, void __user *argp)
+{
+	struct hwheel_map arg;
+	int err;
+
+	if (copy_from_user(&arg, argp, sizeof(arg)))
+		return -EFAULT;
+	/* Before anything is made: what is written is 0 or was there. */
+	if (copy_to_user(argp, &arg, sizeof(arg)))
+		return -EFAULT;
+	err = hwheel_mapped_file_map(file, &arg);
+	if (err)
+		return err;
+	return copy_to_user(argp, &arg, sizeof(arg)) ? -EFAULT : 0;
+}
+
 static bool changes_set(unsigned int cmd)
 {
 	switch (cmd) {
@@ -91,6 +111,8 @@ static bool changes_set(unsigned int cmd)
 	case HWHEEL_IOC_SUBMIT:
 	case HWHEEL_IOC_CONFIG:
 	case HWHEEL_IOC_STOP:
+	case HWHEEL_IOC_MAP:
+	case HWHEEL_IOC_KICK:
 		return true;
 	default:
 		return false;
@@ -123,6 +145,10 @@ static long device_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 		return hwheel_config_stop(file);
 	case HWHEEL_IOC_STATS:
 		return device_stats(file, argp);
+	case HWHEEL_IOC_MAP:
+		return device_map(file, argp);
+	case HWHEEL_IOC_KICK:
+		return hwheel_mapped_file_kick(file);
 	default:
 		return -ENOTTY;
 	}
@@ -138,7 +164,7 @@ static ssize_t device_read_iter(struct kiocb *iocb, struct iov_iter *to)
 
 static int device_mmap(struct file *filp, struct vm_area_struct *vma)
 {
-	return hwheel_mmap(filp->private_data, vma);
+	return hwheel_mapped_file_mmap(filp->private_data, vma);
 }
 
 static __poll_t device_poll(struct file *filp, poll_table *wait)

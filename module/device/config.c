@@ -195,9 +195,8 @@ static int config_set(struct hwheel_file *file, struct hwheel *wheel,
 }
 
 /*
- * More than @max_timeouts are for the privileged. The wheel is created without the lock:
- * mmap() takes it within mmap_lock, and the registry's lock and the start of a thread are
- * not to depend on that.
+ * More than @max_timeouts are for the privileged. The wheel is created without the lock, so that
+ * no call on the file waits for the registry's lock and the start of a thread.
  */
 int hwheel_config_apply(struct hwheel_file *file,
 			const struct hwheel_config *config,

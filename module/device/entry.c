@@ -14,7 +14,6 @@
 #include "engine/wheel.h"
 #include "entry.h"
 #include "file.h"
-#include "mmap_word.h"
 #include "publish.h"
 
 /*
@@ -51,7 +50,9 @@ static int entry_grow(struct hwheel_file *file)
 	if (mutex_lock_killable(&file->lock))
 		return -EINTR;
 	hwheel_timeout_init(&model.timeout, file->wheel, &hwheel_publish_ops);
-	if (needs_entries(file))
+	if (file->mapping)
+		err = -EOPNOTSUPP;
+	else if (needs_entries(file))
 		err = hwheel_table_grow(&file->table, file->max, &model);
 	mutex_unlock(&file->lock);
 	return err;
@@ -173,7 +174,6 @@ int hwheel_entry_arm_at(struct hwheel_entry *entry, u64 deadline_ns)
 		hwheel_entry_drop_locked(entry);
 		return err;
 	}
-	hwheel_mmap_word_publish(entry);
 	file->counts.pending++;
 	file->counts.armed++;
 	WRITE_ONCE(file->enqueued, file->enqueued + 1);
@@ -181,16 +181,16 @@ int hwheel_entry_arm_at(struct hwheel_entry *entry, u64 deadline_ns)
 }
 
 /*
- * Not those that are free, or whose ARM is not through yet. The caller has times on the clock
- * of @wheel. If the timeout is on another one, the file was configured meanwhile, and when the
- * caller looked there was no timeout.
+ * The caller has times on the clock of @wheel. If the timeout is on another one, the file was
+ * configured meanwhile, and when the caller looked there was no timeout. Those that are free, or
+ * whose ARM is not through yet, are idle: they are not pending, and state_of() knows none.
  */
 static inline struct hwheel_entry *find_on(struct hwheel_file *file,
 					   const struct hwheel *wheel, u64 id)
 {
 	struct hwheel_entry *entry = hwheel_table_find(&file->table, id);
 
-	if (!entry || hwheel_timeout_state(&entry->timeout) == HWHEEL_IDLE)
+	if (!entry)
 		return NULL;
 	return hwheel_of(&entry->timeout) == wheel ? entry : NULL;
 }
@@ -206,7 +206,6 @@ int hwheel_entry_refresh_at(struct hwheel_file *file, struct hwheel *wheel, u64 
 	err = hwheel_refresh_at(&entry->timeout, deadline_ns);
 	if (err)
 		return err;
-	hwheel_mmap_word_publish(entry);
 	file->counts.refreshed++;
 	return 0;
 }
@@ -217,7 +216,6 @@ int hwheel_entry_cancel(struct hwheel_file *file, u64 id)
 
 	if (!entry || !hwheel_cancel(&entry->timeout))
 		return -ENOENT;
-	hwheel_mmap_word_publish_end(entry);
 	file->counts.pending--;
 	file->counts.cancelled++;
 	return 0;
@@ -249,6 +247,6 @@ int hwheel_entry_query(struct hwheel_file *file, struct hwheel *wheel, u64 id,
 	if (state < 0)
 		return state;
 	*cookie = entry->cookie;
-	*deadline_ns = hwheel_mmap_word_effective(entry);
+	*deadline_ns = hwheel_deadline(&entry->timeout);
 	return state;
 }

@@ -16,6 +16,7 @@
 #include "entry.h"
 #include "event.h"
 #include "file.h"
+#include "mapped_file.h"
 #include "timens.h"
 
 /* How many events are copied out in one go: they are on the stack. */
@@ -50,6 +51,8 @@ __poll_t hwheel_event_poll(const struct hwheel_file *file)
 
 	/* Pairs with wq_has_sleeper() in hwheel_waiters_wake(): we see the event, or it sees us. */
 	smp_mb();
+	if (hwheel_file_mapping(file))
+		return hwheel_mapped_file_poll(file);
 	events = has_events(file) ? EPOLLIN | EPOLLRDNORM : 0;
 	return hwheel_file_at_end(file) ? EPOLLHUP : events;
 }
@@ -175,6 +178,8 @@ ssize_t hwheel_event_read(struct hwheel_file *file, struct iov_iter *to,
 
 	if (iov_iter_count(to) < sizeof(struct hwheel_event))
 		return -EINVAL;
+	if (hwheel_file_mapping(file))
+		return -EOPNOTSUPP;
 	while (!(n = read_events(file, to))) {
 		if (hwheel_file_at_end(file))
 			return 0;

@@ -26,6 +26,7 @@
 #include "engine/gfp.h"
 #include "engine/wheel.h"
 #include "file.h"
+#include "mapping.h"
 #include "timens.h"
 #include "user.h"
 
@@ -65,8 +66,7 @@ struct hwheel_file *hwheel_file_create(struct hwheel *wheel, unsigned int max)
 /* Nothing was settled yet: there was no timeout. */
 static bool is_new(const struct hwheel_file *file)
 {
-	return file->wheel == file->shared_wheel && !file->shared.pages &&
-	       !file->table.nr;
+	return file->wheel == file->shared_wheel && !file->mapping && !file->table.nr;
 }
 
 /* Under @file->lock, as the next one. Returns 0, -ESHUTDOWN or -EBUSY. */
@@ -122,6 +122,7 @@ void hwheel_file_free(struct hwheel_file *file)
 	hwheel_waiters_exit(&file->wait);
 	hwheel_user_put(file->user);
 	hwheel_table_free(&file->table);
-	hwheel_mmap_pages_free(&file->shared);
+	if (hwheel_file_mapping(file))
+		hwheel_mapping_free(file->mapping);
 	kfree(file);
 }

@@ -8,7 +8,6 @@
 #include <linux/wait.h>
 
 #include "engine/pass_work.h"
-#include "mmap_pages.h"
 #include "table.h"
 #include "timens.h"
 #include "waiters.h"
@@ -58,17 +57,17 @@ struct hwheel_file {
 	/** @charged: Has @user a place taken for the file's own wheel? Changed with xchg(). */
 	unsigned int		charged;
 	/**
-	 * @lock: Serialises the making of entries and configuring. mmap() takes it within
-	 * mmap_lock, so nobody who holds it waits for the worker.
+	 * @lock: Serialises the making of entries, configuring, MAP and STOP. No thread that holds
+	 * it waits for the worker. mmap() does not take it.
 	 */
 	struct mutex		lock;
 	/**
 	 * @await_lock: Held by the one thread at most that waits in @unreferenced: STOP, or an
-	 * ARM of a full file. Taken before @lock, and by nobody who holds mmap_lock.
+	 * ARM of a full file. Taken before @lock.
 	 */
 	struct mutex		await_lock;
-	/** @shared: The deadlines that the program can write; grows under @lock. */
-	struct hwheel_mmap_pages	shared;
+	/** @mapping: The mapped timeouts, or NULL; set once, under @lock. */
+	struct hwheel_mapping	*mapping;
 	/**
 	 * @table: The timeouts by id, grows under @lock; its own lock protects all that follows,
 	 * and a timeout found here stays what it is while it is held.
@@ -121,7 +120,14 @@ bool hwheel_file_walk(struct hwheel_file *file, u32 *index,
 void hwheel_file_get_counts(struct hwheel_file *file,
 			    struct hwheel_file_counts *counts);
 
-/* Is there nothing to read, and never will be? Lockless. */
+/* NULL if the file is not mapped. */
+static inline struct hwheel_mapping *hwheel_file_mapping(const struct hwheel_file *file)
+{
+	/* Pairs with the release in mapped_create(): the mapping is seen whole. */
+	return smp_load_acquire(&file->mapping);
+}
+
+/* Is there nothing to read, and never will be? Lockless; not of a mapped file. */
 static inline bool hwheel_file_at_end(const struct hwheel_file *file)
 {
 	/*

@@ -18,7 +18,7 @@
 #include "entry.h"
 #include "file.h"
 #include "file_stop.h"
-#include "mmap_word.h"
+#include "mapped_file.h"
 
 /* How many events are dropped in one go, with the lock held */
 #define DROP_BATCH	64
@@ -32,7 +32,6 @@ static void stop_locked(struct hwheel_entry *entry, u64 now)
 
 	if (!hwheel_cancel(&entry->timeout))
 		return;
-	hwheel_mmap_word_publish_end(entry);
 	entry->stopped = true;
 	entry->fired_ns = now;
 	file->counts.pending--;
@@ -97,14 +96,14 @@ static int stop_all(struct hwheel_file *file, bool killable)
 	return 0;
 }
 
-static int stop_killable(struct hwheel_file *file)
+static long stop_killable(struct hwheel_file *file)
 {
 	lockdep_assert_held(&file->await_lock);
 	if (mutex_lock_killable(&file->lock))
 		return -EINTR;
 	set_stopped(file);
 	mutex_unlock(&file->lock);
-	return stop_all(file, true);
+	return file->mapping ? hwheel_mapped_file_stop(file) : stop_all(file, true);
 }
 
 /* Returns how many were pending, or -EINTR when killed. */
@@ -148,7 +147,10 @@ void hwheel_file_end(struct hwheel_file *file)
 	mutex_lock(&file->lock);
 	set_stopped(file);
 	mutex_unlock(&file->lock);
-	stop_all(file, false);
+	if (file->mapping)
+		hwheel_mapped_file_end(file);
+	else
+		stop_all(file, false);
 	mutex_unlock(&file->await_lock);
 	while (drop_some(file))
 		cond_resched();

@@ -15,11 +15,12 @@
 #include "engine/wheel.h"
 #include "file.h"
 #include "info.h"
+#include "mapping.h"
 
 #define FEATURES	(HWHEEL_FEATURE_QUERY | HWHEEL_FEATURE_SUBMIT |	\
 			 HWHEEL_FEATURE_CONFIG | HWHEEL_FEATURE_STOP |	\
 			 HWHEEL_FEATURE_STATS |	\
-			 (HWHEEL_MMAP_WORKS ? HWHEEL_FEATURE_MMAP : 0))
+			 (hwheel_mmap_works() ? HWHEEL_FEATURE_MAP : 0))
 
 static const u32 kinds[] = {
 	[HWHEEL_IS_SIMPLE]	 = HWHEEL_KIND_SIMPLE,
@@ -45,11 +46,38 @@ void hwheel_info_get(const struct hwheel_file *file, struct hwheel_info *info)
 	};
 }
 
+/* What programs do with the records is not seen, but for what they submit. */
+static void get_mapped_counts(const struct hwheel_mapping *map,
+			      struct hwheel_file_counts *counts)
+{
+	struct hwheel_source_counts of;
+
+	hwheel_mapping_get_counts(map, &of);
+	*counts = (struct hwheel_file_counts) {
+		.held		= READ_ONCE(map->nr),
+		.pending	= of.filed,
+		.events		= hwheel_mapping_unread(map),
+		.armed		= of.drained,
+		.expired	= of.expired,
+		.stopped	= of.stopped,
+	};
+}
+
+static void get_counts(struct hwheel_file *file, struct hwheel_file_counts *counts)
+{
+	const struct hwheel_mapping *map = hwheel_file_mapping(file);
+
+	if (map)
+		get_mapped_counts(map, counts);
+	else
+		hwheel_file_get_counts(file, counts);
+}
+
 static void fill_file(struct hwheel_file *file, struct hwheel_file_stats *stats)
 {
 	struct hwheel_file_counts counts;
 
-	hwheel_file_get_counts(file, &counts);
+	get_counts(file, &counts);
 	*stats = (struct hwheel_file_stats) {
 		.held		= counts.held,
 		.pending	= counts.pending,
@@ -101,10 +129,11 @@ void hwheel_info_show(struct hwheel_file *file, struct seq_file *m)
 	const struct hwheel *wheel = hwheel_file_wheel(file);
 	struct hwheel_file_counts counts;
 
-	hwheel_file_get_counts(file, &counts);
+	get_counts(file, &counts);
 	seq_printf(m, "wheel:\t%u\n", wheel->id);
 	seq_printf(m, "clockid:\t%d\n", wheel->clock);
 	seq_printf(m, "tick_ns:\t%llu\n", wheel->tick);
+	seq_printf(m, "mapped:\t%d\n", !!hwheel_file_mapping(file));
 	seq_printf(m, "max_timeouts:\t%u\n", READ_ONCE(file->max));
 	seq_printf(m, "pending:\t%lu\n", counts.pending);
 	seq_printf(m, "events:\t%lu\n", counts.events);

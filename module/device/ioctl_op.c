@@ -228,18 +228,30 @@ static bool op_perform_all(struct call *call, struct hwheel_op *ops,
  * that the compiler would make functions of: so these are functions of their own.
  */
 
+/*
+ * Where not all can get 64 bits at once. One by one: copy_from_user() copies in blocks on ARM, and
+ * may miss more than can't be read.
+ */
+static unsigned int copy_ops(struct hwheel_op *ops, const struct hwheel_op __user *user,
+			     unsigned int nr)
+{
+	unsigned int i = 0;
+
+	while (i < nr && !copy_from_user(&ops[i], &user[i], sizeof(ops[i])))
+		i++;
+	return i;
+}
+
 /* Returns how many of them could be read. */
 static noinline unsigned int read_ops(struct hwheel_op *ops,
 				      const struct hwheel_op __user *user,
 				      unsigned int nr)
 {
-	const size_t size = sizeof(*ops);
 	unsigned int i;
 
-	/* Elsewhere not all can get 64 bits at once. */
 	if (!IS_ENABLED(CONFIG_64BIT))
-		return nr - DIV_ROUND_UP(copy_from_user(ops, user, nr * size), size);
-	if (!user_access_begin(user, nr * size))
+		return copy_ops(ops, user, nr);
+	if (!user_access_begin(user, nr * sizeof(*ops)))
 		return 0;
 	for (i = 0; i < nr; i++) {
 		unsafe_get_user(ops[i].op, &user[i].op, fault);

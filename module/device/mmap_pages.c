@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Words that programs map: the deadlines of a file's timeouts, so that a refresh is a
- * store.
+ * Pages that programs map.
  *
- * The pages are made by mmap(), as many as it maps, and stay until the file is closed: so
- * their memory is charged to who maps them, it is mmap() that fails if there is none, and
- * nothing that is mapped ever goes away.
+ * They are made one by one, so they need not be next to each other, and stay until the file
+ * is closed: so their memory is charged to the program that asks for it, the call that asks fails
+ * if there is none, and nothing that is mapped ever goes away.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -16,60 +15,50 @@
 #include "engine/gfp.h"
 #include "mmap_pages.h"
 
-static int mmap_make_array(struct hwheel_mmap_pages *shared, unsigned int max_words)
+int hwheel_mmap_pages_init(struct hwheel_mmap_pages *pages, unsigned long max)
 {
-	unsigned int max = DIV_ROUND_UP(max_words, HWHEEL_MMAP_PER_PAGE);
-	struct page **pages;
-
-	if (shared->pages)
-		return 0;
-	pages = kvcalloc(max, sizeof(*pages), HWHEEL_GFP_USER);
-	if (!pages)
-		return -ENOMEM;
-	shared->max = max;
-	/* Pairs with hwheel_mmap_pages_word(): whoever sees the array sees it empty. */
-	smp_store_release(&shared->pages, pages);
-	return 0;
+	pages->pages = kvcalloc(max, sizeof(*pages->pages), HWHEEL_GFP_USER);
+	pages->max = max;
+	pages->nr = 0;
+	return pages->pages ? 0 : -ENOMEM;
 }
 
-static int mmap_make_page(struct hwheel_mmap_pages *shared)
+static int mmap_make_page(struct hwheel_mmap_pages *pages)
 {
 	struct page *page = alloc_page(HWHEEL_GFP_USER | __GFP_ZERO);
 
 	if (!page)
 		return -ENOMEM;
-	/* Pairs with hwheel_mmap_pages_word() and shared_fault(): it is seen zeroed. */
-	smp_store_release(&shared->pages[shared->nr], page);
-	shared->nr++;
+	/* Pairs with mmap_fault(): it is seen zeroed. */
+	smp_store_release(&pages->pages[pages->nr], page);
+	pages->nr++;
 	return 0;
 }
 
-/* Makes so many pages, also for words that may not be used. One caller at a time. */
-int hwheel_mmap_pages_grow(struct hwheel_mmap_pages *shared, unsigned long pages,
-			   unsigned int max_words)
+/*
+ * Makes pages until there are @nr, no more than the maximum. One caller at a time. Returns 0,
+ * -ENOMEM or -EINTR; then some may have been made.
+ */
+int hwheel_mmap_pages_grow(struct hwheel_mmap_pages *pages, unsigned long nr)
 {
-	int err;
+	int err = 0;
 
-	if (pages > DIV_ROUND_UP(max_words, HWHEEL_MMAP_PER_PAGE))
-		return -EINVAL;
-	err = mmap_make_array(shared, max_words);
-	while (!err && shared->nr < pages) {
-		err = fatal_signal_pending(current) ? -EINTR : mmap_make_page(shared);
+	while (!err && pages->nr < nr) {
+		err = fatal_signal_pending(current) ? -EINTR : mmap_make_page(pages);
 		cond_resched();
 	}
 	return err;
 }
 
-/* mremap() may have made the mapping larger than the array, as it may for a file. */
-static vm_fault_t shared_fault(struct vm_fault *vmf)
+static vm_fault_t mmap_fault(struct vm_fault *vmf)
 {
-	struct hwheel_mmap_pages *shared = vmf->vma->vm_private_data;
+	struct hwheel_mmap_pages *pages = vmf->vma->vm_private_data;
 	struct page *page;
 
-	if (vmf->pgoff >= shared->max)
+	if (vmf->pgoff >= pages->max)
 		return VM_FAULT_SIGBUS;
 	/* Pairs with mmap_make_page(). */
-	page = smp_load_acquire(&shared->pages[vmf->pgoff]);
+	page = smp_load_acquire(&pages->pages[vmf->pgoff]);
 	if (!page)
 		return VM_FAULT_SIGBUS;
 	get_page(page);
@@ -77,23 +66,34 @@ static vm_fault_t shared_fault(struct vm_fault *vmf)
 	return 0;
 }
 
-static const struct vm_operations_struct shared_ops = {
-	.fault = shared_fault,
+static const struct vm_operations_struct mmap_ops = {
+	.fault = mmap_fault,
 };
 
-/* The mapping keeps the file open, and with it @shared. */
-void hwheel_mmap_pages_map(struct hwheel_mmap_pages *shared, struct vm_area_struct *vma)
+static void set_flags(struct vm_area_struct *vma, unsigned long flags)
 {
-	vma->vm_private_data = shared;
-	vma->vm_ops = &shared_ops;
+#ifdef HAVE_VM_FLAGS_SET
+	vm_flags_set(vma, flags);
+#else
+	vma->vm_flags |= flags;
+#endif
 }
 
-/* May sleep; nobody else uses @shared. */
-void hwheel_mmap_pages_free(struct hwheel_mmap_pages *shared)
+/*
+ * The mapping keeps the file open, and with it @pages. A child would use the lists of its parent's
+ * threads as its own, so it has no mapping.
+ */
+void hwheel_mmap_pages_map(struct hwheel_mmap_pages *pages, struct vm_area_struct *vma)
 {
-	unsigned int i;
+	set_flags(vma, VM_DONTCOPY | VM_DONTEXPAND);
+	vma->vm_private_data = pages;
+	vma->vm_ops = &mmap_ops;
+}
 
-	for (i = 0; i < shared->nr; i++)
-		__free_page(shared->pages[i]);
-	kvfree(shared->pages);
+/* May sleep; nobody else uses @pages. */
+void hwheel_mmap_pages_free(struct hwheel_mmap_pages *pages)
+{
+	while (pages->nr)
+		__free_page(pages->pages[--pages->nr]);
+	kvfree(pages->pages);
 }

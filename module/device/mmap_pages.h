@@ -7,46 +7,45 @@
 #include <linux/shm.h>
 #include <linux/types.h>
 
-#define HWHEEL_MMAP_PER_PAGE	(PAGE_SIZE / sizeof(u64))
+#ifdef CONFIG_ARM
+#include <asm/cachetype.h>
+/* SHMLBA is what the oldest of them need. */
+#define HWHEEL_CACHE_ALIASES	(cache_is_vivt() || cache_is_vipt_aliasing())
+#else
+#define HWHEEL_CACHE_ALIASES	(SHMLBA != PAGE_SIZE)
+#endif
 
 /*
- * Words are read and written at once, and what a program stores is seen here, at another
- * virtual address: not where caches go by that, so that shared memory needs an alignment.
+ * Words are exchanged at once, without a lock, and what a program stores is seen here, at another
+ * virtual address: not where caches go by that.
  */
-#define HWHEEL_MMAP_WORKS	(IS_ENABLED(CONFIG_64BIT) && SHMLBA == PAGE_SIZE)
+static inline bool hwheel_mmap_works(void)
+{
+	return !IS_ENABLED(CONFIG_GENERIC_ATOMIC64) && !HWHEEL_CACHE_ALIASES;
+}
 
 /**
- * struct hwheel_mmap_pages - an array of words that programs map
- * @pages: @max pointers, or NULL; the first @nr are there, the others NULL
- * @max:   how many pages there may be; constant once @pages is there
- * @nr:    how many there are; belongs to who makes them
+ * struct hwheel_mmap_pages - zeroed pages that a program may map
+ * @pages: @max pointers; the first @nr are there, the others NULL
+ * @max:   how many there may be; constant
+ * @nr:    how many there are; belongs to whoever makes them
  */
 struct hwheel_mmap_pages {
 	struct page	**pages;
-	unsigned int	max;
-	unsigned int	nr;
+	unsigned long	max;
+	unsigned long	nr;
 };
 
-int hwheel_mmap_pages_grow(struct hwheel_mmap_pages *shared, unsigned long pages,
-			   unsigned int max_words);
-void hwheel_mmap_pages_map(struct hwheel_mmap_pages *shared, struct vm_area_struct *vma);
-void hwheel_mmap_pages_free(struct hwheel_mmap_pages *shared);
+int hwheel_mmap_pages_init(struct hwheel_mmap_pages *pages, unsigned long max);
+int hwheel_mmap_pages_grow(struct hwheel_mmap_pages *pages, unsigned long nr);
+void hwheel_mmap_pages_map(struct hwheel_mmap_pages *pages, struct vm_area_struct *vma);
+void hwheel_mmap_pages_free(struct hwheel_mmap_pages *pages);
 
-/* A word, or NULL if it is not mapped. The program may write it at any time. */
-static inline u64 *hwheel_mmap_pages_word(const struct hwheel_mmap_pages *shared,
-					  u32 index)
+/* Where a page is for the kernel, one of the first @nr */
+static inline void *hwheel_mmap_pages_at(const struct hwheel_mmap_pages *pages,
+					 unsigned long i)
 {
-	struct page **pages, *page;
-
-	/* Pairs with mmap_make_array(). */
-	pages = smp_load_acquire(&shared->pages);
-	if (!pages)
-		return NULL;
-	/* Pairs with mmap_make_page(). */
-	page = smp_load_acquire(&pages[index / HWHEEL_MMAP_PER_PAGE]);
-	if (!page)
-		return NULL;
-	return (u64 *)page_address(page) + index % HWHEEL_MMAP_PER_PAGE;
+	return page_address(pages->pages[i]);
 }
 
 #endif /* _HWHEEL_MMAP_PAGES_H */

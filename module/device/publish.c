@@ -4,8 +4,7 @@
  * dropped, and readers are woken.
  *
  * The worker takes the lock at the end of a pass, for all that ended in it: what expires or is
- * released before that is noted on lists of the worker's own. Only for files that share their
- * deadlines it takes the lock before that, for each timeout.
+ * released before that is noted on lists of the worker's own.
  */
 #include <linux/list.h>
 #include <linux/sched.h>
@@ -15,21 +14,11 @@
 #include "engine/pass_work.h"
 #include "engine/wheel.h"
 #include "file.h"
-#include "mmap_word.h"
 #include "publish.h"
 #include "waiters.h"
 
 /* How many timeouts are dropped in one go, with the lock held */
 #define BATCH		64
-
-static void publish_end_of_expired(struct hwheel_entry *entry)
-{
-	if (!READ_ONCE(entry->file->shared.pages))
-		return;
-	spin_lock(&entry->file->table.lock);
-	hwheel_mmap_word_clear(entry);
-	spin_unlock(&entry->file->table.lock);
-}
 
 /*
  * On the worker, as entry_release(): the entry is noted for the end of the pass, and till
@@ -41,7 +30,6 @@ static void entry_expire(struct hwheel_timeout *timeout)
 	struct hwheel_file *file = entry->file;
 
 	entry->fired_ns = timeout->wheel->now;
-	publish_end_of_expired(entry);
 	list_add_tail(&entry->event, &file->expired);
 	file->nr_expired++;
 	hwheel_pass_work_add(timeout->wheel, &file->settle);
@@ -146,7 +134,6 @@ static bool publish_settle(struct hwheel_pass_work *work, bool wait)
 const struct hwheel_timeout_ops hwheel_publish_ops = {
 	.expire		= entry_expire,
 	.release	= entry_release,
-	.due		= hwheel_mmap_word_due,
 };
 
 void hwheel_publish_init(struct hwheel_file *file)

@@ -37,8 +37,6 @@ struct hwheel_entry {
 		 */
 		struct hwheel_entry	*next;
 	};
-	/** @seen: The shared deadline as last written or taken over by us. */
-	u64			seen;
 	/** @stopped: A stop has cancelled it: it did not expire. */
 	bool			stopped;
 } ____cacheline_aligned;

@@ -27,7 +27,8 @@ void hwheel_timens_init(struct hwheel_timens *timens)
 }
 #endif
 
-static s64 offset_of(const struct hwheel_timens *timens, const struct hwheel *wheel)
+/* Of the wheel's clock */
+s64 hwheel_timens_offset(const struct hwheel_timens *timens, const struct hwheel *wheel)
 {
 	return wheel->clock == CLOCK_BOOTTIME ? timens->boottime : timens->monotonic;
 }
@@ -36,7 +37,7 @@ static s64 offset_of(const struct hwheel_timens *timens, const struct hwheel *wh
 u64 hwheel_timens_from_user(const struct hwheel_timens *timens,
 			    const struct hwheel *wheel, u64 ns)
 {
-	s64 offset = offset_of(timens, wheel);
+	s64 offset = hwheel_timens_offset(timens, wheel);
 
 	if (offset > 0)
 		return ns - min_t(u64, ns, offset);
@@ -46,7 +47,7 @@ u64 hwheel_timens_from_user(const struct hwheel_timens *timens,
 u64 hwheel_timens_to_user(const struct hwheel_timens *timens,
 			  const struct hwheel *wheel, u64 ns)
 {
-	s64 offset = offset_of(timens, wheel);
+	s64 offset = hwheel_timens_offset(timens, wheel);
 
 	return offset < 0 ? ns - min_t(u64, ns, -offset) : ns + offset;
 }

@@ -17,6 +17,7 @@ struct hwheel_timens {
 };
 
 void hwheel_timens_init(struct hwheel_timens *timens);
+s64 hwheel_timens_offset(const struct hwheel_timens *timens, const struct hwheel *wheel);
 u64 hwheel_timens_to_user(const struct hwheel_timens *timens,
 			  const struct hwheel *wheel, u64 ns);
 u64 hwheel_timens_from_user(const struct hwheel_timens *timens,

@@ -18,6 +18,12 @@ static DEFINE_SPINLOCK(lock);	/* protects all that follows, and the accounts */
 static DEFINE_HASHTABLE(users, 6);
 static unsigned int nr_wheels;
 
+/* Of the account that was freed last: a user is not to get a new one within a tick. */
+static struct {
+	kuid_t			uid;
+	struct hwheel_user_time	mapped;
+} freed;
+
 static struct hwheel_user *user_find(kuid_t uid)
 {
 	struct hwheel_user *user;
@@ -37,6 +43,8 @@ static struct hwheel_user *find_or_add(kuid_t uid, struct hwheel_user *new)
 	user = user_find(uid);
 	if (!user && new) {
 		hash_add(users, &new->link, __kuid_val(uid));
+		if (uid_eq(uid, freed.uid))
+			new->mapped = freed.mapped;
 		user = new;
 	}
 	if (user)
@@ -69,8 +77,11 @@ void hwheel_user_put(struct hwheel_user *user)
 
 	spin_lock(&lock);
 	last = !--user->files;
-	if (last)
+	if (last) {
 		hash_del(&user->link);
+		freed.uid = user->uid;
+		freed.mapped = user->mapped;
+	}
 	spin_unlock(&lock);
 	if (last)
 		kfree(user);
@@ -100,5 +111,26 @@ void hwheel_user_remove_wheel(struct hwheel_user *user)
 	spin_lock(&lock);
 	user->wheels--;
 	nr_wheels--;
+	spin_unlock(&lock);
+}
+
+/* One more mapped file on the shared wheel. Returns 0 or -ENOSPC. */
+int hwheel_user_add_mapping(struct hwheel_user *user)
+{
+	int err = -ENOSPC;
+
+	spin_lock(&lock);
+	if (user->mappings < HWHEEL_USER_MAPPINGS) {
+		user->mappings++;
+		err = 0;
+	}
+	spin_unlock(&lock);
+	return err;
+}
+
+void hwheel_user_remove_mapping(struct hwheel_user *user)
+{
+	spin_lock(&lock);
+	user->mappings--;
 	spin_unlock(&lock);
 }

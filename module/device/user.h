@@ -9,6 +9,16 @@
 #include <linux/uidgid.h>
 
 /**
+ * struct hwheel_user_time - the worker's time that was spent in a tick; that worker's own
+ * @edge:  the edge with which the tick began
+ * @spent: in ns
+ */
+struct hwheel_user_time {
+	u64	edge;
+	u64	spent;
+};
+
+/**
  * struct hwheel_user - a user who has files open
  */
 struct hwheel_user {
@@ -20,6 +30,10 @@ struct hwheel_user {
 	unsigned int		files;
 	/** @wheels: Wheels of their own that these have, under that lock. */
 	unsigned int		wheels;
+	/** @mappings: Mapped files on the shared wheel that they have, under that lock. */
+	unsigned int		mappings;
+	/** @mapped: What the shared wheel's worker has spent on these. */
+	struct hwheel_user_time	mapped;
 	/**
 	 * @slow: When (jiffies) it last took too long to wake the threads that wait for these
 	 * files, so that the worker leaves that to work items for a while; written by whoever
@@ -41,6 +55,11 @@ void hwheel_user_put(struct hwheel_user *user);
 int hwheel_user_add_wheel(struct hwheel_user *user, unsigned int max,
 			  unsigned int max_of_all);
 void hwheel_user_remove_wheel(struct hwheel_user *user);
+int hwheel_user_add_mapping(struct hwheel_user *user);
+void hwheel_user_remove_mapping(struct hwheel_user *user);
+
+/* How many mapped files a user may have on the shared wheel */
+#define HWHEEL_USER_MAPPINGS	64
 
 /* How long the worker stays away from waiters that took too long */
 #define HWHEEL_USER_SLOW	(10 * HZ)

@@ -22,6 +22,8 @@
  * An entry of the work item's own, the cursor, keeps its place in the queue while the
  * queue's lock is free. Whoever wakes the cursor wakes nobody. The entries are woken as
  * __wake_up() does: up to so many of the exclusive ones, which stand behind the others.
+ *
+ * Model: reap.pml in selftests/models/.
  */
 #include <linux/errno.h>
 #include <linux/jiffies.h>

@@ -13,33 +13,38 @@
 
 #define WITNESS_COOKIE	0x7769746e657373
 
+enum { STOP, KICK, INFO, STATS, CONFIG, MAP, SUBMIT, ARM, REFRESH, QUERY, CANCEL };
+
 static const struct command {
 	const char	*name;
 	unsigned long	cmd;
 	__u32		op;
 	size_t		size;
 } commands[] = {
-	{ "STOP",    HWHEEL_IOC_STOP,	 0,		    0 },
-	{ "INFO",    HWHEEL_IOC_INFO,	 0,		    sizeof(struct hwheel_info) },
-	{ "STATS",   HWHEEL_IOC_STATS,	 0,		    sizeof(struct hwheel_file_stats) },
-	{ "CONFIG",  HWHEEL_IOC_CONFIG,	 0,		    sizeof(struct hwheel_config) },
-	{ "SUBMIT",  HWHEEL_IOC_SUBMIT,	 0,		    sizeof(struct hwheel_submit) },
-	{ "ARM",     HWHEEL_IOC_ARM,	 HWHEEL_OP_ARM,	    sizeof(struct hwheel_op) },
-	{ "REFRESH", HWHEEL_IOC_REFRESH, HWHEEL_OP_REFRESH, sizeof(struct hwheel_op) },
-	{ "QUERY",   HWHEEL_IOC_QUERY,	 HWHEEL_OP_QUERY,   sizeof(struct hwheel_op) },
-	{ "CANCEL",  HWHEEL_IOC_CANCEL,	 HWHEEL_OP_CANCEL,  sizeof(struct hwheel_op) },
+	[STOP] = { "STOP", HWHEEL_IOC_STOP, 0, 0 },
+	[KICK] = { "KICK", HWHEEL_IOC_KICK, 0, 0 },
+	[INFO] = { "INFO", HWHEEL_IOC_INFO, 0, sizeof(struct hwheel_info) },
+	[STATS] = { "STATS", HWHEEL_IOC_STATS, 0, sizeof(struct hwheel_file_stats) },
+	[CONFIG] = { "CONFIG", HWHEEL_IOC_CONFIG, 0, sizeof(struct hwheel_config) },
+	[MAP] = { "MAP", HWHEEL_IOC_MAP, 0, sizeof(struct hwheel_map) },
+	[SUBMIT] = { "SUBMIT", HWHEEL_IOC_SUBMIT, 0, sizeof(struct hwheel_submit) },
+	[ARM] = { "ARM", HWHEEL_IOC_ARM, HWHEEL_OP_ARM, sizeof(struct hwheel_op) },
+	[REFRESH] = { "REFRESH", HWHEEL_IOC_REFRESH, HWHEEL_OP_REFRESH, sizeof(struct hwheel_op) },
+	[QUERY] = { "QUERY", HWHEEL_IOC_QUERY, HWHEEL_OP_QUERY, sizeof(struct hwheel_op) },
+	[CANCEL] = { "CANCEL", HWHEEL_IOC_CANCEL, HWHEEL_OP_CANCEL, sizeof(struct hwheel_op) },
 	{ }
 };
 
 /* The commands that take a pointer, and among them those of a struct hwheel_op */
-static const struct command *const pointers = commands + 1;
-static const struct command *const operations = commands + 5;
+static const struct command *const pointers = &commands[INFO];
+static const struct command *const operations = &commands[ARM];
 
 /* An argument that would do; room for the largest size that a command can name */
 union argument {
 	struct hwheel_op	op;
 	struct hwheel_submit	submit;
 	struct hwheel_config	config;
+	struct hwheel_map	map;
 	char			bytes[1 << _IOC_SIZEBITS];
 };
 
@@ -195,12 +200,14 @@ static void make_valid(union argument *arg, const struct command *c,
 			.tick_ns = MSEC, .max_timeouts = 1,
 			.kind = HWHEEL_KIND_HASHED, .clock = CLOCK_MONOTONIC,
 		};
+	else if (c->cmd == HWHEEL_IOC_MAP)
+		arg->map = (struct hwheel_map){ .records = 1, .lists = 1 };
 }
 
-/* CONFIG would fail anyway on a file that has a timeout. */
+/* CONFIG and MAP would fail anyway on a file that has a timeout. */
 static int file_of(const struct command *c, const FIXTURE_DATA(input) * self)
 {
-	return c->cmd == HWHEEL_IOC_CONFIG ? self->fresh : self->fd;
+	return c == &commands[CONFIG] || c == &commands[MAP] ? self->fresh : self->fd;
 }
 
 /* Makes the call, which must not touch the operation. */
@@ -269,7 +276,7 @@ TEST_F(input, info_fills_everything)
 	memset(&again, 0x5a, sizeof(again));
 	ASSERT_EQ(0, call(self->fd, HWHEEL_IOC_INFO, &info));
 	EXPECT_EQ(HWHEEL_FEATURE_QUERY | HWHEEL_FEATURE_SUBMIT | HWHEEL_FEATURE_CONFIG |
-		  HWHEEL_FEATURE_STOP | HWHEEL_FEATURE_STATS | HWHEEL_FEATURE_MMAP,
+		  HWHEEL_FEATURE_STOP | HWHEEL_FEATURE_STATS | HWHEEL_FEATURE_MAP,
 		  info.features);
 	EXPECT_LE(50000, info.tick_ns);
 	EXPECT_EQ(0, info.tick_ns % 8);
@@ -498,7 +505,7 @@ TEST_F(input, unknown_flags)
 
 TEST_F(input, absolute_cancel)
 {
-	const struct command *c = operations + 3;
+	const struct command *c = &commands[CANCEL];
 	struct hwheel_op op = valid_op(c, self->witness);
 
 	op.flags = HWHEEL_ABSOLUTE;
@@ -529,10 +536,12 @@ static const struct {
 	const struct command	*c;
 	size_t			at;
 } zeros[] = {
-	{ &commands[3], offsetof(struct hwheel_config, flags) },
-	{ &commands[3], offsetof(struct hwheel_config, reserved) },
-	{ &commands[3], offsetof(struct hwheel_config, reserved[10]) },
-	{ &commands[4], offsetof(struct hwheel_submit, reserved) },
+	{ &commands[CONFIG], offsetof(struct hwheel_config, flags) },
+	{ &commands[CONFIG], offsetof(struct hwheel_config, reserved) },
+	{ &commands[CONFIG], offsetof(struct hwheel_config, reserved[10]) },
+	{ &commands[MAP],    offsetof(struct hwheel_map, flags) },
+	{ &commands[MAP],    offsetof(struct hwheel_map, reserved) },
+	{ &commands[SUBMIT], offsetof(struct hwheel_submit, reserved) },
 };
 
 TEST_F(input, other_reserved_nonzero)
@@ -562,12 +571,12 @@ static const struct {
 	const struct command	*c;
 	size_t			at;
 } unused[] = {
-	{ &commands[5], offsetof(struct hwheel_op, id) },
-	{ &commands[6], offsetof(struct hwheel_op, cookie) },
-	{ &commands[7], offsetof(struct hwheel_op, cookie) },
-	{ &commands[7], offsetof(struct hwheel_op, time_ns) },
-	{ &commands[8], offsetof(struct hwheel_op, cookie) },
-	{ &commands[8], offsetof(struct hwheel_op, time_ns) },
+	{ &commands[ARM],     offsetof(struct hwheel_op, id) },
+	{ &commands[REFRESH], offsetof(struct hwheel_op, cookie) },
+	{ &commands[QUERY],   offsetof(struct hwheel_op, cookie) },
+	{ &commands[QUERY],   offsetof(struct hwheel_op, time_ns) },
+	{ &commands[CANCEL],  offsetof(struct hwheel_op, cookie) },
+	{ &commands[CANCEL],  offsetof(struct hwheel_op, time_ns) },
 };
 
 TEST_F(input, unused_nonzero)
@@ -725,12 +734,12 @@ TEST_F(input, crossing_into_nothing)
 	EXPECT_EQ(0, check_witness(self->fd, self->witness));
 }
 
-/* Puts a record where part of it cannot be written by the device. */
-static int place(struct pages *pages, char *at, const struct hwheel_op *op)
+/* Puts an argument where the device cannot write a part of it. */
+static int place(struct pages *pages, char *at, const void *arg, size_t size)
 {
 	if (mprotect(pages->readonly, pages->size, PROT_READ | PROT_WRITE))
 		return -errno;
-	memcpy(at, op, sizeof(*op));
+	memcpy(at, arg, size);
 	return mprotect(pages->readonly, pages->size, PROT_READ) ? -errno : 0;
 }
 
@@ -740,25 +749,27 @@ static const struct output {
 	size_t			begin;
 	size_t			end;
 } outputs[] = {
-	{ &commands[1],	0, sizeof(struct hwheel_info) },
-	{ &commands[2],	0, sizeof(struct hwheel_file_stats) },
-	{ &commands[5],	offsetof(struct hwheel_op, id), offsetof(struct hwheel_op, cookie) },
-	{ &commands[7],	offsetof(struct hwheel_op, cookie), sizeof(struct hwheel_op) },
+	{ &commands[INFO],  0, sizeof(struct hwheel_info) },
+	{ &commands[STATS], 0, sizeof(struct hwheel_file_stats) },
+	{ &commands[MAP],   0, sizeof(struct hwheel_map) },
+	{ &commands[ARM],   offsetof(struct hwheel_op, id), offsetof(struct hwheel_op, cookie) },
+	{ &commands[QUERY], offsetof(struct hwheel_op, cookie), sizeof(struct hwheel_op) },
 };
 
 TEST_F(input, read_only_for_outputs)
 {
+	static union argument arg;
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(outputs); i++) {
 		const struct command *c = outputs[i].c;
-		struct hwheel_op op = valid_op(c, self->witness);
 
-		ASSERT_EQ(0, place(&self->pages, self->pages.readonly, &op));
-		EXPECT_EQ(-EFAULT, try(self->fd, c->cmd, self->pages.readonly)) {
+		make_valid(&arg, c, self);
+		ASSERT_EQ(0, place(&self->pages, self->pages.readonly, &arg, c->size));
+		EXPECT_EQ(-EFAULT, try(file_of(c, self), c->cmd, self->pages.readonly)) {
 			TH_LOG("%s", c->name);
 		}
-		EXPECT_EQ(0, memcmp(&op, self->pages.readonly, sizeof(op)));
+		EXPECT_EQ(0, memcmp(&arg, self->pages.readonly, c->size));
 	}
 	EXPECT_EQ(0, check_witness(self->fd, self->witness));
 }
@@ -768,10 +779,10 @@ TEST_F(input, read_only_for_inputs)
 	struct hwheel_op op = { .time_ns = NEVER };
 
 	ASSERT_EQ(0, call(self->fd, HWHEEL_IOC_ARM, &op));
-	ASSERT_EQ(0, place(&self->pages, self->pages.readonly, &op));
+	ASSERT_EQ(0, place(&self->pages, self->pages.readonly, &op, sizeof(op)));
 	EXPECT_EQ(0, call(self->fd, HWHEEL_IOC_REFRESH, self->pages.readonly));
 	op.time_ns = 0;
-	ASSERT_EQ(0, place(&self->pages, self->pages.readonly, &op));
+	ASSERT_EQ(0, place(&self->pages, self->pages.readonly, &op, sizeof(op)));
 	EXPECT_EQ(0, call(self->fd, HWHEEL_IOC_CANCEL, self->pages.readonly));
 	EXPECT_EQ(0, memcmp(&op, self->pages.readonly, sizeof(op)));
 	EXPECT_EQ(0, check_witness(self->fd, self->witness));
@@ -795,17 +806,18 @@ TEST_F(input, read_only_config)
 /* The first bytes can be written, but not all of the outputs. */
 TEST_F(input, crossing_into_read_only)
 {
+	static union argument arg;
 	size_t i, there;
 
 	for (i = 0; i < ARRAY_SIZE(outputs); i++) {
 		const struct command *c = outputs[i].c;
-		struct hwheel_op op = valid_op(c, self->witness);
 
+		make_valid(&arg, c, self);
 		for (there = 1; there < outputs[i].end; there++) {
 			char *at = self->pages.readonly - there;
 
-			ASSERT_EQ(0, place(&self->pages, at, &op));
-			EXPECT_EQ(-EFAULT, try(self->fd, c->cmd, at)) {
+			ASSERT_EQ(0, place(&self->pages, at, &arg, c->size));
+			EXPECT_EQ(-EFAULT, try(file_of(c, self), c->cmd, at)) {
 				TH_LOG("%s after %zu bytes", c->name, there);
 			}
 		}
@@ -816,17 +828,18 @@ TEST_F(input, crossing_into_read_only)
 /* The outputs cannot be written, or not their first bytes, but what follows can. */
 TEST_F(input, crossing_out_of_read_only)
 {
+	static union argument arg;
 	size_t i, there;
 
 	for (i = 0; i < ARRAY_SIZE(outputs); i++) {
 		const struct command *c = outputs[i].c;
-		struct hwheel_op op = valid_op(c, self->witness);
 
+		make_valid(&arg, c, self);
 		for (there = outputs[i].begin + 1; there < c->size; there++) {
 			char *at = self->pages.writable_too - there;
 
-			ASSERT_EQ(0, place(&self->pages, at, &op));
-			EXPECT_EQ(-EFAULT, try(self->fd, c->cmd, at)) {
+			ASSERT_EQ(0, place(&self->pages, at, &arg, c->size));
+			EXPECT_EQ(-EFAULT, try(file_of(c, self), c->cmd, at)) {
 				TH_LOG("%s after %zu bytes", c->name, there);
 			}
 		}
@@ -839,12 +852,13 @@ TEST_F(input, faulting_arm_holds_nothing)
 {
 	__u64 limit = max_timeouts(self->fd);
 	struct hwheel_op op = valid_op(operations, self->witness);
+	char *at = self->pages.readonly;
 	int i, err;
 
 	for (i = 0; i < 1000; i++) {
 		op.time_ns = i & 1 ? NEVER : 0;
-		ASSERT_EQ(0, place(&self->pages, self->pages.readonly, &op));
-		ASSERT_EQ(-EFAULT, try(self->fd, HWHEEL_IOC_ARM, self->pages.readonly));
+		ASSERT_EQ(0, place(&self->pages, at, &op, sizeof(op)));
+		ASSERT_EQ(-EFAULT, try(self->fd, HWHEEL_IOC_ARM, at));
 	}
 	EXPECT_EQ(limit - 1, fill(self->fd, limit, &err));
 	EXPECT_EQ(-ENOSPC, err);

@@ -4,13 +4,13 @@
  * its events; and their place, while it fills its file or takes wheels.
  */
 
+#include "lateness.h"
 #include "share.h"
 #include "threads.h"
 
 #include <linux/capability.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
@@ -226,14 +226,6 @@ static int feed(struct attacker *attacker)
 
 #define FIRST_USER	4200
 
-static int become_attacker(uid_t uid)
-{
-	if (setresuid(uid, 0, 0) || setpriority(PRIO_PROCESS, 0, 19) ||
-	    prctl(PR_SET_PDEATHSIG, SIGKILL))
-		return -errno;
-	return 0;
-}
-
 static int feed_on(struct attacker *attacker)
 {
 	unsigned int rounds = attacker->crowd->rounds;
@@ -289,59 +281,9 @@ static int fork_attacker(struct attacker *attacker, const struct crowd *crowd, u
 	return ret;
 }
 
-/* As busy as an attacker, but does no harm */
-static pid_t fork_bystander(uid_t uid)
-{
-	pid_t pid = fork();
-
-	if (!pid && !become_attacker(uid))
-		for (;;)
-			sched_yield();
-	if (!pid)
-		_exit(1);
-	return pid;
-}
-
-static void kill_attacker(pid_t *pid)
-{
-	if (*pid > 0) {
-		kill(*pid, SIGKILL);
-		waitpid(*pid, NULL, 0);
-	}
-	*pid = 0;
-}
-
 /* The victim */
 
 #define AHEAD_NS	((EDGES + 1) * EDGE_NS)
-#define SAMPLES		31
-#define TRIES		3
-
-/**
- * struct lateness - how late timeouts are, in ns
- * @fired: when they fired: the median, as a machine may stand still now and then
- * @seen:  when the reader had the event: the median
- * @worst: and all but a few
- */
-struct lateness {
-	__u64	fired;
-	__u64	seen;
-	__u64	worst;
-};
-
-static int compare_u64(const void *a, const void *b)
-{
-	const __u64 *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
-/* @percent of the samples are no larger. */
-static __u64 percentile(__u64 *samples, unsigned int percent)
-{
-	qsort(samples, SAMPLES, sizeof(*samples), compare_u64);
-	return samples[SAMPLES * percent / 100];
-}
 
 /*
  * The victim arms its timeouts before attackers arm those of the same edge: the worker then
@@ -349,22 +291,19 @@ static __u64 percentile(__u64 *samples, unsigned int percent)
  */
 static int measure(int fd, struct lateness *lateness)
 {
-	__u64 fired[SAMPLES], seen[SAMPLES];
+	struct samples samples;
 	struct hwheel_event event;
 	int ret = 0;
 	size_t i;
 
 	for (i = 0; !ret && i < SAMPLES; i++) {
 		ret = arm(fd, AHEAD_NS, i, NULL) ?: next_event(fd, &event);
-		fired[i] = event.fired_ns - event.deadline_ns;
-		seen[i] = now_ns() - event.deadline_ns;
+		samples.fired[i] = event.fired_ns - event.deadline_ns;
+		samples.seen[i] = now_ns() - event.deadline_ns;
 	}
-	if (ret)
-		return ret;
-	lateness->fired = percentile(fired, 50);
-	lateness->seen = percentile(seen, 50);
-	lateness->worst = percentile(seen, 90);
-	return 0;
+	if (!ret)
+		*lateness = sum_up(&samples);
+	return ret;
 }
 
 /* With a file of its own, which is closed again: a user without files has a fresh account. */
@@ -377,25 +316,6 @@ static int open_and_measure(struct lateness *lateness)
 	ret = measure(fd, lateness);
 	close(fd);
 	return ret;
-}
-
-/*
- * What the victim may be later than usual. A busy machine may stand still for a good part of a
- * second, but work items have more to do than that.
- */
-static struct lateness latest(const struct lateness *usual, __u64 tick)
-{
-	return (struct lateness){
-		.fired = usual->fired + 2 * tick,
-		.seen = usual->seen + 2 * tick,
-		.worst = usual->worst + 80 * tick,
-	};
-}
-
-static bool is_within(const struct lateness *lateness, const struct lateness *latest)
-{
-	return lateness->fired <= latest->fired && lateness->seen <= latest->seen &&
-	       lateness->worst <= latest->worst;
 }
 
 /*
@@ -426,19 +346,6 @@ static int allow_files(rlim_t nr)
 	if (limit.rlim_max < nr)
 		limit.rlim_max = nr;
 	return setrlimit(RLIMIT_NOFILE, &limit) ? -errno : 0;
-}
-
-static __u64 tick_ns(void)
-{
-	struct hwheel_info info = { 0 };
-	int fd = open_device(0);
-
-	if (fd < 0)
-		return 0;
-	if (get_info(fd, &info))
-		info.tick_ns = 0;
-	close(fd);
-	return info.tick_ns;
 }
 
 FIXTURE(crowds)

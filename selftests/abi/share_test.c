@@ -636,7 +636,7 @@ TEST_F(blocked, until_it_is_stopped)
  * A call that arms, held up where it writes the ids to memory: its time-outs are there, but
  * not armed yet, while others use the file.
  */
-#define PAGE	4096
+#define PAGE	((size_t)sysconf(_SC_PAGESIZE))
 
 FIXTURE(paused)
 {

@@ -51,7 +51,7 @@ static inline void *toggle_protection(void *data)
 	return NULL;
 }
 
-static inline char *map_memory(int memfd, size_t size)
+static inline char *map_toggled(int memfd, size_t size)
 {
 	return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, memfd, 0);
 }
@@ -65,8 +65,8 @@ static inline int start_toggling(struct toggled_memory *memory)
 		return -errno;
 	*memory = (struct toggled_memory){
 		.size = size,
-		.in = map_memory(memfd, 2 * size),
-		.out = map_memory(memfd, 2 * size),
+		.in = map_toggled(memfd, 2 * size),
+		.out = map_toggled(memfd, 2 * size),
 		.bound = now_ns() + TOGGLING_NS,
 	};
 	close(memfd);

@@ -11,10 +11,19 @@
 #include <linux/userfaultfd.h>
 #include <sys/syscall.h>
 
-/* A userfaultfd, or -1 where there is none, or not for us */
+/* A userfaultfd that notices writes, or -1 where there is none, or not for us */
 static inline int open_userfaultfd(void)
 {
-	return syscall(SYS_userfaultfd, O_CLOEXEC);
+	struct uffdio_api api = {
+		.api = UFFD_API,
+		.features = UFFD_FEATURE_PAGEFAULT_FLAG_WP,
+	};
+	int uffd = syscall(SYS_userfaultfd, O_CLOEXEC);
+
+	if (uffd < 0 || !ioctl(uffd, UFFDIO_API, &api))
+		return uffd;
+	close(uffd);
+	return -1;
 }
 
 static inline int protect(int uffd, void *page, __u64 mode)
@@ -30,16 +39,12 @@ static inline int protect(int uffd, void *page, __u64 mode)
 /* Whoever writes to @page, which is there, from now on sleeps until it is released. */
 static inline int hold_up(int uffd, void *page)
 {
-	struct uffdio_api api = {
-		.api = UFFD_API,
-		.features = UFFD_FEATURE_PAGEFAULT_FLAG_WP,
-	};
 	struct uffdio_register area = {
 		.range = { (uintptr_t)page, sysconf(_SC_PAGESIZE) },
 		.mode = UFFDIO_REGISTER_MODE_WP,
 	};
 
-	if (ioctl(uffd, UFFDIO_API, &api) || ioctl(uffd, UFFDIO_REGISTER, &area))
+	if (ioctl(uffd, UFFDIO_REGISTER, &area))
 		return -errno;
 	return protect(uffd, page, UFFDIO_WRITEPROTECT_MODE_WP);
 }

@@ -128,22 +128,88 @@ static inline int judge_read(struct state *state, int ret)
 	return judge_usable(state, 0);
 }
 
-static inline int act_mmap(struct state *state)
+static inline int act_map(struct state *state)
 {
-	state->words = map_words(state->fd, PAGES * page_size());
-	return state->words ? 0 : -errno;
+	return map_make(state->fd, RECORDS, 2, &state->map.layout);
 }
 
-/* If it failed, it can be called again; what is mapped then tells the deadline. */
+/* A mapped file goes on, also with the record that was made last. */
+static inline int judge_mapped(struct state *state, int ret)
+{
+	__u32 last = state->map.layout.records - 1;
+	__u64 deadline = map_now(&state->map) + MSEC;
+
+	return map_arm(&state->map, 0, 0, deadline) ?: map_expect(&state->map, 0, deadline) ?:
+	       map_arm(&state->map, 1, last, deadline) ?:
+	       map_expect(&state->map, last, deadline);
+}
+
+static inline bool held_are(struct state *state, __u64 held)
+{
+	struct hwheel_file_stats stats;
+
+	return !get_stats(state->fd, &stats) && stats.held == held;
+}
+
+/* Nothing was made: the file can be configured, as a new one. */
+static inline bool is_new(struct state *state)
+{
+	const struct hwheel_config config = { .clock = CLOCK_MONOTONIC };
+
+	return held_are(state, 0) && !configure(state->fd, &config);
+}
+
+/* A call that can't tell the layout has made all or nothing. It can be called again. */
+static inline int judge_map(struct state *state, int ret)
+{
+	int err = 0;
+
+	if (ret && !is_new(state) && !(ret == -EFAULT && held_are(state, RECORDS)))
+		return -EPROTO;
+	if (ret)
+		err = act_map(state);
+	return err ?: map_memory(&state->map) ?: judge_mapped(state, 0);
+}
+
+static inline int open_mapped(struct state *state)
+{
+	return open_file(state) ?: act_map(state);
+}
+
+static inline int act_map_more(struct state *state)
+{
+	struct hwheel_map layout;
+	int ret = map_make(state->fd, RECORDS, 0, &layout);
+
+	if (!ret)
+		state->map.layout = layout;
+	return ret;
+}
+
+/* After a failure the records from before go on, and there can be more. */
+static inline int judge_map_more(struct state *state, int ret)
+{
+	int err = 0;
+
+	if (ret && !held_are(state, RECORDS) &&
+	    !(ret == -EFAULT && held_are(state, 2 * RECORDS)))
+		return -EPROTO;
+	if (ret)
+		err = act_map_more(state);
+	return err ?: map_memory(&state->map) ?: judge_mapped(state, 0);
+}
+
+static inline int act_mmap(struct state *state)
+{
+	return map_memory(&state->map);
+}
+
+/* If it failed, it can be called again. */
 static inline int judge_mmap(struct state *state, int ret)
 {
 	int err = ret ? act_mmap(state) : 0;
 
-	if (err)
-		return err;
-	if (deadline_of(state->fd, state->id) != load(state->words, state->id))
-		return -EPROTO;
-	return judge_pending(state, 0);
+	return err ?: judge_mapped(state, 0);
 }
 
 /* Where nothing else is, so that there are no page tables yet */
@@ -151,13 +217,17 @@ static inline int judge_mmap(struct state *state, int ret)
 
 static inline int prepare_fault(struct state *state)
 {
-	int ret = open_pending(state);
+	int ret = open_mapped(state);
+	void *base;
 
 	if (ret)
 		return ret;
-	state->words = mmap(FAR, PAGES * page_size(), PROT_READ | PROT_WRITE,
-			    MAP_SHARED | MAP_FIXED_NOREPLACE, state->fd, 0);
-	return state->words == FAR ? 0 : -EFAULT;
+	base = mmap(FAR, state->map.layout.size, PROT_READ | PROT_WRITE,
+		    MAP_SHARED | MAP_FIXED_NOREPLACE, state->fd, 0);
+	if (base != FAR)
+		return -EFAULT;
+	map_place(&state->map, base);
+	return 0;
 }
 
 /* The kernel tries again as long as it takes. */
@@ -165,8 +235,8 @@ static inline int act_fault(struct state *state)
 {
 	unsigned int i;
 
-	for (i = 0; i < PAGES; i++)
-		state->words[i * page_size() / sizeof(__u64) + 7] = 0;
+	for (i = 0; i < RECORDS; i += RECORDS / PAGES)
+		state->map.records[i].cookie = i;
 	return 0;
 }
 
@@ -185,17 +255,27 @@ static inline int judge_stop(struct state *state, int ret)
 /* Of every kind there is something to be let go of. */
 static inline int prepare_close(struct state *state)
 {
-	return open_file(state) ?: configure(state->fd, &configs[1]) ?: act_mmap(state) ?:
+	return open_file(state) ?: configure(state->fd, &configs[1]) ?:
 	       arm(state->fd, NEVER, 1, NULL) ?: arm(state->fd, 0, 2, NULL) ?:
 	       await_events(state->fd, 1);
+}
+
+static inline int prepare_close_mapped(struct state *state)
+{
+	struct map *map = &state->map;
+
+	return open_file(state) ?: configure(state->fd, &configs[1]) ?: act_map(state) ?:
+	       act_mmap(state) ?: map_arm(map, 0, 1, NEVER) ?: map_arm(map, 0, 2, 0) ?:
+	       map_await_unread(map, 1);
 }
 
 static inline int act_close(struct state *state)
 {
 	int fd = state->fd;
 
-	munmap(state->words, PAGES * page_size());
-	state->words = NULL;
+	if (state->map.base)
+		map_unmap(&state->map);
+	state->map.base = NULL;
 	state->fd = -1;
 	return close(fd) ? -errno : 0;
 }

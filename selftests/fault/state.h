@@ -3,24 +3,25 @@
 #ifndef _HWHEEL_FAULT_STATE_H
 #define _HWHEEL_FAULT_STATE_H
 
-#include "../abi/mapped.h"
+#include "../abi/map.h"
 
 #define BATCH		40
 #define EVENTS		3
 #define PAGES		16
+#define RECORDS		(PAGES * 4096 / sizeof(struct hwheel_map_record))
 
 /**
  * struct state - of one try
  * @fd:     a file, or -1
  * @id:     of a timeout of it that never fires
- * @words:  the deadlines, if they are mapped
+ * @map:    its mapped timeouts; without a base they are not mapped
  * @ops:    those of a batch
  * @ev:     events that were read
  */
 struct state {
 	int				fd;
 	__u64				id;
-	__u64				*words;
+	struct map			map;
 	struct hwheel_op		ops[BATCH];
 	struct hwheel_event		ev[2 * EVENTS];
 };
@@ -28,6 +29,7 @@ struct state {
 static inline int open_file(struct state *state)
 {
 	state->fd = open_device(O_NONBLOCK);
+	state->map = (struct map){ .fd = state->fd, .clock = CLOCK_MONOTONIC };
 	return state->fd < 0 ? state->fd : 0;
 }
 
@@ -56,8 +58,8 @@ static inline bool counts_are(struct state *state, __u64 pending, __u64 armed)
 
 static inline void clean_up(struct state *state)
 {
-	if (state->words)
-		munmap(state->words, PAGES * page_size());
+	if (state->map.base)
+		map_unmap(&state->map);
 	if (state->fd >= 0)
 		close(state->fd);
 }

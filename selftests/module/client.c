@@ -19,7 +19,8 @@
  *  largest  there: is refused the largest wheel, and makes a small one
  *  starve   there: arms on files that are empty, when there is a little memory, but
  *         perhaps not enough
- *  map    there: maps deadlines until there is no more memory, and then a few
+ *  map    there: makes records of mapped timeouts until there is no more memory, and then
+ *         a few
  *
  * Exits with 0, or with 1 and a line that says what was wrong.
  */
@@ -470,71 +471,86 @@ static void starve(void)
 	printf("%u of %u refused\n", refused, STARVING);
 }
 
-static int open_largest(void)
-{
-	int fd = open_device();
-	int error = try_configure(fd, (struct hwheel_config){
-		.max_timeouts = 16777216, .clock = CLOCK_MONOTONIC,
-	});
-
-	if (error)
-		errx(1, "CONFIG: %s", strerror(error));
-	return fd;
-}
+/* So many files with all their records need far more memory than there is. */
+#define MAPPED	20
+#define TRIES	3
+#define FEW	1000
 
 /* Returns an errno. */
-static int map_words(int fd, size_t n)
+static int try_map(int fd, __u64 records)
 {
-	void *words = mmap(NULL, n * sizeof(__u64), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	struct hwheel_map map = { .records = records, .lists = 1 };
 
-	if (words == MAP_FAILED)
-		return errno;
-	memset(words, 0xff, n * sizeof(__u64));
-	munmap(words, n * sizeof(__u64));
-	return 0;
+	return ioctl(fd, HWHEEL_IOC_MAP, &map) ? errno : 0;
 }
 
-#define TRIES		3
-#define ALL		16777216
-
-/* Some pages, which are there until the file is closed. */
-static int open_mapped(void)
+/* Returns the file for which there was no memory. */
+static int map_until(const int *fds, __u64 records)
 {
-	int fd = open_device();
-	int error = map_words(fd, 8 * 512);
+	int i, error = 0;
 
-	if (error)
-		errx(1, "no memory too early: %s", strerror(error));
-	return fd;
+	for (i = 0; i < MAPPED; i++) {
+		error = try_map(fds[i], records);
+		if (error)
+			break;
+	}
+	if (i < 1 || error != ENOMEM)
+		errx(1, "%d files of %llu records: %s", i, records, strerror(error));
+	return fds[i];
 }
 
-/*
- * Each call is left some pages: for want of one for the mapping as such the kernel would
- * kill us, before it asks the module. What a call that failed has got is the file's, and
- * goes with it.
- */
+/* A MAP that fails makes nothing: the file takes a CONFIG as a new one does. */
+static void map_in_vain(int fd, int used, __u64 records)
+{
+	const struct hwheel_config config = { .clock = CLOCK_MONOTONIC };
+	int i, error;
+
+	for (i = 0; i < TRIES; i++) {
+		error = try_map(used, records - 2 * FEW);
+		if (error != ENOMEM)
+			errx(1, "more records without memory: %s", strerror(error));
+		error = try_map(fd, records);
+		if (error != ENOMEM)
+			errx(1, "records without memory: %s", strerror(error));
+		error = try_configure(fd, config);
+		if (error)
+			errx(1, "CONFIG after a MAP without memory: %s", strerror(error));
+	}
+}
+
+/* The memory of a file that was closed is there a moment later, within 20 s. */
+static int map_in_time(int fd)
+{
+	int i, error = ENOMEM;
+
+	for (i = 0; i < 200 && error == ENOMEM; i++) {
+		error = try_map(fd, FEW);
+		if (error == ENOMEM)
+			poll(NULL, 0, 100);
+	}
+	return error;
+}
+
 static void map(void)
 {
-	int fd = open_largest(), other = open_largest(), spare[TRIES + 1], i, error;
+	int used = open_device(), fds[MAPPED], full, i, error;
+	__u64 records = get_info(used).max_timeouts, held;
 
-	for (i = 0; i <= TRIES; i++)
-		spare[i] = open_mapped();
+	for (i = 0; i < MAPPED; i++)
+		fds[i] = open_device();
+	error = try_map(used, FEW);
+	if (error)
+		errx(1, "no memory too early: %s", strerror(error));
+	held = get_stats(used).held;
 	lock_memory();
-	for (i = 0; i < TRIES; i++) {
-		close(spare[i]);
-		error = map_words(fd, ALL);
-		if (error != ENOMEM)
-			errx(1, "all deadlines: %s", strerror(error));
-	}
-	close(spare[i]);
-	error = map_words(other, ALL);
-	if (error != ENOMEM)
-		errx(1, "with no more memory: %s", strerror(error));
-	close(fd);
-	error = map_words(other, 1000);
+	full = map_until(fds, records);
+	map_in_vain(full, used, records);
+	if (get_stats(used).held != held)
+		errx(1, "a MAP without memory has made records");
+	close(fds[0]);
+	error = map_in_time(full);
 	if (error)
 		errx(1, "with memory again: %s", strerror(error));
-	close(other);
 }
 
 int main(int argc, char **argv)

@@ -65,7 +65,7 @@ static const struct hwheel_timeout_ops item_ops = {
 
 static void last_expire(struct hwheel_timeout *timeout)
 {
-	pr_info("fired on leak%ld\n", timeout - last);
+	pr_info("fired on leak%td\n", timeout - last);
 }
 
 static const struct hwheel_timeout_ops last_ops = { .expire = last_expire };

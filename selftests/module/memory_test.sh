@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
 #
-# A memory cgroup at its limit: who arms or maps there gets ENOMEM, is not killed, and
-# leaves nothing behind. Run as root where nobody else uses hwheel; needs hwheel.ko, client,
+# memory_test.sh [ROUNDS]: so many rounds (20) look for leaks.
+#
+# A memory cgroup at its limit: a program that arms or maps there gets ENOMEM, is not killed,
+# and leaves nothing behind. Run as root where nobody else uses hwheel; needs hwheel.ko, client,
 # common.sh and leaks.sh beside it. Prints TAP.
 
 cd "$(dirname "$0")" || exit 1
@@ -13,7 +15,7 @@ cd "$(dirname "$0")" || exit 1
 . ./leaks.sh
 
 limit=$((8 << 20))
-rounds=20
+rounds=${1:-20}
 
 make_group() {
 	find_hierarchy || return
@@ -68,7 +70,7 @@ exhaust_all() {
 }
 
 leaks_nothing() {
-	find_caches && leaks_nothing_in $rounds exhaust_all
+	find_caches && leaks_nothing_in "$rounds" exhaust_all
 }
 
 # Those who are not in the group do not notice.
@@ -82,7 +84,7 @@ run() {
 	report "the memory is given back" falls_back
 	report "the largest wheel gets ENOMEM, and nobody is killed" survives largest
 	report "the memory of that is given back" falls_back
-	report "mapping gets ENOMEM, and nobody is killed" survives map
+	report "MAP gets ENOMEM, and nobody is killed" survives map
 	report "the memory of that is given back, too" falls_back
 	report "no worker stays" await no_worker_left
 	report "others still work" others_work

@@ -3,7 +3,7 @@
 # shellcheck shell=dash
 #
 # Tracepoints: that they are there, and tell what happens. Run as root where nobody else
-# uses hwheel or tracing; needs hwheel.ko, client and common.sh beside it. Prints TAP.
+# uses hwheel or tracing; needs hwheel.ko, client, mapped_life and common.sh beside it. Prints TAP.
 
 cd "$(dirname "$0")" || exit 1
 # shellcheck source=selftests/harness/common.sh
@@ -11,8 +11,8 @@ cd "$(dirname "$0")" || exit 1
 
 tracefs=/sys/kernel/tracing
 events=$tracefs/events/hwheel
-names="drain timeout_arm timeout_cancel timeout_expire_entry timeout_expire_exit
-       timeout_refresh worker_sleep worker_wake"
+names="drain mapped_act mapped_end timeout_arm timeout_cancel timeout_expire_entry
+       timeout_expire_exit timeout_refresh worker_sleep worker_wake"
 
 # Here, or where older systems have it
 find_tracefs() {
@@ -47,6 +47,11 @@ set_up() {
 		echo 0 >$events/enable &&
 		echo >$tracefs/trace &&
 		echo 1 >$tracefs/tracing_on
+}
+
+# Something for each event
+use() {
+	quietly ./client load && quietly ./mapped_life
 }
 
 # What was recorded, as lines "EVENT: FIELD=VALUE..."
@@ -178,9 +183,28 @@ lifes_make_sense() {
 	return 1
 }
 
+# Nobody but mapped_life.c has mapped timeouts: it arms 120, cancels 50, lets 20 expire and stops
+# the others.
+record_mapped() {
+	set_up && echo 1 >$events/enable && quietly ./mapped_life
+	status=$?
+	echo 0 >$events/enable
+	recorded >"$work/trace"
+	[ $status -eq 0 ] && nothing_was_lost
+}
+
+mapped_counts_match() {
+	place='mapping=[0-9a-f]+ index=[0-9]+'
+	recorded_times 140 "^mapped_act: wheel=[0-9a-f]+ $place state=0 deadline=[0-9]+$" &&
+		recorded_times 50 "^mapped_act: .* state=2 deadline=[0-9]+$" &&
+		recorded_times 190 '^mapped_act: ' &&
+		recorded_times 20 "^mapped_end: wheel=[0-9a-f]+ $place deadline=[0-9]+ stopped=0$" &&
+		recorded_times 50 '^mapped_end: .* stopped=1$'
+}
+
 # only EVENT: enabled alone it is recorded, and nothing else
 only() {
-	set_up && echo 1 >"$events/$1/enable" && quietly ./client load || return
+	set_up && echo 1 >"$events/$1/enable" && use || return
 	recorded >"$work/trace"
 	echo 0 >"$events/$1/enable"
 	[ "$(cut -d: -f1 "$work/trace" | sort -u)" = "$1" ] && return
@@ -189,26 +213,28 @@ only() {
 }
 
 disabled() {
-	set_up && quietly ./client load && [ -z "$(recorded)" ]
+	set_up && use && [ -z "$(recorded)" ]
 }
 
 # What was recorded is there without the module, and unloading it while tracing is on is
 # no harm.
 unloaded_while_tracing() {
-	set_up && echo 1 >$events/enable && quietly ./client load && quietly unload &&
+	set_up && echo 1 >$events/enable && use && quietly unload &&
 		[ ! -e $events ] && quietly load && [ -e $events/timeout_arm/format ]
 }
 
 begin
 quietly load
 if find_tracefs; then
-	report "there are eight events" all_there
+	report "there are ten events" all_there
 	report "their formats are plain" formats_are_plain
 	report "all of them are recorded" record_count
 	report "as often as it happened" counts_match
 	report "the callback is named" callback_is_named
 	report "statistics agree" statistics_agree
 	report "each life of a timeout makes sense" lifes_make_sense
+	report "mapped timeouts are recorded" record_mapped
+	report "as often as they changed" mapped_counts_match
 	for event in $names; do
 		report "$event alone" only "$event"
 	done

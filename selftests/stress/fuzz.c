@@ -6,7 +6,7 @@
  * Each thread has some files for itself, of which it knows exactly what they hold, and
  * shares others with all threads. Files are closed and opened anew all the time, half of
  * them after it was seen that nothing is left in them; children hold them meanwhile, and so
- * do mappings of their deadlines, which a thread of its own scribbles over. Threads
+ * do mappings of their records, which a thread of its own scribbles over. Threads
  * interrupt each other with signals. Half of the threads have no CAP_SYS_RESOURCE.
  *
  * A thread's choices come from SEED and its number alone; how the threads meet, and what
@@ -88,6 +88,8 @@ static struct file *file_open(struct caller *c, bool is_shared)
 	c->limit = info.max_timeouts;
 	if (random_chance(&c->rnd, 2))
 		call_config(c, file);
+	if (random_chance(&c->rnd, 4))
+		call_map(c, file);
 	return file;
 }
 
@@ -100,6 +102,7 @@ static void file_close(struct caller *c, struct file *file)
 		call_unmap(file);
 	close(file->fd);
 	call_unmap(file);
+	records_free(&file->records);
 	model_free(&file->model);
 	free(file);
 }
@@ -208,8 +211,9 @@ static const struct action {
 	{ call_unknown,	5 },
 	{ call_wait,	8 },
 	{ call_stop,	2 },
+	{ call_map,	4 },
+	{ call_kick,	4 },
 	{ call_mmap,	4 },
-	{ call_store,	8 },
 };
 
 static void act(struct caller *c, struct file *file)
@@ -221,16 +225,25 @@ static void act(struct caller *c, struct file *file)
 	actions[i].call(c, file);
 }
 
-/* A stopped file is not good for much. */
+/* A file that was stopped is not good for much, nor one that is mapped and shared. */
+static unsigned int life(const struct model *model)
+{
+	if (model->stopped)
+		return 20;
+	return model->shared && model->layout.records ? 60 : 400;
+}
+
 static bool is_over(struct caller *c, const struct file *file)
 {
-	return file->worn || random_chance(&c->rnd, file->model.stopped ? 20 : 400);
+	return file->worn || random_chance(&c->rnd, life(&file->model));
 }
 
 static void act_on_own(struct thread *t)
 {
 	struct file **file = &t->own[random_below(&t->caller.rnd, OWN)];
 
+	if (random_chance(&t->caller.rnd, 2))
+		call_records(&t->caller, *file);
 	act(&t->caller, *file);
 	if (!is_over(&t->caller, *file))
 		return;

@@ -17,8 +17,6 @@
 
 #include <pthread.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -28,15 +26,13 @@
 #define SLOTS		(2 * PROCESSES)
 #define THREADS		4
 #define BATCH		256
-#define PAGES		16
-#define PAGE		4096
-#define WORDS		(PAGES * PAGE / sizeof(__u64))
+#define RECORDS		2048
 #define LONGEST_NS	(8 * MSEC)
 /* One process in so many is killed while its threads start. */
 #define EARLY		8
 
 enum kind {
-	ARM, REFRESH, CANCEL, SUBMIT, READ, MAP, STORE, FAULT, CONFIG, STOP, CLOSE,
+	ARM, REFRESH, CANCEL, SUBMIT, READ, MAP, MMAP, KICK, FAULT, CONFIG, STOP, CLOSE,
 	NR_KINDS
 };
 
@@ -46,8 +42,9 @@ static const char * const names[] = {
 	[CANCEL]	= "cancel",
 	[SUBMIT]	= "submit",
 	[READ]		= "read",
-	[MAP]		= "mmap",
-	[STORE]		= "store",
+	[MAP]		= "map",
+	[MMAP]		= "mmap",
+	[KICK]		= "kick",
 	[FAULT]		= "page_fault",
 	[CONFIG]	= "config",
 	[STOP]		= "stop",
@@ -163,39 +160,6 @@ static void do_read(unsigned int i)
 		err(1, "read");
 }
 
-static __u64 *map(void)
-{
-	void *words;
-
-	within(MAP, true);
-	words = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-	within(MAP, false);
-	if (words == MAP_FAILED)
-		err(1, "mmap");
-	return words;
-}
-
-static void do_map(unsigned int i)
-{
-	__u64 *words = map();
-
-	words[i % WORDS] = UINT64_MAX;
-	munmap(words, PAGES * PAGE);
-}
-
-static void do_store(unsigned int i)
-{
-	static __u64 *words;
-	unsigned int j;
-
-	if (!i)
-		words = map();
-	within(STORE, true);
-	for (j = 0; j < WORDS; j++)
-		__atomic_store_n(&words[j], (__u64)i * MSEC, __ATOMIC_RELAXED);
-	within(STORE, false);
-}
-
 /* What operations copy from and to is not there yet. */
 static void do_fault(unsigned int i)
 {
@@ -224,6 +188,43 @@ static int open_own(void)
 
 	call(CONFIG, fd, HWHEEL_IOC_CONFIG, &config, ENOSPC, ENOSPC);
 	return fd;
+}
+
+/* All that MAP makes goes with the file. */
+static void do_map(unsigned int i)
+{
+	struct hwheel_map map = { .records = RECORDS, .lists = HWHEEL_MAP_LISTS };
+	int fd = i % 2 ? open_own() : open_device();
+
+	call(MAP, fd, HWHEEL_IOC_MAP, &map, 0, 0);
+	close(fd);
+}
+
+/* Each mapping has one page that is there, of the records. */
+static void do_mmap(unsigned int i)
+{
+	static struct mapping m;
+
+	if (!i)
+		make_records(&m, open_device(), RECORDS);
+	within(MMAP, true);
+	map_records(&m);
+	within(MMAP, false);
+	record_of(&m, i % RECORDS)->cookie = i;
+	unmap_records(&m);
+}
+
+/* Nobody takes what expires out of the ring. */
+static void do_kick(unsigned int i)
+{
+	static struct mapping m;
+
+	if (!i) {
+		make_records(&m, open_device(), RECORDS);
+		map_records(&m);
+	}
+	arm_record(&m, i % RECORDS, i % 2 ? 0 : HWHEEL_MAP_NEVER);
+	call(KICK, m.fd, HWHEEL_IOC_KICK, NULL, 0, 0);
 }
 
 static void arm_some(int fd)
@@ -266,7 +267,8 @@ static void (*const operations[])(unsigned int i) = {
 	[SUBMIT]	= do_submit,
 	[READ]		= do_read,
 	[MAP]		= do_map,
-	[STORE]		= do_store,
+	[MMAP]		= do_mmap,
+	[KICK]		= do_kick,
 	[FAULT]		= do_fault,
 	[CONFIG]	= do_config,
 	[STOP]		= do_stop,

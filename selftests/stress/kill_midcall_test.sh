@@ -15,7 +15,7 @@ cd "$(dirname "$0")" || exit 1
 . ./leaks.sh
 kills=${1:-100}
 wheels=/sys/kernel/debug/hwheel
-kinds=11
+kinds=12
 
 kill_processes() {
 	# shellcheck disable=SC2086 # no seed is none

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * reload_clients THREADS RELOADS: threads that come and go, while somebody loads and unloads
- * the module all the time. Each opens the device, arms what is short and what is long, alone
- * and in batches, maps deadlines and stores some, reads what expires, and closes, with all
- * that is still pending. When it has done so some times, it only opens and closes the
+ * the module all the time. Each opens the device, arms what is short and what is long, alone,
+ * in batches and in mapped memory, reads what expires, and closes, with all that is still
+ * pending. When it has done so some times, it only opens and closes the
  * device, which lets the module go sooner or later, until it is a new one. That the device
  * is not there, or is about to go, is no error; that anything fails on a file which is open
  * is one.
@@ -15,15 +15,12 @@
 #include "device.h"
 
 #include <pthread.h>
-#include <stdbool.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 
 #define MAX_THREADS	64
 #define MAX_VISITS	4
 #define BATCH		64
 #define WAIT_MS		30000
-#define PAGE		4096
 
 /**
  * struct client - a thread
@@ -110,15 +107,16 @@ static void arm_batch(int fd)
 	submit(fd, ops, BATCH);
 }
 
-/* Stores a deadline for one that is far, and leaves the mapping to the caller. */
-static void *store(int fd, __u64 id)
+/* A record that is far, in a file of its own */
+static void map_one(struct client *c, struct mapping *m)
 {
-	__u64 *words = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	int fd = open_device();
 
-	if (words == MAP_FAILED)
-		err(1, "mmap");
-	__atomic_store_n(&words[HWHEEL_INDEX(id)], UINT64_MAX, __ATOMIC_RELAXED);
-	return words;
+	configure(c, fd);
+	make_records(m, fd, 1);
+	map_records(m);
+	if (arm_record(m, 0, HWHEEL_MAP_NEVER))
+		kick(m);
 }
 
 /* There is one, sooner or later. */
@@ -138,22 +136,24 @@ static void read_some(struct client *c, int fd)
 	c->read += got;
 }
 
-/* What is mapped holds the file, so the one or the other is the last to let go. */
+/* A mapping holds its file, so either the close or the munmap() is the last to let go. */
 static void visit(struct client *c, int fd)
 {
-	void *words;
+	struct mapping m;
 
 	configure(c, fd);
-	words = store(fd, arm(fd, HOUR));
+	map_one(c, &m);
+	arm(fd, HOUR);
 	arm(fd, rand_r(&c->rnd) % (3 * MSEC));
 	arm_batch(fd);
-	c->armed += 2 + BATCH;
+	c->armed += 3 + BATCH;
 	read_some(c, fd);
 	if (c->opens % 3)
-		munmap(words, PAGE);
+		unmap_records(&m);
+	close(m.fd);
 	close(fd);
 	if (c->opens % 3 == 0)
-		munmap(words, PAGE);
+		unmap_records(&m);
 }
 
 static void use_device(struct client *c)

@@ -29,12 +29,21 @@ void job_watch(struct job *job, int fd, uint32_t data)
 	must_sys(epoll_ctl(job->epoll, EPOLL_CTL_ADD, fd, &event), "epoll_ctl");
 }
 
+void job_map(struct hwheel *wheel, size_t count)
+{
+	int error = hwheel_map(wheel, count);
+
+	if (error != -EOPNOTSUPP)
+		must(error, "map");
+}
+
 void job_start(struct job *job, const char *name, const struct job_order *order)
 {
 	struct hwheel_info info;
 
 	*job = (struct job){ .name = name };
 	must(hwheel_open(&job->wheel, HWHEEL_NONBLOCK), HWHEEL_DEVICE);
+	job_map(job->wheel, JOB_TIMEOUTS);
 	must(hwheel_info(job->wheel, &info), "info");
 	job->tick_ns = info.tick_ns;
 	job->epoll = must_sys(epoll_create1(EPOLL_CLOEXEC), "epoll_create1");

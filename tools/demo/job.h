@@ -15,6 +15,7 @@
 
 #define JOB_PATIENCE	10000	/* ms without any event until a job stops waiting */
 #define JOB_READ	512	/* events per read() and per epoll_wait() */
+#define JOB_TIMEOUTS	1024	/* room for so many at first */
 #define JOB_WHEEL	UINT32_MAX	/* epoll's data.u32 for the handle */
 
 /* What every program is started with */
@@ -38,6 +39,11 @@ struct job {
 struct job_order job_order(int argc, char **argv);
 
 void job_start(struct job *job, const char *name, const struct job_order *order);
+/*
+ * From then on an operation is no system call, but where the kernel has no mapped timeouts: on a
+ * 32-bit machine.
+ */
+void job_map(struct hwheel *wheel, size_t count);
 void job_finish(struct job *job);
 
 /* Adds a descriptor to the job's epoll */

@@ -324,8 +324,9 @@ def per_second(ledger, word):
 
 def say_rates(rates, say):
     if all(rates.values()):
-        say(f"  {rates['hwheel']:,} refreshes a second by stores, {rates['timerfd']:,} by "
-            f"timerfd_settime(): {rates['hwheel'] / rates['timerfd']:.1f} times as many")
+        say(f"  {rates['hwheel']:,} refreshes a second by hwheel_refresh(), "
+            f"{rates['timerfd']:,} by timerfd_settime(): "
+            f"{rates['hwheel'] / rates['timerfd']:.1f} times as many")
 
 
 def judge_heartbeat(folder, job, problems, say):

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "job.h"
 #include "libhwheel.h"
 #include "must.h"
 #include "rate.h"
@@ -19,7 +20,7 @@ static uint64_t time_hwheel(void)
 	uint64_t begin, end;
 
 	must(hwheel_open(&wheel, 0), "open");
-	must(hwheel_map(wheel), "map");
+	job_map(wheel, TIMEOUTS);
 	for (int i = 0; i < TIMEOUTS; i++)
 		must(hwheel_arm(wheel, DELAY, 0, &ids[i]), "arm");
 	begin = clock_ns();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How many refreshes a second there are, by stores into hwheel's array and by
+ * How many refreshes a second there are, by hwheel_refresh() and by
  * timerfd_settime(): the same work, as often, one after the other.
  */
 #ifndef DEMO_RATE_H

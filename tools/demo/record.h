@@ -23,8 +23,7 @@
  *   beat ID COUNT CLOCK	last heartbeat whose refresh succeeded: CLOCK was read
  *				after recv() and before the refresh
  *   late ID CLOCK		a heartbeat was read, but the refresh said that the
- *				time-out had expired, or its event did; CLOCK was read
- *				after that
+ *				timeout had expired; CLOCK was read after that
  *   refreshes COUNT NS		so many refreshes by hwheel took so long
  *   settimes COUNT NS		the same by timerfd_settime()
  * heartbeat's clients:

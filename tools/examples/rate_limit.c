@@ -55,6 +55,8 @@ int main(int argc, char **argv)
 	if (!permits)
 		errx(2, "N is at least 1");
 	must(hwheel_open(&wheel, 0), HWHEEL_DEVICE);
+	/* No system call to arm, where the kernel can do that */
+	hwheel_map(wheel, permits);
 	while (fgets(line, sizeof(line), stdin)) {
 		while (!permits)
 			wait_for_permits();

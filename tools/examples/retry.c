@@ -66,6 +66,8 @@ int main(int argc, char **argv)
 		errx(2, "usage: %s COMMAND...", argv[0]);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	must(hwheel_open(&wheel, 0), HWHEEL_DEVICE);
+	/* No system call to arm, where the kernel can do that */
+	hwheel_map(wheel, (size_t)argc);
 	for (int i = 1; i < argc; i++) {
 		jobs[i].command = argv[i];
 		run(&jobs[i], (uint64_t)i);

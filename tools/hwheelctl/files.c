@@ -24,6 +24,8 @@ static void parse_line(struct open_file *file, const char *line)
 
 	if (!strncmp(line, "wheel:", 6))
 		file->wheel = value;
+	else if (!strncmp(line, "mapped:", 7))
+		file->mapped = value;
 	else if (!strncmp(line, "pending:", 8))
 		file->pending = value;
 	else if (!strncmp(line, "events:", 7))
@@ -43,6 +45,7 @@ static int read_fdinfo(struct open_file *file)
 	if (!stream)
 		return -errno;
 	file->wheel = 0;
+	file->mapped = false;
 	while (fgets(line, sizeof(line), stream))
 		parse_line(file, line);
 	fclose(stream);

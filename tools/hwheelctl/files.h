@@ -3,6 +3,7 @@
 #ifndef FILES_H
 #define FILES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <linux/types.h>
 
@@ -13,6 +14,7 @@ struct open_file {
 	int fd;
 	char command[PROCESS_NAME];
 	__u64 wheel;		/* its id */
+	bool mapped;
 	__u64 pending;
 	__u64 events;
 	__u64 max_timeouts;

@@ -18,7 +18,7 @@ static const struct { __u64 bit; const char *name; } features[] = {
 	{ HWHEEL_FEATURE_CONFIG, "config" },
 	{ HWHEEL_FEATURE_STOP,	 "stop" },
 	{ HWHEEL_FEATURE_STATS,	 "stats" },
-	{ HWHEEL_FEATURE_MMAP,	 "mmap" },
+	{ HWHEEL_FEATURE_MAP,	 "map" },
 };
 
 #define FEATURES	ARRAY_SIZE(features)

@@ -27,20 +27,21 @@ static void print_wheels(const struct wheels *wheels)
 
 		printf("%-12s %-12s %8s %7llu %9llu  %s\n", wheel->file,
 		       wheel->kind, duration_format(wheel->tick_ns, text), wheel->slots,
-		       wheel->pending, wheel->creator);
+		       wheel_pending(wheel), wheel->creator);
 	}
 }
 
 static void print_files(const struct files *files)
 {
-	printf("%-16s %7s %4s %6s %10s %10s %10s\n", "COMMAND", "PID", "FD", "WHEEL",
-	       "PENDING", "EVENTS", "AT MOST");
+	printf("%-16s %7s %4s %6s %-6s %10s %10s %10s\n", "COMMAND", "PID", "FD", "WHEEL",
+	       "SORT", "PENDING", "EVENTS", "AT MOST");
 	for (size_t i = 0; i < files->count; i++) {
 		const struct open_file *file = &files->all[i];
 
-		printf("%-16s %7d %4d %6llu %10llu %10llu %10llu\n",
-		       file->command, file->pid, file->fd, file->wheel, file->pending,
-		       file->events, file->max_timeouts);
+		printf("%-16s %7d %4d %6llu %-6s %10llu %10llu %10llu\n",
+		       file->command, file->pid, file->fd, file->wheel,
+		       file->mapped ? "mapped" : "calls", file->pending, file->events,
+		       file->max_timeouts);
 	}
 }
 
@@ -52,6 +53,7 @@ static struct json_object *file_json(const struct open_file *file)
 	json_add_number(object, "pid", (__u64)file->pid);
 	json_add_number(object, "fd", (__u64)file->fd);
 	json_add_number(object, "wheel_id", file->wheel);
+	json_object_object_add(object, "mapped", json_object_new_boolean(file->mapped));
 	json_add_number(object, "pending", file->pending);
 	json_add_number(object, "events", file->events);
 	json_add_number(object, "max_timeouts", file->max_timeouts);

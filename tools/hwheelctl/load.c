@@ -345,6 +345,9 @@ static error_t parse_shares(int key, char *argument, struct argp_state *state)
 	case 'b':
 		order->batch = option_number_up_to(state, argument, HWHEEL_SUBMIT_MAX);
 		return 0;
+	case OPTION_CALLS:
+		order->calls = true;
+		return 0;
 	case OPTION_SEED:
 		order->seed = option_number(state, argument);
 		return 0;
@@ -404,7 +407,9 @@ static const struct argp_option options[] = {
 	{ "cancel", 'c', "PERCENT", 0, "How many are cancelled (default 50)", 1 },
 	{ "refresh", 'f', "PERCENT", 0, "How many are refreshed once (default 0)", 1 },
 	{ "threads", 'j', "N", 0, "By N threads, with a file of the device each (default 1)", 1 },
-	{ "batch", 'b', "N", 0, "Up to N operations in a system call (default 64)", 1 },
+	{ "batch", 'b', "N", 0, "Up to N operations at a time (default 64)", 1 },
+	{ "calls", OPTION_CALLS, NULL, 0,
+	  "By system calls, one for each batch, not in memory that is mapped", 1 },
 	{ "seed", OPTION_SEED, "N", 0, "Of the random numbers (default 1)", 1 },
 	{ NULL, 0, NULL, 0, "A wheel of its own for each thread, not the shared one:", 2 },
 	{ "tick", OPTION_TICK, "DURATION", 0, "With this tick", 2 },

@@ -9,6 +9,7 @@
 #include "loader.h"
 
 #define READ		512	/* events at a time */
+#define MAPPED		1024	/* timeouts at first; the library makes room for more */
 #define LOOK_NS		(SEC / 20)	/* how long it sleeps at most: it may have to stop */
 #define PATIENCE_NS	(10 * SEC)	/* beyond the last deadline, and a tick */
 
@@ -363,6 +364,14 @@ static int prepare(struct loader *loader)
 	return hwheel_batch_new(&loader->batch, loader->order->batch);
 }
 
+/* A simple wheel, and the kernel of a 32-bit machine, have no mapped timeouts. */
+static int map(struct loader *loader)
+{
+	int error = hwheel_map(loader->wheel, loader->max < MAPPED ? loader->max : MAPPED);
+
+	return error == -EOPNOTSUPP ? 0 : error;
+}
+
 int loader_open(struct loader *loader, const struct order *order, unsigned int number)
 {
 	int error;
@@ -373,7 +382,9 @@ int loader_open(struct loader *loader, const struct order *order, unsigned int n
 	error = hwheel_open(&loader->wheel, HWHEEL_NONBLOCK);
 	if (!error && order->config.kind != HWHEEL_KIND_SHARED)
 		error = hwheel_configure(loader->wheel, &order->config);
-	return error ?: prepare(loader);
+	if (!error)
+		error = prepare(loader);
+	return error || order->calls ? error : map(loader);
 }
 
 int loader_start(struct loader *loader)

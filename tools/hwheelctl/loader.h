@@ -28,6 +28,7 @@ struct order {
 	unsigned int refresh;	/* percent */
 	unsigned int threads;
 	unsigned int batch;
+	bool calls;		/* no mapped timeouts */
 	struct hwheel_config config;
 };
 

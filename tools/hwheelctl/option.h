@@ -18,6 +18,7 @@ enum {
 	OPTION_KIND,
 	OPTION_ONCE,
 	OPTION_SEED,
+	OPTION_CALLS,
 };
 
 __u64 option_number(struct argp_state *state, const char *text);

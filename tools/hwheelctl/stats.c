@@ -24,7 +24,7 @@ static void print_wheel(struct wheel *wheel)
 	for (size_t i = 0; i < wheel_counters_count; i++)
 		printf("  %-17s %14llu  %s\n", wheel_counters[i].name,
 		       *wheel_value(wheel, &wheel_counters[i]), wheel_counters[i].meaning);
-	puts("  How late those that expired were, in ticks:");
+	puts("  How late those that expired were, in ticks, without mapped ones:");
 	histogram_print(stdout, wheel->lateness);
 }
 

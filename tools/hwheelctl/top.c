@@ -89,9 +89,9 @@ static void print_wheel(FILE *stream, const struct wheel *wheel, double seconds)
 {
 	char text[16];
 
-	fprintf(stream, "%-16.16s%9s", wheel->file, short_number(wheel->pending, text));
-	print_rate(stream, 9, wheel->armed, seconds);
-	print_rate(stream, 9, wheel->expired, seconds);
+	fprintf(stream, "%-16.16s%9s", wheel->file, short_number(wheel_pending(wheel), text));
+	print_rate(stream, 9, wheel->armed + wheel->mapped_drained, seconds);
+	print_rate(stream, 9, wheel->expired + wheel->mapped_expired, seconds);
 	print_rate(stream, 9, wheel->cancelled_queued + wheel->cancelled_filed, seconds);
 	print_rate(stream, 9, wheel->refreshed_later + wheel->refreshed_earlier, seconds);
 	print_rate(stream, 9, wheel->wakeups, seconds);
@@ -132,7 +132,8 @@ static void print_frame(FILE *stream, const struct samples *samples, __u64 inter
 	print_wheels(stream, samples, seconds);
 	fprintf(stream, "Most so far: %llu submissions in a pass, %llu ticks late\n\n",
 		sum.drained_max, sum.lag_max);
-	fputs("How late those that expired just now were, in ticks:\n", stream);
+	fputs("How late those that expired just now were, in ticks, without mapped ones:\n",
+	      stream);
 	histogram_print(stream, sum.lateness);
 }
 

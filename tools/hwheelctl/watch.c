@@ -38,6 +38,8 @@ static const struct event {
 	{ "refresh", "timeout_refresh",	     "refreshed" },
 	{ "cancel",  "timeout_cancel",	     "cancelled" },
 	{ "expire",  "timeout_expire_entry", "expired" },
+	{ "take",    "mapped_act",	     "taken" },
+	{ "end",     "mapped_end",	     "ended" },
 };
 
 #define EVENTS	ARRAY_SIZE(events)
@@ -211,6 +213,8 @@ static bool parse_line(struct happening *happening, char *line)
 	if (!happening->event)
 		return false;
 	parse_field(fields, "timeout=", happening->timeout, sizeof(happening->timeout));
+	if (!*happening->timeout)
+		parse_field(fields, "index=", happening->timeout, sizeof(happening->timeout));
 	parse_field(fields, "deadline=", deadline, sizeof(deadline));
 	happening->deadline_ns = strtoull(deadline, NULL, 10);
 	return parse_head(happening, line);
@@ -358,7 +362,7 @@ static unsigned int parse_events(struct argp_state *state, char *list)
 			if (!strcmp(events[i].name, name))
 				mask |= 1U << i;
 		if (mask == before)
-			argp_error(state, "%s: not one of arm, refresh, cancel, expire", name);
+			argp_error(state, "%s: not an event of those in the help", name);
 	}
 	return mask;
 }
@@ -389,7 +393,8 @@ int watch_main(int argc, char **argv)
 {
 	static const struct argp_option options[] = {
 		{ "events", 'e', "LIST", 0,
-		  "Which ones, with commas: arm, refresh, cancel, expire (default: all)", 0 },
+		  "Which ones, with commas: arm, refresh, cancel, expire, take, end (default: all)",
+		  0 },
 		{ "count", 'n', "N", 0, "End after N of them", 0 },
 		{ "time", 't', "DURATION", 0, "End after that", 0 },
 		{ "json", OPTION_JSON, NULL, 0, "Print JSON, a line for each", 0 },
@@ -399,7 +404,8 @@ int watch_main(int argc, char **argv)
 		.options = options, .parser = parse,
 		.doc = "Print what happens to time-outs on all wheels, as it happens: when,\n"
 		       "what, to which time-out, by which thread, and what the deadline is. For\n"
-		       "root alone. Refreshes by stores into mapped memory are not seen.\n"
+		       "root alone. Programs arm and cancel mapped timeouts without the kernel:\n"
+		       "these are taken note of by a wheel's worker, and ended.\n"
 		       "\vExamples:\n"
 		       "  sudo hwheelctl watch\n"
 		       "  sudo hwheelctl watch --events expire --time 10s\n"

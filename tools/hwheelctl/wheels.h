@@ -43,6 +43,10 @@ struct wheel {
 	__u64 lag_max;
 	__u64 overlong;
 	__u64 contained;
+	__u64 mapped_pending;
+	__u64 mapped_drained;
+	__u64 mapped_expired;
+	__u64 mapped_stopped;
 	__u64 lateness[HWHEEL_LATENESS_BINS];
 };
 
@@ -82,6 +86,12 @@ void wheels_free(struct wheels *wheels);
 
 /* Says why they could not be read, and returns the exit code. */
 int wheels_fail(const char *choice, int error);
+
+/* Of both sorts of files, as far as the wheel knows */
+static inline __u64 wheel_pending(const struct wheel *wheel)
+{
+	return wheel->pending + wheel->mapped_pending;
+}
 
 const struct wheel *wheels_find(const struct wheels *wheels, __u64 id);
 

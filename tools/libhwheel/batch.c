@@ -2,7 +2,7 @@
 /* Batches: many operations, one system call. */
 #include <stdlib.h>
 
-#include "wheel.h"
+#include "map.h"
 
 /* One thread's at a time */
 struct hwheel_batch {
@@ -104,13 +104,48 @@ static int submit(struct hwheel *wheel, struct hwheel_op *ops, unsigned int nr)
 	return wheel_ioctl(wheel, HWHEEL_IOC_SUBMIT, &submit);
 }
 
+/* On a mapped wheel */
+static int perform(struct hwheel *wheel, struct hwheel_op *op, uint64_t now)
+{
+	uint64_t deadline = op->flags & HWHEEL_ABSOLUTE ? op->time_ns :
+							  deadline_after(now, op->time_ns);
+	uint64_t id;
+
+	switch (op->op) {
+	case HWHEEL_OP_ARM:
+		op->result = hwheel_arm_at(wheel, deadline, op->cookie, &id);
+		if (!op->result)
+			op->id = id;
+		break;
+	case HWHEEL_OP_REFRESH:
+		op->result = hwheel_refresh_at(wheel, op->id, deadline);
+		break;
+	default:
+		op->result = hwheel_cancel(wheel, op->id);
+	}
+	if (op->result != -EBADF)
+		return 0;
+	op->result = -ECANCELED;
+	return -EBADF;
+}
+
+/* Returns how many were done; the only error concerns all. */
+static int perform_all(struct hwheel *wheel, struct hwheel_batch *batch)
+{
+	uint64_t now = hwheel_now(wheel);
+	int error = 0;
+
+	for (unsigned int i = 0; i < batch->count && !error; i++)
+		error = perform(wheel, &batch->ops[i], now);
+	return error ?: (int)batch->count;
+}
+
 /* A call may do less than all. What it did is counted, so the next one begins behind it. */
-int hwheel_submit(struct hwheel *wheel, struct hwheel_batch *batch)
+static int submit_all(struct hwheel *wheel, struct hwheel_batch *batch)
 {
 	unsigned int done = 0;
 	int ret;
 
-	reset(batch);
 	while (done < batch->count) {
 		ret = submit(wheel, batch->ops + done, batch->count - done);
 		if (ret <= 0)
@@ -118,6 +153,12 @@ int hwheel_submit(struct hwheel *wheel, struct hwheel_batch *batch)
 		done += (unsigned int)ret;
 	}
 	return (int)done;
+}
+
+int hwheel_submit(struct hwheel *wheel, struct hwheel_batch *batch)
+{
+	reset(batch);
+	return wheel->map ? perform_all(wheel, batch) : submit_all(wheel, batch);
 }
 
 int hwheel_batch_result(const struct hwheel_batch *batch, size_t index)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR MIT
-/* One operation on one time-out. */
-#include "wheel.h"
+/* One operation on one timeout, by an ioctl; mapped.c has those of a wheel that is mapped. */
+#include "map.h"
 
-static int arm(struct hwheel *wheel, uint32_t flags, uint64_t time_ns, uint64_t cookie,
-	       uint64_t *id)
+int op_arm(struct hwheel *wheel, uint32_t flags, uint64_t time_ns, uint64_t cookie,
+	   uint64_t *id)
 {
 	struct hwheel_op op = {
 		.op = HWHEEL_OP_ARM, .flags = flags, .cookie = cookie, .time_ns = time_ns,
@@ -15,17 +15,7 @@ static int arm(struct hwheel *wheel, uint32_t flags, uint64_t time_ns, uint64_t 
 	return error;
 }
 
-int hwheel_arm(struct hwheel *wheel, uint64_t delay_ns, uint64_t cookie, uint64_t *id)
-{
-	return arm(wheel, 0, delay_ns, cookie, id);
-}
-
-int hwheel_arm_at(struct hwheel *wheel, uint64_t deadline_ns, uint64_t cookie, uint64_t *id)
-{
-	return arm(wheel, HWHEEL_ABSOLUTE, deadline_ns, cookie, id);
-}
-
-static int refresh(struct hwheel *wheel, uint32_t flags, uint64_t id, uint64_t time_ns)
+int op_refresh(struct hwheel *wheel, uint32_t flags, uint64_t id, uint64_t time_ns)
 {
 	struct hwheel_op op = {
 		.op = HWHEEL_OP_REFRESH, .flags = flags, .id = id, .time_ns = time_ns,
@@ -34,32 +24,36 @@ static int refresh(struct hwheel *wheel, uint32_t flags, uint64_t id, uint64_t t
 	return wheel_ioctl(wheel, HWHEEL_IOC_REFRESH, &op);
 }
 
-int hwheel_refresh(struct hwheel *wheel, uint64_t id, uint64_t delay_ns)
-{
-	int result = hwheel__store_delay(wheel, id, delay_ns);
-
-	return result <= 0 ? result : refresh(wheel, 0, id, delay_ns);
-}
-
-int hwheel_refresh_at(struct hwheel *wheel, uint64_t id, uint64_t deadline_ns)
-{
-	int result = hwheel__store(wheel, id, deadline_ns);
-
-	return result <= 0 ? result : refresh(wheel, HWHEEL_ABSOLUTE, id, deadline_ns);
-}
-
-int hwheel_cancel(struct hwheel *wheel, uint64_t id)
+int op_cancel(struct hwheel *wheel, uint64_t id)
 {
 	struct hwheel_op op = { .op = HWHEEL_OP_CANCEL, .id = id };
 
 	return wheel_ioctl(wheel, HWHEEL_IOC_CANCEL, &op);
 }
 
+int hwheel_arm(struct hwheel *wheel, uint64_t delay_ns, uint64_t cookie, uint64_t *id)
+{
+	if (wheel->map)
+		return hwheel_arm_at(wheel, deadline_after(hwheel_now(wheel), delay_ns), cookie,
+				     id);
+	return op_arm(wheel, 0, delay_ns, cookie, id);
+}
+
+int hwheel_refresh(struct hwheel *wheel, uint64_t id, uint64_t delay_ns)
+{
+	if (wheel->map)
+		return hwheel_refresh_at(wheel, id, deadline_after(hwheel_now(wheel), delay_ns));
+	return op_refresh(wheel, 0, id, delay_ns);
+}
+
 int hwheel_query(struct hwheel *wheel, uint64_t id, uint64_t *left_ns, uint64_t *cookie)
 {
 	struct hwheel_op op = { .op = HWHEEL_OP_QUERY, .id = id };
-	int state = wheel_ioctl(wheel, HWHEEL_IOC_QUERY, &op);
+	int state;
 
+	if (wheel->map)
+		return mapped_query(wheel, id, left_ns, cookie);
+	state = wheel_ioctl(wheel, HWHEEL_IOC_QUERY, &op);
 	if (state < 0)
 		return state;
 	if (left_ns)

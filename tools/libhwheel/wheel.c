@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "wheel.h"
+#include "map.h"
 
 static int open_device(unsigned int flags)
 {
@@ -27,6 +27,8 @@ int hwheel_open(struct hwheel **wheel, unsigned int flags)
 		return -ENOMEM;
 	/* That of the shared wheel, on which each file begins */
 	new->clock = CLOCK_MONOTONIC;
+	new->slot = LAST_SLOT;
+	new->waits = !(flags & HWHEEL_NONBLOCK);
 	new->fd = open_device(flags);
 	if (new->fd < 0) {
 		error = -errno;
@@ -58,6 +60,8 @@ int hwheel_open_fd(struct hwheel **wheel, int fd)
 		return -ENOMEM;
 	new->fd = fd;
 	new->clock = info.clock;
+	new->slot = LAST_SLOT;
+	new->waits = !(fcntl(fd, F_GETFL) & O_NONBLOCK);
 	*wheel = new;
 	return 0;
 }
@@ -68,7 +72,7 @@ int hwheel_close(struct hwheel *wheel)
 
 	if (!wheel)
 		return 0;
-	hwheel__unmap(wheel);
+	map_close(wheel);
 	if (close(wheel->fd))
 		error = -errno;
 	free(wheel);
@@ -80,9 +84,15 @@ int hwheel_fd(const struct hwheel *wheel)
 	return wheel->fd;
 }
 
+/* In a child after fork(): the timeouts are the parent's. */
+static bool is_parents(const struct hwheel *wheel)
+{
+	return wheel->map && !wheel->map->header;
+}
+
 int hwheel_configure(struct hwheel *wheel, const struct hwheel_config *config)
 {
-	int error = wheel_ioctl(wheel, HWHEEL_IOC_CONFIG, config);
+	int error = is_parents(wheel) ? -EBADF : wheel_ioctl(wheel, HWHEEL_IOC_CONFIG, config);
 
 	if (!error && config->kind != HWHEEL_KIND_SHARED)
 		wheel->clock = config->clock;
@@ -101,7 +111,7 @@ int hwheel_stats(const struct hwheel *wheel, struct hwheel_file_stats *stats)
 
 int hwheel_stop(struct hwheel *wheel)
 {
-	return wheel_ioctl(wheel, HWHEEL_IOC_STOP, NULL);
+	return is_parents(wheel) ? -EBADF : wheel_ioctl(wheel, HWHEEL_IOC_STOP, NULL);
 }
 
 uint64_t hwheel_now(const struct hwheel *wheel)

@@ -4,21 +4,30 @@
 #define WHEEL_H
 
 #include <errno.h>
+#include <stdbool.h>
 #include <sys/ioctl.h>
 #include <time.h>
 
 #include "libhwheel.h"
 
+struct map;
+
+#define ATTRIBUTE(...)	__attribute__((__VA_ARGS__))
+
+/* Not on a fast path, for which the compiler keeps the registers */
+#define SLOW		ATTRIBUTE(noinline, cold)
+
 /*
- * Only hwheel_configure() and hwheel_map() ever write it, before others use it: so no call
- * needs a lock.
+ * hwheel_configure() and the first hwheel_map() write it before others use it: so no call needs a
+ * lock.
  */
 struct hwheel {
 	int fd;
 	clockid_t clock;	/* of the deadlines */
-	uint64_t *deadlines;	/* shared with the module, by index; NULL: not mapped */
-	size_t size;		/* of that, in bytes */
-	uint64_t reach;		/* how far from now a store may be, in ns */
+	bool waits;		/* for events: the descriptor blocks */
+	struct hwheel_map layout;	/* as the first hwheel_map() had it made */
+	struct map *map;	/* of mapped timeouts, or NULL */
+	unsigned int slot;	/* of each thread, in bytes */
 };
 
 /* What the ioctl returns, or a negative errno */
@@ -30,11 +39,18 @@ static inline int wheel_ioctl(const struct hwheel *wheel, unsigned long command,
 	return ret < 0 ? -errno : ret;
 }
 
-/* With a prefix, as a static library hides nothing */
-void hwheel__unmap(struct hwheel *wheel);
+/* A time beyond the clock's range means never. */
+static inline uint64_t deadline_after(uint64_t now, uint64_t delay_ns)
+{
+	uint64_t deadline;
 
-/* 0: stored; -ENOENT: it is not pending; 1: this deadline can't be stored */
-int hwheel__store(struct hwheel *wheel, uint64_t id, uint64_t deadline_ns);
-int hwheel__store_delay(struct hwheel *wheel, uint64_t id, uint64_t delay_ns);
+	return __builtin_add_overflow(now, delay_ns, &deadline) ? UINT64_MAX : deadline;
+}
+
+/* Operations of a wheel that is not mapped */
+int op_arm(struct hwheel *wheel, uint32_t flags, uint64_t time_ns, uint64_t cookie,
+	   uint64_t *id);
+int op_refresh(struct hwheel *wheel, uint32_t flags, uint64_t id, uint64_t time_ns);
+int op_cancel(struct hwheel *wheel, uint64_t id);
 
 #endif /* WHEEL_H */

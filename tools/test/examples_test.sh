@@ -155,7 +155,7 @@ traces() {
 	local example=$1
 
 	shift
-	./hwheelctl load --quiet --rate 500 --time 1h --delay 100ms >/dev/null 2>&1 &
+	./hwheelctl load --calls --quiet --rate 500 --time 1h --delay 100ms >/dev/null 2>&1 &
 	load=$!
 	await loading
 	trace_for_minutes "$example"

@@ -24,17 +24,20 @@ ctl() {
 	return 1
 }
 
-# says PATTERN, warns PATTERN: on stdout, on stderr
-says() {
-	grep -qE -- "$1" "$work/out" && return
-	diagnose "nowhere '$1': $(cat "$work/out")"
+# shows FILE PATTERN
+shows() {
+	grep -qE -- "$2" "$1" && return
+	diagnose "nowhere '$2': $(cat "$1")"
 	return 1
 }
 
+# says PATTERN, warns PATTERN: on stdout, on stderr
+says() {
+	shows "$work/out" "$1"
+}
+
 warns() {
-	grep -qE -- "$1" "$work/err" && return
-	diagnose "nowhere '$1': $(cat "$work/err")"
-	return 1
+	shows "$work/err" "$1"
 }
 
 # field NAME: the number behind it in a line of $work/out
@@ -152,7 +155,7 @@ no_such_wheel() {
 
 info_tells() {
 	ctl 0 info && says '^tick +10 ms$' && says '^slots +512 x 1 level$' && says '^kind +hashed$' &&
-		says '^time-outs per file 65536$' && says '^features .* mmap' &&
+		says '^time-outs per file 65536$' && says '^features .* map' &&
 		ctl 0 info --json && keep info
 }
 
@@ -176,7 +179,7 @@ busy() {
 }
 
 holds_something() {
-	./hwheelctl list --files | awk -v pid="$load" '$2 == pid && $5 > 0 { found = 1 }
+	./hwheelctl list --files | awk -v pid="$load" '$2 == pid && $6 > 0 { found = 1 }
 		END { exit !found }'
 }
 
@@ -188,7 +191,7 @@ list_shows_wheels() {
 	ctl 0 list && says '^dev-1 +hashed +10 ms +512 +0  hwheel_init \[hwheel\]$' || return
 	busy --tick 2ms --levels 3 --slots 64 || return
 	ctl 0 list && says '^dev-1 ' && says ' hierarchical +2 ms +64 +[1-9]' && narrow &&
-		ctl 0 list --json && keep list && ctl 0 list --files && says "^hwheelctl +$load " &&
+		ctl 0 list --json && keep list && ctl 0 list --files && says "^hwheelctl +$load .* mapped " &&
 		ctl 0 list --files --json && keep files
 	status=$?
 	idle && [ $status -eq 0 ] && ctl 0 list && [ "$(wc -l <"$work/out")" -eq 2 ]
@@ -261,8 +264,16 @@ watch_trusts_no_name() {
 
 # Before it had shown all that there was it was over.
 watch_ends_while_there_is_more() {
-	busy --rate 0 --delay 10ms --cancel 0 || return
-	watching --events arm,expire && await grep -q armed "$work/watch" && kill -INT $watch &&
+	watch_ends_in_time armed arm,expire --calls && watch_ends_in_time ended take,end
+}
+
+# watch_ends_in_time WORD EVENTS LOAD_OPTION...
+watch_ends_in_time() {
+	local word=$1 events=$2
+
+	shift 2
+	busy --rate 0 --delay 10ms --cancel 0 "$@" || return
+	watching --events "$events" && await grep -q "$word" "$work/watch" && kill -INT $watch &&
 		watch_ends && [ -z "$(instances)" ] &&
 		ctl 0 watch --time 100ms
 	status=$?
@@ -332,7 +343,7 @@ load_is_stopped() {
 
 # The wheel, freshly made, counts the same.
 stats_agree() {
-	quietly unload && quietly load && ctl 0 load --count 500 --delay 50ms || return
+	quietly unload && quietly load && ctl 0 load --calls --count 500 --delay 50ms || return
 	expired=$(field expired)
 	cancelled=$(field cancelled)
 	ctl 0 stats dev && says '^dev-1: hashed wheel, tick 10 ms, 512 slots, made by hwheel_init' &&
@@ -342,6 +353,15 @@ stats_agree() {
 		[ "$(awk -F'|' 'NF == 2 { sub(/^#* */, "", $2); sum += $2 } END { print sum }' \
 			"$work/out")" -eq "$expired" ] &&
 		ctl 0 stats 1 --json && keep stats
+}
+
+# The worker knows of those that expire, and not of those that were cancelled before it came.
+stats_agree_of_mapped_ones() {
+	quietly unload && quietly load && ctl 0 load --count 500 --delay 50ms || return
+	expired=$(field expired)
+	ctl 0 stats dev && [ "$(field mapped_expired)" -eq "$expired" ] &&
+		[ "$(field mapped_drained)" -ge "$expired" ] && [ "$(field armed)" -eq 0 ] &&
+		[ "$(field mapped_pending)" -eq 0 ]
 }
 
 top_is_plain() {
@@ -360,32 +380,48 @@ step() {
 	sed -n "s/^  sudo \(hwheelctl $1\( [-a-z0-9 ]*[a-z0-9]\)*\)  .*/\1/p" "$work/help"
 }
 
+# shown COMMAND: runs it as the help shows it
+shown() {
+	# shellcheck disable=SC2046 # words
+	ctl 0 $(step "$1" | cut -d ' ' -f 2-)
+}
+
 two_were_watched() {
 	[ "$(grep -c ' expired ' "$work/watched")" -eq 2 ]
 }
 
-# What the help shows, one after the other, leads to a wheel's lateness.
-help_is_enough() {
-	ctl 0 --help && cp "$work/out" "$work/help" && quietly unload && quietly load || return
+# The step "watch" sees two timeouts expire.
+watch_as_shown() {
+	local watch status
+
+	rm -f "$work/watch_err"
 	# shellcheck disable=SC2046 # words
-	{
-		rm -f "$work/watch_err"
-		timeout 60 ./$(step watch) >"$work/watched" 2>"$work/watch_err" &
-		watch=$!
-		await grep -qs watching "$work/watch_err" || return
-		./$(step arm) >"$work/out" && [ "$(grep -c ' expired ' "$work/out")" -eq 2 ] || return
-		await two_were_watched || return
-		kill $watch && wait $watch || return
-		./$(step load) >"$work/out" 2>"$work/err" &
-		load=$!
-		timeout 60 ./$(step top) >"$work/topped" &
-		top=$!
-		wait $load && says '^ +p99 +[0-9]' || return
-		kill $top
-		wait $top
-		grep -qE '^dev-1 +[1-9][0-9]* +[1-9]' "$work/topped" || return
-		./$(step stats) >"$work/out" && says '^ +< 1 \|#'
-	}
+	timeout 60 ./$(step watch) >"$work/watched" 2>"$work/watch_err" &
+	watch=$!
+	await grep -qs watching "$work/watch_err" && shown arm &&
+		[ "$(grep -c ' expired ' "$work/out")" -eq 2 ] && await two_were_watched
+	status=$?
+	kill $watch && wait $watch && return $status
+}
+
+# The step "top" sees the load.
+load_as_shown() {
+	local top status
+
+	# shellcheck disable=SC2046 # words
+	./$(step top) >"$work/topped" &
+	top=$!
+	shown load && says '^ +p99 +[0-9]'
+	status=$?
+	kill $top
+	wait $top
+	[ $status -eq 0 ] && shows "$work/topped" '^dev-1 +[1-9][0-9]* +[1-9]'
+}
+
+# The steps of the help, one after the other, lead to a wheel's histogram.
+help_is_enough() {
+	ctl 0 --help && cp "$work/out" "$work/help" && quietly unload && quietly load &&
+		watch_as_shown && load_as_shown && shown stats && says '^ +[<>]=? [0-9/]+ \|#'
 }
 
 begin
@@ -420,6 +456,7 @@ report "load with little room" load_waits_for_room
 report "load for some time" load_has_an_end
 report "load that is stopped" load_is_stopped
 report "stats agree" stats_agree
+report "stats agree of mapped timeouts" stats_agree_of_mapped_ones
 report "top as text" top_is_plain
 quietly unload
 end

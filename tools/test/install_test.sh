@@ -124,7 +124,7 @@ device_is_documented() {
 	mapfile -t words < <(grep -oE '\bHWHEEL_[A-Z_]+|\bE[A-Z]{3,}\b' "$uapi" |
 		grep -vE '_$|_MAGIC|EPOLL' | sort -u)
 	mentions man4/hwheel.4 "${words[@]}" || return
-	mapfile -t words < <(sed -n '/^struct/,/^}/s/^\t__[us][0-9]* \(.*\);/\1/p
+	mapfile -t words < <(sed -n '/^struct/,/^}/s/^\t__[us][0-9]* \([a-z_0-9]*\).*;/\1/p
 		s/^\(struct hwheel_[a-z]*\) {/\1/p' "$uapi" | sort -u)
 	mentions man4/hwheel.4 "${words[@]}"
 }

@@ -14,6 +14,7 @@ COUNTERS = {
     "pending", "armed", "refreshed_later", "refreshed_earlier", "cancelled_queued",
     "cancelled_filed", "expired", "recalled", "handed_back", "passes", "visited", "moved",
     "wakeups", "drained", "drained_max", "lag", "lag_max", "overlong", "contained",
+    "mapped_pending", "mapped_drained", "mapped_expired", "mapped_stopped",
 }
 WHEEL = COUNTERS | {
     "wheel", "id", "kind", "clock", "creator", "tick_ns", "slots", "levels", "lateness",
@@ -33,7 +34,7 @@ def info(folder):
     (told,) = lines(folder, "info")
     assert told["kind"] == "hashed" and told["clock"] == "monotonic"
     assert told["tick_ns"] == 10_000_000 and told["slots"] == 512 and told["levels"] == 1
-    assert {"submit", "mmap", "stats"} <= set(told["features"])
+    assert {"submit", "map", "stats"} <= set(told["features"])
     assert set(told) == {"kind", "tick_ns", "slots", "levels", "clock", "max_timeouts",
                          "max_pending", "max_submit", "features"}
 
@@ -57,7 +58,7 @@ def list_(folder):
     shared, own = told["wheels"]
     assert shared["wheel"] == "dev-1" and shared["id"] == 1
     assert own["kind"] == "hierarchical" and own["tick_ns"] == 2_000_000
-    assert own["slots"] == 64 and own["pending"] > 0
+    assert own["slots"] == 64 and own["mapped_pending"] > 0
     for wheel in told["wheels"]:
         assert set(wheel) == WHEEL, set(wheel) ^ WHEEL
 
@@ -67,7 +68,7 @@ def files(folder):
     (file,) = told["files"]
     wheels = lines(folder, "list")[0]["wheels"]
     assert file["command"] == "hwheelctl" and file["wheel_id"] == wheels[1]["id"]
-    assert file["pending"] > 0 and file["max_timeouts"] == 65536
+    assert file["mapped"] and file["pending"] > 0 and file["max_timeouts"] == 65536
 
 
 def watch(folder):
@@ -115,7 +116,7 @@ def top(folder):
         assert [wheel["wheel"] for wheel in look["wheels"]][0] == "dev-1"
         assert len(look["wheels"]) == 2
         assert all(set(wheel) == WHEEL for wheel in look["wheels"])
-    assert looks[0]["wheels"][1]["pending"] > 0
+    assert looks[0]["wheels"][1]["mapped_pending"] > 0
 
 
 TESTS = [info, arm, list_, files, watch, load_threads, load_time, stats, top]

@@ -35,6 +35,39 @@ FIXTURE_TEARDOWN(lib)
 	EXPECT_EQ(0, hwheel_close(self->wheel));
 }
 
+/* By system calls, and in memory that is shared with the kernel */
+FIXTURE(operations) {
+	struct hwheel *wheel;
+	struct hwheel_batch *batch;
+};
+
+FIXTURE_VARIANT(operations) {
+	size_t mapped;
+	uint64_t unit_ns;
+};
+
+FIXTURE_VARIANT_ADD(operations, by_calls) {
+	.unit_ns = 8,
+};
+
+FIXTURE_VARIANT_ADD(operations, mapped) {
+	.mapped = MANY, .unit_ns = 1024,
+};
+
+FIXTURE_SETUP(operations)
+{
+	ASSERT_EQ(0, hwheel_open(&self->wheel, HWHEEL_NONBLOCK));
+	if (variant->mapped)
+		ASSERT_EQ(0, hwheel_map(self->wheel, variant->mapped));
+	ASSERT_EQ(0, hwheel_batch_new(&self->batch, MANY));
+}
+
+FIXTURE_TEARDOWN(operations)
+{
+	hwheel_batch_free(self->batch);
+	EXPECT_EQ(0, hwheel_close(self->wheel));
+}
+
 /* Waits until one is there: a test that hangs ends with the harness's time-out. */
 static struct hwheel_event next_event(struct hwheel *wheel)
 {
@@ -55,7 +88,7 @@ TEST_F(lib, open_refuses_unknown_flags)
 	EXPECT_EQ(0, hwheel_close(NULL));
 }
 
-TEST_F(lib, event_brings_cookie_back)
+TEST_F(operations, event_brings_cookie_back)
 {
 	struct hwheel_event event;
 	uint64_t id = 0;
@@ -72,9 +105,10 @@ TEST_F(lib, event_brings_cookie_back)
 	EXPECT_EQ(-ENOENT, hwheel_query(self->wheel, id, NULL, NULL));
 }
 
-TEST_F(lib, absolute_deadline_comes_back)
+TEST_F(operations, absolute_deadline_comes_back)
 {
-	uint64_t deadline = (hwheel_now(self->wheel) + MSEC + 7) / 8 * 8;
+	uint64_t unit = variant->unit_ns, now = hwheel_now(self->wheel);
+	uint64_t deadline = (now + MSEC + unit - 1) / unit * unit;
 	struct hwheel_event event;
 	uint64_t id;
 
@@ -84,23 +118,24 @@ TEST_F(lib, absolute_deadline_comes_back)
 	EXPECT_GE(event.fired_ns, deadline);
 }
 
-TEST_F(lib, query_tells_state)
+TEST_F(operations, query_tells_state)
 {
 	uint64_t id, left, cookie;
 
 	ASSERT_EQ(0, hwheel_arm(self->wheel, HOUR, 7, &id));
 	EXPECT_EQ(HWHEEL_STATE_PENDING, hwheel_query(self->wheel, id, &left, &cookie));
 	EXPECT_EQ(7, cookie);
-	EXPECT_LE(left, HOUR + 8);
+	EXPECT_LE(left, HOUR + variant->unit_ns);
 	EXPECT_GT(left, 0);
 	EXPECT_EQ(HWHEEL_STATE_PENDING, hwheel_query(self->wheel, id, NULL, NULL));
 	EXPECT_EQ(0, hwheel_cancel(self->wheel, id));
 	EXPECT_EQ(-ENOENT, hwheel_query(self->wheel, id, NULL, NULL));
 }
 
-/* refresh_twice: later and earlier, also by stores */
-static void refresh_twice(struct __test_metadata *_metadata, struct hwheel *wheel)
+/* Later and earlier */
+TEST_F(operations, refresh)
 {
+	struct hwheel *wheel = self->wheel;
 	uint64_t id, left;
 
 	ASSERT_EQ(0, hwheel_arm(wheel, HOUR, 0, &id));
@@ -111,34 +146,6 @@ static void refresh_twice(struct __test_metadata *_metadata, struct hwheel *whee
 	EXPECT_EQ(-ENOENT, hwheel_refresh(wheel, id, HOUR));
 	EXPECT_EQ(-ENOENT, hwheel_refresh_at(wheel, id, hwheel_now(wheel) + HOUR));
 	EXPECT_EQ(-ENOENT, hwheel_query(wheel, id, &left, NULL));
-}
-
-TEST_F(lib, refresh_by_system_call)
-{
-	refresh_twice(_metadata, self->wheel);
-}
-
-TEST_F(lib, refresh_by_store)
-{
-	ASSERT_EQ(0, hwheel_map(self->wheel));
-	EXPECT_EQ(0, hwheel_map(self->wheel));
-	refresh_twice(_metadata, self->wheel);
-}
-
-/* The module does not know of a store until the deadline that it knows of. */
-TEST_F(lib, store_makes_no_system_call)
-{
-	struct hwheel_file_stats stats;
-	uint64_t id;
-
-	ASSERT_EQ(0, hwheel_map(self->wheel));
-	ASSERT_EQ(0, hwheel_arm(self->wheel, HOUR, 0, &id));
-	EXPECT_EQ(0, hwheel_refresh(self->wheel, id, 2 * HOUR));
-	ASSERT_EQ(0, hwheel_stats(self->wheel, &stats));
-	EXPECT_EQ(0, stats.refreshed);
-	EXPECT_EQ(0, hwheel_refresh(self->wheel, id, 20 * HOUR));
-	ASSERT_EQ(0, hwheel_stats(self->wheel, &stats));
-	EXPECT_EQ(1, stats.refreshed);
 }
 
 TEST_F(lib, configure_once)
@@ -161,7 +168,7 @@ TEST_F(lib, configure_once)
 	EXPECT_EQ(id, next_event(self->wheel).id);
 }
 
-TEST_F(lib, stop_hands_all_back)
+TEST_F(operations, stop_hands_all_back)
 {
 	struct hwheel_event events[3];
 	uint64_t id;
@@ -213,7 +220,7 @@ TEST_F(lib, batch_has_bounds)
 	EXPECT_EQ(0, hwheel_batch_count(self->batch));
 }
 
-TEST_F(lib, batch_does_each_operation)
+TEST_F(operations, batch_does_each_operation)
 {
 	uint64_t now = hwheel_now(self->wheel), id, left, cookie;
 	struct hwheel_event event;
@@ -246,7 +253,7 @@ TEST_F(lib, batch_does_each_operation)
 }
 
 /* What was submitted is submitted again: each arms another one. */
-TEST_F(lib, batch_is_used_again)
+TEST_F(operations, batch_is_used_again)
 {
 	uint64_t first;
 
@@ -540,7 +547,7 @@ static int count_wrong(const struct object *objects)
 	return wrong;
 }
 
-TEST_F(lib, events_of_another_thread)
+TEST_F(operations, events_of_another_thread)
 {
 	struct object *objects = make_objects();
 	struct taker taker = { .wheel = self->wheel, .left = OBJECTS };
@@ -554,7 +561,7 @@ TEST_F(lib, events_of_another_thread)
 	free(objects);
 }
 
-TEST_F(lib, events_of_another_thread_s_batches)
+TEST_F(operations, events_of_another_thread_s_batches)
 {
 	struct object *objects = make_objects();
 	struct taker taker = { .wheel = self->wheel, .left = OBJECTS };

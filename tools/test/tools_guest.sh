@@ -27,6 +27,7 @@ prepare() {
 export PATH="/hwheel:/bin:/usr/bin:/usr/sbin" LANG=C.UTF-8 TERM=linux SHELL=/bin/sh
 prepare
 run_test libhwheel_test
+run_test mapped_test
 run_test quantile_test
 run_test hwheelctl_test.sh
 run_test top_test.sh

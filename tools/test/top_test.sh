@@ -78,7 +78,7 @@ clear_screen() {
 }
 
 busy() {
-	./hwheelctl load --quiet --time 1h --delay 1s --cancel 50 --refresh 20 "$@" \
+	./hwheelctl load --calls --quiet --time 1h --delay 1s --cancel 50 --refresh 20 "$@" \
 		>"$work/load" 2>&1 </dev/null &
 	load=$!
 }

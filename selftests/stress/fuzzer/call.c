@@ -31,9 +31,8 @@ static long outcome(long ret)
 	return ret == -1 ? -errno : ret;
 }
 
-/* Now and then by another descriptor of the file. */
-static long device_ioctl(struct caller *c, struct file *file, enum call call,
-			 unsigned long cmd, void *arg)
+long device_ioctl(struct caller *c, struct file *file, enum call call, unsigned long cmd,
+		  void *arg)
 {
 	int fd = random_chance(&c->rnd, 16) ? dup(file->fd) : file->fd;
 	long ret = outcome(ioctl(fd, cmd, arg));
@@ -72,7 +71,7 @@ static __u64 random_delay(struct random *rnd)
 	}
 }
 
-static __u64 random_deadline(struct random *rnd, __u64 now)
+__u64 random_deadline(struct random *rnd, __u64 now)
 {
 	if (random_chance(rnd, 8))
 		return random_delay(rnd);
@@ -200,8 +199,8 @@ static void judge_arm(struct model *model, const struct judged *j)
 		model_refused(model, j->ret, j->arms);
 		return;
 	}
-	if (j->facts.stopped)
-		contradict("ARM after STOP");
+	if (j->facts.stopped || j->facts.mapped)
+		contradict("ARM after %s", j->facts.stopped ? "STOP" : "MAP");
 	model_armed(model, j->out->id, j->in->cookie, due(j));
 }
 
@@ -426,7 +425,7 @@ static void check_done(long ret, unsigned int nr, unsigned int whole)
 {
 	if (ret == -EFAULT ? !nr || whole : nr && !whole)
 		contradict("SUBMIT of %u, %u in good memory: %ld", nr, whole, ret);
-	else if (ret >= 0 && ret != whole)
+	else if (ret >= 0 && ret != (long)whole)
 		contradict("SUBMIT of %u, %u in good memory: %ld done", nr, whole, ret);
 }
 
@@ -642,14 +641,16 @@ void call_stop(struct caller *c, struct file *file)
 	long ret;
 
 	model_may_stop(&file->model);
-	ret = device_ioctl(c, file, CALL_STOP, HWHEEL_IOC_STOP, (void *)random_next(&c->rnd));
+	ret = device_ioctl(c, file, CALL_STOP, HWHEEL_IOC_STOP,
+			   random_pointer(&c->rnd));
 	if (ret >= 0)
 		model_stopped(&file->model, ret);
 }
 
 static const unsigned int known[] = {
 	HWHEEL_IOC_INFO, HWHEEL_IOC_ARM, HWHEEL_IOC_REFRESH, HWHEEL_IOC_CANCEL, HWHEEL_IOC_QUERY,
-	HWHEEL_IOC_SUBMIT, HWHEEL_IOC_CONFIG, HWHEEL_IOC_STOP, HWHEEL_IOC_STATS,
+	HWHEEL_IOC_SUBMIT, HWHEEL_IOC_CONFIG, HWHEEL_IOC_STOP, HWHEEL_IOC_STATS, HWHEEL_IOC_MAP,
+	HWHEEL_IOC_KICK,
 };
 
 static bool is_known(unsigned int cmd)
@@ -717,6 +718,8 @@ static void check_read(const struct file *file, const struct facts *before,
 		contradict("read: EFAULT with good memory");
 	if (before->ended && (ret > 0 || ret == -EAGAIN))
 		contradict("read after the end: %ld", ret);
+	if (before->mapped && ret != -EOPNOTSUPP && ret != -EINVAL && ret != -EFAULT)
+		contradict("read of a mapped file: %ld", ret);
 	if (ret == -EINTR && !file->blocking)
 		contradict("read: EINTR of a non-blocking file");
 }
@@ -725,7 +728,9 @@ static long finish_read(struct file *file, const struct facts *before, const str
 			size_t size, long ret)
 {
 	check_read(file, before, spot, size, ret);
-	if (ret > 0)
+	if (ret == -EOPNOTSUPP)
+		model_told_mapped(&file->model, "read");
+	else if (ret > 0)
 		take_events(file, spot, ret / EVENT);
 	else if (!ret)
 		model_ended(&file->model);
@@ -788,6 +793,16 @@ void call_read(struct caller *c, struct file *file)
 		read_into(c, file, &spot, size);
 }
 
+/* Only a scribbler damages a list. */
+static short possible_events(const struct model *model)
+{
+	short events = model->scribbled ? POLLERR : 0;
+
+	if (model->shared || model->scribbled || model->used || !model->layout.records)
+		events |= POLLIN;
+	return model->stopping ? events | POLLHUP : events;
+}
+
 /* Returns what poll() returned as events, 0 if it was interrupted. */
 static short do_poll(struct caller *c, struct file *file, int timeout_ms)
 {
@@ -797,8 +812,7 @@ static short do_poll(struct caller *c, struct file *file, int timeout_ms)
 	tally_note(&c->tally, CALL_POLL, ret);
 	if (ret <= 0)
 		return 0;
-	if (!pfd.revents || pfd.revents & ~(POLLIN | POLLHUP) ||
-	    (pfd.revents & POLLHUP && !file->model.stopping))
+	if (!pfd.revents || pfd.revents & ~possible_events(&file->model))
 		contradict("poll: %#x", pfd.revents);
 	return pfd.revents;
 }
@@ -817,7 +831,8 @@ void call_poll(struct caller *c, struct file *file)
 {
 	short events = do_poll(c, file, random_chance(&c->rnd, 8) ? random_below(&c->rnd, 15) : 0);
 
-	if (events && !file->model.shared && random_chance(&c->rnd, 2))
+	if (events && !file->model.shared && !file->model.layout.records &&
+	    random_chance(&c->rnd, 2))
 		read_what_poll_told(c, file, events);
 }
 
@@ -834,7 +849,7 @@ void call_epoll(struct caller *c, struct file *file)
 	ret = outcome(epoll_wait(c->epoll, events, 8, 0));
 	tally_note(&c->tally, CALL_EPOLL, ret);
 	for (i = 0; i < ret; i++)
-		if (!events[i].events || events[i].events & ~(EPOLLIN | EPOLLHUP))
+		if (!events[i].events || events[i].events & ~(EPOLLIN | EPOLLHUP | EPOLLERR))
 			contradict("epoll: %#x", events[i].events);
 }
 
@@ -863,8 +878,7 @@ void call_wait(struct caller *c, struct file *file)
 
 	if (file->model.shared || !model_reserve(&file->model, 1))
 		return;
-	/* Who knows when it comes if there is a scribbler? */
-	if (arm_now(c, file) && file->blocking && !file->model.scribbled) {
+	if (arm_now(c, file) && file->blocking) {
 		ret = read_into(c, file, &spot, EVENT);
 		if (ret != EVENT && ret != -EINTR)
 			contradict("waited for an event, and read returned %ld", ret);
@@ -872,7 +886,7 @@ void call_wait(struct caller *c, struct file *file)
 	model_unreserve(&file->model, 1);
 }
 
-/* What was stopped has an event or is at its end as soon as the worker lets go of it. */
+/* A file that was stopped has an event or is at its end once the worker lets go of it. */
 static bool await_more(struct caller *c, struct file *file)
 {
 	unsigned int signals;
@@ -906,7 +920,10 @@ void call_to_the_end(struct caller *c, struct file *file)
 	struct hwheel_file_stats stats;
 
 	call_stop(c, file);
-	read_to_the_end(c, file);
+	if (file->model.layout.records && await_more(c, file))
+		records_to_the_end(c, file);
+	else if (!file->model.layout.records)
+		read_to_the_end(c, file);
 	if (device_ioctl(c, file, CALL_STATS, HWHEEL_IOC_STATS, spot.user))
 		return;
 	memcpy(&stats, spot.alias, sizeof(stats));

@@ -5,6 +5,7 @@
 #include "memory.h"
 #include "model.h"
 #include "random.h"
+#include "records.h"
 #include "tally.h"
 
 /**
@@ -13,8 +14,9 @@
  * @refs:     how many threads use it, and 1 for the table that it is in
  * @blocking: it was not opened with O_NONBLOCK
  * @worn:     it is time for a new one
- * @words:    its deadlines, mapped for who has it for himself; or NULL
- * @nr_words: how many
+ * @memory:   a mapping of what one thread has for itself; or NULL
+ * @size:     of it, in bytes
+ * @records:  what there is in it, of a file that one thread has for itself
  * @model:    what it should hold
  */
 struct file {
@@ -22,8 +24,9 @@ struct file {
 	unsigned int	refs;
 	bool		blocking;
 	bool		worn;
-	__u64		*words;
-	size_t		nr_words;
+	char		*memory;
+	size_t		size;
+	struct records	records;
 	struct model	model;
 };
 
@@ -53,6 +56,13 @@ struct caller {
 	unsigned int		signals;
 };
 
+/* May be past, soon, or as far as can be and beyond. */
+__u64 random_deadline(struct random *rnd, __u64 now);
+
+/* Now and then by another descriptor of the file */
+long device_ioctl(struct caller *c, struct file *file, enum call call, unsigned long cmd,
+		  void *arg);
+
 void call_single(struct caller *c, struct file *file);
 void call_submit(struct caller *c, struct file *file);
 void call_info(struct caller *c, struct file *file);
@@ -64,8 +74,9 @@ void call_read(struct caller *c, struct file *file);
 void call_poll(struct caller *c, struct file *file);
 void call_epoll(struct caller *c, struct file *file);
 void call_wait(struct caller *c, struct file *file);
+void call_map(struct caller *c, struct file *file);
+void call_kick(struct caller *c, struct file *file);
 void call_mmap(struct caller *c, struct file *file);
-void call_store(struct caller *c, struct file *file);
 
 /* Before the file is closed, or after that */
 void call_unmap(struct file *file);

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The deadlines as memory: mmap() with right and wrong arguments, what can be done to a
- * mapping, and stores. Of those that a thread makes itself in a file that it has for itself
- * it is known what comes of them; others are scribbled over.
+ * Mapped timeouts: MAP, KICK and mmap() with right and wrong arguments, and all that can be done
+ * to a mapping. records.c arms there what it knows, and a thread that scribbles over a mapping
+ * whatever it likes.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
 #include <errno.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -15,12 +16,153 @@
 #include "call.h"
 #include "scribble.h"
 
-#define PAGE		4096UL
-#define PER_PAGE	(PAGE / sizeof(__u64))
+#define PAGE		((size_t)sysconf(_SC_PAGESIZE))
 #define RW		(PROT_READ | PROT_WRITE)
 
-/* More than any file may hold */
-#define TOO_MANY	(16777216 / PER_PAGE + 1)
+#define PER_PAGE	(PAGE / sizeof(struct hwheel_map_record))
+
+/* More pages than any file can have */
+#define TOO_MANY	(2 * 16777216 / PER_PAGE)
+
+/* MAP */
+
+static __u32 random_records(struct random *rnd, const struct model *model)
+{
+	if (random_chance(rnd, 8))
+		return 1 + random_below(rnd, 2 * model->max);
+	if (random_chance(rnd, 8))
+		return model->max;
+	return 1 + random_below(rnd, 300);
+}
+
+static __u32 random_lists(struct random *rnd)
+{
+	if (random_chance(rnd, 8))
+		return 1 + random_below(rnd, HWHEEL_MAP_LISTS);
+	return random_below(rnd, 4);
+}
+
+/* Always to an invalid one: all that comes after the lists must be 0. */
+static void spoil_map(struct random *rnd, struct hwheel_map *map)
+{
+	const size_t first = offsetof(struct hwheel_map, flags) / sizeof(__u32);
+	const size_t end = sizeof(*map) / sizeof(__u32);
+	const __u32 bit = 1U << random_below(rnd, 32);
+
+	if (random_chance(rnd, 4))
+		map->records = 0;
+	else if (random_chance(rnd, 4))
+		map->lists = HWHEEL_MAP_LISTS + 1 + (random_next(rnd) >> 33);
+	else
+		memcpy((__u32 *)map + first + random_below(rnd, end - first), &bit, sizeof(bit));
+}
+
+/* Judges an argument that is wrong by itself. Returns whether that was all. */
+static bool check_map(const struct hwheel_map *in, bool spoilt, const struct spot *spot, long ret)
+{
+	bool faults = spot->readable < sizeof(*in) || spot->writable < sizeof(*in);
+
+	if ((ret == -EFAULT) != faults)
+		contradict("MAP: %ld, %zu bytes readable, %zu writable", ret, spot->readable,
+			   spot->writable);
+	else if (!faults && spoilt && ret != -EINVAL)
+		contradict("MAP: %ld of records %u, lists %u, flags %#x, version %u", ret,
+			   in->records, in->lists, in->flags, in->version);
+	return faults || spoilt;
+}
+
+static bool is_power_of_2(__u32 n)
+{
+	return n && !(n & (n - 1));
+}
+
+static void check_numbers(const struct hwheel_map *in, const struct hwheel_map *out)
+{
+	if (out->version != HWHEEL_MAP_VERSION || out->flags || out->reserved ||
+	    out->records < in->records || !out->lists ||
+	    (in->lists && out->lists != in->lists) || out->ring_size < out->records ||
+	    !is_power_of_2(out->ring_size))
+		contradict("MAP of %u records: version %u, records %u, lists %u, ring %u",
+			   in->records, out->version, out->records, out->lists, out->ring_size);
+}
+
+/* No part overlaps the next one. */
+static void check_parts(const struct hwheel_map *out)
+{
+	__u64 lists_end = out->lists_offset + out->lists * sizeof(struct hwheel_map_list);
+	__u64 ring_end = out->ring_offset + out->ring_size * sizeof(__u32);
+	__u64 end = out->records_offset + out->records * sizeof(struct hwheel_map_record);
+
+	if (out->lists_offset < sizeof(struct hwheel_map_header) ||
+	    out->ring_offset < lists_end || out->records_offset < ring_end || out->size < end)
+		contradict("MAP: parts overlap");
+}
+
+/* Of a file that one thread has for itself: nothing moves. */
+static void check_growth(const struct hwheel_map *before, const struct hwheel_map *in,
+			 const struct hwheel_map *out)
+{
+	if (out->records < before->records + in->records || out->lists != before->lists ||
+	    out->ring_size != before->ring_size || out->lists_offset != before->lists_offset ||
+	    out->ring_offset != before->ring_offset ||
+	    out->records_offset != before->records_offset)
+		contradict("MAP has moved something");
+}
+
+static void judge_map(struct file *file, const struct hwheel_map *in,
+		      const struct hwheel_map *out, long ret)
+{
+	struct model *model = &file->model;
+
+	if (ret) {
+		if (memcmp(in, out, sizeof(*in)))
+			contradict("MAP: %ld, but it wrote something", ret);
+		model_not_mapped(model, in, ret);
+		return;
+	}
+	check_numbers(in, out);
+	check_parts(out);
+	if (!model->shared && model->layout.records)
+		check_growth(&model->layout, in, out);
+	model_mapped(model, in, out);
+}
+
+void call_map(struct caller *c, struct file *file)
+{
+	struct spot spot = memory_any(&c->arg, &c->rnd, sizeof(struct hwheel_map));
+	struct hwheel_map in = {
+		.records = random_records(&c->rnd, &file->model),
+		.lists = random_lists(&c->rnd),
+	};
+	bool spoilt = random_chance(&c->rnd, 6);
+	struct hwheel_map out;
+	long ret;
+
+	if (spoilt)
+		spoil_map(&c->rnd, &in);
+	else
+		model_may_map(&file->model);
+	memcpy(spot.alias, &in, sizeof(in));
+	ret = device_ioctl(c, file, CALL_MAP, HWHEEL_IOC_MAP, spot.user);
+	if (check_map(&in, spoilt, &spot, ret))
+		return;
+	memcpy(&out, spot.alias, sizeof(out));
+	judge_map(file, &in, &out, ret);
+}
+
+/* KICK */
+
+void call_kick(struct caller *c, struct file *file)
+{
+	struct facts before = model_facts(&file->model, 0);
+	long ret;
+
+	ret = device_ioctl(c, file, CALL_KICK, HWHEEL_IOC_KICK,
+			   random_pointer(&c->rnd));
+	model_kicked(&file->model, &before, ret);
+}
+
+/* mmap() */
 
 /**
  * struct request - the arguments of an mmap()
@@ -41,91 +183,89 @@ static size_t pages_of(size_t size)
 	return (size + PAGE - 1) / PAGE;
 }
 
-static size_t random_pages(struct caller *c, const struct file *file)
+/* How many pages there are; of a file that others use there may be more. */
+static size_t all_pages(const struct file *file)
 {
-	size_t all = pages_of(file->model.max * sizeof(__u64));
+	return pages_of(file->model.layout.size);
+}
 
-	switch (random_below(&c->rnd, 8)) {
+static size_t random_pages(struct random *rnd, size_t all)
+{
+	switch (random_below(rnd, 8)) {
 	case 0:
-		return all;
+		return all + 1 + random_below(rnd, 2);
 	case 1:
-		return all + 1 + random_below(&c->rnd, 2);
+		return TOO_MANY << random_below(rnd, 10);
 	case 2:
-		return TOO_MANY << random_below(&c->rnd, 10);
-	case 3:
 		return 0;
+	case 3:
+	case 4:
+		return all;
 	default:
-		return 1 + random_below(&c->rnd, all < 20 ? all : 20);
+		return 1 + random_below(rnd, all ?: 1);
+	}
+}
+
+static off_t random_offset(struct random *rnd, size_t all)
+{
+	switch (random_below(rnd, 8)) {
+	case 0:
+		return 1 + random_below(rnd, PAGE - 1);
+	case 1:
+		return (all + random_below(rnd, 10)) * PAGE;
+	case 2:
+		return (random_next(rnd) >> 40) * PAGE;
+	case 3:
+	case 4:
+		return random_below(rnd, all ?: 1) * PAGE;
+	default:
+		return 0;
 	}
 }
 
 static struct request random_request(struct caller *c, const struct file *file)
 {
 	static const int prots[] = { PROT_NONE, PROT_READ, PROT_WRITE, RW, RW, RW, RW, RW };
-	struct request r = { .flags = MAP_SHARED };
+	size_t all = all_pages(file);
+	struct request r = {
+		.size = random_pages(&c->rnd, all) * PAGE,
+		.prot = prots[random_below(&c->rnd, 8)],
+		.flags = MAP_SHARED,
+		.offset = random_offset(&c->rnd, all),
+	};
 
-	r.size = random_pages(c, file) * PAGE;
 	if (r.size && random_chance(&c->rnd, 8))
 		r.size -= random_below(&c->rnd, PAGE);
-	r.prot = prots[random_below(&c->rnd, 8)];
 	if (random_chance(&c->rnd, 12))
 		r.flags = MAP_PRIVATE | MAP_NORESERVE;	/* or it may be too much */
 	if (random_chance(&c->rnd, 8))
 		r.flags |= MAP_POPULATE;
-	if (random_chance(&c->rnd, 12))
-		r.offset = 1 + (random_next(&c->rnd) >> 40);
-	if (r.offset && !random_chance(&c->rnd, 4))
-		r.offset = (r.offset + 1) * PAGE;
 	return r;
 }
 
-/* What there is in any file, and what there is in none; else it is up to its limit. */
-static bool is_certain(const struct request *r, bool valid)
+static bool is_valid(const struct request *r)
 {
-	size_t pages = pages_of(r->size);
-
-	if (!valid)
-		return r->flags & MAP_PRIVATE || r->offset || !pages || pages >= TOO_MANY;
-	return pages == 1;
+	return r->flags & MAP_SHARED && r->offset % PAGE == 0 && r->size;
 }
 
-static bool is_valid(const struct model *model, const struct request *r)
+/* All that it asks for is there. It stays, and others may make more. */
+static bool is_there(const struct file *file, const struct request *r)
 {
-	size_t pages = pages_of(r->size);
-
-	return r->flags & MAP_SHARED && !r->offset && pages &&
-	       pages <= pages_of(model->max * sizeof(__u64));
-}
-
-/* Who shares a file does not know its limit for sure. */
-static void check_map(const struct file *file, const struct request *r, bool valid, int err)
-{
-	bool invalid = err == EINVAL;
-
-	if (file->model.shared && !is_certain(r, valid))
-		return;
-	if (invalid == valid)
-		contradict("mmap of %zu bytes at %lld, flags %#x, %llu time-outs: %d", r->size,
-			   (long long)r->offset, r->flags, file->model.max, err);
+	return r->offset / PAGE + pages_of(r->size) <= all_pages(file);
 }
 
 /* NULL if that failed. */
-static __u64 *map(struct caller *c, struct file *file, const struct request *r)
+static char *map(struct caller *c, struct file *file, const struct request *r)
 {
-	bool valid = is_valid(&file->model, r);
-	void *words;
-	int err;
+	bool valid = is_valid(r), there = valid && is_there(file, r);
+	void *at = mmap(NULL, r->size, r->prot, r->flags, file->fd, r->offset);
+	int err = at == MAP_FAILED ? errno : 0;
 
-	if (valid || file->model.shared)
-		model_may_map(&file->model);
-	words = mmap(NULL, r->size, r->prot, r->flags, file->fd, r->offset);
-	err = words == MAP_FAILED ? errno : 0;
 	tally_note(&c->tally, CALL_MMAP, -err);
-	check_map(file, r, valid, err);
-	if (err)
-		return NULL;
-	model_mapped(&file->model, pages_of(r->size));
-	return words;
+	if (err ? there : !valid || (!there && !file->model.shared))
+		contradict("mmap of %zu bytes at %lld, flags %#x, with %llu there: %d", r->size,
+			   (long long)r->offset, r->flags, file->model.layout.size, err);
+	return err ? NULL : at;
 }
 
 /* What can be done to a mapping. It is gone after that. */
@@ -149,33 +289,26 @@ static void unmap_pieces(struct caller *c, struct file *file, char *at, size_t p
 		unmap(c, file, at + (middle + 1) * PAGE, pages - middle - 1);
 }
 
-static char *resize(char *at, size_t pages, size_t to)
-{
-	char *moved = mremap(at, pages * PAGE, to * PAGE, MREMAP_MAYMOVE);
-
-	if (moved != MAP_FAILED)
-		return moved;
-	contradict("mremap from %zu to %zu pages: %d", pages, to, errno);
-	return at;
-}
-
-/* Nothing is there that nobody has mapped. */
 static void grow(struct caller *c, struct file *file, char *at, size_t pages)
 {
 	size_t more = pages + 1 + random_below(&c->rnd, 100);
-	char *moved = resize(at, pages, more);
+	char *moved = mremap(at, pages * PAGE, more * PAGE, MREMAP_MAYMOVE);
 
-	if (!file->model.shared && more > file->model.mapped &&
-	    (!ioctl(file->fd, HWHEEL_IOC_INFO, moved + (more - 1) * PAGE) || errno != EFAULT))
-		contradict("memory beyond what was mapped");
-	unmap(c, file, moved, more);
+	if (moved != MAP_FAILED) {
+		contradict("mremap has made a mapping larger");
+		at = moved;
+		pages = more;
+	}
+	unmap(c, file, at, pages);
 }
 
 static void shrink(struct caller *c, struct file *file, char *at, size_t pages)
 {
 	size_t less = 1 + random_below(&c->rnd, pages);
 
-	unmap(c, file, resize(at, pages, less), less);
+	if (mremap(at, pages * PAGE, less * PAGE, 0) != at)
+		contradict("mremap from %zu to %zu pages: %d", pages, less, errno);
+	unmap(c, file, at, less);
 }
 
 static void advise(struct caller *c, struct file *file, char *at, size_t pages)
@@ -191,76 +324,65 @@ static void advise(struct caller *c, struct file *file, char *at, size_t pages)
 	unmap(c, file, at, pages);
 }
 
+/* Its memory is no more what it was. */
 static void give_to_scribbler(struct caller *c, struct file *file, char *at, size_t pages)
 {
 	model_scribbled(&file->model);
 	scribble_over(&c->rnd, (__u64 *)at, pages * PAGE);
 }
 
-/* The first one is for the stores of our own. */
+/* The first one: so that a mapping outlives its file */
 static void keep(struct caller *c, struct file *file, char *at, size_t pages)
 {
-	if (file->words || file->model.shared) {
-		give_to_scribbler(c, file, at, pages);
+	if (file->memory || file->model.shared) {
+		unmap(c, file, at, pages);
 		return;
 	}
-	file->words = (__u64 *)at;
-	file->nr_words = pages * PER_PAGE;
+	file->memory = at;
+	file->size = pages * PAGE;
+}
+
+static void look(struct caller *c, struct file *file, char *at, size_t pages)
+{
+	const struct hwheel_map_header *header = (void *)at;
+	const struct model *model = &file->model;
+
+	if (!model->shared && !model->scribbled && !model->used &&
+	    (header->version != HWHEEL_MAP_VERSION || header->head || header->tail ||
+	     !header->stopped == model->stopped))
+		contradict("the header has version %u, stopped %u, tail %llu", header->version,
+			   header->stopped, header->tail);
+	keep(c, file, at, pages);
+}
+
+typedef void (*end_fn)(struct caller *c, struct file *file, char *at, size_t pages);
+
+static end_fn random_end(struct caller *c, const struct file *file, const struct request *r)
+{
+	static const end_fn ends[] = {
+		unmap, unmap_pieces, grow, shrink, advise, keep, give_to_scribbler,
+	};
+
+	/* The others access all of it. */
+	if (r->prot != RW || !is_there(file, r))
+		return ends[random_below(&c->rnd, 5)];
+	if (!r->offset && random_chance(&c->rnd, 2))
+		return look;
+	return ends[random_below(&c->rnd, ARRAY_SIZE(ends))];
 }
 
 void call_mmap(struct caller *c, struct file *file)
 {
-	static void (* const ends[])(struct caller *c, struct file *file, char *at,
-				     size_t pages) = {
-		unmap, unmap_pieces, grow, shrink, advise, keep, keep, keep,
-	};
 	struct request r = random_request(c, file);
-	unsigned int end = random_below(&c->rnd, ARRAY_SIZE(ends));
-	__u64 *words = map(c, file, &r);
+	char *at = map(c, file, &r);
 
-	if (!words)
-		return;
-	if (ends[end] == keep && r.prot != RW)
-		end = 0;
-	ends[end](c, file, (char *)words, pages_of(r.size));
+	if (at)
+		random_end(c, file, &r)(c, file, at, pages_of(r.size));
 }
 
 void call_unmap(struct file *file)
 {
-	if (file->words && munmap(file->words, file->nr_words * sizeof(__u64)))
+	if (file->memory && munmap(file->memory, file->size))
 		contradict("munmap: %d", errno);
-	file->words = NULL;
-}
-
-/* Of many files, not of all */
-static void map_to_store(struct caller *c, struct file *file)
-{
-	const struct request r = {
-		.size = file->model.max * sizeof(__u64), .prot = RW, .flags = MAP_SHARED,
-	};
-	__u64 *words;
-
-	if (file->words || file->model.shared || !random_chance(&c->rnd, 4))
-		return;
-	words = map(c, file, &r);
-	if (words)
-		keep(c, file, (char *)words, pages_of(r.size));
-}
-
-/* Later than it is, but not so much that it would be too much */
-void call_store(struct caller *c, struct file *file)
-{
-	__u64 id = model_id(&file->model, &c->rnd, true), *word, to, before;
-	struct span due = { 0 };
-
-	map_to_store(c, file);
-	if (!file->words || HWHEEL_INDEX(id) >= file->nr_words ||
-	    !model_may_store(&file->model, id, &due))
-		return;
-	word = &file->words[HWHEEL_INDEX(id)];
-	before = __atomic_load_n(word, __ATOMIC_RELAXED);
-	to = due.hi + 1 + random_below(&c->rnd, 50 * MSEC);
-	__atomic_store_n(word, to, __ATOMIC_RELAXED);
-	tally_note(&c->tally, CALL_STORE, 0);
-	model_stored(&file->model, id, before, to);
+	file->memory = NULL;
 }

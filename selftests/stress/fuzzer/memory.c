@@ -17,15 +17,23 @@
 #define NO_ACCESS	(3 * MEMORY_MAX)
 #define TOTAL		(4 * MEMORY_MAX)
 
+/* Around where the kernel begins, and within */
 static const unsigned long nowhere[] = {
 	0,
 	1,
+#if __SIZEOF_LONG__ == 8
 	(1UL << 47) - 4096,
 	(1UL << 47) - 8,
 	1UL << 47,
 	1UL << 63,
 	0xffff888000000000UL,
 	0xffffffff81000000UL,
+#else
+	0xc0000000UL - 4096,
+	0xc0000000UL - 8,
+	0xc0000000UL,
+	0xc1000000UL,
+#endif
 	-4096UL,
 	-8UL,
 	-1UL,

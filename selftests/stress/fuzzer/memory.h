@@ -4,8 +4,8 @@
 
 #include "random.h"
 
-/* As much as the largest argument takes: a batch */
-#define MEMORY_MAX	(4096 * 40)
+/* As much as the largest argument takes, a batch, in whole pages of any size */
+#define MEMORY_MAX	(65536 * 3)
 
 /**
  * struct memory - addresses for arguments, good and bad

@@ -185,6 +185,7 @@ struct facts model_facts(struct model *model, __u64 id)
 	}
 	facts.stopped = model->stopped;
 	facts.ended = model->ended;
+	facts.mapped = model->layout.records;
 	unlock(model);
 	return facts;
 }
@@ -219,15 +220,7 @@ void model_may_stop(struct model *model)
 void model_may_map(struct model *model)
 {
 	lock(model);
-	model->tried = true;
-	unlock(model);
-}
-
-void model_mapped(struct model *model, size_t pages)
-{
-	lock(model);
-	if (pages > model->mapped)
-		model->mapped = pages;
+	model->mapping = true;
 	unlock(model);
 }
 
@@ -238,62 +231,19 @@ void model_scribbled(struct model *model)
 	unlock(model);
 }
 
-/* Nobody else stores anything, nor arms. */
-static bool is_exact(const struct model *model)
+void model_uses_records(struct model *model)
 {
-	return !model->shared && !model->scribbled;
-}
-
-/* On a simple wheel a store is worth less the shorter its turn is. */
-bool model_may_store(struct model *model, __u64 id, struct span *due)
-{
-	struct fate *fate;
-	bool may;
-
 	lock(model);
-	fate = find(model, id);
-	may = fate && is_exact(model) && is_held(model, fate) && !model->simple &&
-	      fate->due.hi < LATEST - HOUR;
-	if (may)
-		*due = fate->due;
+	model->used = true;
 	unlock(model);
-	return may;
-}
-
-/* It counts if the timeout was not due yet after it; else it may or may not. */
-void model_stored(struct model *model, __u64 id, __u64 before, __u64 to)
-{
-	struct fate *fate;
-
-	lock(model);
-	fate = find(model, id);
-	if (is_pending(model, fate) && (before < fate->due.lo || before > fate->due.hi))
-		contradict("the word of %#llx was %llu, not %llu to %llu", id, before,
-			   fate->due.lo, fate->due.hi);
-	if (!fate->stored)
-		fate->asked = fate->due.lo;
-	fate->stored = true;
-	fate->due.hi = (to + 7) & ~7ULL;
-	if (model_now(model) < fate->due.lo)
-		fate->due.lo = to;
-	unlock(model);
-}
-
-/* What ends before it is due is not looked at for a store, which others may overwrite. */
-static __u64 due_at_least(const struct model *model, const struct fate *fate, bool early)
-{
-	if (fate->stored && (early || !is_exact(model)))
-		return fate->asked;
-	return fate->due.lo;
 }
 
 static void check_event(const struct model *model, const struct fate *fate)
 {
-	__u64 lo = due_at_least(model, fate, fate->ending == STOPPED);
-
-	if (fate->deadline < lo)
-		contradict("%#llx was due at %llu, not at %llu", fate->id, lo, fate->deadline);
-	if (is_exact(model) && fate->deadline > fate->due.hi)
+	if (fate->deadline < fate->due.lo)
+		contradict("%#llx was due at %llu, not at %llu", fate->id, fate->due.lo,
+			   fate->deadline);
+	if (!model->shared && fate->deadline > fate->due.hi)
 		contradict("%#llx was due at %llu, not as late as %llu", fate->id, fate->due.hi,
 			   fate->deadline);
 }
@@ -331,7 +281,6 @@ void model_refreshed(struct model *model, __u64 id, struct span due)
 		if (!fate->armed)
 			contradict("%#llx was refreshed and never armed", id);
 		fate->due = due;
-		fate->stored = false;
 	}
 	model->refreshed++;
 	unlock(model);
@@ -371,14 +320,14 @@ static void check_state(struct model *model, const struct fate *fate,
 		contradict("%#llx is pending, but in state %d", fate->id, state);
 	if (state == HWHEEL_STATE_STOPPED && !model->stopping)
 		contradict("%#llx was stopped, but nobody has", fate->id);
-	if (state == HWHEEL_STATE_EXPIRED && due_at_least(model, fate, false) > when.hi)
+	if (state == HWHEEL_STATE_EXPIRED && fate->due.lo > when.hi)
 		contradict("%#llx expired early", fate->id);
 }
 
 static void check_answer(const struct model *model, const struct fate *fate,
-			 const struct hwheel_op *op, int state, struct span when)
+			 const struct hwheel_op *op, struct span when)
 {
-	__u64 lo = due_at_least(model, fate, state == HWHEEL_STATE_STOPPED), hi = fate->due.hi;
+	__u64 lo = fate->due.lo, hi = fate->due.hi;
 
 	if (op->cookie != fate->cookie)
 		contradict("%#llx has the cookie %#llx", fate->id, op->cookie);
@@ -386,7 +335,7 @@ static void check_answer(const struct model *model, const struct fate *fate,
 		lo -= lesser(lo, when.hi);
 		hi -= lesser(hi, when.lo);
 	}
-	if (op->time_ns < lo || (is_exact(model) && op->time_ns > hi))
+	if (op->time_ns < lo || (!model->shared && op->time_ns > hi))
 		contradict("%#llx has %llu ns, not %llu to %llu", fate->id, op->time_ns, lo, hi);
 }
 
@@ -402,7 +351,7 @@ void model_queried(struct model *model, const struct facts *before, const struct
 		contradict("%d is no state", state);
 	} else if (fate && fate->armed) {
 		check_state(model, fate, before, state, when);
-		check_answer(model, fate, op, state, when);
+		check_answer(model, fate, op, when);
 	} else if (!model->shared) {
 		contradict("%#llx was never armed, but is in state %d", op->id, state);
 	}
@@ -442,13 +391,20 @@ void model_ended(struct model *model)
 	unlock(model);
 }
 
+/* How many can be pending where one thread has the file for itself */
+static __u64 pending_at_most(const struct model *model)
+{
+	if (model->layout.records)
+		return model->scribbled || model->used ? model->layout.records : 0;
+	return model->armed - model->expired - model->stops - model->cancelled;
+}
+
 void model_stopped(struct model *model, __u64 told)
 {
 	lock(model);
 	if (model->told && told)
 		contradict("stopped twice");
-	if (!model->shared &&
-	    told > model->armed - model->expired - model->stops - model->cancelled)
+	if (!model->shared && told > pending_at_most(model))
 		contradict("more stopped than armed: %llu", told);
 	model->stopped = true;
 	model->told += told;
@@ -470,8 +426,8 @@ static bool wants_wheel(const struct hwheel_config *config)
 void model_configured(struct model *model, const struct hwheel_config *config)
 {
 	lock(model);
-	if ((model->armed || model->mapped) && !model->shared)
-		contradict("configured after ARM or mmap()");
+	if ((model->armed || model->layout.records) && !model->shared)
+		contradict("configured after ARM or MAP");
 	if (model->own_wheel && (!model->shared || wants_wheel(config)))
 		contradict("configured after it had a wheel of its own");
 	if (config->max_timeouts)
@@ -489,9 +445,16 @@ void model_not_configured(struct model *model, int err)
 	lock(model);
 	if (err == -ESHUTDOWN && !model->stopping)
 		contradict("CONFIG: ESHUTDOWN, but nobody has stopped it");
-	if (err == -EBUSY && !model->shared && !model->tried && !model->own_wheel)
+	if (err == -EBUSY && !model->shared && !model->tried && !model->own_wheel &&
+	    !model->layout.records)
 		contradict("CONFIG: EBUSY, but it is as new");
 	unlock(model);
+}
+
+/* A MAP that fails makes nothing. */
+static bool may_be_mapped(const struct model *model)
+{
+	return model->shared ? model->mapping : model->layout.records;
 }
 
 /* @arms: how many ARMs the call had, all of which may hold a place until they fail */
@@ -504,9 +467,94 @@ void model_refused(struct model *model, int err, unsigned int arms)
 		contradict("EDQUOT on a wheel without a limit");
 	if (err == -ERANGE && !model->simple)
 		contradict("ERANGE on a wheel that is not simple");
+	if (err == -EOPNOTSUPP && !may_be_mapped(model))
+		contradict("ARM: EOPNOTSUPP, but it is not mapped");
 	if (err == -ENOSPC && !model->shared &&
 	    model->armed + arms - model->expired - model->stops <= model->max)
 		contradict("ENOSPC, but there is room");
+	unlock(model);
+}
+
+/* A call other than ARM said so by EOPNOTSUPP. */
+void model_told_mapped(struct model *model, const char *call)
+{
+	lock(model);
+	if (!may_be_mapped(model))
+		contradict("%s: EOPNOTSUPP, but it is not mapped", call);
+	unlock(model);
+}
+
+static bool has_other_lists(const struct model *model, const struct hwheel_map *in)
+{
+	const struct hwheel_map *layout = &model->layout;
+
+	return layout->records ? in->lists && in->lists != layout->lists : !in->lists;
+}
+
+static bool has_no_room(const struct model *model, const struct hwheel_map *in)
+{
+	return in->records > model->max || model->layout.records > model->max - in->records;
+}
+
+/* The largest of what several threads were told is what there is. */
+void model_mapped(struct model *model, const struct hwheel_map *in,
+		  const struct hwheel_map *out)
+{
+	lock(model);
+	if (!model->shared &&
+	    (model->stopped || model->armed || has_no_room(model, in) ||
+	     has_other_lists(model, in)))
+		contradict("MAP of %u records, %u lists: ok, in spite of %u records, %llu armed",
+			   in->records, in->lists, model->layout.records, model->armed);
+	if (out->records > model->layout.records)
+		model->layout = *out;
+	unlock(model);
+}
+
+/* Of a file that several threads use it is not known what it had when the call came. */
+static bool may_not_map(const struct model *model, const struct hwheel_map *in, int err)
+{
+	switch (err) {
+	case -ESHUTDOWN:
+		return model->stopping;
+	case -EBUSY:
+		return model->tried && (model->shared || !model->layout.records);
+	case -EOPNOTSUPP:
+		return model->simple;
+	case -EDQUOT:
+		return model->limited;
+	case -EINVAL:
+		return model->shared || has_other_lists(model, in);
+	case -ENOSPC:
+		/* A user has so many mapped files on the shared wheel. */
+		return model->shared || !model->own_wheel || has_no_room(model, in);
+	default:
+		return true;
+	}
+}
+
+/* The argument was valid by itself. */
+void model_not_mapped(struct model *model, const struct hwheel_map *in, int err)
+{
+	lock(model);
+	if (!may_not_map(model, in, err))
+		contradict("MAP of %u records, %u lists: %d", in->records, in->lists, err);
+	unlock(model);
+}
+
+void model_mapped_event(struct model *model, bool stopped)
+{
+	lock(model);
+	model->expired += !stopped;
+	model->stops += stopped;
+	unlock(model);
+}
+
+void model_kicked(struct model *model, const struct facts *before, int err)
+{
+	lock(model);
+	if (err ? before->mapped : !may_be_mapped(model))
+		contradict("KICK: %d, but it is %smapped", err, err ? "" : "not ");
 	unlock(model);
 }
 
@@ -526,8 +574,40 @@ static void check_count(const char *name, __u64 stats, __u64 model)
 		contradict("STATS: %llu %s, not %llu", stats, name, model);
 }
 
+/* The worker goes on meanwhile. */
+static void check_used_counts(const struct model *model, const struct hwheel_file_stats *stats)
+{
+	if (stats->expired < model->expired)
+		contradict("STATS: %llu expired, not %llu", stats->expired, model->expired);
+	if (stats->armed < stats->expired || stats->pending > stats->held)
+		contradict("STATS: %llu drained, %llu filed", stats->armed, stats->pending);
+}
+
+static void check_mapped_counts(const struct model *model,
+				const struct hwheel_file_stats *stats)
+{
+	check_count("held", stats->held, model->layout.records);
+	check_count("refreshed", stats->refreshed, 0);
+	check_count("cancelled", stats->cancelled, 0);
+	check_count("stopped", stats->stopped, model->told);
+	if (model->scribbled)
+		return;
+	if (model->used) {
+		check_used_counts(model, stats);
+		return;
+	}
+	check_count("armed", stats->armed, 0);
+	check_count("pending", stats->pending, 0);
+	check_count("events", stats->events, 0);
+	check_count("expired", stats->expired, 0);
+}
+
 static void check_counts(const struct model *model, const struct hwheel_file_stats *stats)
 {
+	if (model->layout.records) {
+		check_mapped_counts(model, stats);
+		return;
+	}
 	check_count("armed", stats->armed, model->armed);
 	check_count("refreshed", stats->refreshed, model->refreshed);
 	check_count("cancelled", stats->cancelled, model->cancelled);
@@ -557,11 +637,21 @@ void model_stats(struct model *model, const struct hwheel_file_stats *stats)
 	check_wheel(model, stats);
 	if (!model->shared)
 		check_counts(model, stats);
-	if (stats->held < stats->pending + stats->events)
+	if (!may_be_mapped(model) && stats->held < stats->pending + stats->events)
 		contradict("STATS: less held than is pending or an event");
 	for (i = 0; i < ARRAY_SIZE(stats->reserved); i++)
 		check_count("reserved", stats->reserved[i], 0);
 	unlock(model);
+}
+
+static void check_end(const struct model *model, const struct hwheel_file_stats *stats)
+{
+	check_count("expired", stats->expired, model->expired);
+	check_count("that STOP told of", model->told, model->stops);
+	check_count("pending", stats->pending, 0);
+	check_count("events", stats->events, 0);
+	if (!model->layout.records)
+		check_count("held", stats->held, 0);
 }
 
 /* Nobody else uses the file any more, it was stopped and read to its end. */
@@ -579,10 +669,7 @@ void model_all_over(struct model *model, const struct hwheel_file_stats *stats)
 			contradict("%#llx ended, but was never armed", fate->id);
 	}
 	check_counts(model, stats);
-	check_count("expired", stats->expired, model->expired);
-	check_count("that STOP told of", model->told, model->stops);
-	check_count("held", stats->held, 0);
-	check_count("pending", stats->pending, 0);
-	check_count("events", stats->events, 0);
+	if (!model->scribbled && !(model->shared && model->layout.records))
+		check_end(model, stats);
 	unlock(model);
 }

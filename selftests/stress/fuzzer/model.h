@@ -41,8 +41,6 @@ struct span {
  * @id:       its id; 0: this place is free
  * @cookie:   as armed, or as told by its event before ARM has returned
  * @due:      its deadline
- * @asked:    its deadline at the earliest if no stores count
- * @stored:   some may
  * @deadline: as told by its event
  * @armed:    ARM has returned its id
  * @ending:   how it ended
@@ -51,8 +49,6 @@ struct fate {
 	__u64		id;
 	__u64		cookie;
 	struct span	due;
-	__u64		asked;
-	bool		stored;
 	__u64		deadline;
 	bool		armed;
 	enum ending	ending;
@@ -68,9 +64,11 @@ struct fate {
  * @shared:    several threads use the file
  * @clock:     of its wheel
  * @own_wheel: CONFIG has made a wheel for it
- * @tried:     there was an ARM that may have made an id, or an mmap()
- * @mapped:    how many pages of deadlines were mapped, at the most
- * @scribbled: somebody stores deadlines of which we don't know
+ * @tried:     there was an ARM that may have made an id
+ * @mapping:   there was a MAP that may have succeeded
+ * @layout:    as the last MAP has told; no records: it is not mapped
+ * @scribbled: a thread writes into the mapped memory
+ * @used:      its only thread arms mapped timeouts, which are not counted in @armed
  * @simple:    CONFIG has asked for a simple wheel
  * @limited:   the wheel has a limit for all its files
  * @max:       how many time-outs the file may hold
@@ -94,8 +92,10 @@ struct model {
 	clockid_t	clock;
 	bool		own_wheel;
 	bool		tried;
-	size_t		mapped;
+	bool		mapping;
+	struct hwheel_map layout;
 	bool		scribbled;
+	bool		used;
 	bool		simple;
 	bool		limited;
 	__u64		max;
@@ -118,6 +118,7 @@ struct model {
  * @pending:  it is pending, and will be for long
  * @stopped:  STOP had returned
  * @ended:    read() had returned 0
+ * @mapped:   MAP had succeeded
  */
 struct facts {
 	bool		armed;
@@ -126,6 +127,7 @@ struct facts {
 	bool		pending;
 	bool		stopped;
 	bool		ended;
+	bool		mapped;
 };
 
 __u64 model_now(const struct model *model);
@@ -146,7 +148,7 @@ void model_may_refresh(struct model *model, __u64 id, __u64 deadline);
 void model_may_stop(struct model *model);
 void model_may_map(struct model *model);
 void model_scribbled(struct model *model);
-bool model_may_store(struct model *model, __u64 id, struct span *due);
+void model_uses_records(struct model *model);
 
 /* After it: what it did */
 void model_armed(struct model *model, __u64 id, __u64 cookie, struct span due);
@@ -159,8 +161,12 @@ void model_event(struct model *model, const struct hwheel_event *event);
 void model_ended(struct model *model);
 void model_configured(struct model *model, const struct hwheel_config *config);
 void model_not_configured(struct model *model, int err);
-void model_mapped(struct model *model, size_t pages);
-void model_stored(struct model *model, __u64 id, __u64 before, __u64 to);
+void model_mapped(struct model *model, const struct hwheel_map *in,
+		  const struct hwheel_map *out);
+void model_not_mapped(struct model *model, const struct hwheel_map *in, int err);
+void model_mapped_event(struct model *model, bool stopped);
+void model_kicked(struct model *model, const struct facts *before, int err);
+void model_told_mapped(struct model *model, const char *call);
 void model_info(struct model *model, const struct hwheel_info *info);
 void model_stopped(struct model *model, __u64 told);
 void model_stats(struct model *model, const struct hwheel_file_stats *stats);

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <linux/types.h>
 
 #ifndef ARRAY_SIZE
@@ -35,6 +36,11 @@ static inline __u64 random_below(struct random *r, __u64 n)
 static inline bool random_chance(struct random *r, unsigned int n)
 {
 	return !random_below(r, n);
+}
+
+static inline void *random_pointer(struct random *r)
+{
+	return (void *)(uintptr_t)random_next(r);
 }
 
 /* Threads with seeds next to each other have nothing in common after a few numbers. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A thread that stores what it likes in the deadlines that others have mapped, while they go
- * on. It has the mappings for itself, and they may be all that is left of a file.
+ * A thread that stores what it likes in the memory of mapped timeouts, while others use their
+ * files. It has the mappings for itself, and they may be all that is left of a file.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -14,6 +14,7 @@
 #define MAPPINGS	6
 #define AT_ONCE		64
 #define LOOK_AHEAD	256
+#define MOST_LINKS	600
 #define MSEC		1000000ULL
 #define SEC		(1000 * MSEC)
 
@@ -34,10 +35,15 @@ static __u64 now_ns(void)
 	return ts.tv_sec * SEC + ts.tv_nsec;
 }
 
-/* Soon, past, later, far, none, or anything */
+static __u64 deadline_word(struct random *rnd, __u64 deadline_ns)
+{
+	return (deadline_ns & ~7ULL) << 1 | random_below(rnd, 16);
+}
+
+/* None, links, anything, or the word of a record that is past, far or soon */
 static __u64 random_word(struct random *rnd)
 {
-	switch (random_below(rnd, 8)) {
+	switch (random_below(rnd, 9)) {
 	case 0:
 		return 0;
 	case 1:
@@ -45,11 +51,13 @@ static __u64 random_word(struct random *rnd)
 	case 2:
 		return random_next(rnd) >> random_below(rnd, 64);
 	case 3:
-		return now_ns() - random_below(rnd, SEC);
+		return random_below(rnd, MOST_LINKS) << 32 | random_below(rnd, MOST_LINKS);
 	case 4:
-		return now_ns() + random_below(rnd, 100000 * SEC);
+		return deadline_word(rnd, now_ns() - random_below(rnd, SEC));
+	case 5:
+		return deadline_word(rnd, now_ns() + random_below(rnd, 100000 * SEC));
 	default:
-		return now_ns() + random_below(rnd, 20 * MSEC);
+		return deadline_word(rnd, now_ns() + random_below(rnd, 20 * MSEC));
 	}
 }
 

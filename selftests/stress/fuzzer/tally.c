@@ -11,14 +11,18 @@
 #include "tally.h"
 
 #define MAX_SAID	10
+#define MAX_ERRNOS	9
+
+/* Of an offset beyond 4 GiB, on 32 bits; 0 ends the errnos */
+#define TOO_FAR		(sizeof(long) == 4 ? EOVERFLOW : 0)
 
 static const struct row {
 	const char	*name;
-	int		errnos[8];
+	int		errnos[MAX_ERRNOS];
 } rows[NR_CALLS] = {
 	[CALL_INFO]    = { "INFO",    { EFAULT } },
 	[CALL_ARM]     = { "ARM",     { EFAULT, EINVAL, ENOSPC, ENOMEM, EDQUOT, ERANGE,
-					ESHUTDOWN } },
+					ESHUTDOWN, EOPNOTSUPP } },
 	[CALL_REFRESH] = { "REFRESH", { EFAULT, EINVAL, ENOENT, ERANGE } },
 	[CALL_CANCEL]  = { "CANCEL",  { EFAULT, EINVAL, ENOENT } },
 	[CALL_QUERY]   = { "QUERY",   { EFAULT, EINVAL, ENOENT } },
@@ -27,20 +31,26 @@ static const struct row {
 					ENOMEM, EINTR } },
 	[CALL_STOP]    = { "STOP",    { EINTR } },
 	[CALL_STATS]   = { "STATS",   { EFAULT } },
+	[CALL_MAP]     = { "MAP",     { EFAULT, EINVAL, EBUSY, ENOSPC, EDQUOT, EOPNOTSUPP,
+					ESHUTDOWN, ENOMEM, EINTR } },
+	[CALL_KICK]    = { "KICK",    { EINVAL } },
 	[CALL_UNKNOWN] = { "unknown", { ENOTTY } },
-	[CALL_READ]    = { "read",    { EFAULT, EINVAL, EAGAIN, EINTR } },
-	[CALL_READV]   = { "readv",   { EFAULT, EINVAL, EAGAIN } },
+	[CALL_READ]    = { "read",    { EFAULT, EINVAL, EAGAIN, EINTR, EOPNOTSUPP } },
+	[CALL_READV]   = { "readv",   { EFAULT, EINVAL, EAGAIN, EOPNOTSUPP } },
 	[CALL_POLL]    = { "poll",    { EINTR } },
 	[CALL_EPOLL]   = { "epoll",   { } },
 	[CALL_OPEN]    = { "open",    { ENOMEM } },
-	[CALL_MMAP]    = { "mmap",    { EINVAL, ENOMEM, EINTR } },
+	[CALL_MMAP]    = { "mmap",    { EINVAL, ENOMEM, TOO_FAR } },
 	[CALL_BATCHED_ARM]     = { "batched ARM",     { EINVAL, ENOSPC, ENOMEM, EDQUOT, ERANGE,
-							ESHUTDOWN } },
+							ESHUTDOWN, EOPNOTSUPP } },
 	[CALL_BATCHED_REFRESH] = { "batched REFRESH", { EINVAL, ENOENT, ERANGE } },
 	[CALL_BATCHED_CANCEL]  = { "batched CANCEL",  { EINVAL, ENOENT } },
 	[CALL_BATCHED_QUERY]   = { "batched QUERY",   { EINVAL, ENOENT } },
 	[CALL_BATCHED_UNKNOWN] = { "batched unknown", { EINVAL } },
-	[CALL_STORE]   = { "store",   { } },
+	[CALL_MAPPED_ARM]      = { "mapped arm",      { EBUSY, ESHUTDOWN } },
+	[CALL_MAPPED_REFRESH]  = { "mapped refresh",  { ENOENT } },
+	[CALL_MAPPED_CANCEL]   = { "mapped cancel",   { ENOENT } },
+	[CALL_MAPPED_REAP]     = { "mapped reap",     { } },
 };
 
 static bool is_allowed(enum call call, int err)
@@ -48,7 +58,7 @@ static bool is_allowed(enum call call, int err)
 	const int *errnos = rows[call].errnos;
 	unsigned int i;
 
-	for (i = 0; i < 8 && errnos[i]; i++)
+	for (i = 0; i < MAX_ERRNOS && errnos[i]; i++)
 		if (errnos[i] == err)
 			return true;
 	return !err && call != CALL_UNKNOWN && call != CALL_BATCHED_UNKNOWN;
@@ -56,7 +66,7 @@ static bool is_allowed(enum call call, int err)
 
 /*
  * A process that is killed does not see EINTR, and memory is short only where somebody
- * sees to it.
+ * sees to it. A batch has to meet a MAP for an ARM in it to find that the file is mapped.
  */
 static bool is_reachable(enum call call, int err, const struct reach *reach)
 {
@@ -64,7 +74,9 @@ static bool is_reachable(enum call call, int err, const struct reach *reach)
 	case ENOMEM:
 		return false;
 	case EINTR:
-		return call != CALL_CONFIG && call != CALL_STOP && call != CALL_MMAP;
+		return call != CALL_CONFIG && call != CALL_STOP && call != CALL_MAP;
+	case EOPNOTSUPP:
+		return call != CALL_BATCHED_ARM;
 	case EDQUOT:
 		return reach->max_pending;
 	case ENOSPC:

@@ -6,7 +6,7 @@
 
 #include "kselftest.h"
 
-/* What is called. Those of a batch, and stores, are not calls of their own. */
+/* The calls. Those of a batch are not calls of their own, nor are operations on records. */
 enum call {
 	CALL_INFO,
 	CALL_ARM,
@@ -17,6 +17,8 @@ enum call {
 	CALL_CONFIG,
 	CALL_STOP,
 	CALL_STATS,
+	CALL_MAP,
+	CALL_KICK,
 	CALL_UNKNOWN,
 	CALL_READ,
 	CALL_READV,
@@ -29,7 +31,10 @@ enum call {
 	CALL_BATCHED_CANCEL,
 	CALL_BATCHED_QUERY,
 	CALL_BATCHED_UNKNOWN,
-	CALL_STORE,
+	CALL_MAPPED_ARM,
+	CALL_MAPPED_REFRESH,
+	CALL_MAPPED_CANCEL,
+	CALL_MAPPED_REAP,
 	NR_CALLS,
 };
 

@@ -24,7 +24,7 @@
  * HWHEEL_IOC_INFO tells which are there. A command that is not known fails with
  * ENOTTY, an unknown flag or a nonzero reserved field with EINVAL, and a bad
  * pointer with EFAULT; in each case nothing was changed. Commands that change the set
- * (ARM, REFRESH, CANCEL, SUBMIT, CONFIG, STOP) fail with EBADF on a descriptor that is
+ * (ARM, REFRESH, CANCEL, SUBMIT, CONFIG, STOP, MAP, KICK) fail with EBADF on a descriptor that is
  * not open for writing; INFO, QUERY and STATS take any.
  */
 #ifndef _UAPI_LINUX_HWHEEL_H
@@ -140,7 +140,7 @@ struct hwheel_event {
 #define HWHEEL_FEATURE_CONFIG	0x04
 #define HWHEEL_FEATURE_STOP	0x08
 #define HWHEEL_FEATURE_STATS	0x10
-#define HWHEEL_FEATURE_MMAP	0x20
+#define HWHEEL_FEATURE_MAP	0x20
 
 /**
  * struct hwheel_info - what this file can do and what its wheel is like
@@ -227,6 +227,11 @@ struct hwheel_config {
  *               than a tick
  * @reserved:    0
  *
+ * Of a mapped file the kernel sees what was submitted, not what a program does with a record
+ * between two looks: @held are the records, @pending those that the worker has filed, @armed those
+ * that it has taken from lists, ever, and @events those in the ring that were not claimed;
+ * @refreshed and @cancelled are 0. @wheel_pending to @wheel_lateness do not count mapped timeouts.
+ *
  * While others go on counting each figure is exact at some time, not all at the same. On
  * 32-bit kernels they wrap at 2^32. What the wheel counts of its inner workings is in
  * debugfs.
@@ -247,6 +252,226 @@ struct hwheel_file_stats {
 	__u64 wheel_lag;
 	__u64 wheel_lateness[HWHEEL_LATENESS_BINS];
 	__u64 reserved[8];
+};
+
+/*
+ * Mapped timeouts: arm, refresh, cancel and reap without a system call.
+ *
+ * HWHEEL_IOC_MAP makes memory that the program and the wheel's worker share: a header, lists on
+ * which the program's threads submit records, a ring in which the worker publishes the records
+ * that have ended, and the records, one for each timeout. mmap() maps it. From then on the
+ * program works on the records with atomic operations, and enters the kernel only to sleep
+ * (poll(), epoll) and to wake a worker that has stopped looking (HWHEEL_IOC_KICK). A file is
+ * either mapped or used with ARM, REFRESH, CANCEL, QUERY, SUBMIT and read(): the latter fail on
+ * a mapped file with EOPNOTSUPP (REFRESH, CANCEL and QUERY with ENOENT, as it has no ids). INFO,
+ * STOP, STATS, poll() and close() work on both kinds, CONFIG before the first MAP.
+ *
+ * The kernel trusts nothing in this memory: a program can harm its own timeouts by what it writes
+ * there, and no others. All fields are in the machine's byte order.
+ *
+ * The worker's time is charged to no cgroup. On the shared wheel the worker spends at most a
+ * quarter of each tick on the mapped files of one user, and half of it on all mapped files; the
+ * rest of the work waits for the next tick, so a program that submits more than that makes its
+ * own timeouts late. A file with a wheel of its own has its worker for itself.
+ *
+ * Times in this memory are nanoseconds of the wheel's clock as the machine shows it, without
+ * the offset of the opener's time namespace: a program subtracts @clock_offset_ns of the header
+ * from what its clock shows, and adds it to a time that it reads here.
+ *
+ * The word of a record:
+ *
+ *	 63                              4   3   2   1 0
+ *	| deadline, in units of 8 ns      | 0 | Q | state |
+ *
+ * For a deadline of so many nanoseconds, rounded up to a multiple of 8 and no more than
+ * HWHEEL_MAP_NEVER, this is (deadline << 1) | Q | state. Q is HWHEEL_MAP_QUEUED: the record is
+ * on a list, or a thread is about to push it, or the worker has taken it. A thread that sets Q
+ * pushes the record, and nobody else does; a thread that finds Q set has nothing to push.
+ *
+ * A program may use the low bits of the deadline for a tag, if it rounds the deadline up
+ * beforehand so that the tag makes no timeout early. It needs one if a thread may cancel or
+ * refresh by an id that another thread's timeout may have got meanwhile: without a tag the
+ * exchange does not notice that the record was freed and armed again with the same deadline. Seven
+ * bits (deadlines in units of 1,024 ns) that count how often the record was armed, and the whole
+ * count in @generation, read after the word, leave one case: a thread that stands still between
+ * its load and its exchange for just a multiple of 128 arms of this record, the last one with
+ * the very same deadline.
+ *
+ * Below, each load(), store and exchange names the weakest memory order that is right. cas() is a
+ * compare-and-exchange, and returns whether it was made.
+ *
+ * arm(i, deadline): record i is the program's: IDLE, or CANCELLED by it; Q does not matter.
+ *	r.cookie and r.generation are the program's own, and are written before this
+ *	do old = load(r.word, acquire)			IDLE or CANCELLED
+ *	while !cas(r.word, old -> deadline << 1 | PENDING | Q, seq_cst)
+ *	open = old & Q ? load(list.head, seq_cst) != CLOSED : push(i)
+ *	return !open and cancel(i) ? ESHUTDOWN : 0
+ *	With a failed cancel the event exists: STOP has ended the timeout. The cancel has to expect
+ *	a word of this arm (see the tag), as another thread may have reaped and armed the record
+ *	again. Nobody else changes the word of such a record without Q: a store (release) does in
+ *	place of the exchange then.
+ *
+ * push(i): on a list of its own for each thread, to share no cache line
+ *	do head = load(list.head, relaxed)
+ *	   if head == CLOSED: return false
+ *	   r.link = head == ASLEEP ? 0 : head		a plain store
+ *	while !cas(list.head, head -> i + 1, seq_cst)
+ *	if head == ASLEEP: ioctl(fd, HWHEEL_IOC_KICK)
+ *	return true
+ *
+ * cancel(i): success is the promise that no event comes
+ *	do old = load(r.word, acquire)
+ *	   if state of old != PENDING: return false
+ *	while !cas(r.word, old -> old | CANCELLED | Q, release)
+ *	if !(old & Q): push(i)
+ *	return true
+ *	From then on the record may be armed again.
+ *
+ * refresh(i, deadline):
+ *	do old = load(r.word, acquire)
+ *	   if state of old != PENDING: return false
+ *	   new = deadline << 1 | PENDING | (old & Q)
+ *	   if the deadline is earlier than that in old: new |= Q
+ *	while !cas(r.word, old -> new, release)
+ *	if new & ~old & Q: push(i)
+ *	return true
+ *
+ * reap(k): any number of threads
+ *	head = load(header.head, acquire)
+ *	n = min(k, load(header.tail, acquire) - head)
+ *	copy for each j < n:
+ *		entry = load(ring[(head + j) % ring_size], relaxed)
+ *		index = entry & ~HWHEEL_MAP_STOPPED; the flag: STOP has ended it
+ *		of record index: cookie, word's deadline, fired_ns, generation	plain loads
+ *	if !cas(header.head, head -> head + n, seq_cst): discard the copies and begin again
+ *	The fields of the records may be read after that, too, but not the entries of the ring: the
+ *	worker may put others there once the thread has claimed them.
+ *	for each j < n: fetch_or(record.word, IDLE, release), which keeps Q
+ *	The records are the program's again. One of them may be in a segment that another thread
+ *	has made, and that this one has to map first.
+ *
+ * A thread that ends, or stands still, between setting Q and its push holds up that one record
+ * alone: the worker does not see the new deadline, or the cancel, before the push. A deadline that
+ * the worker has filed before expires all the same, and STOP ends the timeout. A signal handler
+ * must not arm, cancel or refresh a record on which its thread may be at work.
+ *
+ * After STOP, or when poll() reports EPOLLERR, Q may stay set: nobody looks at the record any more.
+ *
+ * poll() reports EPOLLIN while there are entries to claim, EPOLLHUP once the file is stopped and
+ * all were claimed, and EPOLLERR, for good, if the worker has found a list damaged. Then no timeout
+ * of the file ends any more, and the lists are CLOSED. A program that waits for edges (EPOLLET)
+ * looks again with poll() when it has found the ring empty.
+ *
+ * Timeouts that one thread arms for one edge come in the order of arming, on a wheel of one level.
+ *
+ * Java: the exchanges are VarHandle.compareAndSet() (or weaker, as named), a load that is seq_cst
+ * is getVolatile(). Go: all of sync/atomic is seq_cst, which is always right here.
+ */
+
+/* Values of the state in a record's word */
+#define HWHEEL_MAP_PENDING	0
+#define HWHEEL_MAP_EXPIRED	1	/* or stopped: it is in the ring */
+#define HWHEEL_MAP_CANCELLED	2
+#define HWHEEL_MAP_IDLE		3
+#define HWHEEL_MAP_STATE	3	/* the mask */
+
+#define HWHEEL_MAP_QUEUED	4
+#define HWHEEL_MAP_NEVER	0x7ffffffffffffff8ULL	/* the farthest deadline */
+
+/* In place of 0 at the head of a list: the worker does not look, and a pusher has to KICK. */
+#define HWHEEL_MAP_ASLEEP	0xffffffffU
+
+/* At the head of a list, for good: the file was stopped, and nothing is to be pushed any more. */
+#define HWHEEL_MAP_CLOSED	0xfffffffeU
+
+/* Beside the index in an entry of the ring: STOP ended the timeout. */
+#define HWHEEL_MAP_STOPPED	0x80000000U
+
+/* How many lists there may be */
+#define HWHEEL_MAP_LISTS	64
+
+/* Of the layout that follows */
+#define HWHEEL_MAP_VERSION	1
+
+/**
+ * struct hwheel_map - memory that HWHEEL_IOC_MAP makes
+ * @records: in: how many records to make, at least 1. Out: how many there are now in all, which
+ *           may be some more than was asked for. Their indexes begin at 0, and go on with each
+ *           MAP; nothing moves.
+ * @lists:   in: how many submission lists, 1 to HWHEEL_MAP_LISTS; a second MAP may leave it 0.
+ *           Out: how many there are.
+ * @flags:   in: must be 0
+ * @version: out: HWHEEL_MAP_VERSION
+ * @ring_size: out: entries of the ring, a power of two
+ * @reserved: in: must be 0
+ * @lists_offset: out: in bytes from the beginning of the mapping, where a struct
+ *           hwheel_map_header is, to the array of struct hwheel_map_list
+ * @ring_offset: out: to the array of __u32
+ * @records_offset: out: to the array of struct hwheel_map_record
+ * @size:    out: bytes up to the end of the records. mmap() can map all at once, or what a
+ *           second MAP has added.
+ *
+ * Fields that are only outputs have to be 0 before the call, so a program fills all of it before it
+ * uses it again.
+ */
+struct hwheel_map {
+	__u32 records;
+	__u32 lists;
+	__u32 flags;
+	__u32 version;
+	__u32 ring_size;
+	__u32 reserved;
+	__u64 lists_offset;
+	__u64 ring_offset;
+	__u64 records_offset;
+	__u64 size;
+};
+
+/**
+ * struct hwheel_map_header - the beginning of the memory
+ * @version:  HWHEEL_MAP_VERSION
+ * @stopped:  not 0 once STOP has begun, for those who want to know; written by the kernel
+ * @clock_offset_ns: what the opener's clock shows more than the machine's
+ * @tail:     at offset 128: how many entries were put into the ring, ever; written by the worker
+ * @head:     at offset 256: how many of them were claimed, ever; written by the program
+ *
+ * Fields written by different parties are on cache lines of their own. What a program stores
+ * in those that it does not write misleads only itself.
+ */
+struct hwheel_map_header {
+	__u32 version;
+	__u32 stopped;
+	__s64 clock_offset_ns;
+
+	__u64 tail __attribute__((aligned(128)));
+
+	__u64 head __attribute__((aligned(128)));
+} __attribute__((aligned(128)));
+
+/**
+ * struct hwheel_map_list - a list on which threads submit records
+ * @head: 0: empty; HWHEEL_MAP_ASLEEP: empty, and the worker does not look; HWHEEL_MAP_CLOSED: the
+ *        file was stopped; else the index of the record that was pushed last, + 1
+ */
+struct hwheel_map_list {
+	__u32 head;
+} __attribute__((aligned(128)));
+
+/**
+ * struct hwheel_map_record - a timeout
+ * @word:       see above
+ * @fired_ns:   when it expired, which is never before the deadline, or was stopped; written by the
+ *              worker before the entry is in the ring
+ * @cookie:     the program's own
+ * @link:       while on a list: the index of the record pushed before it, + 1, or 0
+ * @generation: the program's own
+ */
+struct hwheel_map_record {
+	__u64 word;
+	__u64 fired_ns;
+	__u64 cookie;
+	__u32 link;
+	__u32 generation;
 };
 
 /* 0xBD is free in Documentation/userspace-api/ioctl/ioctl-number.rst */
@@ -304,31 +529,24 @@ struct hwheel_file_stats {
  *
  * STATS fills a struct hwheel_file_stats.
  *
- * mmap() gives an array of __u64, of which the one with the index HWHEEL_INDEX(id) is the
- * deadline of that timeout, on the file's clock. Whoever stores a later one there, all 64
- * bits at once, refreshes the timeout, without a system call: when the timeout is due by
- * what the module knows, it looks at the word once, and fires later if that is later. The
- * later of both deadlines counts. ARM and REFRESH write the word, over what was stored
- * there; it is 0 if no timeout with this index is pending, and never 0 when one is armed.
- * Nothing that is stored can make anything fire early, or reach a timeout of another file.
- * (Each look takes the worker's time, as each event does.) STATS and the "stopped" events
- * do not know of stores that were not looked at yet.
- * A store that races with the look may come too late, the timeout then fires as if it had
- * not been made. One that comes after the timeout has ended, and after its index was given
- * to another timeout of this file (as a rule the next one to be armed), is for that one,
- * which it can only delay. A value counts once, and as no more than HWHEEL_STORE_MAX_NS
- * (on a simple wheel no more than a revolution) beyond the deadline that it extends: farther
- * ones need REFRESH.
- * The mapping must be MAP_SHARED, begin at offset 0 and not be larger than max_timeouts
- * words, in whole pages: else EINVAL. EACCES: PROT_WRITE, but the file is open for reading
- * only. ENOMEM. EINTR: killed. EOPNOTSUPP, and no HWHEEL_FEATURE_MMAP: a 32-bit kernel, or
- * caches that hold memory by its virtual address. It keeps the file open. From then on, and
- * perhaps also if it failed for want of memory, CONFIG is refused (EBUSY). Access to what
- * mremap() adds beyond raises SIGBUS.
+ * MAP makes memory that the program shares with the wheel's worker, or more of it, see struct
+ * hwheel_map. EBUSY: the file has timeouts that ARM made. EINVAL: no records, no list or more
+ * than 64, another number of lists than before, a flag. ENOSPC: more records than max_timeouts,
+ * or this user has 64 mapped files on the shared wheel. EDQUOT: the wheel's max_pending has no
+ * room for so many. EOPNOTSUPP, and no HWHEEL_FEATURE_MAP: a processor that cannot exchange
+ * 64 bits, or that caches memory by its virtual address; and on a simple wheel. ESHUTDOWN: the
+ * file was stopped. ENOMEM, also when the memory cgroup is at its limit. EINTR: killed. On any
+ * failure nothing was made. (If the memory with the outputs is taken away during the call, the
+ * segment stays.)
+ *
+ * KICK tells the worker that a thread pushed onto a list that was ASLEEP. On a file that was
+ * stopped it does nothing. EINVAL: the file is not mapped.
+ *
+ * mmap() maps that memory: any whole pages of it, MAP_SHARED. EINVAL: nothing there to map, or
+ * not shared. EACCES: PROT_WRITE, but the file is open for reading only. The mapping keeps the
+ * file open; a child has none after fork(), and mremap() can't make it larger. Access to what
+ * MAP has not made raises SIGBUS.
  */
-#define HWHEEL_INDEX(id)	((__u32)(id))
-#define HWHEEL_STORE_MAX_NS	(24 * 3600 * 1000000000ULL)
-
 #define HWHEEL_IOC_INFO		_IOR(HWHEEL_IOC_MAGIC, 0x00, struct hwheel_info)
 #define HWHEEL_IOC_ARM		_IOWR(HWHEEL_IOC_MAGIC, 0x01, struct hwheel_op)
 #define HWHEEL_IOC_REFRESH	_IOW(HWHEEL_IOC_MAGIC, 0x02, struct hwheel_op)
@@ -338,5 +556,7 @@ struct hwheel_file_stats {
 #define HWHEEL_IOC_CONFIG	_IOW(HWHEEL_IOC_MAGIC, 0x06, struct hwheel_config)
 #define HWHEEL_IOC_STOP		_IO(HWHEEL_IOC_MAGIC, 0x07)
 #define HWHEEL_IOC_STATS	_IOR(HWHEEL_IOC_MAGIC, 0x08, struct hwheel_file_stats)
+#define HWHEEL_IOC_MAP		_IOWR(HWHEEL_IOC_MAGIC, 0x09, struct hwheel_map)
+#define HWHEEL_IOC_KICK		_IO(HWHEEL_IOC_MAGIC, 0x0a)
 
 #endif /* _UAPI_LINUX_HWHEEL_H */

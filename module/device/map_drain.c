@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Draining a mapping: the worker takes each list once, and acts on its records, in parts.
+ *
+ * The worker acts on a record as on the wheel's own timeouts (engine/worker.c): it brings the node
+ * up to the word, and clears QUEUED by an exchange from that very word. A record whose word
+ * changes all the time stays with the worker until the next run.
+ *
+ * A list that was taken is the worker's: each record on it has QUEUED, so no thread pushes it
+ * again. Each record is on a list once: a list that is longer than there are records, or that has
+ * a link to no record, is corrupt. A list has the latest record first. The worker files the whole
+ * list, in however many parts, as one batch, from which map_expire.c finds the order again.
+ *
+ * Model: mapped.pml in selftests/models/.
+ */
+#include <linux/nospec.h>
+#include <linux/sched.h>
+
+#include "engine/state.h"
+#include "engine/trace.h"
+#include "engine/wheel.h"
+#include "map_budget.h"
+#include "map_drain.h"
+#include "map_list.h"
+#include "map_node.h"
+#include "map_word.h"
+#include "mapping.h"
+
+static __always_inline bool map_act(struct hwheel_mapping *map, struct hwheel_map_node *node,
+				    struct hwheel_map_record *record, u64 first, u32 batch,
+				    bool plain)
+{
+	/* Pairs with the release of the arming exchange. */
+	u64 word = hwheel_map_word_load(&record->word);
+
+	hwheel_map_node_unlink(map, node);
+	if (likely(hwheel_word_state(word) == HWHEEL_PENDING))
+		hwheel_map_node_file(map, node, word, first, batch, plain);
+	if (!plain)
+		trace_mapped_act(hwheel_mapping_wheel(map), map, node->index, word);
+	/* Fully ordered: the node was changed before others see QUEUED cleared. */
+	return hwheel_map_word_exchange(&record->word, &word, word & ~(u64)HWHEEL_QUEUED);
+}
+
+/* To be acted on in the next run */
+static void act_again(struct hwheel_mapping *map, struct hwheel_map_node *node)
+{
+	hwheel_map_node_unlink(map, node);
+	hwheel_map_node_add(map, node, &map->again);
+}
+
+static noinline void map_act_on_latest(struct hwheel_mapping *map,
+				       struct hwheel_map_node *node,
+				       struct hwheel_map_record *record, u32 batch)
+{
+	unsigned int tries;
+
+	for (tries = 1; tries < HWHEEL_MAP_TRIES; tries++)
+		if (map_act(map, node, record, map->first, batch, false))
+			return;
+	act_again(map, node);
+}
+
+/* Back to those for which there was no time. These are as many as there was time for. */
+static void keep_again(struct hwheel_mapping *map, struct hlist_head *rest)
+{
+	struct hwheel_map_node *node;
+
+	while ((node = hwheel_map_node_pop(map, &map->again)))
+		hwheel_map_node_add(map, node, rest);
+	hlist_move_list(rest, &map->again);
+}
+
+/* Each once, as far as there is time. */
+static void act_on_again(struct hwheel_mapping *map)
+{
+	struct hwheel_map_node *node;
+	struct hlist_head rest;
+
+	hlist_move_list(&map->again, &rest);
+	while (!hwheel_map_budget_is_used(map) && (node = hwheel_map_node_pop(map, &rest)))
+		map_act_on_latest(map, node, hwheel_mapping_record_of(map, node),
+				  HWHEEL_MAP_ALONE);
+	keep_again(map, &rest);
+}
+
+/*
+ * Acts on a part of the list, and returns the number of its records. A link of 0, or one to no
+ * record, ends the list: less one, both are indexes beyond all records.
+ */
+static __always_inline unsigned int act_on_batch(struct hwheel_mapping *map, bool plain)
+{
+	struct hwheel_map_segment *segment = map->segment;
+	unsigned int left = HWHEEL_MAP_BATCH;
+	u32 link = map->taken, batch = map->batch;
+	u64 first = map->first;
+
+	for (; left; left--) {
+		struct hwheel_map_record *record;
+		struct hwheel_map_node *node;
+		unsigned long i = (u32)(link - segment->link), nr = segment->nr;
+
+		if (unlikely(i >= nr)) {
+			segment = hwheel_mapping_find(map, link - 1);
+			if (!segment)
+				break;
+			i = (u32)(link - segment->link);
+			nr = segment->nr;
+		}
+		i = array_index_nospec(i, nr);
+		record = &segment->records[i];
+		node = &segment->nodes[i];
+		/* Or the compiler finds the address again for each field. */
+		OPTIMIZER_HIDE_VAR(node);
+		/* Before QUEUED is cleared: then the link is the next pusher's. */
+		link = READ_ONCE(record->link);
+		if (unlikely(!map_act(map, node, record, first, batch, plain)))
+			map_act_on_latest(map, node, record, batch);
+	}
+	map->taken = left ? 0 : link;
+	if (unlikely(left && link))
+		WRITE_ONCE(map->corrupt, true);
+	return HWHEEL_MAP_BATCH - left;
+}
+
+static noinline unsigned int act_on_batch_in_full(struct hwheel_mapping *map)
+{
+	return act_on_batch(map, false);
+}
+
+/* Is there nothing to do with most records but to file them in the one level of the slots? */
+static bool is_plain(const struct hwheel_mapping *map)
+{
+	return map->slots.levels == 1 && map->first > map->slots.cursor &&
+	       !trace_mapped_act_enabled();
+}
+
+/* Two copies, as each record would pay some instructions for the rare cases. */
+static void act_on_some(struct hwheel_mapping *map)
+{
+	unsigned int n = is_plain(map) ? act_on_batch(map, true) : act_on_batch_in_full(map);
+
+	map->now.drained += n;
+	map->length += n;
+	if (map->length > map->known)
+		WRITE_ONCE(map->corrupt, true);
+}
+
+/* Takes a list if none is taken, and acts on a part of it. False: nothing is left to do. */
+static bool drain_some(struct hwheel_mapping *map)
+{
+	if (!map->taken) {
+		map->length = 0;
+		map->batch += 2;
+		if (!hwheel_map_lists_take(map))
+			return false;
+	}
+	act_on_some(map);
+	return !map->corrupt;
+}
+
+bool hwheel_map_is_drained(const struct hwheel_mapping *map)
+{
+	return !map->taken && map->next_list == map->lists;
+}
+
+static void begin_drain(struct hwheel_mapping *map)
+{
+	map->first = hwheel_mapping_wheel(map)->first;
+	map->next_list = 0;
+}
+
+/* Acts on all that is in the lists, or as much as there is time for: it goes on in the next run. */
+void hwheel_map_drain(struct hwheel_mapping *map)
+{
+	if (hwheel_map_is_drained(map))
+		begin_drain(map);
+	if (!hlist_empty(&map->again))
+		act_on_again(map);
+	while (!hwheel_map_budget_is_used(map) && drain_some(map))
+		cond_resched();
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Expiring mapped timeouts: the worker puts those into the ring that are due up to the edge which
+ * the wheel has reached.
+ *
+ * Timeouts of one edge and one thread end in the order in which they were armed. A slot has the
+ * node first that was filed last. The nodes of one batch, which is a list that was drained, are
+ * therefore in the order of arming, but the latest batch comes before the others. The worker moves
+ * the due nodes, a run of one batch at a time, to a list with the batches the other way round. A
+ * node that is filed again is alone: it may come between two parts of a batch. With several levels
+ * nodes of one edge may come to the cursor from two of them, and then the order is that of the
+ * levels.
+ *
+ * QUEUED does not matter here: a timeout that was filed expires even if the thread that has set
+ * QUEUED is stopped before its push.
+ *
+ * Model: mapped.pml in selftests/models/.
+ */
+#include <linux/minmax.h>
+#include <linux/sched.h>
+
+#include "engine/callback.h"
+#include "engine/state.h"
+#include "engine/trace.h"
+#include "engine/wheel.h"
+#include "map_budget.h"
+#include "map_expire.h"
+#include "map_node.h"
+#include "map_ring.h"
+#include "map_word.h"
+
+static __always_inline void map_expired(struct hwheel_mapping *map, u32 i, u64 word)
+{
+	hwheel_map_ring_put(map, i);
+	map->now.expired++;
+	trace_mapped_end(hwheel_mapping_wheel(map), map, i, word, false);
+}
+
+/*
+ * The time comes before the exchange: a word that is EXPIRED has it. A timeout that was refreshed
+ * is filed again, and so is one whose word changes all the time. That one must not be acted on:
+ * the worker did not take it from a list, so a thread that has set QUEUED is about to push it.
+ */
+static __always_inline void map_look_at(struct hwheel_mapping *map, struct hwheel_map_node *node)
+{
+	struct hwheel_map_record *record = hwheel_mapping_record_of(map, node);
+	struct hwheel *wheel = hwheel_mapping_wheel(map);
+	/* As in map_act(). */
+	u64 word = hwheel_map_word_load(&record->word);
+	unsigned int tries;
+
+	for (tries = 0; tries < HWHEEL_MAP_TRIES; tries++) {
+		if (hwheel_word_state(word) != HWHEEL_PENDING)
+			return;
+		if (word > wheel->due_word)
+			break;
+		WRITE_ONCE(record->fired_ns, wheel->now);
+		if (likely(hwheel_map_word_exchange(&record->word, &word,
+						    hwheel_word_expired(word)))) {
+			map_expired(map, node->index, word);
+			return;
+		}
+	}
+	hwheel_map_node_file(map, node, word, max(wheel->reached, map->slots.cursor) + 1,
+			     HWHEEL_MAP_ALONE, false);
+}
+
+static void look_at_some(struct hwheel_mapping *map)
+{
+	unsigned int left = HWHEEL_MAP_BATCH;
+	struct hwheel_map_node *node;
+
+	hwheel_clock_read(hwheel_mapping_wheel(map));
+	while (left-- && (node = hwheel_map_node_pop(map, &map->ready)))
+		map_look_at(map, node);
+}
+
+static __always_inline u32 batch_of(struct hlist_node *link)
+{
+	return hwheel_map_node_of(hlist_entry(link, struct hwheel_node, link))->batch;
+}
+
+/* The last of the nodes of one batch that the due list begins with, or of @left of them */
+static __always_inline struct hlist_node *end_of_run(struct hlist_node *node, u32 batch,
+						     unsigned int *left)
+{
+	while (--*left && node->next && batch_of(node->next) == batch)
+		node = node->next;
+	return node;
+}
+
+/* Moves the first nodes of the due list, up to @last, to a place in the ready list. */
+static void move_run(struct hwheel_mapping *map, struct hlist_node *last,
+		     struct hlist_node **place)
+{
+	struct hlist_node *first = map->slots.due.first, *next = *place;
+
+	map->slots.due.first = last->next;
+	if (last->next)
+		last->next->pprev = &map->slots.due.first;
+	*place = first;
+	first->pprev = place;
+	last->next = next;
+	if (next)
+		next->pprev = &last->next;
+}
+
+/* Behind the others of their batch, and before those of later ones; see the top. */
+static void place_run(struct hwheel_mapping *map, unsigned int *left)
+{
+	struct hlist_node *last = map->slots.due.first;
+	u32 batch = batch_of(last);
+
+	if (unlikely(batch == HWHEEL_MAP_ALONE)) {
+		--*left;
+		move_run(map, last, &map->ready.first);
+		return;
+	}
+	last = end_of_run(last, batch, left);
+	move_run(map, last, map->placed == batch ? map->place : &map->ready.first);
+	map->placed = batch;
+	map->place = &last->next;
+}
+
+/* Until all are there, nothing else unlinks nodes. */
+static void place_some(struct hwheel_mapping *map)
+{
+	unsigned int left = HWHEEL_MAP_BATCH;
+
+	if (!map->place)
+		map->place = &map->ready.first;
+	while (left && !hlist_empty(&map->slots.due))
+		place_run(map, &left);
+	if (hlist_empty(&map->slots.due))
+		map->place = NULL;
+}
+
+/* Does the next step, in bounded time. False: all that is due is in the ring. */
+static bool expire_some(struct hwheel_mapping *map)
+{
+	u64 reached = hwheel_mapping_wheel(map)->reached;
+
+	if (!map->place && !hlist_empty(&map->ready))
+		look_at_some(map);
+	else if (!hlist_empty(&map->slots.due))
+		place_some(map);
+	else if (!hwheel_slots_advance(&map->slots, reached))
+		return map->slots.cursor < reached;
+	return true;
+}
+
+/* Returns whether all that is due is in the ring; if not, there was no time for it. */
+bool hwheel_map_expire(struct hwheel_mapping *map)
+{
+	do {
+		if (hwheel_map_budget_is_used(map))
+			return false;
+		cond_resched();
+	} while (expire_some(map));
+	return true;
+}
+
+/* Nothing is due before this edge. The search is bounded, and goes on the next time. */
+u64 hwheel_map_next_edge(struct hwheel_mapping *map)
+{
+	hwheel_slots_search(&map->slots);
+	return hwheel_slots_next(&map->slots);
+}

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _HWHEEL_MAP_EXPIRE_H
+#define _HWHEEL_MAP_EXPIRE_H
+
+#include "mapping.h"
+
+bool hwheel_map_expire(struct hwheel_mapping *map);
+u64 hwheel_map_next_edge(struct hwheel_mapping *map);
+
+#endif /* _HWHEEL_MAP_EXPIRE_H */

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The lists on which a program's threads submit records.
+ *
+ * A head of HWHEEL_MAP_ASLEEP in place of 0 says that the worker does not look at the list. A
+ * pusher learns it from its own exchange, so no flag and no pair of barriers is needed: either
+ * the push comes first, and parking finds it, or the pusher finds ASLEEP, and kicks. In the same
+ * way a pusher learns from HWHEEL_MAP_CLOSED that the file is stopped: a record that was pushed
+ * before is seen by the walk of STOP, and no record is pushed after.
+ *
+ * Models: mapped.pml and shutdown.pml in selftests/models/.
+ */
+#include <linux/atomic.h>
+
+#include "map_list.h"
+
+static bool is_empty(u32 head)
+{
+	return !head || head == HWHEEL_MAP_ASLEEP;
+}
+
+/* Takes the next list that has something, of those that this drain has not seen yet. */
+bool hwheel_map_lists_take(struct hwheel_mapping *map)
+{
+	while (map->next_list < map->lists) {
+		u32 *head = map->heads[map->next_list++];
+
+		if (is_empty(READ_ONCE(*head)))
+			continue;
+		/* Fully ordered: acquires the links that were stored before the pushes. */
+		map->taken = xchg(head, 0);
+		/* All that a thread can have pushed; pairs with place_segment(). */
+		map->known = smp_load_acquire(&map->nr);
+		return true;
+	}
+	return false;
+}
+
+/* From now on pushers kick. False if something was pushed before. */
+bool hwheel_map_lists_park(struct hwheel_mapping *map)
+{
+	bool parked = true;
+	unsigned int i;
+
+	for (i = 0; i < map->lists; i++)
+		parked &= is_empty(cmpxchg(map->heads[i], 0, HWHEEL_MAP_ASLEEP));
+	return parked;
+}
+
+/* From now on pushers need not kick. */
+void hwheel_map_lists_wake(struct hwheel_mapping *map)
+{
+	unsigned int i;
+
+	for (i = 0; i < map->lists; i++)
+		cmpxchg(map->heads[i], HWHEEL_MAP_ASLEEP, 0);
+}
+
+/* From now on no record is pushed. Fully ordered: the caller sees the words of those that were. */
+void hwheel_map_lists_close(struct hwheel_mapping *map)
+{
+	unsigned int i;
+
+	for (i = 0; i < map->lists; i++)
+		xchg(map->heads[i], HWHEEL_MAP_CLOSED);
+}

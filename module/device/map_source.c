@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A run of a mapping on the worker: the worker drains the lists, expires due timeouts, publishes
+ * the new entries of the ring, once, and wakes the threads that poll. The rest of the work waits
+ * for the next run if the time is used up.
+ *
+ * Models: mapped.pml, reap.pml and shutdown.pml in selftests/models/.
+ */
+#include "engine/source.h"
+#include "engine/wheel.h"
+#include "file.h"
+#include "map_budget.h"
+#include "map_drain.h"
+#include "map_expire.h"
+#include "map_list.h"
+#include "map_ring.h"
+#include "map_source.h"
+#include "map_stop.h"
+#include "mapping.h"
+#include "waiters.h"
+
+static struct hwheel_mapping *mapping_of(struct hwheel_source *source)
+{
+	return container_of(source, struct hwheel_mapping, source);
+}
+
+/* Returns how many events there are to be told. */
+static u64 publish_quietly(struct hwheel_mapping *map)
+{
+	hwheel_source_tell(&map->source, &map->now);
+	return hwheel_map_ring_publish(map);
+}
+
+static void publish(struct hwheel_mapping *map)
+{
+	u64 events = publish_quietly(map);
+
+	if (events)
+		hwheel_waiters_wake(&map->file->wait, min_t(u64, events, UINT_MAX));
+}
+
+/* Timeouts that are filed do not end any more. */
+static enum hwheel_source_next go(struct hwheel_mapping *map)
+{
+	map->now.filed = 0;
+	hwheel_source_tell(&map->source, &map->now);
+	return HWHEEL_SOURCE_GONE;
+}
+
+/*
+ * The worker leaves the program alone from now on. The program learns it from poll(), and from the
+ * lists, as a timeout that is armed from now on would not end.
+ */
+static enum hwheel_source_next give_up(struct hwheel_mapping *map)
+{
+	hwheel_map_lists_close(map);
+	hwheel_waiters_end(&map->file->wait);
+	return go(map);
+}
+
+/* The rest waits for the next tick, or on a wheel of the file's own for the next pass. */
+static enum hwheel_source_next come_again(const struct hwheel_mapping *map)
+{
+	return hwheel_mapping_wheel(map) == map->file->shared_wheel ?
+	       HWHEEL_SOURCE_ACTIVE : HWHEEL_SOURCE_AGAIN;
+}
+
+/* The thread that stops the file may have been killed, so the worker wakes those who wait. */
+static enum hwheel_source_next stop(struct hwheel_mapping *map)
+{
+	bool through;
+
+	hwheel_map_budget_extend(map);
+	through = hwheel_map_stop_walk(map);
+	if (!through) {
+		publish(map);
+		return come_again(map);
+	}
+	publish_quietly(map);
+	/* Pairs with hwheel_mapped_file_poll(): a thread that sees the end sees all events. */
+	smp_store_release(&map->stopped, true);
+	hwheel_waiters_end(&map->file->wait);
+	return HWHEEL_SOURCE_GONE;
+}
+
+/*
+ * Returns false if there was no time for all. A drain that is not through in half of the time waits
+ * for the expiry: a flood of submissions keeps no timeout waiting that was filed before.
+ */
+static bool drain_and_expire(struct hwheel_mapping *map)
+{
+	bool through;
+
+	if (!map->place)
+		hwheel_map_drain(map);
+	hwheel_map_budget_extend(map);
+	through = !map->corrupt && hwheel_map_expire(map);
+	publish(map);
+	if (through && !hwheel_map_is_drained(map)) {
+		hwheel_map_drain(map);
+		hwheel_source_tell(&map->source, &map->now);
+		return false;
+	}
+	return through;
+}
+
+/*
+ * Is a program that has kicked, or submitted so many, likely to submit more soon? The worker does
+ * not expect that of a program whose last record came alone, and now another one: lingering would
+ * take the worker as long again, to save the program a kick. A program that kicks more often is
+ * polled instead, so its kicks wake the worker twice in a tick at most.
+ */
+static bool goes_on(struct hwheel_mapping *map, u64 drained, bool kicked)
+{
+	u64 reached = hwheel_mapping_wheel(map)->reached;
+	bool rested = reached > map->busy + 1, was_alone = map->alone;
+
+	if (!drained && !kicked)
+		return false;
+	map->busy = reached;
+	map->alone = rested && drained <= 1;
+	return !was_alone || !map->alone;
+}
+
+/* Pushers need not kick any more. Returns whether they had to. */
+static bool take_kick(struct hwheel_mapping *map)
+{
+	bool kicked = map->kicked;
+
+	map->kicked = false;
+	if (kicked)
+		hwheel_map_lists_wake(map);
+	return kicked;
+}
+
+static enum hwheel_source_next work(struct hwheel_mapping *map)
+{
+	u64 before = map->now.drained;
+	bool kicked = take_kick(map), through = drain_and_expire(map);
+
+	if (map->corrupt)
+		return give_up(map);
+	if (!through)
+		return come_again(map);
+	map->source.edge = hwheel_map_next_edge(map);
+	if (goes_on(map, map->now.drained - before, kicked) || !hlist_empty(&map->again))
+		return HWHEEL_SOURCE_ACTIVE;
+	return HWHEEL_SOURCE_IDLE;
+}
+
+/* Nobody reads the events of a file that is closed. */
+static enum hwheel_source_next map_run(struct hwheel_source *source)
+{
+	struct hwheel_mapping *map = mapping_of(source);
+	enum hwheel_source_next next;
+
+	if (READ_ONCE(map->closing))
+		return go(map);
+	if (!hwheel_map_budget_begin(map))
+		return HWHEEL_SOURCE_FIRST;
+	/* Pairs with hwheel_map_stop_begin(): a program reads @stopped of the header by then. */
+	next = smp_load_acquire(&map->stopping) ? stop(map) : work(map);
+	hwheel_map_budget_end(map);
+	return next;
+}
+
+/* This takes its time, too. */
+static bool map_park(struct hwheel_source *source)
+{
+	struct hwheel_mapping *map = mapping_of(source);
+	bool parked;
+
+	hwheel_map_budget_begin(map);
+	parked = hwheel_map_lists_park(map);
+	hwheel_map_budget_end(map);
+	return parked;
+}
+
+/* Until the next run pushers still kick, which does nothing. */
+static void map_wake(struct hwheel_source *source)
+{
+	mapping_of(source)->kicked = true;
+}
+
+static const struct hwheel_source_ops map_source_ops = {
+	.run	= map_run,
+	.park	= map_park,
+	.wake	= map_wake,
+};
+
+void hwheel_map_source_init(struct hwheel_mapping *map, struct hwheel *wheel)
+{
+	hwheel_source_init(&map->source, wheel, &map_source_ops);
+}

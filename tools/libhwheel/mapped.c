@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR MIT
+/*
+ * Operations on a mapped timeout. Each has a fast path, for a thread that has a lane of the wheel,
+ * for most deadlines, and for exchanges that succeed at once; the other cases are in functions of
+ * their own.
+ *
+ * A thread stores the next generation in a record before it arms it. A thread that has an id loads
+ * the word first, and then the generation: if that is the id's, the word is that of the timeout, or
+ * the exchange fails.
+ */
+#include "record.h"
+
+/* Returns false if the list is CLOSED. Then nobody looks at the record any more. */
+bool push_slowly(const struct lane *lane, uint32_t offset)
+{
+	struct hwheel_map_record *record = record_at(lane, offset);
+	uint32_t head = __atomic_load_n(lane->list, __ATOMIC_RELAXED);
+
+	do {
+		if (head == HWHEEL_MAP_CLOSED)
+			return false;
+		__atomic_store_n(&record->link, head == HWHEEL_MAP_ASLEEP ? 0 : head,
+				 __ATOMIC_RELAXED);
+	} while (!__atomic_compare_exchange_n(lane->list, &head, offset / RECORD_SIZE,
+					      false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));
+	if (head == HWHEEL_MAP_ASLEEP)
+		wheel_ioctl(lane->wheel, HWHEEL_IOC_KICK, NULL);
+	return true;
+}
+
+/* Deadlines on the worker's clock: past ones are 0, and those too far away mean never. */
+static uint64_t on_workers_clock(const struct map *map, uint64_t deadline_ns)
+{
+	int64_t offset = map->offset_ns;
+	uint64_t far;
+
+	if (offset > 0 && deadline_ns < (uint64_t)offset)
+		return 0;
+	if (__builtin_sub_overflow(deadline_ns, offset, &far) || far > LATEST)
+		return LATEST;
+	return far;
+}
+
+/* Loads the word of a timeout. Returns false if that has ended. */
+static inline bool load_pending(const struct hwheel_map_record *record, uint32_t generation,
+				uint64_t *word)
+{
+	*word = load_word(record);
+	return __atomic_load_n(&record->generation, __ATOMIC_RELAXED) == generation &&
+	       (*word & HWHEEL_MAP_STATE) == HWHEEL_MAP_PENDING;
+}
+
+/* The word of a cancelled timeout needs no deadline and no tag. */
+#define CANCELLED	(HWHEEL_MAP_CANCELLED | HWHEEL_MAP_QUEUED)
+
+static bool exchange_to_cancel(struct hwheel_map_record *record, uint32_t generation, uint64_t *old)
+{
+	do {
+		if (!load_pending(record, generation, old))
+			return false;
+	} while (!exchange(record, old, CANCELLED, __ATOMIC_RELEASE));
+	return true;
+}
+
+/* arm */
+
+/*
+ * STOP has closed the lists. Either it has ended the timeout, or the thread takes it back. Its id
+ * is where the caller wants it: another thread may have armed the record again.
+ */
+static SLOW int arm_closed(struct lane *lane, const uint64_t *number)
+{
+	union id id = { *number };
+	uint64_t old;
+
+	if (!exchange_to_cancel(record_at(lane, id.offset), id.generation, &old))
+		return 0;
+	lane_give_back(lane, id.generation, id.offset);
+	return -ESHUTDOWN;
+}
+
+static SLOW int push_armed(struct lane *lane, const uint64_t *number)
+{
+	union id id = { *number };
+
+	return push_slowly(lane, id.offset) ? 0 : arm_closed(lane, number);
+}
+
+/*
+ * Arms a record that the lane has taken. If it is QUEUED, the exchange fails if the worker clears
+ * that meanwhile; or if the walk of STOP has freed the record, which matters no more, as the lists
+ * are CLOSED then. If it is not QUEUED, nobody else changes a word that is not PENDING, and a store
+ * will do.
+ */
+static inline int arm(struct lane *lane, struct hwheel_map_record *record, uint32_t offset,
+		      uint64_t word, const uint64_t *id)
+{
+	uint64_t old = load_word(record);
+
+	if (old & HWHEEL_MAP_QUEUED && exchange(record, &old, word, __ATOMIC_SEQ_CST))
+		return unlikely(is_closed(lane)) ? arm_closed(lane, id) : 0;
+	__atomic_store_n(&record->word, word, __ATOMIC_RELEASE);
+	return push(lane, record, offset) ? 0 : push_armed(lane, id);
+}
+
+/*
+ * Takes the record on top. The id is there before the timeout can expire, for a thread that takes
+ * its event.
+ */
+static inline int arm_top(struct lane *lane, uint64_t deadline_ns, uint64_t cookie,
+			  uint32_t generation, uint64_t *id)
+{
+	uint32_t offset = (--lane->top)->offset;
+	struct hwheel_map_record *record = record_at(lane, offset);
+
+	id_store(id, generation, offset);
+	__atomic_store_n(&record->generation, generation, __ATOMIC_RELAXED);
+	/* A thread that sees the cookie sees the generation, too. */
+	__atomic_store_n(&record->cookie, cookie, __ATOMIC_RELEASE);
+	return arm(lane, record, offset, word_of(deadline_ns) | tag_of(generation), id);
+}
+
+/* A record whose generations are used up is retired: the lane forgets it. */
+static int find_record(struct hwheel *wheel, struct lane *lane, uint32_t *generation)
+{
+	int error = 0;
+
+	while (!error && !lane_next(lane, generation)) {
+		if (lane_is_empty(lane))
+			error = lane_refill(wheel, lane);
+		else
+			lane->top--;
+	}
+	return error;
+}
+
+int mapped_arm_at(struct hwheel *wheel, uint64_t deadline_ns, uint64_t cookie, uint64_t *id)
+{
+	struct lane *lane;
+	uint32_t generation;
+	int error = lane_of(wheel, &lane) ?: find_record(wheel, lane, &generation);
+
+	if (error)
+		return error;
+	return arm_top(lane, on_workers_clock(lane->map, deadline_ns), cookie, generation, id);
+}
+
+static SLOW int arm_slowly(struct hwheel *wheel, uint64_t deadline_ns, uint64_t cookie,
+			   uint64_t *id)
+{
+	return wheel->map ? mapped_arm_at(wheel, deadline_ns, cookie, id) :
+			    op_arm(wheel, HWHEEL_ABSOLUTE, deadline_ns, cookie, id);
+}
+
+int hwheel_arm_at(struct hwheel *wheel, uint64_t deadline_ns, uint64_t cookie, uint64_t *id)
+{
+	struct lane *lane = *slot_of(wheel);
+	uint32_t generation;
+
+	if (unlikely(deadline_ns >= lane->latest) || unlikely(!lane_next(lane, &generation)))
+		return arm_slowly(wheel, deadline_ns, cookie, id);
+	return arm_top(lane, deadline_ns, cookie, generation, id);
+}
+
+/* cancel */
+
+/* The record of an offset, or NULL if there is none. Any lane may be its home. */
+static struct hwheel_map_record *record_of(const struct map *map, uint32_t offset)
+{
+	if (!offset || offset % RECORD_SIZE ||
+	    offset >= __atomic_load_n(&map->size, __ATOMIC_ACQUIRE))
+		return NULL;
+	return (struct hwheel_map_record *)(map->base + offset);
+}
+
+static int cancel(struct lane *lane, struct hwheel_map_record *record, union id id)
+{
+	uint64_t old;
+
+	if (!exchange_to_cancel(record, id.generation, &old))
+		return -ENOENT;
+	if (!(old & HWHEEL_MAP_QUEUED))
+		push_slowly(lane, id.offset);
+	lane_give_back(lane, id.generation, id.offset);
+	return 0;
+}
+
+/* Finds the thread's lane, and the record. Returns 0 or a negative errno. */
+static int look_up(struct hwheel *wheel, uint32_t offset, struct lane **lane,
+		   struct hwheel_map_record **record)
+{
+	int error = lane_of(wheel, lane);
+
+	if (error)
+		return error;
+	*record = record_of((*lane)->map, offset);
+	return *record ? 0 : -ENOENT;
+}
+
+int mapped_cancel(struct hwheel *wheel, uint64_t number)
+{
+	union id id = { number };
+	struct hwheel_map_record *record;
+	struct lane *lane;
+
+	return look_up(wheel, id.offset, &lane, &record) ?: cancel(lane, record, id);
+}
+
+static SLOW int cancel_slowly(struct hwheel *wheel, uint64_t id)
+{
+	return wheel->map ? mapped_cancel(wheel, id) : op_cancel(wheel, id);
+}
+
+static SLOW int push_cancelled(struct lane *lane, union id id)
+{
+	push_slowly(lane, id.offset);
+	return lane_keep(lane, id);
+}
+
+int hwheel_cancel(struct hwheel *wheel, uint64_t number)
+{
+	struct lane *lane = *slot_of(wheel);
+	struct hwheel_map_record *record;
+	union id id = { number };
+	uint64_t old;
+
+	if (unlikely(!lane_is_home(lane, id.offset)))
+		return cancel_slowly(wheel, number);
+	record = record_at(lane, id.offset);
+	if (unlikely(!load_pending(record, id.generation, &old)) ||
+	    unlikely(!exchange(record, &old, CANCELLED, __ATOMIC_RELEASE)))
+		return cancel_slowly(wheel, number);
+	if (!(old & HWHEEL_MAP_QUEUED) && unlikely(!push(lane, record, id.offset)))
+		return push_cancelled(lane, id);
+	return lane_keep(lane, id);
+}
+
+/* refresh */
+
+/* To an earlier deadline the record has to be pushed. The tag and QUEUED stay. */
+static int refresh(const struct lane *lane, struct hwheel_map_record *record, union id id,
+		   uint64_t deadline_ns)
+{
+	uint64_t old, new;
+
+	do {
+		if (!load_pending(record, id.generation, &old))
+			return -ENOENT;
+		new = word_of(deadline_ns) | (old & (2 * UNIT_NS - 1));
+		if (new < old)
+			new |= HWHEEL_MAP_QUEUED;
+	} while (!exchange(record, &old, new, __ATOMIC_RELEASE));
+	if (new & ~old & HWHEEL_MAP_QUEUED)
+		push_slowly(lane, id.offset);
+	return 0;
+}
+
+int mapped_refresh_at(struct hwheel *wheel, uint64_t number, uint64_t deadline_ns)
+{
+	union id id = { number };
+	struct hwheel_map_record *record;
+	struct lane *lane;
+	int error = look_up(wheel, id.offset, &lane, &record);
+
+	return error ?: refresh(lane, record, id, on_workers_clock(lane->map, deadline_ns));
+}
+
+static SLOW int refresh_slowly(struct hwheel *wheel, uint64_t id, uint64_t deadline_ns)
+{
+	return wheel->map ? mapped_refresh_at(wheel, id, deadline_ns) :
+			    op_refresh(wheel, HWHEEL_ABSOLUTE, id, deadline_ns);
+}
+
+/* The fast path is to a later deadline. */
+int hwheel_refresh_at(struct hwheel *wheel, uint64_t number, uint64_t deadline_ns)
+{
+	const struct lane *lane = *slot_of(wheel);
+	struct hwheel_map_record *record;
+	union id id = { number };
+	uint64_t old, new;
+
+	if (unlikely(!lane_knows(lane, id.offset)) || unlikely(deadline_ns >= lane->latest))
+		return refresh_slowly(wheel, number, deadline_ns);
+	record = record_at(lane, id.offset);
+	if (unlikely(!load_pending(record, id.generation, &old)))
+		return refresh_slowly(wheel, number, deadline_ns);
+	new = word_of(deadline_ns) | (old & (2 * UNIT_NS - 1));
+	if (unlikely(new < old) || unlikely(!exchange(record, &old, new, __ATOMIC_RELEASE)))
+		return refresh_slowly(wheel, number, deadline_ns);
+	return 0;
+}
+
+/* query */
+
+/* STOP ends a timeout before its deadline, or as if it had expired. */
+static int state_of(uint64_t word, uint64_t fired_ns)
+{
+	switch (word & HWHEEL_MAP_STATE) {
+	case HWHEEL_MAP_PENDING:
+		return HWHEEL_STATE_PENDING;
+	case HWHEEL_MAP_EXPIRED:
+		return fired_ns < deadline_of(word) ? HWHEEL_STATE_STOPPED : HWHEEL_STATE_EXPIRED;
+	default:
+		return -ENOENT;
+	}
+}
+
+static uint64_t left_of(const struct hwheel *wheel, uint64_t word)
+{
+	uint64_t deadline = deadline_of(word) + (uint64_t)wheel->map->offset_ns;
+	uint64_t now = hwheel_now(wheel);
+
+	return deadline > now ? deadline - now : 0;
+}
+
+int mapped_query(struct hwheel *wheel, uint64_t number, uint64_t *left_ns, uint64_t *cookie)
+{
+	const struct map *map = wheel->map;
+	const struct hwheel_map_record *record;
+	union id id = { number };
+	uint64_t word, its_cookie;
+	int state;
+
+	if (!map->header)
+		return -EBADF;
+	record = record_of(map, id.offset);
+	if (!record)
+		return -ENOENT;
+	/* The cookie may be of a free record, or of the next arm: then the word is another one. */
+	do {
+		word = load_word(record);
+		its_cookie = __atomic_load_n(&record->cookie, __ATOMIC_ACQUIRE);
+		state = state_of(word, __atomic_load_n(&record->fired_ns, __ATOMIC_ACQUIRE));
+		if (__atomic_load_n(&record->generation, __ATOMIC_ACQUIRE) != id.generation)
+			return -ENOENT;
+	} while (word != load_word(record));
+	if (state >= 0 && left_ns)
+		*left_ns = left_of(wheel, word);
+	if (state >= 0 && cookie)
+		*cookie = its_cookie;
+	return state;
+}

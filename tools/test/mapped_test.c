@@ -1,0 +1,1159 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * libhwheel: mapped timeouts. The promises of each operation are tested in libhwheel_test.c; this
+ * is about ids, records, threads and processes. It knows the library's own headers, to look at
+ * addresses and to use up generations. Needs a loaded module.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "libhwheel/map.h"
+
+#define MSEC	1000000ULL
+#define HOUR	(3600000 * MSEC)
+#define MANY	1000
+#define COOKIE	77
+
+/* The library calls the kernel by these two, and a test may have them refuse. */
+
+static uint32_t most_records = UINT32_MAX;
+static bool shares = true;
+
+__typeof__(ioctl) __real_ioctl, __wrap_ioctl;
+__typeof__(mmap) __real_mmap, __wrap_mmap;
+
+int __wrap_ioctl(int fd, unsigned long command, ...)
+{
+	const struct hwheel_map *layout;
+	va_list arguments;
+
+	va_start(arguments, command);
+	layout = va_arg(arguments, void *);
+	va_end(arguments);
+	if (command == HWHEEL_IOC_MAP && layout->records > most_records) {
+		errno = EDQUOT;
+		return -1;
+	}
+	return __real_ioctl(fd, command, layout);
+}
+
+/* The kernel, too, removes the old mapping before its driver refuses the new one. */
+void *__wrap_mmap(void *at, size_t size, int prot, int flags, int fd, off_t offset)
+{
+	if (shares || !(flags & MAP_SHARED))
+		return __real_mmap(at, size, prot, flags, fd, offset);
+	munmap(at, size);
+	errno = ENOMEM;
+	return MAP_FAILED;
+}
+
+FIXTURE(mapped) {
+	struct hwheel *wheel;
+};
+
+FIXTURE_SETUP(mapped)
+{
+	ASSERT_EQ(0, hwheel_open(&self->wheel, HWHEEL_NONBLOCK));
+	ASSERT_EQ(0, hwheel_map(self->wheel, MANY));
+}
+
+FIXTURE_TEARDOWN(mapped)
+{
+	EXPECT_EQ(0, hwheel_close(self->wheel));
+}
+
+static int next_events(struct hwheel *wheel, struct hwheel_event *events, size_t count)
+{
+	struct pollfd poll_fd = { .fd = hwheel_fd(wheel), .events = POLLIN };
+	int n;
+
+	while ((n = hwheel_next_events(wheel, events, count)) == -EAGAIN)
+		poll(&poll_fd, 1, -1);
+	return n;
+}
+
+static struct hwheel_event next_event(struct hwheel *wheel)
+{
+	struct hwheel_event event = { 0 };
+
+	next_events(wheel, &event, 1);
+	return event;
+}
+
+static uint32_t offset_of_id(uint64_t number)
+{
+	union id id = { number };
+
+	return id.offset;
+}
+
+/* Making a map */
+
+TEST_F(mapped, map_has_bounds)
+{
+	struct hwheel_info info;
+
+	ASSERT_EQ(0, hwheel_info(self->wheel, &info));
+	EXPECT_EQ(-EINVAL, hwheel_map(self->wheel, 0));
+	EXPECT_EQ(-ENOSPC, hwheel_map(self->wheel, info.max_timeouts));
+	EXPECT_EQ(-ENOSPC, hwheel_map(self->wheel, SIZE_MAX));
+	EXPECT_EQ(0, hwheel_map(self->wheel, MANY));
+}
+
+TEST_F(mapped, map_comes_first)
+{
+	struct hwheel *wheel;
+	uint64_t id;
+
+	ASSERT_EQ(0, hwheel_open(&wheel, 0));
+	ASSERT_EQ(0, hwheel_arm(wheel, HOUR, 1, &id));
+	EXPECT_EQ(-EBUSY, hwheel_map(wheel, MANY));
+	/* It stays as it is. */
+	EXPECT_EQ(0, hwheel_cancel(wheel, id));
+	EXPECT_EQ(0, hwheel_close(wheel));
+}
+
+TEST_F(mapped, no_second_handle_maps_the_file)
+{
+	struct hwheel *other;
+
+	ASSERT_EQ(0, hwheel_open_fd(&other, dup(hwheel_fd(self->wheel))));
+	EXPECT_EQ(-EBUSY, hwheel_map(other, MANY));
+	EXPECT_EQ(0, hwheel_close(other));
+}
+
+/* Nor does it take room from the first one. */
+TEST_F(mapped, a_second_handle_takes_no_room)
+{
+	struct hwheel *other;
+	struct hwheel_info info;
+	uint64_t id;
+
+	ASSERT_EQ(0, hwheel_info(self->wheel, &info));
+	ASSERT_EQ(0, hwheel_open_fd(&other, dup(hwheel_fd(self->wheel))));
+	EXPECT_EQ(-EBUSY, hwheel_map(other, info.max_timeouts / 2));
+	EXPECT_EQ(0, hwheel_close(other));
+	for (unsigned int i = 0; i < info.max_timeouts; i++)
+		ASSERT_EQ(0, hwheel_arm(self->wheel, HOUR, i, &id));
+}
+
+/* The kernel has made it: the next call maps that. */
+TEST_F(mapped, what_was_made_is_mapped_later)
+{
+	struct hwheel *wheel;
+	uint64_t id;
+
+	ASSERT_EQ(0, hwheel_open(&wheel, 0));
+	shares = false;
+	EXPECT_EQ(-ENOMEM, hwheel_map(wheel, MANY));
+	EXPECT_EQ(-ENOMEM, hwheel_map(wheel, MANY));
+	shares = true;
+	ASSERT_EQ(0, hwheel_map(wheel, MANY));
+	ASSERT_EQ(0, hwheel_arm(wheel, 1, COOKIE, &id));
+	EXPECT_EQ(COOKIE, next_event(wheel).cookie);
+	EXPECT_EQ(0, hwheel_close(wheel));
+}
+
+TEST_F(mapped, others_than_read_write_cannot_be_mapped)
+{
+	struct hwheel *wheel;
+	int fd = open(HWHEEL_DEVICE, O_WRONLY);
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, hwheel_open_fd(&wheel, fd));
+	EXPECT_EQ(-EBADF, hwheel_map(wheel, MANY));
+	EXPECT_EQ(0, hwheel_close(wheel));
+}
+
+TEST_F(mapped, simple_wheels_cannot_be_mapped)
+{
+	const struct hwheel_config config = {
+		.kind = HWHEEL_KIND_SIMPLE, .tick_ns = MSEC, .slots = 8192,
+		.clock = CLOCK_MONOTONIC,
+	};
+	struct hwheel *wheel;
+	uint64_t id;
+
+	ASSERT_EQ(0, hwheel_open(&wheel, 0));
+	ASSERT_EQ(0, hwheel_configure(wheel, &config));
+	EXPECT_EQ(-EOPNOTSUPP, hwheel_map(wheel, MANY));
+	EXPECT_EQ(0, hwheel_arm(wheel, MSEC, 1, &id));
+	EXPECT_EQ(id, next_event(wheel).id);
+	EXPECT_EQ(0, hwheel_close(wheel));
+}
+
+TEST_F(mapped, own_wheel)
+{
+	const struct hwheel_config config = {
+		.kind = HWHEEL_KIND_HASHED, .tick_ns = MSEC, .clock = CLOCK_BOOTTIME,
+	};
+	struct hwheel_event event;
+	struct hwheel *wheel;
+	uint64_t id;
+
+	EXPECT_EQ(-EBUSY, hwheel_configure(self->wheel, &config));
+	ASSERT_EQ(0, hwheel_open(&wheel, 0));
+	ASSERT_EQ(0, hwheel_configure(wheel, &config));
+	ASSERT_EQ(0, hwheel_map(wheel, 1));
+	ASSERT_EQ(0, hwheel_arm(wheel, MSEC, 1, &id));
+	event = next_event(wheel);
+	EXPECT_EQ(id, event.id);
+	EXPECT_LE(event.fired_ns, hwheel_now(wheel));
+	EXPECT_EQ(0, hwheel_close(wheel));
+}
+
+/* Ids */
+
+TEST_F(mapped, stale_ids_name_nothing)
+{
+	uint64_t deadline = hwheel_now(self->wheel) + HOUR, stale, id;
+
+	ASSERT_EQ(0, hwheel_arm_at(self->wheel, deadline, 1, &stale));
+	ASSERT_EQ(0, hwheel_cancel(self->wheel, stale));
+	/* The record that was freed last is used first. */
+	ASSERT_EQ(0, hwheel_arm_at(self->wheel, deadline, 2, &id));
+	ASSERT_EQ(offset_of_id(stale), offset_of_id(id));
+	EXPECT_NE(stale, id);
+	EXPECT_EQ(-ENOENT, hwheel_cancel(self->wheel, stale));
+	EXPECT_EQ(-ENOENT, hwheel_refresh(self->wheel, stale, 2 * HOUR));
+	EXPECT_EQ(-ENOENT, hwheel_refresh(self->wheel, stale, 0));
+	EXPECT_EQ(-ENOENT, hwheel_query(self->wheel, stale, NULL, NULL));
+	EXPECT_EQ(0, hwheel_cancel(self->wheel, id));
+	EXPECT_EQ(-ENOENT, hwheel_cancel(self->wheel, id));
+}
+
+TEST_F(mapped, stale_ids_of_expired_ones)
+{
+	uint64_t stale, id;
+
+	ASSERT_EQ(0, hwheel_arm(self->wheel, 0, 1, &stale));
+	ASSERT_EQ(stale, next_event(self->wheel).id);
+	ASSERT_EQ(0, hwheel_arm(self->wheel, HOUR, 2, &id));
+	ASSERT_EQ(offset_of_id(stale), offset_of_id(id));
+	EXPECT_EQ(-ENOENT, hwheel_cancel(self->wheel, stale));
+	EXPECT_EQ(-ENOENT, hwheel_refresh(self->wheel, stale, HOUR));
+	EXPECT_EQ(HWHEEL_STATE_PENDING, hwheel_query(self->wheel, id, NULL, NULL));
+}
+
+TEST_F(mapped, any_number_may_be_an_id)
+{
+	uint64_t state = 1, id, cookie;
+	unsigned int known = 0;
+
+	ASSERT_EQ(0, hwheel_arm(self->wheel, HOUR, 5, &id));
+	for (int i = 0; i < 1000000; i++) {
+		uint64_t number = state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+
+		/* Near those that there are, too */
+		if (i % 4)
+			number = id + number % 100000 - 50000;
+		if (i % 3 == 0)
+			number &= 0xffffffffU << (i % 2 * 16);
+		known += number != id && hwheel_cancel(self->wheel, number) != -ENOENT;
+		known += number != id && hwheel_refresh(self->wheel, number, 0) != -ENOENT;
+		known += number != id && hwheel_query(self->wheel, number, NULL, NULL) != -ENOENT;
+	}
+	EXPECT_EQ(0, known);
+	EXPECT_EQ(-ENOENT, hwheel_cancel(self->wheel, 0));
+	EXPECT_EQ(HWHEEL_STATE_PENDING, hwheel_query(self->wheel, id, NULL, &cookie));
+	EXPECT_EQ(5, cookie);
+}
+
+/* Offsets within records, whatever is there */
+TEST_F(mapped, no_id_is_within_a_record)
+{
+	const uint32_t generations[] = { 0, 1, 4, 5, 6, 9 };
+	union id id, other;
+	unsigned int known = 0;
+	uint64_t number;
+
+	ASSERT_EQ(0, hwheel_arm(self->wheel, HOUR, 0, &number));
+	id.number = number;
+	for (uint32_t offset = 0; offset < 8192; offset++)
+		for (size_t i = 0; i < ARRAY_SIZE(generations); i++) {
+			other.offset = offset;
+			other.generation = generations[i];
+			if (other.number == id.number)
+				continue;
+			known += hwheel_cancel(self->wheel, other.number) != -ENOENT;
+			known += hwheel_refresh(self->wheel, other.number, 2 * HOUR) != -ENOENT;
+			known += hwheel_query(self->wheel, other.number, NULL, NULL) != -ENOENT;
+		}
+	EXPECT_EQ(0, known);
+	EXPECT_EQ(0, hwheel_cancel(self->wheel, number));
+}
+
+/* The ids in a lane's magazine are those that the records had last. */
+TEST_F(mapped, used_up_generations)
+{
+	uint64_t id, last;
+
+	ASSERT_EQ(0, hwheel_arm(self->wheel, HOUR, 1, &id));
+	ASSERT_EQ(0, hwheel_cancel(self->wheel, id));
+	(*slot_of(self->wheel))->top[-1].generation = LAST_GENERATION - GENERATION_STEP;
+	ASSERT_EQ(0, hwheel_arm(self->wheel, HOUR, 2, &last));
+	EXPECT_EQ(offset_of_id(id), offset_of_id(last));
+	EXPECT_EQ(0, hwheel_cancel(self->wheel, last));
+	/* From now on the record is retired. */
+	for (int i = 0; i < 4 * MANY; i++) {
+		ASSERT_EQ(0, hwheel_arm(self->wheel, HOUR, 3, &id));
+		ASSERT_NE(offset_of_id(last), offset_of_id(id));
+		if (i % 2)
+			ASSERT_EQ(0, hwheel_cancel(self->wheel, id));
+	}
+	EXPECT_EQ(-ENOENT, hwheel_cancel(self->wheel, last));
+}
+
+/* Deadlines */
+
+TEST_F(mapped, deadlines_far_away_mean_never)
+{
+	const uint64_t far[] = {
+		UINT64_MAX, UINT64_MAX - 1, 1ULL << 63, (1ULL << 63) - 1, HWHEEL_MAP_NEVER,
+		HWHEEL_MAP_NEVER - 1023, HWHEEL_MAP_NEVER - 1024, HWHEEL_MAP_NEVER - 1025,
+	};
+	struct hwheel_event event;
+	uint64_t id, other, left;
+
+	for (size_t i = 0; i < ARRAY_SIZE(far); i++) {
+		ASSERT_EQ(0, hwheel_arm_at(self->wheel, far[i], i, &id));
+		ASSERT_EQ(0, hwheel_arm(self->wheel, HOUR, i, &other));
+		EXPECT_EQ(0, hwheel_refresh_at(self->wheel, other, far[i]));
+		EXPECT_EQ(HWHEEL_STATE_PENDING, hwheel_query(self->wheel, other, &left, NULL));
+		EXPECT_GT(left, 200ULL * 365 * 24 * HOUR);
+	}
+	ASSERT_EQ(0, hwheel_arm(self->wheel, 30 * MSEC, 100, &id));
+	event = next_event(self->wheel);
+	EXPECT_EQ(100, event.cookie);
+	EXPECT_EQ(-EAGAIN, hwheel_next_events(self->wheel, &event, 1));
+}
+
+TEST_F(mapped, past_deadlines)
+{
+	uint64_t id;
+
+	for (uint64_t deadline = 0; deadline < 3000; deadline += 999) {
+		ASSERT_EQ(0, hwheel_arm_at(self->wheel, deadline, 1, &id));
+		EXPECT_EQ(id, next_event(self->wheel).id);
+	}
+}
+
+/* Those of one edge and one thread come in the order of arming. */
+TEST_F(mapped, order_within_an_edge)
+{
+	struct hwheel_event events[MANY];
+	uint64_t id;
+	int n = 0;
+
+	for (int i = 0; i < MANY; i++)
+		ASSERT_EQ(0, hwheel_arm_at(self->wheel, 1, i, &id));
+	while (n < MANY)
+		n += next_events(self->wheel, events + n, MANY - n);
+	for (int i = 0; i < MANY; i++)
+		ASSERT_EQ(i, events[i].cookie);
+}
+
+/* Room */
+
+TEST_F(mapped, grows_up_to_the_limit)
+{
+	uint64_t *ids, id, n = 0;
+	struct hwheel_info info;
+	int error;
+
+	ASSERT_EQ(0, hwheel_info(self->wheel, &info));
+	ids = calloc(info.max_timeouts + 1, sizeof(*ids));
+	ASSERT_NE(NULL, ids);
+	while (!(error = hwheel_arm(self->wheel, HOUR, n, &ids[n])))
+		ASSERT_GE(info.max_timeouts, ++n);
+	EXPECT_EQ(-ENOSPC, error);
+	EXPECT_EQ(info.max_timeouts, n);
+	EXPECT_EQ(-ENOSPC, hwheel_arm(self->wheel, HOUR, n, &id));
+	for (uint64_t i = 0; i < n; i++)
+		ASSERT_EQ(0, hwheel_cancel(self->wheel, ids[i]));
+	for (uint64_t i = 0; i < n; i++)
+		ASSERT_EQ(0, hwheel_arm(self->wheel, HOUR, i, &id));
+	EXPECT_EQ(-ENOSPC, hwheel_arm(self->wheel, HOUR, n, &id));
+	EXPECT_EQ(n, hwheel_stop(self->wheel));
+	free(ids);
+}
+
+/* Arms as many as there is room for, and returns why no more, or 0 if @most are armed. */
+static int arm_up_to(struct hwheel *wheel, uint64_t most, uint64_t *n)
+{
+	uint64_t id;
+	int error = 0;
+
+	for (*n = 0; !error && *n < most; ++*n)
+		error = hwheel_arm(wheel, HOUR, *n, &id);
+	*n -= !!error;
+	return error;
+}
+
+/* Where there is no room for twice as many, there may be for some. */
+TEST_F(mapped, grows_by_what_there_is)
+{
+	uint64_t n;
+
+	most_records = 300;
+	EXPECT_EQ(0, arm_up_to(self->wheel, 10 * MANY, &n));
+	most_records = 0;
+	EXPECT_EQ(-EDQUOT, arm_up_to(self->wheel, UINT32_MAX, &n));
+}
+
+/* The address space stays the library's. */
+TEST_F(mapped, growth_that_fails_leaves_no_hole)
+{
+	const struct map *map = self->wheel->map;
+	uint64_t n;
+	void *at;
+
+	shares = false;
+	EXPECT_EQ(-ENOMEM, arm_up_to(self->wheel, 10 * MANY, &n));
+	at = map->base + map->size;
+	EXPECT_EQ(MAP_FAILED, mmap(at, 1, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS |
+				   MAP_FIXED_NOREPLACE, -1, 0));
+	EXPECT_EQ(EEXIST, errno);
+	shares = true;
+	EXPECT_EQ(0, arm_up_to(self->wheel, 10 * MANY, &n));
+}
+
+/* Processes */
+
+/* All that a child does with its parent's wheel */
+static int use_in_child(struct hwheel *wheel, uint64_t id)
+{
+	struct hwheel_event event;
+	struct hwheel *own;
+	uint64_t other;
+
+	if (hwheel_arm(wheel, 0, 1, &other) != -EBADF ||
+	    hwheel_arm_at(wheel, 0, 1, &other) != -EBADF)
+		return 1;
+	if (hwheel_cancel(wheel, id) != -EBADF || hwheel_refresh(wheel, id, 0) != -EBADF)
+		return 2;
+	if (hwheel_query(wheel, id, NULL, NULL) != -EBADF || hwheel_map(wheel, 1) != -EBADF)
+		return 3;
+	if (hwheel_next_events(wheel, &event, 1) != -EBADF || hwheel_stop(wheel) != -EBADF)
+		return 4;
+	/* A wheel of its own works. */
+	if (hwheel_open(&own, 0) || hwheel_map(own, 1) || hwheel_arm(own, 0, 9, &other) ||
+	    next_event(own).cookie != 9)
+		return 5;
+	return hwheel_close(wheel) || hwheel_close(own) ? 6 : 0;
+}
+
+TEST_F(mapped, a_child_gets_ebadf)
+{
+	int status;
+	uint64_t id;
+	pid_t pid;
+
+	ASSERT_EQ(0, hwheel_arm(self->wheel, HOUR, 7, &id));
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid)
+		_exit(use_in_child(self->wheel, id));
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	EXPECT_EQ(0, hwheel_cancel(self->wheel, id));
+	ASSERT_EQ(0, hwheel_arm(self->wheel, 0, 8, &id));
+	EXPECT_EQ(id, next_event(self->wheel).id);
+}
+
+/* Threads */
+
+static void *arm_one(void *data)
+{
+	struct hwheel *wheel = data;
+	uint64_t *id = malloc(sizeof(*id));
+
+	if (id && hwheel_arm(wheel, HOUR, 1, id))
+		*id = 0;
+	return id;
+}
+
+static uint64_t arm_in_a_thread(struct hwheel *wheel)
+{
+	pthread_t thread;
+	uint64_t id = 0;
+	void *result;
+
+	if (pthread_create(&thread, NULL, arm_one, wheel) || pthread_join(thread, &result))
+		return 0;
+	if (result)
+		id = *(uint64_t *)result;
+	free(result);
+	return id;
+}
+
+/* Their free records are not lost. */
+TEST_F(mapped, threads_that_end)
+{
+	struct hwheel_info info;
+	uint64_t id;
+
+	ASSERT_EQ(0, hwheel_info(self->wheel, &info));
+	for (int i = 0; i < 3000; i++) {
+		id = arm_in_a_thread(self->wheel);
+		ASSERT_NE(0, id);
+		ASSERT_EQ(0, hwheel_cancel(self->wheel, id));
+	}
+	EXPECT_GE(4, self->wheel->map->nr_lanes);
+	for (unsigned int i = 0; i < info.max_timeouts; i++)
+		ASSERT_EQ(0, hwheel_arm(self->wheel, HOUR, i, &id));
+	EXPECT_EQ(-ENOSPC, hwheel_arm(self->wheel, HOUR, 0, &id));
+}
+
+#define CROWD		150
+#define CROWD_ROOM	8192
+
+struct crowd {
+	struct hwheel *wheel;
+	pthread_barrier_t all_armed;
+	int error;
+};
+
+static void *arm_in_crowd(void *data)
+{
+	struct crowd *crowd = data;
+	uint64_t id;
+	int error = hwheel_arm(crowd->wheel, HOUR, 1, &id);
+
+	if (error)
+		__atomic_store_n(&crowd->error, error, __ATOMIC_RELAXED);
+	pthread_barrier_wait(&crowd->all_armed);
+	return NULL;
+}
+
+static void run_crowd(struct __test_metadata *_metadata, struct crowd *crowd)
+{
+	pthread_t threads[CROWD];
+
+	ASSERT_EQ(0, pthread_barrier_init(&crowd->all_armed, NULL, CROWD));
+	for (int i = 0; i < CROWD; i++)
+		ASSERT_EQ(0, pthread_create(&threads[i], NULL, arm_in_crowd, crowd));
+	for (int i = 0; i < CROWD; i++)
+		ASSERT_EQ(0, pthread_join(threads[i], NULL));
+	EXPECT_EQ(0, pthread_barrier_destroy(&crowd->all_armed));
+}
+
+/* None takes so much for itself that others find nothing, and when they end, all is there again. */
+TEST_F(mapped, many_threads_share_the_room)
+{
+	struct hwheel_config config = {
+		.kind = HWHEEL_KIND_SHARED, .max_timeouts = CROWD_ROOM, .clock = CLOCK_MONOTONIC,
+	};
+	struct crowd crowd = { .error = 0 };
+	uint64_t n;
+
+	ASSERT_EQ(0, hwheel_open(&crowd.wheel, 0));
+	ASSERT_EQ(0, hwheel_configure(crowd.wheel, &config));
+	ASSERT_EQ(0, hwheel_map(crowd.wheel, CROWD_ROOM));
+	run_crowd(_metadata, &crowd);
+	EXPECT_EQ(0, crowd.error);
+	EXPECT_EQ(-ENOSPC, arm_up_to(crowd.wheel, UINT32_MAX, &n));
+	EXPECT_EQ(CROWD_ROOM - CROWD, n);
+	EXPECT_EQ(0, hwheel_close(crowd.wheel));
+}
+
+/* Records that a thread had taken, and never armed */
+TEST_F(mapped, records_that_were_never_armed)
+{
+	uint64_t ids[100];
+
+	ASSERT_NE(0, arm_in_a_thread(self->wheel));
+	for (int round = 0; round < 20; round++) {
+		for (int i = 0; i < 100; i++)
+			ASSERT_EQ(0, hwheel_arm(self->wheel, HOUR, i, &ids[i]));
+		for (int i = 0; i < 100; i++)
+			ASSERT_EQ(0, hwheel_cancel(self->wheel, ids[i]));
+	}
+	ASSERT_EQ(0, hwheel_arm(self->wheel, 1, 0, &ids[0]));
+	EXPECT_EQ(ids[0], next_event(self->wheel).id);
+}
+
+/* One thread arms, and another one cancels, at the limit: magazines go from lane to lane. */
+
+#define HANDED	10000
+
+struct hand {
+	struct hwheel *wheel;
+	uint64_t id;	/* 0: none */
+	int wrong;
+};
+
+static void *arm_for_others(void *data)
+{
+	struct hand *hand = data;
+	uint64_t id;
+	int error;
+
+	for (int i = 0; i < HANDED; i++) {
+		while ((error = hwheel_arm(hand->wheel, HOUR, COOKIE, &id)) == -ENOSPC)
+			sched_yield();
+		hand->wrong += !!error;
+		while (__atomic_load_n(&hand->id, __ATOMIC_ACQUIRE))
+			sched_yield();
+		__atomic_store_n(&hand->id, id, __ATOMIC_RELEASE);
+	}
+	return NULL;
+}
+
+static void *ask_for_others(void *data)
+{
+	struct hand *hand = data;
+	uint64_t id, cookie;
+	int state;
+
+	while ((id = __atomic_load_n(&hand->id, __ATOMIC_ACQUIRE)) != UINT64_MAX) {
+		state = id ? hwheel_query(hand->wheel, id, NULL, &cookie) : -ENOENT;
+		if (state != -ENOENT && (state != HWHEEL_STATE_PENDING || cookie != COOKIE))
+			__atomic_fetch_add(&hand->wrong, 1, __ATOMIC_RELAXED);
+	}
+	return NULL;
+}
+
+static void cancel_each(struct hand *hand)
+{
+	uint64_t id;
+
+	for (int i = 0; i < HANDED; i++) {
+		while (!(id = __atomic_load_n(&hand->id, __ATOMIC_ACQUIRE)))
+			sched_yield();
+		hand->wrong += !!hwheel_cancel(hand->wheel, id);
+		__atomic_store_n(&hand->id, 0, __ATOMIC_RELEASE);
+	}
+	__atomic_store_n(&hand->id, UINT64_MAX, __ATOMIC_RELEASE);
+}
+
+TEST_F(mapped, one_arms_and_another_cancels)
+{
+	const struct hwheel_config config = {
+		.clock = CLOCK_MONOTONIC, .max_timeouts = 2 * MANY,
+	};
+	struct hand hand = { 0 };
+	pthread_t threads[2];
+	uint64_t ids[MANY];
+
+	ASSERT_EQ(0, hwheel_open(&hand.wheel, 0));
+	ASSERT_EQ(0, hwheel_configure(hand.wheel, &config));
+	ASSERT_EQ(0, hwheel_map(hand.wheel, 2 * MANY));
+	/* Most records are at home here. */
+	for (int i = 0; i < MANY; i++)
+		ASSERT_EQ(0, hwheel_arm(hand.wheel, HOUR, i, &ids[i]));
+	for (int i = 0; i < MANY; i++)
+		ASSERT_EQ(0, hwheel_cancel(hand.wheel, ids[i]));
+	ASSERT_EQ(0, pthread_create(&threads[0], NULL, arm_for_others, &hand));
+	ASSERT_EQ(0, pthread_create(&threads[1], NULL, ask_for_others, &hand));
+	cancel_each(&hand);
+	for (int i = 0; i < 2; i++)
+		ASSERT_EQ(0, pthread_join(threads[i], NULL));
+	EXPECT_EQ(0, hand.wrong);
+	EXPECT_LE(hand.wheel->map->nr_magazines, 3 * MANY / 100);
+	EXPECT_EQ(0, hwheel_close(hand.wheel));
+}
+
+/* A thread keeps its lane while another one closes the wheel, and opens others. */
+struct relay {
+	pthread_barrier_t turn;
+	struct hwheel *wheel;
+	int wrong;
+};
+
+static void *use_each(void *data)
+{
+	struct relay *relay = data;
+	uint64_t id;
+
+	for (int i = 0; i < 100; i++) {
+		pthread_barrier_wait(&relay->turn);
+		relay->wrong += hwheel_arm(relay->wheel, HOUR, i, &id) ||
+				hwheel_cancel(relay->wheel, id);
+		pthread_barrier_wait(&relay->turn);
+	}
+	return NULL;
+}
+
+TEST_F(mapped, wheels_that_are_closed)
+{
+	struct relay relay = { 0 };
+	pthread_t thread;
+
+	ASSERT_EQ(0, pthread_barrier_init(&relay.turn, NULL, 2));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, use_each, &relay));
+	for (int i = 0; i < 100; i++) {
+		EXPECT_EQ(0, hwheel_open(&relay.wheel, 0));
+		EXPECT_EQ(0, hwheel_map(relay.wheel, 1));
+		pthread_barrier_wait(&relay.turn);
+		pthread_barrier_wait(&relay.turn);
+		EXPECT_EQ(0, hwheel_close(relay.wheel));
+	}
+	ASSERT_EQ(0, pthread_join(thread, NULL));
+	EXPECT_EQ(0, relay.wrong);
+	pthread_barrier_destroy(&relay.turn);
+}
+
+/* More than a thread has slots */
+TEST_F(mapped, many_wheels)
+{
+	struct hwheel *wheels[2 * SLOTS];
+	uint64_t ids[2 * SLOTS];
+
+	for (int i = 0; i < 2 * SLOTS; i++) {
+		ASSERT_EQ(0, hwheel_open(&wheels[i], 0));
+		ASSERT_EQ(0, hwheel_map(wheels[i], 1));
+	}
+	for (int round = 0; round < 3; round++) {
+		for (int i = 0; i < 2 * SLOTS; i++)
+			ASSERT_EQ(0, hwheel_arm(wheels[i], HOUR, i, &ids[i]));
+		for (int i = 0; i < 2 * SLOTS; i++)
+			ASSERT_EQ(0, hwheel_cancel(wheels[i], ids[i]));
+		for (int i = 0; i < 2 * SLOTS; i++) {
+			ASSERT_EQ(0, hwheel_arm(wheels[i], 0, i, &ids[i]));
+			ASSERT_EQ(i, next_event(wheels[i]).cookie);
+		}
+	}
+	for (int i = 0; i < 2 * SLOTS; i++)
+		EXPECT_EQ(0, hwheel_close(wheels[i]));
+}
+
+/* Threads that use different lists write no common line: each arms, and cancels what both armed. */
+
+#define LINES	4096
+#define PAGES	1024
+
+struct writer {
+	struct hwheel *wheel;
+	pthread_barrier_t *turn;
+	const uint64_t *others;
+	uint64_t ids[LINES];
+	struct lane *lane;
+	bool pages[PAGES];	/* of magazines that were loaded */
+	int failed;
+};
+
+static void note_page(struct writer *writer)
+{
+	const struct lane *lane = *slot_of(writer->wheel);
+	size_t magazine = (struct magazine *)(lane->top - 1) - lane->map->magazines;
+
+	writer->pages[magazine / MAGAZINES] = true;
+}
+
+static void arm_all(struct writer *writer)
+{
+	for (int i = 0; i < LINES; i++) {
+		writer->failed += !!hwheel_arm(writer->wheel, HOUR, i, &writer->ids[i]);
+		note_page(writer);
+	}
+}
+
+static void *write_lines(void *data)
+{
+	struct writer *writer = data;
+
+	arm_all(writer);
+	writer->lane = *slot_of(writer->wheel);
+	for (int round = 0; round < 3; round++) {
+		pthread_barrier_wait(writer->turn);
+		for (int i = 0; i < LINES; i++) {
+			writer->failed += !!hwheel_cancel(writer->wheel, writer->others[i]);
+			note_page(writer);
+		}
+		pthread_barrier_wait(writer->turn);
+		arm_all(writer);
+	}
+	return NULL;
+}
+
+static int compare(const void *a, const void *b)
+{
+	uint32_t first = *(const uint32_t *)a, second = *(const uint32_t *)b;
+
+	return (first > second) - (first < second);
+}
+
+/* The first record begins a page. */
+static uint32_t line_of(uint64_t id)
+{
+	return (offset_of_id(id) - RECORD_SIZE) / LINE;
+}
+
+/* How many of one's lines are the other one's, too */
+static int count_common(const struct writer writers[2])
+{
+	uint32_t lines[LINES];
+	int common = 0;
+
+	for (int i = 0; i < LINES; i++)
+		lines[i] = line_of(writers[0].ids[i]);
+	qsort(lines, LINES, sizeof(lines[0]), compare);
+	for (int i = 0; i < LINES; i++) {
+		uint32_t line = line_of(writers[1].ids[i]);
+
+		common += !!bsearch(&line, lines, LINES, sizeof(lines[0]), compare);
+	}
+	return common;
+}
+
+static int count_common_pages(const struct writer writers[2])
+{
+	int common = 0;
+
+	for (int i = 0; i < PAGES; i++)
+		common += writers[0].pages[i] && writers[1].pages[i];
+	return common;
+}
+
+TEST_F(mapped, threads_write_no_common_line)
+{
+	struct map *map = self->wheel->map;
+	struct writer writers[2] = { 0 };
+	pthread_barrier_t turn;
+	pthread_t threads[2];
+
+	ASSERT_EQ(0, pthread_barrier_init(&turn, NULL, 2));
+	for (int i = 0; i < 2; i++) {
+		writers[i].wheel = self->wheel;
+		writers[i].turn = &turn;
+		writers[i].others = writers[1 - i].ids;
+		ASSERT_EQ(0, pthread_create(&threads[i], NULL, write_lines, &writers[i]));
+	}
+	for (int i = 0; i < 2; i++)
+		ASSERT_EQ(0, pthread_join(threads[i], NULL));
+	EXPECT_EQ(0, writers[0].failed + writers[1].failed);
+	ASSERT_EQ(0, (uintptr_t)(map->base + RECORD_SIZE) % LINE);
+	EXPECT_EQ(0, count_common(writers));
+	ASSERT_GE(PAGES, map->max_magazines / MAGAZINES);
+	EXPECT_EQ(0, count_common_pages(writers));
+	EXPECT_NE(writers[0].lane, writers[1].lane);
+	EXPECT_LE(LINE, labs((char *)writers[0].lane - (char *)writers[1].lane));
+	EXPECT_NE((uintptr_t)writers[0].lane->top / LINE, (uintptr_t)writers[1].lane->top / LINE);
+	if (map->nr_lists > 1)
+		EXPECT_LE(LINE, labs((char *)writers[0].lane->list -
+				     (char *)writers[1].lane->list));
+	pthread_barrier_destroy(&turn);
+}
+
+/* Each arm ends exactly once, whoever cancels, refreshes, reaps and stops. */
+
+#define TIMEOUTS	512
+#define PLAYERS		4
+#define TURNS		100000
+
+struct game {
+	struct hwheel *wheel;
+	uint64_t ids[TIMEOUTS];		/* of each object; any player takes it */
+	uint64_t armed, cancelled, expired, stopped, early, odd;
+	bool over;
+};
+
+struct player {
+	struct game *game;
+	uint64_t random;
+};
+
+static uint64_t draw(struct player *player, uint64_t below)
+{
+	player->random = player->random * 6364136223846793005ULL + 1442695040888963407ULL;
+	return (player->random >> 33) % below;
+}
+
+static void count(uint64_t *counter, uint64_t n)
+{
+	__atomic_fetch_add(counter, n, __ATOMIC_RELAXED);
+}
+
+static void play_arm(struct player *player)
+{
+	struct game *game = player->game;
+	uint64_t id, delay = draw(player, 3) ? draw(player, 20 * MSEC) : HOUR;
+	int error = hwheel_arm(game->wheel, delay, draw(player, UINT32_MAX), &id);
+
+	if (error == -ESHUTDOWN || error == -ENOSPC)
+		return;
+	count(error ? &game->odd : &game->armed, 1);
+	__atomic_store_n(&game->ids[draw(player, TIMEOUTS)], id, __ATOMIC_RELAXED);
+}
+
+static void play_cancel(struct player *player)
+{
+	struct game *game = player->game;
+	uint64_t id = __atomic_load_n(&game->ids[draw(player, TIMEOUTS)], __ATOMIC_RELAXED);
+	int error = hwheel_cancel(game->wheel, id);
+
+	if (error != -ENOENT)
+		count(error ? &game->odd : &game->cancelled, 1);
+}
+
+static void play_refresh(struct player *player)
+{
+	struct game *game = player->game;
+	uint64_t id = __atomic_load_n(&game->ids[draw(player, TIMEOUTS)], __ATOMIC_RELAXED);
+	int error = hwheel_refresh(game->wheel, id, draw(player, 40 * MSEC));
+
+	if (error && error != -ENOENT)
+		count(&game->odd, 1);
+}
+
+static int play_reap(struct game *game)
+{
+	struct hwheel_event events[32];
+	int n = hwheel_next_events(game->wheel, events, 32);
+
+	for (int i = 0; i < n; i++) {
+		bool stopped = events[i].type == HWHEEL_EVENT_STOPPED;
+
+		count(stopped ? &game->stopped : &game->expired, 1);
+		count(&game->early, !stopped && events[i].fired_ns < events[i].deadline_ns);
+	}
+	return n;
+}
+
+static void *play(void *data)
+{
+	struct player *player = data;
+
+	for (int i = 0; i < TURNS && !__atomic_load_n(&player->game->over, __ATOMIC_RELAXED); i++) {
+		switch (draw(player, 8)) {
+		case 0 ... 2:
+			play_arm(player);
+			break;
+		case 3 ... 4:
+			play_cancel(player);
+			break;
+		case 5 ... 6:
+			play_refresh(player);
+			break;
+		default:
+			play_reap(player->game);
+		}
+	}
+	return NULL;
+}
+
+static int game_begin(struct game *game, struct player *players, pthread_t *threads)
+{
+	int error = 0;
+
+	for (int i = 0; i < PLAYERS && !error; i++) {
+		players[i] = (struct player){ .game = game, .random = i };
+		error = pthread_create(&threads[i], NULL, play, &players[i]);
+	}
+	return error;
+}
+
+/* Stops in the middle of it, or at the end. */
+static void game_end(struct game *game, pthread_t *threads, bool early)
+{
+	if (early) {
+		while (__atomic_load_n(&game->armed, __ATOMIC_RELAXED) < TURNS / 8)
+			sched_yield();
+		hwheel_stop(game->wheel);
+		__atomic_store_n(&game->over, true, __ATOMIC_RELAXED);
+	}
+	for (int i = 0; i < PLAYERS; i++)
+		pthread_join(threads[i], NULL);
+	hwheel_stop(game->wheel);
+	while (play_reap(game) > 0)
+		;
+}
+
+static void play_whole(struct __test_metadata *_metadata, struct hwheel *wheel, bool early)
+{
+	struct game game = { .wheel = wheel };
+	struct player players[PLAYERS];
+	pthread_t threads[PLAYERS];
+	struct hwheel_event event;
+
+	ASSERT_EQ(0, game_begin(&game, players, threads));
+	game_end(&game, threads, early);
+	EXPECT_EQ(0, hwheel_next_events(wheel, &event, 1));
+	EXPECT_LT(0, game.armed);
+	EXPECT_LT(0, game.cancelled);
+	EXPECT_EQ(game.armed, game.cancelled + game.expired + game.stopped);
+	EXPECT_EQ(0, game.early);
+	EXPECT_EQ(0, game.odd);
+}
+
+TEST_F(mapped, each_arm_ends_once)
+{
+	play_whole(_metadata, self->wheel, false);
+}
+
+TEST_F(mapped, each_arm_ends_once_when_stopped)
+{
+	for (int i = 0; i < 20; i++) {
+		struct hwheel *wheel;
+
+		ASSERT_EQ(0, hwheel_open(&wheel, HWHEEL_NONBLOCK));
+		ASSERT_EQ(0, hwheel_map(wheel, 64));
+		play_whole(_metadata, wheel, true);
+		EXPECT_EQ(0, hwheel_close(wheel));
+	}
+}
+
+/* Waiting */
+
+static void *wait_for_all(void *data)
+{
+	struct game *game = data;
+
+	while (play_reap(game) > 0)
+		;
+	return NULL;
+}
+
+TEST_F(mapped, several_threads_wait)
+{
+	struct game game = { 0 };
+	pthread_t threads[3];
+	uint64_t id;
+
+	ASSERT_EQ(0, hwheel_open(&game.wheel, 0));
+	ASSERT_EQ(0, hwheel_map(game.wheel, MANY));
+	for (int i = 0; i < 3; i++)
+		ASSERT_EQ(0, pthread_create(&threads[i], NULL, wait_for_all, &game));
+	for (int i = 0; i < MANY; i++)
+		ASSERT_EQ(0, hwheel_arm(game.wheel, i % 30 * MSEC, i, &id));
+	ASSERT_EQ(0, hwheel_arm(game.wheel, HOUR, MANY, &id));
+	while (__atomic_load_n(&game.expired, __ATOMIC_RELAXED) < MANY)
+		sched_yield();
+	/* They learn of the end. */
+	EXPECT_EQ(1, hwheel_stop(game.wheel));
+	for (int i = 0; i < 3; i++)
+		ASSERT_EQ(0, pthread_join(threads[i], NULL));
+	EXPECT_EQ(MANY, game.expired);
+	EXPECT_EQ(1, game.stopped);
+	EXPECT_EQ(0, hwheel_close(game.wheel));
+}
+
+/*
+ * In a small ring the worker comes round soon. Each thread arms again what it takes, and notes
+ * the arms and the events of each cookie.
+ */
+
+#define FEW		64
+#define CIRCLES		4
+#define TAKEN		100000
+
+struct circle {
+	struct hwheel *wheel;
+	unsigned int pending[FEW];	/* of each cookie */
+	unsigned long taken, wrong;
+};
+
+static void again(struct circle *circle, uint64_t cookie)
+{
+	uint64_t id;
+	int error;
+
+	if (__atomic_fetch_add(&circle->pending[cookie], 1, __ATOMIC_SEQ_CST))
+		__atomic_fetch_add(&circle->wrong, 1, __ATOMIC_RELAXED);
+	/* Other threads may have the free records. */
+	while ((error = hwheel_arm_at(circle->wheel, 1, cookie, &id)) == -ENOSPC)
+		sched_yield();
+	if (error)
+		__atomic_fetch_add(&circle->wrong, 1, __ATOMIC_RELAXED);
+}
+
+static void take_and_arm(struct circle *circle, const struct hwheel_event *event)
+{
+	if (event->cookie >= FEW ||
+	    __atomic_fetch_sub(&circle->pending[event->cookie], 1, __ATOMIC_SEQ_CST) != 1)
+		__atomic_fetch_add(&circle->wrong, 1, __ATOMIC_RELAXED);
+	else
+		again(circle, event->cookie);
+}
+
+static void *go_round(void *data)
+{
+	struct circle *circle = data;
+	struct hwheel_event events[FEW];
+	int n;
+
+	while (__atomic_load_n(&circle->taken, __ATOMIC_RELAXED) < TAKEN &&
+	       !__atomic_load_n(&circle->wrong, __ATOMIC_RELAXED)) {
+		n = hwheel_next_events(circle->wheel, events, FEW);
+		for (int i = 0; i < n; i++)
+			take_and_arm(circle, &events[i]);
+		if (n > 0)
+			__atomic_fetch_add(&circle->taken, (unsigned long)n, __ATOMIC_RELAXED);
+	}
+	return NULL;
+}
+
+TEST_F(mapped, the_ring_comes_round)
+{
+	const struct hwheel_config config = {
+		.kind = HWHEEL_KIND_HASHED, .tick_ns = 50000, .clock = CLOCK_MONOTONIC,
+		.max_timeouts = FEW,
+	};
+	struct circle circle = { 0 };
+	pthread_t threads[CIRCLES];
+
+	ASSERT_EQ(0, hwheel_open(&circle.wheel, HWHEEL_NONBLOCK));
+	ASSERT_EQ(0, hwheel_configure(circle.wheel, &config));
+	ASSERT_EQ(0, hwheel_map(circle.wheel, FEW));
+	for (uint64_t cookie = 0; cookie < FEW; cookie++)
+		again(&circle, cookie);
+	for (int i = 0; i < CIRCLES; i++)
+		ASSERT_EQ(0, pthread_create(&threads[i], NULL, go_round, &circle));
+	for (int i = 0; i < CIRCLES; i++)
+		ASSERT_EQ(0, pthread_join(threads[i], NULL));
+	EXPECT_EQ(0, circle.wrong);
+	EXPECT_LE(TAKEN, circle.taken);
+	EXPECT_EQ(0, hwheel_close(circle.wheel));
+}
+
+/* The program overwrites the head of a list. */
+TEST_F(mapped, damage_is_told)
+{
+	struct hwheel_event event;
+	struct pollfd file = { .fd = hwheel_fd(self->wheel), .events = POLLIN };
+	uint64_t id;
+
+	ASSERT_EQ(0, hwheel_arm(self->wheel, HOUR, 1, &id));
+	__atomic_store_n((*slot_of(self->wheel))->list, 12345678, __ATOMIC_SEQ_CST);
+	ASSERT_EQ(1, poll(&file, 1, -1));
+	EXPECT_EQ(POLLERR, file.revents);
+	EXPECT_EQ(-EIO, hwheel_next_events(self->wheel, &event, 1));
+	EXPECT_EQ(-ESHUTDOWN, hwheel_arm(self->wheel, HOUR, 1, &id));
+}
+
+static void ignore(int signal)
+{
+	(void)signal;
+}
+
+TEST_F(mapped, a_signal_ends_the_wait)
+{
+	const struct sigaction action = { .sa_handler = ignore };
+	const struct itimerspec soon = { .it_value.tv_nsec = 20 * MSEC };
+	struct sigevent how = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGALRM };
+	struct hwheel_event event;
+	struct hwheel *wheel;
+	timer_t timer;
+
+	ASSERT_EQ(0, hwheel_open(&wheel, 0));
+	ASSERT_EQ(0, hwheel_map(wheel, 1));
+	ASSERT_EQ(0, sigaction(SIGALRM, &action, NULL));
+	ASSERT_EQ(0, timer_create(CLOCK_MONOTONIC, &how, &timer));
+	ASSERT_EQ(0, timer_settime(timer, 0, &soon, NULL));
+	EXPECT_EQ(-EINTR, hwheel_next_events(wheel, &event, 1));
+	EXPECT_EQ(0, timer_delete(timer));
+	EXPECT_EQ(0, hwheel_close(wheel));
+}
+
+TEST_HARNESS_MAIN
