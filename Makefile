@@ -333,10 +333,11 @@ _bench_kernel: _test_modules
 		--guest selftests/bench/kernel_guest.sh $(MODULE)/hwheel.ko \
 		$(TEST_MODULES)/selftests/bench/hwheel_bench.ko
 
-_user_bench:
+_user_bench: _tools
 	@mkdir -p $(dir $(USER_BENCH))
 	@$(CC) -O2 -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -static -Imodule/include/uapi \
-		selftests/bench/user/*.c -luring -o $(USER_BENCH)
+		-Itools selftests/bench/user/*.c $(BUILD)/tools/libhwheel.a -luring -pthread \
+		-o $(USER_BENCH)
 
 # Needs what setup.sh gets for vm and programs. Each file but console.log in the folders
 # $(BUILD)/bench-counted and $(BUILD)/bench-lateness has result lines.
@@ -357,11 +358,11 @@ _bench_native:
 	@vars=$$(selftests/harness/uml/build_uml.sh smp) && $(MAKE) _bench_uml $$vars \
 		CPUS=2 OUT=bench-native-smp MEASURE=hwheel_saturation
 
-_bench_uml: _test_modules
+_bench_uml: _test_modules _user_bench
 	@echo "Measuring in a user-mode kernel, $(KVER), CPUs: $(CPUS)"
 	@$(UML) --kdir $(KDIR) --smp $(CPUS) --out $(BUILD)/$(OUT) --timeout 1800 --quiet \
 		--guest selftests/bench/native_guest.sh $(MODULE)/hwheel.ko \
-		$(MEASURE:%=$(TEST_MODULES)/selftests/bench/%.ko)
+		$(MEASURE:%=$(TEST_MODULES)/selftests/bench/%.ko) $(USER_BENCH)
 
 _lives: _test_modules
 	@rm -f $(BUILD)/lives.json

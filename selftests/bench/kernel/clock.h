@@ -21,8 +21,8 @@
 #define BENCH_UNIT		"ns"
 #define BENCH_OPERATION		"ns."
 #define BENCH_LIFE		"ns.life_"
-#define BENCH_TICK		(NSEC_PER_SEC / 4 + bench_n * 8 * NSEC_PER_USEC)
-#define BENCH_SOON		(50 * NSEC_PER_MSEC + bench_n * 4 * NSEC_PER_USEC)
+#define BENCH_TICK		(NSEC_PER_SEC / 4 + 8ULL * bench_n * NSEC_PER_USEC)
+#define BENCH_SOON		(50 * NSEC_PER_MSEC + 4ULL * bench_n * NSEC_PER_USEC)
 
 #define BENCH_ROUNDS_OF_ONE	10
 
@@ -40,8 +40,8 @@ static inline u64 bench_clock(void)
 #define BENCH_UNIT		"instructions"
 #define BENCH_OPERATION		"op."
 #define BENCH_LIFE		"life."
-#define BENCH_TICK		(4 * NSEC_PER_SEC)
-#define BENCH_SOON		(50 * NSEC_PER_MSEC + bench_n * NSEC_PER_USEC)
+#define BENCH_TICK		(4ULL * NSEC_PER_SEC)
+#define BENCH_SOON		(50 * NSEC_PER_MSEC + (u64)bench_n * NSEC_PER_USEC)
 #define BENCH_ROUNDS_OF_ONE	5
 #define BENCH_MAY_BE_LATE	false
 

@@ -10,6 +10,7 @@
 #include <linux/hrtimer.h>
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
+#include <linux/math64.h>
 #include <linux/processor.h>
 #include <linux/sched.h>
 
@@ -45,7 +46,7 @@ static s64 fired_takes(unsigned int nr)
 
 	bench_unfired = 0;
 	both = BENCH_TIMED({ barrier(); bench_fired(); });
-	return (both - BENCH_TIMED(barrier())) * nr / bench_n;
+	return div_s64((both - BENCH_TIMED(barrier())) * nr, bench_n);
 }
 
 /*

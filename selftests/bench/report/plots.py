@@ -24,10 +24,9 @@ GROWING = (("life.arm_at_cancel_queued", "arm, cancel within a tick"),
 # Ten refreshes would dwarf all else.
 TENTHS = ("life.refresh10_cancel",)
 PROGRAMS = (("user.life_arm_cancel", "arm + cancel"), ("user.refresh", "refresh"))
-# hwheel's are those in batches, and a store
-PROGRAMS_OWN = {"user.refresh": (("user.submit_refresh", "hwheel, in batches"),
-                                 ("user.store", "hwheel, by a store")),
-                "user.life_arm_cancel": (("user.life_arm_cancel", "hwheel, in batches"),)}
+# hwheel's are those in batches
+PROGRAMS_OWN = {"user.refresh": "user.submit_refresh",
+                "user.life_arm_cancel": "user.life_arm_cancel"}
 
 Plot = collections.namedtuple("Plot", "script data")
 
@@ -59,7 +58,7 @@ def against_n(found, metric, title):
                           for n in numbers])
     lines = ", ".join(f"$data using 1:{i + 2} title {quoted(impl)} with linespoints lw 2 pt 7 "
                       f"lc rgb '{COLOURS[i]}'" for i, impl in enumerate(impls))
-    return Plot(data + head(f"{title}: instructions, by time-outs pending") +
+    return Plot(data + head(f"{title}: instructions, by timeouts pending") +
                 f"set logscale x\nset format x '%.0s%c'\nset xrange [{numbers[0] / 2}:"
                 f"{numbers[-1] * 2}]\nplot {lines}\n", data)
 
@@ -79,7 +78,7 @@ def lives(found):
                           for metric in metrics])
     bars = ", ".join(f"$data using {i + 2}{':xtic(1)' if not i else ''} title {quoted(impl)} "
                      f"lc rgb '{COLOURS[i]}'" for i, impl in enumerate(impls))
-    return Plot(data + head(f"Lives: instructions, {table.N:,} time-outs") +
+    return Plot(data + head(f"Lives: instructions, {table.N:,} timeouts") +
                 "set style data histogram\nset style histogram clustered gap 1\n"
                 f"set style fill solid\nset xtics rotate by -25\nplot {bars}\n", data)
 
@@ -87,8 +86,8 @@ def lives(found):
 def user_rows(found):
     """(what it is, how it is done, colour, value and number) of each way to do it"""
     for metric, title in PROGRAMS:
-        for own, name in PROGRAMS_OWN[metric]:
-            yield title, name, OWN, table.total(found, own, "hwheel", table.N)
+        yield (title, "hwheel, in batches", OWN,
+               table.total(found, PROGRAMS_OWN[metric], "hwheel", table.N))
         for impl in table.IN_PROGRAMS:
             yield title, impl, OTHERS, table.total(found, metric, impl, table.N)
 
@@ -100,7 +99,7 @@ def programs(found):
     data = block("data", [[f"{i}", cell(value), colour, quoted(title)]
                           for i, (title, colour, value) in enumerate(rows)])
     most = max(value for _, _, value in rows)
-    return Plot(data + head(f"Programs: instructions, {table.N:,} time-outs or as near as was "
+    return Plot(data + head(f"Programs: instructions, {table.N:,} timeouts or as near as was "
                             "measured") +
                 f"unset key\nset logscale y\nset yrange [1:{3 * most:g}]\n"
                 "set style fill solid\nset boxwidth 0.7\nset xtics rotate by -35\n"

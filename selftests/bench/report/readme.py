@@ -15,8 +15,10 @@ BEGIN = "<!-- performance: what follows was rendered by make bench-readme -->\n"
 END = "<!-- end of performance -->\n"
 
 GROUPS = (("user.cancel_newest_first", "Programs that cancel the newest first"),
+          ("mapped.", "Mapped timeouts, by a loop over the protocol"),
+          ("threads.", "Threads that arm and cancel, by their number: what that takes each"),
           ("idle.", "Wake-ups when nothing happens"),
-          ("memory.", "Memory of each time-out"),
+          ("memory.", "Memory of each timeout"),
           ("saturation.", "A worker that is busy all the time, and submitters side by side"))
 LATENESS = re.compile(r"lateness\.(.*)_(p50|p99|p999|max|early)")
 QUANTILES = ("p50", "p99", "p999", "max", "early")
@@ -41,7 +43,7 @@ def ratio_cell(cell):
 def compared(found):
     for heading, n, impls, rows in table.sections(found):
         heads = [table.at(impl, rows, i, n) for i, impl in enumerate(impls)]
-        yield f"{heading}, {n:,} time-outs:"
+        yield f"{heading}, {n:,} timeouts:"
         yield ""
         yield from markdown([""] + ["hwheel"] + heads,
                             ([title, own] + [ratio_cell(cell) for cell in cells]
@@ -57,7 +59,7 @@ def listed(found):
         impls = list(dict.fromkeys(impl for *_, values in rows for impl, _ in values))
         yield f"{heading}:"
         yield ""
-        yield from markdown(["", "time-outs", "unit"] + impls,
+        yield from markdown(["", "timeouts", "unit"] + impls,
                             ([metric.partition(".")[2], f"{n:,}", unit] +
                              [dict(values).get(impl, "") for impl in impls]
                              for metric, n, unit, values in rows))
@@ -71,9 +73,9 @@ def lateness(found):
             key = (named[1], entry["n"], entry["impl"])
             rows.setdefault(key, {})[named[2]] = table.amount(entry["value"])
     if rows:
-        yield "How late time-outs are, in ticks, and how many were early:"
+        yield "How late timeouts are, in ticks, and how many were early:"
         yield ""
-        yield from markdown(["", "time-outs", "", *QUANTILES],
+        yield from markdown(["", "timeouts", "", *QUANTILES],
                             ([name, f"{n:,}", impl] + [values.get(q, "") for q in QUANTILES]
                              for (name, n, impl), values in sorted(rows.items())))
 

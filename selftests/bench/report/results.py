@@ -2,7 +2,7 @@
 """What was measured: read from where it was measured, and kept as JSON.
 
 Each measurement is a line "bench METRIC IMPL N UNIT VALUE": of what, by whom, with how
-many time-outs, in which unit, how much. Other lines of the same files are facts about the
+many timeouts, in which unit, how much. Other lines of the same files are facts about the
 run, "WORD ANYTHING"; "check ten_nops 10" among them is how many instructions the virtual
 machine counted for ten. Each folder with numbers of instructions needs that fact.
 """
@@ -23,7 +23,7 @@ class BadResults(Exception):
 
 
 class Results:
-    """Measurements, found by metric, implementation and number of time-outs"""
+    """Measurements, found by metric, implementation and number of timeouts"""
 
     def __init__(self):
         self.rows = {}
@@ -51,7 +51,7 @@ class Results:
                                   if key[1] == impl and key[0].startswith(group)))
 
     def numbers(self, metric, impl):
-        """With how many time-outs was it measured?"""
+        """With how many timeouts was it measured?"""
         return sorted(key[2] for key in self.rows if key[:2] == (metric, impl))
 
     def __iter__(self):

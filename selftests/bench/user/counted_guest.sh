@@ -17,7 +17,7 @@ enter_group() {
 
 insmod hwheel.ko
 enter_group
-for command in memory idle lateness_counted operations; do
+for command in memory idle lateness_counted mapped lives operations; do
 	./user_bench $command >/results/$command
 	cat /results/$command
 done

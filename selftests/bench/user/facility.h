@@ -4,6 +4,8 @@
 
 #include <time.h>
 
+#include <linux/hwheel.h>
+
 #include "helpers.h"
 
 /* How many are done in one go, at most: by those who can, in one system call. */
@@ -34,6 +36,7 @@ struct step {
  * struct facility - something that keeps time-outs for a program
  * @name:   in the results
  * @open:   makes room for time-outs with numbers below @room
+ * @begin:  optional: takes memory for all of them at once
  * @arm:    makes some pending
  * @settle: optional: waits until what was put off is done
  * @close:  ends all
@@ -44,6 +47,7 @@ struct step {
 struct facility {
 	const char		*name;
 	void			(*open)(unsigned int room);
+	void			(*begin)(void);
 	void			(*arm)(const unsigned int *which, unsigned int nr);
 	void			(*settle)(void);
 	void			(*close)(void);
@@ -51,19 +55,21 @@ struct facility {
 	const struct step	*newest_steps;
 };
 
-extern const struct facility hwheel, hwheel_mapped, timerfd, posix, io_uring, heap;
+extern const struct facility hwheel, library, timerfd, posix, io_uring, heap;
 
 /* How long each timeout is to take, at random, and at least: so long that none expires */
 extern __u64 *delays;
 #define FAR	(100000 * SEC)
 
-/* The clock that all facilities use here */
-static inline __u64 now_ns(void)
+/* A wheel of the program's own */
+static inline struct hwheel_config own_wheel(unsigned int room, __u64 tick_ns)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * SEC + now.tv_nsec;
+	return (struct hwheel_config){
+		.tick_ns = tick_ns,
+		.max_timeouts = room,
+		.kind = HWHEEL_KIND_HASHED,
+		.clock = CLOCK_MONOTONIC,
+	};
 }
 
 static inline struct itimerspec itimerspec_of(__u64 ns)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "heap.h"
+#include "peer.h"
 
 struct node {
 	__u64	deadline;
@@ -75,7 +76,7 @@ static void rekey(unsigned int number, __u64 deadline)
 	replace(places[number], (struct node){ deadline, number });
 }
 
-static void delete(unsigned int number)
+void heap_delete(unsigned int number)
 {
 	unsigned int place = places[number];
 
@@ -89,7 +90,7 @@ bool heap_pop(__u64 now, unsigned int *number)
 	if (!nr_nodes || nodes[0].deadline > now)
 		return false;
 	*number = nodes[0].number;
-	delete(*number);
+	heap_delete(*number);
 	return true;
 }
 
@@ -152,7 +153,7 @@ static void cancel(const unsigned int *which, unsigned int nr)
 	unsigned int i;
 
 	for (i = 0; i < nr; i++)
-		delete(which[i]);
+		heap_delete(which[i]);
 	heap_set_timer();
 }
 
@@ -176,4 +177,66 @@ const struct facility heap = {
 	.arm	= arm,
 	.close	= heap_close,
 	.steps	= steps,
+};
+
+/* As a peer. An event loop sees to its timer once in a turn. */
+
+static void open_peer(unsigned int room, __u64 tick_ns)
+{
+	(void)tick_ns;
+	heap_open(room);
+}
+
+static unsigned int turn(unsigned int left)
+{
+	return left < BATCH ? left : BATCH;
+}
+
+static void arm_turns(unsigned int first, unsigned int nr, const __u64 *deadlines)
+{
+	unsigned int i, end = first + nr, stop;
+
+	for (i = first; i < end; heap_set_timer())
+		for (stop = i + turn(end - i); i < stop; i++)
+			heap_push(i, deadlines[i]);
+}
+
+static void refresh_turns(unsigned int first, unsigned int nr, const __u64 *deadlines)
+{
+	unsigned int i, end = first + nr, stop;
+
+	for (i = first; i < end; heap_set_timer())
+		for (stop = i + turn(end - i); i < stop; i++)
+			rekey(i, deadlines[i]);
+}
+
+static void cancel_turns(unsigned int first, unsigned int nr)
+{
+	unsigned int i, end = first + nr, stop;
+
+	for (i = first; i < end; heap_set_timer())
+		for (stop = i + turn(end - i); i < stop; i++)
+			heap_delete(i);
+}
+
+static unsigned int take(void)
+{
+	unsigned int number, nr = 0;
+	__u64 expirations, now;
+
+	must(read(fd, &expirations, sizeof(expirations)) > 0, "read");
+	for (now = now_ns(); heap_pop(now, &number); nr++)
+		;
+	heap_set_timer();
+	return nr;
+}
+
+const struct peer heap_peer = {
+	.name		= "heap",
+	.open		= open_peer,
+	.arm		= arm_turns,
+	.refresh	= refresh_turns,
+	.cancel		= cancel_turns,
+	.take		= take,
+	.close		= heap_close,
 };

@@ -7,6 +7,7 @@
 
 void heap_open(unsigned int room);
 void heap_push(unsigned int number, __u64 deadline);
+void heap_delete(unsigned int number);
 bool heap_pop(__u64 now, unsigned int *number);
 void heap_set_timer(void);
 int heap_fd(void);

@@ -4,6 +4,7 @@
 #define _USER_BENCH_HELPERS_H
 
 #include <stdbool.h>
+#include <time.h>
 #include <linux/types.h>
 
 #define MSEC	1000000ULL
@@ -26,5 +27,14 @@ void sleep_ns(__u64 ns);
 /* Prints a result: "bench METRIC IMPL N UNIT VALUE". */
 void report(const char *metric, const char *impl, unsigned int n, const char *unit,
 	    double value);
+
+/* The clock that all facilities use here */
+static inline __u64 now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * SEC + now.tv_nsec;
+}
 
 #endif /* _USER_BENCH_HELPERS_H */

@@ -6,17 +6,13 @@
 #include "facility.h"
 
 /* On a wheel of its own with that tick */
-void hwheel_open_tick(unsigned int room, __u64 tick_ns);
-int hwheel_fd(void);
+void device_open_tick(unsigned int room, __u64 tick_ns);
+int device_fd(void);
 
-/* The deadlines of all that there is room for */
-void hwheel_map(void);
-void hwheel_unmap(void);
-
-void hwheel_arm(const unsigned int *which, unsigned int nr);
-void hwheel_arm_due(const unsigned int *which, unsigned int nr);
-void hwheel_cancel(const unsigned int *which, unsigned int nr);
-void hwheel_read(const unsigned int *which, unsigned int nr);
-void hwheel_close(void);
+void device_arm(const unsigned int *which, unsigned int nr);
+void device_arm_due(const unsigned int *which, unsigned int nr);
+void device_cancel(const unsigned int *which, unsigned int nr);
+void device_read(const unsigned int *which, unsigned int nr);
+void device_close(void);
 
 #endif /* _USER_BENCH_HWHEEL_H */

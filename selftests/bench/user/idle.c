@@ -53,14 +53,14 @@ static void idle_hwheel(void)
 {
 	struct hwheel_op arm = { .time_ns = HOUR }, again = arm, cancel = { 0 };
 
-	hwheel_open_tick(1, TICK);
-	must(!ioctl(hwheel_fd(), HWHEEL_IOC_ARM, &arm), "ARM");
+	device_open_tick(1, TICK);
+	must(!ioctl(device_fd(), HWHEEL_IOC_ARM, &arm), "ARM");
 	cancel.id = arm.id;
-	must(!ioctl(hwheel_fd(), HWHEEL_IOC_CANCEL, &cancel), "CANCEL");
+	must(!ioctl(device_fd(), HWHEEL_IOC_CANCEL, &cancel), "CANCEL");
 	report_worker("idle.empty", 0);
-	must(!ioctl(hwheel_fd(), HWHEEL_IOC_ARM, &again), "ARM");
+	must(!ioctl(device_fd(), HWHEEL_IOC_ARM, &again), "ARM");
 	report_worker("idle.hour_away", 1);
-	hwheel_close();
+	device_close();
 }
 
 /* Of a process that does nothing but wait for @fd */

@@ -175,15 +175,15 @@ static unsigned int report_late(const char *impl, const struct scene *scene,
 }
 
 /* Each tick is a wheel of its own. */
-static void lateness_of_hwheel(const struct scene *scene)
+static void lateness_of_wheel(const struct waiter *waiter, const struct scene *scene)
 {
 	const struct tick *tick;
 
 	for (tick = ticks; tick->name; tick++) {
-		run(&hwheel_waiter, scene->n, tick->ns);
-		report_late("hwheel", scene, tick, "_seen", seen);
-		if (report_late("hwheel", scene, tick, "", fired))
-			errx(1, "some of hwheel's were early");
+		run(waiter, scene->n, tick->ns);
+		report_late(waiter->name, scene, tick, "_seen", seen);
+		if (report_late(waiter->name, scene, tick, "", fired))
+			errx(1, "some of %s's were early", waiter->name);
 	}
 }
 
@@ -203,7 +203,8 @@ static void lateness_in(const struct scene *scene)
 
 	seen = zeros(scene->n, sizeof(*seen));
 	fired = zeros(scene->n, sizeof(*fired));
-	lateness_of_hwheel(scene);
+	lateness_of_wheel(&hwheel_waiter, scene);
+	lateness_of_wheel(&library_waiter, scene);
 	lateness_of_other(&timerfd_waiter, scene);
 	lateness_of_other(&heap_waiter, scene);
 	free(seen);

@@ -7,6 +7,10 @@
  *
  *   operations        instructions, in a VM that counts them
  *   idle              wake-ups when there is nothing to do; quickest in the same VM
+ *   mapped            instructions and calls for mapped timeouts, in the same VM
+ *   lives             instructions, with those of the worker, in the same VM
+ *   lives_timed       the same in ns
+ *   threads           ns for several threads that share a handle
  *   memory            bytes
  *   lateness          of what expires, in ticks
  *   lateness_counted  the same in a VM that counts instructions
@@ -16,8 +20,11 @@
 
 #include "idle.h"
 #include "lateness.h"
+#include "lives.h"
+#include "mapped.h"
 #include "memory.h"
 #include "operations.h"
+#include "threads.h"
 
 static const struct command {
 	const char	*name;
@@ -25,6 +32,10 @@ static const struct command {
 } commands[] = {
 	{ "operations", bench_operations },
 	{ "idle", bench_idle },
+	{ "mapped", bench_mapped },
+	{ "lives", bench_lives },
+	{ "lives_timed", bench_lives_timed },
+	{ "threads", bench_threads },
 	{ "memory", bench_memory },
 	{ "lateness", bench_lateness },
 	{ "lateness_counted", bench_lateness_counted },
@@ -41,5 +52,5 @@ int main(int argc, char **argv)
 		command->run();
 		return 0;
 	}
-	errx(2, "usage: user_bench operations|idle|memory|lateness|lateness_counted");
+	errx(2, "usage: user_bench COMMAND; the source lists them");
 }

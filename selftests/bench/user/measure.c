@@ -95,6 +95,8 @@ void measure_fill(const struct facility *facility, unsigned int n)
 {
 	unsigned int i, nr;
 
+	if (facility->begin)
+		facility->begin();
 	for (i = 0; i < n; i += nr) {
 		nr = n - i < BATCH ? n - i : BATCH;
 		facility->arm(&numbers[i], nr);

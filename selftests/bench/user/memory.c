@@ -71,21 +71,6 @@ static void memory_of(const struct facility *facility, unsigned int n)
 	report("memory.user", facility->name, n, "bytes", (double)taken / n);
 }
 
-/* What they take more when their deadlines are mapped */
-static void memory_of_mapping(unsigned int n)
-{
-	long taken;
-
-	measure_open(&hwheel, n);
-	measure_fill(&hwheel, n);
-	taken = free_memory();
-	hwheel_map();
-	taken -= free_memory();
-	hwheel_unmap();
-	hwheel.close();
-	report("memory.user_mapping", "hwheel", n, "bytes", (double)taken / n);
-}
-
 /*
  * As many as it takes no more than seconds to make. What the program itself frees goes
  * back at once, and it gets no huge pages, which it might fill later.
@@ -98,7 +83,7 @@ void bench_memory(void)
 	must(!prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0), "PR_SET_THP_DISABLE");
 	for (n = MANY; n <= MOST; n *= 10) {
 		memory_of(&hwheel, n);
-		memory_of_mapping(n);
+		memory_of(&library, n);
 		memory_of(&io_uring, n);
 		memory_of(&heap, n);
 	}

@@ -14,7 +14,7 @@ static const struct {
 	unsigned int		most;
 } facilities[] = {
 	{ &hwheel, MOST },
-	{ &hwheel_mapped, MOST },
+	{ &library, MOST },
 	{ &heap, MOST },
 	{ &timerfd, MOST / 10 },
 	{ &posix, MOST / 10 },

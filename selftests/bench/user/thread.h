@@ -5,11 +5,17 @@
 
 #include <linux/types.h>
 
+/* The kernel thread with that name; there must be one. */
+int thread_of(const char *name);
+
 /* The worker of the wheel that this process has; there must be one. */
 int thread_of_worker(void);
 
 /* How long it has run, in ns */
 __u64 thread_run_time(int pid);
+
+/* How long this one has run, in ns */
+__u64 own_run_time(void);
 
 /* How often it went to sleep */
 __u64 thread_sleeps(int pid);

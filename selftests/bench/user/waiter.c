@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Programs that wait for time-outs, each as one would be written. */
 #include <err.h>
+#include <errno.h>
+#include <poll.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -13,6 +15,7 @@
 
 #include "heap.h"
 #include "hwheel.h"
+#include "library.h"
 #include "waiter.h"
 
 #define OTHER_FILES	100
@@ -32,7 +35,7 @@ static void arm_batch(const __u64 *deadlines, unsigned int first, unsigned int n
 			.cookie = first + i,
 			.time_ns = deadlines[first + i],
 		};
-	must(ioctl(hwheel_fd(), HWHEEL_IOC_SUBMIT, &batch) == (int)nr, "SUBMIT");
+	must(ioctl(device_fd(), HWHEEL_IOC_SUBMIT, &batch) == (int)nr, "SUBMIT");
 	for (i = 0; i < nr; i++)
 		if (ops[i].result)
 			errx(1, "an operation of SUBMIT: %d", ops[i].result);
@@ -49,7 +52,7 @@ static void arm_in_batches(const __u64 *deadlines, unsigned int n)
 static unsigned int read_events(struct expiry *expiries)
 {
 	struct hwheel_event events[BATCH];
-	long size = read(hwheel_fd(), events, sizeof(events));
+	long size = read(device_fd(), events, sizeof(events));
 	unsigned int nr = size / sizeof(*events), i;
 	__u64 now = now_ns();
 
@@ -61,10 +64,45 @@ static unsigned int read_events(struct expiry *expiries)
 
 const struct waiter hwheel_waiter = {
 	.name	= "hwheel",
-	.open	= hwheel_open_tick,
+	.open	= device_open_tick,
 	.arm	= arm_in_batches,
 	.wait	= read_events,
-	.close	= hwheel_close,
+	.close	= device_close,
+};
+
+/* libhwheel: armed in memory, taken in batches after poll() */
+
+static void arm_mapped(const __u64 *deadlines, unsigned int n)
+{
+	unsigned int i;
+	unsigned long id;
+
+	for (i = 0; i < n; i++)
+		must(!hwheel_arm_at(library_handle(), deadlines[i], i, &id), "arm");
+}
+
+static unsigned int take_mapped(struct expiry *expiries)
+{
+	struct pollfd file = { .fd = hwheel_fd(library_handle()), .events = POLLIN };
+	struct hwheel_event events[BATCH];
+	int nr, i;
+	__u64 now;
+
+	while ((nr = hwheel_next_events(library_handle(), events, BATCH)) == -EAGAIN)
+		must(poll(&file, 1, -1) == 1, "poll");
+	must(nr > 0, "events");
+	now = now_ns();
+	for (i = 0; i < nr; i++)
+		expiries[i] = (struct expiry){ events[i].cookie, events[i].fired_ns, now };
+	return nr;
+}
+
+const struct waiter library_waiter = {
+	.name	= "mapped",
+	.open	= library_open,
+	.arm	= arm_mapped,
+	.wait	= take_mapped,
+	.close	= library_close,
 };
 
 /* timerfd: one each, and epoll tells which have expired */

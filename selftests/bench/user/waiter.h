@@ -32,6 +32,6 @@ struct waiter {
 	void		(*close)(void);
 };
 
-extern const struct waiter hwheel_waiter, timerfd_waiter, heap_waiter;
+extern const struct waiter hwheel_waiter, library_waiter, timerfd_waiter, heap_waiter;
 
 #endif /* _USER_BENCH_WAITER_H */

@@ -11,7 +11,6 @@
  * that had more to do.
  */
 #include <stdlib.h>
-#include <time.h>
 
 #include "hwheel.h"
 #include "measure.h"
@@ -24,32 +23,24 @@
 /* Until the worker has done all, and sleeps until something comes */
 #define QUIET_NS	(5 * TICK)
 
-static __u64 own_run_time(void)
-{
-	struct timespec now;
-
-	must(!clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now), "CLOCK_THREAD_CPUTIME_ID");
-	return now.tv_sec * SEC + now.tv_nsec;
-}
-
 static void arm_and_cancel(const unsigned int *which, unsigned int nr)
 {
-	hwheel_arm(which, nr);
-	hwheel_cancel(which, nr);
+	device_arm(which, nr);
+	device_cancel(which, nr);
 }
 
 static void arm_and_cancel_later(const unsigned int *which, unsigned int nr)
 {
-	hwheel_arm(which, nr);
+	device_arm(which, nr);
 	sleep_ns(QUIET_NS);
-	hwheel_cancel(which, nr);
+	device_cancel(which, nr);
 }
 
 static void arm_and_read(const unsigned int *which, unsigned int nr)
 {
-	hwheel_arm_due(which, nr);
+	device_arm_due(which, nr);
 	sleep_ns(QUIET_NS);
-	hwheel_read(which, nr);
+	device_read(which, nr);
 }
 
 static const struct life {
@@ -98,12 +89,12 @@ static void measure_life(const struct life *life, int worker, unsigned int n)
 
 static void open_with_tick(unsigned int room)
 {
-	hwheel_open_tick(room, TICK);
+	device_open_tick(room, TICK);
 }
 
 static const struct facility with_tick = {
 	.open	= open_with_tick,
-	.arm	= hwheel_arm,
+	.arm	= device_arm,
 };
 
 void worker_cost_measure(unsigned int n)
@@ -117,5 +108,5 @@ void worker_cost_measure(unsigned int n)
 	sleep_ns(QUIET_NS);
 	for (life = lives; life->run; life++)
 		measure_life(life, worker, n);
-	hwheel_close();
+	device_close();
 }

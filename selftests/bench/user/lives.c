@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The cost of a timeout to a program from its arming to its end, with the worker's part: mapped
+ * timeouts, and those that a program keeps itself.
+ *
+ * N timeouts are pending all the time, and others live meanwhile, each part of their lives within
+ * a tick. The median of several rounds counts, with the measuring loops. Of whole lives the
+ * worker's part is added; single operations are the program's part alone.
+ */
+#include <err.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lives.h"
+#include "measure.h"
+#include "peer.h"
+#include "thread.h"
+
+#define TICK		(10 * MSEC)
+#define MORE_AT_ONCE	20000U
+#define WORKING_SET	1000U
+#define SET_ROUNDS	20U
+#define ROUNDS		15
+#define ITEMS		9
+
+/* Until the worker has done all, and sleeps until something comes */
+#define QUIET_NS	(20 * TICK)
+
+/* How far away deadlines are that come in a step */
+#define SOON_NS		(10 * TICK)
+
+static const struct peer *peer;
+static unsigned int n;
+static __u64 *far, *farther, *soon;
+
+/* By the time: without the worker's part, as a user-mode kernel's account of it is coarse */
+static bool timed;
+
+static void arm(void)
+{
+	peer->arm(n, MORE_AT_ONCE, far);
+}
+
+static void refresh(void)
+{
+	peer->refresh(n, MORE_AT_ONCE, farther);
+}
+
+static void cancel(void)
+{
+	peer->cancel(n, MORE_AT_ONCE);
+}
+
+static void arm_and_cancel(void)
+{
+	arm();
+	cancel();
+}
+
+static void live_again_and_again(void)
+{
+	unsigned int round;
+
+	for (round = 0; round < SET_ROUNDS; round++) {
+		peer->arm(n, WORKING_SET, far);
+		peer->cancel(n, WORKING_SET);
+	}
+}
+
+static void draw_soon(void)
+{
+	__u64 at = now_ns() + SOON_NS;
+	unsigned int i;
+
+	for (i = 0; i < MORE_AT_ONCE; i++)
+		soon[n + i] = at + i;
+}
+
+static void arm_expire_and_take(void)
+{
+	unsigned int nr;
+
+	peer->arm(n, MORE_AT_ONCE, soon);
+	sleep_ns(QUIET_NS);
+	nr = peer->take();
+	if (nr != MORE_AT_ONCE)
+		errx(1, "%s: %u expired", peer->name, nr);
+}
+
+/**
+ * struct item - what is measured, in turn: after all of them it is as before
+ * @name:    of the result, or NULL
+ * @nr:      how many timeouts it is about
+ * @prepare: done before, or NULL
+ * @run:     what the program does
+ * @worker:  the worker's part is added
+ */
+static const struct item {
+	const char	*name;
+	unsigned int	nr;
+	void		(*prepare)(void);
+	void		(*run)(void);
+	bool		worker;
+} items[ITEMS] = {
+	{ "arm", MORE_AT_ONCE, NULL, arm, false },
+	{ "refresh", MORE_AT_ONCE, NULL, refresh, false },
+	{ "cancel_filed", MORE_AT_ONCE, NULL, cancel, false },
+	{ "cancel_queued", MORE_AT_ONCE, arm, cancel, false },
+	{ "arm_queued", MORE_AT_ONCE, arm_and_cancel, arm, false },
+	{ NULL, MORE_AT_ONCE, NULL, cancel, false },
+	{ "arm_cancel", MORE_AT_ONCE, NULL, arm_and_cancel, true },
+	{ "working_set", WORKING_SET * SET_ROUNDS, NULL, live_again_and_again, true },
+	{ "arm_expire_take", MORE_AT_ONCE, draw_soon, arm_expire_and_take, true },
+};
+
+static __u64 run_time(void)
+{
+	return timed ? now_ns() : own_run_time();
+}
+
+/* @worker: the thread, or 0 */
+static __u64 run_item(const struct item *item, int worker)
+{
+	__u64 own, others;
+
+	if (peer->wait)
+		peer->wait();
+	if (item->prepare)
+		item->prepare();
+	others = worker ? thread_run_time(worker) : 0;
+	own = run_time();
+	item->run();
+	own = run_time() - own;
+	sleep_ns(QUIET_NS);
+	if (worker && item->worker)
+		own += thread_run_time(worker) - others;
+	return own;
+}
+
+static int compare(const void *left, const void *right)
+{
+	const __u64 *a = left, *b = right;
+
+	return (*a > *b) - (*a < *b);
+}
+
+/* Whole lives are the last items. */
+static bool is_left_out(const struct item *item)
+{
+	return timed && item->worker;
+}
+
+static void report_median(const struct item *item, __u64 *times, const char *prefix,
+			  const char *unit)
+{
+	char metric[64];
+
+	qsort(times, ROUNDS, sizeof(*times), compare);
+	snprintf(metric, sizeof(metric), "%s%s", prefix, item->name);
+	report(metric, peer->name, n, unit, (double)times[ROUNDS / 2] / item->nr);
+}
+
+static void measure_peer(const char *prefix, const char *unit)
+{
+	static __u64 times[ITEMS][ROUNDS];
+	unsigned int round, i;
+	int worker;
+
+	peer->open(n + MORE_AT_ONCE, TICK);
+	worker = peer->has_worker ? thread_of_worker() : 0;
+	for (i = 0; i < n; i += MORE_AT_ONCE)
+		peer->arm(i, n - i < MORE_AT_ONCE ? n - i : MORE_AT_ONCE, far);
+	sleep_ns(QUIET_NS);
+	for (round = 0; round < ROUNDS; round++)
+		for (i = 0; i < ITEMS && !is_left_out(&items[i]); i++)
+			times[i][round] = run_item(&items[i], worker);
+	peer->close();
+	for (i = 0; i < ITEMS && !is_left_out(&items[i]); i++)
+		if (items[i].name)
+			report_median(&items[i], times[i], prefix, unit);
+}
+
+/* At random, and the same ones for each peer */
+static void draw_deadlines(void)
+{
+	__u64 now = now_ns();
+	unsigned int i, room = n + MORE_AT_ONCE;
+
+	srandom(1);
+	far = zeros(room, sizeof(*far));
+	farther = zeros(room, sizeof(*farther));
+	soon = zeros(room, sizeof(*soon));
+	for (i = 0; i < room; i++) {
+		far[i] = now + FAR + random() * (FAR / RAND_MAX);
+		farther[i] = far[i] + random() * (FAR / 10 / RAND_MAX);
+	}
+}
+
+static void measure_all(const char *prefix, const char *unit)
+{
+	static const struct peer *const peers[] = {
+		&library_peer, &heap_peer, &wheel_peer, NULL,
+	};
+	unsigned int i;
+
+	for (n = 1000; n <= 1000000; n = n == 1000 ? 100000 : 10 * n) {
+		draw_deadlines();
+		for (i = 0; peers[i]; i++) {
+			peer = peers[i];
+			measure_peer(prefix, unit);
+		}
+		free(far);
+		free(farther);
+		free(soon);
+	}
+}
+
+void bench_lives(void)
+{
+	measure_check();
+	measure_all("program.", "instructions");
+}
+
+void bench_lives_timed(void)
+{
+	timed = true;
+	measure_all("ns.program_", "ns");
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _USER_BENCH_PEER_H
+#define _USER_BENCH_PEER_H
+
+#include "facility.h"
+
+/**
+ * struct peer - something that keeps timeouts inside a program, with absolute deadlines
+ * @name:       in the results
+ * @has_worker: a wheel's worker has a part in what timeouts cost
+ * @open:       makes room for timeouts with numbers below @room
+ * @arm:        makes @nr of them from @first on pending, each with its deadline
+ * @refresh:    gives them others
+ * @cancel:     ends them
+ * @take:       takes those that have expired, and returns how many
+ * @wait:       optional: waits until a tick has begun
+ * @close:      ends all
+ *
+ * Each has its own loop, which is in what is measured.
+ */
+struct peer {
+	const char	*name;
+	bool		has_worker;
+	void		(*open)(unsigned int room, __u64 tick_ns);
+	void		(*arm)(unsigned int first, unsigned int nr, const __u64 *deadlines);
+	void		(*refresh)(unsigned int first, unsigned int nr, const __u64 *deadlines);
+	void		(*cancel)(unsigned int first, unsigned int nr);
+	unsigned int	(*take)(void);
+	void		(*wait)(void);
+	void		(*close)(void);
+};
+
+extern const struct peer library_peer, heap_peer, wheel_peer;
+
+#endif /* _USER_BENCH_PEER_H */
