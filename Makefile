@@ -58,7 +58,7 @@ QUICK_BOUNDS := selftests/harness/quick_bounds
 # killed, and how many time-outs are pending on one wheel.
 TORTURES := fuzz_test torture_test
 FIRES    := unload_test hotplug_test kill_midcall_test populate_test
-MATRIX   := cloud rt 6.12-cloud 6.12-rt native arm64 arm64-6.12 arm64-16k armhf i386 s390x \
+MATRIX   := cloud rt 6.12-cloud 6.12-rt newest native arm64 arm64-6.12 arm64-16k armhf i386 s390x \
 	    kunit-i386 kunit-s390x
 CALLS   ?= 200000
 OPS     ?= 5000000

@@ -8,6 +8,7 @@
 # and were skipped. KERNEL is one of
 #   cloud, rt, 6.12-cloud, 6.12-rt, ...   flavours as Debian names its packages: the
 #                      current version of each; or a version
+#   newest             that of a newer Debian's backports
 #   arm64, arm64-6.12, arm64-16k, armhf, i386, s390x   those of other machines
 #   native, kasan      user-mode kernels, of which selftests/harness/uml/ tells
 #   kcsan, faults      ones built for the VM, of which selftests/harness/kernels/ tells
@@ -234,7 +235,7 @@ traits() {
 	litmus) sanitizer="herd7, the memory model of $(make -s -C "$KSRC" kernelversion)"
 		suites=litmus ;;
 	faults) sanitizer="fail-nth, KASAN, lockdep, kmemleak" suites=faults ;;
-	arm*|i386|s390x)
+	newest|arm*|i386|s390x)
 		suites="gcc kselftest torture"
 		bounds CALLS=20000 OPS=300000 ;;
 	esac

@@ -8,6 +8,8 @@
 
 # shellcheck source=selftests/harness/vm/machines.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../vm/machines.sh"
+# shellcheck source=selftests/harness/kernels/newer_debian.sh
+. "$(dirname "${BASH_SOURCE[0]}")/newer_debian.sh"
 
 stock_headers=linux-headers-cloud-$(dpkg --print-architecture 2>/dev/null || uname -m)
 source_package=linux-source-6.12
@@ -20,6 +22,7 @@ fi
 
 # The kernels that have names of their own, and the end of the name of their headers' package
 declare -A flavours=(
+	[newest]=cloud-amd64
 	[arm64]=cloud-arm64
 	[arm64-6.12]=6.12-cloud-arm64
 	[arm64-16k]=6.12-arm64-16k
@@ -31,26 +34,31 @@ declare -A flavours=(
 # Prints the version of the current kernel of a flavour: one of these, or as Debian names
 # those for amd64, cloud, rt, 6.12-cloud, 6.12-rt.
 kernel_of_flavour() {
-	local meta=linux-headers-${flavours[$1]-$1-amd64}
+	local meta=linux-headers-${flavours[$1]-$1-amd64} archive
 
-	machine_choose "$meta" && archive_find "$machine_debian" "$meta" || return
-	archive_depends "$machine_debian" "$meta" linux-headers- | grep .
+	machine_choose "$meta"
+	archive=$machine_debian
+	[ "$1" != newest ] || archive=$(kernel_archive "+$newer_release")
+	archive_find "$archive" "$meta" || return
+	archive_depends "$archive" "$meta" linux-headers- | grep .
 }
 
 # The programs that make modules are this machine's, for whichever machine. All find each
 # other by their absolute paths.
 headers_fetch() {
-	local kver=$1 folder=$2 package=linux-headers-$1 here common kbuild
+	local kver=$1 folder=$2 package=linux-headers-$1 archive here common kbuild
 
-	here=$(dpkg --print-architecture)
-	common=$(archive_depends "$machine_debian" "$package" linux-headers-) || return
-	kbuild=$(archive_depends "$machine_debian" "$package" linux-kbuild-) || return
+	archive=$(kernel_archive "$kver")
+	here=$(dpkg --print-architecture)${archive#"$machine_debian"}
+	common=$(archive_depends "$archive" "$package" linux-headers-) || return
+	kbuild=$(archive_depends "$archive" "$package" linux-kbuild-) || return
 	say "kernel: unpacking $package (not installed)"
-	archive_download "$machine_debian" "$folder" "$package" "linux-headers-$common" &&
+	archive_download "$archive" "$folder" "$package" "linux-headers-$common" &&
 		archive_download "$here" "$folder" "linux-kbuild-$kbuild" &&
 		archive_unpack "$folder" || return
 	sed -i "s|^include /usr/src/|include $cache/headers-$kver/usr/src/|" \
 		"$folder/usr/src/$package/Makefile"
+	! is_newer_kernel "$kver" || newer_headers "$folder" "$cache/headers-$kver" "$kver"
 }
 
 headers_unpacked() {
@@ -60,7 +68,7 @@ headers_unpacked() {
 
 # The headers of 6.12 and later hold types that pahole puts into modules.
 headers_want_image() {
-	archive_depends "$machine_debian" "linux-headers-$1" linux-image- | grep -q .
+	archive_depends "$(kernel_archive "$1")" "linux-headers-$1" linux-image- | grep -q .
 }
 
 # Prints the folder that modules for kernel $1 are built in.
@@ -71,10 +79,10 @@ kernel_headers() {
 		echo "/lib/modules/$kver/build"
 		return
 	fi
-	machine_choose "$kver" && archive_find "$machine_debian" "$package" || return
+	machine_choose "$kver" && archive_find "$(kernel_archive "$kver")" "$package" || return
 	if headers_want_image "$kver"; then
 		packages pahole || return
-	elif ! machine_is_foreign; then
+	elif ! machine_is_foreign && ! is_newer_kernel "$kver"; then
 		packages "$package" && echo "/lib/modules/$kver/build"
 		return
 	fi
@@ -85,9 +93,9 @@ kernel_image_path() {
 	echo "$cache/kernel-$1/vmlinuz"
 }
 
-# The module that the machine needs before anything else, if there is one
+# The image, and the module that the machine needs before anything else, if there is one
 image_unpack() {
-	local kver=$1 folder=$2 wanted=("./boot/vmlinuz-$1")
+	local kver=$1 folder=$2 wanted=(--wildcards "*/vmlinuz*")
 
 	[ "$machine_module" = - ] || wanted+=("./lib/modules/$kver/$machine_module")
 	dpkg-deb --fsys-tarfile "$folder"/*.deb |
@@ -96,12 +104,24 @@ image_unpack() {
 		rm "$folder"/*.deb
 }
 
+# Prints the package that the image is in: later kernels have it apart.
+image_package() {
+	archive_find "$1" "linux-image-$2" || return
+	if archive_depends "$1" "linux-image-$2" linux-binary- | grep -qxF "$2"; then
+		echo "linux-binary-$2"
+	else
+		echo "linux-image-$2"
+	fi
+}
+
 # apt checks what it downloads against the signed package lists.
 kernel_image_fetch() {
-	local kver=$1 folder=$2 package=linux-image-$1
+	local kver=$1 folder=$2 archive package
 
+	archive=$(kernel_archive "$kver")
+	package=$(image_package "$archive" "$kver") || return
 	say "kernel: downloading $package (not installed on this machine)"
-	archive_download "$machine_debian" "$folder" "$package" && image_unpack "$kver" "$folder"
+	archive_download "$archive" "$folder" "$package" && image_unpack "$kver" "$folder"
 }
 
 kernel_image() {
