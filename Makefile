@@ -179,13 +179,14 @@ uninstall: ## remove what install put there, for all kernels (or KVER=)
 		[ ! -e "$$deps" ] || depmod -a "$$(basename "$${deps%/*}")"; \
 	done
 
-deb: ## build Debian packages; they are in build/deb
-	@$(SETUP) deb
-	@selftests/harness/packages/build_packages.sh $(BUILD)/deb
+# MACHINE=arm64, i386, armhf or s390x: as on such a machine
+deb: ## build Debian packages; they are in build/deb (MACHINE=arm64: in build/deb-arm64)
+	@$(SETUP) deb packages
+	@selftests/harness/packages/build_packages.sh $(BUILD)/deb$(MACHINE:%=-%)
 
 check-packages: deb ## try them in a clean Debian 12, from installing to purging (downloads one)
 	@$(SETUP) vm packages >/dev/null
-	@selftests/harness/packages/check_packages.sh $(BUILD)/deb $(BUILD)/packages | \
+	@selftests/harness/packages/check_packages.sh $(BUILD)/deb$(MACHINE:%=-%) $(BUILD)/packages | \
 		tee $(BUILD)/packages.tap
 
 clean: ## remove build/; the cache folder stays

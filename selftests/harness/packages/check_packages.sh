@@ -3,11 +3,12 @@
 #
 # check_packages.sh DEBS OUT: the packages in the folder DEBS are installed in a clean Debian 12, DKMS
 # builds the module for Debian's kernel there, what was installed is used in a VM, and then
-# purged. OUT has the tree while that goes on, and keeps what the VM left. Prints TAP.
+# purged. OUT has the tree while that goes on, and keeps what the VM left. With MACHINE from
+# the environment that Debian and the VM are of another machine. Prints TAP.
 set -uo pipefail
 
 cd "$(dirname "$(realpath "$0")")/../../.." || exit
-for lib in messages packages cache archive kernels/debian_kernel; do
+for lib in messages packages cache archive; do
 	# shellcheck source=/dev/null
 	. "selftests/harness/$lib.sh"
 done
@@ -41,6 +42,9 @@ unpack() {
 		as_root mkdir "$tree/src/build" && as_root ln -s /debs "$tree/src/build/deb"
 }
 
+HEADERS=linux-headers-${flavours[${machine:-none}]-cloud-amd64}
+export HEADERS
+
 # inside STEP
 inside() {
 	tree_run "$tree" /src/selftests/harness/packages/inside.sh "$1"
@@ -50,7 +54,7 @@ boot() {
 	local folders=("$tree"/lib/modules/*) kver
 
 	kver=${folders[0]##*/}
-	inside pack && kernel_image "$kver" &&
+	inside pack && KVER=$kver selftests/harness/setup.sh vm &&
 		as_root cat "$tree/root/debian.tar" >"$work/debian.tar" &&
 		selftests/harness/vm/run_vm.sh --kver "$kver" --out "$out/run" --quiet \
 			--guest selftests/harness/packages/packages_guest.sh "$work/debian.tar" \

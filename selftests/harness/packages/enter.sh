@@ -27,4 +27,5 @@ mount --bind "$archives" "$tree/var/cache/apt/archives"
 
 exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 \
 	DEBIAN_FRONTEND=noninteractive ${http_proxy:+http_proxy="$http_proxy"} \
+	${HEADERS:+HEADERS="$HEADERS"} \
 	chroot "$tree" "$@"

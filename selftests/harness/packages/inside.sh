@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# inside.sh STEP: what make check-packages does in the clean tree, where the packages are in
-# /debs and the project is in /src.
+# inside.sh STEP: what make check-packages, and make deb for another machine, do in the clean
+# tree, where the packages are in /debs and the project is in /src. HEADERS names the package
+# of a kernel's headers.
 set -euo pipefail
 
 built=/root/built
@@ -29,10 +30,24 @@ files() {
 		! -path '/usr/lib/modules/*/modules.*' -print | sort
 }
 
+# A list that cannot be had is no reason to do without the others.
+update() {
+	apt update || true
+}
+
+# Leaves them beside the sources.
+step_build() {
+	update
+	apt install build-essential
+	apt build-dep /src
+	cd /src
+	DEB_BUILD_OPTIONS=noautodbgsym dpkg-buildpackage -b -us -uc
+}
+
 # What a machine has that is to use the module, and what this test needs
 step_prepare() {
-	apt update
-	apt install linux-headers-cloud-amd64 gcc libc6-dev pkg-config python3-minimal udev man-db
+	update
+	apt install "$HEADERS" gcc libc6-dev pkg-config python3-minimal udev man-db
 	files >/root/before
 }
 
@@ -42,7 +57,7 @@ step_install() {
 }
 
 step_dkms() {
-	dkms status | tee /dev/stderr | grep -qE "^hwheel/$version, $(kver), x86_64: installed" &&
+	dkms status | tee /dev/stderr | grep -qE "^hwheel/$version, $(kver), $(uname -m): installed" &&
 		[ "$(modinfo -k "$(kver)" -F version hwheel)" = "$version" ] &&
 		modinfo -k "$(kver)" -F vermagic hwheel | grep -q "^$(kver) "
 }

@@ -1,10 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 # A clean Debian 12 in a folder: made once by debootstrap and kept in the cache as an
-# archive. Needs messages.sh, packages.sh, cache.sh.
+# archive. MACHINE from the environment, a Debian architecture, is another machine's: QEMU
+# runs its programs, and the kernel calls QEMU for them. Needs messages.sh, packages.sh, cache.sh,
+# archive.sh.
 : "${cache:?}"
 
+# shellcheck source=selftests/harness/kernels/debian_kernel.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../kernels/debian_kernel.sh"
+
 suite=bookworm
+machine=${MACHINE-}
+tree_name=debian-12${machine:+-$machine}
 enter=$(dirname "$(realpath "${BASH_SOURCE[0]}")")/enter.sh
 archives=$cache/debian-12-debs
 
@@ -24,22 +31,31 @@ tree_make() {
 
 	mirror=$(tree_mirror)
 	[ -n "$mirror" ] || { say "apt has no source of Debian 12 ($suite)"; return 1; }
-	say "debootstrap: Debian 12 (a minute or two)"
-	as_root debootstrap --variant=minbase "$suite" "$folder/tree" "$mirror" \
+	say "debootstrap: Debian 12${machine:+ for $machine} (some minutes)"
+	as_root debootstrap ${machine:+--arch="$machine"} --variant=minbase "$suite" \
+		"$folder/tree" "$mirror" \
 		>"$folder/log" 2>&1 ||
 		{ tail -n 5 "$folder/log" >&2; as_root rm -rf "$folder/tree"; return 1; }
 	as_root tar -cf "$folder/tree.tar" -C "$folder/tree" . &&
 		as_root rm -rf "$folder/tree"
 }
 
+# This machine's processor runs i386.
+tree_emulator() {
+	case $machine in ''|i386) return ;; esac
+	packages qemu-user-static binfmt-support || return
+	machine_choose "-${flavours[$machine]}"
+	as_root update-binfmts --enable "qemu-$(sed 's/^qemu-system-//; s/ .*//' <<<"$machine_qemu")"
+}
+
 # tree_unpack TREE: a fresh one, with the sources of this machine
 tree_unpack() {
 	local tree=$1
 
-	cache_fill debian-12 tree_make || return
+	tree_emulator && cache_fill "$tree_name" tree_make || return
 	mkdir -p "$archives"
 	as_root rm -rf "$tree" && as_root mkdir -p "$tree" &&
-		as_root tar -xf "$cache/debian-12/tree.tar" -C "$tree" || return
+		as_root tar -xf "$cache/$tree_name/tree.tar" -C "$tree" || return
 	# shellcheck disable=SC2016 # apt's variables
 	tree_sources 'deb $(REPO_URI) $(CODENAME) main' |
 		as_root tee "$tree/etc/apt/sources.list" >/dev/null
