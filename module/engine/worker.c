@@ -623,8 +623,9 @@ static bool worker_run_pass(struct hwheel *wheel, bool *drained)
 		*drained = true;
 	through = expire_due(wheel);
 	hwheel_executor_start(wheel);
-	through &= hwheel_sources_run(wheel);
+	/* Before the sources, which may take a part of the tick: events wait for no source. */
 	through &= hwheel_pass_work_run(wheel);
+	through &= hwheel_sources_run(wheel);
 	return through && is_drained(wheel, wheel->lists);
 }
 
