@@ -151,7 +151,8 @@ static void source_park(struct hwheel *wheel, struct hwheel_source *source)
 {
 	list_del_init(&source->link);
 	source_enqueue(wheel, source);
-	clear_bit(HWHEEL_SOURCE_IS_ACTIVE, &source->flags);
+	/* A release: a thread that finds the bit clear stores the link that take_kicked() has read. */
+	clear_bit_unlock(HWHEEL_SOURCE_IS_ACTIVE, &source->flags);
 	/* Pairs with the kick, also of hwheel_source_leave(). */
 	smp_mb__after_atomic();
 	if (source->ops->park(source) && !READ_ONCE(source->leaving))
