@@ -103,12 +103,12 @@ static void user_has_a_quarter_of_a_tick(struct kunit *test)
 }
 
 /* The drain alone would take several ticks. */
-static void flood_keeps_no_timeout_waiting(struct kunit *test)
+static void check_flood(struct kunit *test, unsigned long record_us)
 {
 	struct hwheel_file *file = map_file(test, 15 * BATCH);
 	u32 i;
 
-	make_slow(test, RECORD_US / 5);
+	make_slow(test, record_us);
 	map_arm(file, 0, sim_edge_time(file->wheel, 12));
 	sim_pass(file->wheel, 11);
 	for (i = 1; i < 15 * BATCH; i++)
@@ -116,6 +116,17 @@ static void flood_keeps_no_timeout_waiting(struct kunit *test)
 	pass_half(file->wheel, 12);
 	KUNIT_EXPECT_EQ(test, map_unread(file), 1);
 	KUNIT_EXPECT_LT(test, drained(file), 15 * BATCH);
+}
+
+static void flood_keeps_no_timeout_waiting(struct kunit *test)
+{
+	check_flood(test, RECORD_US / 5);
+}
+
+/* The first look at the clock comes when all the time is used up. */
+static void drain_of_one_batch_keeps_no_timeout_waiting(struct kunit *test)
+{
+	check_flood(test, RECORD_US);
 }
 
 /* The list takes several ticks, and the expiry files another record between its parts. */
@@ -243,6 +254,47 @@ static void file_that_waits_has_its_turn(struct kunit *test)
 	KUNIT_EXPECT_LT(test, drained(files[1]) + drained(files[2]), 16 * BATCH);
 }
 
+#define USERS	8
+
+/* In turn each flood would come once in four ticks. */
+static void floods_of_many_users_hold_up_nobody(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct hwheel_file *files[USERS], *other;
+	int i;
+
+	make_slow(test, RECORD_US);
+	other = file_of(test, wheel, UID + USERS, 2);
+	sim_pass(wheel, 10);
+	for (i = 0; i < USERS; i++) {
+		files[i] = file_of(test, wheel, UID + i, 8 * BATCH);
+		arm_many(files[i], 8 * BATCH, HWHEEL_NEVER);
+	}
+	pass_half(wheel, 20);
+	map_arm(other, 0, sim_edge_time(wheel, 22));
+	pass_half(wheel, 22);
+	KUNIT_EXPECT_EQ(test, map_unread(other), 1);
+	KUNIT_EXPECT_LT(test, drained_of_all(files, USERS), USERS * 8 * BATCH);
+}
+
+/* A batch takes as long as eight ticks of a user have for it, and the fourth tick has time again. */
+static void excess_counts_in_the_next_ticks(struct kunit *test)
+{
+	struct hwheel_file *file = map_file(test, 4 * BATCH);
+	u64 before;
+
+	make_slow(test, 8 * RECORD_US);
+	sim_pass(file->wheel, 10);
+	arm_many(file, 4 * BATCH, HWHEEL_NEVER);
+	pass_half(file->wheel, 12);
+	before = drained(file);
+	KUNIT_EXPECT_EQ(test, before, BATCH);
+	pass_half(file->wheel, 14);
+	KUNIT_EXPECT_EQ(test, drained(file), BATCH);
+	pass_half(file->wheel, 16);
+	KUNIT_EXPECT_EQ(test, drained(file), 2 * BATCH);
+}
+
 static void other_users_are_not_held_up(struct kunit *test)
 {
 	struct hwheel *wheel = sim_wheel(test);
@@ -284,29 +336,50 @@ static u32 count_reaped(struct hwheel_file *file)
 	return n;
 }
 
+static void use_up(void *ns, const struct hwheel *wheel, const void *mapping, u32 index,
+		   u64 word)
+{
+	local_irq_disable();
+	ndelay(*(unsigned long *)ns);
+	local_irq_enable();
+}
+
 /*
  * The time is used up at any look at the clock, also while the order of due timeouts is being
- * found. A cancel waits until the order is there, and no other timeout gets lost.
+ * found: the drain of one record leaves so little. A cancel waits until the order is there, and no
+ * other timeout gets lost.
  */
 static void expiry_goes_on_in_the_next_tick(struct kunit *test)
 {
-	struct hwheel_file *file = map_file(test, 2 * BATCH);
+	struct hwheel_file *file = map_file(test, 8 * BATCH + 3);
 	unsigned int edge = 20, cut = 0, i;
+	unsigned long ns = 0;
 	u32 left, nr;
 
+	if (!IS_ENABLED(CONFIG_TRACEPOINTS))
+		kunit_skip(test, "needs tracepoints");
+	KUNIT_ASSERT_EQ(test, register_trace_mapped_act(use_up, &ns), 0);
 	for (left = 128; left < 10 * 256; left += 256, edge += 20) {
-		for (i = 0; i < 2 * BATCH; i++)
+		for (i = 0; i < 8 * BATCH; i++)
 			map_arm(file, i, sim_edge_time(file->wheel, edge));
+		sim_pass(file->wheel, edge - 2);
+		/* The worker lingers for two, so the third one is drained at the next edge. */
+		map_arm(file, 8 * BATCH, HWHEEL_NEVER);
+		map_arm(file, 8 * BATCH + 1, HWHEEL_NEVER);
 		sim_pass(file->wheel, edge - 1);
-		file->user->mapped = (struct hwheel_user_time) {
-			.edge = edge, .spent = SIM_TICK / 4 - left,
-		};
-		sim_pass(file->wheel, edge);
+		ns = SIM_TICK / 4 - left;
+		map_arm(file, 8 * BATCH + 2, HWHEEL_NEVER);
+		pass_half(file->wheel, edge);
+		ns = 0;
 		cut += !!file->mapping->place;
-		nr = 2 * BATCH - map_cancel(file, BATCH - 1);
+		nr = 8 * BATCH - map_cancel(file, BATCH - 1);
+		for (i = 0; i < 3; i++)
+			map_cancel(file, 8 * BATCH + i);
 		sim_settle(file->wheel);
 		KUNIT_EXPECT_EQ(test, count_reaped(file), nr);
 	}
+	unregister_trace_mapped_act(use_up, &ns);
+	tracepoint_synchronize_unregister();
 	KUNIT_EXPECT_GT(test, cut, 0);
 }
 
@@ -409,12 +482,15 @@ static void record_that_changes_waits_for_the_next_run(struct kunit *test)
 static struct kunit_case budget_cases[] = {
 	KUNIT_CASE(user_has_a_quarter_of_a_tick),
 	KUNIT_CASE(flood_keeps_no_timeout_waiting),
+	KUNIT_CASE(drain_of_one_batch_keeps_no_timeout_waiting),
 	KUNIT_CASE(parts_of_a_list_keep_the_order),
 	KUNIT_CASE(files_of_a_user_share_it),
 	KUNIT_CASE(file_in_the_middle_of_a_list_waits),
 	KUNIT_CASE(runs_of_a_tick_add_up),
 	KUNIT_CASE(all_users_have_half_a_tick),
 	KUNIT_CASE(file_that_waits_has_its_turn),
+	KUNIT_CASE(floods_of_many_users_hold_up_nobody),
+	KUNIT_CASE(excess_counts_in_the_next_ticks),
 	KUNIT_CASE(other_users_are_not_held_up),
 	KUNIT_CASE(what_was_left_fires_late),
 	KUNIT_CASE(expiry_goes_on_in_the_next_tick),

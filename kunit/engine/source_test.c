@@ -468,6 +468,31 @@ static void timeouts_are_not_taken_for_sources(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 0);
 }
 
+/* Whatever their order was: @busy of the second one is set while both are active. */
+static void busy_one_comes_after_the_others(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_source *busy = source_on(test, wheel), *other = source_on(test, wheel);
+
+	busy->next = HWHEEL_SOURCE_ACTIVE;
+	other->next = HWHEEL_SOURCE_ACTIVE;
+	hwheel_source_kick(&busy->source);
+	sim_pass(wheel, 10);
+	hwheel_source_kick(&other->source);
+	sim_pass(wheel, 12);
+	KUNIT_EXPECT_LT(test, busy->turn, other->turn);
+	busy->source.busy = true;
+	sim_pass(wheel, 14);
+	KUNIT_EXPECT_GT(test, busy->turn, other->turn);
+	busy->once = HWHEEL_SOURCE_FIRST;
+	sim_pass(wheel, 16);
+	KUNIT_EXPECT_GT(test, busy->turn, other->turn);
+	busy->source.busy = false;
+	other->source.busy = true;
+	sim_pass(wheel, 18);
+	KUNIT_EXPECT_LT(test, busy->turn, other->turn);
+}
+
 static struct kunit_case source_cases[] = {
 	KUNIT_CASE(is_run_at_once_when_kicked),
 	KUNIT_CASE(is_not_run_unless_kicked),
@@ -475,6 +500,7 @@ static struct kunit_case source_cases[] = {
 	KUNIT_CASE(kick_of_an_active_one_wakes_nobody),
 	KUNIT_CASE(again_is_at_once),
 	KUNIT_CASE(without_time_comes_first_then),
+	KUNIT_CASE(busy_one_comes_after_the_others),
 	KUNIT_CASE(again_of_one_counts_for_all),
 	KUNIT_CASE(parked_one_is_run_at_its_edge),
 	KUNIT_CASE(missed_edge_is_the_next_one),

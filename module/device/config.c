@@ -145,7 +145,7 @@ long hwheel_config_stop(struct hwheel_file *file)
 {
 	long ret = hwheel_file_stop(file);
 
-	if (ret < 0 || file->wheel == file->shared_wheel)
+	if (ret < 0 || hwheel_file_is_on_shared_wheel(file))
 		return ret;
 	/* A second one waits for the first. */
 	hwheel_stop(file->wheel, NULL, NULL);
@@ -159,7 +159,7 @@ long hwheel_config_stop(struct hwheel_file *file)
 /* The file is closed. */
 void hwheel_config_destroy(struct hwheel_file *file)
 {
-	if (file->wheel == file->shared_wheel)
+	if (hwheel_file_is_on_shared_wheel(file))
 		return;
 	hwheel_destroy(file->wheel);
 	if (file->charged)

@@ -66,7 +66,7 @@ struct hwheel_file *hwheel_file_create(struct hwheel *wheel, unsigned int max)
 /* Nothing was settled yet: there was no timeout. */
 static bool is_new(const struct hwheel_file *file)
 {
-	return file->wheel == file->shared_wheel && !file->mapping && !file->table.nr;
+	return hwheel_file_is_on_shared_wheel(file) && !file->mapping && !file->table.nr;
 }
 
 /* Under @file->lock, as the next one. Returns 0, -ESHUTDOWN or -EBUSY. */

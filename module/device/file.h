@@ -120,6 +120,12 @@ bool hwheel_file_walk(struct hwheel_file *file, u32 *index,
 void hwheel_file_get_counts(struct hwheel_file *file,
 			    struct hwheel_file_counts *counts);
 
+/* Not a wheel of its own; constant once the file has timeouts. */
+static inline bool hwheel_file_is_on_shared_wheel(const struct hwheel_file *file)
+{
+	return READ_ONCE(file->wheel) == file->shared_wheel;
+}
+
 /* NULL if the file is not mapped. */
 static inline struct hwheel_mapping *hwheel_file_mapping(const struct hwheel_file *file)
 {

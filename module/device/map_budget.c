@@ -5,15 +5,24 @@
  *
  * On the shared wheel the mapped files of a user have a quarter of a tick in each tick, and all
  * mapped files together half a tick. A file whose user has used that up, or that comes when all
- * is used up, waits for the next tick, where the file that has waited longest comes first. On a
- * wheel of its own a file keeps nobody else waiting; its part is bounded so that the worker looks
- * at the clock.
+ * is used up, waits for the next tick. A batch of records may take longer than there was time:
+ * the excess counts in the following ticks, as far as CARRIED. The time in which the scheduler
+ * let others run counts for nobody.
+ *
+ * A run that took more than a small part makes its file a busy one: the worker runs busy files
+ * after the others (engine/source.c), so that those who have little to do do not wait for floods.
+ *
+ * On a wheel of its own a file keeps nobody else waiting; its part is bounded so that the worker
+ * looks at the clock.
  *
  * The accounts of the shared wheel are its worker's own.
  */
 #include <linux/jiffies.h>
 #include <linux/minmax.h>
+#include <linux/overflow.h>
+#include <linux/sched.h>
 
+#include "engine/callback.h"
 #include "engine/wheel.h"
 #include "file.h"
 #include "map_budget.h"
@@ -23,14 +32,27 @@
 #define USER_PART	4
 #define ALL_PART	2
 
+/* A run that takes more than this part is a busy one, and for less time none begins. */
+#define SMALL_PART	32
+
+/* How many parts an account may be behind: what a stall of the machine costs is bounded. */
+#define CARRIED		3
+
 /* How long a file on a wheel of its own may take before its worker looks at the clock, in ns */
 #define OWN_NS		(10 * NSEC_PER_MSEC)
 
 static struct hwheel_user_time all;
 
-static bool is_shared(const struct hwheel_mapping *map)
+/* Each tick that has begun since pays for a part. */
+static void pay(struct hwheel_user_time *time, u64 edge, u64 limit)
 {
-	return hwheel_mapping_wheel(map) == map->file->shared_wheel;
+	u64 paid;
+
+	if (check_mul_overflow(edge - time->edge, limit, &paid))
+		paid = U64_MAX;
+	time->edge = edge;
+	time->spent = min(time->spent, CARRIED * limit);
+	time->spent -= min(time->spent, paid);
 }
 
 /* Returns the rest of an account in the tick that begins at the reached edge. */
@@ -39,21 +61,44 @@ static u64 left_of(struct hwheel_user_time *time, const struct hwheel *wheel,
 {
 	u64 limit = wheel->tick / part;
 
-	if (time->edge != wheel->reached) {
-		time->edge = wheel->reached;
-		time->spent = 0;
-	}
+	if (time->edge != wheel->reached)
+		pay(time, wheel->reached, limit);
 	return limit - min(limit, time->spent);
 }
 
+/* So little that a file would lose its turn for it is no time. */
 static u64 time_left(const struct hwheel_mapping *map)
 {
 	const struct hwheel *wheel = hwheel_mapping_wheel(map);
+	u64 left;
 
-	if (!is_shared(map))
+	if (!hwheel_file_is_on_shared_wheel(map->file))
 		return OWN_NS;
-	return min(left_of(&map->file->user->mapped, wheel, USER_PART),
+	left = min(left_of(&map->file->user->mapped, wheel, USER_PART),
 		   left_of(&all, wheel, ALL_PART));
+	return left > wheel->tick / SMALL_PART ? left : 0;
+}
+
+static void look_at_clocks(struct hwheel_mapping *map, u64 now)
+{
+	map->since = now;
+	map->ran = hwheel_own_runtime();
+	map->preempted = READ_ONCE(current->nivcsw);
+}
+
+/*
+ * How long the run has taken. The scheduler updates the thread's run time when it preempts the
+ * thread: that time is known then, and what came after that counts from now on.
+ */
+u64 hwheel_map_budget_spent(struct hwheel_mapping *map)
+{
+	u64 now = ktime_get_mono_fast_ns(), passed = now - map->since;
+
+	if (likely(READ_ONCE(current->nivcsw) == map->preempted))
+		return map->spent + passed;
+	map->spent += min(passed, hwheel_own_runtime() - map->ran);
+	look_at_clocks(map, now);
+	return map->spent;
 }
 
 /*
@@ -64,19 +109,22 @@ bool hwheel_map_budget_begin(struct hwheel_mapping *map)
 {
 	u64 left = time_left(map);
 
-	map->since = ktime_get_mono_fast_ns();
-	map->last = map->since + left;
-	map->end = map->since + left / 2;
+	map->spent = 0;
+	look_at_clocks(map, ktime_get_mono_fast_ns());
+	map->all = left;
+	map->may = left / 2;
 	return left;
 }
 
-void hwheel_map_budget_end(struct hwheel_mapping *map)
+/* Returns whether the run was a busy one. */
+bool hwheel_map_budget_end(struct hwheel_mapping *map)
 {
 	u64 spent;
 
-	if (!is_shared(map))
-		return;
-	spent = ktime_get_mono_fast_ns() - map->since;
+	if (!hwheel_file_is_on_shared_wheel(map->file))
+		return false;
+	spent = hwheel_map_budget_spent(map);
 	map->file->user->mapped.spent += spent;
 	all.spent += spent;
+	return spent > hwheel_mapping_wheel(map)->tick / SMALL_PART;
 }

@@ -7,16 +7,17 @@
 #include "mapping.h"
 
 bool hwheel_map_budget_begin(struct hwheel_mapping *map);
-void hwheel_map_budget_end(struct hwheel_mapping *map);
+bool hwheel_map_budget_end(struct hwheel_mapping *map);
+u64 hwheel_map_budget_spent(struct hwheel_mapping *map);
 
 static inline void hwheel_map_budget_extend(struct hwheel_mapping *map)
 {
-	map->end = map->last;
+	map->may = map->all;
 }
 
-static inline bool hwheel_map_budget_is_used(const struct hwheel_mapping *map)
+static inline bool hwheel_map_budget_is_used(struct hwheel_mapping *map)
 {
-	return ktime_get_mono_fast_ns() > map->end;
+	return hwheel_map_budget_spent(map) > map->may;
 }
 
 #endif /* _HWHEEL_MAP_BUDGET_H */

@@ -61,7 +61,7 @@ static enum hwheel_source_next give_up(struct hwheel_mapping *map)
 /* The rest waits for the next tick, or on a wheel of the file's own for the next pass. */
 static enum hwheel_source_next come_again(const struct hwheel_mapping *map)
 {
-	return hwheel_mapping_wheel(map) == map->file->shared_wheel ?
+	return hwheel_file_is_on_shared_wheel(map->file) ?
 	       HWHEEL_SOURCE_ACTIVE : HWHEEL_SOURCE_AGAIN;
 }
 
@@ -172,7 +172,7 @@ static bool map_park(struct hwheel_source *source)
 
 	hwheel_map_budget_begin(map);
 	parked = hwheel_map_lists_park(map);
-	hwheel_map_budget_end(map);
+	source->busy = hwheel_map_budget_end(map);
 	return parked;
 }
 

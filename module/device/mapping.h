@@ -28,7 +28,7 @@
 /* How many records there are in a page */
 #define HWHEEL_MAP_PAGE		(PAGE_SIZE / sizeof(struct hwheel_map_record))
 
-/* How often more in one run to act on a record that changes all the time */
+/* How many attempts on a record that changes all the time are made in one run */
 #define HWHEEL_MAP_TRIES	4
 
 /* How many records are worked on before the worker looks whether it has time for more */
@@ -147,16 +147,22 @@ struct hwheel_mapping {
 	u32				walked;
 	/** @stopped: It has seen all. */
 	bool				stopped;
-	/** @last: Until when this run may work, on the clock of map_budget.c. */
-	u64				last;
-	/** @end: Until when it may do what it does now. */
-	u64				end;
-	/** @since: When this run began. */
+	/** @all: How long this run may take, in ns. */
+	u64				all;
+	/** @may: How long what it does now may take, from the run's beginning. */
+	u64				may;
+	/** @spent: How long it had taken when the worker was preempted last. */
+	u64				spent;
+	/** @since: When the run began, or went on after that, on the clock of map_budget.c. */
 	u64				since;
+	/** @ran: How long the worker had run then. */
+	u64				ran;
+	/** @preempted: How often the scheduler had preempted the worker then. */
+	unsigned long			preempted;
 	/** @put: How many entries were put into the ring, ever. */
 	u64				put;
-	/** @tail: How many of them were published. */
-	u64				tail;
+	/** @tail: How many of them were published. Aligned for map_word.h on 32 bits. */
+	u64				tail __aligned(8);
 	/** @now: The counts as they are; those of the source are what it told last. */
 	struct hwheel_source_counts	now;
 };

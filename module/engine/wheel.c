@@ -188,7 +188,8 @@ static int wheel_populate(struct hwheel *wheel, const struct hwheel_params *para
 	wheel->closers = RB_ROOT;
 	INIT_LIST_HEAD(&wheel->pass_work);
 	init_llist_head(&wheel->source_queue);
-	INIT_LIST_HEAD(&wheel->sources);
+	INIT_LIST_HEAD(&wheel->sources[false]);
+	INIT_LIST_HEAD(&wheel->sources[true]);
 	wheel->taken_cpu = -1;
 	wheel->planned = HWHEEL_NO_EDGE;
 	wheel->cpu = alloc_percpu_gfp(struct hwheel_cpu, gfp_of(params));

@@ -188,8 +188,8 @@ struct hwheel {
 	unsigned int		depth;
 	/** @pass_work: What is to be done at the end of the pass. */
 	struct list_head	pass_work;
-	/** @sources: Those that are active. */
-	struct list_head	sources;
+	/** @sources: Those that are active: the busy ones are in the second list. */
+	struct list_head	sources[2];
 	/** @stop: The stop under way. */
 	struct hwheel_stop	*stop;
 	/** @counts: What was counted. */
