@@ -615,6 +615,21 @@ static void limited_wheel_reserves_the_records(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 0);
 }
 
+static void stop_gives_the_records_back(struct kunit *test)
+{
+	struct hwheel *wheel = sim_create(test, (struct hwheel_params) {
+		.tick_ns = SIM_TICK, .max_pending = 300,
+	});
+	struct hwheel_file *file = open_file(wheel, MAP_MAX);
+
+	KUNIT_ASSERT_EQ(test, map_more(file, 1, 1), 0);
+	KUNIT_EXPECT_EQ(test, hwheel_file_stop(file), 0);
+	KUNIT_EXPECT_EQ(test, taken_of_limit(wheel), 0);
+	KUNIT_EXPECT_EQ(test, hwheel_file_stop(file), 0);
+	close_file(file);
+	KUNIT_EXPECT_EQ(test, taken_of_limit(wheel), 0);
+}
+
 /* More often than it might be mapped */
 static void failed_map_takes_no_place(struct kunit *test)
 {
@@ -1001,6 +1016,7 @@ static struct kunit_case mapping_cases[] = {
 	KUNIT_CASE(simple_wheel_is_not_mapped),
 	KUNIT_CASE(limits_of_map),
 	KUNIT_CASE(limited_wheel_reserves_the_records),
+	KUNIT_CASE(stop_gives_the_records_back),
 	KUNIT_CASE(failed_map_takes_no_place),
 	KUNIT_CASE(pages_are_mapped_that_are_there),
 	KUNIT_CASE(faults_find_what_is_there),

@@ -170,6 +170,15 @@ static ssize_t read_events(struct hwheel_file *file, struct iov_iter *to)
 	return sum;
 }
 
+/* An event wakes one reader; the end, and the first MAP of the file, all. */
+static int await_events(struct hwheel_file *file)
+{
+	return wait_event_interruptible_exclusive(file->wait.queue,
+						  has_events(file) ||
+						  hwheel_file_at_end(file) ||
+						  hwheel_file_mapping(file));
+}
+
 /* As read(); waits for the first event unless @nowait. */
 ssize_t hwheel_event_read(struct hwheel_file *file, struct iov_iter *to,
 			  bool nowait)
@@ -178,17 +187,14 @@ ssize_t hwheel_event_read(struct hwheel_file *file, struct iov_iter *to,
 
 	if (iov_iter_count(to) < sizeof(struct hwheel_event))
 		return -EINVAL;
-	if (hwheel_file_mapping(file))
-		return -EOPNOTSUPP;
 	while (!(n = read_events(file, to))) {
+		if (hwheel_file_mapping(file))
+			return -EOPNOTSUPP;
 		if (hwheel_file_at_end(file))
 			return 0;
 		if (nowait)
 			return -EAGAIN;
-		/* An event wakes one reader, the end all. */
-		n = wait_event_interruptible_exclusive(file->wait.queue,
-						       has_events(file) ||
-						       hwheel_file_at_end(file));
+		n = await_events(file);
 		if (n)
 			break;
 	}

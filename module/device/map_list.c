@@ -29,7 +29,7 @@ bool hwheel_map_lists_take(struct hwheel_mapping *map)
 			continue;
 		/* Fully ordered: acquires the links that were stored before the pushes. */
 		map->taken = xchg(head, 0);
-		/* All that a thread can have pushed; pairs with place_segment(). */
+		/* All that a thread can have pushed; pairs with hwheel_mapping_grow(). */
 		map->known = smp_load_acquire(&map->nr);
 		return true;
 	}

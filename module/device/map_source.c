@@ -6,6 +6,13 @@
  *
  * Models: mapped.pml, reap.pml and shutdown.pml in selftests/models/.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/cred.h>
+#include <linux/printk.h>
+#include <linux/uidgid.h>
+#include <linux/workqueue.h>
+
 #include "engine/source.h"
 #include "engine/wheel.h"
 #include "file.h"
@@ -17,7 +24,17 @@
 #include "map_source.h"
 #include "map_stop.h"
 #include "mapping.h"
+#include "user.h"
 #include "waiters.h"
+
+/* An administrator is told once for each file, and not by the worker, for whom others wait. */
+static void tell_of_damage(struct work_struct *work)
+{
+	struct hwheel_mapping *map = container_of(work, struct hwheel_mapping, damage);
+
+	pr_warn_ratelimited("a mapped list of uid %u was damaged\n",
+			    from_kuid(&init_user_ns, map->file->user->uid));
+}
 
 static struct hwheel_mapping *mapping_of(struct hwheel_source *source)
 {
@@ -53,6 +70,7 @@ static enum hwheel_source_next go(struct hwheel_mapping *map)
  */
 static enum hwheel_source_next give_up(struct hwheel_mapping *map)
 {
+	schedule_work(&map->damage);
 	hwheel_map_lists_close(map);
 	hwheel_waiters_end(&map->file->wait);
 	return go(map);
@@ -158,9 +176,9 @@ static enum hwheel_source_next map_run(struct hwheel_source *source)
 		return go(map);
 	if (!hwheel_map_budget_begin(map))
 		return HWHEEL_SOURCE_FIRST;
-	/* Pairs with hwheel_map_stop_begin(): a program reads @stopped of the header by then. */
+	/* Pairs with hwheel_map_stop_begin(). */
 	next = smp_load_acquire(&map->stopping) ? stop(map) : work(map);
-	hwheel_map_budget_end(map);
+	source->busy = hwheel_map_budget_end(map);
 	return next;
 }
 
@@ -172,7 +190,7 @@ static bool map_park(struct hwheel_source *source)
 
 	hwheel_map_budget_begin(map);
 	parked = hwheel_map_lists_park(map);
-	source->busy = hwheel_map_budget_end(map);
+	hwheel_map_budget_end(map);
 	return parked;
 }
 
@@ -191,4 +209,5 @@ static const struct hwheel_source_ops map_source_ops = {
 void hwheel_map_source_init(struct hwheel_mapping *map, struct hwheel *wheel)
 {
 	hwheel_source_init(&map->source, wheel, &map_source_ops);
+	INIT_WORK(&map->damage, tell_of_damage);
 }

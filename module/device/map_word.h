@@ -9,7 +9,20 @@
 
 #include <linux/atomic.h>
 #include <linux/bitops.h>
+#include <linux/hwheel.h>
 #include <linux/types.h>
+
+#include <uapi/linux/hwheel.h>
+
+#include "engine/state.h"
+
+/* The engine's own word */
+static_assert(HWHEEL_MAP_PENDING == HWHEEL_PENDING);
+static_assert(HWHEEL_MAP_EXPIRED == HWHEEL_EXPIRED);
+static_assert(HWHEEL_MAP_CANCELLED == HWHEEL_CANCELLED);
+static_assert(HWHEEL_MAP_IDLE == HWHEEL_IDLE);
+static_assert(HWHEEL_MAP_QUEUED == HWHEEL_QUEUED);
+static_assert(HWHEEL_MAP_NEVER == HWHEEL_NEVER);
 
 /* An acquire */
 static __always_inline u64 hwheel_map_word_load(const u64 *word)

@@ -7,15 +7,12 @@
  *
  * Models: shutdown.pml and close.pml in selftests/models/.
  */
-#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
-
-#include <linux/cred.h>
+#include <linux/bits.h>
 #include <linux/err.h>
 #include <linux/errno.h>
 #include <linux/mm.h>
 #include <linux/mutex.h>
-#include <linux/printk.h>
-#include <linux/uidgid.h>
+#include <linux/workqueue.h>
 
 #include "engine/source.h"
 #include "engine/wheel.h"
@@ -24,6 +21,10 @@
 #include "mapped_file.h"
 #include "mapping.h"
 #include "user.h"
+#include "waiters.h"
+
+/* More than there are threads */
+#define ALL_READERS	BIT(30)
 
 static int check(const struct hwheel_map *arg)
 {
@@ -34,17 +35,12 @@ static int check(const struct hwheel_map *arg)
 	return 0;
 }
 
-static bool is_on_shared_wheel(const struct hwheel_file *file)
-{
-	return file->wheel == file->shared_wheel;
-}
-
 /* Records come by the page. */
 static int mapped_grow(struct hwheel_file *file, struct hwheel_mapping *map, u32 records)
 {
 	int err;
 
-	if (records > file->max || map->nr > file->max - records)
+	if (map->nr > file->max - records)
 		return -ENOSPC;
 	records = round_up(records, HWHEEL_MAP_PAGE);
 	if (!hwheel_pending_reserve(file->wheel, records))
@@ -71,6 +67,8 @@ static int mapped_create(struct hwheel_file *file, const struct hwheel_map *arg)
 	}
 	/* Pairs with the acquire in hwheel_file_mapping(). */
 	smp_store_release(&file->mapping, map);
+	/* Threads that wait in read() since before that get EOPNOTSUPP. */
+	hwheel_waiters_wake(&file->wait, ALL_READERS);
 	return 0;
 }
 
@@ -85,12 +83,12 @@ static int mapped_begin(struct hwheel_file *file, const struct hwheel_map *arg)
 		return -EOPNOTSUPP;
 	if (!arg->lists)
 		return -EINVAL;
-	if (is_on_shared_wheel(file))
+	if (hwheel_file_is_on_shared_wheel(file))
 		err = hwheel_user_add_mapping(file->user);
 	if (err)
 		return err;
 	err = mapped_create(file, arg);
-	if (err && is_on_shared_wheel(file))
+	if (err && hwheel_file_is_on_shared_wheel(file))
 		hwheel_user_remove_mapping(file->user);
 	return err;
 }
@@ -171,6 +169,18 @@ static void leave(struct hwheel_source *source)
 		hwheel_source_leave(source);
 }
 
+/* The source has left, so nothing is pending any more. */
+static void release(struct hwheel_file *file, struct hwheel_mapping *map)
+{
+	lockdep_assert_held(&file->await_lock);
+	if (map->released)
+		return;
+	map->released = true;
+	hwheel_pending_unreserve(file->wheel, map->nr);
+	if (hwheel_file_is_on_shared_wheel(file))
+		hwheel_user_remove_mapping(file->user);
+}
+
 /* Of a file that is marked as stopped. Returns how many were pending, or -EINTR when killed. */
 long hwheel_mapped_file_stop(struct hwheel_file *file)
 {
@@ -182,15 +192,8 @@ long hwheel_mapped_file_stop(struct hwheel_file *file)
 	leave(&map->source);
 	if (wait_for_completion_killable(&map->source.left))
 		return -EINTR;
+	release(file, map);
 	return READ_ONCE(map->source.counts.stopped) - before;
-}
-
-/* An administrator is told once for each file, and not by the worker, for whom others wait. */
-static void tell_of_damage(const struct hwheel_file *file)
-{
-	if (file->mapping->corrupt)
-		pr_warn_ratelimited("a mapped list of uid %u was damaged\n",
-				    from_kuid(&init_user_ns, file->user->uid));
 }
 
 /* The file is closed: nothing is mapped any more. */
@@ -201,8 +204,6 @@ void hwheel_mapped_file_end(struct hwheel_file *file)
 	WRITE_ONCE(map->closing, true);
 	leave(&map->source);
 	wait_for_completion(&map->source.left);
-	tell_of_damage(file);
-	hwheel_pending_unreserve(file->wheel, map->nr);
-	if (is_on_shared_wheel(file))
-		hwheel_user_remove_mapping(file->user);
+	flush_work(&map->damage);
+	release(file, map);
 }

@@ -18,6 +18,7 @@
 #include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/nospec.h>
+#include <linux/workqueue.h>
 
 #include <uapi/linux/hwheel.h>
 
@@ -108,6 +109,8 @@ struct hwheel_mapping {
 	bool				stopping;
 	/** @closing: The source leaves at once. */
 	bool				closing;
+	/** @released: What the file had reserved is free again; under its @await_lock. */
+	bool				released;
 
 	/* The worker's own, but for @corrupt, @stopped and @tail, which anyone may read */
 
@@ -119,6 +122,8 @@ struct hwheel_mapping {
 	struct hlist_node		**place;
 	/** @placed: The batch that is being moved. */
 	u32				placed;
+	/** @damage: Tells the administrator that a list was damaged. */
+	struct work_struct		damage;
 	/** @corrupt: A list was longer than there are records: the program is left alone. */
 	bool				corrupt;
 	/** @known: How many records there were when a list was last taken. */

@@ -93,7 +93,9 @@ void hwheel_mmap_pages_map(struct hwheel_mmap_pages *pages, struct vm_area_struc
 /* May sleep; nobody else uses @pages. */
 void hwheel_mmap_pages_free(struct hwheel_mmap_pages *pages)
 {
-	while (pages->nr)
+	while (pages->nr) {
 		__free_page(pages->pages[--pages->nr]);
+		cond_resched();
+	}
 	kvfree(pages->pages);
 }

@@ -696,6 +696,52 @@ TEST_F(mapped, no_read)
 	EXPECT_EQ(0, map_expect(&self->map, 0, 0));
 }
 
+struct reader {
+	int	fd;
+	pid_t	tid;
+	int	ret;
+};
+
+static void *sleep_in_read(void *data)
+{
+	struct reader *reader = data;
+	struct hwheel_event ev;
+
+	__atomic_store_n(&reader->tid, gettid(), __ATOMIC_RELEASE);
+	reader->ret = read_raw(reader->fd, &ev, 1);
+	return NULL;
+}
+
+static int start_reader(pthread_t *thread, struct reader *reader, int fd)
+{
+	*reader = (struct reader){ .fd = fd };
+	if (pthread_create(thread, NULL, sleep_in_read, reader))
+		return -EAGAIN;
+	while (!__atomic_load_n(&reader->tid, __ATOMIC_ACQUIRE))
+		sched_yield();
+	return await_sleep(reader->tid);
+}
+
+#define READERS	3
+
+/* They would take the wake-ups of threads that wait in poll(). */
+TEST_F(file, readers_from_before)
+{
+	struct reader readers[READERS];
+	pthread_t threads[READERS];
+	struct hwheel_map layout;
+	int i;
+
+	ASSERT_EQ(0, set_blocking_file(self->fd));
+	for (i = 0; i < READERS; i++)
+		ASSERT_EQ(0, start_reader(&threads[i], &readers[i], self->fd));
+	ASSERT_EQ(0, map_make(self->fd, 1, 1, &layout));
+	for (i = 0; i < READERS; i++) {
+		ASSERT_EQ(0, pthread_join(threads[i], NULL));
+		EXPECT_EQ(-EOPNOTSUPP, readers[i].ret);
+	}
+}
+
 TEST_F(mapped, config_after_it)
 {
 	const struct hwheel_config changes[] = {
@@ -1165,6 +1211,30 @@ TEST_F(file, of_a_user)
 	fds[7] = open_mapped_patiently();
 	EXPECT_LE(0, fds[7]);
 	EXPECT_EQ(-ENOSPC, open_mapped());
+	for (i = 0; i < MAX_MAPPED; i++)
+		EXPECT_EQ(0, close(fds[i]));
+}
+
+/* Nothing of a file that was stopped is pending, so it takes no place, and gives back one only. */
+TEST_F(file, stopped_ones_do_not_count)
+{
+	int fds[MAX_MAPPED + 1], i;
+
+	if (geteuid())
+		SKIP(return, "needs root, to be several users");
+	ASSERT_EQ(0, become_user(FIRST_USER + 2));
+	for (i = 0; i < MAX_MAPPED; i++) {
+		fds[i] = open_mapped();
+		ASSERT_LE(0, fds[i]);
+	}
+	EXPECT_EQ(0, stop(fds[7]));
+	EXPECT_EQ(0, stop(fds[7]));
+	fds[i] = open_mapped();
+	EXPECT_LE(0, fds[i]);
+	EXPECT_EQ(-ENOSPC, open_mapped());
+	EXPECT_EQ(0, close(fds[7]));
+	EXPECT_EQ(-ENOSPC, open_mapped());
+	fds[7] = fds[i];
 	for (i = 0; i < MAX_MAPPED; i++)
 		EXPECT_EQ(0, close(fds[i]));
 }
