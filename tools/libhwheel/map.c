@@ -122,16 +122,23 @@ static int make(const struct hwheel *wheel, struct hwheel_map *layout)
 	return wheel_ioctl(wheel, HWHEEL_IOC_MAP, layout);
 }
 
-/* A mapping that fails may leave a hole in the address space that was taken. */
-static int map_part(const struct hwheel *wheel, char *at, size_t from, size_t to)
+/*
+ * The kernel unmaps the reservation before it puts a mapping of the file there, and may refuse that
+ * one afterwards. So a part is mapped elsewhere first, and then moved. If even the move fails,
+ * another thread may have got the place already: the reservation ends there from then on.
+ */
+static int map_part(const struct hwheel *wheel, struct map *map, char *at, size_t from, size_t to)
 {
-	void *part = mmap(at + from, to - from, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
-			  wheel->fd, (off_t)from);
+	size_t size = to - from;
+	void *part = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, wheel->fd, (off_t)from);
 
-	if (part != MAP_FAILED)
+	if (part == MAP_FAILED)
+		return -ENOMEM;
+	if (mremap(part, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, at + from) != MAP_FAILED)
 		return 0;
-	mmap(at + from, to - from, PROT_NONE,
-	     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+	munmap(part, size);
+	munmap(at + to, map->reserved - to);
+	map->reserved = from;
 	return -ENOMEM;
 }
 
@@ -147,7 +154,7 @@ static char *map_shared(const struct hwheel *wheel, struct map *map,
 	if (at == MAP_FAILED)
 		return NULL;
 	madvise(at, map->reserved, MADV_DONTFORK);
-	if (!map_part(wheel, at, 0, layout->size))
+	if (!map_part(wheel, map, at, 0, layout->size))
 		return at;
 	munmap(at, map->reserved);
 	return NULL;
@@ -251,7 +258,7 @@ static size_t mapped_size(const struct map *map)
 static int map_made(struct hwheel *wheel, struct map *map)
 {
 	size_t from = mapped_size(map);
-	int error = map_part(wheel, (char *)map->header, from, map->made);
+	int error = map_part(wheel, map, (char *)map->header, from, map->made);
 
 	if (!error)
 		__atomic_store_n(&map->size, map->size + (uint32_t)(map->made - from),
@@ -282,16 +289,31 @@ static int make_most(struct hwheel *wheel, struct map *map, uint64_t records)
 	return error;
 }
 
+/* The kernel has made records for which there is no place: see map_part(). */
+static bool is_cut(const struct map *map)
+{
+	return map->made > map->reserved;
+}
+
 /* As many more as there are, or as there may be; with the lock held */
 int map_grow(struct hwheel *wheel, struct map *map)
 {
 	uint64_t there = map->size / RECORD_SIZE - 1, more = map->max - there;
 
+	if (is_cut(map))
+		return -ENOMEM;
 	if (mapped_size(map) < map->made)
 		return map_made(wheel, map);
 	if (there >= map->max)
 		return -ENOSPC;
 	return make_most(wheel, map, more < there ? more : there) ?: map_made(wheel, map);
+}
+
+static int map_extend(struct hwheel *wheel, struct map *map, size_t count)
+{
+	if (is_cut(map))
+		return -ENOMEM;
+	return make_more(wheel, map, count) ?: map_made(wheel, map);
 }
 
 int hwheel_map(struct hwheel *wheel, size_t count)
@@ -311,7 +333,7 @@ int hwheel_map(struct hwheel *wheel, size_t count)
 	else if (!wheel->map->header)
 		error = -EBADF;
 	else
-		error = make_more(wheel, wheel->map, count) ?: map_made(wheel, wheel->map);
+		error = map_extend(wheel, wheel->map, count);
 	map_unlock();
 	return error;
 }

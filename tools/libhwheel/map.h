@@ -160,7 +160,8 @@ struct lane {
  * @base:      where the record of offset 0 would be
  * @offset_ns: what the handle's clock shows more than the worker's
  * @max:       how many records there may be
- * @reserved:  bytes of address space, for as many
+ * @reserved:  bytes of address space, for as many; less than @made once a mapping could not be
+ *		put there
  * @size:      offset beyond the last record
  * @fresh:     offset of the first record that no lane has had
  * @homes:     of each group, the number of the lane; 0: none yet

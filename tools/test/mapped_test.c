@@ -24,13 +24,15 @@
 #define MANY	1000
 #define COOKIE	77
 
-/* The library calls the kernel by these two, and a test may have them refuse. */
+/* The library calls the kernel by these three, and a test may have them refuse. */
 
 static uint32_t most_records = UINT32_MAX;
-static bool shares = true;
+static bool shares = true, moves = true;
+static char *others;	/* memory of another thread */
 
 __typeof__(ioctl) __real_ioctl, __wrap_ioctl;
 __typeof__(mmap) __real_mmap, __wrap_mmap;
+__typeof__(mremap) __real_mremap, __wrap_mremap;
 
 int __wrap_ioctl(int fd, unsigned long command, ...)
 {
@@ -47,14 +49,35 @@ int __wrap_ioctl(int fd, unsigned long command, ...)
 	return __real_ioctl(fd, command, layout);
 }
 
-/* The kernel, too, removes the old mapping before its driver refuses the new one. */
+/* The kernel removes the old mapping before it refuses the new one. Anybody may get the place. */
+static void *refuse(void *at, size_t size)
+{
+	if (at) {
+		munmap(at, size);
+		others = __real_mmap(at, size, PROT_READ | PROT_WRITE,
+				     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+		others[0] = COOKIE;
+	}
+	errno = ENOMEM;
+	return MAP_FAILED;
+}
+
 void *__wrap_mmap(void *at, size_t size, int prot, int flags, int fd, off_t offset)
 {
 	if (shares || !(flags & MAP_SHARED))
 		return __real_mmap(at, size, prot, flags, fd, offset);
-	munmap(at, size);
-	errno = ENOMEM;
-	return MAP_FAILED;
+	return refuse(at, size);
+}
+
+void *__wrap_mremap(void *from, size_t old_size, size_t size, int flags, ...)
+{
+	va_list arguments;
+	void *at;
+
+	va_start(arguments, flags);
+	at = va_arg(arguments, void *);
+	va_end(arguments);
+	return moves ? __real_mremap(from, old_size, size, flags, at) : refuse(at, size);
 }
 
 FIXTURE(mapped) {
@@ -420,12 +443,51 @@ TEST_F(mapped, growth_that_fails_leaves_no_hole)
 
 	shares = false;
 	EXPECT_EQ(-ENOMEM, arm_up_to(self->wheel, 10 * MANY, &n));
+	EXPECT_EQ(NULL, others);
 	at = map->base + map->size;
 	EXPECT_EQ(MAP_FAILED, mmap(at, 1, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS |
 				   MAP_FIXED_NOREPLACE, -1, 0));
 	EXPECT_EQ(EEXIST, errno);
 	shares = true;
 	EXPECT_EQ(0, arm_up_to(self->wheel, 10 * MANY, &n));
+}
+
+/* Where there is a hole all the same, another thread's memory may be in it. */
+TEST_F(mapped, no_growth_into_memory_of_others)
+{
+	struct hwheel *wheel;
+	uint64_t n;
+
+	ASSERT_EQ(0, hwheel_open(&wheel, HWHEEL_NONBLOCK));
+	ASSERT_EQ(0, hwheel_map(wheel, MANY));
+	moves = false;
+	EXPECT_EQ(-ENOMEM, arm_up_to(wheel, 10 * MANY, &n));
+	moves = true;
+	ASSERT_NE(NULL, others);
+	EXPECT_EQ(-ENOMEM, arm_up_to(wheel, 10 * MANY, &n));
+	EXPECT_EQ(-ENOMEM, hwheel_map(wheel, MANY));
+	EXPECT_EQ(COOKIE, others[0]);
+	EXPECT_EQ(0, hwheel_close(wheel));
+	EXPECT_EQ(COOKIE, others[0]);
+}
+
+/* Nor does the first call keep the place, or give it back. */
+TEST_F(mapped, no_map_over_memory_of_others)
+{
+	struct hwheel *wheel;
+	uint64_t id;
+
+	ASSERT_EQ(0, hwheel_open(&wheel, HWHEEL_NONBLOCK));
+	moves = false;
+	EXPECT_EQ(-ENOMEM, hwheel_map(wheel, MANY));
+	moves = true;
+	ASSERT_NE(NULL, others);
+	EXPECT_EQ(COOKIE, others[0]);
+	ASSERT_EQ(0, hwheel_map(wheel, MANY));
+	ASSERT_EQ(0, hwheel_arm(wheel, 1, COOKIE, &id));
+	EXPECT_EQ(COOKIE, next_event(wheel).cookie);
+	EXPECT_EQ(0, hwheel_close(wheel));
+	EXPECT_EQ(COOKIE, others[0]);
 }
 
 /* Processes */
