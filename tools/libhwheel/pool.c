@@ -3,8 +3,8 @@
  * Free records: where they come from and go to.
  *
  * A lane whose magazine is empty takes, in this order, its spare one, one of its full ones, records
- * that other threads gave back to it, those of its reserve, those that no lane has had, those that
- * lanes without a thread have for themselves, new ones, and those of other lanes.
+ * that other threads gave back to it, those of its reserve, those that no lane has had, those of
+ * lanes without a thread, new ones, and those of other lanes.
  *
  * A stack that several threads use has a count of its changes beside its head: a thread that takes
  * from it reads links before, and its exchange fails if the stack has changed since, even if the
@@ -339,12 +339,30 @@ static bool carve(struct lane *lane)
 	return take_reserve(lane);
 }
 
-/* With the lock held */
+/* The lane keeps records of an orphan, as no thread arms the others of their groups there. */
+static void settle(struct lane *lane, struct lane *orphan)
+{
+	for (const union id *id = loaded(lane)->ids; id < lane->top; id++)
+		set_home(lane, id->offset, id->offset + RECORD_SIZE);
+	orphan->span = 0;
+}
+
+static bool take_from_orphan(struct lane *lane, struct lane *orphan)
+{
+	if (take_groups(lane, orphan))
+		return true;
+	if (!take_full(lane, orphan) && !take_returned(lane, orphan))
+		return false;
+	settle(lane, orphan);
+	return true;
+}
+
+/* With the lock held, so that no orphan gets a thread meanwhile */
 static bool take_orphans(struct lane *lane)
 {
 	struct lane *orphan = lane->map->orphans;
 
-	while (orphan && !take_groups(lane, orphan))
+	while (orphan && !take_from_orphan(lane, orphan))
 		orphan = orphan->next;
 	return orphan;
 }

@@ -598,14 +598,15 @@ static void *arm_in_crowd(void *data)
 	return NULL;
 }
 
-static void run_crowd(struct __test_metadata *_metadata, struct crowd *crowd)
+static void run_crowd(struct __test_metadata *_metadata, struct crowd *crowd,
+		      void *(*run)(void *crowd), unsigned int nr)
 {
 	pthread_t threads[CROWD];
 
-	ASSERT_EQ(0, pthread_barrier_init(&crowd->all_armed, NULL, CROWD));
-	for (int i = 0; i < CROWD; i++)
-		ASSERT_EQ(0, pthread_create(&threads[i], NULL, arm_in_crowd, crowd));
-	for (int i = 0; i < CROWD; i++)
+	ASSERT_EQ(0, pthread_barrier_init(&crowd->all_armed, NULL, nr));
+	for (unsigned int i = 0; i < nr; i++)
+		ASSERT_EQ(0, pthread_create(&threads[i], NULL, run, crowd));
+	for (unsigned int i = 0; i < nr; i++)
 		ASSERT_EQ(0, pthread_join(threads[i], NULL));
 	EXPECT_EQ(0, pthread_barrier_destroy(&crowd->all_armed));
 }
@@ -622,10 +623,59 @@ TEST_F(mapped, many_threads_share_the_room)
 	ASSERT_EQ(0, hwheel_open(&crowd.wheel, 0));
 	ASSERT_EQ(0, hwheel_configure(crowd.wheel, &config));
 	ASSERT_EQ(0, hwheel_map(crowd.wheel, CROWD_ROOM));
-	run_crowd(_metadata, &crowd);
+	run_crowd(_metadata, &crowd, arm_in_crowd, CROWD);
 	EXPECT_EQ(0, crowd.error);
 	EXPECT_EQ(-ENOSPC, arm_up_to(crowd.wheel, UINT32_MAX, &n));
 	EXPECT_EQ(CROWD_ROOM - CROWD, n);
+	EXPECT_EQ(0, hwheel_close(crowd.wheel));
+}
+
+/* Records that threads which ended have used are taken before the map grows. */
+
+#define USERS		4
+#define USERS_ROOM	4096
+#define USED		800
+
+static void *use_some(void *data)
+{
+	struct crowd *crowd = data;
+	uint64_t ids[USED];
+	int error = 0;
+
+	for (int i = 0; i < USED; i++)
+		error = hwheel_arm(crowd->wheel, HOUR, i, &ids[i]) ?: error;
+	pthread_barrier_wait(&crowd->all_armed);
+	for (int i = 0; i < USED; i++)
+		error = hwheel_cancel(crowd->wheel, ids[i]) ?: error;
+	if (error)
+		__atomic_store_n(&crowd->error, error, __ATOMIC_RELAXED);
+	return NULL;
+}
+
+static unsigned int home_of_id(const struct map *map, uint64_t id)
+{
+	return map->homes[(offset_of_id(id) - RECORD_SIZE) / GROUP_SIZE];
+}
+
+TEST_F(mapped, no_growth_while_orphans_have_records)
+{
+	struct crowd crowd = { .error = 0 };
+	uint64_t ids[USERS_ROOM];
+	const struct map *map;
+	uint32_t size;
+
+	ASSERT_EQ(0, hwheel_open(&crowd.wheel, 0));
+	ASSERT_EQ(0, hwheel_map(crowd.wheel, USERS_ROOM));
+	map = crowd.wheel->map;
+	size = map->size;
+	run_crowd(_metadata, &crowd, use_some, USERS);
+	ASSERT_EQ(0, crowd.error);
+	for (int i = 0; i < USERS_ROOM; i++)
+		ASSERT_EQ(0, hwheel_arm(crowd.wheel, HOUR, i, &ids[i]));
+	EXPECT_EQ(size, map->size);
+	/* They are the thread's own from then on. */
+	for (int i = 0; i < USERS_ROOM; i++)
+		ASSERT_EQ((*slot_of(crowd.wheel))->number, home_of_id(map, ids[i]));
 	EXPECT_EQ(0, hwheel_close(crowd.wheel));
 }
 
