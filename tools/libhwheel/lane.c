@@ -109,6 +109,7 @@ static struct lane *lane_new(struct map *map)
 
 	if (lane) {
 		map->orphans = lane->next;
+		lane_inherit(lane);
 		return lane;
 	}
 	if (map->nr_lanes == MAX_LANES)

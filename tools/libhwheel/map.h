@@ -115,7 +115,8 @@ struct magazine {
  * @base:     where offset 0 would be
  * @list:     head of the submission list
  * @lo:       offset of the first of many records whose home this is
- * @span:     how many these are, or were before other threads took some of the reserve
+ * @span:     how many these are; some more until the lane sees that other threads took some of
+ *            the reserve
  * @size:     how many records there are, as the lane has seen it
  * @number:   of the lane, from 1
  * @map:      of the wheel
@@ -219,6 +220,7 @@ void lane_shut(struct lane *lane);
 
 /* pool.c */
 void lane_load(struct lane *lane);
+void lane_inherit(struct lane *lane);
 void lane_unload(struct lane *lane);
 int lane_refill(struct hwheel *wheel, struct lane *lane);
 int lane_spill(struct lane *lane) ATTRIBUTE(cold);

@@ -227,6 +227,14 @@ static void set_range(struct lane *lane, uint32_t from, uint32_t to)
 	}
 }
 
+/* Another thread has taken the records from the reserve's end to the end of the range. */
+static void trim_range(struct lane *lane, uint32_t end)
+{
+	if (lane_is_home(lane, end) &&
+	    __atomic_load_n(home_of(lane->map, end), __ATOMIC_RELAXED) != lane->number)
+		lane->span = (end - lane->lo) / RECORD_SIZE;
+}
+
 static union range load_reserve(const struct lane *lane)
 {
 	return (union range){ __atomic_load_n(&lane->reserve.both, __ATOMIC_ACQUIRE) };
@@ -262,6 +270,7 @@ static bool take_up_to(struct lane *lane, uint32_t (*end)(union range range))
 		rest = old;
 		rest.from = end(old);
 	} while (!exchange_reserve(lane, &old, rest));
+	trim_range(lane, old.end);
 	fill(lane, old.from, rest.from);
 	return old.from < rest.from;
 }
@@ -419,6 +428,12 @@ void lane_load(struct lane *lane)
 {
 	lane->spare = empty_magazine(lane);
 	load(lane, empty_magazine(lane), false);
+}
+
+/* A thread gets the lane of another one, which has ended. */
+void lane_inherit(struct lane *lane)
+{
+	trim_range(lane, load_reserve(lane).end);
 }
 
 static void give_all_back(struct lane *lane)

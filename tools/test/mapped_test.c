@@ -679,6 +679,89 @@ TEST_F(mapped, no_growth_while_orphans_have_records)
 	EXPECT_EQ(0, hwheel_close(crowd.wheel));
 }
 
+/* A lane's range has no records that others have taken, so it keeps none of theirs. */
+
+static int count_strangers(struct hwheel *wheel)
+{
+	const struct lane *lane = *slot_of(wheel);
+	int strangers = 0;
+
+	for (uint32_t offset = RECORD_SIZE; offset < lane->map->size; offset += RECORD_SIZE) {
+		union id id = { .offset = offset };
+
+		strangers += lane_is_home(lane, offset) &&
+			     home_of_id(lane->map, id.number) != lane->number;
+	}
+	return strangers;
+}
+
+static void *arm_and_count_strangers(void *data)
+{
+	struct hwheel *wheel = data;
+	uint64_t id;
+
+	return (void *)(intptr_t)(hwheel_arm(wheel, HOUR, 1, &id) ? -1 : count_strangers(wheel));
+}
+
+TEST_F(mapped, an_orphans_range_shrinks)
+{
+	uint64_t id = 0;
+	pthread_t thread;
+	void *strangers;
+
+	/* The thread has a lane, so that it does not get the other one's. */
+	ASSERT_EQ(0, hwheel_arm(self->wheel, HOUR, 1, &id));
+	ASSERT_NE(0, arm_in_a_thread(self->wheel));
+	for (int i = 0; i < MANY - 10; i++)
+		ASSERT_EQ(0, hwheel_arm(self->wheel, HOUR, i, &id));
+	EXPECT_EQ(0, count_strangers(self->wheel));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, arm_and_count_strangers, self->wheel));
+	ASSERT_EQ(0, pthread_join(thread, &strangers));
+	EXPECT_EQ(NULL, strangers);
+}
+
+struct robbed {
+	struct hwheel *wheel;
+	pthread_barrier_t turn;
+	int error, strangers;
+};
+
+static void *be_robbed(void *data)
+{
+	struct robbed *robbed = data;
+	uint64_t id;
+
+	robbed->error = hwheel_arm(robbed->wheel, HOUR, 1, &id);
+	pthread_barrier_wait(&robbed->turn);
+	pthread_barrier_wait(&robbed->turn);
+	/* Until it has looked for more */
+	for (int i = 0; i < GROUP && !robbed->error; i++)
+		robbed->error = hwheel_arm(robbed->wheel, HOUR, i, &id);
+	robbed->strangers = count_strangers(robbed->wheel);
+	return NULL;
+}
+
+TEST_F(mapped, a_range_shrinks)
+{
+	const struct hwheel_config config = { .clock = CLOCK_MONOTONIC, .max_timeouts = MANY };
+	struct robbed robbed = { 0 };
+	pthread_t thread;
+	uint64_t n;
+
+	ASSERT_EQ(0, hwheel_open(&robbed.wheel, 0));
+	ASSERT_EQ(0, hwheel_configure(robbed.wheel, &config));
+	ASSERT_EQ(0, hwheel_map(robbed.wheel, MANY));
+	ASSERT_EQ(0, pthread_barrier_init(&robbed.turn, NULL, 2));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, be_robbed, &robbed));
+	pthread_barrier_wait(&robbed.turn);
+	EXPECT_EQ(0, arm_up_to(robbed.wheel, MANY - 2 * GROUP, &n));
+	pthread_barrier_wait(&robbed.turn);
+	ASSERT_EQ(0, pthread_join(thread, NULL));
+	EXPECT_EQ(0, robbed.error);
+	EXPECT_EQ(0, robbed.strangers);
+	EXPECT_EQ(0, hwheel_close(robbed.wheel));
+}
+
 /* Records that a thread had taken, and never armed */
 TEST_F(mapped, records_that_were_never_armed)
 {
