@@ -171,6 +171,7 @@ static void place(struct map *map, char *at, const struct hwheel_map *layout)
 	map->size = (layout->records + 1) * RECORD_SIZE;
 	map->header = (struct hwheel_map_header *)at;
 	map->made = layout->size;
+	map->step = map->max;
 	map->offset_ns = map->header->clock_offset_ns;
 }
 
@@ -276,7 +277,10 @@ static int make_more(struct hwheel *wheel, struct map *map, uint64_t records)
 	return error;
 }
 
-/* Half as many, until there is room for them, or not even for a page of them */
+/*
+ * Half as many, until there is room for them, or not even for a page of them. Then the next growth
+ * begins with a page, and otherwise with twice as many as there was room for.
+ */
 static int make_most(struct hwheel *wheel, struct map *map, uint64_t records)
 {
 	uint64_t least = getpagesize() / RECORD_SIZE;
@@ -286,6 +290,7 @@ static int make_most(struct hwheel *wheel, struct map *map, uint64_t records)
 		records /= 2;
 		error = make_more(wheel, map, records);
 	}
+	map->step = error ? least : 2 * records;
 	return error;
 }
 
@@ -295,10 +300,15 @@ static bool is_cut(const struct map *map)
 	return map->made > map->reserved;
 }
 
-/* As many more as there are, or as there may be; with the lock held */
-int map_grow(struct hwheel *wheel, struct map *map)
+static uint64_t least_of(uint64_t first, uint64_t second)
 {
-	uint64_t there = map->size / RECORD_SIZE - 1, more = map->max - there;
+	return first < second ? first : second;
+}
+
+/* Doubles the map, if there may be and is room for so many. */
+static int grow(struct hwheel *wheel, struct map *map)
+{
+	uint64_t there = map->size / RECORD_SIZE - 1, more = least_of(there, map->max - there);
 
 	if (is_cut(map))
 		return -ENOMEM;
@@ -306,7 +316,16 @@ int map_grow(struct hwheel *wheel, struct map *map)
 		return map_made(wheel, map);
 	if (there >= map->max)
 		return -ENOSPC;
-	return make_most(wheel, map, more < there ? more : there) ?: map_made(wheel, map);
+	return make_most(wheel, map, least_of(more, map->step)) ?: map_made(wheel, map);
+}
+
+/* With the lock held */
+int map_grow(struct hwheel *wheel, struct map *map)
+{
+	int error = grow(wheel, map);
+
+	__atomic_store_n(&map->is_short, error != 0, __ATOMIC_RELAXED);
+	return error;
 }
 
 static int map_extend(struct hwheel *wheel, struct map *map, size_t count)

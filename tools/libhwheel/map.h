@@ -170,6 +170,8 @@ struct lane {
  * @nr_magazines: how many were used
  * @max_magazines: how many there may be
  * @made:      bytes of the mapping that the kernel has made; more than are mapped after a failure
+ * @step:      how many more records the next growth asks for at most
+ * @is_short:  the last growth has failed
  * @lanes:     all
  * @nr_lanes:  how many were used
  * @orphans:   those without a thread
@@ -196,6 +198,8 @@ struct map {
 	struct lane			*orphans;
 	unsigned int			users;
 	size_t				made;
+	uint64_t			step;
+	bool				is_short;
 };
 
 /* map.c */

@@ -4,7 +4,8 @@
  *
  * A lane whose magazine is empty takes, in this order, its spare one, one of its full ones, records
  * that other threads gave back to it, those of its reserve, those that no lane has had, those of
- * lanes without a thread, new ones, and those of other lanes.
+ * lanes without a thread, new ones, and those of other lanes; other lanes come first where the map
+ * could not grow the last time.
  *
  * A stack that several threads use has a count of its changes beside its head: a thread that takes
  * from it reads links before, and its exchange fails if the stack has changed since, even if the
@@ -400,16 +401,25 @@ static bool take_from_others(struct lane *lane)
 	return false;
 }
 
-/* The loaded magazine is empty. Finds some records, or returns why there are none. */
-int lane_refill(struct hwheel *wheel, struct lane *lane)
+/* Where the map could not grow the last time, it tries again once others have no records either. */
+static int take_or_grow(struct hwheel *wheel, struct lane *lane)
 {
+	bool was_short = __atomic_load_n(&lane->map->is_short, __ATOMIC_RELAXED);
 	int error;
 
-	if (take_spare(lane) || take_full(lane, lane) || take_returned(lane, lane) ||
-	    take_reserve(lane) || carve(lane))
+	if (was_short && take_from_others(lane))
 		return 0;
 	error = carve_new(wheel, lane);
 	return error && take_from_others(lane) ? 0 : error;
+}
+
+/* The loaded magazine is empty. Finds some records, or returns why there are none. */
+int lane_refill(struct hwheel *wheel, struct lane *lane)
+{
+	if (take_spare(lane) || take_full(lane, lane) || take_returned(lane, lane) ||
+	    take_reserve(lane) || carve(lane))
+		return 0;
+	return take_or_grow(wheel, lane);
 }
 
 /* A record of any home, that no thread refers to any more */

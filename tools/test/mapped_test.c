@@ -27,6 +27,7 @@
 /* The library calls the kernel by these three, and a test may have them refuse. */
 
 static uint32_t most_records = UINT32_MAX;
+static unsigned int map_calls;
 static bool shares = true, moves = true;
 static char *others;	/* memory of another thread */
 
@@ -42,6 +43,7 @@ int __wrap_ioctl(int fd, unsigned long command, ...)
 	va_start(arguments, command);
 	layout = va_arg(arguments, void *);
 	va_end(arguments);
+	map_calls += command == HWHEEL_IOC_MAP;
 	if (command == HWHEEL_IOC_MAP && layout->records > most_records) {
 		errno = EDQUOT;
 		return -1;
@@ -897,6 +899,61 @@ TEST_F(mapped, wheels_that_are_closed)
 	ASSERT_EQ(0, pthread_join(thread, NULL));
 	EXPECT_EQ(0, relay.wrong);
 	pthread_barrier_destroy(&relay.turn);
+}
+
+/* One call for each page, which then comes to be enough for twice as many. */
+TEST_F(mapped, grows_faster_again)
+{
+	const struct map *map = self->wheel->map;
+	uint64_t n;
+
+	most_records = 0;
+	EXPECT_EQ(-EDQUOT, arm_up_to(self->wheel, UINT32_MAX, &n));
+	most_records = UINT32_MAX;
+	map_calls = 0;
+	EXPECT_EQ(0, arm_up_to(self->wheel, 16 * MANY, &n));
+	EXPECT_GE(10, map_calls);
+	EXPECT_LE(16 * MANY * RECORD_SIZE, map->size);
+}
+
+/* A thread that has free records, and another one that needs them */
+
+static void *hold_some(void *data)
+{
+	struct relay *relay = data;
+	uint64_t ids[MANY / 2];
+
+	for (int i = 0; i < MANY / 2; i++)
+		relay->wrong += !!hwheel_arm(relay->wheel, HOUR, i, &ids[i]);
+	for (int i = 0; i < MANY / 2; i++)
+		relay->wrong += !!hwheel_cancel(relay->wheel, ids[i]);
+	pthread_barrier_wait(&relay->turn);
+	pthread_barrier_wait(&relay->turn);
+	return NULL;
+}
+
+TEST_F(mapped, growth_that_fails_takes_few_calls)
+{
+	struct relay relay = { .wheel = self->wheel };
+	pthread_t thread;
+	uint64_t n, id;
+
+	ASSERT_EQ(0, pthread_barrier_init(&relay.turn, NULL, 2));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, hold_some, &relay));
+	pthread_barrier_wait(&relay.turn);
+	most_records = 0;
+	map_calls = 0;
+	EXPECT_EQ(-EDQUOT, arm_up_to(self->wheel, UINT32_MAX, &n));
+	/* Half as many each time, and a page again once the other thread has none left */
+	EXPECT_GE(6, map_calls);
+	EXPECT_LE(MANY - 285, n);
+	map_calls = 0;
+	for (int i = 0; i < 10; i++)
+		EXPECT_EQ(-EDQUOT, hwheel_arm(self->wheel, HOUR, i, &id));
+	EXPECT_GE(10, map_calls);
+	pthread_barrier_wait(&relay.turn);
+	ASSERT_EQ(0, pthread_join(thread, NULL));
+	EXPECT_EQ(0, relay.wrong);
 }
 
 /* More than a thread has slots */
