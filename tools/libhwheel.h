@@ -167,13 +167,16 @@ int hwheel_configure(struct hwheel *wheel, const struct hwheel_config *config);
  * what the worker has seen. In a forked child all functions return -EBADF but hwheel_close(),
  * hwheel_fd(), hwheel_info(), hwheel_stats() and hwheel_now().
  *
- * Return: 0; -EOPNOTSUPP: a simple wheel, or no HWHEEL_FEATURE_MAP: the handle works as before; or
- * the kernel has another version of the layout: the handle can only be closed; -EBUSY: something
- * was armed, or another process or handle has mapped the file; -ENOSPC: more than max_timeouts, or
- * as many mapped files of this user on the shared wheel as there may be; -EDQUOT: more than may be
- * pending on the wheel; -EINVAL: @count is 0; -EBADF: a forked child, or the descriptor is not
- * open for reading and writing; -ESHUTDOWN: it was stopped; -ENOMEM: another call may find some;
- * -EINTR: killed.
+ * If the first call fails the handle works as before, with two exceptions. After -EPROTONOSUPPORT
+ * it can only be closed. After -ENOMEM the kernel may have mapped the file already: then
+ * hwheel_arm() returns -EOPNOTSUPP until another hwheel_map() has succeeded.
+ *
+ * Return: 0; -EOPNOTSUPP: a simple wheel, or no HWHEEL_FEATURE_MAP; -EPROTONOSUPPORT: the kernel
+ * has another version of the layout; -EBUSY: something was armed, or another process or handle has
+ * mapped the file; -ENOSPC: more than max_timeouts, or as many mapped files of this user on the
+ * shared wheel as there may be; -EDQUOT: more than may be pending on the wheel; -EINVAL: @count is
+ * 0; -EBADF: a forked child, or the descriptor is not open for reading and writing; -ESHUTDOWN: it
+ * was stopped; -ENOMEM: another call may find some; -EINTR: killed.
  */
 int hwheel_map(struct hwheel *wheel, size_t count);
 
@@ -236,10 +239,11 @@ uint64_t hwheel_now(const struct hwheel *wheel);
  * Return: 0; -ENOSPC: the handle holds as many timeouts as it may that are pending, or whose
  * events were not read yet; -EUSERS: it is mapped, and 1,024 other threads use it, or there is no
  * memory to notice the thread's end; -EBADF: the descriptor is not open for writing, or it is
- * mapped, and this is a forked child; -EOPNOTSUPP: another handle has mapped the file; -EDQUOT: as
- * many are pending on the wheel as may be; -ERANGE: more than a turn away, on a simple wheel;
- * -ESHUTDOWN: the handle was stopped; -EINTR: killed; -ENOMEM, also when the memory cgroup is at
- * its limit; -EFAULT. On failure nothing is armed.
+ * mapped, and this is a forked child; -EOPNOTSUPP: another handle has mapped the file, or
+ * hwheel_map() has failed with -ENOMEM; -EDQUOT: as many are pending on the wheel as may be;
+ * -ERANGE: more than a turn away, on a simple wheel; -ESHUTDOWN: the handle was stopped, or it is
+ * mapped, and the program has damaged the memory; -EINTR: killed; -ENOMEM, also when the memory
+ * cgroup is at its limit; -EFAULT. On failure nothing is armed.
  */
 int hwheel_arm(struct hwheel *wheel, uint64_t delay_ns, uint64_t cookie, uint64_t *id);
 

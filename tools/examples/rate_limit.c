@@ -10,6 +10,7 @@
  *   rate_limit N MILLISECONDS <LINES
  */
 #include <err.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,6 +48,7 @@ int main(int argc, char **argv)
 {
 	uint64_t interval_ns, id;
 	char line[4096];
+	int error;
 
 	if (argc != 3)
 		errx(2, "usage: %s N MILLISECONDS <LINES", argv[0]);
@@ -56,7 +58,9 @@ int main(int argc, char **argv)
 		errx(2, "N is at least 1");
 	must(hwheel_open(&wheel, 0), HWHEEL_DEVICE);
 	/* No system call to arm, where the kernel can do that */
-	hwheel_map(wheel, permits);
+	error = hwheel_map(wheel, permits);
+	if (error != -EOPNOTSUPP)
+		must(error, "map");
 	while (fgets(line, sizeof(line), stdin)) {
 		while (!permits)
 			wait_for_permits();

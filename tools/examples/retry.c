@@ -7,6 +7,7 @@
  *   retry COMMAND...
  */
 #include <err.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,13 +62,16 @@ int main(int argc, char **argv)
 {
 	struct hwheel_event events[EVENTS];
 	struct job *jobs = calloc((size_t)argc, sizeof(*jobs));
+	int error;
 
 	if (argc < 2 || !jobs)
 		errx(2, "usage: %s COMMAND...", argv[0]);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	must(hwheel_open(&wheel, 0), HWHEEL_DEVICE);
 	/* No system call to arm, where the kernel can do that */
-	hwheel_map(wheel, (size_t)argc);
+	error = hwheel_map(wheel, (size_t)argc);
+	if (error != -EOPNOTSUPP)
+		must(error, "map");
 	for (int i = 1; i < argc; i++) {
 		jobs[i].command = argv[i];
 		run(&jobs[i], (uint64_t)i);

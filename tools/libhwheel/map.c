@@ -220,7 +220,7 @@ static int map_begin(struct hwheel *wheel, struct map *map, uint32_t records)
 	if (error)
 		return error;
 	if (wheel->layout.version != HWHEEL_MAP_VERSION)
-		return -EOPNOTSUPP;
+		return -EPROTONOSUPPORT;
 	at = map_shared(wheel, map, &wheel->layout);
 	if (!at)
 		return -ENOMEM;

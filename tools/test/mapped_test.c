@@ -28,6 +28,7 @@
 
 static uint32_t most_records = UINT32_MAX;
 static unsigned int map_calls;
+static uint32_t version = HWHEEL_MAP_VERSION;
 static bool shares = true, moves = true;
 static char *others;	/* memory of another thread */
 
@@ -37,8 +38,9 @@ __typeof__(mremap) __real_mremap, __wrap_mremap;
 
 int __wrap_ioctl(int fd, unsigned long command, ...)
 {
-	const struct hwheel_map *layout;
+	struct hwheel_map *layout;
 	va_list arguments;
+	int ret;
 
 	va_start(arguments, command);
 	layout = va_arg(arguments, void *);
@@ -48,7 +50,10 @@ int __wrap_ioctl(int fd, unsigned long command, ...)
 		errno = EDQUOT;
 		return -1;
 	}
-	return __real_ioctl(fd, command, layout);
+	ret = __real_ioctl(fd, command, layout);
+	if (command == HWHEEL_IOC_MAP && !ret)
+		layout->version = version;
+	return ret;
 }
 
 /* The kernel removes the old mapping before it refuses the new one. Anybody may get the place. */
@@ -182,6 +187,7 @@ TEST_F(mapped, what_was_made_is_mapped_later)
 	shares = false;
 	EXPECT_EQ(-ENOMEM, hwheel_map(wheel, MANY));
 	EXPECT_EQ(-ENOMEM, hwheel_map(wheel, MANY));
+	EXPECT_EQ(-EOPNOTSUPP, hwheel_arm(wheel, 1, COOKIE, &id));
 	shares = true;
 	ASSERT_EQ(0, hwheel_map(wheel, MANY));
 	ASSERT_EQ(0, hwheel_arm(wheel, 1, COOKIE, &id));
@@ -214,6 +220,20 @@ TEST_F(mapped, simple_wheels_cannot_be_mapped)
 	EXPECT_EQ(-EOPNOTSUPP, hwheel_map(wheel, MANY));
 	EXPECT_EQ(0, hwheel_arm(wheel, MSEC, 1, &id));
 	EXPECT_EQ(id, next_event(wheel).id);
+	EXPECT_EQ(0, hwheel_close(wheel));
+}
+
+/* Such a handle does not work as before. */
+TEST_F(mapped, other_versions_cannot_be_mapped)
+{
+	struct hwheel *wheel;
+	uint64_t id;
+
+	ASSERT_EQ(0, hwheel_open(&wheel, 0));
+	version++;
+	EXPECT_EQ(-EPROTONOSUPPORT, hwheel_map(wheel, MANY));
+	EXPECT_EQ(-EPROTONOSUPPORT, hwheel_map(wheel, MANY));
+	EXPECT_EQ(-EOPNOTSUPP, hwheel_arm(wheel, MSEC, 1, &id));
 	EXPECT_EQ(0, hwheel_close(wheel));
 }
 
