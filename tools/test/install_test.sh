@@ -67,10 +67,12 @@ shared() {
 		needed "$work/shared" | grep -x 'libhwheel.so.0' && runs "$work/shared"
 }
 
+# Before glibc 2.34 threads are a library of their own.
 static() {
 	gcc "-I$dest/usr/include" "-I$root/include" tools/examples/first.c \
-		"$root/lib/libhwheel.a" -o "$work/static" &&
-		! needed "$work/static" | grep hwheel && runs "$work/static"
+		"$root/lib/libhwheel.a" -pthread -o "$work/static" &&
+		! needed "$work/static" | grep hwheel && runs "$work/static" &&
+		from_pkg_config --static --libs | grep -w -- -pthread
 }
 
 cplusplus() {
