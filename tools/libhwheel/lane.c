@@ -17,7 +17,7 @@ __thread struct lane *lanes[SLOTS] = { [0 ... SLOTS - 1] = &nobody };
 /* All that the thread has */
 static __thread struct lane *mine;
 
-/* With a value for each thread that has lanes */
+/* Each thread that has lanes has a value of the key, so that end_thread() runs for it. */
 static pthread_key_t key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static int begin_error;
@@ -30,7 +30,7 @@ static void forget(const struct lane *lane)
 			lanes[i] = &nobody;
 }
 
-/* With the lock held, as the next ones. No thread has the lane any more. */
+/* The caller holds the lock. No thread has the lane any more. */
 static void orphan(struct lane *lane)
 {
 	struct map *map = lane->map;
@@ -53,7 +53,7 @@ static void end_thread(void *unused)
 	for (lane = mine; lane; lane = next) {
 		next = lane->next;
 		forget(lane);
-		/* A child's was wiped. */
+		/* In a child the fork has wiped the lane. */
 		if (lane->map)
 			orphan(lane);
 	}

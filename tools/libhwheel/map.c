@@ -255,7 +255,7 @@ static size_t mapped_size(const struct map *map)
 	return (size_t)(map->base - (char *)map->header) + map->size;
 }
 
-/* With the lock held, as the next ones. Maps the rest of the records that the kernel has made. */
+/* Maps the rest of the records that the kernel has made. The caller holds the lock. */
 static int map_made(struct hwheel *wheel, struct map *map)
 {
 	size_t from = mapped_size(map);

@@ -59,7 +59,10 @@
 
 struct map;
 
-/* Each in either half of the number, which makes no difference to anybody */
+/*
+ * The machine's byte order says which half of the number is the generation. Programs only pass the
+ * number on.
+ */
 union id {
 	uint64_t	number;
 	struct {
@@ -68,7 +71,7 @@ union id {
 	};
 } __attribute__((may_alias));
 
-/* In two stores, as the compiler has the halves. */
+/* The compiler has the halves in registers of their own, so two stores take the least. */
 static inline void id_store(void *number, uint32_t generation, uint32_t offset)
 {
 	union id *id = number;
