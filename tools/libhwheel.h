@@ -30,6 +30,15 @@
  * fastest ones. Signal handlers must not use such a handle, and all threads have to be in the time
  * namespace in which the file was opened.
  *
+ * An id that is stale gets -ENOENT. Of mapped timeouts one case remains in which it ends or moves
+ * another timeout: the thread that has it stands still within hwheel_cancel() or hwheel_refresh()
+ * while the very record is armed just 128 times, or a multiple of that, the last time with the
+ * deadline, as rounded, that the stale timeout had. A program in which no thread uses an id while
+ * another one may end that timeout is not concerned.
+ *
+ * Linking: libhwheel.a is for programs. A shared object links libhwheel.so, as what each thread has
+ * is at a fixed place in a program that has the archive.
+ *
  * The object behind a cookie may be freed once no event comes any more: after hwheel_cancel() has
  * returned 0 at once, else when the event is there.
  *
@@ -299,8 +308,8 @@ int hwheel_cancel(struct hwheel *wheel, uint64_t id);
  *
  * Return: HWHEEL_STATE_*: pending; or expired or stopped, but its event was not read yet (which of
  * these a mapped timeout is, its event tells, if it was stopped after its deadline); -ENOENT: its
- * event was read, or it was cancelled, or this handle never had that id; -EBADF: as for
- * hwheel_arm().
+ * event was read, or it was cancelled, or this handle never had that id; -EBADF: it is mapped, and
+ * this is a forked child. The descriptor need not be open for writing.
  */
 int hwheel_query(struct hwheel *wheel, uint64_t id, uint64_t *left_ns, uint64_t *cookie);
 
@@ -315,7 +324,8 @@ int hwheel_query(struct hwheel *wheel, uint64_t id, uint64_t *left_ns, uint64_t 
  *
  * Return: how many were written; 0: none, and none will come any more; -EAGAIN: none now
  * (HWHEEL_NONBLOCK); -EINTR: a signal came first; -EINVAL: @count is 0; -EIO: it is mapped, and
- * the program has damaged the memory; -EUSERS, -EBADF, -EOPNOTSUPP: as for hwheel_arm(); -EFAULT.
+ * the program has damaged the memory; -EBADF: the descriptor is not open for reading, or it is
+ * mapped, and this is a forked child; -EUSERS, -EOPNOTSUPP: as for hwheel_arm(); -EFAULT.
  */
 int hwheel_next_events(struct hwheel *wheel, struct hwheel_event *events, size_t count);
 

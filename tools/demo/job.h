@@ -40,8 +40,8 @@ struct job_order job_order(int argc, char **argv);
 
 void job_start(struct job *job, const char *name, const struct job_order *order);
 /*
- * From then on an operation is no system call, but where the kernel has no mapped timeouts: on a
- * 32-bit machine.
+ * From then on an operation is no system call, unless the processor has no 64-bit exchanges, which
+ * mapped timeouts need.
  */
 void job_map(struct hwheel *wheel, size_t count);
 void job_finish(struct job *job);

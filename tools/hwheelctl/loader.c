@@ -364,7 +364,7 @@ static int prepare(struct loader *loader)
 	return hwheel_batch_new(&loader->batch, loader->order->batch);
 }
 
-/* A simple wheel, and the kernel of a 32-bit machine, have no mapped timeouts. */
+/* Simple wheels, and processors without 64-bit exchanges, have no mapped timeouts. */
 static int map(struct loader *loader)
 {
 	int error = hwheel_map(loader->wheel, loader->max < MAPPED ? loader->max : MAPPED);
