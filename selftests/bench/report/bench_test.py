@@ -37,6 +37,19 @@ def changed(found, metric, impl, n, value):
     return measured(*rows, *([(metric, impl, n, value)] if value is not None else []))
 
 
+def good_mapped():
+    bounds = {"arm": 45, "arm_queued": 36, "cancel_queued": 35, "cancel_filed": 44,
+              "refresh": 36, "arm_cancel": 108, "working_set": 72, "arm_expire_take": 200}
+    rows = [(f"program.{operation}", "hwheel", n, value * part)
+            for operation, value in bounds.items()
+            for n, part in ((1000, 1), (100000, 1), (1000000, 1.15))]
+    rows += [(f"program.{operation}", "heap", 100000, value)
+             for operation, value in bounds.items()]
+    rows += [(f"user.{operation}", impl, 100000, 50) for operation in targets.CALLS
+             for impl in ("mapped", "heap")]
+    return rows + [("memory.user", "mapped", 100000, 80, "bytes")]
+
+
 def good():
     """Each target is met exactly."""
     rows = [(f"op.{operation}", "hwheel", n, {1000: 20, 100000: 21, 1000000: 23}[n])
@@ -69,7 +82,7 @@ def good():
              ("idle.empty", "hwheel", 0, 0, "1/min"), ("idle.empty", "heap", 0, 9, "1/min"),
              ("lateness.idle_1ms_p50", "hwheel", 1000, 0.5, "ticks"),
              ("lateness.idle_1ms_early", "hwheel", 1000, 0, "count")]
-    return measured(*rows)
+    return measured(*rows, *good_mapped())
 
 
 class Folders(unittest.TestCase):
@@ -277,8 +290,11 @@ class TargetsTest(unittest.TestCase):
         return [verdict.word for verdict in targets.judge(found)]
 
     def only_missed(self, index, *doctored):
+        self.all_missed([index], *doctored)
+
+    def all_missed(self, indexes, *doctored):
         words = self.words(changed(good(), *doctored))
-        self.assertEqual([i for i, word in enumerate(words) if word == "MISSED"], [index])
+        self.assertEqual([i for i, word in enumerate(words) if word == "MISSED"], indexes)
 
     def test_all_are_met_by_the_bounds_themselves(self):
         self.assertEqual(set(self.words(good())), {"met"})
@@ -306,6 +322,15 @@ class TargetsTest(unittest.TestCase):
         self.only_missed(19, "memory.user", "hwheel", 1000000, 161)
         self.only_missed(20, "idle.hour_away", "hwheel", 1, 0.1)
         self.only_missed(21, "lateness.idle_1ms_early", "hwheel", 1000, 1)
+        for i, operation in enumerate(("arm", "arm_queued", "cancel_queued", "cancel_filed",
+                                       "refresh", "arm_cancel", "working_set",
+                                       "arm_expire_take")):
+            self.all_missed([22 + i, 32], f"program.{operation}", "hwheel", 100000, 200.1)
+            self.only_missed(31, f"program.{operation}", "hwheel", 1000, 30)
+            self.only_missed(32, f"program.{operation}", "heap", 100000, 30)
+        self.only_missed(30, "memory.user", "mapped", 100000, 80.1)
+        for operation in targets.CALLS:
+            self.only_missed(33, f"user.{operation}", "mapped", 100000, 50.1)
 
     def test_refreshing_too_dear(self):
         words = self.words(changed(good(), "op.refresh_later", "hwheel", 100000, 30.1))
@@ -327,7 +352,7 @@ class TargetsTest(unittest.TestCase):
 
     def test_the_text_counts_them(self):
         lines = list(targets.text(changed(good(), "op.arm", "hwheel", 100000, 111)))
-        self.assertIn("21 of 22 targets met", lines[-1])
+        self.assertIn("33 of 34 targets met", lines[-1])
         self.assertEqual(sum("MISSED" in line for line in lines), 1)
 
 

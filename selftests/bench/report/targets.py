@@ -15,6 +15,9 @@ FLAT = 1.15
 
 OPERATIONS = ("arm", "arm_at", "refresh_later", "refresh_earlier", "cancel_queued",
               "cancel_filed", "drain", "drop", "unlink", "expire")
+MAPPED = ("arm", "arm_queued", "refresh", "cancel_queued", "cancel_filed", "arm_cancel",
+          "working_set", "arm_expire_take")
+CALLS = ("arm", "refresh", "cancel", "life_arm_cancel")
 LIVES = ("arm_cancel_queued", "arm_at_cancel_queued", "arm_cancel_filed",
          "arm_at_cancel_filed", "arm_expire", "arm_at_expire", "refresh10_cancel")
 
@@ -35,9 +38,9 @@ def worst(found):
     return max(found) if found and None not in found else None
 
 
-def cost(metric, n=N):
+def cost(metric, n=N, impl="hwheel"):
     def find(results):
-        value = results.value(metric, "hwheel", n)
+        value = results.value(metric, impl, n)
         return None if value is None else (value, "")
 
     return find
@@ -62,19 +65,23 @@ def part_of_best(peer, metric, n=N):
     return find
 
 
-def any_life(peer):
+def any_of(group, names, impl, peer):
+    """The worst of several metrics, as a part of the peer's"""
     def find(results):
-        return worst(divide(results.value(f"life.{life}", "hwheel", N),
-                            results.value(f"life.{life}", peer, N), f"{life}: ")
-                     for life in LIVES)
+        return worst(divide(results.value(f"{group}.{name}", impl, N),
+                            results.value(f"{group}.{name}", peer, N), f"{name}: ")
+                     for name in names)
 
     return find
 
 
-def growth(results):
-    return worst(divide(results.value(f"op.{operation}", "hwheel", MANY),
-                        results.value(f"op.{operation}", "hwheel", FEW), f"{operation}: ")
-                 for operation in OPERATIONS)
+def growth(group, names):
+    def find(results):
+        return worst(divide(results.value(f"{group}.{name}", "hwheel", MANY),
+                            results.value(f"{group}.{name}", "hwheel", FEW), f"{name}: ")
+                     for name in names)
+
+    return find
 
 
 def growth_of_cancel(results):
@@ -128,12 +135,14 @@ TARGETS = (
            part_of("timer_list", "life.arm_expire")),
     Target("refresh to later, part of mod_timer()", 0.10,
            part_of("timer_list", "op.refresh_later")),
-    Target("any life, part of hrtimer's", 0.30, any_life("hrtimer")),
+    Target("any life, part of hrtimer's", 0.30,
+           any_of("life", LIVES, "hwheel", "hrtimer")),
     Target("ns: absolute arm + cancel after filing, 1,000,000, part of timer_list's", 1.0,
            part_of("timer_list", "ns.life_arm_at_cancel_filed", n=MANY)),
     Target("ns: absolute arm + cancel after filing, 1,000,000, part of hrtimer's", 0.05,
            part_of("hrtimer", "ns.life_arm_at_cancel_filed", n=MANY)),
-    Target("any operation at 1,000,000, times that at 1,000", FLAT, growth),
+    Target("any operation at 1,000,000, times that at 1,000", FLAT,
+           growth("op", OPERATIONS)),
     Target("arm + cancel in batches of 256, part of timerfd's create + settime + close",
            1 / 8, part_of("timerfd", "user.life_arm_cancel")),
     Target("arm + cancel in batches, part of io_uring's add + remove where that is least", 1.0,
@@ -143,6 +152,25 @@ TARGETS = (
     Target("memory of programs: bytes", 160, at_most("memory.user")),
     Target("wake-ups when idle: per minute", 0, each("hwheel", group="idle.")),
     Target("early", 0, each("hwheel", group="lateness.", tail="_early")),
+    Target("mapped: absolute arm: instructions", 45, cost("program.arm")),
+    Target("mapped: absolute arm, still queued from before: instructions", 36,
+           cost("program.arm_queued")),
+    Target("mapped: cancel, while queued: instructions", 35, cost("program.cancel_queued")),
+    Target("mapped: cancel, when filed: instructions", 44, cost("program.cancel_filed")),
+    Target("mapped: refresh to later: instructions", 36, cost("program.refresh")),
+    Target("mapped: arm + cancel, with the worker's: instructions", 108,
+           cost("program.arm_cancel")),
+    Target("mapped: arm + cancel 1,000 again and again, with the worker's: instructions", 72,
+           cost("program.working_set")),
+    Target("mapped: arm + expire + take, with the worker's: instructions", 200,
+           cost("program.arm_expire_take")),
+    Target("mapped: memory of programs: bytes", 80, cost("memory.user", impl="mapped")),
+    Target("mapped: any operation at 1,000,000, times that at 1,000", FLAT,
+           growth("program", MAPPED)),
+    Target("mapped: any operation or life, part of a heap's", 1.0,
+           any_of("program", MAPPED, "hwheel", "heap")),
+    Target("mapped: any operation, batches of 256, part of a heap's at its best", 1.0,
+           any_of("user", CALLS, "mapped", "heap")),
 )
 
 
