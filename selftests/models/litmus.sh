@@ -20,23 +20,29 @@ needed='\/\* not:\(.*\) \*\/'
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# observed FILE: Never, Sometimes or Always. herd7 finds the model in its own folder.
-observed() {
-	(cd "$model" && "${herd[@]}" -conf linux-kernel.cfg "$1") |
-		sed -n 's/^Observation [^ ]* \([A-Z][a-z]*\) .*/\1/p'
+# judge FILE: prints the verdict. herd7 finds the model in its own folder.
+judge() {
+	(cd "$model" && "${herd[@]}" -conf linux-kernel.cfg "$1")
 }
 
-# How many outcomes there are
+# Prints how many outcomes there are.
 states() {
-	(cd "$model" && "${herd[@]}" -conf linux-kernel.cfg "$1") | sed -n 's/^States //p'
+	judge "$1" | sed -n 's/^States //p'
 }
 
+# The model says nothing of the outcomes of a test with a data race.
 never() {
-	[ "$(observed "$1")" = Never ]
+	local verdict
+
+	verdict=$(judge "$1")
+	grep -q '^Observation [^ ]* Never ' <<<"$verdict" && ! grep '^Flag ' <<<"$verdict"
 }
 
 happens() {
-	observed "$1" | grep -qxE 'Sometimes|Always'
+	local verdict
+
+	verdict=$(judge "$1")
+	grep -qE '^Observation [^ ]* (Sometimes|Always) ' <<<"$verdict"
 }
 
 # With the replacement of line $2
