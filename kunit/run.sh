@@ -34,6 +34,8 @@ job=${HWHEEL_JOB-}
 . "$top/selftests/harness/cache.sh"
 # shellcheck source=selftests/harness/complaints.sh
 . "$top/selftests/harness/complaints.sh"
+# shellcheck source=selftests/harness/vm/machines.sh
+. "$top/selftests/harness/vm/machines.sh"
 
 # One run at a time: all checkouts share their place in the source and the build folders.
 lock() {
@@ -65,17 +67,22 @@ graft() {
 	put_line "$misc/Makefile" 'obj-y += hwheel$(HWHEEL_JOB)/' "\$a "
 }
 
-# What kunit.py is told of the machine
-choose_machine() {
-	local cc option
+make_compiler() {
+	echo "CC=$machine_triplet-gcc-$(gcc -dumpversion)"
+}
 
-	cc=gcc-$(gcc -dumpversion)
+# Sets the options of kunit.py for the machine.
+choose_machine() {
+	local option
+
 	case $machine in
 	'')    return ;;
-	i386)  options=(--make_options SUBARCH=i386 --make_options "CC=i686-linux-gnu-$cc"
+	i386)  machine_choose -686-pae
+	       options=(--make_options SUBARCH=i386 --make_options "$(make_compiler)"
 			--kconfig_add CONFIG_64BIT=n) ;;
-	s390x) options=(--arch=s390 --cross_compile=s390x-linux-gnu-
-			--make_options "CC=s390x-linux-gnu-$cc"
+	s390x) machine_choose -s390x
+	       options=("--arch=$machine_arch" "--cross_compile=$machine_triplet-"
+			--make_options "$(make_compiler)"
 			--kconfig_add CONFIG_UML_TIME_TRAVEL_SUPPORT=n
 			--kconfig_add CONFIG_INPUT=y) ;;
 	*)     die "no machine is $machine" ;;
