@@ -37,9 +37,10 @@ EXAMPLES := $(notdir $(basename $(wildcard tools/examples/*.c)))
 TOOLS_TESTS := hwheelctl_test top_test examples_test
 TESTS   := $(basename $(notdir $(wildcard selftests/*/*_test.c)))
 # selftests/Makefile builds the same as 32-bit programs. A user-mode kernel knows none, and
-# other machines (setup.sh sets ARCH for them) are tested with their own.
+# other machines are tested with their own: for those setup.sh sets SYSROOT. (A user may have set
+# ARCH for this machine.)
 TESTS_32 := $(if $(QUICK),$(QUICK_32),$(filter-out uring_test,$(TESTS)))
-TESTS   += $(if $(ARCH),,$(addsuffix _32,$(TESTS_32)))
+TESTS   += $(if $(SYSROOT)$(filter um,$(ARCH)),,$(addsuffix _32,$(TESTS_32)))
 HELPERS := client fuzz holders kill_midcall mapped_life populate reload_clients
 USER_BENCH := $(BUILD)/user/user_bench
 # Those that run in a VM: the scripts in harness/ run here.
