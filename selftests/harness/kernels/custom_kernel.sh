@@ -46,7 +46,8 @@ custom_kernel_configure() {
 		custom_kernel_check "$build/.config" "$@"
 }
 
-# The objects are large, and modules need none of them.
+# The objects are large, and modules need none of them. The kernel is one for x86, as base.config
+# names the devices of that machine: other machines are tested with Debian's kernels.
 custom_kernel_make() {
 	local ksrc=$1 kver=$2 name=$3 folder=$4
 
