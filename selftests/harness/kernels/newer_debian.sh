@@ -9,14 +9,25 @@
 . "$(dirname "${BASH_SOURCE[0]}")/../vm/machines.sh"
 
 newer_suite=trixie
+# shellcheck disable=SC2034 # debian_kernel.sh reads it.
 newer_release=deb13
 
-# Is a kernel one of them? Its version names the release.
-is_newer_kernel() {
-	[[ $1 == *"+$newer_release"* ]]
+# Prints the number of this machine's release. One that is not released yet has none, and is newer
+# than all others.
+own_release() {
+	# shellcheck source=/dev/null
+	(. /etc/os-release && echo "${VERSION_ID:-999}")
 }
 
-# The archive that has a kernel's packages
+# Is a kernel of a newer Debian than this one? Its version names the release.
+is_newer_kernel() {
+	local own
+
+	own=$(own_release)
+	[[ $1 =~ \+deb([0-9]+) ]] && [ "${BASH_REMATCH[1]}" -gt "${own%%.*}" ]
+}
+
+# Prints the archive that has a kernel's packages.
 kernel_archive() {
 	if is_newer_kernel "$1"; then
 		echo "$machine_debian:$newer_suite-backports"
