@@ -55,8 +55,9 @@ target() {
 	"$MAKE" --no-print-directory "$@"
 }
 
-setup_test() {
-	selftests/harness/setup_test.sh | tee build/setup.tap
+# script_test NAME: a test that is a script of the harness
+script_test() {
+	"selftests/harness/$1_test.sh" | tee "build/$1.tap"
 }
 
 # Seconds each
@@ -66,7 +67,8 @@ short_parts() {
 	part blocks -- python3 -B selftests/harness/documents/blocks_test.py
 	part bench -- python3 -B selftests/bench/report/bench_test.py
 	part judge -- python3 -B tools/demo/judge_test.py
-	part setup build/setup.tap -- setup_test
+	part setup build/setup.tap -- script_test setup
+	part versions build/versions.tap -- script_test versions
 	part english -- python3 -B selftests/harness/english_test.py
 }
 
