@@ -19,6 +19,7 @@
 #   SUITES     which suites (gcc clang kselftest torture fire; kasan and kcsan have wrong,
 #              too, and faults has one of its own), or quick, which is a bounded kselftest
 #   CALLS, OPS, RELOADS, OFFLINE, KILLS, PENDING   how long torture and fire are
+#   TIMEOUT    seconds that quick and KUnit may take
 #   CLANG      the compiler: one that is new enough for all of them
 #   RESULT     what to call matrix.tap, where another one may run at a time
 set -uo pipefail
