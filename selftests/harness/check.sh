@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# check.sh quick|all: runs the parts of make check, or those of make check-all, each
-# whatever became of the others, and gathers their test points in build/check.tap. Two lanes
+# check.sh quick|all: runs the parts of make check, or those of make check-all, each even
+# if others have failed, and gathers their test points in build/check.tap. Two lanes
 # run side by side, as a virtual machine leaves much of two CPUs idle. The terminal shows
 # how each part ended and, twice a minute, the last line of each that runs; the folder
 # build/check has all that they print. MAKE comes from the Makefile. The last line says how
@@ -60,7 +60,7 @@ script_test() {
 	"selftests/harness/$1_test.sh" | tee "build/$1.tap"
 }
 
-# Seconds each
+# Each takes seconds.
 short_parts() {
 	part tap -- python3 -B selftests/harness/tap_test.py
 	part trust -- python3 -B selftests/harness/trust_test.py
@@ -72,7 +72,7 @@ short_parts() {
 	part english -- python3 -B selftests/harness/english_test.py
 }
 
-# Kernels that look for what is wrong, bounded, and the models
+# Kernels that look for faults, bounded, and the models
 long_parts() {
 	part model build/model.tap -- target _model
 	part torture build/matrix.tap -- \
@@ -114,7 +114,7 @@ guest_lane() {
 	[ "$how" = quick ] || part arm64 build/arm64.tap -- arm64
 }
 
-# The last line of each part that has not ended
+# Shows the last line of each part that has not ended.
 show_progress() {
 	local log
 

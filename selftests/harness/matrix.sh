@@ -3,16 +3,16 @@
 #
 # matrix.sh KERNEL...: for each of these kernels: builds the module without a warning,
 # runs the kselftests in a machine with two CPUs or more, and a bounded torture.
-# build/matrix/KERNEL/ has what came of each, build/matrix.tap the test points, build/trust/
-# what the README's table of them is made of. The last line says how many passed, failed
-# and were skipped. KERNEL is one of
+# build/matrix/KERNEL/ has the results of each, build/matrix.tap the test points, build/trust/
+# the rows of the README's table. The last line says how many points passed, failed and were
+# skipped. KERNEL is one of
 #   cloud, rt, 6.12-cloud, 6.12-rt, ...   flavours as Debian names its packages: the
 #                      current version of each; or a version
 #   newest             that of a newer Debian's backports
 #   arm64, arm64-6.12, arm64-16k, armhf, i386, s390x   those of other machines
 #   native, kasan      user-mode kernels, of which selftests/harness/uml/ tells
 #   kcsan, faults      ones built for the VM, of which selftests/harness/kernels/ tells
-# or one of what has no such machine: kunit (simulated time, with the soak), kunit-i386,
+# or one that needs no such machine: kunit (simulated time, with the soak), kunit-i386,
 # kunit-s390x (MACHINE of kunit/run.sh), model (spin), litmus (herd7)
 # MAKE comes from the Makefile. From the environment:
 #   SOAK       how many time-outs it has (100000000)
@@ -21,7 +21,7 @@
 #   CALLS, OPS, RELOADS, OFFLINE, KILLS, PENDING   how long torture and fire are
 #   TIMEOUT    seconds that quick and KUnit may take
 #   CLANG      the compiler: one that is new enough for all of them
-#   RESULT     what to call matrix.tap, where another one may run at a time
+#   RESULT     the name that matrix.tap gets, as another one may run at the same time
 set -uo pipefail
 shopt -s extglob
 
@@ -43,16 +43,15 @@ result=build/${RESULT:-matrix}
 parts=()
 rows=()
 
-# Debian's kernels are made with gcc, and their configurations say so, for make to choose
-# options by: here it is told otherwise.
+# Debian's kernels are made with gcc, and make chooses options by their configuration, which says
+# so. These variables say otherwise.
 as_clang=(CC="$clang" CONFIG_CC_IS_GCC= CONFIG_CC_IS_CLANG=y CONFIG_GCC_VERSION=0
 	  CONFIG_CLANG_VERSION="${clang#*-}0000"
 	  CONFIG_CC_IMPLICIT_FALLTHROUGH=-Wimplicit-fallthrough
 	  CONFIG_FTRACE_MCOUNT_USE_CC= CONFIG_FTRACE_MCOUNT_USE_OBJTOOL=y)
 
-# warns_not NAME ARGUMENT...: builds all modules anew; the log is NAME.log. make has
-# warnings of its own, and so have headers of a kernel that another compiler is used for:
-# those about our files count.
+# warns_not NAME ARGUMENT...: builds all modules anew; the log is NAME.log. Only warnings about our
+# files count: make has some of its own, and so has another compiler that reads a kernel's headers.
 warns_not() {
 	local log=$here/$1.log
 
@@ -67,12 +66,12 @@ target() {
 	"$MAKE" --no-print-directory "${machine[@]}" KSRC="$KSRC" BUILD="$here" "$@"
 }
 
-# The commit that is checked out, or that what there is differs from one
+# Prints the commit that is checked out, with a mark if the files differ from it.
 commit_now() {
 	git describe --always --dirty --abbrev=12 2>/dev/null || echo unknown
 }
 
-# What was run is known if the files are the same in the end.
+# Prints the commit that was run, which is known if the files did not change meanwhile.
 commit_of_run() {
 	local now
 
@@ -108,7 +107,7 @@ suite_clang() {
 	part clang '' '' -- warns_not clang "${as_clang[@]}"
 }
 
-# Without the scripts that torture is made of
+# All but the scripts that torture is made of
 suite_kselftest() {
 	local quick
 
@@ -118,7 +117,8 @@ suite_kselftest() {
 		target _selftests SCRIPTS="$quick" TIMEOUT=7200
 }
 
-# In minutes, whatever is slow and the same on each machine left out: for make check-all
+# For make check-all, in minutes: without the tests that are slow and find no more on one machine
+# than on another
 suite_quick() {
 	local tests="close_test epoll_test input_test map_ioctl_test map_memory_test map_race_test"
 
@@ -134,8 +134,8 @@ suite_torture() {
 		target _torture FIRES=
 }
 
-# A machine with too little memory for all that is to be pending would skip that, and one
-# whose CPUs stay more yet: user-mode kernels have such CPUs.
+# A machine with too little memory for all that is to be pending would skip that. A machine whose
+# CPUs stay, such as a user-mode kernel, would skip even more.
 fires_everything() {
 	local may="kmemleak looks for leaks"
 
@@ -154,7 +154,7 @@ suite_kunit() {
 		"$MAKE" --no-print-directory kunit
 }
 
-# KUnit's, for very long
+# The soak of KUnit, for very long
 suite_soak() {
 	part soak build/kunit.tap build/kunit.tap -- \
 		env SOAK="${SOAK:-100000000}" TIMEOUT=7200 FILTER=hwheel_soak \
@@ -171,12 +171,12 @@ suite_litmus() {
 		"$MAKE" --no-print-directory _litmus KSRC="$KSRC"
 }
 
-# Does what this kernel looks for come to light?
+# Does this kernel find the faults that it looks for?
 suite_wrong() {
 	part wrong "" "$here/wrong.tap" -- target _wrong
 }
 
-# There nothing may be skipped for want of what makes it fail.
+# No test may be skipped because its kernel lacks the means to make a call fail.
 fails_everything() {
 	local tests="fail_test fail_test_32 record_border_test record_border_test_32"
 
@@ -218,7 +218,7 @@ bounds() {
 	done
 }
 
-# What is looked for, and by which suites
+# Sets the suites, and the name of what they look for.
 traits() {
 	sanitizer='' suites="gcc clang kselftest torture fire"
 	case $1 in

@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # Debian packages: installed when they are missing, and only then. Needs messages.sh.
 
-# Other distributions than Debian and its children have neither.
+# Debian and the distributions that are made from it have both.
 has_apt() {
 	command -v apt-get >/dev/null && command -v dpkg-query >/dev/null
 }
@@ -29,7 +29,7 @@ as_root() {
 	fi
 }
 
-# Of apt's chatter only the big downloads tell that something goes on.
+# Shows the big downloads and the errors, as the rest of apt's chatter tells little.
 apt_progress() {
 	sed -nuE 's/^(Get:[0-9]+) [^ ]+ [^ ]+ [^ ]+ ([^ ]+) .*(\[([0-9]+,[0-9]+ kB|.* MB)\])$/    \1 \2 \3/p
 		s/^(Need to get .*)$/    \1/p
@@ -61,7 +61,7 @@ packages_install() {
 }
 
 packages_without_apt() {
-	say "this machine has no apt. What Debian calls so has to be there:"
+	say "this machine has no apt. Install what is in these packages of Debian's:"
 	say "$*"
 	return 1
 }
@@ -87,7 +87,8 @@ packages() {
 	packages_update && packages_install "${missing[@]}"
 }
 
-# For what is built only: without apt it is taken to be there. The compiler tells what is not.
+# packages_to_build PACKAGE...: the packages that a build needs. Without apt they are taken to be
+# there, and the compiler names the header that is missing.
 packages_to_build() {
 	! has_apt || packages "$@"
 }

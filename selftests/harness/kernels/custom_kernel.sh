@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
-# Kernels that Debian has not: small ones with what finds faults, built in the cache from
+# Kernels that Debian has not: small ones that look for faults, built in the cache from
 # Debian's source. NAME.config in this folder says what is in which. Needs messages.sh,
 # packages.sh, cache.sh, debian_kernel.sh.
 : "${cache:?}"
@@ -15,7 +15,7 @@ custom_kernel_version() {
 	echo "$(make -s -C "$ksrc" kernelversion)-$name-${hash:0:8}"
 }
 
-# What a fragment asks for and does not get was dropped for want of something else.
+# kconfig drops an option of a fragment if one is missing that it depends on.
 custom_kernel_check() {
 	local config=$1 missing
 

@@ -7,8 +7,8 @@
 # takes the same options, boot a VM of its own with a script that goes wrong in one way,
 # and expects what it says about it. Prints TAP.
 #
-# With MODULE, hwheel_wrong.ko, the kernel is what has to notice: one that looks for all
-# that the module does wrong, or one that looks for data races.
+# With MODULE, hwheel_wrong.ko, the kernel has to notice: one that looks for all faults that the
+# module makes, or one that looks for data races.
 set -uo pipefail
 
 here=$(dirname "$(realpath "$0")")
@@ -27,7 +27,7 @@ case $1 in
 esac
 runner=("$@")
 
-# What the scripts do. Those that fail must be seen to have got as far as that.
+# The scripts. One that fails the run has to say before that it was reached.
 declare -A script=(
 	[ships]='echo reached; dd if=/dev/urandom of=/results/random bs=64k count=48
 		 sha256sum </results/random >/results/sum'
@@ -150,7 +150,7 @@ run_never_begun() {
 		grep -q "FAILED: not done after 5 s" "$out/begins_never/log"
 }
 
-# What a kernel may print at a time, with what it begins each line
+# A line of each kind that a kernel complains in
 complaints=('BUG: spinlock bad magic' '[ BUG: Invalid wait context ]' 'BUG kmalloc-64 (Tainted: G'
 	    'kernel BUG at mm/slub.c:1!' 'WARNING: CPU: 0 PID: 1 at a.c:1' 'Oops: 0002 [#1]'
 	    'Call Trace:' 'rcu: INFO: rcu_preempt detected stalls on CPUs'
@@ -225,7 +225,7 @@ harness() {
 		run_failing races_behind_a_rule "the kernel complained" --races '[mine]'
 }
 
-# The kernel goes on after each. What KASAN and lockdep report has lockdep give up.
+# The kernel goes on after each. lockdep gives up after a report of KASAN or of its own.
 script[wrong]="echo reached
 	for deed in lock_order sleep_atomic init_active add_twice shift use_after_free leak; do
 		insmod hwheel_wrong.ko deed=\$deed && rmmod hwheel_wrong || exit
