@@ -36,6 +36,14 @@ static __u64 *far, *farther, *soon;
 /* By the time: without the worker's part, as a user-mode kernel's account of it is coarse */
 static bool timed;
 
+static void pass(__u64 ns)
+{
+	if (peer->pass)
+		peer->pass(ns);
+	else
+		sleep_ns(ns);
+}
+
 static void arm(void)
 {
 	peer->arm(n, MORE_AT_ONCE, far);
@@ -81,7 +89,7 @@ static void arm_expire_and_take(void)
 	unsigned int nr;
 
 	peer->arm(n, MORE_AT_ONCE, soon);
-	sleep_ns(QUIET_NS);
+	pass(QUIET_NS);
 	nr = peer->take();
 	if (nr != MORE_AT_ONCE)
 		errx(1, "%s: %u expired", peer->name, nr);
@@ -131,7 +139,7 @@ static __u64 run_item(const struct item *item, int worker)
 	own = run_time();
 	item->run();
 	own = run_time() - own;
-	sleep_ns(QUIET_NS);
+	pass(QUIET_NS);
 	if (worker && item->worker)
 		own += thread_run_time(worker) - others;
 	return own;
@@ -170,7 +178,7 @@ static void measure_peer(const char *prefix, const char *unit)
 	worker = peer->has_worker ? thread_of_worker() : 0;
 	for (i = 0; i < n; i += MORE_AT_ONCE)
 		peer->arm(i, n - i < MORE_AT_ONCE ? n - i : MORE_AT_ONCE, far);
-	sleep_ns(QUIET_NS);
+	pass(QUIET_NS);
 	for (round = 0; round < ROUNDS; round++)
 		for (i = 0; i < ITEMS && !is_left_out(&items[i]); i++)
 			times[i][round] = run_item(&items[i], worker);

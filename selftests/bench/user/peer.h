@@ -14,6 +14,7 @@
  * @cancel:     ends them
  * @take:       takes those that have expired, and returns how many
  * @wait:       optional: waits until a tick has begun
+ * @pass:       optional: lets time pass as the program does that waits for its timeouts
  * @close:      ends all
  *
  * Each has its own loop, which is in what is measured.
@@ -27,6 +28,7 @@ struct peer {
 	void		(*cancel)(unsigned int first, unsigned int nr);
 	unsigned int	(*take)(void);
 	void		(*wait)(void);
+	void		(*pass)(__u64 ns);
 	void		(*close)(void);
 };
 

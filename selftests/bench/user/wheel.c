@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The plainest hashed wheel inside a program, of one thread: each slot is a list, a timeout is in
- * the slot of the first edge after its deadline, and a timerfd tells of each edge. Timeouts of
- * later rounds stay in their slot.
+ * the slot of the first edge after its deadline, and a timerfd tells of each edge. The program
+ * wakes up at each, and looks at its slot. Timeouts of later rounds stay in their slot.
  */
 #include <stdlib.h>
 #include <sys/timerfd.h>
@@ -22,6 +22,7 @@ struct node {
 static struct node *slots[SLOTS];
 static struct node *nodes;
 static __u64 reached;	/* the edge up to which all slots were looked at */
+static unsigned int expired;	/* since the last take() */
 static int fd;
 
 static void add(unsigned int number, __u64 deadline)
@@ -63,15 +64,32 @@ static unsigned int look_at(struct node *node, __u64 edge)
 	return nr;
 }
 
+/* Waits for the next edge if there was none since. */
+static void advance(void)
+{
+	__u64 expirations, now;
+
+	must(read(fd, &expirations, sizeof(expirations)) > 0, "read");
+	for (now = now_ns() / TICK; reached < now;) {
+		reached++;
+		expired += look_at(slots[reached % SLOTS], reached);
+	}
+}
+
+static void pass(__u64 ns)
+{
+	__u64 end = now_ns() + ns;
+
+	do
+		advance();
+	while (now_ns() < end);
+}
+
 static unsigned int take(void)
 {
-	__u64 now = now_ns() / TICK;
-	unsigned int nr = 0;
+	unsigned int nr = expired;
 
-	while (reached < now) {
-		reached++;
-		nr += look_at(slots[reached % SLOTS], reached);
-	}
+	expired = 0;
 	return nr;
 }
 
@@ -103,15 +121,17 @@ static void refresh(unsigned int first, unsigned int nr, const __u64 *deadlines)
 
 static void wheel_open(unsigned int room, __u64 tick_ns)
 {
-	struct itimerspec each = itimerspec_of(TICK);
+	struct itimerspec each;
 
 	must(tick_ns == TICK, "tick");
-	each.it_interval = each.it_value;
 	nodes = zeros(room, sizeof(*nodes));
+	expired = 0;
 	reached = now_ns() / TICK;
+	each = itimerspec_of((reached + 1) * TICK);
+	each.it_interval = itimerspec_of(TICK).it_value;
 	fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
 	must(fd >= 0, "timerfd_create");
-	must(!timerfd_settime(fd, 0, &each, NULL), "timerfd_settime");
+	must(!timerfd_settime(fd, TFD_TIMER_ABSTIME, &each, NULL), "timerfd_settime");
 }
 
 static void wheel_close(void)
@@ -131,5 +151,6 @@ const struct peer wheel_peer = {
 	.refresh	= refresh,
 	.cancel		= cancel,
 	.take		= take,
+	.pass		= pass,
 	.close		= wheel_close,
 };
