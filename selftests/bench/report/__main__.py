@@ -2,13 +2,15 @@
 """What was measured: gathered, shown, compared.
 
 usage: bench gather OUT.json ABOUT.json FOLDER...
+       bench add OUT.json ABOUT.json FOLDER...
        bench show RESULTS.json
        bench plot RESULTS.json FOLDER
        bench compare BASE.json RESULTS.json
        bench readme README.md RESULTS.json ABOUT.json
        bench check-readme README.md RESULTS.json ABOUT.json
 
-The plots that the README shows are where the results are that it was rendered from.
+add keeps what was measured before, but for what was measured again. The plots that the README
+shows are where the results are that it was rendered from.
 """
 
 import json
@@ -27,6 +29,14 @@ def gather(out, about, *folders):
     found, abouts = results.read_folders(folders)
     results.write_json(out, list(found))
     results.write_json(about, abouts)
+
+
+def add(out, about, *folders):
+    before, abouts = results.read_json(out), json.loads(read(about))
+    found, new_abouts = results.read_folders(folders)
+    before.replace(found)
+    results.write_json(out, list(before))
+    results.write_json(about, {**abouts, **new_abouts})
 
 
 def show(path):
@@ -80,9 +90,9 @@ def check_readme(path, measured, about):
 
 
 # Command: (function, least number of arguments, most)
-COMMANDS = {"gather": (gather, 3, 99), "show": (show, 1, 1), "plot": (plot, 2, 2),
-            "compare": (compare_with, 2, 2), "readme": (write_readme, 3, 3),
-            "check-readme": (check_readme, 3, 3)}
+COMMANDS = {"gather": (gather, 3, 99), "add": (add, 3, 99), "show": (show, 1, 1),
+            "plot": (plot, 2, 2), "compare": (compare_with, 2, 2),
+            "readme": (write_readme, 3, 3), "check-readme": (check_readme, 3, 3)}
 
 
 def main(arguments):

@@ -210,6 +210,25 @@ class ReadTest(Folders):
         self.assertEqual(len(json.loads(out.read_text())), 1)
         self.assertEqual(json.loads(about.read_text())["bench-a"]["kernel"], "6.1")
 
+    def test_adding_keeps_the_others(self):
+        out = self.write_results(measured(("op.arm", "hwheel", 1000, 1),
+                                          ("op.drop", "hwheel", 1, 2)))
+        about = self.folder / "about.json"
+        results.write_json(about, {"bench-a": {"kernel": "6.0"}, "bench-b": {"kernel": "5"}})
+        self.write(self.LINES + "bench op.move hwheel 1 instructions 3\n")
+        self.assertEqual(self.run_command("add", out, about, self.folder / "bench-a"), (0, ""))
+        self.assertEqual([row["value"] for row in results.read_json(out)], [130.5, 2, 3])
+        self.assertEqual([facts["kernel"] for facts in json.loads(about.read_text()).values()],
+                         ["6.1", "5"])
+
+    def test_bad_results_are_not_added(self):
+        out = self.write_results(measured(("op.arm", "hwheel", 1000, 1)))
+        about = self.folder / "about.json"
+        results.write_json(about, {})
+        self.write(self.LINES.replace("nops 10", "nops 3"))
+        self.assertEqual(self.run_command("add", out, about, self.folder / "bench-a")[0], 1)
+        self.assertEqual([row["value"] for row in results.read_json(out)], [1])
+
     def test_the_command_leaves_nothing_of_bad_results(self):
         self.write(self.LINES.replace("nops 10", "nops 3"))
         out = self.folder / "bench.json"
