@@ -85,7 +85,7 @@ BASE    ?=
 .PHONY: deb check-packages clean help
 .PHONY: _everything _build_everything _module _tools _tools_test _test_modules _test_programs _run _shell _harness
 .PHONY: _vm_harness _wrong _model _litmus _selftests _torture
-.PHONY: _bench _bench_kernel _bench_user _user_bench _bench_native _bench_uml
+.PHONY: _bench _bench_kernel _bench_user _bench_threads _user_bench _bench_native _bench_uml
 .PHONY: _lives _out_of_tree _vm_out_of_tree _readme _vm_readme _lint _install _install_module _install_tools
 
 module: ## build hwheel.ko for the running kernel (or KVER=, KDIR=)
@@ -342,7 +342,7 @@ _user_bench: _tools
 		-o $(USER_BENCH)
 
 # Needs what setup.sh gets for vm and programs. Each file but console.log in the folders
-# $(BUILD)/bench-counted and $(BUILD)/bench-lateness has result lines.
+# $(BUILD)/bench-counted, $(BUILD)/bench-lateness and $(BUILD)/bench-threads has result lines.
 _bench_user: _test_modules _user_bench
 	@echo "Counting the instructions of programs in a VM"
 	@$(VM) --kver $(KVER) --out $(BUILD)/bench-counted --icount --mem 2048 --timeout 1800 \
@@ -351,6 +351,12 @@ _bench_user: _test_modules _user_bench
 	@echo "Measuring lateness in a VM"
 	@$(VM) --kver $(KVER) --out $(BUILD)/bench-lateness --timeout 600 --quiet \
 		--guest selftests/bench/user/lateness_guest.sh $(MODULE)/hwheel.ko $(USER_BENCH)
+	@$(MAKE) _bench_threads
+
+_bench_threads: _module _user_bench
+	@echo "Measuring threads in a VM"
+	@$(VM) --kver $(KVER) --out $(BUILD)/bench-threads --timeout 600 --quiet \
+		--guest selftests/bench/user/threads_guest.sh $(MODULE)/hwheel.ko $(USER_BENCH)
 
 # In user-mode kernels with one CPU and with two, each with what it can measure
 _bench_native:

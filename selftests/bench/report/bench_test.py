@@ -414,6 +414,11 @@ class TableTest(unittest.TestCase):
     def test_what_is_in_no_section(self):
         self.assertEqual(self.line("idle"), "idle.empty 0 1/min: hwheel 0")
 
+    def test_threads_have_a_ratio(self):
+        found = [("threads.arm_cancel", "heap", n, 100 * n, "ns") for n in (1, 2)]
+        self.assertEqual(self.line("threads", found), "threads.arm_cancel, heap, by the number of "
+                         "threads, ns each: 1 100 (1.00), 2 200 (2.00)")
+
     def test_free_of_cost(self):
         self.assertEqual(self.line("arm 0", [("op.arm", "hwheel", 100000, 0),
                                              ("op.arm", "hrtimer", 100000, 1)]),
@@ -521,6 +526,13 @@ class ReadmeTest(Folders):
     def test_lateness_has_a_row(self):
         self.assertIn("| idle_1ms | 1,000 | hwheel | 0.5 |  |  |  | 0 |",
                       readme.section(good(), self.ABOUT, "doc"))
+
+    def test_threads_have_a_ratio(self):
+        found = measured(("threads.arm_cancel", "hwheel", 1, 50, "ns"),
+                         ("threads.arm_cancel", "hwheel", 2, 60, "ns"))
+        text = readme.section(found, self.ABOUT, "doc")
+        self.assertIn("|  |  | unit | 1 thread | 2 threads |", text)
+        self.assertIn("| arm_cancel | hwheel | ns | 50 | 60 (1.20) |", text)
 
     def test_facts_are_told_once(self):
         self.assertEqual(list(readme.facts(self.ABOUT)), ["- kernel, counted: kernel 6.1.0"])

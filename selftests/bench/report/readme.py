@@ -16,7 +16,6 @@ END = "<!-- end of performance -->\n"
 
 GROUPS = (("user.cancel_newest_first", "Programs that cancel the newest first"),
           ("mapped.", "Mapped timeouts, by a loop over the protocol"),
-          ("threads.", "Threads that arm and cancel, by their number: what that takes each"),
           ("idle.", "Wake-ups when nothing happens"),
           ("memory.", "Memory of each timeout"),
           ("saturation.", "A worker that is busy all the time, and submitters side by side"))
@@ -65,6 +64,20 @@ def listed(found):
                              for metric, n, unit, values in rows))
 
 
+def threads(found):
+    rows = list(table.threads(found))
+    if rows:
+        numbers = [n for n, *_ in rows[0][3]]
+        yield "Threads side by side, each on a CPU: what an arm and a cancel take each thread, and"
+        yield "how many times as much as one thread alone:"
+        yield ""
+        yield from markdown(["", "", "unit", *(f"{n} thread{'s'[:n > 1]}" for n in numbers)],
+                            ([metric.removeprefix(table.THREADS), impl, unit] +
+                             [value if n == 1 else f"{value} ({ratio})"
+                              for n, value, ratio in cells]
+                             for metric, impl, unit, cells in rows))
+
+
 def lateness(found):
     rows = {}
     for entry in found:
@@ -108,7 +121,8 @@ def section(found, abouts, folder):
     """The plots are in that folder, seen from the README."""
     lines = ["Behind what others take is how many times as much as hwheel that is: where "
              "it is less than", "1, they take less.", "", *pictures(found, folder),
-             *compared(found), *lateness(found), *listed(found), *targeted(found),
+             *compared(found), *threads(found), *lateness(found), *listed(found),
+             *targeted(found),
              "Measured on:", "", *facts(abouts), ""]
     return "\n".join(lines) + "\n"
 

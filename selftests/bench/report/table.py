@@ -64,6 +64,9 @@ PROGRAMS = (
     ("arm, expire, read, with the worker's", "user.life_arm_expire_read_with_worker", ""),
     ("the worker's part of it", "user.worker_arm_expire", ""),
 )
+# Here the number is that of threads.
+THREADS = "threads."
+
 # Mapped timeouts, and those that a program keeps itself
 INSIDE = ("heap", "wheel")
 MAPPED = (
@@ -189,9 +192,22 @@ def others(results):
     def key(row):
         return row["metric"], row["n"], row["unit"]
 
-    rest = [row for row in results if row["metric"] not in shown_metrics()]
+    rest = [row for row in results if row["metric"] not in shown_metrics() and
+            not row["metric"].startswith(THREADS)]
     return [(*about, [(row["impl"], amount(row["value"])) for row in rows])
             for about, rows in itertools.groupby(sorted(rest, key=key), key)]
+
+
+def threads(results):
+    """[(metric, impl, unit, [(number of threads, value, times that of one thread)])]"""
+    def key(row):
+        return row["metric"], row["impl"], row["unit"]
+
+    found = [row for row in results if row["metric"].startswith(THREADS)]
+    for about, rows in itertools.groupby(found, key):
+        cells = [(row["n"], row["value"]) for row in rows]
+        alone = dict(cells).get(1)
+        yield *about, [(n, amount(value), times(value, alone)) for n, value in cells]
 
 
 def text_cell(cell):
@@ -212,6 +228,9 @@ def text(results):
         for title, own, cells in rows:
             yield f"  {title:38}{own:>9}{''.join(map(text_cell, cells))}".rstrip()
         yield ""
+    for metric, impl, unit, cells in threads(results):
+        values = ", ".join(f"{n} {value} ({ratio})" for n, value, ratio in cells)
+        yield f"  {metric}, {impl}, by the number of threads, {unit} each: {values}"
     if others(results):
         yield "All else"
     for metric, n, unit, values in others(results):

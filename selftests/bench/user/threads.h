@@ -2,7 +2,7 @@
 #ifndef _USER_BENCH_THREADS_H
 #define _USER_BENCH_THREADS_H
 
-/* In ns, natively and with several CPUs */
+/* In ns, in a virtual machine with several CPUs */
 void bench_threads(void);
 
 #endif /* _USER_BENCH_THREADS_H */
