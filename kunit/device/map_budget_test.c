@@ -277,7 +277,7 @@ static void floods_of_many_users_hold_up_nobody(struct kunit *test)
 	KUNIT_EXPECT_LT(test, drained_of_all(files, USERS), USERS * 8 * BATCH);
 }
 
-/* A batch takes as long as eight ticks of a user have for it, and the fourth tick has time again. */
+/* A batch takes as long as eight ticks have for a user, and the fourth tick has time again. */
 static void excess_counts_in_the_next_ticks(struct kunit *test)
 {
 	struct hwheel_file *file = map_file(test, 4 * BATCH);

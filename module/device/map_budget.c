@@ -9,8 +9,8 @@
  * the excess counts in the following ticks, as far as CARRIED. The time in which the scheduler
  * let others run counts for nobody.
  *
- * A run that took more than a small part makes its file a busy one: the worker runs busy files
- * after the others (engine/source.c), so that those who have little to do do not wait for floods.
+ * A run that took more than a small part makes its file a busy one. The worker runs busy files
+ * after the others (engine/source.c), so that no file with little work waits for floods.
  *
  * On a wheel of its own a file keeps nobody else waiting; its part is bounded so that the worker
  * looks at the clock.

@@ -10,7 +10,8 @@
  * worker looks at @leaving after it has cleared the bit: hwheel_source_leave() sets @leaving before
  * its kick.
  *
- * Models: source.pml and edges.pml in selftests/models/.
+ * Models: source.pml and edges.pml in selftests/models/, map_park.litmus and source_link.litmus in
+ * litmus/ there.
  */
 #include <linux/atomic.h>
 #include <linux/bitops.h>
@@ -151,7 +152,7 @@ static void source_park(struct hwheel *wheel, struct hwheel_source *source)
 {
 	list_del_init(&source->link);
 	source_enqueue(wheel, source);
-	/* A release: a thread that finds the bit clear stores the link that take_kicked() has read. */
+	/* A release: a kicker that finds the bit clear stores the link that was read. */
 	clear_bit_unlock(HWHEEL_SOURCE_IS_ACTIVE, &source->flags);
 	/* Pairs with the kick, also of hwheel_source_leave(). */
 	smp_mb__after_atomic();

@@ -2,8 +2,8 @@
 /*
  * Programs write rubbish into their mapped memory, or keep the worker busy with very many
  * timeouts. The test measures how late others on the shared wheel are beside them, with
- * ioctls and with mapped memory, compares it with the lateness beside other busy processes, and looks
- * at the CPU time of the worker.
+ * ioctls and with mapped memory, compares it with the lateness beside other busy processes, and
+ * looks at the CPU time of the worker.
  */
 
 #include "../abi/lateness.h"

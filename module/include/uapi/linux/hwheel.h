@@ -312,8 +312,8 @@ struct hwheel_file_stats {
  *	place of the exchange then.
  *
  * push(i): on a list of its own for each thread, to share no cache line, and because a thread that
- *	stands still between its exchange of ASLEEP and its KICK holds up all that other threads push
- *	onto that list meanwhile, unless one of them kicks for another list
+ *	stands still between its exchange of ASLEEP and its KICK holds up all that other threads
+ *	push onto that list meanwhile, unless one of them kicks for another list
  *	do head = load(list.head, relaxed)
  *	   if head == CLOSED: return false
  *	   r.link = head == ASLEEP ? 0 : head		a plain store
@@ -534,13 +534,13 @@ struct hwheel_map_record {
  * MAP makes memory that the program shares with the wheel's worker, or more of it, see struct
  * hwheel_map. EBUSY: the file has timeouts that ARM made. EINVAL: no records, no list or more
  * than 64, another number of lists than before, a flag. ENOSPC: more records than max_timeouts,
- * or this user has 64 mapped files on the shared wheel, without those that were stopped. EDQUOT: the
- * wheel's max_pending has no room for so many. EOPNOTSUPP, and no HWHEEL_FEATURE_MAP: a processor that cannot exchange
- * 64 bits, or that caches memory by its virtual address; and on a simple wheel. ESHUTDOWN: the
- * file was stopped. ENOMEM, also when the memory cgroup is at its limit. EINTR: killed. On any
- * failure there is no record more; pages that a second MAP has made by then stay charged for the
- * next one. (If the memory with the outputs is taken away during the call, the segment stays.)
- * Threads that wait in read() on the file get EOPNOTSUPP.
+ * or this user has 64 mapped files on the shared wheel, without those that were stopped. EDQUOT:
+ * the wheel's max_pending has no room for so many. EOPNOTSUPP, and no HWHEEL_FEATURE_MAP: a
+ * processor that cannot exchange 64 bits, or that caches memory by its virtual address; and on a
+ * simple wheel. ESHUTDOWN: the file was stopped. ENOMEM, also when the memory cgroup is at its
+ * limit. EINTR: killed. On any failure there is no record more; pages that a second MAP has made
+ * by then stay charged for the next one. (If the memory with the outputs is taken away during the
+ * call, the segment stays.) Threads that wait in read() on the file get EOPNOTSUPP.
  *
  * KICK tells the worker that a thread pushed onto a list that was ASLEEP. On a file that was
  * stopped it does nothing. EINVAL: the file is not mapped.
