@@ -138,14 +138,20 @@ static inline void sim_wheel_free(struct kunit_resource *res)
 	hwheel_destroy(res->data);
 }
 
+/* A test that would depend on real time is skipped. */
+static inline void sim_needs_time(struct kunit *test)
+{
+	if (!SIM_TIME)
+		kunit_skip(test, "needs a user-mode kernel with time-travel=inf-cpu");
+}
+
 /* A wheel that is destroyed when the test ends */
 static inline struct hwheel *sim_create(struct kunit *test,
 					struct hwheel_params params)
 {
 	struct hwheel *wheel;
 
-	if (!SIM_TIME)
-		kunit_skip(test, "needs a user-mode kernel with time-travel=inf-cpu");
+	sim_needs_time(test);
 	wheel = kunit_alloc_resource(test, sim_wheel_init, sim_wheel_free,
 				     GFP_KERNEL, &params);
 	KUNIT_ASSERT_NOT_NULL(test, wheel);

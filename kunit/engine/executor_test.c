@@ -566,11 +566,13 @@ static void destroy_runs_what_was_handed_over(struct kunit *test)
 		.tick_ns = SIM_TICK,
 		.executor = executor_queue(test, EXECUTOR_ORDERED),
 	};
-	struct hwheel *wheel = hwheel_create(&params);
-	struct tally tally = { };
 	struct sim_timeout *sim[3];
+	struct tally tally = { };
+	struct hwheel *wheel;
 	unsigned int i;
 
+	sim_needs_time(test);
+	wheel = hwheel_create(&params);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(wheel));
 	for (i = 0; i < 3; i++) {
 		sim[i] = sim_alloc(test, wheel, &sim_ops);

@@ -841,8 +841,7 @@ static void random_operations(struct kunit *test)
 	unsigned long operations = model_ops / ARRAY_SIZE(geometries);
 	unsigned int variant;
 
-	if (!SIM_TIME)
-		kunit_skip(test, "needs a user-mode kernel with time-travel=inf-cpu");
+	sim_needs_time(test);
 	kunit_info(test, "seed %u\n", model_seed);
 	for (variant = 0; variant < NR_VARIANTS; variant++) {
 		struct model *m = make_model(test, variant);

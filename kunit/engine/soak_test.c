@@ -403,8 +403,7 @@ static void none_lost_none_early(struct kunit *test)
 {
 	unsigned int i;
 
-	if (!SIM_TIME)
-		kunit_skip(test, "needs a user-mode kernel with time-travel=inf-cpu");
+	sim_needs_time(test);
 	for (i = 0; i < NR_COUNTS; i++)
 		kunit_info(test, "%11llu %s\n", totals[i], count_names[i]);
 	kunit_info(test, "operations=%llu time-outs, seed %u\n", totals[ARMED], soak_seed);
