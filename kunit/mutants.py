@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Can the KUnit tests fail? Puts faults into the engine and sees who notices.
 
-usage: mutants.py
+usage: mutants.py [check]
+
+check only looks whether each fault fits the module as it is.
 
 Each fault is one replacement in one file of a scratch copy of the project, which is
 then built and tested by its kunit/run.sh. A fault is caught if a test fails or the
@@ -724,8 +726,8 @@ MUTANTS = [Mutant(*fields) for fields in (
      "u64 new = hwheel_word_expired(*old) | HWHEEL_QUEUED;",
      "u64 new = hwheel_word_expired(*old);"),
     ("not started at the end of a pass", "engine/worker.c",
-     "\thwheel_executor_start(wheel);\n",
-     ""),
+     "\thwheel_executor_start(wheel);\n\t/* Before the sources",
+     "\t/* Before the sources"),
     ("one runner only", "engine/executor.c",
      "list_empty(&executor->handed) || i >= HWHEEL_RUNNERS",
      "list_empty(&executor->handed) || i >= 1"),
@@ -1074,7 +1076,7 @@ MUTANTS = [Mutant(*fields) for fields in (
      "!file->table.nr",
      "true"),
     ("configured twice", "device/file.c",
-     "file->wheel == file->shared_wheel &&",
+     "hwheel_file_is_on_shared_wheel(file) &&",
      "true &&"),
     ("any wheel's timeout found", "device/entry.c",
      "return hwheel_of(&entry->timeout) == wheel ? entry : NULL;",
@@ -1149,17 +1151,17 @@ MUTANTS = [Mutant(*fields) for fields in (
      "max(source->edge, wheel->slots.cursor + 1)",
      "source->edge"),
     ("source parked before kicks count", "engine/source.c",
-     "\tclear_bit(HWHEEL_SOURCE_IS_ACTIVE, &source->flags);\n"
+     "\tclear_bit_unlock(HWHEEL_SOURCE_IS_ACTIVE, &source->flags);\n"
      "\t/* Pairs with the kick, also of hwheel_source_leave(). */\n"
      "\tsmp_mb__after_atomic();\n"
      "\tif (source->ops->park(source) && !READ_ONCE(source->leaving))\n"
      "\t\treturn;\n",
      "\tbool parked = source->ops->park(source) && !READ_ONCE(source->leaving);\n\n"
-     "\tclear_bit(HWHEEL_SOURCE_IS_ACTIVE, &source->flags);\n"
+     "\tclear_bit_unlock(HWHEEL_SOURCE_IS_ACTIVE, &source->flags);\n"
      "\tif (parked)\n"
      "\t\treturn;\n"),
     ("parked source stays marked as active", "engine/source.c",
-     "\tclear_bit(HWHEEL_SOURCE_IS_ACTIVE, &source->flags);\n",
+     "\tclear_bit_unlock(HWHEEL_SOURCE_IS_ACTIVE, &source->flags);\n",
      ""),
     ("source parked that is to leave", "engine/source.c",
      "if (source->ops->park(source) && !READ_ONCE(source->leaving))",
@@ -1176,10 +1178,10 @@ MUTANTS = [Mutant(*fields) for fields in (
      "\tlist_del_init(&source->link);\n"
      "\tclear_bit(HWHEEL_SOURCE_IS_ACTIVE, &source->flags);\n\tcomplete_all("),
     ("only the last source is run again", "engine/source.c",
-     "through &= source_run(wheel, source, &first);",
-     "through = source_run(wheel, source, &first);"),
+     "through &= source_run(wheel, source, first);",
+     "through = source_run(wheel, source, first);"),
     ("source without time comes last", "engine/source.c",
-     "list_move_tail(&source->link, first);",
+     "list_move_tail(&source->link, &first[source->busy]);",
      ";"),
 
     # Mapped files: lists, and how they are drained
@@ -1296,7 +1298,7 @@ MUTANTS = [Mutant(*fields) for fields in (
      "map->put++ & map->ring_mask;",
      "map->put++ & map->ring_mask >> 1;"),
     ("tail not published", "device/map_ring.h",
-     "\t\tsmp_store_release(&map->header->tail, map->put);\n",
+     "\t\thwheel_map_word_store(&map->header->tail, map->put);\n",
      ""),
     ("events of a mapped file wake nobody", "device/map_source.c",
      "\tif (events)\n\t\thwheel_waiters_wake(&map->file->wait, min_t(u64, events, UINT_MAX));\n",
@@ -1349,8 +1351,8 @@ MUTANTS = [Mutant(*fields) for fields in (
      "if (READ_ONCE(map->closing))",
      "if (false)"),
     ("records stay reserved when a file is closed", "device/mapped_file.c",
-     "\ttell_of_damage(file);\n\thwheel_pending_unreserve(file->wheel, map->nr);\n",
-     "\ttell_of_damage(file);\n"),
+     "\thwheel_pending_unreserve(file->wheel, map->nr);\n",
+     ""),
     ("records that are reserved are pending", "engine/stats.c",
      "return pending - reserved;",
      "return pending;"),
@@ -1402,8 +1404,8 @@ MUTANTS = [Mutant(*fields) for fields in (
      "\tall.spent += spent;\n",
      ""),
     ("time of a user or of all", "device/map_budget.c",
-     "return min(left_of(&map->file->user->mapped, wheel, USER_PART),\n\t\t   left_of(",
-     "return max(left_of(&map->file->user->mapped, wheel, USER_PART),\n\t\t   left_of("),
+     "left = min(left_of(&map->file->user->mapped, wheel, USER_PART),\n\t\t   left_of(",
+     "left = max(left_of(&map->file->user->mapped, wheel, USER_PART),\n\t\t   left_of("),
     ("parked when there is no time", "device/map_source.c",
      "\tif (!hwheel_map_budget_begin(map))\n\t\treturn HWHEEL_SOURCE_FIRST;",
      "\tif (!hwheel_map_budget_begin(map))\n\t\treturn HWHEEL_SOURCE_IDLE;"),
@@ -1443,7 +1445,7 @@ MUTANTS = [Mutant(*fields) for fields in (
      "if (file->wheel->revolution)",
      "if (false)"),
     ("mapping counted that was not made", "device/mapped_file.c",
-     "\tif (err && is_on_shared_wheel(file))\n\t\thwheel_user_remove_mapping(file->user);\n",
+     "\tif (err && hwheel_file_is_on_shared_wheel(file))\n\t\thwheel_user_remove_mapping(file->user);\n",
      ""),
     ("mapping told without its header", "device/mapping.c",
      "= hwheel_mapping_nr_pages(map) * PAGE_SIZE,",
@@ -1760,6 +1762,8 @@ def main():
         sys.exit(f"mutants: the table is stale: {error}")
     if not mutants:
         sys.exit(f"mutants: none is called {only}")
+    if sys.argv[1:] == ["check"]:
+        return 0
     CACHE.mkdir(parents=True, exist_ok=True)
     with open(CACHE / "mutants.lock", "w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
