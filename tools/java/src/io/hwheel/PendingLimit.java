@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR MIT
+package io.hwheel;
+
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.atomic.AtomicLong;
+
+/** Keeps a timer from having more than a number of timeouts pending. */
+final class PendingLimit {
+    private final long max;
+    private final AtomicLong count = new AtomicLong();
+
+    PendingLimit(long max) {
+        this.max = max;
+    }
+
+    void enter() {
+        long now = count.incrementAndGet();
+        if (now > max) {
+            count.decrementAndGet();
+            throw new RejectedExecutionException("Number of pending timeouts (" + now
+                    + ") is greater than or equal to maximum allowed pending timeouts (" + max
+                    + ")");
+        }
+    }
+
+    void leave() {
+        count.decrementAndGet();
+    }
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR MIT
+package io.hwheel;
+
+import io.netty.util.Timeout;
+import io.netty.util.internal.logging.InternalLogger;
+import io.netty.util.internal.logging.InternalLoggerFactory;
+import java.util.HashSet;
+import java.util.Set;
+import java.util.concurrent.Executor;
+
+/**
+ * The thread of a timer: it sleeps in the kernel until there are events, and runs the tasks of
+ * timeouts that have expired, or hands them to the executor. It refers to no timer, so that a timer
+ * without timeouts can be collected.
+ */
+final class Reaper implements Runnable {
+    private static final InternalLogger logger =
+            InternalLoggerFactory.getInstance(HashedWheelTimer.class);
+
+    /** How many events it takes at a time. */
+    private static final int CHUNK = 256;
+
+    private final TimerCore core;
+    private final Executor executor;
+    private final int[] entries = new int[CHUNK];
+    /** For who has joined the thread. */
+    private final Set<Timeout> unprocessed = new HashSet<>();
+
+    Reaper(TimerCore core, Executor executor) {
+        this.core = core;
+        this.executor = executor;
+    }
+
+    /** Returns the timeouts that were pending when the timer was stopped. */
+    Set<Timeout> unprocessed() {
+        return unprocessed;
+    }
+
+    @Override
+    public void run() {
+        try {
+            do {
+                reap();
+            } while (await());
+        } catch (Throwable e) {
+            logger.error("The timer's thread ends; no timeout will expire any more.", e);
+            fail();
+        } finally {
+            core.close();
+        }
+    }
+
+    /** stop() is to hand back what has not ended, and new timeouts find the lists closed. */
+    private void fail() {
+        core.mapping.stop();
+        core.table.forEach(this::handBack);
+    }
+
+    private void reap() {
+        int count;
+        do {
+            count = core.mapping.claim(entries);
+            for (int i = 0; i < count; i++) {
+                take(entries[i] & ~Mapping.STOPPED);
+            }
+        } while (count > 0);
+    }
+
+    /** An interrupt that a task, or another thread, has left concerns no later task. */
+    private boolean await() {
+        Thread.interrupted();
+        int ready = core.mapping.await();
+        if (ready == -Device.EINTR || (ready & Device.POLLIN) != 0 && ready > 0) {
+            return true;
+        }
+        if (ready != Device.POLLHUP) {
+            throw new IllegalStateException(ready < 0 ? Device.describe(-ready)
+                    : "the kernel has found the timer's memory damaged");
+        }
+        return false;
+    }
+
+    private void take(int record) {
+        WheelTimeout timeout = core.table.get(record);
+        core.mapping.idle(record);
+        if (core.isStopped()) {
+            handBack(record, timeout);
+        } else if (timeout.expire()) {
+            core.end(record);
+            execute(timeout);
+        } else {
+            discard(record, timeout);
+        }
+    }
+
+    private void handBack(int record, WheelTimeout timeout) {
+        if (timeout.handBack()) {
+            core.end(record);
+            unprocessed.add(timeout);
+        } else {
+            discard(record, timeout);
+        }
+    }
+
+    /** The timeout was cancelled when it was due. It does not count as pending any more. */
+    private void discard(int record, WheelTimeout timeout) {
+        if (!timeout.leave()) {
+            core.free(record);
+        }
+    }
+
+    private void execute(WheelTimeout timeout) {
+        try {
+            executor.execute(timeout);
+        } catch (Throwable e) {
+            logger.warn("An exception was thrown while the executor was given a timeout.", e);
+        }
+    }
+}

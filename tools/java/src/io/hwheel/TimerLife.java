@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR MIT
+package io.hwheel;
+
+import io.netty.util.Timer;
+import io.netty.util.internal.logging.InternalLogger;
+import io.netty.util.internal.logging.InternalLoggerFactory;
+import java.lang.ref.Cleaner;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * Counts the timers of the process, and stops a timer that is collected before its program has
+ * stopped it. That is a timer without timeouts, as these refer to it.
+ */
+final class TimerLife implements Runnable {
+    private static final InternalLogger logger =
+            InternalLoggerFactory.getInstance(HashedWheelTimer.class);
+
+    private static final int MANY = 64;
+    private static final AtomicInteger count = new AtomicInteger();
+    private static final AtomicBoolean warned = new AtomicBoolean();
+    private static final Cleaner CLEANER = Cleaner.create();
+
+    private final TimerCore core;
+
+    private TimerLife(TimerCore core) {
+        this.core = core;
+    }
+
+    /** Begins a life; its end is the call of clean(), or that the timer is collected. */
+    static Cleaner.Cleanable begin(Timer timer, TimerCore core) {
+        if (count.incrementAndGet() > MANY && warned.compareAndSet(false, true)) {
+            logger.error("You are creating too many HashedWheelTimer instances. HashedWheelTimer "
+                    + "is a shared resource that must be reused across the JVM, so that only a "
+                    + "few instances are created.");
+        }
+        return CLEANER.register(timer, new TimerLife(core));
+    }
+
+    @Override
+    public void run() {
+        count.decrementAndGet();
+        if (core.abandon()) {
+            logger.error("LEAK: HashedWheelTimer.stop() was not called before the timer was "
+                    + "garbage-collected.");
+        }
+    }
+}
