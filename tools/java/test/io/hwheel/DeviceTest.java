@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0-only
+package io.hwheel;
+
+import static io.hwheel.Support.NOTHING;
+import static io.hwheel.Support.limited;
+import static io.hwheel.Support.passTicks;
+import static io.hwheel.Support.timer;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.netty.util.Timeout;
+import io.netty.util.Timer;
+import io.netty.util.concurrent.ImmediateExecutor;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+
+/** What the device allows, and the wheels of the machine. */
+class DeviceTest {
+    private static HashedWheelTimer on(WheelChoice choice, int tick) {
+        return new HashedWheelTimer(Executors.defaultThreadFactory(), tick, TimeUnit.MILLISECONDS,
+                512, true, -1, ImmediateExecutor.INSTANCE, choice);
+    }
+
+    private static long parameter(String name) throws Exception {
+        Path path = Path.of("/sys/module/hwheel/parameters", name);
+        return Long.parseLong(Files.readString(path).trim());
+    }
+
+    /** Runs something with a value of a system property. */
+    private static void with(String property, String value, ThrowingRunnable action)
+            throws Exception {
+        System.setProperty(property, value);
+        try {
+            action.run();
+        } finally {
+            System.clearProperty(property);
+        }
+    }
+
+    private interface ThrowingRunnable {
+        void run() throws Exception;
+    }
+
+    @Test
+    void aTimerWithoutLimitHasTheDevices() throws Exception {
+        long max = parameter("max_timeouts");
+        HashedWheelTimer timer = timer(10);
+        Timeout last = null;
+        for (long i = 0; i < max; i++) {
+            last = timer.newTimeout(NOTHING, 1, TimeUnit.HOURS);
+        }
+        for (int i = 0; i < 3; i++) {
+            RejectedExecutionException e = assertThrows(RejectedExecutionException.class,
+                    () -> timer.newTimeout(NOTHING, 1, TimeUnit.HOURS));
+            assertTrue(e.getMessage().contains("max_timeouts"), e.getMessage());
+        }
+        assertEquals(max, timer.pendingTimeouts());
+        assertTrue(last.cancel());
+        passTicks(timer, 0);
+        assertEquals(max - 1, timer.stop().size());
+    }
+
+    /** A free record of another thread's lane serves, too. */
+    @Test
+    void aThreadTakesTheLastRecordFromAnother() throws Exception {
+        long max = parameter("max_timeouts");
+        HashedWheelTimer timer = timer(10);
+        List<Timeout> armed = new ArrayList<>();
+        for (long i = 0; i < max; i++) {
+            armed.add(timer.newTimeout(NOTHING, 1, TimeUnit.HOURS));
+        }
+        for (int i = 0; i < 8; i++) {
+            assertTrue(armed.get(i).cancel());
+            Thread other = new Thread(() -> timer.newTimeout(NOTHING, 1, TimeUnit.HOURS));
+            other.start();
+            other.join();
+            assertEquals(max, timer.pendingTimeouts());
+        }
+        timer.stop();
+    }
+
+    @Test
+    void thePropertyAsksForMore() throws Exception {
+        long more = parameter("max_timeouts") + 1000;
+        with("io.hwheel.maxTimeouts", Long.toString(more), () -> {
+            HashedWheelTimer timer = timer(10);
+            for (long i = 0; i < more; i++) {
+                timer.newTimeout(NOTHING, 1, TimeUnit.HOURS);
+            }
+            assertEquals(more, timer.stop().size());
+        });
+    }
+
+    @Test
+    void whenAllWheelsAreUsed() throws Exception {
+        List<HashedWheelTimer> timers = new ArrayList<>();
+        for (long i = parameter("max_wheels"); i > 0; i--) {
+            timers.add(timer(10));
+        }
+        WheelUnavailableException e = assertThrows(WheelUnavailableException.class,
+                () -> timer(10));
+        assertTrue(e.getMessage().contains("max_wheels"), e.getMessage());
+        assertThrows(WheelUnavailableException.class, () -> on(WheelChoice.AUTO, 1),
+                "the shared wheel's tick is longer");
+        HashedWheelTimer shared = on(WheelChoice.AUTO, 10);
+        passTicks(shared, 1);
+        shared.stop();
+        for (HashedWheelTimer timer : timers) {
+            passTicks(timer, 0);
+            assertEquals(0, timer.stop().size());
+        }
+        timer(10).stop();
+    }
+
+    @Test
+    void manyTimersShareOneWheel() throws Exception {
+        with(WheelChoice.PROPERTY, "shared", () -> {
+            List<HashedWheelTimer> timers = new ArrayList<>();
+            for (int i = 0; i < 40; i++) {
+                timers.add(timer(10));
+            }
+            for (HashedWheelTimer timer : timers) {
+                timer.newTimeout(NOTHING, 1, TimeUnit.HOURS);
+                passTicks(timer, 0);
+            }
+            for (HashedWheelTimer timer : timers) {
+                assertEquals(1, timer.stop().size());
+            }
+        });
+    }
+
+    @Test
+    void refusesAnotherChoice() throws Exception {
+        with(WheelChoice.PROPERTY, "mine", () ->
+                assertThrows(IllegalArgumentException.class, () -> timer(10)));
+    }
+
+    @Test
+    void theFactoryTakesTheKernelsWheel() {
+        Timer timer = Timers.newTimer();
+        assertInstanceOf(HashedWheelTimer.class, timer);
+        timer.stop();
+    }
+
+    /** As Netty's class, by inheritance. */
+    @Test
+    void theSubclassIsNettysClass() throws Exception {
+        io.netty.util.HashedWheelTimer timer =
+                new NettyHashedWheelTimer(10, TimeUnit.MILLISECONDS);
+        assertEquals(0, timer.pendingTimeouts());
+        timer.start();
+        CountDownLatch ran = new CountDownLatch(1);
+        Timeout near = timer.newTimeout(Support.counting(ran), 0, TimeUnit.SECONDS);
+        Timeout far = timer.newTimeout(NOTHING, 1, TimeUnit.HOURS);
+        Support.await(ran);
+        assertEquals(timer, near.timer());
+        assertEquals(1, timer.pendingTimeouts());
+        assertEquals(Set.of(far), timer.stop());
+        assertEquals(0, timer.stop().size());
+        assertThrows(IllegalStateException.class,
+                () -> timer.newTimeout(NOTHING, 1, TimeUnit.HOURS));
+        for (Thread thread : Thread.getAllStackTraces().keySet()) {
+            assertTrue(!thread.getName().equals("hwheel-unused"), "no second thread");
+        }
+    }
+
+    @Test
+    void aRefusedTimerLeavesNothing() throws Exception {
+        long before = descriptors();
+        for (int i = 0; i < 20; i++) {
+            assertThrows(NullPointerException.class, () -> new HashedWheelTimer(task -> null));
+        }
+        HashedWheelTimer timer = limited(10, 5);
+        timer.stop();
+        Support.await(() -> {
+            System.gc();
+            return descriptors() <= before + 2;
+        });
+    }
+
+    private static long descriptors() {
+        try (Stream<Path> files = Files.list(Path.of("/proc/self/fd"))) {
+            return files.count();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+}

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0-only
+package io.hwheel;
+
+import static io.hwheel.Support.NOTHING;
+import static io.hwheel.Support.await;
+import static io.hwheel.Support.passTicks;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.netty.util.Timeout;
+import io.netty.util.concurrent.ImmediateExecutor;
+import java.lang.ref.WeakReference;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.logging.Handler;
+import java.util.logging.LogRecord;
+import java.util.logging.Logger;
+import org.junit.jupiter.api.Test;
+
+/** Timers that are dropped, and what outlives them. */
+class LifeTest {
+    /** What the timers log meanwhile. */
+    private static final class Log extends Handler implements AutoCloseable {
+        private final List<String> lines = new ArrayList<>();
+        private final Logger logger = Logger.getLogger(HashedWheelTimer.class.getName());
+
+        Log() {
+            logger.addHandler(this);
+        }
+
+        @Override
+        public synchronized void publish(LogRecord line) {
+            lines.add(String.valueOf(line.getMessage()));
+        }
+
+        synchronized boolean has(String words) {
+            return lines.stream().anyMatch(line -> line.contains(words));
+        }
+
+        @Override
+        public void flush() {
+            /* Nothing is kept back. */
+        }
+
+        @Override
+        public void close() {
+            logger.removeHandler(this);
+        }
+    }
+
+    private static boolean isGone(WeakReference<?> reference) {
+        System.gc();
+        return reference.get() == null;
+    }
+
+    /** Returns the thread of a timer that was dropped. */
+    private static Thread drop(WeakReference<?>[] reference) throws Exception {
+        Thread[] made = new Thread[1];
+        HashedWheelTimer timer = new HashedWheelTimer(
+                task -> made[0] = Executors.defaultThreadFactory().newThread(task), 10,
+                TimeUnit.MILLISECONDS);
+        passTicks(timer, 0);
+        reference[0] = new WeakReference<>(timer);
+        return made[0];
+    }
+
+    @Test
+    void aStartedTimerThatIsDroppedEnds() throws Exception {
+        try (Log log = new Log()) {
+            WeakReference<?>[] reference = new WeakReference<?>[1];
+            Thread thread = drop(reference);
+            assertTrue(thread.isAlive());
+            await(() -> isGone(reference[0]));
+            thread.join(TimeUnit.SECONDS.toMillis(Support.SOON));
+            assertTrue(!thread.isAlive());
+            await(() -> log.has("LEAK"));
+        }
+    }
+
+    private static CountDownLatch dropWithTimeout() throws InterruptedException {
+        CountDownLatch ran = new CountDownLatch(1);
+        newTimer().newTimeout(Support.counting(ran), 200, TimeUnit.MILLISECONDS);
+        return ran;
+    }
+
+    @Test
+    void aTimeoutKeepsItsTimer() throws Exception {
+        List<CountDownLatch> all = new ArrayList<>();
+        for (int i = 0; i < 10; i++) {
+            all.add(dropWithTimeout());
+        }
+        for (int i = 0; i < 5; i++) {
+            System.gc();
+        }
+        for (CountDownLatch ran : all) {
+            await(ran);
+        }
+    }
+
+    /** Timers that earlier tests have dropped may still have all wheels. */
+    private static HashedWheelTimer newTimer() throws InterruptedException {
+        AtomicReference<HashedWheelTimer> timer = new AtomicReference<>();
+        await(() -> {
+            try {
+                timer.set(new HashedWheelTimer(10, TimeUnit.MILLISECONDS));
+                return true;
+            } catch (WheelUnavailableException e) {
+                System.gc();
+                return false;
+            }
+        });
+        return timer.get();
+    }
+
+    /** Threads use the memory while it goes away. */
+    @Test
+    void timeoutsOutliveTheirTimer() throws Exception {
+        List<Timeout> all = new ArrayList<>();
+        for (int i = 0; i < 20; i++) {
+            HashedWheelTimer timer = newTimer();
+            for (int j = 0; j < 1000; j++) {
+                all.add(timer.newTimeout(NOTHING, j % 3, TimeUnit.HOURS));
+            }
+            timer.stop();
+            assertThrows(IllegalStateException.class,
+                    () -> timer.newTimeout(NOTHING, 1, TimeUnit.HOURS));
+        }
+        System.gc();
+        for (Timeout timeout : all) {
+            assertTrue(!timeout.cancel() && timeout.timer() != null);
+            assertNotNull(timeout.toString());
+        }
+    }
+
+    @Test
+    void tooManyTimersAreReported() throws Exception {
+        try (Log log = new Log()) {
+            List<HashedWheelTimer> timers = new ArrayList<>();
+            for (int i = 0; i < 80; i++) {
+                timers.add(on(i % 2 == 0 ? WheelChoice.PRIVATE : WheelChoice.SHARED));
+            }
+            assertTrue(log.has("too many"));
+            for (HashedWheelTimer timer : timers) {
+                assertEquals(0, timer.stop().size());
+            }
+        }
+    }
+
+    private static HashedWheelTimer on(WheelChoice choice) {
+        return new HashedWheelTimer(Executors.defaultThreadFactory(), 10, TimeUnit.MILLISECONDS,
+                32, false, -1, ImmediateExecutor.INSTANCE, choice);
+    }
+}

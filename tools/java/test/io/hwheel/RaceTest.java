@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: GPL-2.0-only
+package io.hwheel;
+
+import static io.hwheel.Support.NOTHING;
+import static io.hwheel.Support.await;
+import static io.hwheel.Support.limited;
+import static io.hwheel.Support.timer;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.netty.util.Timeout;
+import io.netty.util.TimerTask;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.Test;
+
+/** Each timeout ends once, whatever races: it runs, or is cancelled, or is handed back. */
+class RaceTest {
+    private static final int THREADS = 3;
+    private static final int STOPS = 30;
+    private static final int MILLION = 1_000_000;
+
+    /** A timeout with the count of its ends. */
+    private static final class Life implements TimerTask {
+        private final AtomicInteger runs = new AtomicInteger();
+        private volatile long ran;
+        private Timeout timeout;
+        private long due;
+        private boolean cancelled;
+
+        @Override
+        public void run(Timeout ignored) {
+            ran = System.nanoTime();
+            runs.incrementAndGet();
+        }
+
+        void check(boolean handedBack) {
+            int ends = runs.get() + (cancelled ? 1 : 0) + (handedBack ? 1 : 0);
+            assertEquals(1, ends, () -> timeout + ", runs: " + runs + ", cancelled: " + cancelled
+                    + ", handed back: " + handedBack);
+            assertEquals(runs.get() == 1, timeout.isExpired());
+            assertEquals(runs.get() == 0, timeout.isCancelled());
+            assertTrue(runs.get() == 0 || ran - due >= 0, "early");
+        }
+    }
+
+    /** Threads that do something until the timer is stopped, and the first error. */
+    private static final class Crew {
+        private final List<Thread> threads = new ArrayList<>();
+        private final AtomicReference<Throwable> error = new AtomicReference<>();
+
+        void add(Work work) {
+            Thread thread = new Thread(() -> {
+                try {
+                    work.run();
+                } catch (Throwable e) {
+                    error.compareAndSet(null, e);
+                }
+            });
+            threads.add(thread);
+            thread.start();
+        }
+
+        void join() throws InterruptedException {
+            for (Thread thread : threads) {
+                thread.join(TimeUnit.SECONDS.toMillis(Support.SOON));
+                assertFalse(thread.isAlive());
+            }
+            assertNull(error.get());
+        }
+    }
+
+    private interface Work {
+        void run() throws Exception;
+    }
+
+    private static Life arm(HashedWheelTimer timer, long micros) {
+        Life life = new Life();
+        life.due = System.nanoTime() + TimeUnit.MICROSECONDS.toNanos(micros);
+        life.timeout = timer.newTimeout(life, micros, TimeUnit.MICROSECONDS);
+        return life;
+    }
+
+    /** Arms and cancels until the timer refuses. */
+    private static void churn(HashedWheelTimer timer, List<Life> lives, CountDownLatch begun) {
+        ThreadLocalRandom random = ThreadLocalRandom.current();
+        try {
+            for (int i = 0;; i++) {
+                lives.add(arm(timer, random.nextInt(3000)));
+                if (i == 100) {
+                    begun.countDown();
+                }
+                if (random.nextBoolean()) {
+                    cancelOne(lives, random);
+                }
+            }
+        } catch (IllegalStateException e) {
+            /* It was stopped. */
+            cancelOne(lives, random);
+        }
+    }
+
+    private static void cancelOne(List<Life> lives, ThreadLocalRandom random) {
+        Life life = lives.get(random.nextInt(lives.size()));
+        if (life.timeout.cancel()) {
+            assertFalse(life.cancelled);
+            life.cancelled = true;
+        }
+    }
+
+    @Test
+    void stopAgainstNewTimeoutAndCancel() throws Exception {
+        long all = 0;
+        for (int round = 0; round < STOPS; round++) {
+            all += stopRound(round % 2 == 0 ? timer(1) : limited(1, 10_000_000));
+        }
+        System.out.println("# stopped " + STOPS + " timers, accounted for " + all + " timeouts");
+    }
+
+    private static int stopRound(HashedWheelTimer timer) throws Exception {
+        List<List<Life>> lives = new ArrayList<>();
+        CountDownLatch begun = new CountDownLatch(THREADS);
+        Crew crew = new Crew();
+        for (int i = 0; i < THREADS; i++) {
+            List<Life> mine = new ArrayList<>();
+            lives.add(mine);
+            crew.add(() -> churn(timer, mine, begun));
+        }
+        await(begun);
+        Set<Timeout> unprocessed = timer.stop();
+        crew.join();
+        int count = 0;
+        for (List<Life> some : lives) {
+            for (Life life : some) {
+                life.check(unprocessed.contains(life.timeout));
+                count++;
+            }
+        }
+        assertEquals(0, timer.pendingTimeouts());
+        return count;
+    }
+
+    @Test
+    void cancelAgainstExpiry() throws Exception {
+        HashedWheelTimer timer = timer(1);
+        List<List<Life>> lives = new ArrayList<>();
+        Crew crew = new Crew();
+        for (int i = 0; i < THREADS; i++) {
+            List<Life> mine = new ArrayList<>();
+            lives.add(mine);
+            crew.add(() -> cancelWhenDue(timer, mine));
+        }
+        crew.join();
+        await(() -> timer.pendingTimeouts() == 0);
+        Support.passTicks(timer, 10);
+        assertEquals(0, timer.stop().size());
+        for (List<Life> some : lives) {
+            for (Life life : some) {
+                life.check(false);
+            }
+        }
+    }
+
+    /** A window of timeouts, each of which is cancelled about when it is due. */
+    private static void cancelWhenDue(HashedWheelTimer timer, List<Life> lives) {
+        for (int i = 0; i < 10_000; i++) {
+            lives.add(arm(timer, 0));
+            if (i >= 50) {
+                Life life = lives.get(i - 50);
+                life.cancelled = life.timeout.cancel();
+            }
+        }
+    }
+
+    /** Two threads cancel one timeout. */
+    @Test
+    void oneOfTwoCancels() throws Exception {
+        HashedWheelTimer timer = timer(1);
+        for (int round = 0; round < 50; round++) {
+            Life[] lives = new Life[100];
+            for (int i = 0; i < lives.length; i++) {
+                lives[i] = arm(timer, 500);
+            }
+            AtomicInteger wins = new AtomicInteger();
+            Crew crew = new Crew();
+            for (int i = 0; i < 2; i++) {
+                crew.add(() -> {
+                    for (Life life : lives) {
+                        wins.addAndGet(life.timeout.cancel() ? 1 : 0);
+                    }
+                });
+            }
+            crew.join();
+            Support.passTicks(timer, 0);
+            int runs = 0;
+            for (Life life : lives) {
+                runs += life.runs.get();
+            }
+            assertEquals(lives.length, wins.get() + runs);
+        }
+        assertEquals(0, timer.stop().size());
+    }
+
+    @Test
+    void manyStopsReturnAfterTheFirst() throws Exception {
+        for (int round = 0; round < 20; round++) {
+            HashedWheelTimer timer = timer(1);
+            CountDownLatch began = new CountDownLatch(1);
+            AtomicInteger done = new AtomicInteger();
+            AtomicInteger handedBack = new AtomicInteger();
+            timer.newTimeout(t -> {
+                began.countDown();
+                Thread.yield();
+                done.incrementAndGet();
+            }, 0, TimeUnit.MILLISECONDS);
+            await(began);
+            timer.newTimeout(NOTHING, 1, TimeUnit.HOURS);
+            Crew crew = new Crew();
+            for (int i = 0; i < THREADS; i++) {
+                crew.add(() -> {
+                    handedBack.addAndGet(timer.stop().size());
+                    assertEquals(1, done.get(), "the task has ended when any stop() returns");
+                    assertEquals(0, timer.pendingTimeouts());
+                });
+            }
+            crew.join();
+            assertEquals(1, handedBack.get());
+        }
+    }
+
+    /** The thread may not have begun when the timer is stopped. */
+    @Test
+    void stopAgainstTheFirstTimeout() throws Exception {
+        for (int round = 0; round < 60; round++) {
+            HashedWheelTimer timer = timer(1);
+            AtomicReference<Timeout> armed = new AtomicReference<>();
+            Crew crew = new Crew();
+            crew.add(() -> {
+                try {
+                    armed.set(timer.newTimeout(NOTHING, 1, TimeUnit.HOURS));
+                } catch (IllegalStateException e) {
+                    assertTrue(timer.stop().isEmpty());
+                }
+            });
+            Set<Timeout> unprocessed = timer.stop();
+            crew.join();
+            assertEquals(armed.get() == null ? Set.of() : Set.of(armed.get()), unprocessed);
+        }
+    }
+
+    /** Two threads arm them, cancel three of four, and the others expire. */
+    @Test
+    void aMillion() throws Exception {
+        HashedWheelTimer timer = limited(10, MILLION);
+        AtomicInteger runs = new AtomicInteger();
+        AtomicInteger cancelled = new AtomicInteger();
+        CountDownLatch armed = new CountDownLatch(2);
+        Crew crew = new Crew();
+        for (int i = 0; i < 2; i++) {
+            crew.add(() -> {
+                cancelled.addAndGet(half(timer, runs, armed));
+            });
+        }
+        crew.join();
+        await(() -> timer.pendingTimeouts() == 0);
+        Support.passTicks(timer, 10);
+        assertEquals(MILLION / 4 * 3, cancelled.get());
+        assertEquals(MILLION / 4, runs.get());
+        assertEquals(0, timer.stop().size());
+    }
+
+    private static int half(HashedWheelTimer timer, AtomicInteger runs, CountDownLatch armed)
+            throws InterruptedException {
+        TimerTask task = t -> runs.incrementAndGet();
+        Timeout[] far = new Timeout[MILLION / 8 * 3];
+        for (int i = 0; i < far.length; i++) {
+            far[i] = timer.newTimeout(task, 1 + i % 1000, TimeUnit.HOURS);
+        }
+        for (int i = 0; i < MILLION / 8; i++) {
+            timer.newTimeout(task, 1 + i % 100, TimeUnit.MILLISECONDS);
+        }
+        armed.countDown();
+        await(armed);
+        int count = 0;
+        for (Timeout timeout : far) {
+            count += timeout.cancel() ? 1 : 0;
+        }
+        return count;
+    }
+}

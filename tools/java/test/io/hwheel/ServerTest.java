@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-only
+package io.hwheel;
+
+import static io.hwheel.Support.await;
+import static io.hwheel.Support.timer;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.hwheel.example.IdleServer;
+import java.io.InputStream;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+
+/** A server of Netty's that closes idle connections. */
+class ServerTest {
+    private static final int IDLE = 300;
+
+    private static Socket connect(IdleServer server) throws Exception {
+        Socket socket = new Socket(InetAddress.getLoopbackAddress(), server.port());
+        socket.setSoTimeout(Support.SOON * 1000);
+        return socket;
+    }
+
+    private static void echo(Socket socket, int what) throws Exception {
+        socket.getOutputStream().write(what);
+        assertEquals(what, socket.getInputStream().read());
+    }
+
+    @Test
+    void idleConnectionsAreClosedAndNotEarly() throws Exception {
+        HashedWheelTimer timer = timer(10);
+        try (IdleServer server = new IdleServer(timer, IDLE)) {
+            Socket[] sockets = new Socket[20];
+            for (int i = 0; i < sockets.length; i++) {
+                sockets[i] = connect(server);
+            }
+            for (Socket socket : sockets) {
+                long since = System.nanoTime();
+                InputStream in = socket.getInputStream();
+                /* A connection that was idle for as long may be gone. */
+                boolean alive = in.available() == 0 && tryEcho(socket);
+                assertEquals(-1, in.read());
+                if (alive) {
+                    assertTrue(System.nanoTime() - since >= TimeUnit.MILLISECONDS.toNanos(IDLE));
+                }
+            }
+        }
+        await(() -> timer.pendingTimeouts() == 0);
+        assertEquals(0, timer.stop().size());
+    }
+
+    private static boolean tryEcho(Socket socket) throws Exception {
+        socket.getOutputStream().write(42);
+        return socket.getInputStream().read() == 42;
+    }
+
+    @Test
+    void closedConnectionsCancelTheirTimeouts() throws Exception {
+        HashedWheelTimer timer = timer(10);
+        try (IdleServer server = new IdleServer(timer, TimeUnit.HOURS.toMillis(1))) {
+            for (int i = 0; i < 50; i++) {
+                try (Socket socket = connect(server)) {
+                    echo(socket, i);
+                }
+            }
+            await(() -> timer.pendingTimeouts() == 0);
+        }
+        assertEquals(0, timer.stop().size());
+    }
+}

@@ -1,0 +1,74 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=dash disable=SC3040 # busybox knows pipefail
+#
+# Guest script of make java-test: runs the JUnit tests without the module, as a user that may not
+# open the device, and with all there is. Test points go to the console and to /results/NAME.tap.
+set -o pipefail
+
+cd "$(dirname "$0")" || exit 1
+# shellcheck source=tools/java/jvm.sh
+. ./jvm.sh
+
+bad=0
+tests=/hwheel/hwheel-tests.jar:/hwheel/hwheel.jar
+debian=$(jars netty-common netty-buffer netty-transport netty-resolver netty-handler jctools-core \
+	junit-jupiter-api junit-jupiter-engine junit-platform-engine junit-platform-launcher \
+	junit-platform-commons opentest4j apiguardian-api)
+
+# run_test NAME COMMAND...
+run_test() {
+	local name=$1
+
+	shift
+	echo "# $name"
+	"$@" 2>&1 | tee "/results/$name.tap" || bad=1
+}
+
+# classes OPTION... NAME...: the test classes of that name
+classes() {
+	jvm -XX:+UseSerialGC -Xmx640m -cp "$tests$debian" "$@"
+}
+
+unavailable() {
+	classes "-Dtest.reason=$1" io.hwheel.TapRunner io.hwheel.UnavailableTest
+}
+
+# As a user without rights
+unprivileged() {
+	/usr/bin/setpriv --reuid 65534 --regid 65534 --clear-groups \
+		java -Xshare:auto -XX:+UseSerialGC -Dio.hwheel.library=/hwheel/libhwheel_jni.so \
+		"-Dtest.reason=may not open" -cp "$tests$debian" io.hwheel.TapRunner \
+		io.hwheel.UnavailableTest
+}
+
+# With the interface of Netty 4.2
+cancelled() {
+	jvm -XX:+UseSerialGC -cp "/hwheel/cancelled-tests.jar:$tests$debian" io.hwheel.TapRunner \
+		io.hwheel.CancelledTest
+}
+
+# Netty's own test, if it was compiled, with the jar in the place of Netty's class
+netty() {
+	jvm -XX:+UseSerialGC \
+		-cp "/hwheel/netty-tests.jar:/hwheel/hwheel-override.jar:/hwheel/cancelled-tests.jar:$tests$debian" \
+		io.hwheel.TapRunner io.netty.util.HashedWheelTimerTest
+}
+
+has_netty_test() {
+	unzip -l netty-tests.jar | grep -q HashedWheelTimerTest
+}
+
+mount_jvm
+run_test without_module unavailable "not loaded"
+insmod hwheel.ko || exit 1
+run_test unprivileged unprivileged
+for name in Semantics Race Device Life Server; do
+	run_test "$name" classes io.hwheel.TapRunner "io.hwheel.${name}Test"
+done
+run_test cancelled cancelled
+if has_netty_test; then
+	run_test netty netty
+fi
+run_test rmmod sh -c 'rmmod hwheel && echo "ok 1 - no timer holds the module" && echo 1..1'
+exit $bad
