@@ -82,10 +82,11 @@ BASE    ?=
 
 .PHONY: module run shell check check-all kunit coverage mutants selftests torture matrix soak faults
 .PHONY: model litmus trust-readme bench bench-readme lives lint tools tools-test install uninstall
-.PHONY: deb check-packages clean help
+.PHONY: deb check-packages java java-test java-bench clean help
 .PHONY: _everything _build_everything _module _tools _tools_test _test_modules _test_programs _run _shell _harness
 .PHONY: _vm_harness _wrong _model _litmus _selftests _torture
 .PHONY: _bench _bench_kernel _bench_user _bench_threads _user_bench _bench_native _bench_uml
+.PHONY: _java _java_test _java_bench
 .PHONY: _lives _out_of_tree _vm_out_of_tree _readme _vm_readme _lint _install _install_module _install_tools
 
 module: ## build hwheel.ko for the running kernel (or KVER=, KDIR=)
@@ -163,6 +164,14 @@ tools: ## build libhwheel, hwheelctl, the demonstrations and examples
 
 tools-test: ## test libhwheel, hwheelctl and the examples in a VM
 	@vars=$$($(SETUP) vm source tools tools_test) && $(MAKE) _tools_test $$vars
+
+java: ## build Netty's timer on the kernel's wheel: build/java/hwheel.jar, libhwheel_jni.so
+	@$(SETUP) java
+	@$(MAKE) -C tools/java O=$(BUILD)/java
+
+java-test: ## test that in a user-mode kernel (NETTY_SRC=: with Netty's own test as well)
+	@$(SETUP) java
+	@vars=$$($(SETUP) java_uml) && $(MAKE) _java_test $$vars
 
 install: ## install module, headers, hwheelctl and libhwheel (DESTDIR=, PREFIX=)
 	@vars=$$($(SETUP) module tools) && $(MAKE) _install $$vars
@@ -247,6 +256,21 @@ _tools_test: _module _tools
 	python3 -B selftests/harness/tap.py --out $(BUILD)/tools.tap --part tools $$status \
 		$(patsubst %,$(BUILD)/tools-run/%.tap,libhwheel_test mapped_test quantile_test $(TOOLS_TESTS) \
 			json_test install_test)
+
+JAVA     = $(BUILD)/java
+JAVA_RUN = $(UML) --kdir $(KDIR) --smp 2 --mem 2048 --quiet
+
+_java_test: _module
+	@$(MAKE) -C tools/java O=$(JAVA) tests
+	@echo "Testing Netty's timer in a user-mode kernel, $(KVER)"
+	@status=0; \
+	$(JAVA_RUN) --out $(BUILD)/java-run --timeout 900 --guest tools/java/test/test_guest.sh \
+		$(MODULE)/hwheel.ko $(JAVA)/libhwheel_jni.so tools/java/jvm.sh \
+		$(JAVA)/hwheel.jar $(JAVA)/hwheel-override.jar \
+		$(patsubst %,$(JAVA)/%-tests.jar,hwheel cancelled netty) || status=$$?; \
+	python3 -B selftests/harness/tap.py --out $(BUILD)/java.tap --part java $$status \
+		$(patsubst %,$(BUILD)/java-run/%.tap,without_module unprivileged Semantics Race \
+			Device Life Server cancelled $(if $(NETTY_SRC),netty) rmmod)
 
 _run: _module _tools
 	@rm -f $(BUILD)/run.json

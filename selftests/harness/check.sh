@@ -77,6 +77,7 @@ long_parts() {
 	part model build/model.tap -- target _model
 	part torture build/matrix.tap -- \
 		target torture SUITES="wrong torture" CALLS=10000 OPS=100000
+	part java build/java.tap -- target java-test
 }
 
 # Prints the seconds after which the emulated machine counts as hung. With the minute that the

@@ -22,6 +22,8 @@
 #   packages a clean Debian 12 to try them in
 #   lint     the checkers
 #   bench    what plots are drawn with
+#   java     what Netty's timer is built and tested with
+#   java_uml a user-mode kernel that a JVM runs in
 # KVER, KDIR and KSRC from the environment are taken as they are.
 set -euo pipefail
 
@@ -205,6 +207,15 @@ need_lint() {
 
 need_bench() {
 	packages python3 gnuplot-nox
+}
+
+need_java() {
+	packages "${build_tools[@]}" python3 default-jdk-headless libnetty-java junit5
+}
+
+need_java_uml() {
+	need_uml
+	"$harness/uml/build_uml.sh" smp test java
 }
 
 for need; do

@@ -118,6 +118,14 @@ class LifeTest {
         return timer.get();
     }
 
+    /** The last ones find no wheel before some were collected. */
+    @Test
+    void timersThatNeverStartAreCollected() throws Exception {
+        for (int i = 0; i < 70; i++) {
+            assertEquals(0, newTimer().pendingTimeouts());
+        }
+    }
+
     /** Threads use the memory while it goes away. */
     @Test
     void timeoutsOutliveTheirTimer() throws Exception {
