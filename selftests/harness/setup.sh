@@ -194,7 +194,8 @@ need_clang() {
 
 need_deb() {
 	need_tools
-	packages build-essential dpkg-dev debhelper dh-dkms fakeroot lintian
+	packages build-essential dpkg-dev debhelper dh-dkms fakeroot lintian default-jdk-headless \
+		libnetty-java maven-repo-helper
 }
 
 need_packages() {

@@ -8,7 +8,7 @@ set -euo pipefail
 
 built=/root/built
 version=$(sed -n 's/^PACKAGE_VERSION="\(.*\)"$/\1/p' /src/dkms.conf)
-packages=(hwheel-dkms libhwheel0 libhwheel-dev hwheel-tools)
+packages=(hwheel-dkms libhwheel0 libhwheel-dev hwheel-tools libhwheel-java)
 
 apt() {
 	apt-get -q -y --no-install-recommends "$@"
@@ -53,7 +53,7 @@ step_prepare() {
 
 step_install() {
 	apt install /debs/*.deb
-	[ "$(dpkg-query -W -f '${db:Status-Abbrev}' "${packages[@]}")" = "ii ii ii ii " ]
+	[ "$(dpkg-query -W -f '${db:Status-Abbrev}' "${packages[@]}")" = "ii ii ii ii ii " ]
 }
 
 step_dkms() {
@@ -94,6 +94,14 @@ step_tools() {
 	man 4 hwheel | grep -w HWHEEL_IOC_ARM
 	man 3 libhwheel | grep -w hwheel_next_events
 	[ -f /usr/share/bash-completion/completions/hwheelctl ]
+}
+
+# Without a JVM, which it does not bring along
+step_java() {
+	[ -f /usr/share/java/hwheel.jar ] && [ -f /usr/share/java/hwheel-override.jar ]
+	[ -f "/usr/lib/$(uname -m)-linux-gnu/jni/libhwheel_jni.so" ]
+	[ -f "/usr/share/maven-repo/io/hwheel/hwheel/$version/hwheel-$version.pom" ]
+	[ -f "/usr/share/maven-repo/io/hwheel/hwheel/$version/hwheel-$version.jar" ]
 }
 
 step_group() {
