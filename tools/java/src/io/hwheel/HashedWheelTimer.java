@@ -271,6 +271,7 @@ public class HashedWheelTimer implements Timer {
 
     /**
      * Returns how many timeouts are pending. While other threads arm and cancel, it is about right.
+     * A timer without a limit has no counter, and counts them one by one.
      *
      * @return 0 or more
      */

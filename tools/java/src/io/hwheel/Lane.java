@@ -3,86 +3,57 @@ package io.hwheel;
 
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
-import java.util.Arrays;
 
 /** Keeps what a lane has before it on other cache lines. */
 abstract class LaneFront {
     long p0, p1, p2, p3, p4, p5, p6, p7, p8, p9, p10, p11, p12, p13, p14, p15;
 }
 
-/** What the threads of a lane write. */
-abstract class LaneFields extends LaneFront {
-    int lock;
-    int top;
-    /* How many timeouts were armed less those that ended; another lane may have counted either. */
-    long pending;
-    int[] free = new int[0];
-}
-
 /**
- * Free records of some threads, and the count of their timeouts. All is guarded by a lock that is
- * held for some ten instructions: a thread that finds it held goes on to another lane, as any
- * record serves any thread.
+ * A stack of free records, for any number of threads. A thread that takes one reads the link of the
+ * top first. The count lets its exchange fail if the stack has changed meanwhile, even if the top
+ * is the same again.
  */
-final class Lane extends LaneFields {
-    private static final VarHandle LOCK;
+final class Lane extends LaneFront {
+    private static final VarHandle HEAD;
+    private static final long CHANGE = 1L << 32;
 
     static {
         try {
-            LOCK = MethodHandles.lookup().findVarHandle(LaneFields.class, "lock", int.class);
+            HEAD = MethodHandles.lookup().findVarHandle(Lane.class, "head", long.class);
         } catch (ReflectiveOperationException e) {
             throw new ExceptionInInitializerError(e);
         }
     }
 
+    /** The record on top, + 1, in the lower half; above it a count of the changes. */
+    private volatile long head;
     long q0, q1, q2, q3, q4, q5, q6, q7, q8, q9, q10, q11, q12, q13, q14, q15;
 
-    /** Pairs with unlock(): the thread sees what the last owner has done. */
-    boolean tryLock() {
-        return (int) LOCK.getOpaque(this) == 0 && LOCK.weakCompareAndSetAcquire(this, 0, 1);
-    }
-
-    void lock() {
-        for (int i = 1; !tryLock(); i++) {
-            pause(i);
+    /** Returns -1 if there is none. Pairs with push(): the link is there. */
+    int pop(Table table) {
+        for (;;) {
+            long old = (long) HEAD.getAcquire(this);
+            int record = (int) old - 1;
+            if (record < 0) {
+                return -1;
+            }
+            if (HEAD.compareAndSet(this, old, changed(old, table.link(record)))) {
+                return record;
+            }
         }
     }
 
-    /** The owner may not run: then the thread gives its CPU away. */
-    static void pause(int i) {
-        if (i % 64 == 0) {
-            Thread.yield();
-        } else {
-            Thread.onSpinWait();
-        }
+    /** Pairs with pop(). */
+    void push(Table table, int record) {
+        long old;
+        do {
+            old = (long) HEAD.getOpaque(this);
+            table.setLink(record, (int) old);
+        } while (!HEAD.compareAndSet(this, old, changed(old, record + 1)));
     }
 
-    /** Pairs with tryLock(). */
-    void unlock() {
-        LOCK.setRelease(this, 0);
-    }
-
-    /* With the lock held */
-
-    boolean isEmpty() {
-        return top == 0;
-    }
-
-    int pop() {
-        return free[--top];
-    }
-
-    void push(int record) {
-        if (top == free.length) {
-            reserve(1);
-        }
-        free[top++] = record;
-    }
-
-    /** Has room for some more. It fails with no memory before it changes anything. */
-    void reserve(int more) {
-        if (free.length - top < more) {
-            free = Arrays.copyOf(free, Math.max(2 * free.length, top + more));
-        }
+    private static long changed(long old, int top) {
+        return (old & -CHANGE) + CHANGE | top;
     }
 }

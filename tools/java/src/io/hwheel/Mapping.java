@@ -28,8 +28,9 @@ final class Mapping {
     /** How many lists there may be. */
     static final int MOST_LISTS = 64;
 
-    /** Records come by the page. */
-    static final int FIRST_RECORDS = 128;
+    /** Records come by the page of 4 KiB; so many have one home. */
+    static final int GROUP_SHIFT = 7;
+    static final int GROUP = 1 << GROUP_SHIFT;
 
     /* Of the header */
     private static final int CLOCK_OFFSET = 8;
@@ -65,6 +66,8 @@ final class Mapping {
     private final int ringMask;
     private final int recordsAt;
     private final long max;
+    /** Of each group of records, the number of its lane and list */
+    private final byte[] homes;
     /** What the worker's clock shows more than System.nanoTime(). */
     private final long clockOffset;
     /** Guarded by this, as the next ones. */
@@ -76,6 +79,7 @@ final class Mapping {
         this.memory = memory;
         fd = file.fd;
         max = file.max;
+        homes = new byte[(int) (max + 2 * GROUP >> GROUP_SHIFT)];
         listsAt = (int) layout[Device.MAP_LISTS];
         ringAt = (int) layout[Device.MAP_RING];
         ringMask = (int) layout[Device.MAP_RING_SIZE] - 1;
@@ -90,7 +94,7 @@ final class Mapping {
         long[] layout = new long[Device.MAP_VALUES];
         ByteBuffer memory = null;
         try {
-            check(Device.make(file.fd, FIRST_RECORDS, lists, layout));
+            check(Device.make(file.fd, GROUP, lists, layout));
             memory = Device.reserve(most(layout));
             check(memory == null ? -Device.ENOMEM : 0);
             return new Mapping(file, layout, memory);
@@ -159,6 +163,16 @@ final class Mapping {
         return max;
     }
 
+    /** Returns the number of a record's lane, and of its list. */
+    int home(int record) {
+        return homes[record >> GROUP_SHIFT];
+    }
+
+    /** Sets that of the group of a record. */
+    void setHome(int record, int lane) {
+        homes[record >> GROUP_SHIFT] = (byte) lane;
+    }
+
     /** Returns how many there are. */
     synchronized int records() {
         return records;
@@ -177,7 +191,7 @@ final class Mapping {
         }
         long more = Math.min(records, max - records);
         int error = more > 0 ? Device.make(fd, (int) more, 0, layout) : -Device.ENOSPC;
-        while (error < 0 && more > FIRST_RECORDS) {
+        while (error < 0 && more > GROUP) {
             more /= 2;
             error = Device.make(fd, (int) more, 0, layout);
         }
@@ -201,33 +215,35 @@ final class Mapping {
 
     /**
      * Makes a free record pending. If the worker has not looked at it since it was cancelled, it is
-     * still on a list, and needs no push.
+     * still on a list, and needs no push; then the caller has to look whether the timer was
+     * stopped. The exchange also loads the word.
      *
-     * @return whether the lists are open: if not, nobody may ever look at the record
+     * @return false: the lists are closed, and nobody may ever look at the record
      */
-    boolean arm(int record, int list, long deadline) {
+    boolean arm(int record, long deadline) {
         int at = wordAt(record);
         long word = (deadline + 7 & ~7L) << 1 | PENDING | QUEUED;
-        long old = (long) LONG.getAcquire(memory, at);
         try {
-            if ((old & QUEUED) != 0 && LONG.compareAndSet(memory, at, old, word)) {
-                /* seq_cst, as the exchange: pairs with the worker, which closes before it looks */
-                return (int) INT.getVolatile(memory, listAt(list)) != CLOSED;
-            }
-            /* Pairs with the worker's load, and so publishes what the table has of the record. */
-            LONG.setRelease(memory, at, word);
-            return push(record, list);
+            long old = (long) LONG.compareAndExchange(memory, at, CANCELLED | QUEUED, word);
+            return old == (CANCELLED | QUEUED) || armSlowly(record, word, old);
         } finally {
             Reference.reachabilityFence(this);
         }
     }
 
-    private int listAt(int list) {
-        return listsAt + (list << LIST_SHIFT);
+    /** If the worker clears QUEUED meanwhile, the exchange fails; then nobody changes the word. */
+    private boolean armSlowly(int record, long word, long old) {
+        int at = wordAt(record);
+        if ((old & QUEUED) != 0 && LONG.compareAndSet(memory, at, old, word)) {
+            return true;
+        }
+        /* Pairs with the worker's load, and so publishes what the table has of the record. */
+        LONG.setRelease(memory, at, word);
+        return push(record);
     }
 
-    private boolean push(int record, int list) {
-        int at = listAt(list);
+    private boolean push(int record) {
+        int at = listsAt + (home(record) << LIST_SHIFT);
         int head = (int) INT.getOpaque(memory, at);
         for (;;) {
             if (head == CLOSED) {
@@ -251,7 +267,7 @@ final class Mapping {
      *
      * @return true: the record is free. false: the ring has it, or had it.
      */
-    boolean cancel(int record, int list) {
+    boolean cancel(int record) {
         int at = wordAt(record);
         try {
             long old = (long) LONG.getAcquire(memory, at);
@@ -267,7 +283,7 @@ final class Mapping {
                 old = seen;
             }
             if ((old & QUEUED) == 0) {
-                push(record, list);
+                push(record);
             }
             return true;
         } finally {

@@ -26,4 +26,9 @@ final class PendingLimit {
     void leave() {
         count.decrementAndGet();
     }
+
+    /** A thread that is refused has counted for a moment. */
+    long count() {
+        return Math.min(count.get(), max);
+    }
 }

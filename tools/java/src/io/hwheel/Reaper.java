@@ -50,9 +50,9 @@ final class Reaper implements Runnable {
         }
     }
 
-    /** stop() is to hand back what has not ended, and new timeouts find the lists closed. */
+    /** stop() is to hand back what has not ended. */
     private void fail() {
-        core.mapping.stop();
+        core.fail();
         core.table.forEach(this::handBack);
     }
 

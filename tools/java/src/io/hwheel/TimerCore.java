@@ -20,6 +20,8 @@ final class TimerCore {
     private static final int INIT = 0;
     private static final int STARTED = 1;
     private static final int STOPPED = 2;
+    /** The thread has ended by itself, and stop() will hand back what was pending. */
+    private static final int FAILED = 3;
 
     private static final VarHandle STATE;
 
@@ -64,8 +66,9 @@ final class TimerCore {
         return state == STOPPED;
     }
 
+    /** Exactly, while no thread arms or ends a timeout. Without a limit there is no counter. */
     long pending() {
-        return records.pending();
+        return limit != null ? limit.count() : table.pending();
     }
 
     /* Start */
@@ -85,7 +88,7 @@ final class TimerCore {
                 close();
                 throw e;
             }
-        } else if (state == STOPPED) {
+        } else if (state != STARTED) {
             throw new IllegalStateException("cannot be started once stopped");
         }
     }
@@ -116,10 +119,12 @@ final class TimerCore {
     private WheelTimeout arm(WheelTimeout timeout, long delay) {
         int record = timeout.record;
         table.set(record, timeout);
-        if (mapping.arm(record, records.home(record), deadline(delay))) {
-            return timeout;
-        }
-        return armClosed(timeout);
+        boolean open = mapping.arm(record, deadline(delay));
+        /*
+         * Pairs with abandon(), which sets the state before the worker walks over the records:
+         * either the worker sees the word, or this thread the state. Both are seq_cst.
+         */
+        return open && state == STARTED ? timeout : armClosed(timeout);
     }
 
     /** In ns of the worker's clock; a delay that is negative is none. */
@@ -132,7 +137,7 @@ final class TimerCore {
         return deadline < 0 || deadline > Mapping.NEVER ? Mapping.NEVER : deadline;
     }
 
-    /** stop() has closed the lists. Either it has the timeout, or the thread takes it back. */
+    /** Either stop() has the timeout, or the thread takes it back. */
     private WheelTimeout armClosed(WheelTimeout timeout) {
         if (timeout.withdraw()) {
             throw new IllegalStateException("cannot be started once stopped");
@@ -143,11 +148,10 @@ final class TimerCore {
     /** Of a timeout that a thread has cancelled: see {@link WheelTimeout}. */
     void release(WheelTimeout timeout) {
         int record = timeout.record;
-        if (mapping.cancel(record, records.home(record))) {
+        if (mapping.cancel(record)) {
             end(record);
         } else if (timeout.leaveToReaper()) {
             leave();
-            records.discount(record);
         } else {
             end(record);
         }
@@ -155,15 +159,14 @@ final class TimerCore {
 
     /** The timeout of a record has ended, and nobody else knows the record. */
     void end(int record) {
-        table.clear(record);
         leave();
-        records.end(record);
+        free(record);
     }
 
     /** A record whose timeout had ended before is free now. */
     void free(int record) {
         table.clear(record);
-        records.free(record);
+        records.give(record);
     }
 
     private void leave() {
@@ -197,6 +200,12 @@ final class TimerCore {
             mapping.stop();
         }
         return before != STOPPED;
+    }
+
+    /** By the thread: no timeout will expire any more. */
+    void fail() {
+        STATE.compareAndSet(this, STARTED, FAILED);
+        mapping.stop();
     }
 
     /**

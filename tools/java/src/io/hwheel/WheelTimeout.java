@@ -73,6 +73,10 @@ final class WheelTimeout implements Timeout, Runnable {
         return state >= CANCELLED;
     }
 
+    boolean isPending() {
+        return state == PENDING;
+    }
+
     @Override
     public boolean cancel() {
         if (!withdraw()) {
@@ -125,7 +129,7 @@ final class WheelTimeout implements Timeout, Runnable {
 
     @Override
     public String toString() {
-        String how = isExpired() ? "expired" : isCancelled() ? "cancelled" : "pending";
+        String how = isPending() ? "pending" : isExpired() ? "expired" : "cancelled";
         return getClass().getSimpleName() + '(' + how + ", task: " + task + ')';
     }
 }
