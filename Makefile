@@ -173,6 +173,10 @@ java-test: ## test that in a user-mode kernel (NETTY_SRC=: with Netty's own test
 	@$(SETUP) java
 	@vars=$$($(SETUP) java_uml) && $(MAKE) _java_test $$vars
 
+java-bench: ## count what that costs beside Netty's own, in a VM; build/java-bench.json
+	@$(SETUP) java
+	@vars=$$($(SETUP) vm) && $(MAKE) _java_bench $$vars
+
 install: ## install module, headers, hwheelctl and libhwheel (DESTDIR=, PREFIX=)
 	@vars=$$($(SETUP) module tools) && $(MAKE) _install $$vars
 
@@ -271,6 +275,16 @@ _java_test: _module
 	python3 -B selftests/harness/tap.py --out $(BUILD)/java.tap --part java $$status \
 		$(patsubst %,$(BUILD)/java-run/%.tap,without_module unprivileged Semantics Race \
 			Device Life Server cancelled $(if $(NETTY_SRC),netty) rmmod)
+
+# One VM, which counts instructions: the JVM that it runs comes with it.
+_java_bench: _module
+	@$(MAKE) -C tools/java O=$(JAVA) bench
+	@rm -f $(BUILD)/java-bench.json
+	@echo "Counting instructions of Netty's timer and this one in a VM"
+	@$(VM) --kver $(KVER) --icount --mem 2560 --timeout 2400 --quiet --out $(BUILD)/java-bench-run \
+		--guest tools/java/bench/bench_guest.sh $(MODULE)/hwheel.ko $(JAVA)/libhwheel_jni.so \
+		$(JAVA)/hwheel.jar $(JAVA)/hwheel-bench.jar $(JAVA)/jre.tar
+	@python3 -B tools/java/bench/gather.py $(BUILD)/java-bench-run $(BUILD)/java-bench.json
 
 _run: _module _tools
 	@rm -f $(BUILD)/run.json
