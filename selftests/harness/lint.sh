@@ -26,14 +26,17 @@ module_warnings() {
 	! grep -E '^[^ ]+:[0-9]+:.*(warning|error):|modpost:' "$log"
 }
 
-# Tracepoints are laid out as everywhere in the kernel, not as checkpatch has it.
+# Tracepoints are laid out as everywhere in the kernel, not as checkpatch has it, and Java's names
+# and types are its own.
 checkpatch() {
 	local options=(--no-tree --strict --quiet --terse --no-summary --show-types)
 
-	printf '%s\n' "${c_files[@]}" | grep -v '^module/engine/trace\.h$' |
+	printf '%s\n' "${c_files[@]}" | grep -vE '^(module/engine/trace\.h|tools/java/.*)$' |
 		xargs perl "$KSRC/scripts/checkpatch.pl" "${options[@]}" -f &&
 	perl "$KSRC/scripts/checkpatch.pl" "${options[@]}" \
-		--ignore OPEN_ENDED_LINE,PARENTHESIS_ALIGNMENT -f module/engine/trace.h
+		--ignore OPEN_ENDED_LINE,PARENTHESIS_ALIGNMENT -f module/engine/trace.h &&
+	perl "$KSRC/scripts/checkpatch.pl" "${options[@]}" --ignore CAMELCASE,SPACING \
+		-f tools/java/jni/hwheel_jni.c
 }
 
 # The engine knows nothing of the device, and neither of them of admin.

@@ -152,7 +152,7 @@ static jint stop(JNIEnv *env, jclass class, jint fd)
 	return result(ioctl(fd, HWHEEL_IOC_STOP));
 }
 
-/* What is before the ring, in private memory, with all lists closed. Returns NULL if there is none. */
+/* A private copy of all before the ring, with closed lists. NULL: there is no memory. */
 static char *closed_lists(size_t lists, size_t ring)
 {
 	char *copy = mmap(NULL, ring, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -228,6 +228,8 @@ static jstring describe(JNIEnv *env, jclass class, jint error)
 	return (*env)->NewStringUTF(env, strerror_r(error, text, sizeof(text)));
 }
 
+#define ARRAY_SIZE(array)	(sizeof(array) / sizeof((array)[0]))
+
 #define METHOD(name, types, function)	{ (char *)(name), (char *)(types), (void *)(function) }
 
 static const JNINativeMethod methods[] = {
@@ -250,7 +252,6 @@ static const JNINativeMethod methods[] = {
 /* Called when Java loads the library. */
 JNIEXPORT jint JNICALL JNI_OnLoad(JavaVM *vm, void *reserved)
 {
-	jint count = sizeof(methods) / sizeof(methods[0]);
 	jclass class;
 	JNIEnv *env;
 
@@ -258,7 +259,7 @@ JNIEXPORT jint JNICALL JNI_OnLoad(JavaVM *vm, void *reserved)
 	if ((*vm)->GetEnv(vm, (void **)&env, JNI_VERSION_1_8) != JNI_OK)
 		return JNI_ERR;
 	class = (*env)->FindClass(env, "io/hwheel/Device");
-	if (!class || (*env)->RegisterNatives(env, class, methods, count) != JNI_OK)
+	if (!class || (*env)->RegisterNatives(env, class, methods, ARRAY_SIZE(methods)) != JNI_OK)
 		return JNI_ERR;
 	return JNI_VERSION_1_8;
 }
