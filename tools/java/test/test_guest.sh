@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# shellcheck shell=dash disable=SC3040 # busybox knows pipefail
+# shellcheck shell=dash disable=SC3040,SC2317 # busybox knows pipefail; run_test calls
 #
 # Guest script of make java-test: runs the JUnit tests without the module, as a user that may not
 # open the device, and with all there is. Test points go to the console and to /results/NAME.tap.

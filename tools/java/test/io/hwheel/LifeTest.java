@@ -11,7 +11,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.netty.util.Timeout;
 import io.netty.util.concurrent.ImmediateExecutor;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.ref.WeakReference;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
@@ -21,6 +25,8 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.logging.Handler;
 import java.util.logging.LogRecord;
 import java.util.logging.Logger;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /** Timers that are dropped, and what outlives them. */
@@ -116,6 +122,44 @@ class LifeTest {
             }
         });
         return timer.get();
+    }
+
+    /** Context switches of the thread with a name */
+    private static long switches(String name) {
+        try (Stream<Path> tasks = Files.list(Path.of("/proc/self/task"))) {
+            for (Path task : tasks.collect(Collectors.toList())) {
+                if (Files.readString(task.resolve("comm")).trim().equals(name)) {
+                    return Files.readAllLines(task.resolve("status")).stream()
+                            .filter(line -> line.contains("ctxt_switches"))
+                            .mapToLong(line -> Long.parseLong(line.replaceAll("[^0-9]", "")))
+                            .sum();
+                }
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        throw new AssertionError("no thread " + name);
+    }
+
+    /** Another timer tells that its ticks pass. */
+    @Test
+    void anIdleTimerWakesNoThread() throws Exception {
+        HashedWheelTimer idle = new HashedWheelTimer(task -> new Thread(task, "idle-timer"), 1,
+                TimeUnit.MILLISECONDS);
+        HashedWheelTimer clock = newTimer();
+        Timeout far = idle.newTimeout(NOTHING, 1, TimeUnit.HOURS);
+        long before;
+        do {
+            before = switches("idle-timer");
+            passTicks(clock, 100);
+        } while (before != switches("idle-timer"));
+        passTicks(clock, 500);
+        assertEquals(before, switches("idle-timer"));
+        assertTrue(far.cancel());
+        passTicks(clock, 100);
+        assertEquals(before, switches("idle-timer"), "a cancel wakes no thread, either");
+        idle.stop();
+        clock.stop();
     }
 
     /** The last ones find no wheel before some were collected. */
