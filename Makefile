@@ -86,7 +86,7 @@ BASE    ?=
 .PHONY: _everything _build_everything _module _tools _tools_test _test_modules _test_programs _run _shell _harness
 .PHONY: _vm_harness _wrong _model _litmus _selftests _torture
 .PHONY: _bench _bench_kernel _bench_user _bench_threads _user_bench _bench_native _bench_uml
-.PHONY: _java _java_test _java_bench
+.PHONY: _java_test _java_netty_test _java_bench
 .PHONY: _lives _out_of_tree _vm_out_of_tree _readme _vm_readme _lint _install _install_module _install_tools
 
 module: ## build hwheel.ko for the running kernel (or KVER=, KDIR=)
@@ -169,8 +169,9 @@ java: ## build Netty's timer on the kernel's wheel: build/java/hwheel.jar, libhw
 	@$(SETUP) java
 	@$(MAKE) -C tools/java O=$(BUILD)/java
 
-java-test: ## test that in a user-mode kernel (NETTY_SRC=: with Netty's own test as well)
+java-test: ## test that in a user-mode kernel (NETTY_SRC=: Netty's own test as well, in a VM)
 	@$(SETUP) java
+	@[ -z "$(NETTY_SRC)" ] || { vars=$$($(SETUP) vm) && $(MAKE) _java_netty_test $$vars; }
 	@vars=$$($(SETUP) java_uml) && $(MAKE) _java_test $$vars
 
 java-bench: ## count what that costs beside Netty's own, in a VM; build/java-bench.json
@@ -271,10 +272,18 @@ _java_test: _module
 	$(JAVA_RUN) --out $(BUILD)/java-run --timeout 900 --guest tools/java/test/test_guest.sh \
 		$(MODULE)/hwheel.ko $(JAVA)/libhwheel_jni.so tools/java/jvm.sh \
 		$(JAVA)/hwheel.jar $(JAVA)/hwheel-override.jar \
-		$(patsubst %,$(JAVA)/%-tests.jar,hwheel cancelled netty) || status=$$?; \
+		$(JAVA)/hwheel-tests.jar $(JAVA)/cancelled-tests.jar || status=$$?; \
 	python3 -B selftests/harness/tap.py --out $(BUILD)/java.tap --part java $$status \
 		$(patsubst %,$(BUILD)/java-run/%.tap,without_module unprivileged Semantics Race \
-			Device Life Server cancelled $(if $(NETTY_SRC),netty) rmmod)
+			Device Life Server cancelled rmmod) \
+		$(if $(NETTY_SRC),$(BUILD)/java-netty-run/netty.tap)
+
+_java_netty_test: _module
+	@$(MAKE) -C tools/java O=$(JAVA) netty-tests
+	@$(VM) --kver $(KVER) --icount --mem 1536 --quiet --out $(BUILD)/java-netty-run \
+		--guest tools/java/test/netty_guest.sh $(MODULE)/hwheel.ko \
+		$(JAVA)/libhwheel_jni.so $(JAVA)/hwheel.jar $(JAVA)/hwheel-override.jar \
+		$(patsubst %,$(JAVA)/%-tests.jar,hwheel cancelled netty) $(JAVA)/jre.tar
 
 # One VM, which counts instructions: the JVM that it runs comes with it.
 _java_bench: _module

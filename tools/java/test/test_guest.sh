@@ -48,17 +48,6 @@ cancelled() {
 		io.hwheel.CancelledTest
 }
 
-# Netty's own test, if it was compiled, with the jar in the place of Netty's class
-netty() {
-	jvm -XX:+UseSerialGC \
-		-cp "/hwheel/netty-tests.jar:/hwheel/hwheel-override.jar:/hwheel/cancelled-tests.jar:$tests$debian" \
-		io.hwheel.TapRunner io.netty.util.HashedWheelTimerTest
-}
-
-has_netty_test() {
-	unzip -l netty-tests.jar | grep -q HashedWheelTimerTest
-}
-
 mount_jvm
 run_test without_module unavailable "not loaded"
 insmod hwheel.ko || exit 1
@@ -67,8 +56,5 @@ for name in Semantics Race Device Life Server; do
 	run_test "$name" classes io.hwheel.TapRunner "io.hwheel.${name}Test"
 done
 run_test cancelled cancelled
-if has_netty_test; then
-	run_test netty netty
-fi
 run_test rmmod sh -c 'rmmod hwheel && echo "ok 1 - no timer holds the module" && echo 1..1'
 exit $bad
