@@ -3,8 +3,6 @@ package io.hwheel;
 
 import io.netty.util.Timeout;
 import io.netty.util.TimerTask;
-import io.netty.util.internal.logging.InternalLogger;
-import io.netty.util.internal.logging.InternalLoggerFactory;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
@@ -15,9 +13,6 @@ import java.lang.invoke.MethodType;
  * timer leaves that to its worker, which would have to wake up here.
  */
 final class CancelledCallback {
-    private static final InternalLogger logger =
-            InternalLoggerFactory.getInstance(HashedWheelTimer.class);
-
     private static final MethodHandle METHOD = find();
 
     private CancelledCallback() {
@@ -39,8 +34,7 @@ final class CancelledCallback {
         try {
             METHOD.invokeExact(timeout.task(), timeout);
         } catch (Throwable e) {
-            logger.warn("An exception was thrown by {}.cancelled().",
-                    TimerTask.class.getSimpleName(), e);
+            TimerLog.warn("An exception was thrown by TimerTask.cancelled().", e);
         }
     }
 }

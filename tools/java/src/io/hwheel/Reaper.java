@@ -2,8 +2,6 @@
 package io.hwheel;
 
 import io.netty.util.Timeout;
-import io.netty.util.internal.logging.InternalLogger;
-import io.netty.util.internal.logging.InternalLoggerFactory;
 import java.util.HashSet;
 import java.util.Set;
 import java.util.concurrent.Executor;
@@ -14,9 +12,6 @@ import java.util.concurrent.Executor;
  * without timeouts can be collected.
  */
 final class Reaper implements Runnable {
-    private static final InternalLogger logger =
-            InternalLoggerFactory.getInstance(HashedWheelTimer.class);
-
     /** How many events it takes at a time. */
     private static final int CHUNK = 256;
 
@@ -43,8 +38,8 @@ final class Reaper implements Runnable {
                 reap();
             } while (await());
         } catch (Throwable e) {
-            logger.error("The timer's thread ends; no timeout will expire any more.", e);
             fail();
+            TimerLog.error("The timer's thread ends; no timeout will expire any more.", e);
         } finally {
             core.close();
         }
@@ -113,7 +108,7 @@ final class Reaper implements Runnable {
         try {
             executor.execute(timeout);
         } catch (Throwable e) {
-            logger.warn("An exception was thrown while the executor was given a timeout.", e);
+            TimerLog.warn("An exception was thrown while the executor was given a timeout.", e);
         }
     }
 }

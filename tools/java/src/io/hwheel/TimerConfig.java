@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR MIT
 package io.hwheel;
 
-import io.netty.util.internal.logging.InternalLogger;
-import io.netty.util.internal.logging.InternalLoggerFactory;
 import java.util.Objects;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ThreadFactory;
@@ -10,9 +8,6 @@ import java.util.concurrent.TimeUnit;
 
 /** What a constructor was told, checked as Netty's timer checks it. */
 final class TimerConfig {
-    private static final InternalLogger logger =
-            InternalLoggerFactory.getInstance(HashedWheelTimer.class);
-
     private static final long LEAST_TICK = TimeUnit.MILLISECONDS.toNanos(1);
     /* The device's bounds: one hour, and slots of a level. */
     private static final long MOST_TICK = TimeUnit.HOURS.toNanos(1);
@@ -61,7 +56,8 @@ final class TimerConfig {
                     + " (expected: 0 < tickDuration in nanos < " + Long.MAX_VALUE / ticks + ")");
         }
         if (wanted < LEAST_TICK) {
-            logger.warn("Configured tickDuration {} ns is shorter than 1 ms, using 1 ms.", wanted);
+            TimerLog.warn("Configured tickDuration " + wanted + " ns is shorter than 1 ms, using "
+                    + "1 ms.");
         }
         return Math.min(Math.max(wanted, LEAST_TICK), MOST_TICK);
     }

@@ -244,9 +244,13 @@ final class TimerCore {
         }
     }
 
-    /** The thread ends, or never began. */
+    /** The thread ends, or never began. From now on the timer refuses timeouts, whatever came. */
     void close() {
-        mapping.close();
-        ended.countDown();
+        STATE.compareAndSet(this, STARTED, FAILED);
+        try {
+            mapping.close();
+        } finally {
+            ended.countDown();
+        }
     }
 }

@@ -2,8 +2,6 @@
 package io.hwheel;
 
 import io.netty.util.Timer;
-import io.netty.util.internal.logging.InternalLogger;
-import io.netty.util.internal.logging.InternalLoggerFactory;
 import java.lang.ref.Cleaner;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -13,9 +11,6 @@ import java.util.concurrent.atomic.AtomicInteger;
  * stopped it. That is a timer without timeouts, as these refer to it.
  */
 final class TimerLife implements Runnable {
-    private static final InternalLogger logger =
-            InternalLoggerFactory.getInstance(HashedWheelTimer.class);
-
     private static final int MANY = 64;
     private static final AtomicInteger count = new AtomicInteger();
     private static final AtomicBoolean warned = new AtomicBoolean();
@@ -30,7 +25,7 @@ final class TimerLife implements Runnable {
     /** Begins a life; its end is the call of clean(), or that the timer is collected. */
     static Cleaner.Cleanable begin(Timer timer, TimerCore core) {
         if (count.incrementAndGet() > MANY && warned.compareAndSet(false, true)) {
-            logger.error("You are creating too many HashedWheelTimer instances. HashedWheelTimer "
+            TimerLog.error("You are creating too many HashedWheelTimer instances. HashedWheelTimer "
                     + "is a shared resource that must be reused across the JVM, so that only a "
                     + "few instances are created.");
         }
@@ -41,7 +36,7 @@ final class TimerLife implements Runnable {
     public void run() {
         count.decrementAndGet();
         if (core.abandon()) {
-            logger.error("LEAK: HashedWheelTimer.stop() was not called before the timer was "
+            TimerLog.error("LEAK: HashedWheelTimer.stop() was not called before the timer was "
                     + "garbage-collected.");
         }
     }

@@ -2,8 +2,6 @@
 package io.hwheel;
 
 import io.netty.util.Timer;
-import io.netty.util.internal.logging.InternalLogger;
-import io.netty.util.internal.logging.InternalLoggerFactory;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
@@ -15,8 +13,6 @@ import java.util.concurrent.TimeUnit;
  * <p>Any thread may call these methods.
  */
 public final class Timers {
-    private static final InternalLogger logger = InternalLoggerFactory.getInstance(Timers.class);
-
     private Timers() {
     }
 
@@ -49,7 +45,7 @@ public final class Timers {
             return new HashedWheelTimer(threadFactory, tickDuration, unit, ticksPerWheel,
                     leakDetection, maxPendingTimeouts);
         } catch (WheelUnavailableException e) {
-            logger.warn("Using Netty's own HashedWheelTimer: {}", e.getMessage());
+            TimerLog.warn("Using Netty's own HashedWheelTimer: " + e.getMessage());
             return new io.netty.util.HashedWheelTimer(threadFactory, tickDuration, unit,
                     ticksPerWheel, leakDetection, maxPendingTimeouts);
         }

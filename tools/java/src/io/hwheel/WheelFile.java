@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR MIT
 package io.hwheel;
 
-import io.netty.util.internal.logging.InternalLogger;
-import io.netty.util.internal.logging.InternalLoggerFactory;
-
 /** An open file of the device with the wheel that was chosen; {@link Mapping} makes use of it. */
 final class WheelFile {
     /** Asks for this many timeouts where a timer has no limit; it needs CAP_SYS_RESOURCE. */
     static final String MAX_PROPERTY = "io.hwheel.maxTimeouts";
-
-    private static final InternalLogger logger =
-            InternalLoggerFactory.getInstance(HashedWheelTimer.class);
 
     /** The device has no more in a file. */
     private static final long MOST_TIMEOUTS = 1 << 24;
@@ -54,7 +48,7 @@ final class WheelFile {
     private static void configure(int fd, WheelChoice choice, long tick, int slots, long limit) {
         int error = choice == WheelChoice.SHARED ? 0 : configure(fd, tick, slots, limit);
         if (choice == WheelChoice.AUTO && error == -Device.ENOSPC) {
-            logger.warn("There is no private wheel left: the timer uses the machine's shared "
+            TimerLog.warn("There is no private wheel left: the timer uses the machine's shared "
                     + "wheel.");
         } else if (choice != WheelChoice.SHARED) {
             check(error);
@@ -110,11 +104,12 @@ final class WheelFile {
             if (choice == WheelChoice.AUTO) {
                 throw new WheelUnavailableException(text + ": it would be late");
             }
-            logger.warn("{}: timeouts may be late by the former.", text);
+            TimerLog.warn(text + ": timeouts may be late by the former.");
         }
         if (limit > file.max) {
-            logger.warn("maxPendingTimeouts is {}, but the device gives this user no more than {} "
-                    + "timeouts in a file (the module's parameter max_timeouts).", limit, file.max);
+            TimerLog.warn("maxPendingTimeouts is " + limit + ", but the device gives this user no "
+                    + "more than " + file.max + " timeouts in a file (the module's parameter "
+                    + "max_timeouts).");
         }
         return file;
     }

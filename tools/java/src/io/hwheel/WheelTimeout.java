@@ -4,8 +4,6 @@ package io.hwheel;
 import io.netty.util.Timeout;
 import io.netty.util.Timer;
 import io.netty.util.TimerTask;
-import io.netty.util.internal.logging.InternalLogger;
-import io.netty.util.internal.logging.InternalLoggerFactory;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
@@ -18,9 +16,6 @@ import java.lang.invoke.VarHandle;
  * record. So the second one frees it: the states CANCELLED to LATE tell which.
  */
 final class WheelTimeout implements Timeout, Runnable {
-    private static final InternalLogger logger =
-            InternalLoggerFactory.getInstance(HashedWheelTimer.class);
-
     private static final int PENDING = 0;
     private static final int EXPIRED = 1;
     /** The thread that cancelled has the record, or is done with it. */
@@ -123,7 +118,7 @@ final class WheelTimeout implements Timeout, Runnable {
         try {
             task.run(this);
         } catch (Throwable e) {
-            logger.warn("An exception was thrown by {}.", TimerTask.class.getSimpleName(), e);
+            TimerLog.warn("An exception was thrown by TimerTask.", e);
         }
     }
 

@@ -18,9 +18,11 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.logging.Handler;
 import java.util.logging.LogRecord;
@@ -107,6 +109,75 @@ class LifeTest {
         for (CountDownLatch ran : all) {
             await(ran);
         }
+    }
+
+    /** As a log that cannot be written. */
+    private static final class Broken extends Handler {
+        private final Logger logger = Logger.getLogger(HashedWheelTimer.class.getName());
+        private final AtomicInteger calls = new AtomicInteger();
+
+        @Override
+        public void publish(LogRecord line) {
+            calls.incrementAndGet();
+            throw new IllegalStateException("on purpose");
+        }
+
+        @Override
+        public void flush() {
+            /* Nothing is kept back. */
+        }
+
+        @Override
+        public void close() {
+            logger.removeHandler(this);
+        }
+
+        void open() {
+            logger.addHandler(this);
+        }
+    }
+
+    @Test
+    void aLoggerThatThrowsEndsNothing() throws Exception {
+        HashedWheelTimer timer = newTimer();
+        Timeout far = timer.newTimeout(NOTHING, 1, TimeUnit.HOURS);
+        Broken log = new Broken();
+        log.open();
+        try {
+            for (int i = 1; i <= 3; i++) {
+                timer.newTimeout(t -> {
+                    throw new AssertionError("on purpose");
+                }, 0, TimeUnit.MILLISECONDS);
+                passTicks(timer, 0);
+                int calls = i;
+                await(() -> log.calls.get() >= calls);
+            }
+        } finally {
+            log.close();
+        }
+        assertEquals(Set.of(far), timer.stop());
+    }
+
+    /** The error is one of the timer's own thread. */
+    @Test
+    void anExecutorAndALoggerThatThrowEndNothing() throws Exception {
+        CountDownLatch refused = new CountDownLatch(2);
+        HashedWheelTimer timer = new HashedWheelTimer(Executors.defaultThreadFactory(), 10,
+                TimeUnit.MILLISECONDS, 32, true, -1, command -> {
+                    refused.countDown();
+                    throw new IllegalStateException("on purpose");
+                });
+        Timeout far = timer.newTimeout(NOTHING, 1, TimeUnit.HOURS);
+        Broken log = new Broken();
+        log.open();
+        try {
+            timer.newTimeout(NOTHING, 0, TimeUnit.MILLISECONDS);
+            timer.newTimeout(NOTHING, 0, TimeUnit.MILLISECONDS);
+            await(refused);
+        } finally {
+            log.close();
+        }
+        assertEquals(Set.of(far), timer.stop());
     }
 
     /** Timers that earlier tests have dropped may still have all wheels. */
