@@ -5,6 +5,7 @@ import io.netty.util.Timeout;
 import java.util.HashSet;
 import java.util.Set;
 import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
  * The thread of a timer: it sleeps in the kernel until there are events, and runs the tasks of
@@ -18,6 +19,7 @@ final class Reaper implements Runnable {
     private final TimerCore core;
     private final Executor executor;
     private final int[] entries = new int[CHUNK];
+    private final AtomicBoolean begun = new AtomicBoolean();
     /** For who has joined the thread. */
     private final Set<Timeout> unprocessed = new HashSet<>();
 
@@ -31,8 +33,12 @@ final class Reaper implements Runnable {
         return unprocessed;
     }
 
+    /** Does nothing in a thread whose start() has failed, if it runs all the same. */
     @Override
     public void run() {
+        if (!begun.compareAndSet(false, true)) {
+            return;
+        }
         try {
             do {
                 reap();
@@ -42,6 +48,17 @@ final class Reaper implements Runnable {
             TimerLog.error("The timer's thread ends; no timeout will expire any more.", e);
         } finally {
             core.close();
+        }
+    }
+
+    /** In place of run(), in the thread that could not start it. */
+    void failToStart() {
+        if (begun.compareAndSet(false, true)) {
+            try {
+                fail();
+            } finally {
+                core.close();
+            }
         }
     }
 

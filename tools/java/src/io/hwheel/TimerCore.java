@@ -20,7 +20,7 @@ final class TimerCore {
     private static final int INIT = 0;
     private static final int STARTED = 1;
     private static final int STOPPED = 2;
-    /** The thread has ended by itself, and stop() will hand back what was pending. */
+    /** The thread has ended by itself, or did not start: stop() hands back what was pending. */
     private static final int FAILED = 3;
 
     private static final VarHandle STATE;
@@ -84,8 +84,8 @@ final class TimerCore {
             try {
                 thread.start();
             } catch (Throwable e) {
-                state = STOPPED;
-                close();
+                /* Other threads may have armed timeouts meanwhile. */
+                reaper.failToStart();
                 throw e;
             }
         } else if (state != STARTED) {
@@ -202,7 +202,7 @@ final class TimerCore {
         return before != STOPPED;
     }
 
-    /** By the thread: no timeout will expire any more. */
+    /** By the reaper: no timeout will expire any more. */
     void fail() {
         STATE.compareAndSet(this, STARTED, FAILED);
         mapping.stop();

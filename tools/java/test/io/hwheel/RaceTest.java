@@ -8,6 +8,7 @@ import static io.hwheel.Support.timer;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.netty.util.Timeout;
@@ -254,6 +255,38 @@ class RaceTest {
             crew.join();
             assertEquals(armed.get() == null ? Set.of() : Set.of(armed.get()), unprocessed);
         }
+    }
+
+    /** A thread arms while another one tries to start the timer. */
+    @Test
+    void aThreadThatCannotStartLosesNothing() throws Exception {
+        CountDownLatch starts = new CountDownLatch(1);
+        CountDownLatch goOn = new CountDownLatch(1);
+        HashedWheelTimer timer = new HashedWheelTimer(task -> new Thread(task) {
+            @Override
+            public void start() {
+                starts.countDown();
+                try {
+                    await(goOn);
+                } catch (InterruptedException e) {
+                    throw new AssertionError(e);
+                }
+                throw new OutOfMemoryError("on purpose");
+            }
+        }, 10, TimeUnit.MILLISECONDS);
+        Crew crew = new Crew();
+        crew.add(() -> assertThrows(OutOfMemoryError.class, timer::start));
+        await(starts);
+        Timeout armed = timer.newTimeout(NOTHING, 0, TimeUnit.MILLISECONDS);
+        Timeout cancelled = timer.newTimeout(NOTHING, 1, TimeUnit.HOURS);
+        assertTrue(cancelled.cancel());
+        goOn.countDown();
+        crew.join();
+        assertThrows(IllegalStateException.class,
+                () -> timer.newTimeout(NOTHING, 1, TimeUnit.HOURS));
+        assertEquals(Set.of(armed), timer.stop());
+        assertEquals(Set.of(), timer.stop());
+        assertFalse(armed.cancel());
     }
 
     /** Two threads arm them, cancel three of four, and the others expire. */
