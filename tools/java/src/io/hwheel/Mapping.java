@@ -28,7 +28,7 @@ final class Mapping {
     /** How many lists there may be. */
     static final int MOST_LISTS = 64;
 
-    /** Records come by the page of 4 KiB; so many have one home. */
+    /** So many records have one home: those of the smallest page, 4 KiB. */
     static final int GROUP_SHIFT = 7;
     static final int GROUP = 1 << GROUP_SHIFT;
 
@@ -66,6 +66,7 @@ final class Mapping {
     private final int ringMask;
     private final int recordsAt;
     private final long max;
+    private final int capacity;
     /** Of each group of records, the number of its lane and list */
     private final byte[] homes;
     /** What the worker's clock shows more than System.nanoTime(). */
@@ -79,7 +80,8 @@ final class Mapping {
         this.memory = memory;
         fd = file.fd;
         max = file.max;
-        homes = new byte[(int) (max + 2 * GROUP >> GROUP_SHIFT)];
+        capacity = (int) layout[Device.MAP_RING_SIZE];
+        homes = new byte[(capacity + GROUP - 1) >> GROUP_SHIFT];
         listsAt = (int) layout[Device.MAP_LISTS];
         ringAt = (int) layout[Device.MAP_RING];
         ringMask = (int) layout[Device.MAP_RING_SIZE] - 1;
@@ -158,9 +160,18 @@ final class Mapping {
         return System.nanoTime() + clockOffset;
     }
 
-    /** Returns how many records there may be. */
+    /** Returns how many timeouts the device gives to the file. */
     long max() {
         return max;
+    }
+
+    /**
+     * Returns a number that is greater than that of any record. There may be more records than
+     * max(), as the kernel makes whole pages of them, which are of 64 KiB on some machines; but no
+     * more than the ring has entries.
+     */
+    int capacity() {
+        return capacity;
     }
 
     /** Returns the number of a record's lane, and of its list. */

@@ -16,8 +16,8 @@ final class Table {
     private final int[][] links;
 
     /** Makes a table for so many records, without places yet. */
-    Table(long max) {
-        parts = new WheelTimeout[(int) (max + Mapping.GROUP >> SHIFT) + 1][];
+    Table(int capacity) {
+        parts = new WheelTimeout[(capacity - 1 >> SHIFT) + 1][];
         links = new int[parts.length][];
     }
 

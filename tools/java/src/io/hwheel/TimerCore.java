@@ -47,7 +47,7 @@ final class TimerCore {
         int lanes = Records.lanesFor(Runtime.getRuntime().availableProcessors());
         mapping = Mapping.of(config.open(), lanes);
         try {
-            table = new Table(mapping.max());
+            table = new Table(mapping.capacity());
             records = new Records(mapping, table, lanes);
             limit = config.maxPending > 0 ? new PendingLimit(config.maxPending) : null;
             reaper = new Reaper(this, config.taskExecutor);
