@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR MIT
 package io.hwheel;
 
-import io.netty.util.ResourceLeakDetector;
-import io.netty.util.ResourceLeakDetectorFactory;
-import io.netty.util.ResourceLeakTracker;
 import io.netty.util.Timeout;
 import io.netty.util.Timer;
 import io.netty.util.TimerTask;
@@ -41,13 +38,8 @@ import java.util.concurrent.TimeUnit;
  * <p>Any thread may call any method.
  */
 public class HashedWheelTimer implements Timer {
-    private static final ResourceLeakDetector<HashedWheelTimer> leakDetector =
-            ResourceLeakDetectorFactory.instance()
-                    .newResourceLeakDetector(HashedWheelTimer.class, 1);
-
     private final TimerCore core;
     private final Cleaner.Cleanable life;
-    private final ResourceLeakTracker<HashedWheelTimer> leak;
 
     /**
      * Creates a timer with a tick of 100 ms, 512 ticks per wheel and no limit of its own.
@@ -224,8 +216,7 @@ public class HashedWheelTimer implements Timer {
             Executor taskExecutor, WheelChoice choice) {
         core = new TimerCore(new TimerConfig(threadFactory, tickDuration, unit, ticksPerWheel,
                 maxPendingTimeouts, taskExecutor, choice));
-        life = TimerLife.begin(this, core);
-        leak = leakDetection || !core.isDaemon() ? leakDetector.track(this) : null;
+        life = TimerLife.begin(this, core, leakDetection);
     }
 
     /**
@@ -248,9 +239,6 @@ public class HashedWheelTimer implements Timer {
     public Set<Timeout> stop() {
         Set<Timeout> unprocessed = core.stop();
         life.clean();
-        if (leak != null) {
-            leak.close(this);
-        }
         return unprocessed;
     }
 

@@ -199,15 +199,14 @@ public class NettyHashedWheelTimer extends io.netty.util.HashedWheelTimer {
                 maxPendingTimeouts, taskExecutor, choice)), leakDetection);
     }
 
-    /** Netty's part comes after the kernel's, as it would report its own leak if that failed. */
+    /** Netty's part comes after the kernel's, which may fail. {@link TimerLife} detects leaks. */
     private NettyHashedWheelTimer(TimerCore core, boolean leakDetection) {
-        super(NettyHashedWheelTimer::unused, 1, TimeUnit.HOURS, 1,
-                leakDetection || !core.isDaemon());
+        super(NettyHashedWheelTimer::unused, 1, TimeUnit.HOURS, 1, false);
         this.core = core;
-        life = TimerLife.begin(this, core);
+        life = TimerLife.begin(this, core, leakDetection);
     }
 
-    /** Netty's constructor wants a thread. A daemon's timer is not tracked unless it was asked. */
+    /** Netty's constructor wants a thread, and would track the timer if that was no daemon. */
     private static Thread unused(Runnable worker) {
         Thread thread = new Thread(worker, "hwheel-unused");
         thread.setDaemon(true);

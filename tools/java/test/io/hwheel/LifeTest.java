@@ -29,9 +29,13 @@ import java.util.logging.LogRecord;
 import java.util.logging.Logger;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.MethodOrderer;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestMethodOrder;
 
 /** Timers that are dropped, and what outlives them. */
+@TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class LifeTest {
     /** What the timers log meanwhile. */
     private static final class Log extends Handler implements AutoCloseable {
@@ -68,26 +72,48 @@ class LifeTest {
     }
 
     /** Returns the thread of a timer that was dropped. */
-    private static Thread drop(WeakReference<?>[] reference) throws Exception {
+    private static Thread drop(WeakReference<?>[] reference, boolean daemon, boolean detection)
+            throws Exception {
         Thread[] made = new Thread[1];
-        HashedWheelTimer timer = new HashedWheelTimer(
-                task -> made[0] = Executors.defaultThreadFactory().newThread(task), 10,
-                TimeUnit.MILLISECONDS);
+        HashedWheelTimer timer = new HashedWheelTimer(task -> {
+            made[0] = new Thread(task);
+            made[0].setDaemon(daemon);
+            return made[0];
+        }, 10, TimeUnit.MILLISECONDS, 32, detection);
         passTicks(timer, 0);
         reference[0] = new WeakReference<>(timer);
         return made[0];
     }
 
+    private static void awaitEndOfDropped(boolean daemon, boolean detection) throws Exception {
+        WeakReference<?>[] reference = new WeakReference<?>[1];
+        Thread thread = drop(reference, daemon, detection);
+        await(() -> isGone(reference[0]));
+        thread.join(TimeUnit.SECONDS.toMillis(Support.SOON));
+        assertTrue(!thread.isAlive());
+    }
+
     @Test
     void aStartedTimerThatIsDroppedEnds() throws Exception {
         try (Log log = new Log()) {
-            WeakReference<?>[] reference = new WeakReference<?>[1];
-            Thread thread = drop(reference);
-            assertTrue(thread.isAlive());
-            await(() -> isGone(reference[0]));
-            thread.join(TimeUnit.SECONDS.toMillis(Support.SOON));
-            assertTrue(!thread.isAlive());
+            awaitEndOfDropped(true, true);
             await(() -> log.has("LEAK"));
+        }
+        try (Log log = new Log()) {
+            awaitEndOfDropped(false, false);
+            await(() -> log.has("LEAK"));
+        }
+    }
+
+    /** The first test, as the timers of others may be reported at any time. */
+    @Test
+    @Order(1)
+    void withoutLeakDetectionADaemonsTimerIsNotReported() throws Exception {
+        try (Log log = new Log()) {
+            awaitEndOfDropped(true, false);
+            /* The thread that stops dropped timers was done with that one before this one. */
+            awaitEndOfDropped(true, false);
+            assertTrue(!log.has("LEAK"));
         }
     }
 
