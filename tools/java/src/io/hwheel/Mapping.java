@@ -192,21 +192,27 @@ final class Mapping {
     /**
      * Makes up to as many more as there are: fewer, if there is no memory for so many.
      *
-     * @return 0, or a negative errno: there is no room for even a page of them
+     * @return 0, or a negative errno: there is no room for even a page of them, or the timer was
+     *         stopped
      * @throws IllegalStateException if the mapping was closed
      */
     synchronized int grow() {
         long[] layout = new long[Device.MAP_VALUES];
         if (closed) {
-            throw new IllegalStateException("cannot be started once stopped");
+            throw TimerCore.stopped();
         }
         long more = Math.min(records, max - records);
         int error = more > 0 ? Device.make(fd, (int) more, 0, layout) : -Device.ENOSPC;
-        while (error < 0 && more > GROUP) {
+        while (isShortage(error) && more > GROUP) {
             more /= 2;
             error = Device.make(fd, (int) more, 0, layout);
         }
         return error < 0 ? error : attach(layout);
+    }
+
+    /** Where there is no room for so many, there may be room for fewer. */
+    private static boolean isShortage(int error) {
+        return error == -Device.ENOMEM || error == -Device.ENOSPC || error == -Device.EDQUOT;
     }
 
     private int attach(long[] layout) {

@@ -10,6 +10,7 @@ import java.util.Collections;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -89,8 +90,13 @@ final class TimerCore {
                 throw e;
             }
         } else if (state != STARTED) {
-            throw new IllegalStateException("cannot be started once stopped");
+            throw stopped();
         }
+    }
+
+    /** Returns what a timer throws once it was stopped. */
+    static IllegalStateException stopped() {
+        return new IllegalStateException("cannot be started once stopped");
     }
 
     /* Timeouts */
@@ -101,12 +107,21 @@ final class TimerCore {
         return arm(prepare(timer, task), unit.toNanos(delay));
     }
 
+    /** A caller is told that the timer was stopped meanwhile rather than that it is full. */
     private WheelTimeout prepare(Timer timer, TimerTask task) {
+        start();
+        try {
+            return enter(timer, task);
+        } catch (RejectedExecutionException e) {
+            throw state == STARTED ? e : stopped();
+        }
+    }
+
+    private WheelTimeout enter(Timer timer, TimerTask task) {
         if (limit != null) {
             limit.enter();
         }
         try {
-            start();
             WheelTimeout timeout = new WheelTimeout(timer, this, task);
             timeout.record = records.take();
             return timeout;
@@ -140,7 +155,7 @@ final class TimerCore {
     /** Either stop() has the timeout, or the thread takes it back. */
     private WheelTimeout armClosed(WheelTimeout timeout) {
         if (timeout.withdraw()) {
-            throw new IllegalStateException("cannot be started once stopped");
+            throw stopped();
         }
         return timeout;
     }

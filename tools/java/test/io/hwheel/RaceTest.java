@@ -17,6 +17,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -254,6 +255,50 @@ class RaceTest {
             Set<Timeout> unprocessed = timer.stop();
             crew.join();
             assertEquals(armed.get() == null ? Set.of() : Set.of(armed.get()), unprocessed);
+        }
+    }
+
+    /** The thread still has a task, so the timer is full and stopped. */
+    @Test
+    void aFullTimerThatIsStoppedSaysSo() throws Exception {
+        HashedWheelTimer timer = limited(10, 1);
+        CountDownLatch began = new CountDownLatch(1);
+        CountDownLatch goOn = new CountDownLatch(1);
+        timer.newTimeout(t -> {
+            timer.newTimeout(NOTHING, 1, TimeUnit.HOURS);
+            began.countDown();
+            awaitUninterruptibly(goOn);
+        }, 0, TimeUnit.MILLISECONDS);
+        await(began);
+        assertThrows(RejectedExecutionException.class,
+                () -> timer.newTimeout(NOTHING, 1, TimeUnit.HOURS));
+        Crew crew = new Crew();
+        crew.add(() -> assertEquals(1, timer.stop().size()));
+        await(() -> isStopped(timer));
+        assertEquals(1, timer.pendingTimeouts());
+        assertThrows(IllegalStateException.class,
+                () -> timer.newTimeout(NOTHING, 1, TimeUnit.HOURS));
+        goOn.countDown();
+        crew.join();
+    }
+
+    private static boolean isStopped(HashedWheelTimer timer) {
+        try {
+            timer.start();
+            return false;
+        } catch (IllegalStateException e) {
+            return true;
+        }
+    }
+
+    private static void awaitUninterruptibly(CountDownLatch latch) {
+        for (;;) {
+            try {
+                latch.await();
+                return;
+            } catch (InterruptedException e) {
+                /* stop() interrupts the task. */
+            }
         }
     }
 
