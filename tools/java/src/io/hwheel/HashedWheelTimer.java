@@ -19,8 +19,8 @@ import java.util.concurrent.TimeUnit;
  *
  * <p>To arm and to cancel makes no system call, except to wake a wheel that was idle, and an idle
  * timer wakes no thread. No timeout is early. It is late by less than a tick and the time that two
- * threads take to wake up. The tasks of timeouts that one thread arms for one tick run in that
- * order.
+ * threads take to wake up. The tasks of timeouts that one thread arms for one tick usually run in
+ * that order, which is no promise.
  *
  * <p>Where it differs from Netty's timer:
  * <ul>

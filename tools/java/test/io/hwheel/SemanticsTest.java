@@ -284,6 +284,7 @@ class SemanticsTest {
         timer.stop();
     }
 
+    /** Of timeouts with records that nobody has cancelled; there is no promise beyond that. */
     @Test
     void tasksOfOneTickRunInOrder() throws Exception {
         HashedWheelTimer timer = timer(100);
