@@ -152,10 +152,11 @@ static jint stop(JNIEnv *env, jclass class, jint fd)
 	return result(ioctl(fd, HWHEEL_IOC_STOP));
 }
 
-/* A private copy of all before the ring, with closed lists. NULL: there is no memory. */
-static char *closed_lists(size_t lists, size_t ring)
+/* Private memory in place of the file's, with closed lists. NULL: there is none. */
+static char *closed_lists(size_t lists, size_t ring, size_t size)
 {
-	char *copy = mmap(NULL, ring, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *copy = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (copy == MAP_FAILED)
 		return NULL;
@@ -165,31 +166,30 @@ static char *closed_lists(size_t lists, size_t ring)
 }
 
 /*
- * Replaces the file's memory. No thread sees a gap: the kernel exchanges the pages of a range while
- * it holds the lock that a page fault needs.
+ * Replaces the file's memory, all of it at once. No thread sees a gap: the kernel exchanges the
+ * pages of a range while it holds the lock that a page fault needs. If there is no memory for the
+ * copy, the file's stays. (An mmap() with MAP_FIXED could fail after it has unmapped the range.)
  */
 static int replace(char *at, size_t lists, size_t ring, size_t size)
 {
-	char *copy = closed_lists(lists, ring);
+	char *copy = closed_lists(lists, ring, size);
+	int error;
 
 	if (!copy)
 		return -ENOMEM;
-	if (mremap(copy, ring, ring, MREMAP_MAYMOVE | MREMAP_FIXED, at) == MAP_FAILED) {
-		munmap(copy, ring);
-		return -ENOMEM;
-	}
-	if (mmap(at + ring, size - ring, PROT_READ | PROT_WRITE,
-		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
-		return -ENOMEM;
-	return 0;
+	if (mremap(copy, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, at) != MAP_FAILED)
+		return 0;
+	error = -errno;
+	munmap(copy, size);
+	return error;
 }
 
 /* Of a file that was stopped, or has no timeout. It is let go of even if the memory stays. */
-static jint detach(JNIEnv *env, jclass class, jint fd, jobject memory, jlong lists, jlong ring)
+static jint detach(JNIEnv *env, jclass class, jint fd, jobject memory, jlong lists, jlong ring,
+		   jlong size)
 {
 	char *at = (*env)->GetDirectBufferAddress(env, memory);
-	size_t size = (size_t)(*env)->GetDirectBufferCapacity(env, memory);
-	int error = replace(at, (size_t)lists, (size_t)ring, size);
+	int error = replace(at, (size_t)lists, (size_t)ring, (size_t)size);
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	(void)class;
@@ -243,7 +243,7 @@ static const JNINativeMethod methods[] = {
 	METHOD("kick", "(I)I", kick),
 	METHOD("await", "(I)I", await),
 	METHOD("stop", "(I)I", stop),
-	METHOD("detach", "(ILjava/nio/ByteBuffer;JJ)I", detach),
+	METHOD("detach", "(ILjava/nio/ByteBuffer;JJJ)I", detach),
 	METHOD("release", "(IJJ)V", release),
 	METHOD("now", "()J", now),
 	METHOD("describe", "(I)Ljava/lang/String;", describe),

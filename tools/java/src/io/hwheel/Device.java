@@ -110,7 +110,7 @@ final class Device {
     static native int stop(int fd);
 
     /** Puts private memory with closed lists, and /dev/null, in the place of the file. */
-    static native int detach(int fd, ByteBuffer memory, long lists, long ring);
+    static native int detach(int fd, ByteBuffer memory, long lists, long ring, long size);
 
     /** Gives addresses, if there are any, and the descriptor back. */
     static native void release(int fd, long address, long size);

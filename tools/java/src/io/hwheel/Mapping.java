@@ -356,7 +356,7 @@ final class Mapping {
     synchronized void close() {
         if (!closed) {
             closed = true;
-            Device.detach(fd, memory, listsAt, ringAt);
+            Device.detach(fd, memory, listsAt, ringAt, size);
         }
     }
 }
