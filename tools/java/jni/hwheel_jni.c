@@ -3,8 +3,8 @@
  * What io.hwheel.Device cannot do in Java: open and configure the device, make and map memory,
  * kick the worker, wait for events, stop, and give all of it back.
  *
- * Each function returns a negative errno on failure. No function keeps a state, or a reference to
- * a Java object. The Java side owns a descriptor and a range of addresses:
+ * Each function returns a negative errno on failure. No function keeps a reference to a Java
+ * object. The Java side owns a descriptor and a range of addresses:
  *
  * - reserve() takes addresses for as many records as there may ever be, so that memory which
  *   comes later lies behind the earlier one, and one buffer reaches all of it.
@@ -32,6 +32,9 @@
 enum { INFO_TICK, INFO_MAX, INFO_OWN, INFO_FEATURES, INFO_VALUES };
 
 enum { MAP_RECORDS, MAP_RING_SIZE, MAP_LISTS, MAP_RING, MAP_RECORDS_AT, MAP_SIZE, MAP_VALUES };
+
+/* /dev/null, open from the beginning: a process without a free descriptor can detach a file. */
+static int null_device = -1;
 
 static int result(int ret)
 {
@@ -190,14 +193,10 @@ static jint detach(JNIEnv *env, jclass class, jint fd, jobject memory, jlong lis
 {
 	char *at = (*env)->GetDirectBufferAddress(env, memory);
 	int error = replace(at, (size_t)lists, (size_t)ring, (size_t)size);
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	(void)class;
-	if (null < 0)
-		return -errno;
-	if (dup3(null, fd, O_CLOEXEC) < 0)
+	if (dup3(null_device, fd, O_CLOEXEC) < 0)
 		error = -errno;
-	close(null);
 	return error;
 }
 
@@ -257,6 +256,9 @@ JNIEXPORT jint JNICALL JNI_OnLoad(JavaVM *vm, void *reserved)
 
 	(void)reserved;
 	if ((*vm)->GetEnv(vm, (void **)&env, JNI_VERSION_1_8) != JNI_OK)
+		return JNI_ERR;
+	null_device = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (null_device < 0)
 		return JNI_ERR;
 	class = (*env)->FindClass(env, "io/hwheel/Device");
 	if (!class || (*env)->RegisterNatives(env, class, methods, ARRAY_SIZE(methods)) != JNI_OK)

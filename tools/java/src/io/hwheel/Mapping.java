@@ -354,9 +354,16 @@ final class Mapping {
      * lists and private memory; the addresses stay reserved until no thread can reach this object.
      */
     synchronized void close() {
-        if (!closed) {
-            closed = true;
-            Device.detach(fd, memory, listsAt, ringAt, size);
+        if (closed) {
+            return;
+        }
+        closed = true;
+        /* Also of a timer that never started: a wheel of its own ends with the file, or by this. */
+        int stopped = Device.stop(fd);
+        int error = Device.detach(fd, memory, listsAt, ringAt, size);
+        if (stopped < 0 || error < 0) {
+            TimerLog.error("A stopped timer keeps its file of /dev/hwheel, or memory of it, until "
+                    + "it is collected: " + Device.describe(-(error < 0 ? error : stopped)));
         }
     }
 }

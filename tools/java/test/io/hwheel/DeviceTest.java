@@ -126,6 +126,13 @@ class DeviceTest {
     }
 
     @Test
+    void aTimerThatNeverStartedFreesItsWheel() throws Exception {
+        for (long i = 2 * parameter("max_wheels"); i > 0; i--) {
+            timer(10).stop();
+        }
+    }
+
+    @Test
     void manyTimersShareOneWheel() throws Exception {
         with(WheelChoice.PROPERTY, "shared", () -> {
             List<HashedWheelTimer> timers = new ArrayList<>();
@@ -179,6 +186,7 @@ class DeviceTest {
 
     @Test
     void aRefusedTimerLeavesNothing() throws Exception {
+        Device.check();
         long before = descriptors();
         for (int i = 0; i < 20; i++) {
             assertThrows(NullPointerException.class, () -> new HashedWheelTimer(task -> null));
