@@ -28,10 +28,13 @@ final class Records {
         }
     }
 
-    /** Returns how many lanes a machine with so many CPUs uses. */
-    static int lanesFor(int cpus) {
-        int wanted = Math.max(1, Math.min(2 * cpus, Mapping.MOST_LISTS));
-        return Integer.highestOneBit(wanted);
+    /**
+     * Returns how many lanes a timer uses, on a machine with so many CPUs. Each lane can have a
+     * group of so many records.
+     */
+    static int lanesFor(int cpus, long max) {
+        long wanted = Math.min(Math.min(2L * cpus, Mapping.MOST_LISTS), max / Mapping.GROUP);
+        return Integer.highestOneBit((int) Math.max(1, wanted));
     }
 
     /**

@@ -45,8 +45,9 @@ final class TimerCore {
 
     /** Opens the device; the thread is made, and not started. */
     TimerCore(TimerConfig config) {
-        int lanes = Records.lanesFor(Runtime.getRuntime().availableProcessors());
-        mapping = Mapping.of(config.open(), lanes);
+        WheelFile file = config.open();
+        int lanes = Records.lanesFor(Runtime.getRuntime().availableProcessors(), file.max);
+        mapping = Mapping.of(file, lanes);
         try {
             table = new Table(mapping.capacity());
             records = new Records(mapping, table, lanes);
