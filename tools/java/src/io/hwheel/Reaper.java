@@ -106,10 +106,12 @@ final class Reaper implements Runnable {
     }
 
     private void handBack(int record, WheelTimeout timeout) {
+        /* First, as this may want memory, and fail. */
+        unprocessed.add(timeout);
         if (timeout.handBack()) {
             core.end(record);
-            unprocessed.add(timeout);
         } else {
+            unprocessed.remove(timeout);
             discard(record, timeout);
         }
     }
