@@ -78,7 +78,6 @@ final class Reaper implements Runnable {
         } while (count > 0);
     }
 
-    /** An interrupt that a task, or another thread, has left concerns no later task. */
     private boolean await() {
         Thread.interrupted();
         int ready = core.mapping.await();
@@ -128,6 +127,10 @@ final class Reaper implements Runnable {
             executor.execute(timeout);
         } catch (Throwable e) {
             TimerLog.warn("An exception was thrown while the executor was given a timeout.", e);
+        }
+        /* An interrupt that a task has left concerns no later one. That of stop() comes again. */
+        if (!core.isStopped()) {
+            Thread.interrupted();
         }
     }
 }

@@ -390,6 +390,23 @@ class SemanticsTest {
     }
 
     @Test
+    void anInterruptOfATaskConcernsNoOther() throws Exception {
+        HashedWheelTimer timer = timer(100);
+        AtomicInteger interrupted = new AtomicInteger();
+        CountDownLatch ran = new CountDownLatch(20);
+        for (int i = 0; i < 20; i++) {
+            timer.newTimeout(t -> {
+                interrupted.addAndGet(Thread.interrupted() ? 1 : 0);
+                Thread.currentThread().interrupt();
+                ran.countDown();
+            }, 0, TimeUnit.MILLISECONDS);
+        }
+        await(ran);
+        timer.stop();
+        assertEquals(0, interrupted.get());
+    }
+
+    @Test
     void stopInterruptsATaskAndKeepsTheCallersInterrupt() throws Exception {
         HashedWheelTimer timer = timer(10);
         CountDownLatch began = new CountDownLatch(1);
