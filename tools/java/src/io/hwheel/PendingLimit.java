@@ -14,12 +14,18 @@ final class PendingLimit {
     }
 
     void enter() {
-        long now = count.incrementAndGet();
-        if (now > max) {
-            count.decrementAndGet();
-            throw new RejectedExecutionException("Number of pending timeouts (" + now
-                    + ") is greater than or equal to maximum allowed pending timeouts (" + max
-                    + ")");
+        long now = count.get();
+        for (;;) {
+            if (now >= max) {
+                throw new RejectedExecutionException("Number of pending timeouts (" + now
+                        + ") is greater than or equal to maximum allowed pending timeouts (" + max
+                        + ")");
+            }
+            long seen = count.compareAndExchange(now, now + 1);
+            if (seen == now) {
+                return;
+            }
+            now = seen;
         }
     }
 
@@ -27,8 +33,7 @@ final class PendingLimit {
         count.decrementAndGet();
     }
 
-    /** A thread that is refused has counted for a moment. */
     long count() {
-        return Math.min(count.get(), max);
+        return count.get();
     }
 }
