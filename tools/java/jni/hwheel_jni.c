@@ -107,11 +107,16 @@ static jobject reserve(JNIEnv *env, jclass class, jlong size)
 	void *at = mmap(NULL, (size_t)size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
 			-1, 0);
 
+	jobject memory;
+
 	(void)class;
 	if (at == MAP_FAILED)
 		return NULL;
 	madvise(at, (size_t)size, MADV_DONTFORK);
-	return (*env)->NewDirectByteBuffer(env, at, size);
+	memory = (*env)->NewDirectByteBuffer(env, at, size);
+	if (!memory)
+		munmap(at, (size_t)size);
+	return memory;
 }
 
 static jlong address(JNIEnv *env, jclass class, jobject memory)
