@@ -238,6 +238,18 @@ class LifeTest {
         throw new AssertionError("no thread " + name);
     }
 
+    /** Returns the switches of a thread once it sleeps, or fails, as they go on. */
+    private static long settled(HashedWheelTimer clock) throws InterruptedException {
+        for (int i = 0; i < 100; i++) {
+            long before = switches("idle-timer");
+            passTicks(clock, 100);
+            if (before == switches("idle-timer")) {
+                return before;
+            }
+        }
+        throw new AssertionError("the thread of an idle timer does not sleep");
+    }
+
     /** Another timer tells that its ticks pass. */
     @Test
     void anIdleTimerWakesNoThread() throws Exception {
@@ -245,11 +257,7 @@ class LifeTest {
                 TimeUnit.MILLISECONDS);
         HashedWheelTimer clock = newTimer();
         Timeout far = idle.newTimeout(NOTHING, 1, TimeUnit.HOURS);
-        long before;
-        do {
-            before = switches("idle-timer");
-            passTicks(clock, 100);
-        } while (before != switches("idle-timer"));
+        long before = settled(clock);
         passTicks(clock, 500);
         assertEquals(before, switches("idle-timer"));
         assertTrue(far.cancel());

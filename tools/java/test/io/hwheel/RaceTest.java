@@ -37,6 +37,8 @@ class RaceTest {
         private Timeout timeout;
         private long due;
         private boolean cancelled;
+        /** Of a test that cancels only some, once. */
+        private boolean tried;
 
         @Override
         public void run(Timeout ignored) {
@@ -172,8 +174,22 @@ class RaceTest {
         return count;
     }
 
+    /** Until a cancel came first, and an expiry. */
     @Test
     void cancelAgainstExpiry() throws Exception {
+        boolean won = false;
+        boolean lost = false;
+        for (int round = 0; round < 1000 && !(won && lost); round++) {
+            for (Life life : cancelRound()) {
+                won |= life.tried && life.cancelled;
+                lost |= life.tried && !life.cancelled;
+            }
+        }
+        assertTrue(won, "no cancel came before the expiry");
+        assertTrue(lost, "no expiry came before the cancel");
+    }
+
+    private static List<Life> cancelRound() throws Exception {
         HashedWheelTimer timer = timer(1);
         List<List<Life>> lives = new ArrayList<>();
         Crew crew = new Crew();
@@ -186,11 +202,14 @@ class RaceTest {
         await(() -> timer.pendingTimeouts() == 0);
         Support.passTicks(timer, 10);
         assertEquals(0, timer.stop().size());
+        List<Life> all = new ArrayList<>();
         for (List<Life> some : lives) {
             for (Life life : some) {
                 life.check(false);
+                all.add(life);
             }
         }
+        return all;
     }
 
     /** A window of timeouts, each of which is cancelled about when it is due. */
@@ -200,6 +219,7 @@ class RaceTest {
             if (i >= 50) {
                 Life life = lives.get(i - 50);
                 life.cancelled = life.timeout.cancel();
+                life.tried = true;
             }
         }
     }
