@@ -86,7 +86,7 @@ final class Mapping {
         ringAt = (int) layout[Device.MAP_RING];
         ringMask = (int) layout[Device.MAP_RING_SIZE] - 1;
         recordsAt = (int) layout[Device.MAP_RECORDS_AT];
-        check(attach(layout));
+        check(attach(layout), file);
         clockOffset = offsetOfNanoTime() - (long) LONG.get(memory, CLOCK_OFFSET);
         CLEANER.register(this, new Release(fd, Device.address(memory), memory.capacity()));
     }
@@ -96,9 +96,10 @@ final class Mapping {
         long[] layout = new long[Device.MAP_VALUES];
         ByteBuffer memory = null;
         try {
-            check(Device.make(file.fd, GROUP, lists, layout));
+            int first = (int) Math.min(GROUP, file.max);
+            check(Device.make(file.fd, first, lists, layout), file);
             memory = Device.reserve(most(layout));
-            check(memory == null ? -Device.ENOMEM : 0);
+            check(memory == null ? -Device.ENOMEM : 0, file);
             return new Mapping(file, layout, memory);
         } catch (Throwable e) {
             release(file.fd, memory);
@@ -119,9 +120,9 @@ final class Mapping {
         return layout[Device.MAP_RECORDS_AT] + (layout[Device.MAP_RING_SIZE] << RECORD_SHIFT);
     }
 
-    private static void check(int error) {
+    private static void check(int error, WheelFile file) {
         if (error < 0) {
-            throw WheelUnavailableException.notMapped(-error);
+            throw WheelUnavailableException.notMapped(-error, file.own);
         }
     }
 

@@ -69,10 +69,19 @@ final class Records {
                 return record;
             }
         }
-        throw new RejectedExecutionException(error == -Device.ENOSPC
-                ? "the device gives this timer no more than " + mapping.max() + " timeouts (the "
-                        + "module's parameter max_timeouts)"
-                : "the device has no room for more timeouts: " + Device.describe(-error));
+        throw new RejectedExecutionException(refusal(error));
+    }
+
+    private String refusal(int error) {
+        switch (-error) {
+        case Device.ENOSPC:
+            return "the device gives this timer no more than " + mapping.max() + " timeouts (by "
+                    + "its maxPendingTimeouts, or the module's parameter max_timeouts)";
+        case Device.EDQUOT:
+            return "there are as many timeouts pending on the wheel as the module hwheel allows";
+        default:
+            return "the device has no room for more timeouts: " + Device.describe(-error);
+        }
     }
 
     /** A group goes to a lane, the last one first, so that the lane takes them in their order. */

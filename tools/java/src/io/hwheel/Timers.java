@@ -45,7 +45,7 @@ public final class Timers {
             return new HashedWheelTimer(threadFactory, tickDuration, unit, ticksPerWheel,
                     leakDetection, maxPendingTimeouts);
         } catch (WheelUnavailableException e) {
-            TimerLog.warn("Using Netty's own HashedWheelTimer: " + e.getMessage());
+            TimerLog.warn("Using Netty's own HashedWheelTimer.", e);
             return new io.netty.util.HashedWheelTimer(threadFactory, tickDuration, unit,
                     ticksPerWheel, leakDetection, maxPendingTimeouts);
         }

@@ -79,9 +79,21 @@ final class WheelFile {
      */
     private static long wanted(long limit) {
         if (limit <= 0) {
-            return Long.getLong(MAX_PROPERTY, 0);
+            return ofProperty();
         }
         return Math.min(MOST_TIMEOUTS, Math.min(limit, MOST_TIMEOUTS) * 9 / 8 + 1024);
+    }
+
+    private static long ofProperty() {
+        if (System.getProperty(MAX_PROPERTY) == null) {
+            return 0;
+        }
+        Long wanted = Long.getLong(MAX_PROPERTY);
+        if (wanted == null || wanted < 0 || wanted > MOST_TIMEOUTS) {
+            throw new IllegalArgumentException(MAX_PROPERTY + "="
+                    + System.getProperty(MAX_PROPERTY) + " (expected: 0 to " + MOST_TIMEOUTS + ")");
+        }
+        return wanted;
     }
 
     private static long[] info(int fd) {

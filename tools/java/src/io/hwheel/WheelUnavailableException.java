@@ -48,17 +48,21 @@ public class WheelUnavailableException extends IllegalStateException {
     static WheelUnavailableException notConfigured(int error) {
         if (error == Device.ENOSPC) {
             return new WheelUnavailableException("there are as many wheels as the module hwheel "
-                    + "allows, to all users (max_wheels) or to this one (max_user_wheels): a "
-                    + "timer can use the shared wheel (WheelChoice.SHARED, -D"
-                    + WheelChoice.PROPERTY + "=shared)");
+                    + "allows, to all users (max_wheels) or to this one (max_user_wheels), or as "
+                    + "many threads as the machine does: a timer can use the shared wheel "
+                    + "(WheelChoice.SHARED, -D" + WheelChoice.PROPERTY + "=shared)");
         }
         return of("the device refuses this wheel", error);
     }
 
-    static WheelUnavailableException notMapped(int error) {
-        if (error == Device.ENOSPC) {
+    static WheelUnavailableException notMapped(int error, boolean own) {
+        if (error == Device.ENOSPC && !own) {
             return new WheelUnavailableException("this user has as many timers on the shared "
                     + "wheel as the module hwheel allows (64)");
+        }
+        if (error == Device.EDQUOT) {
+            return new WheelUnavailableException("there are as many timeouts pending on the wheel "
+                    + "as the module hwheel allows");
         }
         return of("the device's memory cannot be mapped", error);
     }

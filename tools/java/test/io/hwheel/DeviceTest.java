@@ -105,6 +105,14 @@ class DeviceTest {
     }
 
     @Test
+    void refusesAPropertyThatIsOutOfRange() throws Exception {
+        for (String value : new String[] {"-1", "16777217", "many"}) {
+            with("io.hwheel.maxTimeouts", value, () ->
+                    assertThrows(IllegalArgumentException.class, () -> timer(10)));
+        }
+    }
+
+    @Test
     void whenAllWheelsAreUsed() throws Exception {
         List<HashedWheelTimer> timers = new ArrayList<>();
         for (long i = parameter("max_wheels"); i > 0; i--) {
