@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The store on one machine. Commits adapt to the load. While at most DIRECT requests wait, the
+ * loop's thread commits them itself, which saves two switches of threads. When more wait, a writer
+ * commits all of them at once, while the loop reads the next requests; these become the next
+ * commit. So a commit is as large as the disk is slow.
+ *
+ * The database belongs to the writer while @writing is set, and to the loop's thread otherwise.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "database.h"
+#include "now.h"
+#include "say.h"
+
+#define DIRECT	2
+
+struct list {
+	struct store_request *first;
+	struct store_request **end;
+	size_t count;
+};
+
+struct sqlite_store {
+	struct store store;
+	struct database *database;
+	struct store_time time;		/* the last mark; the loop's */
+	struct list waiting;		/* the loop's */
+	struct list unknown;		/* the loop's */
+	uint64_t next;			/* the loop's */
+	bool writing;			/* the loop's */
+	struct store_figures figures;	/* the loop's */
+	int event;
+	pthread_t writer;
+
+	pthread_mutex_t lock;		/* for all below */
+	pthread_cond_t wake;
+	struct list work;
+	struct list ended;
+	uint64_t work_ns;
+	bool stopping;
+};
+
+static void list_clear(struct list *list)
+{
+	*list = (struct list) { .end = &list->first };
+}
+
+static void list_add(struct list *list, struct store_request *request)
+{
+	request->next = NULL;
+	*list->end = request;
+	list->end = &request->next;
+	list->count++;
+}
+
+static void list_move(struct list *to, struct list *from)
+{
+	if (from->count) {
+		*to->end = from->first;
+		to->end = from->end;
+		to->count += from->count;
+	}
+	list_clear(from);
+}
+
+static struct sqlite_store *of(const struct store *store)
+{
+	return (struct sqlite_store *)store;
+}
+
+static uint64_t clock_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* Returns how long it took. Who calls it has the database. */
+static uint64_t commit(struct sqlite_store *store, const struct list *list)
+{
+	uint64_t since = clock_ns();
+	int error;
+	enum store_outcome outcome = database_commit(store->database, list->first, &error);
+
+	for (struct store_request *request = list->first; request; request = request->next) {
+		request->outcome = outcome;
+		request->error = error;
+	}
+	return clock_ns() - since;
+}
+
+/* The writer */
+
+static void *write_on(void *data)
+{
+	struct sqlite_store *store = data;
+	uint64_t one = 1, took;
+
+	pthread_mutex_lock(&store->lock);
+	for (;;) {
+		while (!store->work.count && !store->stopping)
+			pthread_cond_wait(&store->wake, &store->lock);
+		if (!store->work.count)
+			break;
+		pthread_mutex_unlock(&store->lock);
+		took = commit(store, &store->work);
+		pthread_mutex_lock(&store->lock);
+		store->work_ns = took;
+		list_move(&store->ended, &store->work);
+		if (write(store->event, &one, sizeof(one)) != sizeof(one))
+			say(LOG_ERR, "store: the loop cannot be woken: %m");
+	}
+	pthread_mutex_unlock(&store->lock);
+	return NULL;
+}
+
+static void hand_over(struct sqlite_store *store)
+{
+	pthread_mutex_lock(&store->lock);
+	list_move(&store->work, &store->waiting);
+	store->writing = true;
+	pthread_cond_signal(&store->wake);
+	pthread_mutex_unlock(&store->lock);
+}
+
+/* The loop's side */
+
+static void count(struct sqlite_store *store, const struct store_request *list, uint64_t took)
+{
+	store->figures.commits++;
+	store->figures.commit_ns += took;
+	if (took > store->figures.commit_max_ns)
+		store->figures.commit_max_ns = took;
+	if (list->outcome != STORE_COMMITTED)
+		store->figures.failures++;
+	for (; list; list = list->next)
+		store->figures.records += list->count;
+}
+
+/* done() may submit more, and free the request. One that is unknown is kept. */
+static void end(struct sqlite_store *store, struct list *list)
+{
+	struct store_request *request, *next;
+
+	for (request = list->first; request; request = next) {
+		next = request->next;
+		if (request->outcome == STORE_UNKNOWN)
+			list_add(&store->unknown, request);
+		request->done(request);
+	}
+}
+
+static void refuse(struct sqlite_store *store)
+{
+	struct list list;
+
+	list_clear(&list);
+	list_move(&list, &store->waiting);
+	for (struct store_request *request = list.first; request; request = request->next) {
+		request->outcome = STORE_REFUSED;
+		request->error = EIO;
+	}
+	end(store, &list);
+}
+
+static void commit_here(struct sqlite_store *store)
+{
+	struct list list;
+	uint64_t took;
+
+	list_clear(&list);
+	list_move(&list, &store->waiting);
+	took = commit(store, &list);
+	count(store, list.first, took);
+	end(store, &list);
+}
+
+static bool is_lost(const struct store *store)
+{
+	return of(store)->unknown.count;
+}
+
+/* done() of one may have submitted others. */
+static void flush(struct store *base)
+{
+	struct sqlite_store *store = of(base);
+
+	while (store->waiting.count && !store->writing) {
+		if (is_lost(base))
+			refuse(store);
+		else if (store->waiting.count <= DIRECT || store->stopping)
+			commit_here(store);
+		else
+			hand_over(store);
+	}
+}
+
+static void submit(struct store *base, struct store_request *request)
+{
+	struct sqlite_store *store = of(base);
+
+	request->seq = store->next;
+	store->next += request->count;
+	list_add(&store->waiting, request);
+}
+
+static void reap(struct store *base)
+{
+	struct sqlite_store *store = of(base);
+	struct list list;
+	uint64_t took, events;
+
+	if (read(store->event, &events, sizeof(events)) < 0)
+		return;
+	list_clear(&list);
+	pthread_mutex_lock(&store->lock);
+	list_move(&list, &store->ended);
+	took = store->work_ns;
+	store->writing = store->work.count;
+	pthread_mutex_unlock(&store->lock);
+	if (!list.count)
+		return;
+	count(store, list.first, took);
+	end(store, &list);
+}
+
+/* After a commit that succeeds, one that failed before it cannot come back: see database.h. */
+static void recover(struct store *base)
+{
+	struct sqlite_store *store = of(base);
+	struct list list;
+	int there;
+
+	if (store->writing)
+		return;
+	now_mark(&store->time);
+	if (database_mark(store->database, &store->time))
+		return;
+	list_clear(&list);
+	list_move(&list, &store->unknown);
+	for (struct store_request *request = list.first; request; request = request->next) {
+		there = request->count ? database_has(store->database, request->seq) : 0;
+		if (there >= 0)
+			request->outcome = there ? STORE_COMMITTED : STORE_REFUSED;
+	}
+	end(store, &list);
+	if (!is_lost(base))
+		say(LOG_NOTICE, "store: it can be written to again");
+}
+
+static int load(struct store *base,
+		bool (*each)(void *data, uint64_t seq, const struct record *record), void *data)
+{
+	return database_load(of(base)->database, each, data);
+}
+
+static void get_time(struct store *base, struct store_time *time)
+{
+	database_time(of(base)->database, time);
+}
+
+static int mark(struct store *base, const struct store_time *time)
+{
+	struct sqlite_store *store = of(base);
+
+	store->time = *time;
+	return store->writing ? -EBUSY : database_mark(store->database, time);
+}
+
+static int get_fd(const struct store *base)
+{
+	return of(base)->event;
+}
+
+static void get_figures(struct store *base, struct store_figures *figures)
+{
+	*figures = of(base)->figures;
+}
+
+/* Only the writer clears @writing's cause; it has ended after this. */
+static void stop_writer(struct sqlite_store *store)
+{
+	pthread_mutex_lock(&store->lock);
+	store->stopping = true;
+	pthread_cond_signal(&store->wake);
+	pthread_mutex_unlock(&store->lock);
+	pthread_join(store->writer, NULL);
+}
+
+static void close_store(struct store *base)
+{
+	struct sqlite_store *store = of(base);
+
+	stop_writer(store);
+	reap(base);
+	store->writing = false;
+	flush(base);
+	if (!is_lost(base))
+		database_mark(store->database, &store->time);
+	database_close(store->database);
+	close(store->event);
+	free(store);
+}
+
+static const struct store_ops ops = {
+	.load = load,
+	.time = get_time,
+	.mark = mark,
+	.submit = submit,
+	.flush = flush,
+	.fd = get_fd,
+	.reap = reap,
+	.is_lost = is_lost,
+	.recover = recover,
+	.figures = get_figures,
+	.close = close_store,
+};
+
+static int start(struct sqlite_store *store)
+{
+	store->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (store->event < 0)
+		return errno;
+	pthread_mutex_init(&store->lock, NULL);
+	pthread_cond_init(&store->wake, NULL);
+	list_clear(&store->waiting);
+	list_clear(&store->unknown);
+	list_clear(&store->work);
+	list_clear(&store->ended);
+	store->store.ops = &ops;
+	store->next = database_next(store->database);
+	return store->next ? pthread_create(&store->writer, NULL, write_on, store) : EIO;
+}
+
+struct store *sqlite_store_open(const char *path, const char *synchronous)
+{
+	struct sqlite_store *store = calloc(1, sizeof(*store));
+	int error;
+
+	if (!store)
+		return NULL;
+	store->database = database_open(path, synchronous);
+	if (!store->database) {
+		free(store);
+		return NULL;
+	}
+	error = start(store);
+	if (error) {
+		say(LOG_ERR, "store: %s", strerror(error));
+		database_close(store->database);
+		free(store);
+		return NULL;
+	}
+	return &store->store;
+}
