@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
+#include <fcntl.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "database.h"
 #include "say.h"
@@ -24,11 +26,17 @@ static const char *const sql[STATEMENTS] = {
 		     "VALUES (1, ?1, ?2, ?3, ?4)",
 };
 
-#define APPLICATION_ID	0x6877686cU		/* hwhl */
+/*
+ * Bytes that a file beside the database takes up. With a full disk, SQLite could not even open the
+ * database again, as it has to write for that: then the file gives way.
+ */
+#define RESERVE		(8 << 20)
 
 struct database {
 	sqlite3 *handle;
 	sqlite3_stmt *statements[STATEMENTS];
+	char *reserve;				/* path of the file that takes up space */
+	bool reserved;
 	unsigned char *bytes;			/* a record while it is written */
 	size_t size;
 };
@@ -54,12 +62,12 @@ static int set_up(struct database *database, const char *synchronous)
 	const char *const steps[] = {
 		"PRAGMA locking_mode=EXCLUSIVE",
 		"PRAGMA journal_mode=WAL",
+		"PRAGMA journal_size_limit=4194304",
 		pragma,
 		"BEGIN IMMEDIATE;"
 		"CREATE TABLE IF NOT EXISTS log (seq INTEGER PRIMARY KEY, record BLOB NOT NULL);"
 		"CREATE TABLE IF NOT EXISTS time (one INTEGER PRIMARY KEY, boot_id TEXT NOT NULL,"
 		" at_ns INTEGER NOT NULL, wall_ns INTEGER NOT NULL, offset_ns INTEGER NOT NULL);"
-		"PRAGMA user_version=1;"
 		"COMMIT",
 		"PRAGMA wal_checkpoint(TRUNCATE)",
 	};
@@ -85,6 +93,7 @@ void database_close(struct database *database)
 	for (size_t i = 0; i < STATEMENTS; i++)
 		sqlite3_finalize(database->statements[i]);
 	sqlite3_close(database->handle);
+	free(database->reserve);
 	free(database->bytes);
 	free(database);
 }
@@ -100,14 +109,44 @@ static int open_private(struct database *database, const char *path)
 	return status;
 }
 
+/* After a commit that succeeded; another one tries again. */
+static void take_reserve(struct database *database)
+{
+	int fd;
+
+	if (database->reserved)
+		return;
+	fd = open(database->reserve, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return;
+	database->reserved = !posix_fallocate(fd, 0, RESERVE);
+	close(fd);
+	if (!database->reserved)
+		unlink(database->reserve);
+}
+
+static int open_with_reserve(struct database *database, const char *path, const char *synchronous)
+{
+	int status = open_private(database, path);
+
+	if (status == SQLITE_OK)
+		status = set_up(database, synchronous);
+	if ((status & 0xff) == SQLITE_FULL) {
+		say(LOG_WARNING, "store: the disk is full: using the space of %s",
+		    database->reserve);
+		unlink(database->reserve);
+		status = set_up(database, synchronous);
+	}
+	return status == SQLITE_OK ? prepare(database) : status;
+}
+
 struct database *database_open(const char *path, const char *synchronous)
 {
 	struct database *database = calloc(1, sizeof(*database));
 
-	if (!database)
+	if (!database || asprintf(&database->reserve, "%s-reserve", path) < 0)
 		return NULL;
-	if (open_private(database, path) != SQLITE_OK ||
-	    set_up(database, synchronous) != SQLITE_OK || prepare(database) != SQLITE_OK) {
+	if (open_with_reserve(database, path, synchronous) != SQLITE_OK) {
 		complain(database, path);
 		database_close(database);
 		return NULL;
@@ -219,6 +258,8 @@ int database_mark(struct database *database, const struct store_time *time)
 	sqlite3_bind_int64(mark, 4, time->offset_ns);
 	status = step(database, MARK);
 	sqlite3_clear_bindings(mark);
+	if (status == SQLITE_OK)
+		take_reserve(database);
 	return status == SQLITE_OK ? 0 : -EIO;
 }
 
