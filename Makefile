@@ -34,6 +34,12 @@ DEVEL    = $(DESTDIR)/usr/src/hwheel-headers-$(VERSION)
 
 PROGRAMS = $(BUILD)/tools/hwheelctl $(wildcard $(BUILD)/tools/demo/*)
 EXAMPLES := $(notdir $(basename $(wildcard tools/examples/*.c)))
+HWHEELD_TESTS := api_test disk_test fuzz_test kill_test
+# How often hwheeld-test kills the daemon, and a machine with it, and how many hostile requests
+# it sends
+KILLS_DAEMON ?= 100
+POWER   ?= 5
+REQUESTS ?= 1000
 TOOLS_TESTS := hwheelctl_test top_test examples_test
 TESTS   := $(basename $(notdir $(wildcard selftests/*/*_test.c)))
 # selftests/Makefile builds the same as 32-bit programs. A user-mode kernel knows none, and
@@ -81,7 +87,7 @@ BASE    ?=
 
 .PHONY: module run shell check check-all kunit coverage mutants selftests torture matrix soak faults
 .PHONY: model litmus trust-readme bench bench-readme lives lint tools tools-test install uninstall
-.PHONY: deb check-packages clean help
+.PHONY: deb check-packages clean help hwheeld-test _hwheeld_test
 .PHONY: _everything _build_everything _module _tools _tools_test _test_modules _test_programs _run _shell _harness
 .PHONY: _vm_harness _wrong _model _litmus _selftests _torture
 .PHONY: _bench _bench_kernel _bench_user _user_bench _bench_native _bench_uml
@@ -162,6 +168,11 @@ tools: ## build libhwheel, hwheelctl, the demonstrations and examples
 
 tools-test: ## test libhwheel, hwheelctl and the examples in a VM
 	@vars=$$($(SETUP) vm source tools tools_test) && $(MAKE) _tools_test $$vars
+
+hwheeld-test: ## test the daemon of durable timeouts in a user-mode kernel (KILLS_DAEMON=, POWER=)
+	@$(SETUP) uml tools hwheeld
+	@src=$$($(SETUP) source) && vars=$$(selftests/harness/uml/build_uml.sh smp test durable) && \
+		$(MAKE) _hwheeld_test $$src $$vars
 
 install: ## install module, headers, hwheelctl and libhwheel (DESTDIR=, PREFIX=)
 	@vars=$$($(SETUP) module tools) && $(MAKE) _install $$vars
@@ -245,6 +256,23 @@ _tools_test: _module _tools
 	python3 -B selftests/harness/tap.py --out $(BUILD)/tools.tap --part tools $$status \
 		$(patsubst %,$(BUILD)/tools-run/%.tap,libhwheel_test mapped_test quantile_test $(TOOLS_TESTS) \
 			json_test install_test)
+
+_hwheeld_test: _module
+	@$(MAKE) -C tools O=$(BUILD)/tools hwheeld_tests KSRC=$(KSRC)
+	@mkdir -p $(BUILD)/hwheeld-in
+	@echo "$(CURDIR)/tools/test/hwheeld/inside.sh $(BUILD)/tools/hwheeld $(KILLS_DAEMON) $(REQUESTS)" \
+		>$(BUILD)/hwheeld-in/inside
+	@status=0; \
+	$(BUILD)/tools/hwheeld/store_test >$(BUILD)/hwheeld-in/store_test.tap || status=$$?; \
+	$(UML) --kdir $(KDIR) --smp 2 --mem 1024 --out $(BUILD)/hwheeld-run --timeout $(TIMEOUT) \
+		--guest tools/test/hwheeld/enter.sh $(MODULE)/hwheel.ko $(BUILD)/hwheeld-in/inside || \
+		status=$$?; \
+	python3 -B tools/test/hwheeld/power_test.py $(KDIR)/linux $(MODULE)/hwheel.ko \
+		$(BUILD)/tools/hwheeld/hwheeld $(BUILD)/hwheeld-power $(POWER) | \
+		tee $(BUILD)/hwheeld-in/power_test.tap || status=$$?; \
+	python3 -B selftests/harness/tap.py --out $(BUILD)/hwheeld.tap --part hwheeld $$status \
+		$(BUILD)/hwheeld-in/store_test.tap $(BUILD)/hwheeld-in/power_test.tap \
+		$(HWHEELD_TESTS:%=$(BUILD)/hwheeld-run/%.tap)
 
 _run: _module _tools
 	@rm -f $(BUILD)/run.json
