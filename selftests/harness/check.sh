@@ -73,6 +73,7 @@ short_parts() {
 # Kernels that look for what is wrong, bounded, and the models
 long_parts() {
 	part model build/model.tap -- target _model
+	part hwheeld build/hwheeld.tap -- target hwheeld-test
 	part torture build/matrix.tap -- \
 		target torture SUITES="wrong torture" CALLS=10000 OPS=100000
 }
