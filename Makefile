@@ -87,7 +87,7 @@ BASE    ?=
 
 .PHONY: module run shell check check-all kunit coverage mutants selftests torture matrix soak faults
 .PHONY: model litmus trust-readme bench bench-readme lives lint tools tools-test install uninstall
-.PHONY: deb check-packages clean help hwheeld-test _hwheeld_test
+.PHONY: deb check-packages clean help hwheeld hwheeld-test _hwheeld_test _install_hwheeld
 .PHONY: _everything _build_everything _module _tools _tools_test _test_modules _test_programs _run _shell _harness
 .PHONY: _vm_harness _wrong _model _litmus _selftests _torture
 .PHONY: _bench _bench_kernel _bench_user _user_bench _bench_native _bench_uml
@@ -169,6 +169,10 @@ tools: ## build libhwheel, hwheelctl, the demonstrations and examples
 tools-test: ## test libhwheel, hwheelctl and the examples in a VM
 	@vars=$$($(SETUP) vm source tools tools_test) && $(MAKE) _tools_test $$vars
 
+hwheeld: ## build the daemon of durable timeouts
+	@$(SETUP) hwheeld
+	@$(MAKE) -C tools O=$(BUILD)/tools hwheeld
+
 hwheeld-test: ## test the daemon of durable timeouts in a user-mode kernel (KILLS_DAEMON=, POWER=)
 	@$(SETUP) uml tools hwheeld
 	@src=$$($(SETUP) source) && vars=$$(selftests/harness/uml/build_uml.sh smp test durable) && \
@@ -183,6 +187,7 @@ uninstall: ## remove what install put there, for all kernels (or KVER=)
 	rm -f $(LIB)/libhwheel.a $(LIB)/libhwheel.so $(LIB)/libhwheel.so.*
 	rm -f $(LIB)/pkgconfig/hwheel.pc $(PAGES:%=$(ROOT)/share/man/man*/%)
 	rm -f $(ROOT)/share/bash-completion/completions/hwheelctl
+	rm -f $(ROOT)/sbin/hwheeld $(ROOT)/lib/systemd/system/hwheeld.service
 	rm -f $(ROOT)/lib/udev/rules.d/60-hwheel.rules
 	rm -rf $(DEVEL) $(ROOT)/share/doc/hwheel
 	[ -n "$(DESTDIR)" ] || ldconfig
@@ -453,4 +458,15 @@ _install_tools: _tools
 		tools/man/$(page) &&) :
 	install -D -m 644 -t $(ROOT)/share/bash-completion/completions tools/completion/hwheelctl
 	install -D -m 644 -t $(ROOT)/lib/udev/rules.d tools/config/60-hwheel.rules
-	install -D -m 644 -t $(ROOT)/share/doc/hwheel/examples tools/config/*.conf
+	install -D -m 644 -t $(ROOT)/share/doc/hwheel/examples \
+		$(filter-out %/hwheeld.conf,$(wildcard tools/config/*.conf))
+	[ ! -x $(BUILD)/tools/hwheeld/hwheeld ] || $(MAKE) _install_hwheeld
+
+# Where the daemon was built (make hwheeld, or a package): not each machine has its libraries.
+_install_hwheeld:
+	install -D -m 755 -t $(ROOT)/sbin $(BUILD)/tools/hwheeld/hwheeld
+	[ -e $(DESTDIR)/etc/hwheeld.conf ] || \
+		install -D -m 644 -t $(DESTDIR)/etc tools/config/hwheeld.conf
+	install -d $(ROOT)/lib/systemd/system
+	sed 's|/usr/sbin|$(PREFIX)/sbin|' tools/config/hwheeld.service \
+		>$(ROOT)/lib/systemd/system/hwheeld.service

@@ -199,6 +199,7 @@ need_clang() {
 
 need_deb() {
 	need_tools
+	need_hwheeld
 	packages build-essential dpkg-dev debhelper dh-dkms fakeroot lintian
 }
 
