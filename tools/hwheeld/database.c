@@ -66,6 +66,7 @@ static int set_up(struct database *database, const char *synchronous)
 		pragma,
 		"BEGIN IMMEDIATE;"
 		"CREATE TABLE IF NOT EXISTS log (seq INTEGER PRIMARY KEY, record BLOB NOT NULL);"
+		"CREATE TABLE IF NOT EXISTS space (one INTEGER PRIMARY KEY, bytes BLOB);"
 		"CREATE TABLE IF NOT EXISTS time (one INTEGER PRIMARY KEY, boot_id TEXT NOT NULL,"
 		" at_ns INTEGER NOT NULL, wall_ns INTEGER NOT NULL, offset_ns INTEGER NOT NULL);"
 		"COMMIT",
@@ -76,6 +77,19 @@ static int set_up(struct database *database, const char *synchronous)
 	for (size_t i = 0; i < ARRAY_SIZE(steps) && status == SQLITE_OK; i++)
 		status = run(database, steps[i]);
 	return status;
+}
+
+/*
+ * SQLite begins the write-ahead log anew when all of it is in the database. Writing to what a file
+ * has already costs much less than making it longer, so the log gets its length at once. A disk that
+ * is full may go without.
+ */
+static void stretch_log(struct database *database)
+{
+	if (run(database, "INSERT INTO space (one, bytes) VALUES (1, zeroblob(3900000))") ||
+	    run(database, "DELETE FROM space") || run(database, "PRAGMA wal_checkpoint(RESTART)"))
+		say(LOG_NOTICE, "store: the log of SQLite stays short: %s",
+		    sqlite3_errmsg(database->handle));
 }
 
 static int prepare(struct database *database)
@@ -137,6 +151,8 @@ static int open_with_reserve(struct database *database, const char *path, const 
 		unlink(database->reserve);
 		status = set_up(database, synchronous);
 	}
+	if (status == SQLITE_OK)
+		stretch_log(database);
 	return status == SQLITE_OK ? prepare(database) : status;
 }
 

@@ -5,7 +5,12 @@
  * commits all of them at once, while the loop reads the next requests; these become the next
  * commit. So a commit is as large as the disk is slow.
  *
- * The database belongs to the writer while @writing is set, and to the loop's thread otherwise.
+ * Clients that were answered ask again. If the writer did not wait for them, they would miss the
+ * next commit: each client would take part in every other one only. So the writer waits until
+ * there are as many requests as in the last commit and behind it, but no longer than a part of the
+ * time that a commit takes.
+ *
+ * The database belongs to the writer while it has requests, and to the loop's thread otherwise.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -21,6 +26,10 @@
 
 #define DIRECT	2
 
+/* The writer waits for so large a part of the last commit's time. */
+#define PATIENCE	4
+#define PATIENCE_MAX_NS	2000000ULL
+
 struct list {
 	struct store_request *first;
 	struct store_request **end;
@@ -34,7 +43,7 @@ struct sqlite_store {
 	struct list waiting;		/* the loop's */
 	struct list unknown;		/* the loop's */
 	uint64_t next;			/* the loop's */
-	bool writing;			/* the loop's */
+	size_t handed_over;		/* to the writer, and not reaped; the loop's */
 	struct store_figures figures;	/* the loop's */
 	int event;
 	pthread_t writer;
@@ -43,7 +52,8 @@ struct sqlite_store {
 	pthread_cond_t wake;
 	struct list work;
 	struct list ended;
-	uint64_t work_ns;
+	uint64_t took_ns;		/* the last commit of the writer */
+	size_t expected;		/* in the next one */
 	bool stopping;
 };
 
@@ -99,24 +109,53 @@ static uint64_t commit(struct sqlite_store *store, const struct list *list)
 
 /* The writer */
 
+static struct timespec patience(const struct sqlite_store *store)
+{
+	uint64_t wait = store->took_ns / PATIENCE;
+	uint64_t until = clock_ns() + (wait < PATIENCE_MAX_NS ? wait : PATIENCE_MAX_NS);
+
+	return (struct timespec) { (time_t)(until / NS_PER_S), (long)(until % NS_PER_S) };
+}
+
+/* Returns false if there is none, and never will be. */
+static bool wait_for_work(struct sqlite_store *store, struct list *batch)
+{
+	struct timespec until;
+
+	while (!store->work.count && !store->stopping)
+		pthread_cond_wait(&store->wake, &store->lock);
+	until = patience(store);
+	while (store->work.count < store->expected && !store->stopping &&
+	       !pthread_cond_timedwait(&store->wake, &store->lock, &until))
+		;
+	list_move(batch, &store->work);
+	return batch->count;
+}
+
+static void end_batch(struct sqlite_store *store, struct list *batch, uint64_t took)
+{
+	uint64_t one = 1;
+
+	store->took_ns = took;
+	store->expected = batch->count + store->work.count;
+	list_move(&store->ended, batch);
+	if (write(store->event, &one, sizeof(one)) != sizeof(one))
+		say(LOG_ERR, "store: the loop cannot be woken: %m");
+}
+
 static void *write_on(void *data)
 {
 	struct sqlite_store *store = data;
-	uint64_t one = 1, took;
+	struct list batch;
+	uint64_t took;
 
+	list_clear(&batch);
 	pthread_mutex_lock(&store->lock);
-	for (;;) {
-		while (!store->work.count && !store->stopping)
-			pthread_cond_wait(&store->wake, &store->lock);
-		if (!store->work.count)
-			break;
+	while (wait_for_work(store, &batch)) {
 		pthread_mutex_unlock(&store->lock);
-		took = commit(store, &store->work);
+		took = commit(store, &batch);
 		pthread_mutex_lock(&store->lock);
-		store->work_ns = took;
-		list_move(&store->ended, &store->work);
-		if (write(store->event, &one, sizeof(one)) != sizeof(one))
-			say(LOG_ERR, "store: the loop cannot be woken: %m");
+		end_batch(store, &batch, took);
 	}
 	pthread_mutex_unlock(&store->lock);
 	return NULL;
@@ -124,9 +163,9 @@ static void *write_on(void *data)
 
 static void hand_over(struct sqlite_store *store)
 {
+	store->handed_over += store->waiting.count;
 	pthread_mutex_lock(&store->lock);
 	list_move(&store->work, &store->waiting);
-	store->writing = true;
 	pthread_cond_signal(&store->wake);
 	pthread_mutex_unlock(&store->lock);
 }
@@ -193,13 +232,13 @@ static void flush(struct store *base)
 {
 	struct sqlite_store *store = of(base);
 
-	while (store->waiting.count && !store->writing) {
+	while (store->waiting.count) {
 		if (is_lost(base))
 			refuse(store);
-		else if (store->waiting.count <= DIRECT || store->stopping)
-			commit_here(store);
-		else
+		else if (store->handed_over || (store->waiting.count > DIRECT && !store->stopping))
 			hand_over(store);
+		else
+			commit_here(store);
 	}
 }
 
@@ -223,11 +262,11 @@ static void reap(struct store *base)
 	list_clear(&list);
 	pthread_mutex_lock(&store->lock);
 	list_move(&list, &store->ended);
-	took = store->work_ns;
-	store->writing = store->work.count;
+	took = store->took_ns;
 	pthread_mutex_unlock(&store->lock);
 	if (!list.count)
 		return;
+	store->handed_over -= list.count;
 	count(store, list.first, took);
 	end(store, &list);
 }
@@ -239,7 +278,7 @@ static void recover(struct store *base)
 	struct list list;
 	int there;
 
-	if (store->writing)
+	if (store->handed_over)
 		return;
 	now_mark(&store->time);
 	if (database_mark(store->database, &store->time))
@@ -272,7 +311,7 @@ static int mark(struct store *base, const struct store_time *time)
 	struct sqlite_store *store = of(base);
 
 	store->time = *time;
-	return store->writing ? -EBUSY : database_mark(store->database, time);
+	return store->handed_over ? -EBUSY : database_mark(store->database, time);
 }
 
 static int get_fd(const struct store *base)
@@ -285,7 +324,7 @@ static void get_figures(struct store *base, struct store_figures *figures)
 	*figures = of(base)->figures;
 }
 
-/* Only the writer clears @writing's cause; it has ended after this. */
+/* It commits what it has before it ends. */
 static void stop_writer(struct sqlite_store *store)
 {
 	pthread_mutex_lock(&store->lock);
@@ -301,7 +340,6 @@ static void close_store(struct store *base)
 
 	stop_writer(store);
 	reap(base);
-	store->writing = false;
 	flush(base);
 	if (!is_lost(base))
 		database_mark(store->database, &store->time);
@@ -326,11 +364,16 @@ static const struct store_ops ops = {
 
 static int start(struct sqlite_store *store)
 {
+	pthread_condattr_t attributes;
+
 	store->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (store->event < 0)
 		return errno;
 	pthread_mutex_init(&store->lock, NULL);
-	pthread_cond_init(&store->wake, NULL);
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&store->wake, &attributes);
+	pthread_condattr_destroy(&attributes);
 	list_clear(&store->waiting);
 	list_clear(&store->unknown);
 	list_clear(&store->work);
