@@ -79,19 +79,6 @@ static int set_up(struct database *database, const char *synchronous)
 	return status;
 }
 
-/*
- * SQLite begins the write-ahead log anew when all of it is in the database. Writing to what a file
- * has already costs much less than making it longer, so the log gets its length at once. A disk that
- * is full may go without.
- */
-static void stretch_log(struct database *database)
-{
-	if (run(database, "INSERT INTO space (one, bytes) VALUES (1, zeroblob(3900000))") ||
-	    run(database, "DELETE FROM space") || run(database, "PRAGMA wal_checkpoint(RESTART)"))
-		say(LOG_NOTICE, "store: the log of SQLite stays short: %s",
-		    sqlite3_errmsg(database->handle));
-}
-
 static int prepare(struct database *database)
 {
 	int status = SQLITE_OK;
@@ -123,6 +110,19 @@ static int open_private(struct database *database, const char *path)
 	return status;
 }
 
+/*
+ * SQLite begins the write-ahead log anew when all of it is in the database. Writing to what a file
+ * has already costs much less than making it longer, so the log gets its length at once, where there
+ * is room for that.
+ */
+static void stretch_log(struct database *database)
+{
+	if (run(database, "INSERT INTO space (one, bytes) VALUES (1, zeroblob(3900000))") ||
+	    run(database, "DELETE FROM space") || run(database, "PRAGMA wal_checkpoint(RESTART)"))
+		say(LOG_NOTICE, "store: the log of SQLite stays short: %s",
+		    sqlite3_errmsg(database->handle));
+}
+
 /* After a commit that succeeded; another one tries again. */
 static void take_reserve(struct database *database)
 {
@@ -135,7 +135,9 @@ static void take_reserve(struct database *database)
 		return;
 	database->reserved = !posix_fallocate(fd, 0, RESERVE);
 	close(fd);
-	if (!database->reserved)
+	if (database->reserved)
+		stretch_log(database);
+	else
 		unlink(database->reserve);
 }
 
@@ -151,8 +153,6 @@ static int open_with_reserve(struct database *database, const char *path, const 
 		unlink(database->reserve);
 		status = set_up(database, synchronous);
 	}
-	if (status == SQLITE_OK)
-		stretch_log(database);
 	return status == SQLITE_OK ? prepare(database) : status;
 }
 
