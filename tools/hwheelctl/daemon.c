@@ -31,7 +31,7 @@ static int connect_to(const char *path, int *fd)
 
 	if (strlen(path) >= sizeof(address.sun_path))
 		return fail(path, -ENAMETOOLONG);
-	strcpy(address.sun_path, path);
+	memcpy(address.sun_path, path, strlen(path) + 1);
 	*fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (*fd < 0)
 		return fail("socket", -errno);

@@ -16,8 +16,8 @@
 #include "fail.h"
 #include "option.h"
 
-/* What is read from stdin: more than the daemon takes */
-#define PAYLOAD_ROOM	(1U << 20)
+/* Bytes that are read from stdin: more than the daemon takes */
+#define PAYLOAD_ROOM	1048576
 
 struct request {
 	const char *socket;
@@ -42,24 +42,45 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	struct request *request = state->input;
 
 	switch (key) {
-	case 's': request->socket = argument; return 0;
-	case 'd': request->delay = argument; return 0;
-	case 'D': request->deadline = argument; return 0;
-	case 'q': request->queue = argument; return 0;
-	case 'p': request->payload = argument; return 0;
-	case 'm': request->max = argument; return 0;
-	case 'w': request->wait = argument; return 0;
-	case 'l': request->lease = argument; return 0;
-	case 'n': request->create = true; return 0;
-	case 'a': request->ack = true; return 0;
+	case 's':
+		request->socket = argument;
+		break;
+	case 'd':
+		request->delay = argument;
+		break;
+	case 'D':
+		request->deadline = argument;
+		break;
+	case 'q':
+		request->queue = argument;
+		break;
+	case 'p':
+		request->payload = argument;
+		break;
+	case 'm':
+		request->max = argument;
+		break;
+	case 'w':
+		request->wait = argument;
+		break;
+	case 'l':
+		request->lease = argument;
+		break;
+	case 'n':
+		request->create = true;
+		break;
+	case 'a':
+		request->ack = true;
+		break;
 	case ARGP_KEY_ARG:
 		if (request->name)
 			argp_error(state, "%s: one argument is enough", argument);
 		request->name = argument;
-		return 0;
+		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
+	return 0;
 }
 
 static struct request read_request(const struct argp *argp, int argc, char **argv)
@@ -150,7 +171,7 @@ static int put(const struct request *request)
 int put_main(int argc, char **argv)
 {
 	static const struct argp_option options[] = {
-		{ "delay", 'd', "DURATION", 0, "Due so much later: 30m; without a unit, seconds", 0 },
+		{ "delay", 'd', "DURATION", 0, "Due so much later: 30m; or in seconds", 0 },
 		{ "deadline", 'D', "DATE", 0, "Due at this time: 2026-12-24T18:00:00Z", 0 },
 		{ "queue", 'q', "QUEUE", 0, "The queue, not `default'", 0 },
 		{ "payload", 'p', "TEXT", 0, "What comes with it; -: from stdin", 0 },
@@ -344,8 +365,9 @@ int durable_list(const char *socket)
 	char *after = NULL, *next;
 	int status;
 
+	socket = socket ?: DAEMON_SOCKET;
 	do {
-		status = daemon_ask(socket ?: DAEMON_SOCKET, "GET", path, after, NULL, NULL, &answer);
+		status = daemon_ask(socket, "GET", path, after, NULL, NULL, &answer);
 		if (status)
 			break;
 		status = daemon_judge("list", &answer);

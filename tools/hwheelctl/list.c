@@ -147,7 +147,7 @@ int list_main(int argc, char **argv)
 		{ "files", 'f', NULL, 0,
 		  "Not the wheels: the open files of the device, each with its process", 0 },
 		{ "timeouts", 't', NULL, 0,
-		  "Not the wheels: the durable timeouts, which hwheeld keeps, as lines of JSON", 0 },
+		  "Not the wheels: the durable timeouts that hwheeld keeps, as lines of JSON", 0 },
 		{ "socket", 's', "PATH", 0, "For --timeouts: where hwheeld listens", 0 },
 		{ "json", OPTION_JSON, NULL, 0, "Print JSON", 0 },
 		{ }

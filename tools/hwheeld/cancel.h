@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A timeout ends before anybody has got it, or by the acknowledgement of a client that has. */
+/* A timeout ends before anybody has got it, or by the acknowledgment of a client that has. */
 #ifndef CANCEL_H
 #define CANCEL_H
 

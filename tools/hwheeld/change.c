@@ -120,7 +120,7 @@ static void answer_failure(struct change *change)
 	if (change->request.outcome == STORE_UNKNOWN)
 		exchange_error(exchange, MHD_HTTP_SERVICE_UNAVAILABLE,
 			       "the store is lost: the change may have happened");
-	else if (change->request.error == ENOSPC)
+	else if (change->request.error == -ENOSPC)
 		exchange_error(exchange, MHD_HTTP_INSUFFICIENT_STORAGE,
 			       "the disk is full: nothing has changed");
 	else

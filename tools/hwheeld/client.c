@@ -69,7 +69,7 @@ int client_begin(void)
 	return settings.token_file ? read_token() : 0;
 }
 
-/* Who it is */
+/* The user or the address */
 
 static bool is_in_group(int fd)
 {

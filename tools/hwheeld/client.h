@@ -18,7 +18,7 @@ struct poll;
 
 struct client {
 	struct loop_source hangup;
-	struct alarm *limit;		/* the request has to be there by then, and its answer gone */
+	struct alarm *limit;		/* the request has to be there, and its answer gone */
 	struct account *account;
 	struct exchange *exchange;	/* what it is at */
 	struct poll *poll;		/* and waits for */

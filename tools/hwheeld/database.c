@@ -8,33 +8,34 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../hwheelctl/array.h"
 #include "database.h"
 #include "say.h"
 
-#define ARRAY_SIZE(array)	(sizeof(array) / sizeof((array)[0]))
-
 enum { BEGIN, COMMIT, ROLLBACK, INSERT, CLEAN, HAS, MARK, STATEMENTS };
 
-static const char *const sql[STATEMENTS] = {
+static const char *sql[STATEMENTS] = {
 	[BEGIN]	   = "BEGIN IMMEDIATE",
 	[COMMIT]   = "COMMIT",
 	[ROLLBACK] = "ROLLBACK",
 	[INSERT]   = "INSERT INTO log (seq, record) VALUES (?1, ?2)",
 	[CLEAN]	   = "DELETE FROM log WHERE seq < ?1",
 	[HAS]	   = "SELECT 1 FROM log WHERE seq = ?1",
-	[MARK]	   = "REPLACE INTO time (one, boot_id, at_ns, wall_ns, offset_ns) "
-		     "VALUES (1, ?1, ?2, ?3, ?4)",
+	[MARK]	   = "REPLACE INTO time VALUES (1, ?1, ?2, ?3, ?4)",
 };
 
 /*
  * Bytes that a file beside the database takes up. With a full disk, SQLite could not even open the
  * database again, as it has to write for that: then the file gives way.
  */
-#define RESERVE		(8 << 20)
+#define RESERVE		8388608
+
+#define CREATE_TIME \
+	"CREATE TABLE IF NOT EXISTS time (one INTEGER PRIMARY KEY, boot_id, at_ns, wall_ns, offset_ns)"
 
 struct database {
 	sqlite3 *handle;
-	sqlite3_stmt *statements[STATEMENTS];
+	struct sqlite3_stmt *statements[STATEMENTS];
 	char *reserve;				/* path of the file that takes up space */
 	bool reserved;
 	unsigned char *bytes;			/* a record while it is written */
@@ -64,12 +65,9 @@ static int set_up(struct database *database, const char *synchronous)
 		"PRAGMA journal_mode=WAL",
 		"PRAGMA journal_size_limit=4194304",
 		pragma,
-		"BEGIN IMMEDIATE;"
-		"CREATE TABLE IF NOT EXISTS log (seq INTEGER PRIMARY KEY, record BLOB NOT NULL);"
-		"CREATE TABLE IF NOT EXISTS space (one INTEGER PRIMARY KEY, bytes BLOB);"
-		"CREATE TABLE IF NOT EXISTS time (one INTEGER PRIMARY KEY, boot_id TEXT NOT NULL,"
-		" at_ns INTEGER NOT NULL, wall_ns INTEGER NOT NULL, offset_ns INTEGER NOT NULL);"
-		"COMMIT",
+		"CREATE TABLE IF NOT EXISTS log (seq INTEGER PRIMARY KEY, record BLOB)",
+		"CREATE TABLE IF NOT EXISTS space (one INTEGER PRIMARY KEY, bytes BLOB)",
+		CREATE_TIME,
 		"PRAGMA wal_checkpoint(TRUNCATE)",
 	};
 
@@ -111,9 +109,9 @@ static int open_private(struct database *database, const char *path)
 }
 
 /*
- * SQLite begins the write-ahead log anew when all of it is in the database. Writing to what a file
- * has already costs much less than making it longer, so the log gets its length at once, where there
- * is room for that.
+ * SQLite begins the write-ahead log anew when all of it is in the database. Writing over what a
+ * file has costs much less than making the file longer. So the log gets its length at once, where
+ * there is room for that.
  */
 static void stretch_log(struct database *database)
 {
@@ -180,8 +178,7 @@ static int step(struct database *database, int which)
 	return status == SQLITE_DONE ? SQLITE_OK : status;
 }
 
-static bool load_row(sqlite3_stmt *rows,
-		     bool (*each)(void *data, uint64_t seq, const struct record *record), void *data)
+static bool load_row(sqlite3_stmt *rows, store_each each, void *data)
 {
 	uint64_t seq = (uint64_t)sqlite3_column_int64(rows, 0);
 	const unsigned char *bytes = sqlite3_column_blob(rows, 1);
@@ -194,14 +191,13 @@ static bool load_row(sqlite3_stmt *rows,
 	return each(data, seq, &record);
 }
 
-int database_load(struct database *database,
-		  bool (*each)(void *data, uint64_t seq, const struct record *record), void *data)
+int database_load(struct database *database, store_each each, void *data)
 {
+	static const char all[] = "SELECT seq, record FROM log ORDER BY seq";
 	sqlite3_stmt *rows;
 	int status;
 
-	status = sqlite3_prepare_v2(database->handle, "SELECT seq, record FROM log ORDER BY seq", -1,
-				    &rows, NULL);
+	status = sqlite3_prepare_v2(database->handle, all, -1, &rows, NULL);
 	while (status == SQLITE_OK || status == SQLITE_ROW) {
 		status = sqlite3_step(rows);
 		if (status == SQLITE_ROW && !load_row(rows, each, data))
@@ -354,15 +350,16 @@ static bool is_refusal(int status)
 	return false;
 }
 
-static int errno_of(int status)
+/* A negative errno */
+static int error_of(int status)
 {
 	switch (status & 0xff) {
 	case SQLITE_FULL:
-		return ENOSPC;
+		return -ENOSPC;
 	case SQLITE_NOMEM:
-		return ENOMEM;
+		return -ENOMEM;
 	}
-	return EIO;
+	return -EIO;
 }
 
 enum store_outcome database_commit(struct database *database, const struct store_request *list,
@@ -374,7 +371,7 @@ enum store_outcome database_commit(struct database *database, const struct store
 	if (status == SQLITE_OK)
 		return STORE_COMMITTED;
 	complain(database, "commit");
-	*error = errno_of(status);
+	*error = error_of(status);
 	if (!sqlite3_get_autocommit(database->handle))
 		step(database, ROLLBACK);
 	return is_refusal(status) ? STORE_REFUSED : STORE_UNKNOWN;

@@ -18,8 +18,7 @@ struct database;
 struct database *database_open(const char *path, const char *synchronous);
 void database_close(struct database *database);
 
-int database_load(struct database *database,
-		  bool (*each)(void *data, uint64_t seq, const struct record *record), void *data);
+int database_load(struct database *database, store_each each, void *data);
 void database_time(struct database *database, struct store_time *time);
 int database_mark(struct database *database, const struct store_time *time);
 
@@ -27,7 +26,7 @@ int database_mark(struct database *database, const struct store_time *time);
 uint64_t database_next(struct database *database);
 
 /*
- * Commits a list of requests as one transaction. @error: out: a positive errno if it is not
+ * Commits a list of requests as one transaction. @error: out: a negative errno if it is not
  * committed.
  */
 enum store_outcome database_commit(struct database *database, const struct store_request *list,

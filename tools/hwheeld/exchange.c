@@ -28,7 +28,8 @@ static void drop_body(struct exchange *exchange)
 	bytes -= exchange->room;
 	free(exchange->body);
 	exchange->body = NULL;
-	exchange->length = exchange->room = 0;
+	exchange->length = 0;
+	exchange->room = 0;
 }
 
 void exchange_free(struct exchange *exchange)

@@ -7,17 +7,16 @@
 #ifndef HASH_H
 #define HASH_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 extern uint64_t hash_seed;
 
-#define HASH_FUNCTION(key, length, hash) \
-	((hash) = (unsigned int)XXH3_64bits_withSeed((key), (length), hash_seed))
-#define uthash_fatal(message)	abort()
+unsigned int hash_of(const void *key, size_t length);
+
+#define HASH_FUNCTION(key, length, hash) ((hash) = hash_of((key), (length)))
+#define uthash_fatal(message)	((void)(message), abort())
 
 #include <uthash.h>
 

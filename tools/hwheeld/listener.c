@@ -182,26 +182,24 @@ static int start(struct listener *listener, unsigned int flags, const char *key,
 		 const char *certificate)
 {
 	const union MHD_DaemonInfo *info;
-	struct MHD_OptionItem tls[] = {
-		{ MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)key },
+	struct MHD_OptionItem options[] = {
+		{ MHD_OPTION_EXTERNAL_LOGGER, (intptr_t)ignore, NULL },
+		{ MHD_OPTION_LISTEN_SOCKET, listener->fd, NULL },
+		{ MHD_OPTION_CONNECTION_LIMIT, (intptr_t)settings.connections + SPARE, NULL },
+		{ MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY, NULL },
+		{ MHD_OPTION_CONNECTION_TIMEOUT, 0, NULL },
+		{ MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)end_of_request, NULL },
+		{ MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)connection_changed, listener },
+		{ MHD_OPTION_UNESCAPE_CALLBACK, (intptr_t)keep, NULL },
+		{ MHD_OPTION_STRICT_FOR_CLIENT, 1, NULL },
+		{ key ? MHD_OPTION_HTTPS_MEM_KEY : MHD_OPTION_END, 0, (void *)key },
 		{ MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)certificate },
 		{ MHD_OPTION_END, 0, NULL },
 	};
 
-	listener->daemon = MHD_start_daemon(
-		flags | MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL, NULL,
-		handle, listener,
-		MHD_OPTION_EXTERNAL_LOGGER, ignore, NULL,
-		MHD_OPTION_LISTEN_SOCKET, listener->fd,
-		MHD_OPTION_CONNECTION_LIMIT, (unsigned int)settings.connections + SPARE,
-		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
-		MHD_OPTION_CONNECTION_TIMEOUT, 0U,
-		MHD_OPTION_NOTIFY_COMPLETED, end_of_request, NULL,
-		MHD_OPTION_NOTIFY_CONNECTION, connection_changed, listener,
-		MHD_OPTION_UNESCAPE_CALLBACK, keep, NULL,
-		MHD_OPTION_STRICT_FOR_CLIENT, 1,
-		MHD_OPTION_ARRAY, key ? tls : tls + 2,
-		MHD_OPTION_END);
+	flags |= MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
+	listener->daemon = MHD_start_daemon(flags, 0, NULL, NULL, handle, listener,
+					    MHD_OPTION_ARRAY, options, MHD_OPTION_END);
 	info = listener->daemon ? MHD_get_daemon_info(listener->daemon,
 						      MHD_DAEMON_INFO_EPOLL_FD) : NULL;
 	if (!info) {
@@ -259,7 +257,7 @@ static int open_socket(void)
 		say(LOG_ERR, "configuration: the path of socket is too long");
 		return -ENAMETOOLONG;
 	}
-	strcpy(address.sun_path, settings.socket);
+	memcpy(address.sun_path, settings.socket, strlen(settings.socket) + 1);
 	if (is_in_use(&address)) {
 		say(LOG_ERR, "%s: another process listens there", settings.socket);
 		return -EADDRINUSE;

@@ -85,7 +85,7 @@ static void print_timeouts(FILE *stream)
 	print_counter(stream, "due", "Timeouts that became due", metrics.due);
 	print_counter(stream, "leased", "Timeouts leased to clients", metrics.leased);
 	print_counter(stream, "acknowledged", "Timeouts acknowledged", metrics.acknowledged);
-	print_counter(stream, "leases_ended", "Leases that ended without an acknowledgement",
+	print_counter(stream, "leases_ended", "Leases that ended without an acknowledgment",
 		      metrics.leases_ended);
 	print_counter(stream, "leases_returned", "Leases whose client had hung up",
 		      metrics.leases_returned);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What is counted, and how it is told: OpenMetrics. The loop's thread alone counts. */
+/* Figures, and their text as OpenMetrics has it. The loop's thread alone counts. */
 #ifndef METRICS_H
 #define METRICS_H
 
@@ -23,7 +23,7 @@ extern struct metrics {
 	uint64_t cancelled;
 	uint64_t leased;
 	uint64_t acknowledged;
-	uint64_t leases_ended;		/* without an acknowledgement */
+	uint64_t leases_ended;		/* without an acknowledgment */
 	uint64_t leases_returned;	/* the client had gone before it got them */
 	uint64_t due;
 	uint64_t clients_refused;

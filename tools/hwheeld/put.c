@@ -195,8 +195,8 @@ static void add_result(struct json_object *results, const struct wish *wish, uns
 {
 	struct json_object *object = json_object_new_object();
 
-	json_object_object_add(object, "key", json_object_new_string_len(wish->key,
-								  (int)wish->key_length));
+	json_object_object_add(object, "key",
+			       json_object_new_string_len(wish->key, (int)wish->key_length));
 	json_object_object_add(object, "status", json_object_new_int((int)status));
 	json_object_array_add(results, object);
 }

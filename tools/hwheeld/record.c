@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <assert.h>
 #include <endian.h>
 #include <string.h>
 
@@ -25,7 +26,7 @@ struct header {
 	unsigned char token[TOKEN_SIZE];
 };
 
-_Static_assert(sizeof(struct header) == 64, "records on disk have this header");
+static_assert(sizeof(struct header) == 64, "records on disk have this header");
 
 static size_t text_size(const struct record *record)
 {

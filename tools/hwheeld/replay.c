@@ -44,7 +44,8 @@ static bool each(void *data, uint64_t seq, const struct record *record)
 		put(timeout, seq, record);
 	else if (timeout && record->type != RECORD_LEASE)
 		timeout_remove(timeout);
-	if (record->lease_ns && (timeout = timeout_find(record->key, record->key_length)))
+	timeout = timeout_find(record->key, record->key_length);
+	if (record->lease_ns && timeout)
 		lease(timeout, record);
 	return true;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <string.h>
 
+#include "../hwheelctl/array.h"
 #include "cancel.h"
 #include "metrics.h"
 #include "percent.h"
@@ -114,19 +115,28 @@ static bool is_page(const char *path)
 	       !strcmp(path, "/queues") || !strcmp(path, "/cluster");
 }
 
+static const struct {
+	const char *prefix;
+	void (*route)(struct exchange *exchange, const char *rest);
+} prefixes[] = {
+	{ "/timeouts/", route_timeout },
+	{ "/queues/", route_queue },
+	{ "/leases/", route_lease },
+};
+
 void route(struct exchange *exchange)
 {
-	const char *path = exchange->path, *rest;
+	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++) {
+		const char *rest = behind(exchange->path, prefixes[i].prefix);
 
-	if ((rest = behind(path, "/timeouts/")))
-		route_timeout(exchange, rest);
-	else if (!strcmp(path, "/timeouts"))
+		if (!rest)
+			continue;
+		prefixes[i].route(exchange, rest);
+		return;
+	}
+	if (!strcmp(exchange->path, "/timeouts"))
 		route_timeouts(exchange);
-	else if ((rest = behind(path, "/queues/")))
-		route_queue(exchange, rest);
-	else if ((rest = behind(path, "/leases/")))
-		route_lease(exchange, rest);
-	else if (is_page(path))
+	else if (is_page(exchange->path))
 		route_page(exchange);
 	else
 		exchange_error(exchange, MHD_HTTP_NOT_FOUND, "there is no such path");

@@ -8,8 +8,9 @@
 
 #include <syslog.h>
 
+#define ATTRIBUTE(...)	__attribute__((__VA_ARGS__))
+
 /* @level: LOG_ERR, LOG_WARNING, LOG_NOTICE, LOG_INFO */
-__attribute__((format(printf, 2, 3)))
-void say(int level, const char *format, ...);
+void say(int level, const char *format, ...) ATTRIBUTE(format(printf, 2, 3));
 
 #endif /* SAY_H */

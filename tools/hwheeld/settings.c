@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../hwheelctl/array.h"
 #include "../hwheelctl/duration.h"
 #include "memory.h"
 #include "now.h"
@@ -14,6 +15,7 @@
 #include "say.h"
 #include "settings.h"
 
+#define DATABASE	"/var/lib/hwheeld/log.sqlite"
 #define YEAR	(365ULL * 24 * 3600 * NS_PER_S)
 
 struct settings settings;
@@ -31,7 +33,7 @@ static const struct setting {
 	uint64_t most;
 } known[] = {
 #define AT(field)	offsetof(struct settings, field)
-	{ "database",	     TEXT,     false, AT(database), "/var/lib/hwheeld/log.sqlite", 0, 0, 0 },
+	{ "database",	     TEXT,     false, AT(database), DATABASE, 0, 0, 0 },
 	{ "synchronous",     TEXT,     false, AT(synchronous), "FULL", 0, 0, 0 },
 	{ "socket",	     TEXT,     false, AT(socket), "/run/hwheeld/socket", 0, 0, 0 },
 	{ "socket_mode",     OCTAL,    false, AT(socket_mode), NULL, 0660, 0, 0777 },
@@ -40,7 +42,8 @@ static const struct setting {
 	{ "token_file",	     TEXT,     false, AT(token_file), NULL, 0, 0, 0 },
 	{ "certificate",     TEXT,     false, AT(certificate), NULL, 0, 0, 0 },
 	{ "certificate_key", TEXT,     false, AT(certificate_key), NULL, 0, 0, 0 },
-	{ "tick",	     DURATION, false, AT(tick), NULL, 10 * NS_PER_MS, 50000, 60 * NS_PER_S },
+	{ "tick",	     DURATION, false, AT(tick), NULL, 10 * NS_PER_MS, 50000,
+	  60 * NS_PER_S },
 	{ "timeouts",	     NUMBER,   false, AT(timeouts), NULL, 2000000, 1, 16000000 },
 	{ "connections",     NUMBER,   false, AT(connections), NULL, 1024, 1, 65536 },
 	{ "memory",	     NUMBER,   true, AT(memory), NULL, 2ULL << 30, 1 << 20, 1ULL << 40 },
@@ -64,7 +67,7 @@ static const struct setting {
 	{ "grace",	     DURATION, true, AT(grace), NULL, 5 * NS_PER_S, 0, 3600 * NS_PER_S },
 };
 
-#define KNOWN	(sizeof(known) / sizeof(known[0]))
+#define KNOWN	ARRAY_SIZE(known)
 
 static uint64_t *number_at(struct settings *to, const struct setting *setting)
 {

@@ -19,7 +19,7 @@ struct settings {
 	char *token_file;
 	char *certificate;
 	char *certificate_key;
-	uint64_t tick;			/* ns; so are the other durations */
+	uint64_t tick;			/* in ns, as the other durations */
 	uint64_t timeouts;
 	uint64_t connections;
 

@@ -67,10 +67,15 @@ static void add_seconds(struct json_object *object, const char *name, uint64_t n
 	json_object_object_add(object, name, json_object_new_double_s((double)ns / 1e9, text));
 }
 
+static void add_key(struct json_object *object, const char *name, const struct timeout *timeout)
+{
+	json_object_object_add(object, name,
+			       json_object_new_string_len(timeout->key, timeout->key_length));
+}
+
 static void add_name(struct json_object *object, const struct timeout *timeout)
 {
-	json_object_object_add(object, "key",
-			       json_object_new_string_len(timeout->key, timeout->key_length));
+	add_key(object, "key", timeout);
 	json_add_text(object, "queue", timeout->queue->name);
 }
 
@@ -180,7 +185,7 @@ void show_list(struct exchange *exchange)
 		return;
 	}
 	if (!find_start(exchange, &timeout)) {
-		exchange_error(exchange, MHD_HTTP_GONE, "after: this timeout has ended; begin anew");
+		exchange_error(exchange, MHD_HTTP_GONE, "after: it has ended; begin anew");
 		return;
 	}
 	object = json_object_new_object();
@@ -190,8 +195,7 @@ void show_list(struct exchange *exchange)
 			json_object_array_add(array, show_timeout(timeout, false));
 	json_object_object_add(object, "timeouts", array);
 	if (timeout)
-		json_object_object_add(object, "next", json_object_new_string_len(
-				       timeout->older->key, timeout->older->key_length));
+		add_key(object, "next", timeout->older);
 	exchange_answer(exchange, MHD_HTTP_OK, object);
 }
 

@@ -93,7 +93,7 @@ static uint64_t clock_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* Returns how long it took. Who calls it has the database. */
+/* Returns how long it took. The caller has the database. */
 static uint64_t commit(struct sqlite_store *store, const struct list *list)
 {
 	uint64_t since = clock_ns();
@@ -205,7 +205,7 @@ static void refuse(struct sqlite_store *store)
 	list_move(&list, &store->waiting);
 	for (struct store_request *request = list.first; request; request = request->next) {
 		request->outcome = STORE_REFUSED;
-		request->error = EIO;
+		request->error = -EIO;
 	}
 	end(store, &list);
 }
@@ -295,8 +295,7 @@ static void recover(struct store *base)
 		say(LOG_NOTICE, "store: it can be written to again");
 }
 
-static int load(struct store *base,
-		bool (*each)(void *data, uint64_t seq, const struct record *record), void *data)
+static int load(struct store *base, store_each each, void *data)
 {
 	return database_load(of(base)->database, each, data);
 }

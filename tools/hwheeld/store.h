@@ -36,7 +36,7 @@ struct store_request {
 	uint64_t seq;			/* out: number of the first record, set by submit() */
 	uint64_t clean_before;		/* remove records with smaller numbers; 0: none */
 	enum store_outcome outcome;
-	int error;			/* 0 or, if it is not committed, ENOSPC, EIO, ... */
+	int error;			/* 0 or, if it is not committed, -ENOSPC, -EIO, ... */
 	void (*done)(struct store_request *request);
 };
 
@@ -59,15 +59,17 @@ struct store_figures {
 
 struct store;
 
+/* Returns false to end the loading. */
+typedef bool (*store_each)(void *data, uint64_t seq, const struct record *record);
+
 struct store_ops {
 	/*
 	 * Calls @each for all records, the oldest first; a false one ends it. Comes once, before
 	 * any submit(). Returns 0 or a negative errno, and says on stderr what is wrong.
 	 */
-	int (*load)(struct store *store,
-		    bool (*each)(void *data, uint64_t seq, const struct record *record), void *data);
+	int (*load)(struct store *store, store_each each, void *data);
 
-	/* What was stored last; an empty boot_id if nothing was */
+	/* The time that was stored last; an empty boot_id if none was */
 	void (*time)(struct store *store, struct store_time *time);
 
 	/* Stores @time at once. Returns 0 or a negative errno. */

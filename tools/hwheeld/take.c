@@ -19,7 +19,7 @@
 #include "take.h"
 
 /* An answer has so many bytes of payloads, or a single timeout. */
-#define ANSWER_MAX	(1U << 20)
+#define ANSWER_MAX	1048576
 
 /* One that waits */
 struct poll {

@@ -8,8 +8,6 @@
 /* Of each one: the record of libhwheel and of the worker, the alarm, and what malloc adds */
 #define OVERHEAD	256
 
-uint64_t hash_seed;
-
 static struct timeout *timeouts;
 static struct lease *leases;
 static struct timeout *oldest;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -70,10 +71,11 @@ bool wish_is_key(const char *key, size_t length)
 
 bool wish_is_queue(const char *name, size_t length)
 {
-	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				      "0123456789._-";
+	size_t i = 0;
 
-	return length && length <= QUEUE_MAX && strspn(name, allowed) >= length;
+	while (i < length && name[i] > 0 && (isalnum(name[i]) || strchr("._-", name[i])))
+		i++;
+	return length && length <= QUEUE_MAX && i == length;
 }
 
 const char *wish_read_duration(const char *text, uint64_t *ns)
@@ -270,8 +272,7 @@ const char *wish_read(struct wish *wish, struct json_object *object, unsigned in
 	deadline = json_object_object_get_ex(object, "deadline", NULL);
 	if (delay == deadline)
 		return "either delay or deadline is expected";
-	strcpy(wish->queue, "default");
-	wish->queue_length = (uint32_t)strlen(wish->queue);
+	wish->queue_length = (uint32_t)sprintf(wish->queue, "default");
 	json_object_object_foreach(object, name, value) {
 		wrong = read_member(wish, name, value, status);
 		if (wrong)

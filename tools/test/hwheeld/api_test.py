@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import socket
+import subprocess
 import sys
 import threading
 import time
@@ -561,6 +562,25 @@ def users_need_the_group(daemon):
     daemon.start()
     equal(as_user(65534, 1, [], ask), 0)
     equal(as_user(65534, 65534, [], ask), 99)
+
+
+def the_readme_works(daemon):
+    """The five lines, as they stand there"""
+    daemon.stop()
+    os.makedirs("/run/hwheeld", exist_ok=True)
+    daemon.socket = "/run/hwheeld/socket"
+    daemon.configure(socket=daemon.socket)
+    daemon.start()
+    path = f"{os.path.dirname(os.path.realpath(__file__))}/../../../README.md"
+    with open(path, encoding="utf-8") as stream:
+        block = stream.read().split("## Timeouts that outlive")[1].split("```sh\n")[1].split("```")[0]
+    equal(len(block.splitlines()), 5)
+    done = subprocess.run(["bash", "-euo", "pipefail", "-c", block], capture_output=True,
+                          text=True, check=False)
+    equal(done.returncode, 0)
+    equal([json.loads(line)["key"] for line in done.stdout.splitlines()], 2 * ["order-17"])
+    true('"payload":"cancel order 17"' in done.stderr, done.stderr)
+    equal(daemon.client().metric("hwheeld_acknowledged_total"), 1)
 
 
 TESTS = [value for value in list(globals().values())

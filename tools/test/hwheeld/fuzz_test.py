@@ -200,7 +200,7 @@ def main():
         tap.run(connections_end, daemon)
 
         def nothing_has_changed():
-            """What is sound among the hostile requests may have made timeouts of its own."""
+            """Hostile requests that are sound may have made timeouts of their own."""
             kept = [entry for entry in state(daemon.client()) if entry[0].startswith("kept")]
             equal(kept, before)
             daemon.restart()

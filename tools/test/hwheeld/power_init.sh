@@ -16,5 +16,5 @@ exec 2>/tmp/errors
 busybox insmod "$hwheel_ko" && mount /dev/ubda /tmp/disk &&
 	python3 -B "$tests/power_guest.py" "$hwheeld" /tmp/disk/hwheeld "$synchronous" \
 		"$journal" "$seed"
-echo "{\"wrong\": \"the guest ended: $(tail -n 1 /tmp/errors | tr -d '"\\')\"}"
+echo "{\"wrong\": \"the guest ended: $(tail -n 1 /tmp/errors | tr -cd '[:alnum:] ./:')\"}"
 read -r _

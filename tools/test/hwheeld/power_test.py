@@ -69,7 +69,7 @@ class Machine:
             os.close(wire)
 
     def keep(self, data):
-        """What is cut off was not a line yet."""
+        """A line that is cut off was not there yet."""
         with open(self.journal, "ab") as stream:
             for line in data.split(b"\n")[:-1]:
                 if line.startswith(b"["):

@@ -66,7 +66,7 @@ TEST(a_damaged_record_is_refused)
 	for (size_t cut = 0; cut < size; cut++)
 		EXPECT_FALSE(record_decode(&back, bytes, cut));
 	EXPECT_FALSE(record_decode(&back, bytes, size + 1));
-	for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(fixed); i++) {
 		bytes[fixed[i]] ^= 0x41;
 		EXPECT_FALSE(record_decode(&back, bytes, size));
 		bytes[fixed[i]] ^= 0x41;
@@ -122,7 +122,7 @@ static void done(struct store_request *request)
 
 FIXTURE_SETUP(store)
 {
-	strcpy(self->folder, "/tmp/store_test.XXXXXX");
+	snprintf(self->folder, sizeof(self->folder), "/tmp/store_test.XXXXXX");
 	ASSERT_NE(NULL, mkdtemp(self->folder));
 	snprintf(self->path, sizeof(self->path), "%s/log", self->folder);
 	self->store = sqlite_store_open(self->path, "FULL");
@@ -140,7 +140,9 @@ FIXTURE_TEARDOWN(store)
 	EXPECT_EQ(0, system(command));
 }
 
-static void submit(struct __test_metadata *_metadata, FIXTURE_DATA(store) *self, int i)
+#define store_data	FIXTURE_DATA(store)
+
+static void submit(struct __test_metadata *_metadata, store_data *self, int i)
 {
 	struct store_request *request = &self->requests[i];
 
@@ -153,7 +155,7 @@ static void submit(struct __test_metadata *_metadata, FIXTURE_DATA(store) *self,
 	EXPECT_EQ(1 + 2 * (uint64_t)i, request->seq);
 }
 
-static void wait_for(FIXTURE_DATA(store) *self, int count)
+static void wait_for(store_data *self, int count)
 {
 	struct pollfd event = { .fd = self->store->ops->fd(self->store), .events = POLLIN };
 
@@ -173,7 +175,7 @@ static bool each(void *data, uint64_t seq, const struct record *record)
 	return true;
 }
 
-static void reopen(struct __test_metadata *_metadata, FIXTURE_DATA(store) *self)
+static void reopen(struct __test_metadata *_metadata, store_data *self)
 {
 	self->store->ops->close(self->store);
 	self->store = sqlite_store_open(self->path, "FULL");
@@ -389,7 +391,7 @@ TEST(keys_are_utf8)
 	};
 	char longest[KEY_MAX + 1];
 
-	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
 		EXPECT_FALSE(wish_is_key(wrong[i], strlen(wrong[i])));
 	EXPECT_FALSE(wish_is_key("a\0b", 3));
 	EXPECT_TRUE(wish_is_key("\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80", 9));
