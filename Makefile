@@ -39,6 +39,8 @@ HWHEELD_TESTS := api_test disk_test fuzz_test kill_test
 # it sends
 KILLS_DAEMON ?= 100
 POWER   ?= 5
+# NAME=VALUE for hwheeld-bench: rounds, ms, pending, lateness
+BENCH_DURABLE ?=
 REQUESTS ?= 1000
 TOOLS_TESTS := hwheelctl_test top_test examples_test
 TESTS   := $(basename $(notdir $(wildcard selftests/*/*_test.c)))
@@ -87,7 +89,7 @@ BASE    ?=
 
 .PHONY: module run shell check check-all kunit coverage mutants selftests torture matrix soak faults
 .PHONY: model litmus trust-readme bench bench-readme lives lint tools tools-test install uninstall
-.PHONY: deb check-packages clean help hwheeld hwheeld-test _hwheeld_test _install_hwheeld
+.PHONY: deb check-packages clean help hwheeld hwheeld-test _hwheeld_test _install_hwheeld hwheeld-bench _hwheeld_bench durable _durable
 .PHONY: _everything _build_everything _module _tools _tools_test _test_modules _test_programs _run _shell _harness
 .PHONY: _vm_harness _wrong _model _litmus _selftests _torture
 .PHONY: _bench _bench_kernel _bench_user _user_bench _bench_native _bench_uml
@@ -177,6 +179,14 @@ hwheeld-test: ## test the daemon of durable timeouts in a user-mode kernel (KILL
 	@$(SETUP) uml tools hwheeld
 	@src=$$($(SETUP) source) && vars=$$(selftests/harness/uml/build_uml.sh smp test durable) && \
 		$(MAKE) _hwheeld_test $$src $$vars
+
+hwheeld-bench: ## measure the daemon beside Redis and a table; build/hwheeld-bench.json
+	@$(SETUP) uml hwheeld hwheeld_bench
+	@vars=$$(selftests/harness/uml/build_uml.sh smp test durable) && $(MAKE) _hwheeld_bench $$vars
+
+durable: ## put 10,000 durable timeouts, restart the daemon half-way, and take them all
+	@$(SETUP) uml hwheeld
+	@vars=$$(selftests/harness/uml/build_uml.sh smp test durable) && $(MAKE) _durable $$vars
 
 install: ## install module, headers, hwheelctl and libhwheel (DESTDIR=, PREFIX=)
 	@vars=$$($(SETUP) module tools) && $(MAKE) _install $$vars
@@ -278,6 +288,34 @@ _hwheeld_test: _module
 	python3 -B selftests/harness/tap.py --out $(BUILD)/hwheeld.tap --part hwheeld $$status \
 		$(BUILD)/hwheeld-in/store_test.tap $(BUILD)/hwheeld-in/power_test.tap \
 		$(HWHEELD_TESTS:%=$(BUILD)/hwheeld-run/%.tap)
+
+# On this machine, with a heap in place of the wheel, what does not depend on the wheel; in a
+# user-mode kernel, where system calls cost more, how late timeouts are, and the wake-ups.
+_hwheeld_bench: _module
+	@$(MAKE) -C tools O=$(BUILD)/tools hwheeld $(BUILD)/tools/hwheeld/hwheeld_heap
+	@$(CC) -O2 -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -o $(BUILD)/tools/hwheeld/load \
+		selftests/bench/durable/load.c -lsqlite3 -pthread
+	@python3 -B selftests/bench/durable/durable_bench.py $(BUILD)/tools/hwheeld/hwheeld_heap \
+		$(BUILD)/tools/hwheeld/load $(BUILD)/hwheeld-bench $(BUILD)/hwheeld-bench.json \
+		"wheel=a heap in its place" $(BENCH_DURABLE)
+	@mkdir -p $(BUILD)/hwheeld-in/bench $(BUILD)/hwheeld-bench-data
+	@echo "python3 -B $(CURDIR)/selftests/bench/durable/durable_bench.py" \
+		"$(BUILD)/tools/hwheeld/hwheeld $(BUILD)/tools/hwheeld/load /tmp/bench" \
+		"/tmp/results/hwheeld-bench-wheel.json 'wheel=of the module' rounds=0" \
+		"data=$(BUILD)/hwheeld-bench-data" $(BENCH_DURABLE) \
+		>$(BUILD)/hwheeld-in/bench/inside
+	@$(UML) --kdir $(KDIR) --smp 2 --mem 3072 --out $(BUILD)/hwheeld-bench-run --timeout 1200 \
+		--guest tools/test/hwheeld/enter.sh $(MODULE)/hwheel.ko $(BUILD)/hwheeld-in/bench/inside
+	@cp $(BUILD)/hwheeld-bench-run/hwheeld-bench-wheel.json $(BUILD)
+	@rm -rf $(BUILD)/hwheeld-bench-data
+
+_durable: _module
+	@$(MAKE) -C tools O=$(BUILD)/tools hwheeld
+	@mkdir -p $(BUILD)/hwheeld-in/durable
+	@echo "python3 -B $(CURDIR)/tools/demo/durable.py $(BUILD)/tools/hwheeld/hwheeld /tmp/durable" \
+		>$(BUILD)/hwheeld-in/durable/inside
+	@$(UML) --kdir $(KDIR) --smp 2 --out $(BUILD)/durable --timeout 120 \
+		--guest tools/test/hwheeld/enter.sh $(MODULE)/hwheel.ko $(BUILD)/hwheeld-in/durable/inside
 
 _run: _module _tools
 	@rm -f $(BUILD)/run.json
