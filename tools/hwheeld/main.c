@@ -245,11 +245,15 @@ static int begin(void)
 	return error;
 }
 
-/* As it closes, the store ends all changes, which answers their requests. */
+/*
+ * As it closes, the store ends all changes, which answers their requests. libmicrohttpd does not end
+ * while a request is suspended: clients may have asked for timeouts since the stop began.
+ */
 static void end(void)
 {
 	struct store_time time;
 
+	take_end();
 	now_mark(&time);
 	store->ops->mark(store, &time);
 	store->ops->close(store);

@@ -451,6 +451,27 @@ def a_stop_answers_polls(daemon):
     true(not os.path.exists(daemon.socket), "the socket is left")
 
 
+def a_poll_that_comes_late_does_not_stop_the_stop(daemon):
+    daemon.stop()
+    daemon.configure(grace="300ms")
+    daemon.start()
+    clients = [daemon.client() for _ in range(2)]
+    for client in clients:
+        client.get("a")
+    thread = threading.Thread(target=lambda: clients[0].take(wait=60))
+    thread.start()
+    until(lambda: polls(clients[1]), "the poll waits")
+    with socket.socket(socket.AF_UNIX) as raw:
+        raw.connect(daemon.socket)
+        raw.sendall(b"PUT /timeouts/a HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\n\r\n")
+        until(lambda: clients[1].metric("hwheeld_requests") >= 3, "a request without its body")
+        daemon.signal(signal.SIGTERM)
+        thread.join()
+        answer = clients[1].request("POST", "/queues/default/take?wait=60")
+        equal((answer.status, answer.json), (200, {"timeouts": []}))
+        equal(daemon.wait(), 0)
+
+
 def the_log_is_cleaned(daemon):
     client = daemon.client()
     client.put_many([{"key": f"old{k}", "delay": 1000, "payload": str(k)} for k in range(500)])
@@ -562,6 +583,37 @@ def users_need_the_group(daemon):
     daemon.start()
     equal(as_user(65534, 1, [], ask), 0)
     equal(as_user(65534, 65534, [], ask), 99)
+
+
+def hwheelctl_talks_to_it(daemon):
+    def ctl(status, *words, stdin=""):
+        done = subprocess.run([f"{os.path.dirname(program)}/../hwheelctl", words[0], "--socket",
+                               daemon.socket, *words[1:]], capture_output=True, text=True,
+                              input=stdin, check=False)
+        equal((words, done.returncode, done.stderr if not status else ""), (words, status, ""))
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    equal(ctl(0, "put", "a/ä %", "--delay", "0", "--payload", "\x1b[1m")[0]["key"], "a/ä %")
+    ctl(0, "put", "b", "--delay", "30m", "--payload", "-", "--queue", "q", stdin="two\nlines")
+    equal(daemon.client().get("b").json["payload"], "two\nlines")
+    ctl(1, "put", "b", "--delay", "1s", "--new")
+    ctl(1, "put", "b", "--delay", "1x")
+    ctl(2, "put", "b")
+    ctl(2, "put", "--delay", "1s")
+    equal(keys(ctl(0, "list", "--timeouts")), ["a/ä %", "b"])
+    taken = ctl(0, "take", "--wait", "30s")
+    equal((keys(taken), taken[0]["payload"]), (["a/ä %"], "\x1b[1m"))
+    ctl(0, "ack", taken[0]["token"])
+    ctl(1, "ack", taken[0]["token"])
+    ctl(1, "take", "../leases?x")
+    ctl(0, "put", "c", "--deadline", "2020-01-01T00:00:00Z")
+    equal(keys(ctl(0, "take", "--wait", "30s", "--ack", "--max", "5")), ["c"])
+    health, queues = ctl(0, "status")
+    equal((health["state"], health["timeouts"], queues["queues"][0]["queue"]), ("ready", 1, "q"))
+    ctl(0, "cancel", "b")
+    ctl(1, "cancel", "b")
+    daemon.stop()
+    ctl(1, "status")
 
 
 def the_readme_works(daemon):
