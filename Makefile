@@ -176,7 +176,7 @@ hwheeld: ## build the daemon of durable timeouts
 	@$(MAKE) -C tools O=$(BUILD)/tools hwheeld
 
 hwheeld-test: ## test the daemon of durable timeouts in a user-mode kernel (KILLS_DAEMON=, POWER=)
-	@$(SETUP) uml tools hwheeld
+	@$(SETUP) uml source tools hwheeld >/dev/null
 	@src=$$($(SETUP) source) && vars=$$(selftests/harness/uml/build_uml.sh smp test durable) && \
 		$(MAKE) _hwheeld_test $$src $$vars
 
@@ -273,7 +273,7 @@ _tools_test: _module _tools
 			json_test install_test)
 
 _hwheeld_test: _module
-	@$(MAKE) -C tools O=$(BUILD)/tools hwheeld_tests KSRC=$(KSRC)
+	@$(MAKE) -C tools O=$(BUILD)/tools hwheeld_tests $(BUILD)/tools/hwheelctl KSRC=$(KSRC)
 	@mkdir -p $(BUILD)/hwheeld-in
 	@echo "$(CURDIR)/tools/test/hwheeld/inside.sh $(BUILD)/tools/hwheeld $(KILLS_DAEMON) $(REQUESTS)" \
 		>$(BUILD)/hwheeld-in/inside
