@@ -53,6 +53,7 @@ static int run(struct database *database, const char *text)
 }
 
 /*
+ * Pages are small, as a commit writes whole ones, and a record has 200 bytes or so.
  * With EXCLUSIVE no other process can open it, and no shared memory is needed. The log is checked
  * in at once: what a connection before this one could not synchronise is written again.
  */
@@ -61,6 +62,8 @@ static int set_up(struct database *database, const char *synchronous)
 	char pragma[64];
 	int status = SQLITE_OK;
 	const char *const steps[] = {
+		"PRAGMA page_size=1024",
+		"PRAGMA wal_autocheckpoint=3500",
 		"PRAGMA locking_mode=EXCLUSIVE",
 		"PRAGMA journal_mode=WAL",
 		"PRAGMA journal_size_limit=4194304",
@@ -115,7 +118,7 @@ static int open_private(struct database *database, const char *path)
  */
 static void stretch_log(struct database *database)
 {
-	if (run(database, "INSERT INTO space (one, bytes) VALUES (1, zeroblob(3900000))") ||
+	if (run(database, "INSERT INTO space (one, bytes) VALUES (1, zeroblob(3600000))") ||
 	    run(database, "DELETE FROM space") || run(database, "PRAGMA wal_checkpoint(RESTART)"))
 		say(LOG_NOTICE, "store: the log of SQLite stays short: %s",
 		    sqlite3_errmsg(database->handle));

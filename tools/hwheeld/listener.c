@@ -27,7 +27,7 @@
 #include "settings.h"
 
 /* Bytes of a connection: the header has to fit into half of it */
-#define CONNECTION_MEMORY	32768
+#define CONNECTION_MEMORY	16384
 
 /* Connections beyond the limit, that are told so */
 #define SPARE	16

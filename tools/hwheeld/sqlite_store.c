@@ -161,12 +161,17 @@ static void *write_on(void *data)
 	return NULL;
 }
 
+/* A writer that waits for more of them than there are now need not wake up. */
 static void hand_over(struct sqlite_store *store)
 {
+	bool idle;
+
 	store->handed_over += store->waiting.count;
 	pthread_mutex_lock(&store->lock);
+	idle = !store->work.count;
 	list_move(&store->work, &store->waiting);
-	pthread_cond_signal(&store->wake);
+	if (idle || store->work.count >= store->expected)
+		pthread_cond_signal(&store->wake);
 	pthread_mutex_unlock(&store->lock);
 }
 

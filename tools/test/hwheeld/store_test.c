@@ -240,7 +240,7 @@ TEST_F(store, the_oldest_end_is_cleaned_with_a_commit)
 
 TEST_F(store, an_unknown_outcome_becomes_known)
 {
-	struct rlimit limit, none = { 4096, RLIM_INFINITY };
+	struct rlimit limit, none = { 512, RLIM_INFINITY };
 
 	signal(SIGXFSZ, SIG_IGN);
 	submit(_metadata, self, 0);
