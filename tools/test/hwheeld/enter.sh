@@ -14,6 +14,11 @@ mount -t hostfs none $root -o /
 mount -t proc proc $root/proc
 mount -t sysfs sysfs $root/sys
 mount -t devtmpfs devtmpfs $root/dev
+# The names that udev makes elsewhere
+ln -s /proc/self/fd $root/dev/fd
+for name in 0:stdin 1:stdout 2:stderr; do
+	ln -s "fd/${name%:*}" "$root/dev/${name#*:}"
+done
 mount -t tmpfs -o mode=1777 tmpfs $root/tmp
 mount -t tmpfs -o mode=755 tmpfs $root/run
 mkdir $root/tmp/results
