@@ -183,7 +183,7 @@ def lateness_of_hwheeld():
 def sync_times():
     """What the disk takes for 4 KiB that are written again"""
     times = []
-    with open(f"{base}/sync", "wb") as stream:
+    with open(f"{options.get('data', base)}/sync", "wb") as stream:
         stream.write(bytes(1 << 20))
         os.fsync(stream.fileno())
         for _ in range(500):
