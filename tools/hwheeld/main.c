@@ -246,8 +246,8 @@ static int begin(void)
 }
 
 /*
- * As it closes, the store ends all changes, which answers their requests. libmicrohttpd does not end
- * while a request is suspended: clients may have asked for timeouts since the stop began.
+ * As it closes, the store ends all changes, which answers their requests. libmicrohttpd does not
+ * end while a request is suspended: clients may have asked for timeouts since the stop began.
  */
 static void end(void)
 {
