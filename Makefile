@@ -198,6 +198,7 @@ uninstall: ## remove what install put there, for all kernels (or KVER=)
 	rm -f $(LIB)/pkgconfig/hwheel.pc $(PAGES:%=$(ROOT)/share/man/man*/%)
 	rm -f $(ROOT)/share/bash-completion/completions/hwheelctl
 	rm -f $(ROOT)/sbin/hwheeld $(ROOT)/lib/systemd/system/hwheeld.service
+	! cmp -s tools/config/hwheeld.conf $(DESTDIR)/etc/hwheeld.conf || rm $(DESTDIR)/etc/hwheeld.conf
 	rm -f $(ROOT)/lib/udev/rules.d/60-hwheel.rules
 	rm -rf $(DEVEL) $(ROOT)/share/doc/hwheel
 	[ -n "$(DESTDIR)" ] || ldconfig
