@@ -8,7 +8,7 @@
 #include "settings.h"
 
 static size_t exchanges, bytes;
-static bool resumed;
+static bool resumed, stopping;
 
 struct exchange *exchange_new(struct MHD_Connection *connection, struct client *client,
 			      const char *method, const char *path)
@@ -154,7 +154,19 @@ enum MHD_Result exchange_send(struct exchange *exchange)
 	if (exchange->status == MHD_HTTP_SERVICE_UNAVAILABLE ||
 	    exchange->status == MHD_HTTP_TOO_MANY_REQUESTS)
 		MHD_add_response_header(exchange->response, "Retry-After", "1");
+	if (stopping)
+		MHD_add_response_header(exchange->response, "Connection", "close");
 	return MHD_queue_response(exchange->connection, exchange->status, exchange->response);
+}
+
+void exchange_stop(void)
+{
+	stopping = true;
+}
+
+bool exchange_is_stopping(void)
+{
+	return stopping;
 }
 
 bool exchange_was_resumed(void)

@@ -59,6 +59,10 @@ bool exchange_append(struct exchange *exchange, const char *data, size_t size);
 /* Hands the answer to libmicrohttpd, which has resumed it. */
 enum MHD_Result exchange_send(struct exchange *exchange);
 
+/* From now on each answer closes its connection, and new requests get no other. */
+void exchange_stop(void);
+bool exchange_is_stopping(void);
+
 /* Since the last call: is there an answer for libmicrohttpd to send? It does not notice itself. */
 bool exchange_was_resumed(void);
 

@@ -87,7 +87,10 @@ static enum MHD_Result complete(struct exchange *exchange)
 {
 	if (!exchange->routed) {
 		exchange->routed = true;
-		route(exchange);
+		if (exchange_is_stopping())
+			exchange_error(exchange, MHD_HTTP_SERVICE_UNAVAILABLE, "hwheeld is stopping");
+		else
+			route(exchange);
 	}
 	return exchange->response ? exchange_send(exchange) : MHD_YES;
 }

@@ -23,6 +23,7 @@
 #include "alarm.h"
 #include "change.h"
 #include "client.h"
+#include "exchange.h"
 #include "life.h"
 #include "listener.h"
 #include "loop.h"
@@ -109,6 +110,7 @@ static void stop(void)
 	stopping = true;
 	say(LOG_NOTICE, "stopping");
 	listener_quiesce();
+	exchange_stop();
 	take_end();
 	out_of_time = alarm_set(&last_moment, now_ns() + settings.grace, last_moment_came, NULL);
 }
@@ -246,14 +248,14 @@ static int begin(void)
 }
 
 /*
- * As it closes, the store ends all changes, which answers their requests. libmicrohttpd does not
- * end while a request is suspended: clients may have asked for timeouts since the stop began.
+ * As it closes, the store ends all changes, which answers their requests. What comes since the
+ * stop began is not routed: nothing reaches the store that is gone, and no request is suspended,
+ * with which libmicrohttpd would not end.
  */
 static void end(void)
 {
 	struct store_time time;
 
-	take_end();
 	now_mark(&time);
 	store->ops->mark(store, &time);
 	store->ops->close(store);

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """api_test.py HWHEELD FOLDER: what each request does, with the module. Prints TAP."""
 import datetime
+import http.client
 import itertools
 import json
 import os
@@ -468,8 +469,37 @@ def a_poll_that_comes_late_does_not_stop_the_stop(daemon):
         daemon.signal(signal.SIGTERM)
         thread.join()
         answer = clients[1].request("POST", "/queues/default/take?wait=60")
-        equal((answer.status, answer.json), (200, {"timeouts": []}))
+        equal((answer.status, answer.headers["Connection"]), (503, "close"))
         equal(daemon.wait(), 0)
+
+
+def a_stop_under_load_is_clean(daemon):
+    """Clients that keep their connections, and ask again whatever they are told"""
+    def ask(number, stopped):
+        while not stopped.is_set():
+            client = daemon.client()
+            try:
+                while not stopped.is_set():
+                    if number % 2:
+                        client.request("POST", f"/queues/q{number}/take?wait=60")
+                    else:
+                        client.put(f"{number}", delay=1000)
+            except (OSError, http.client.HTTPException):
+                client.close()
+
+    for _ in range(5):
+        stopped = threading.Event()
+        threads = [threading.Thread(target=ask, args=(n, stopped)) for n in range(12)]
+        for thread in threads:
+            thread.start()
+        until(lambda: daemon.client().metric("hwheeld_timeouts") == 6, "all have asked")
+        daemon.signal(signal.SIGTERM)
+        equal(daemon.wait(), 0)
+        stopped.set()
+        for thread in threads:
+            thread.join()
+        daemon.hang_up()
+        daemon.start()
 
 
 def the_log_is_cleaned(daemon):

@@ -111,7 +111,9 @@ class Client:
     def request(self, method, path, body=None, headers=None):
         if body is not None and not isinstance(body, bytes):
             body = json.dumps(body).encode()
-        self.connection.request(method, path, body, headers or {})
+        # A daemon that refuses the header may close before it has the body.
+        with contextlib.suppress(BrokenPipeError):
+            self.connection.request(method, path, body, headers or {})
         return Answer(self.connection.getresponse())
 
     def put(self, key, headers=None, **wish):
