@@ -8,18 +8,38 @@
 #include "now.h"
 #include "route.h"
 
-/* The log is cleaned while more than half of it means nothing, and it has more than so many. */
+/* The log is cleaned while more than half of it means nothing, and it has more than this. */
 #define KEEP		8192
+#define KEEP_BYTES	8388608
 
-/* Records that one change cleans away, of which at most half are appended again */
-#define CLEAN_STEP	1024
+/*
+ * The log is cleaned by segments of so many bytes, and by as many of them as have been appended
+ * since the last time, twice: so cleaning keeps up with any load, and costs a part of it.
+ */
+#define SEGMENT_BYTES	262144
+#define SEGMENTS_MAX	64
+
+/* After a commit that cleans was refused, nothing is cleaned for so long. */
+#define PAUSE_NS	NS_PER_S
 
 static const char lost[] = "the store is lost: nothing has changed";
 
 static struct store *store;
+
+/* A part of the log, whose last record has the number before @end */
+struct segment {
+	struct segment *prev, *next;
+	uint64_t end;
+};
+
 static struct {
 	uint64_t first;			/* number of the oldest record */
 	uint64_t next;			/* behind the last one that is committed */
+	struct segment *segments;	/* the oldest first */
+	uint64_t segments_count;
+	size_t bytes;			/* behind the last segment */
+	uint64_t owed;			/* bytes that are to be cleaned */
+	uint64_t pause_ns;		/* nothing is cleaned until then */
 	bool is_cleaning;
 } records;
 static size_t changes;
@@ -27,6 +47,30 @@ static size_t changes;
 void change_begin(struct store *the_store)
 {
 	store = the_store;
+}
+
+void change_note(uint64_t seq, const struct record *record)
+{
+	struct segment *segment;
+
+	records.next = seq + 1;
+	records.bytes += record_size(record);
+	if (records.bytes < SEGMENT_BYTES)
+		return;
+	segment = memory_get(1, sizeof(*segment));
+	segment->end = seq + 1;
+	DL_APPEND(records.segments, segment);
+	records.segments_count++;
+	records.bytes = 0;
+}
+
+/* The clients' records; what cleaning appends is cleaned as they are. */
+static void owe(const struct change *change)
+{
+	if (change->request.clean_before)
+		return;
+	for (size_t i = 0; i < change->count; i++)
+		records.owed += 2 * record_size(&change->records[i]);
 }
 
 void change_loaded(uint64_t first, uint64_t next)
@@ -130,7 +174,9 @@ static void answer_failure(struct change *change)
 
 static void committed(struct change *change)
 {
-	records.next = change->request.seq + change->count;
+	for (size_t i = 0; i < change->count; i++)
+		change_note(change->request.seq + i, &change->records[i]);
+	owe(change);
 	change->apply(change);
 }
 
@@ -199,10 +245,22 @@ void change_submit(struct change *change)
 
 /* Cleaning */
 
+static void drop_segments(void)
+{
+	struct segment *segment;
+
+	while ((segment = records.segments) && segment->end <= records.first) {
+		DL_DELETE(records.segments, segment);
+		records.segments_count--;
+		free(segment);
+	}
+}
+
 static void apply_clean(struct change *change)
 {
 	records.is_cleaning = false;
 	records.first = change->request.clean_before;
+	drop_segments();
 	for (size_t i = 0; i < change->count; i++)
 		timeout_logged(change->timeouts[i], change->request.seq + i);
 }
@@ -211,14 +269,36 @@ static void undo_clean(struct change *change)
 {
 	(void)change;
 	records.is_cleaning = false;
+	records.owed = 0;
+	records.pause_ns = now_ns() + PAUSE_NS;
+}
+
+static bool has_waste(void)
+{
+	uint64_t size = change_log_size(), bytes = records.segments_count * SEGMENT_BYTES;
+
+	return (size > KEEP && size / 2 > timeout_count()) ||
+	       (bytes > KEEP_BYTES && bytes / 2 > timeout_bytes());
 }
 
 static bool should_clean(void)
 {
-	uint64_t size = change_log_size();
+	return !records.is_cleaning && records.segments && has_waste() &&
+	       !store->ops->is_lost(store) && now_ns() >= records.pause_ns;
+}
 
-	return !records.is_cleaning && size > KEEP && size / 2 > timeout_count() &&
-	       !store->ops->is_lost(store);
+/* Where the segments end that are cleaned next */
+static uint64_t end_of_step(uint64_t *bytes)
+{
+	const struct segment *segment = records.segments;
+	uint64_t count = 1;
+
+	while (segment->next && count < SEGMENTS_MAX && count < records.owed / SEGMENT_BYTES) {
+		segment = segment->next;
+		count++;
+	}
+	*bytes = count * SEGMENT_BYTES;
+	return segment->end;
 }
 
 /*
@@ -233,7 +313,7 @@ static size_t count_live(uint64_t *before)
 	DL_FOREACH2(timeout_oldest(), timeout, newer) {
 		if (timeout->seq >= *before)
 			break;
-		if (timeout->busy || count == CLEAN_STEP / 2) {
+		if (timeout->busy) {
 			*before = timeout->seq;
 			break;
 		}
@@ -244,13 +324,14 @@ static size_t count_live(uint64_t *before)
 
 void change_clean(void)
 {
-	uint64_t before = records.first + CLEAN_STEP;
 	struct timeout *timeout = timeout_oldest();
 	struct change *change;
+	uint64_t before, bytes;
 	size_t count;
 
 	if (!should_clean())
 		return;
+	before = end_of_step(&bytes);
 	count = count_live(&before);
 	if (before <= records.first)
 		return;
@@ -263,5 +344,6 @@ void change_clean(void)
 	change->apply = apply_clean;
 	change->undo = undo_clean;
 	records.is_cleaning = true;
+	records.owed -= records.owed < bytes ? records.owed : bytes;
 	change_submit(change);
 }

@@ -44,6 +44,9 @@ void change_wait_for(struct timeout *timeout, struct exchange *exchange);
 /* Removes old records, if there are enough that mean nothing any more. */
 void change_clean(void);
 
+/* Record @seq is in the log now, behind all others. */
+void change_note(uint64_t seq, const struct record *record);
+
 /* For the loading: the numbers of the log's records */
 void change_loaded(uint64_t first, uint64_t next);
 

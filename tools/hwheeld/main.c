@@ -162,7 +162,8 @@ static void run(void)
 		listener_run();
 		do {
 			take_serve();
-			change_clean();
+			if (!stopping)
+				change_clean();
 			look_after_store();
 		} while (queue_has_ready());
 	}

@@ -40,6 +40,7 @@ static bool each(void *data, uint64_t seq, const struct record *record)
 
 	numbers->first = numbers->first ?: seq;
 	numbers->last = seq;
+	change_note(seq, record);
 	if (record->type <= RECORD_RESTART)
 		put(timeout, seq, record);
 	else if (timeout && record->type != RECORD_LEASE)

@@ -10,6 +10,9 @@
  * there are as many requests as in the last commit and behind it, but no longer than a part of the
  * time that a commit takes.
  *
+ * A request that cleans the log is a commit of its own, and always the writer's: it may be large,
+ * and need space that a full disk does not have, which is no matter of the clients'.
+ *
  * The database belongs to the writer while it has requests, and to the loop's thread otherwise.
  */
 #include <errno.h>
@@ -93,16 +96,53 @@ static uint64_t clock_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
+/* Does a commit end with this one? */
+static bool is_last(const struct store_request *request)
+{
+	return !request->next || request->clean_before || request->next->clean_before;
+}
+
+/* Returns the request behind those that are in the same commit, which it cuts off. */
+static struct store_request *cut(struct store_request *request, struct store_request **last)
+{
+	struct store_request *rest;
+
+	while (!is_last(request))
+		request = request->next;
+	rest = request->next;
+	request->next = NULL;
+	*last = request;
+	return rest;
+}
+
+/* While an outcome is unknown, nothing is written. */
+static enum store_outcome commit_some(struct sqlite_store *store, struct store_request *first,
+				      bool lost)
+{
+	enum store_outcome outcome = STORE_REFUSED;
+	int error = -EIO;
+
+	if (!lost)
+		outcome = database_commit(store->database, first, &error);
+	for (struct store_request *request = first; request; request = request->next) {
+		request->outcome = outcome;
+		request->error = error;
+	}
+	return outcome;
+}
+
 /* Returns how long it took. The caller has the database. */
 static uint64_t commit(struct sqlite_store *store, const struct list *list)
 {
+	struct store_request *first, *rest, *last;
 	uint64_t since = clock_ns();
-	int error;
-	enum store_outcome outcome = database_commit(store->database, list->first, &error);
+	bool lost = false;
 
-	for (struct store_request *request = list->first; request; request = request->next) {
-		request->outcome = outcome;
-		request->error = error;
+	for (first = list->first; first; first = rest) {
+		rest = cut(first, &last);
+		if (commit_some(store, first, lost) == STORE_UNKNOWN)
+			lost = true;
+		last->next = rest;
 	}
 	return clock_ns() - since;
 }
@@ -179,14 +219,17 @@ static void hand_over(struct sqlite_store *store)
 
 static void count(struct sqlite_store *store, const struct store_request *list, uint64_t took)
 {
-	store->figures.commits++;
 	store->figures.commit_ns += took;
 	if (took > store->figures.commit_max_ns)
 		store->figures.commit_max_ns = took;
-	if (list->outcome != STORE_COMMITTED)
-		store->figures.failures++;
-	for (; list; list = list->next)
+	for (; list; list = list->next) {
 		store->figures.records += list->count;
+		if (!is_last(list))
+			continue;
+		store->figures.commits++;
+		if (list->outcome != STORE_COMMITTED)
+			store->figures.failures++;
+	}
 }
 
 /* done() may submit more, and free the request. One that is unknown is kept. */
@@ -232,6 +275,19 @@ static bool is_lost(const struct store *store)
 	return of(store)->unknown.count;
 }
 
+static bool is_for_writer(const struct sqlite_store *store)
+{
+	const struct store_request *request = store->waiting.first;
+
+	if (store->handed_over)
+		return true;
+	if (store->stopping)
+		return false;
+	while (request && !request->clean_before)
+		request = request->next;
+	return request || store->waiting.count > DIRECT;
+}
+
 /* done() of one may have submitted others. */
 static void flush(struct store *base)
 {
@@ -240,7 +296,7 @@ static void flush(struct store *base)
 	while (store->waiting.count) {
 		if (is_lost(base))
 			refuse(store);
-		else if (store->handed_over || (store->waiting.count > DIRECT && !store->stopping))
+		else if (is_for_writer(store))
 			hand_over(store);
 		else
 			commit_here(store);

@@ -515,6 +515,32 @@ def the_log_is_cleaned(daemon):
         equal(client.get(f"old{key}").json["payload"], str(key))
 
 
+def cleaning_keeps_up(daemon):
+    """Batches of several clients in one commit, then of large payloads; and when nobody asks"""
+    def batches(number):
+        client = daemon.client()
+        for turn in range(30):
+            client.put_many([{"key": f"{number}-{k}", "delay": 1000 + turn} for k in range(1000)])
+
+    threads = [threading.Thread(target=batches, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    client = daemon.client()
+    until(lambda: client.metric("hwheeld_log_records") <= 18000, "cleaned by records")
+    for turn in range(30):
+        client.put_many([{"key": f"p{k}", "delay": 1000 + turn, "payload": 60000 * "x"}
+                         for k in range(15)])
+    until(lambda: client.metric("hwheeld_log_records") <= 18000, "cleaned by bytes")
+    daemon.restart()
+    client = daemon.client()
+    equal(client.metric("hwheeld_timeouts"), 8015)
+    for key in ("0-0", "7-999"):
+        true(client.get(key).json["remaining"] > 1000, key)
+    equal(client.get("p0").json["payload"], 60000 * "x")
+
+
 def a_lease_outlives_cleaning(daemon):
     client = daemon.client()
     client.put("leased", delay=0, payload="p")
