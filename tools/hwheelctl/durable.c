@@ -244,6 +244,15 @@ static int ack_one(const char *socket, struct json_object *timeout)
 	return ask(socket, "DELETE", "/leases/", json_object_get_string(token));
 }
 
+/* What could not be printed, or may have been only in part, comes again to somebody else. */
+static bool is_printed(void)
+{
+	if (!fflush(stdout) && !ferror(stdout))
+		return true;
+	fprintf(stderr, "hwheelctl: standard output: %m: not acknowledged\n");
+	return false;
+}
+
 /* Each is printed before it is acknowledged. */
 static int print_taken(const struct request *request, const struct daemon_answer *answer)
 {
@@ -255,7 +264,9 @@ static int print_taken(const struct request *request, const struct daemon_answer
 	for (size_t i = 0; i < json_object_array_length(array) && !status; i++) {
 		timeout = json_object_array_get_idx(array, i);
 		json_print(json_object_get(timeout));
-		if (request->ack)
+		if (!is_printed())
+			status = FAILED;
+		else if (request->ack)
 			status = ack_one(request->socket, timeout);
 	}
 	return status;

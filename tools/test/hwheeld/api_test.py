@@ -672,6 +672,18 @@ def hwheelctl_talks_to_it(daemon):
     ctl(1, "status")
 
 
+def what_is_not_printed_is_not_acknowledged(daemon):
+    client = daemon.client()
+    client.put("a", delay=0)
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = subprocess.run([f"{os.path.dirname(program)}/../hwheelctl", "take", "--socket",
+                               daemon.socket, "--wait", "30s", "--lease", "50ms", "--ack"],
+                              stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    equal(done.returncode, 1)
+    true("not acknowledged" in done.stderr, done.stderr)
+    equal(keys(client.take(wait=30)), ["a"])
+
+
 def the_readme_works(daemon):
     """The five lines, as they stand there"""
     daemon.stop()
