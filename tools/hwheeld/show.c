@@ -67,15 +67,10 @@ static void add_seconds(struct json_object *object, const char *name, uint64_t n
 	json_object_object_add(object, name, json_object_new_double_s((double)ns / 1e9, text));
 }
 
-static void add_key(struct json_object *object, const char *name, const struct timeout *timeout)
-{
-	json_object_object_add(object, name,
-			       json_object_new_string_len(timeout->key, timeout->key_length));
-}
-
 static void add_name(struct json_object *object, const struct timeout *timeout)
 {
-	add_key(object, "key", timeout);
+	json_object_object_add(object, "key",
+			       json_object_new_string_len(timeout->key, timeout->key_length));
 	json_add_text(object, "queue", timeout->queue->name);
 }
 
@@ -153,41 +148,45 @@ void show_one(struct exchange *exchange, const char *key, size_t length)
 		exchange_error(exchange, MHD_HTTP_NOT_FOUND, "there is no such timeout");
 }
 
-/* Where the list begins: behind the timeout that is named. Returns false if that is gone. */
-static bool find_start(const struct exchange *exchange, const struct timeout **start)
+/*
+ * Where the list begins: behind a record's number, as timeouts are in the order of their records.
+ * One that is restarted between two pages gets a larger number: it may be on both.
+ */
+static const struct timeout *find_start(uint64_t after)
 {
-	const char *after = exchange_parameter(exchange, "after");
-	char key[KEY_MAX + 1];
-	size_t length;
+	const struct timeout *timeout = timeout_oldest();
 
-	*start = timeout_oldest();
-	if (!after)
-		return true;
-	if (!percent_decode(after, key, KEY_MAX, &length))
-		return false;
-	*start = timeout_find(key, length);
-	if (!is_visible(*start))
-		return false;
-	*start = (*start)->newer;
-	return true;
+	while (timeout && timeout->seq <= after)
+		timeout = timeout->newer;
+	return timeout;
+}
+
+static void add_next(struct json_object *object, const struct timeout *last)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)last->seq);
+	json_add_text(object, "next", text);
 }
 
 void show_list(struct exchange *exchange)
 {
 	const char *queue = exchange_parameter(exchange, "queue");
 	const char *most = exchange_parameter(exchange, "max");
+	const char *behind = exchange_parameter(exchange, "after");
 	struct json_object *object, *array;
 	const struct timeout *timeout;
-	uint64_t max = LIST_SOME;
+	uint64_t max = LIST_SOME, after = 0;
 
 	if (most && !percent_number(most, LIST_MOST, &max)) {
 		exchange_error(exchange, MHD_HTTP_BAD_REQUEST, "max: 1 to 1000 is expected");
 		return;
 	}
-	if (!find_start(exchange, &timeout)) {
-		exchange_error(exchange, MHD_HTTP_GONE, "after: it has ended; begin anew");
+	if (behind && !percent_number(behind, UINT64_MAX, &after)) {
+		exchange_error(exchange, MHD_HTTP_BAD_REQUEST, "after: what next said is expected");
 		return;
 	}
+	timeout = find_start(after);
 	object = json_object_new_object();
 	array = json_object_new_array();
 	for (uint64_t i = 0; timeout && i < max; timeout = timeout->newer, i++)
@@ -195,7 +194,7 @@ void show_list(struct exchange *exchange)
 			json_object_array_add(array, show_timeout(timeout, false));
 	json_object_object_add(object, "timeouts", array);
 	if (timeout)
-		add_key(object, "next", timeout->older);
+		add_next(object, timeout->older);
 	exchange_answer(exchange, MHD_HTTP_OK, object);
 }
 

@@ -565,8 +565,21 @@ def all_are_listed(daemon):
         found += keys(page["timeouts"])
         path = f"/timeouts?max=100&after={page['next']}" if "next" in page else None
     equal(sorted(found), [f"{k:03}" for k in range(250)])
-    equal(client.request("GET", "/timeouts?after=gone").status, 410)
+    equal(client.request("GET", "/timeouts?after=gone").status, 400)
     equal(client.request("GET", "/timeouts?max=0").status, 400)
+
+
+def restarts_hide_none_from_a_list(daemon):
+    client = daemon.client()
+    client.put_many([{"key": f"{k:03}", "delay": 1000} for k in range(30)])
+    page = client.request("GET", "/timeouts?max=10").json
+    found = keys(page["timeouts"])
+    client.put(found[-1], delay=1000)
+    client.cancel(found[-2])
+    while "next" in page:
+        page = client.request("GET", f"/timeouts?max=10&after={page['next']}").json
+        found += keys(page["timeouts"])
+    equal(sorted(set(found)), [f"{k:03}" for k in range(30)])
 
 
 def metrics_are_open_metrics(daemon):
