@@ -72,47 +72,92 @@ static bool has_twins(const struct put *put)
 	return found;
 }
 
-/* Is there room? New timeouts of one request may share a queue that is almost full. */
+/* Bytes that the wish adds; what a restart takes away makes no room for others. */
+static size_t growth(const struct wish *wish, const struct timeout *timeout)
+{
+	if (!timeout)
+		return timeout_bytes_of(wish->key_length, wish->payload_length);
+	return timeout->state != TIMEOUT_LEASED && wish->payload_length > timeout->payload_length ?
+	       wish->payload_length - timeout->payload_length : 0;
+}
+
+/* Is there room? A restart needs none for another timeout. */
 static bool is_within_limits(struct put *put)
 {
 	size_t bytes = 0, new = 0;
 
 	for (size_t i = 0; i < put->count; i++) {
-		const struct wish *wish = &put->wishes[i];
+		const struct timeout *timeout = find(&put->wishes[i]);
 
-		bytes += timeout_bytes_of(wish->key_length, wish->payload_length);
-		new += !find(wish);
+		bytes += growth(&put->wishes[i], timeout);
+		new += !timeout;
 	}
-	if (timeout_bytes() + bytes > settings.memory) {
+	if (bytes && timeout_bytes() + bytes > settings.memory) {
 		refuse(put, MHD_HTTP_INSUFFICIENT_STORAGE, "the timeouts take all memory allowed");
 		return false;
 	}
-	if (timeout_count() + new > settings.timeouts) {
+	if (new && timeout_count() + new > settings.timeouts) {
 		refuse(put, MHD_HTTP_INSUFFICIENT_STORAGE, "there are as many timeouts as allowed");
 		return false;
 	}
 	return true;
 }
 
+static int compare_queues(const void *one, const void *other)
+{
+	const struct wish *a = *(const struct wish *const *)one;
+	const struct wish *b = *(const struct wish *const *)other;
+
+	return strcmp(a->queue, b->queue);
+}
+
+/* Does the timeout come to a queue that it is not in? One that is leased stays. */
+static bool is_new_there(const struct wish *wish)
+{
+	const struct timeout *timeout = find(wish);
+
+	return !timeout || (timeout->state != TIMEOUT_LEASED &&
+			    strcmp(timeout->queue->name, wish->queue));
+}
+
+/* The wishes for timeouts that are new in their queues, by queue */
+static size_t sort_new(const struct put *put, const struct wish **sorted)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < put->count; i++)
+		if (is_new_there(&put->wishes[i]))
+			sorted[count++] = &put->wishes[i];
+	qsort(sorted, count, sizeof(*sorted), compare_queues);
+	return count;
+}
+
+static const char *what_is_full(const struct wish **sorted, size_t count)
+{
+	size_t new_queues = 0;
+
+	for (size_t i = 0, next; i < count; i = next) {
+		const struct queue *queue = queue_find(sorted[i]->queue, sorted[i]->queue_length);
+
+		for (next = i + 1; next < count && !compare_queues(&sorted[i], &sorted[next]);)
+			next++;
+		new_queues += !queue;
+		if ((queue ? queue->timeouts : 0) + (next - i) > settings.queue_timeouts)
+			return "the queue is full";
+	}
+	return new_queues && queue_count() + new_queues > settings.queues ?
+	       "there are as many queues as allowed" : NULL;
+}
+
 static bool has_queues(struct put *put)
 {
-	size_t new = 0;
+	const struct wish **sorted = memory_get(put->count, sizeof(*sorted));
+	const char *full = what_is_full(sorted, sort_new(put, sorted));
 
-	for (size_t i = 0; i < put->count; i++) {
-		const struct wish *wish = &put->wishes[i];
-		const struct queue *queue = queue_find(wish->queue, wish->queue_length);
-
-		new += !queue;
-		if ((queue ? queue->timeouts : 0) + put->count > settings.queue_timeouts) {
-			refuse(put, MHD_HTTP_TOO_MANY_REQUESTS, "the queue is full");
-			return false;
-		}
-	}
-	if (new && queue_count() + new > settings.queues) {
-		refuse(put, MHD_HTTP_TOO_MANY_REQUESTS, "there are as many queues as allowed");
-		return false;
-	}
-	return true;
+	free(sorted);
+	if (full)
+		refuse(put, MHD_HTTP_TOO_MANY_REQUESTS, full);
+	return !full;
 }
 
 static void describe(const struct wish *wish, struct record *record)
@@ -250,14 +295,14 @@ static void go_on(struct put *put)
 {
 	struct timeout *timeout;
 
-	if (has_to_wait(put) || !is_within_limits(put) || !has_queues(put))
+	if (has_to_wait(put))
 		return;
 	timeout = put->single ? find(put->wishes) : NULL;
 	if (timeout && exchange_header(put->exchange, "If-None-Match"))
 		refuse(put, MHD_HTTP_PRECONDITION_FAILED, "there is such a timeout");
 	else if (timeout && timeout->state == TIMEOUT_LEASED)
 		refuse(put, MHD_HTTP_CONFLICT, "the timeout is leased");
-	else
+	else if (is_within_limits(put) && has_queues(put))
 		submit(put);
 }
 

@@ -386,10 +386,17 @@ def limits_have_their_status(daemon):
     for key in range(8):
         equal(client.put(str(key), delay=1000).status, 201)
     equal(client.put("8", delay=1000).status, 429)
-    equal(client.put("0", delay=900).status, 429)
+    equal(client.put("0", delay=900).status, 200)
+    equal(client.put("0", {"If-None-Match": "*"}, delay=900).status, 412)
+    equal(client.put_many([{"key": str(k), "delay": 800} for k in range(5)]).status, 200)
+    equal(client.put_many([{"key": k, "delay": 800} for k in ("0", "new")]).status, 429)
+    equal(client.get("0").json["queue"], "default")
     for queue in "bc":
         equal(client.put(queue, delay=1000, queue=queue).status, 201)
     equal(client.put("d", delay=1000, queue="d").status, 507)
+    equal(client.put("b", delay=1000, queue="c").status, 200)
+    equal(client.put("b", delay=1000, queue="b").status, 200)
+    equal(client.put("c", delay=1000, queue="default").status, 429)
     equal(client.cancel("0").status, 204)
     equal(client.put("d", delay=1000, queue="d").status, 429)
     equal(client.put("d", delay=1000, queue="c").status, 201)
