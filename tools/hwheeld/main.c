@@ -64,22 +64,25 @@ static void reap_store(struct loop_source *source)
 	store->ops->reap(store);
 }
 
-/* Expires never; it only tells that the clock was set. */
+/* It is set to the largest time that the kernel takes, and only tells that the clock was set. */
 static void watch_wall(void)
 {
-	struct itimerspec never = { .it_value.tv_sec = INT32_MAX };
+	struct itimerspec never = { .it_value.tv_sec = (time_t)(INT64_MAX / NS_PER_S) };
 
 	timerfd_settime(wall, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &never, NULL);
 }
 
 static void wall_was_set(struct loop_source *source)
 {
+	struct store_time time;
 	uint64_t expirations;
 
 	(void)source;
-	if (read(wall, &expirations, sizeof(expirations)) < 0 && errno == EAGAIN)
+	if (read(wall, &expirations, sizeof(expirations)) >= 0 || errno != ECANCELED)
 		return;
 	watch_wall();
+	now_mark(&time);
+	store->ops->mark(store, &time);
 	metrics.wall_steps++;
 	life_wall_was_set();
 }

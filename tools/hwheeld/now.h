@@ -3,7 +3,8 @@
  * The service's time: nanoseconds that go on across restarts and reboots, and never go back. It is
  * CLOCK_BOOTTIME plus an offset. After a reboot it goes on from the last time that was stored, by
  * as much as the wall clock has gone on since; a wall clock that went back adds nothing. Delays
- * and leases end at a point of this time, so steps of the wall clock do not move them.
+ * and leases end at a point of this time, so steps of the wall clock do not move them. Each step
+ * is stored, so that after a reboot it does not count as time that went by.
  */
 #ifndef NOW_H
 #define NOW_H

@@ -43,6 +43,7 @@ struct sqlite_store {
 	struct store store;
 	struct database *database;
 	struct store_time time;		/* the last mark; the loop's */
+	bool is_marked;			/* it is in the database; the loop's */
 	struct list waiting;		/* the loop's */
 	struct list unknown;		/* the loop's */
 	uint64_t next;			/* the loop's */
@@ -275,6 +276,18 @@ static bool is_lost(const struct store *store)
 	return of(store)->unknown.count;
 }
 
+/* Records tell the time too: while the writer is busy, they do. */
+static int mark_now(struct sqlite_store *store)
+{
+	int error;
+
+	if (store->handed_over)
+		return -EBUSY;
+	error = database_mark(store->database, &store->time);
+	store->is_marked = !error;
+	return error;
+}
+
 static bool is_for_writer(const struct sqlite_store *store)
 {
 	const struct store_request *request = store->waiting.first;
@@ -293,6 +306,8 @@ static void flush(struct store *base)
 {
 	struct sqlite_store *store = of(base);
 
+	if (!store->is_marked && !is_lost(base))
+		mark_now(store);
 	while (store->waiting.count) {
 		if (is_lost(base))
 			refuse(store);
@@ -342,7 +357,7 @@ static void recover(struct store *base)
 	if (store->handed_over)
 		return;
 	now_mark(&store->time);
-	if (database_mark(store->database, &store->time))
+	if (mark_now(store))
 		return;
 	list_clear(&list);
 	list_move(&list, &store->unknown);
@@ -371,7 +386,8 @@ static int mark(struct store *base, const struct store_time *time)
 	struct sqlite_store *store = of(base);
 
 	store->time = *time;
-	return store->handed_over ? -EBUSY : database_mark(store->database, time);
+	store->is_marked = false;
+	return mark_now(store);
 }
 
 static int get_fd(const struct store *base)
@@ -439,6 +455,7 @@ static int start(struct sqlite_store *store)
 	list_clear(&store->work);
 	list_clear(&store->ended);
 	store->store.ops = &ops;
+	store->is_marked = true;
 	store->next = database_next(store->database);
 	return store->next ? pthread_create(&store->writer, NULL, write_on, store) : EIO;
 }

@@ -72,7 +72,9 @@ struct store_ops {
 	/* The time that was stored last; an empty boot_id if none was */
 	void (*time)(struct store *store, struct store_time *time);
 
-	/* Stores @time at once. Returns 0 or a negative errno. */
+	/*
+	 * Stores @time, at once if it can. Returns 0 or a negative errno; then flush() tries again.
+	 */
 	int (*mark)(struct store *store, const struct store_time *time);
 
 	void (*submit)(struct store *store, struct store_request *request);

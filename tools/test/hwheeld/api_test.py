@@ -351,9 +351,9 @@ def a_delay_outlives_steps_and_restarts(daemon):
     true(900 < daemon.client().get("delay").json["remaining"] <= 1000, "the delay moved")
 
 
-def reboot(daemon, seconds):
+def reboot(daemon, seconds, end=Daemon.stop):
     """As if the machine had been started again, and its wall clock said so much more."""
-    equal(daemon.stop(), 0)
+    end(daemon)
     import sqlite3
     with sqlite3.connect(daemon.settings["database"]) as database:
         database.execute("UPDATE time SET boot_id = 'another'")
@@ -373,6 +373,19 @@ def a_delay_goes_on_after_a_reboot(daemon):
     reboot(daemon, 1000)
     equal(keys(daemon.client().take(wait=30)), ["delay"])
     step(-700)
+
+
+def a_delay_outlives_a_step_and_a_power_cut(daemon):
+    client = daemon.client()
+    client.put("delay", delay=1000)
+    for seconds in (500000, -500000, 500000):
+        before = client.metric("hwheeld_wall_steps_total")
+        step(seconds)
+        until(lambda: client.metric("hwheeld_wall_steps_total") > before, "it is noticed")
+        reboot(daemon, 0, Daemon.kill)
+        client = daemon.client()
+        true(900 < client.get("delay").json["remaining"] <= 1000.1, f"after {seconds} s")
+    step(-500000)
 
 
 def limits_have_their_status(daemon):
