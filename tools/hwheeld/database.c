@@ -338,13 +338,12 @@ static int write_list(struct database *database, const struct store_request *lis
 
 /*
  * Of these SQLite has written less than a commit, so that nobody will ever read it. After any
- * other error the commit may be on disk.
+ * other error the commit may be on disk; memory may also run out behind the last write.
  */
 static bool is_refusal(int status)
 {
 	switch (status & 0xff) {
 	case SQLITE_FULL:
-	case SQLITE_NOMEM:
 	case SQLITE_BUSY:
 	case SQLITE_TOOBIG:
 	case SQLITE_CONSTRAINT:
