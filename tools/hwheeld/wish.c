@@ -139,13 +139,22 @@ static const char *read_delay(struct wish *wish, struct json_object *value)
 	return wrong;
 }
 
-/* Behind the seconds: a fraction, cut after nanoseconds, rounded up */
+/* In a form 0 stands for any digit, and all else for itself. */
+static bool has_form(const char *text, const char *form)
+{
+	for (; *form; text++, form++)
+		if (*form == '0' ? *text < '0' || *text > '9' : *text != *form)
+			return false;
+	return true;
+}
+
+/* A fraction is cut after nanoseconds, and rounded up. */
 static const char *read_fraction(const char *text, uint64_t *ns)
 {
 	uint64_t unit = NS_PER_S / 10;
 
 	*ns = 0;
-	if (*text != '.')
+	if (!has_form(text, ".0"))
 		return text;
 	for (text++; *text >= '0' && *text <= '9'; text++, unit /= 10)
 		*ns += unit ? unit * (uint64_t)(*text - '0') : 0;
@@ -158,28 +167,39 @@ static const char *read_zone(const char *text, long *seconds)
 {
 	unsigned int hours, minutes;
 	char sign;
-	int end = 0;
 
 	*seconds = 0;
 	if (*text == 'Z' || *text == 'z')
 		return text + 1;
-	if (sscanf(text, "%c%2u:%2u%n", &sign, &hours, &minutes, &end) != 3 || end != 6 ||
-	    (sign != '+' && sign != '-') || hours > 23 || minutes > 59)
+	if (!has_form(text, "+00:00") && !has_form(text, "-00:00"))
+		return NULL;
+	if (sscanf(text, "%c%2u:%2u", &sign, &hours, &minutes) != 3 || hours > 23 || minutes > 59)
 		return NULL;
 	*seconds = (sign == '+' ? 60 : -60) * (long)(hours * 60 + minutes);
-	return text + end;
+	return text + strlen("+00:00");
+}
+
+/* Not the 31st of February, which timegm() takes for the 3rd of March */
+static bool is_there(const struct tm *date)
+{
+	struct tm day = { .tm_year = date->tm_year, .tm_mon = date->tm_mon, .tm_mday = date->tm_mday };
+
+	timegm(&day);
+	return day.tm_mon == date->tm_mon && day.tm_mday == date->tm_mday;
 }
 
 /* RFC 3339, such as 2026-11-24T18:30:00Z or 2026-11-24T18:30:00.5+01:00 */
 static bool read_date(const char *text, uint64_t *ns)
 {
 	struct tm date = { 0 };
-	const char *end = strptime(text, "%Y-%m-%dT%H:%M:%S", &date);
+	const char *end = NULL;
 	uint64_t fraction;
 	time_t time;
 	long zone;
 
-	if (!end)
+	if (has_form(text, "0000-00-00T00:00:00"))
+		end = strptime(text, "%Y-%m-%dT%H:%M:%S", &date);
+	if (!end || !is_there(&date))
 		return false;
 	end = read_zone(read_fraction(end, &fraction), &zone);
 	if (!end || *end)

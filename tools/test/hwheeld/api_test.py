@@ -159,7 +159,10 @@ def wrong_requests_say_so(daemon):
               b'{"delay":1,"deadline":2}', b"{}", b'{"delay":1,"queue":"a b"}',
               b'{"delay":1,"queue":""}', b'{"delay":1,"payload":5}', b'{"delay":NaN}',
               b'{"delay":1e999}', b'{"deadline":"2026-13-01T00:00:00Z"}',
-              b'{"deadline":"2026-01-01T00:00:00"}', b'{"delay":1,"surprise":1}',
+              b'{"deadline":"2026-01-01T00:00:00"}', b'{"deadline":"2026-02-31T00:00:00Z"}',
+              b'{"deadline":"2026-2-01T00:00:00Z"}', b'{"deadline":"2026-01-01T00:00:00.Z"}',
+              b'{"deadline":"2026-01-01T00:00:00+ 1:00"}', b'{"deadline":"2026-02-29T00:00:00Z"}',
+              b'{"deadline":"2026-01-01T 1:00:00Z"}', b'{"deadline":" 2026-01-01T00:00:00Z"}', b'{"delay":1,"surprise":1}',
               b'{"delay":"1s\\u0000"}', b'{"delay":1,"key":"other"}', b'\xff{"delay":1}',
               b'{"delay":1,"payload":"\xff"}', b"[" * 100, b'{"delay":1}\0{"delay":1}']
     for wish in wishes:
@@ -313,6 +316,9 @@ def deadlines_are_points_in_time(daemon):
         answer = client.put("a", deadline=text)
         true(answer.status in (200, 201) and 980 < answer.json["remaining"] <= 1000, answer.text)
         equal(answer.json["kind"], "deadline")
+    for text in ("2024-02-29T00:00:00Z", "2016-12-31T23:59:60Z", "2026-01-01T00:00:00.5z"):
+        equal((text, client.put("a", deadline=text).status), (text, 200))
+    equal(client.cancel("a").status, 204)
     client.put("b", deadline="1999-12-31T23:59:59+01:00")
     equal(keys(client.take(wait=30)), ["b"])
 
