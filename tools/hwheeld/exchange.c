@@ -63,6 +63,10 @@ bool exchange_append(struct exchange *exchange, const char *data, size_t size)
 		return false;
 	}
 	grow(exchange, exchange->length + size + 1);
+	if (bytes > settings.bodies) {
+		drop_body(exchange);
+		return false;
+	}
 	memcpy(exchange->body + exchange->length, data, size);
 	exchange->length += size;
 	exchange->body[exchange->length] = 0;

@@ -53,7 +53,7 @@ struct exchange *exchange_new(struct MHD_Connection *connection, struct client *
 			      const char *method, const char *path);
 void exchange_free(struct exchange *exchange);
 
-/* Bytes of the body. Returns false if it is too large now. */
+/* Bytes of the body. Returns false if it is too large now, or all bodies together are. */
 bool exchange_append(struct exchange *exchange, const char *data, size_t size);
 
 /* Hands the answer to libmicrohttpd, which has resumed it. */

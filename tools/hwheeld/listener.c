@@ -45,20 +45,27 @@ static struct listener on_tcp = { .by_tcp = true, .fd = -1 };
 
 /* A request */
 
+static const char too_large[] = "the request is too large";
+static const char too_many[] = "there are too many large requests";
+
 /* libmicrohttpd can't answer in the midst of a body: without TLS the answer goes out here. */
 static enum MHD_Result cut_off(struct exchange *exchange)
 {
-	static const char body[] = "{\"status\":413,\"error\":\"the request is too large\"}\n";
-	char text[256];
+	const char *reason = exchange->too_large ? "Content Too Large" : "Service Unavailable";
+	unsigned int status = exchange->too_large ? MHD_HTTP_CONTENT_TOO_LARGE :
+				MHD_HTTP_SERVICE_UNAVAILABLE;
+	char body[128], text[384];
 	int length;
 
+	length = snprintf(body, sizeof(body), "{\"status\":%u,\"error\":\"%s\"}\n", status,
+			  exchange->too_large ? too_large : too_many);
 	length = snprintf(text, sizeof(text),
-			  "HTTP/1.1 413 Content Too Large\r\nContent-Type: application/json\r\n"
-			  "Connection: close\r\nContent-Length: %zu\r\n\r\n%s",
-			  sizeof(body) - 1, body);
+			  "HTTP/1.1 %u %s\r\nContent-Type: application/json\r\n"
+			  "Connection: close\r\nContent-Length: %d\r\n\r\n%s",
+			  status, reason, length, body);
 	if (exchange->client->plain)
 		send(exchange->client->fd, text, (size_t)length, MSG_NOSIGNAL | MSG_DONTWAIT);
-	metrics_count_answer(MHD_HTTP_CONTENT_TOO_LARGE);
+	metrics_count_answer(status);
 	shutdown(exchange->client->fd, SHUT_WR);
 	return MHD_NO;
 }
@@ -76,10 +83,9 @@ static enum MHD_Result begin(struct exchange *exchange)
 	if (client_refuse(exchange->client, exchange))
 		return exchange_send(exchange);
 	if (is_too_large(exchange))
-		exchange_error(exchange, MHD_HTTP_CONTENT_TOO_LARGE, "the request is too large");
+		exchange_error(exchange, MHD_HTTP_CONTENT_TOO_LARGE, too_large);
 	else if (exchange_bytes() > settings.bodies)
-		exchange_error(exchange, MHD_HTTP_SERVICE_UNAVAILABLE,
-			       "there are too many large requests");
+		exchange_error(exchange, MHD_HTTP_SERVICE_UNAVAILABLE, too_many);
 	return exchange->response ? exchange_send(exchange) : MHD_YES;
 }
 

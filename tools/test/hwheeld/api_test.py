@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """api_test.py HWHEELD FOLDER: what each request does, with the module. Prints TAP."""
+import contextlib
 import datetime
 import http.client
 import itertools
 import json
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -419,6 +421,26 @@ def limits_have_their_status(daemon):
     equal(client.cancel("0").status, 204)
     equal(client.put("d", delay=1000, queue="d").status, 429)
     equal(client.put("d", delay=1000, queue="c").status, 201)
+
+
+def bodies_are_limited_together(daemon):
+    daemon.stop()
+    daemon.configure(bodies=1 << 20, body=1 << 20)
+    daemon.start()
+    half = b"PUT /timeouts/a HTTP/1.1\r\nHost: x\r\nContent-Length: 700000\r\n\r\n" + 600000 * b" "
+    with socket.socket(socket.AF_UNIX) as one, socket.socket(socket.AF_UNIX) as other:
+        for raw in (one, other):
+            raw.connect(daemon.socket)
+        for raw in (one, other):
+            threading.Thread(target=lambda r=raw: with_patience(r.sendall, half)).start()
+        answered = select.select([one, other], [], [], 60)[0]
+        true(answered[0].recv(100).startswith(b"HTTP/1.1 503 "), "not 503")
+    equal(daemon.client().get("a").status, 404)
+
+
+def with_patience(function, *arguments):
+    with contextlib.suppress(OSError):
+        function(*arguments)
 
 
 def connections_are_limited(daemon):
