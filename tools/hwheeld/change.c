@@ -136,11 +136,11 @@ static struct exchange *take_waiters(struct change *change)
 	return waiters;
 }
 
-/* What happened to them while they were busy */
+/* What happened to them while they were busy. What has been applied may have made them so again. */
 static void catch_up(struct change *change)
 {
 	for (size_t i = 0; i < change->count; i++)
-		if (change->timeouts[i])
+		if (change->timeouts[i] && !change->timeouts[i]->busy)
 			life_go_on(change->timeouts[i]);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A lease is committed before the client learns of it. If the client hangs up meanwhile, the
- * timeout is due again at once.
+ * timeout is due again at once, and the log is told so.
  */
 #include <sys/random.h>
 #include <utlist.h>
@@ -53,7 +53,28 @@ static void lease(struct timeout *timeout, const struct record *record)
 	life_arm(timeout);
 }
 
-/* Without a client they stay due, whatever the log says. */
+/* Records that tell of them anew, without a lease */
+static void apply_return(struct change *change)
+{
+	for (size_t i = 0; i < change->count; i++)
+		timeout_logged(change->timeouts[i], change->request.seq + i);
+}
+
+/* They stay due; if this is refused, they are leased until the lease ends after a restart. */
+static void give_back(const struct change *taken)
+{
+	struct change *change = change_new(NULL, taken->count);
+
+	for (size_t i = 0; i < taken->count; i++) {
+		change->timeouts[i] = taken->timeouts[i];
+		timeout_describe(change->timeouts[i], &change->records[i]);
+	}
+	change->apply = apply_return;
+	change_submit(change);
+	metrics.leases_returned += taken->count;
+}
+
+/* Without a client nobody has the leases. */
 static void apply(struct change *change)
 {
 	struct exchange *exchange = change->exchange;
@@ -62,7 +83,7 @@ static void apply(struct change *change)
 	for (size_t i = 0; !gone && i < change->count; i++)
 		lease(change->timeouts[i], &change->records[i]);
 	if (gone)
-		metrics.leases_returned += change->count;
+		give_back(change);
 	if (exchange)
 		answer(exchange, gone ? NULL : change);
 }

@@ -301,6 +301,22 @@ def a_client_that_hangs_up_as_it_is_due(daemon):
     equal(client.metric("hwheeld_timeouts"), 100)
 
 
+def a_lease_that_nobody_got_is_not_in_the_log(daemon):
+    client = daemon.client()
+    client.put_many([{"key": str(key), "delay": 0} for key in range(300)])
+    until(lambda: client.request("GET", "/queues").json["queues"][0]["due"] == 300, "due")
+    for _ in range(100):
+        with socket.socket(socket.AF_UNIX) as raw:
+            raw.connect(daemon.socket)
+            raw.sendall(b"POST /queues/default/take?max=3&lease=1000 HTTP/1.1\r\nHost: x\r\n\r\n")
+    until(lambda: client.metric("hwheeld_connections") == 1, "all have hung up")
+    due = client.request("GET", "/queues").json["queues"][0]["due"]
+    print(f"# {client.metric('hwheeld_leases_returned_total')} leases came back")
+    daemon.kill()
+    client = daemon.start().client()
+    until(lambda: client.request("GET", "/queues").json["queues"][0]["due"] == due, "due again")
+
+
 def connections_do_not_leak(daemon):
     client = daemon.client()
     client.get("a")
