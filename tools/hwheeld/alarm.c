@@ -2,6 +2,10 @@
 /*
  * The cookie of a mapped timeout is its struct alarm. An alarm that was cleared while its event is
  * on the way has no owner any more, and is freed with the event.
+ *
+ * Alarms that have ended take room on the wheel until their events are read. If there is no room
+ * for another one, they are read at once, and ring later: whoever sets an alarm is in the midst of
+ * something.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -25,8 +29,11 @@ struct alarm {
 	struct alarm **place;		/* of its owner; NULL: cleared */
 	void (*ring)(void *owner, uint64_t at_ns);
 	void *owner;
+	struct alarm *next;		/* that has ended */
+	uint64_t ended_ns;
 };
 
+static struct alarm *ended, **ended_end = &ended;
 static struct hwheel *wheel;
 static uint64_t tick_ns;
 
@@ -90,20 +97,47 @@ static void ring(struct alarm *alarm, uint64_t at_ns)
 	free(alarm);
 }
 
-void alarm_reap(void)
+/* Reads the events that there are. Returns false if there were none. */
+static bool collect(void)
 {
 	struct hwheel_event events[EVENTS];
+	bool found = false;
 	int count;
 
 	do {
 		count = hwheel_next_events(wheel, events, EVENTS);
-		for (int i = 0; i < count; i++)
-			ring((struct alarm *)(uintptr_t)events[i].cookie,
-			     now_from_boottime(events[i].deadline_ns));
+		for (int i = 0; i < count; i++) {
+			struct alarm *alarm = (struct alarm *)(uintptr_t)events[i].cookie;
+
+			alarm->ended_ns = now_from_boottime(events[i].deadline_ns);
+			alarm->next = NULL;
+			*ended_end = alarm;
+			ended_end = &alarm->next;
+			found = true;
+		}
 	} while (count == EVENTS);
 	if (count < 0 && count != -EAGAIN && count != -EINTR) {
 		fail("the wheel", count);
 		abort();
+	}
+	return found;
+}
+
+bool alarm_has_ended(void)
+{
+	return ended;
+}
+
+void alarm_reap(void)
+{
+	struct alarm *alarm;
+
+	collect();
+	while ((alarm = ended)) {
+		ended = alarm->next;
+		if (!ended)
+			ended_end = &ended;
+		ring(alarm, alarm->ended_ns);
 	}
 }
 
@@ -116,6 +150,8 @@ static int arm(struct alarm **place, uint64_t at_ns, void (*ring)(void *, uint64
 		return -ENOMEM;
 	*alarm = (struct alarm) { .place = place, .ring = ring, .owner = owner };
 	error = hwheel_arm_at(wheel, now_on_boottime(at_ns), (uintptr_t)alarm, &alarm->id);
+	if (error == -ENOSPC && collect())
+		error = hwheel_arm_at(wheel, now_on_boottime(at_ns), (uintptr_t)alarm, &alarm->id);
 	if (error)
 		free(alarm);
 	else

@@ -7,6 +7,7 @@
 #ifndef ALARM_H
 #define ALARM_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct alarm;
@@ -21,6 +22,9 @@ uint64_t alarm_tick_ns(void);
 /* Readable when alarm_reap() has some to ring */
 int alarm_fd(void);
 void alarm_reap(void);
+
+/* Are there some that alarm_fd() does not tell of any more? */
+bool alarm_has_ended(void);
 
 /*
  * Sets, or sets anew, the alarm of an owner. @at_ns: service's time. ring() is called with the

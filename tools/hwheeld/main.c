@@ -161,7 +161,9 @@ static bool is_done(void)
 static void run(void)
 {
 	while (!is_done()) {
-		loop_wait(listener_has_more());
+		loop_wait(listener_has_more() || alarm_has_ended());
+		if (alarm_has_ended())
+			alarm_reap();
 		listener_run();
 		do {
 			take_serve();
