@@ -34,6 +34,14 @@ DEVEL    = $(DESTDIR)/usr/src/hwheel-headers-$(VERSION)
 
 PROGRAMS = $(BUILD)/tools/hwheelctl $(wildcard $(BUILD)/tools/demo/*)
 EXAMPLES := $(notdir $(basename $(wildcard tools/examples/*.c)))
+HWHEELD_TESTS := api_test disk_test fuzz_test kill_test
+# How often hwheeld-test kills the daemon, and a machine with it, and how many hostile requests
+# it sends
+KILLS_DAEMON ?= 100
+POWER   ?= 5
+# NAME=VALUE for hwheeld-bench: rounds, ms, pending, lateness
+BENCH_DURABLE ?=
+REQUESTS ?= 1000
 TOOLS_TESTS := hwheelctl_test top_test examples_test
 TESTS   := $(basename $(notdir $(wildcard selftests/*/*_test.c)))
 # selftests/Makefile builds the same as 32-bit programs. A user-mode kernel knows none, and
@@ -82,7 +90,9 @@ BASE    ?=
 
 .PHONY: module run shell check check-all kunit coverage mutants selftests torture matrix soak faults
 .PHONY: model litmus trust-readme bench bench-readme lives lint tools tools-test install uninstall
-.PHONY: deb check-packages java java-test java-bench clean help
+.PHONY: deb check-packages java java-test java-bench hwheeld hwheeld-test hwheeld-bench durable
+.PHONY: clean help
+.PHONY: _hwheeld_test _hwheeld_bench _install_hwheeld _durable
 .PHONY: _everything _build_everything _module _tools _tools_test _test_modules _test_programs _run _shell _harness
 .PHONY: _vm_harness _wrong _model _litmus _selftests _torture
 .PHONY: _bench _bench_kernel _bench_user _bench_threads _user_bench _bench_native _bench_uml
@@ -178,6 +188,23 @@ java-bench: ## count what that costs beside Netty's own, in a VM; build/java-ben
 	@$(SETUP) java
 	@vars=$$($(SETUP) vm) && $(MAKE) _java_bench $$vars
 
+hwheeld: ## build the daemon of durable timeouts
+	@$(SETUP) hwheeld
+	@$(MAKE) -C tools O=$(BUILD)/tools hwheeld
+
+hwheeld-test: ## test the daemon of durable timeouts in a user-mode kernel (KILLS_DAEMON=, POWER=)
+	@$(SETUP) uml source tools hwheeld >/dev/null
+	@src=$$($(SETUP) source) && vars=$$(selftests/harness/uml/build_uml.sh smp test durable) && \
+		$(MAKE) _hwheeld_test $$src $$vars
+
+hwheeld-bench: ## measure the daemon beside Redis and a table; build/hwheeld-bench.json
+	@$(SETUP) uml hwheeld hwheeld_bench
+	@vars=$$(selftests/harness/uml/build_uml.sh smp test durable) && $(MAKE) _hwheeld_bench $$vars
+
+durable: ## put 10,000 durable timeouts, restart the daemon half-way, and take them all
+	@$(SETUP) uml hwheeld
+	@vars=$$(selftests/harness/uml/build_uml.sh smp test durable) && $(MAKE) _durable $$vars
+
 install: ## install module, headers, hwheelctl and libhwheel (DESTDIR=, PREFIX=)
 	@vars=$$($(SETUP) module tools) && $(MAKE) _install $$vars
 
@@ -187,6 +214,8 @@ uninstall: ## remove what install put there, for all kernels (or KVER=)
 	rm -f $(LIB)/libhwheel.a $(LIB)/libhwheel.so $(LIB)/libhwheel.so.*
 	rm -f $(LIB)/pkgconfig/hwheel.pc $(PAGES:%=$(ROOT)/share/man/man*/%)
 	rm -f $(ROOT)/share/bash-completion/completions/hwheelctl
+	rm -f $(ROOT)/sbin/hwheeld $(ROOT)/lib/systemd/system/hwheeld.service
+	! cmp -s tools/config/hwheeld.conf $(DESTDIR)/etc/hwheeld.conf || rm $(DESTDIR)/etc/hwheeld.conf
 	rm -f $(ROOT)/lib/udev/rules.d/60-hwheel.rules
 	rm -rf $(DEVEL) $(ROOT)/share/doc/hwheel
 	[ -n "$(DESTDIR)" ] || ldconfig
@@ -294,6 +323,51 @@ _java_bench: _module
 		--guest tools/java/bench/bench_guest.sh $(MODULE)/hwheel.ko $(JAVA)/libhwheel_jni.so \
 		$(JAVA)/hwheel.jar $(JAVA)/hwheel-bench.jar $(JAVA)/jre.tar
 	@python3 -B tools/java/bench/gather.py $(BUILD)/java-bench-run $(BUILD)/java-bench.json
+
+_hwheeld_test: _module
+	@$(MAKE) -C tools O=$(BUILD)/tools hwheeld_tests $(BUILD)/tools/hwheelctl KSRC=$(KSRC)
+	@mkdir -p $(BUILD)/hwheeld-in
+	@echo "$(CURDIR)/tools/test/hwheeld/inside.sh $(BUILD)/tools/hwheeld $(KILLS_DAEMON) $(REQUESTS)" \
+		>$(BUILD)/hwheeld-in/inside
+	@status=0; \
+	$(BUILD)/tools/hwheeld/store_test >$(BUILD)/hwheeld-in/store_test.tap || status=$$?; \
+	$(UML) --kdir $(KDIR) --smp 2 --mem 1024 --out $(BUILD)/hwheeld-run --timeout $(TIMEOUT) \
+		--guest tools/test/hwheeld/enter.sh $(MODULE)/hwheel.ko $(BUILD)/hwheeld-in/inside || \
+		status=$$?; \
+	python3 -B tools/test/hwheeld/power_test.py $(KDIR)/linux $(MODULE)/hwheel.ko \
+		$(BUILD)/tools/hwheeld/hwheeld $(BUILD)/hwheeld-power $(POWER) | \
+		tee $(BUILD)/hwheeld-in/power_test.tap || status=$$?; \
+	python3 -B selftests/harness/tap.py --out $(BUILD)/hwheeld.tap --part hwheeld $$status \
+		$(BUILD)/hwheeld-in/store_test.tap $(BUILD)/hwheeld-in/power_test.tap \
+		$(HWHEELD_TESTS:%=$(BUILD)/hwheeld-run/%.tap)
+
+# On this machine, with a heap in place of the wheel, what does not depend on the wheel; in a
+# user-mode kernel, where system calls cost more, how late timeouts are, and the wake-ups.
+_hwheeld_bench: _module
+	@$(MAKE) -C tools O=$(BUILD)/tools hwheeld $(BUILD)/tools/hwheeld/hwheeld_heap
+	@$(CC) -O2 -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -o $(BUILD)/tools/hwheeld/load \
+		selftests/bench/durable/load.c -lsqlite3 -pthread
+	@python3 -B selftests/bench/durable/durable_bench.py $(BUILD)/tools/hwheeld/hwheeld_heap \
+		$(BUILD)/tools/hwheeld/load $(BUILD)/hwheeld-bench $(BUILD)/hwheeld-bench.json \
+		"wheel=a heap in its place" $(BENCH_DURABLE)
+	@mkdir -p $(BUILD)/hwheeld-in/bench $(BUILD)/hwheeld-bench-data
+	@echo "python3 -B $(CURDIR)/selftests/bench/durable/durable_bench.py" \
+		"$(BUILD)/tools/hwheeld/hwheeld $(BUILD)/tools/hwheeld/load /tmp/bench" \
+		"/tmp/results/hwheeld-bench-wheel.json 'wheel=of the module' rounds=0" \
+		"data=$(BUILD)/hwheeld-bench-data" $(BENCH_DURABLE) \
+		>$(BUILD)/hwheeld-in/bench/inside
+	@$(UML) --kdir $(KDIR) --smp 2 --mem 3072 --out $(BUILD)/hwheeld-bench-run --timeout 1200 \
+		--guest tools/test/hwheeld/enter.sh $(MODULE)/hwheel.ko $(BUILD)/hwheeld-in/bench/inside
+	@cp $(BUILD)/hwheeld-bench-run/hwheeld-bench-wheel.json $(BUILD)
+	@rm -rf $(BUILD)/hwheeld-bench-data
+
+_durable: _module
+	@$(MAKE) -C tools O=$(BUILD)/tools hwheeld
+	@mkdir -p $(BUILD)/hwheeld-in/durable
+	@echo "python3 -B $(CURDIR)/tools/demo/durable.py $(BUILD)/tools/hwheeld/hwheeld /tmp/durable" \
+		>$(BUILD)/hwheeld-in/durable/inside
+	@$(UML) --kdir $(KDIR) --smp 2 --out $(BUILD)/durable --timeout 120 \
+		--guest tools/test/hwheeld/enter.sh $(MODULE)/hwheel.ko $(BUILD)/hwheeld-in/durable/inside
 
 _run: _module _tools
 	@rm -f $(BUILD)/run.json
@@ -480,4 +554,15 @@ _install_tools: _tools
 		tools/man/$(page) &&) :
 	install -D -m 644 -t $(ROOT)/share/bash-completion/completions tools/completion/hwheelctl
 	install -D -m 644 -t $(ROOT)/lib/udev/rules.d tools/config/60-hwheel.rules
-	install -D -m 644 -t $(ROOT)/share/doc/hwheel/examples tools/config/*.conf
+	install -D -m 644 -t $(ROOT)/share/doc/hwheel/examples \
+		$(filter-out %/hwheeld.conf,$(wildcard tools/config/*.conf))
+	[ ! -x $(BUILD)/tools/hwheeld/hwheeld ] || $(MAKE) _install_hwheeld
+
+# Where the daemon was built (make hwheeld, or a package): not each machine has its libraries.
+_install_hwheeld:
+	install -D -m 755 -t $(ROOT)/sbin $(BUILD)/tools/hwheeld/hwheeld
+	[ -e $(DESTDIR)/etc/hwheeld.conf ] || \
+		install -D -m 644 -t $(DESTDIR)/etc tools/config/hwheeld.conf
+	install -d $(ROOT)/lib/systemd/system
+	sed 's|/usr/sbin|$(PREFIX)/sbin|' tools/config/hwheeld.service \
+		>$(ROOT)/lib/systemd/system/hwheeld.service

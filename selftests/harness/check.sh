@@ -77,7 +77,6 @@ long_parts() {
 	part model build/model.tap -- target _model
 	part torture build/matrix.tap -- \
 		target torture SUITES="wrong torture" CALLS=10000 OPS=100000
-	part java build/java.tap -- target java-test
 }
 
 # Prints the seconds after which the emulated machine counts as hung. With the minute that the
@@ -93,6 +92,13 @@ arm64_timeout() {
 # On another architecture; with a result of its own, as torture has one
 arm64() {
 	target matrix KERNELS=arm64 SUITES="gcc quick" RESULT=arm64 TIMEOUT="$(arm64_timeout)"
+}
+
+# Another architecture, and what is built upon the device, bounded
+guest_long_parts() {
+	part arm64 build/arm64.tap -- arm64
+	part java build/java.tap -- target java-test
+	part hwheeld build/hwheeld.tap -- target hwheeld-test KILLS_DAEMON=30 POWER=2
 }
 
 host_lane() {
@@ -112,7 +118,7 @@ guest_lane() {
 	part readme build/readme.tap build/readme-run/guest.tap -- target _readme
 	part run -- target run
 	part harness build/harness.tap -- target _harness
-	[ "$how" = quick ] || part arm64 build/arm64.tap -- arm64
+	[ "$how" = quick ] || guest_long_parts
 }
 
 # Shows the last line of each part that has not ended.

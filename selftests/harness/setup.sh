@@ -7,6 +7,8 @@
 #   vm       QEMU, Debian's cloud kernel and its headers
 #   source   a kernel source, for its test harnesses and checkers
 #   tools    what libhwheel, hwheelctl and the examples are built with
+#   hwheeld  what the daemon of durable timeouts is built and tested with
+#   hwheeld_bench  what it is measured beside
 #   tools_test  what is in a VM to test them: a terminal, tracers
 #   programs what the test programs need beyond these, also as 32-bit ones
 #   kunit    what a user-mode kernel is built with
@@ -122,6 +124,16 @@ need_tools() {
 	packages_to_build "${build_tools[@]}" libjson-c-dev liburing-dev
 }
 
+need_hwheeld() {
+	packages_to_build "${build_tools[@]}" libjson-c-dev libmicrohttpd-dev libsqlite3-dev \
+		libxxhash-dev uthash-dev
+	packages curl e2fsprogs iproute2 python3
+}
+
+need_hwheeld_bench() {
+	packages redis-server
+}
+
 need_tools_test() {
 	packages tmux trace-cmd bpftrace util-linux pkg-config binutils mandoc
 }
@@ -194,6 +206,7 @@ need_clang() {
 
 need_deb() {
 	need_tools
+	need_hwheeld
 	packages build-essential dpkg-dev debhelper dh-dkms fakeroot lintian default-jdk-headless \
 		libnetty-java maven-repo-helper
 }

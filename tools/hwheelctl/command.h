@@ -6,11 +6,16 @@
 #ifndef COMMAND_H
 #define COMMAND_H
 
+int ack_main(int argc, char **argv);
 int arm_main(int argc, char **argv);
+int cancel_main(int argc, char **argv);
 int info_main(int argc, char **argv);
 int list_main(int argc, char **argv);
 int load_main(int argc, char **argv);
+int put_main(int argc, char **argv);
 int stats_main(int argc, char **argv);
+int status_main(int argc, char **argv);
+int take_main(int argc, char **argv);
 int top_main(int argc, char **argv);
 int watch_main(int argc, char **argv);
 

@@ -6,6 +6,7 @@
 
 #include "command.h"
 #include "duration.h"
+#include "durable.h"
 #include "fail.h"
 #include "files.h"
 #include "option.h"
@@ -13,6 +14,8 @@
 
 struct request {
 	bool files;
+	bool timeouts;
+	const char *socket;
 	bool json;
 };
 
@@ -120,10 +123,15 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	struct request *request = state->input;
 
-	(void)argument;
 	switch (key) {
 	case 'f':
 		request->files = true;
+		return 0;
+	case 't':
+		request->timeouts = true;
+		return 0;
+	case 's':
+		request->socket = argument;
 		return 0;
 	case OPTION_JSON:
 		request->json = true;
@@ -138,6 +146,9 @@ int list_main(int argc, char **argv)
 	static const struct argp_option options[] = {
 		{ "files", 'f', NULL, 0,
 		  "Not the wheels: the open files of the device, each with its process", 0 },
+		{ "timeouts", 't', NULL, 0,
+		  "Not the wheels: the durable timeouts that hwheeld keeps, as lines of JSON", 0 },
+		{ "socket", 's', "PATH", 0, "For --timeouts: where hwheeld listens", 0 },
 		{ "json", OPTION_JSON, NULL, 0, "Print JSON", 0 },
 		{ }
 	};
@@ -149,10 +160,13 @@ int list_main(int argc, char **argv)
 		       "\vExamples:\n"
 		       "  sudo hwheelctl list\n"
 		       "  sudo hwheelctl list --files\n"
+		       "  hwheelctl list --timeouts\n"
 		       "  sudo hwheelctl list --json | jq -r '.wheels[].wheel'\n",
 	};
 	struct request request = { 0 };
 
 	argp_parse(&argp, argc, argv, 0, NULL, &request);
+	if (request.timeouts)
+		return durable_list(request.socket);
 	return request.files ? list_files(request.json) : list_wheels(request.json);
 }

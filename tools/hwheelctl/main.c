@@ -22,6 +22,11 @@ static const struct command {
 	{ "list",  list_main,  "list the wheels that there are, and who has files open" },
 	{ "stats", stats_main, "print statistics of a wheel, with a histogram of lateness" },
 	{ "top",   top_main,   "show what goes on, every second" },
+	{ "put",   put_main,   "create or restart a durable timeout, which hwheeld keeps" },
+	{ "cancel", cancel_main, "cancel a durable timeout" },
+	{ "take",  take_main,  "take durable timeouts that are due" },
+	{ "ack",   ack_main,   "acknowledge a durable timeout that was taken" },
+	{ "status", status_main, "tell how hwheeld is, and of its queues" },
 };
 
 #define COMMANDS	ARRAY_SIZE(commands)

@@ -35,8 +35,10 @@ update() {
 	apt update || true
 }
 
-# Leaves them beside the sources.
+# Leaves them beside the sources. Without Java: it is the same on each machine, and an emulated one
+# takes very long to compile it.
 step_build() {
+	export DEB_BUILD_PROFILES=pkg.hwheel.nojava
 	update
 	apt install build-essential
 	apt build-dep /src

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * One request of a client, from its header to its answer. A request that cannot be answered at
+ * once is suspended: libmicrohttpd does nothing with its connection until the answer is there.
+ */
+#ifndef EXCHANGE_H
+#define EXCHANGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <json-c/json.h>
+#include <microhttpd.h>
+
+struct client;
+
+struct exchange {
+	struct MHD_Connection *connection;
+	struct client *client;
+	const char *method;
+	char *path;				/* as it came: nothing is decoded */
+	char *body;
+	size_t length;
+	size_t room;
+	struct MHD_Response *response;		/* there is an answer */
+	unsigned int status;
+	bool routed;
+	bool suspended;
+	bool too_large;
+	struct exchange *prev, *next;		/* on the list that it waits on */
+};
+
+/* It ends with one of these. Each takes over @object. */
+void exchange_answer(struct exchange *exchange, unsigned int status, struct json_object *object);
+void exchange_answer_text(struct exchange *exchange, unsigned int status, const char *type,
+			  char *text, size_t length);
+void exchange_empty(struct exchange *exchange, unsigned int status);
+
+/* @text tells a person what is wrong; nothing of it comes from the client. */
+void exchange_error(struct exchange *exchange, unsigned int status, const char *text);
+
+/* The answer comes later. */
+void exchange_suspend(struct exchange *exchange);
+
+/* A parameter of the URL, as it came, or NULL */
+const char *exchange_parameter(const struct exchange *exchange, const char *name);
+const char *exchange_header(const struct exchange *exchange, const char *name);
+
+/* Has the client hung up? */
+bool exchange_is_gone(const struct exchange *exchange);
+
+struct exchange *exchange_new(struct MHD_Connection *connection, struct client *client,
+			      const char *method, const char *path);
+void exchange_free(struct exchange *exchange);
+
+/* Bytes of the body. Returns false if it is too large now, or all bodies together are. */
+bool exchange_append(struct exchange *exchange, const char *data, size_t size);
+
+/* Hands the answer to libmicrohttpd, which has resumed it. */
+enum MHD_Result exchange_send(struct exchange *exchange);
+
+/* From now on each answer closes its connection, and new requests get no other. */
+void exchange_stop(void);
+bool exchange_is_stopping(void);
+
+/* Since the last call: is there an answer for libmicrohttpd to send? It does not notice itself. */
+bool exchange_was_resumed(void);
+
+/* Those under way, and the bytes of their bodies */
+size_t exchange_count(void);
+size_t exchange_bytes(void);
+
+#endif /* EXCHANGE_H */

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Hash tables of uthash(3) with keys that clients choose: the hash has a secret seed, so that
+ * nobody can choose keys that meet. Memory that cannot be had ends the daemon, which loses
+ * nothing: what it had accepted is in the store.
+ */
+#ifndef HASH_H
+#define HASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+extern uint64_t hash_seed;
+
+unsigned int hash_of(const void *key, size_t length);
+
+#define HASH_FUNCTION(key, length, hash) ((hash) = hash_of((key), (length)))
+#define uthash_fatal(message)	((void)(message), abort())
+
+#include <uthash.h>
+
+#endif /* HASH_H */

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <string.h>
+#include <utlist.h>
+
+#include "alarm.h"
+#include "life.h"
+#include "metrics.h"
+#include "now.h"
+#include "say.h"
+
+void life_make_due(struct timeout *timeout)
+{
+	timeout_end_lease(timeout);
+	timeout->state = TIMEOUT_DUE;
+	alarm_clear(&timeout->alarm);
+	queue_add_due(timeout->queue, timeout);
+}
+
+/* The wall clock may have gone back since the alarm was set. */
+static bool is_early(const struct timeout *timeout)
+{
+	return timeout->state == TIMEOUT_PENDING && timeout->absolute &&
+	       now_wall_ns() < timeout->deadline_ns;
+}
+
+static void end_wait(struct timeout *timeout)
+{
+	uint64_t now = now_ns();
+
+	if (is_early(timeout)) {
+		life_arm(timeout);
+		return;
+	}
+	if (timeout->state == TIMEOUT_PENDING)
+		metrics_count_due(now > timeout->due_ns ? now - timeout->due_ns : 0);
+	else
+		metrics.leases_ended++;
+	life_make_due(timeout);
+}
+
+static void ring(void *owner, uint64_t at_ns)
+{
+	struct timeout *timeout = owner;
+
+	if (timeout->state != TIMEOUT_LEASED)
+		timeout->due_ns = at_ns;
+	if (timeout->busy)
+		timeout->rang = true;
+	else
+		end_wait(timeout);
+}
+
+static uint64_t end_of_wait(const struct timeout *timeout)
+{
+	if (timeout->state == TIMEOUT_LEASED)
+		return timeout->lease->end_ns;
+	return timeout->absolute ? now_from_wall(timeout->deadline_ns) : timeout->deadline_ns;
+}
+
+/* Without an alarm an accepted timeout would be forgotten; the store still knows it. */
+void life_arm(struct timeout *timeout)
+{
+	int error = alarm_set(&timeout->alarm, end_of_wait(timeout), ring, timeout);
+
+	if (error) {
+		say(LOG_CRIT, "no room on the wheel: %s", strerror(-error));
+		abort();
+	}
+}
+
+void life_go_on(struct timeout *timeout)
+{
+	if (timeout->rang) {
+		timeout->rang = false;
+		end_wait(timeout);
+	} else if (timeout->state == TIMEOUT_DUE && !timeout->prev_due) {
+		queue_add_due(timeout->queue, timeout);
+	}
+}
+
+void life_wall_was_set(void)
+{
+	struct timeout *timeout;
+
+	DL_FOREACH2(timeout_oldest(), timeout, newer)
+		if (timeout->absolute && timeout->state == TIMEOUT_PENDING && timeout->alarm)
+			life_arm(timeout);
+}
+
+void life_arm_all(void)
+{
+	struct timeout *timeout;
+
+	DL_FOREACH2(timeout_oldest(), timeout, newer) {
+		timeout->busy = false;
+		life_arm(timeout);
+	}
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Where clients come in: a Unix socket, and TCP. */
+#ifndef LISTENER_H
+#define LISTENER_H
+
+#include <stdbool.h>
+
+/* Returns 0 or a negative errno, and says what is wrong. */
+int listener_begin(void);
+
+/* Reads requests, and sends answers that are there. */
+void listener_run(void);
+
+/* Is there more to do at once, such as an answer that is there now? */
+bool listener_has_more(void);
+
+/* No new connections. */
+void listener_quiesce(void);
+void listener_end(void);
+
+#endif /* LISTENER_H */

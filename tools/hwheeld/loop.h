@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The loop that all but the store's writer runs in. */
+#ifndef LOOP_H
+#define LOOP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Something with a descriptor; embedded at the beginning of its owner */
+struct loop_source {
+	void (*ready)(struct loop_source *source);
+};
+
+/* Returns 0 or a negative errno. */
+int loop_begin(void);
+
+/* @events: EPOLLIN, ... Returns 0 or a negative errno. */
+int loop_add(int fd, uint32_t events, struct loop_source *source);
+
+/* Nothing is ready for the source any more. */
+void loop_remove(int fd, struct loop_source *source);
+
+/* Waits for sources that are ready, and calls them; does not wait if @at_once. */
+void loop_wait(bool at_once);
+
+#endif /* LOOP_H */

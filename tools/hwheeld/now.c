@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "now.h"
+
+#define BOOT_ID	"/proc/sys/kernel/random/boot_id"
+
+static struct {
+	char boot_id[40];
+	int64_t offset_ns;
+} now;
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec time;
+
+	clock_gettime(clock, &time);
+	return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_nsec;
+}
+
+int64_t now_offset(const struct store_time *stored, const char *boot_id, uint64_t boot_ns,
+		   uint64_t wall_ns)
+{
+	uint64_t away = 0;
+
+	if (!*stored->boot_id)
+		return 0;
+	if (!strcmp(stored->boot_id, boot_id))
+		return stored->offset_ns;
+	if (wall_ns > stored->wall_ns)
+		away = wall_ns - stored->wall_ns;
+	return (int64_t)(stored->at_ns + away - boot_ns);
+}
+
+static int read_boot_id(void)
+{
+	FILE *stream = fopen(BOOT_ID, "re");
+	bool read;
+
+	if (!stream)
+		return -errno;
+	read = fscanf(stream, "%39s", now.boot_id) == 1;
+	fclose(stream);
+	return read ? 0 : -EIO;
+}
+
+int now_begin(struct store_time *stored)
+{
+	int error = read_boot_id();
+
+	if (error)
+		return error;
+	now.offset_ns = now_offset(stored, now.boot_id, clock_ns(CLOCK_BOOTTIME), now_wall_ns());
+	now_mark(stored);
+	return 0;
+}
+
+uint64_t now_ns(void)
+{
+	return clock_ns(CLOCK_BOOTTIME) + (uint64_t)now.offset_ns;
+}
+
+uint64_t now_wall_ns(void)
+{
+	return clock_ns(CLOCK_REALTIME);
+}
+
+uint64_t now_on_boottime(uint64_t service_ns)
+{
+	uint64_t offset = (uint64_t)now.offset_ns;
+
+	if (now.offset_ns < 0)
+		return service_ns - offset;
+	return service_ns > offset ? service_ns - offset : 0;
+}
+
+uint64_t now_from_boottime(uint64_t boot_ns)
+{
+	return boot_ns + (uint64_t)now.offset_ns;
+}
+
+/* Reads the wall clock first: the difference is then too large rather than too small. */
+uint64_t now_from_wall(uint64_t wall_ns)
+{
+	uint64_t wall = now_wall_ns(), service = now_ns();
+
+	if (wall_ns > wall)
+		return service + (wall_ns - wall);
+	return service > wall - wall_ns ? service - (wall - wall_ns) : 0;
+}
+
+uint64_t now_on_wall(uint64_t service_ns)
+{
+	return now_wall_ns() + (service_ns - now_ns());
+}
+
+void now_mark(struct store_time *time)
+{
+	memcpy(time->boot_id, now.boot_id, sizeof(time->boot_id));
+	time->at_ns = now_ns();
+	time->wall_ns = now_wall_ns();
+	time->offset_ns = now.offset_ns;
+}

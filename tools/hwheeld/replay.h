@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The log, read into the index. */
+#ifndef REPLAY_H
+#define REPLAY_H
+
+#include "store.h"
+
+/* Returns 0 or a negative errno. Then all timeouts are there; none is waited for yet. */
+int replay(struct store *store);
+
+#endif /* REPLAY_H */

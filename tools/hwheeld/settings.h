@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The configuration file: lines of NAME = VALUE, and comments behind #. What it leaves out has a
+ * safe default. hwheeld(8) and the file as it is installed explain each one.
+ */
+#ifndef SETTINGS_H
+#define SETTINGS_H
+
+#include <stdint.h>
+
+struct settings {
+	/* These need a restart */
+	char *database;
+	char *synchronous;
+	char *socket;
+	uint64_t socket_mode;
+	char *group;
+	char *listen;
+	char *token_file;
+	char *certificate;
+	char *certificate_key;
+	uint64_t tick;			/* in ns, as the other durations */
+	uint64_t timeouts;
+	uint64_t connections;
+
+	/* A reload changes these */
+	uint64_t memory;
+	uint64_t queues;
+	uint64_t queue_timeouts;
+	uint64_t client_connections;
+	uint64_t queue_polls;
+	uint64_t body;
+	uint64_t payload;
+	uint64_t batch;
+	uint64_t take;
+	uint64_t bodies;
+	uint64_t request_time;
+	uint64_t wait;
+	uint64_t lease;
+	uint64_t lease_most;
+	uint64_t delay;
+	uint64_t grace;
+};
+
+extern struct settings settings;
+
+/* Reads the file, or nothing if @path is NULL. Returns 0 or -EINVAL, and says what is wrong. */
+int settings_read(struct settings *to, const char *path);
+void settings_free(struct settings *settings);
+
+/* Takes over from @new what a reload changes, and frees it. */
+void settings_reload(struct settings *new);
+
+#endif /* SETTINGS_H */

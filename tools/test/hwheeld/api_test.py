@@ -1,0 +1,789 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""api_test.py HWHEELD FOLDER: what each request does, with the module. Prints TAP."""
+import contextlib
+import datetime
+import http.client
+import itertools
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+from daemon import Daemon, equal, run_all, true, until
+
+program, base = sys.argv[1:3]
+folders = (f"{base}/{number}" for number in itertools.count())
+
+
+def make(**settings):
+    return Daemon(program, next(folders), **settings)
+
+
+def keys(timeouts):
+    return sorted(timeout["key"] for timeout in timeouts)
+
+
+def put_creates_then_restarts(daemon):
+    client = daemon.client()
+    answer = client.put("a", delay=3600)
+    equal(answer.status, 201)
+    equal(answer.json["state"], "pending")
+    true(3590 < answer.json["remaining"] <= 3600, answer.json)
+    answer = client.put("a", delay="10m", queue="q", payload="x")
+    equal(answer.status, 200)
+    shown = client.get("a").json
+    true(590 < shown["remaining"] <= 600, shown)
+    equal((shown["queue"], shown["payload"], shown["kind"]), ("q", "x", "delay"))
+    equal(client.metric("hwheeld_timeouts"), 1)
+
+
+def if_none_match_only_creates(daemon):
+    client = daemon.client()
+    equal(client.put("a", {"If-None-Match": "*"}, delay=1000).status, 201)
+    equal(client.put("a", {"If-None-Match": "*"}, delay=1).status, 412)
+    true(client.get("a").json["remaining"] > 900, "it was restarted")
+    equal(client.put("b", {"If-None-Match": "x"}, delay=1).status, 400)
+    equal(client.get("b").status, 404)
+
+
+def cancel_ends_it(daemon):
+    client = daemon.client()
+    client.put("a", delay=1000)
+    equal(client.cancel("a").status, 204)
+    equal(client.cancel("a").status, 404)
+    equal(client.get("a").status, 404)
+
+
+def due_ones_are_taken_once(daemon):
+    client = daemon.client()
+    for key in "abc":
+        client.put(key, delay=0.01, payload=key * 3)
+    taken = []
+    while len(taken) < 3:
+        taken += client.take(max=2, wait=30)
+    equal(keys(taken), ["a", "b", "c"])
+    equal([t["payload"] for t in sorted(taken, key=lambda t: t["key"])], ["aaa", "bbb", "ccc"])
+    equal(client.take(max=10), [])
+    for timeout in taken:
+        equal(client.cancel(timeout["key"]).status, 409)
+        equal(client.put(timeout["key"], delay=1).status, 409)
+        equal(client.ack(timeout["token"]), 204)
+        equal(client.ack(timeout["token"]), 410)
+        equal(client.get(timeout["key"]).status, 404)
+
+
+def none_is_early(daemon):
+    client = daemon.client()
+    since = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+    for key in range(100):
+        client.put(str(key), delay=f"{key}ms")
+    left = 100
+    while left:
+        for timeout in client.take(max=10, wait=30):
+            now = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+            true(now - since >= int(timeout["key"]) * 1000000, "early")
+            left -= 1
+
+
+def queues_are_apart(daemon):
+    client = daemon.client()
+    client.put("a", delay=0, queue="one")
+    client.put("b", delay=0, queue="two")
+    equal(keys(client.take("two", wait=30)), ["b"])
+    equal(keys(client.take("one", wait=30)), ["a"])
+    equal(client.take("one"), [])
+
+
+def a_due_one_is_cancelled_or_restarted(daemon):
+    client = daemon.client()
+    for key in "ab":
+        client.put(key, delay=0)
+    until(lambda: client.get("a").json["state"] == "due" and
+          client.get("b").json["state"] == "due", "due")
+    equal(client.cancel("a").status, 204)
+    equal(client.put("b", delay=1000).status, 200)
+    equal(client.take(max=10), [])
+    equal(client.get("b").json["state"], "pending")
+
+
+def without_acknowledgement_it_comes_again(daemon):
+    client = daemon.client()
+    client.put("a", delay=0)
+    first = client.take(wait=30, lease="20ms")[0]
+    equal(first["deliveries"], 1)
+    second = client.take(wait=30, lease=1000)[0]
+    equal((second["key"], second["deliveries"]), ("a", 2))
+    equal(client.ack(first["token"]), 410)
+    equal(client.ack(second["token"]), 204)
+    equal(client.metric("hwheeld_leases_ended_total"), 1)
+
+
+def a_batch_is_one_commit(daemon):
+    client = daemon.client()
+    before = client.metric("hwheeld_commits_total")
+    answer = client.put_many([{"key": str(key), "delay": 1000} for key in range(500)])
+    equal(answer.status, 200)
+    equal({result["status"] for result in answer.json["results"]}, {201})
+    equal(client.metric("hwheeld_commits_total"), before + 1)
+    equal(client.metric("hwheeld_timeouts"), 500)
+
+
+def a_batch_tells_of_each(daemon):
+    client = daemon.client()
+    client.put("leased", delay=0)
+    lease = client.take(wait=30)[0]
+    client.put("old", delay=1000)
+    answer = client.put_many([{"key": key, "delay": 500} for key in ("leased", "old", "new")])
+    equal([result["status"] for result in answer.json["results"]], [409, 200, 201])
+    equal(client.ack(lease["token"]), 204)
+    equal(client.get("leased").status, 404)
+
+
+def a_wrong_batch_changes_nothing(daemon):
+    client = daemon.client()
+    for wrong in ([{"key": "a", "delay": 1}, {"key": "a", "delay": 1}],
+                  [{"key": "a", "delay": 1}, {"delay": 1}],
+                  [{"key": "a", "delay": 1}, {"key": "b"}],
+                  [{"key": "a", "delay": 1}, 5], []):
+        equal(client.put_many(wrong).status, 400)
+    equal(client.metric("hwheeld_timeouts"), 0)
+
+
+def wrong_requests_say_so(daemon):
+    client = daemon.client()
+    wishes = [b"", b"{", b"[]", b"5", b'{"delay":1}x', b'{"delay":-1}', b'{"delay":"x"}',
+              b'{"delay":1,"deadline":2}', b"{}", b'{"delay":1,"queue":"a b"}',
+              b'{"delay":1,"queue":""}', b'{"delay":1,"payload":5}', b'{"delay":NaN}',
+              b'{"delay":1e999}', b'{"deadline":"2026-13-01T00:00:00Z"}',
+              b'{"deadline":"2026-01-01T00:00:00"}', b'{"deadline":"2026-02-31T00:00:00Z"}',
+              b'{"deadline":"2026-2-01T00:00:00Z"}', b'{"deadline":"2026-01-01T00:00:00.Z"}',
+              b'{"deadline":"2026-01-01T00:00:00+ 1:00"}', b'{"deadline":"2026-02-29T00:00:00Z"}',
+              b'{"deadline":"2026-01-01T 1:00:00Z"}', b'{"deadline":" 2026-01-01T00:00:00Z"}', b'{"delay":1,"surprise":1}',
+              b'{"delay":"1s\\u0000"}', b'{"delay":1,"key":"other"}', b'\xff{"delay":1}',
+              b'{"delay":1,"payload":"\xff"}', b"[" * 100, b'{"delay":1}\0{"delay":1}']
+    for wish in wishes:
+        answer = client.request("PUT", "/timeouts/a", wish)
+        equal((wish, answer.status), (wish, 400))
+        true(answer.json["error"] and answer.json["status"] == 400, answer.text)
+    for path in ("/timeouts/", "/timeouts/%", "/timeouts/%0", "/timeouts/%zz", "/timeouts/%00",
+                 "/timeouts/a%00b", "/timeouts/%ff", "/timeouts/%c0%80", "/timeouts/" + 257 * "a",
+                 "/timeouts/%0a", "/timeouts/%ed%a0%80"):
+        equal((path, client.request("PUT", path, {"delay": 1}).status), (path, 400))
+    for method, path, status in (("GET", "/", 404), ("GET", "/timeoutsx", 404),
+                                 ("PATCH", "/timeouts/a", 405), ("PUT", "/timeouts", 405),
+                                 ("POST", "/health", 405), ("GET", "/queues/a/take", 405),
+                                 ("POST", "/queues/a/give", 404), ("GET", "/leases/x", 405),
+                                 ("DELETE", "/leases/" + 32 * "0", 410),
+                                 ("DELETE", "/leases/x", 410),
+                                 ("POST", "/queues/a%20b/take", 400),
+                                 ("POST", "/queues/a/take?max=0", 400),
+                                 ("POST", "/queues/a/take?max=1001", 400),
+                                 ("POST", "/queues/a/take?wait=x", 400),
+                                 ("POST", "/queues/a/take?wait=99999", 400),
+                                 ("POST", "/queues/a/take?lease=0", 400)):
+        answer = client.request(method, path)
+        equal((path, answer.status), (path, status))
+        equal(answer.json["status"], status)
+    equal(client.metric("hwheeld_timeouts"), 0)
+
+
+def odd_keys_and_payloads_come_back(daemon):
+    client = daemon.client()
+    for key in ("a/b", "a b", "ä€😀", "%", "a?b#c", "'\"\\", 256 * "k"):
+        payload = json.dumps(key) + "\0\n\x1b\u2028😀"
+        equal(client.put(key, delay=0, payload=payload).status, 201)
+        equal(client.get(key).json["payload"], payload)
+        taken = client.take(wait=30)[0]
+        equal((taken["key"], taken["payload"]), (key, payload))
+        equal(client.ack(taken["token"]), 204)
+
+
+def the_largest_payload_fits(daemon):
+    client = daemon.client()
+    equal(client.put("a", delay=1000, payload=65536 * "\1").status, 201)
+    equal(client.put("a", delay=1000, payload=65537 * "x").status, 413)
+    equal(client.get("a").json["payload"], 65536 * "\1")
+    daemon.restart()
+    equal(daemon.client().get("a").json["payload"], 65536 * "\1")
+
+
+def all_survives_a_restart(daemon):
+    client = daemon.client()
+    client.put("pending", delay=1000, payload="p", queue="q")
+    client.put("restarted", delay=1)
+    client.put("restarted", delay=2000)
+    client.put("cancelled", delay=1000)
+    client.cancel("cancelled")
+    client.put("leased", delay=0)
+    lease = client.take(wait=30, lease=1000)[0]
+    client.put("acknowledged", delay=0)
+    client.ack(client.take(wait=30)[0]["token"])
+    client.put("due", delay=0, queue="due")
+    daemon.restart()
+    client = daemon.client()
+    equal(client.metric("hwheeld_timeouts"), 4)
+    shown = client.get("pending").json
+    true(shown["payload"] == "p" and shown["queue"] == "q" and shown["remaining"] > 900, shown)
+    true(client.get("restarted").json["remaining"] > 1900, "restarted")
+    equal(client.get("leased").json["state"], "leased")
+    equal(keys(client.take("due", wait=30)), ["due"])
+    equal(client.ack(lease["token"]), 204)
+
+
+def a_long_poll_waits(daemon):
+    client, other = daemon.client(), daemon.client()
+    found = []
+    thread = threading.Thread(target=lambda: found.extend(client.take(wait=60)))
+    thread.start()
+    until(lambda: polls(other), "the poll waits")
+    other.put("a", delay=0)
+    thread.join()
+    equal(keys(found), ["a"])
+
+
+def a_long_poll_ends_empty(daemon):
+    equal(daemon.client().take(wait=0.05), [])
+    equal(daemon.client().request("GET", "/queues").json, {"queues": []})
+
+
+def polls_share(daemon):
+    found, threads = [], []
+    for _ in range(8):
+        client = daemon.client()
+        threads.append(threading.Thread(
+            target=lambda c=client: found.extend(c.take(max=1, wait=60))))
+        threads[-1].start()
+    client = daemon.client()
+    until(lambda: polls(client) == 8, "eight polls")
+    client.put_many([{"key": str(key), "delay": 0} for key in range(8)])
+    for thread in threads:
+        thread.join()
+    equal(keys(found), [str(key) for key in range(8)])
+
+
+def polls(client):
+    return sum(queue["polls"] for queue in client.request("GET", "/queues").json["queues"])
+
+
+def hang_up(daemon, parameters="wait=60&lease=1000"):
+    """A client that asks, and closes."""
+    with socket.socket(socket.AF_UNIX) as raw:
+        raw.connect(daemon.socket)
+        raw.sendall(f"POST /queues/default/take?{parameters} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        client = daemon.client()
+        until(lambda: polls(client), "the poll waits")
+    until(lambda: not polls(client), "it is noticed")
+
+
+def a_client_that_hangs_up_loses_no_lease(daemon):
+    client = daemon.client()
+    for key in range(20):
+        hang_up(daemon)
+        client.put(str(key), delay=0)
+        equal(keys(client.take(wait=30)), [str(key)])
+    until(lambda: client.metric("hwheeld_connections") <= 21, "connections are closed")
+
+
+def a_client_that_hangs_up_as_it_is_due(daemon):
+    client = daemon.client()
+    for key in range(100):
+        with socket.socket(socket.AF_UNIX) as raw:
+            raw.connect(daemon.socket)
+            raw.sendall(b"POST /queues/default/take?wait=60&lease=30ms HTTP/1.1\r\nHost: x\r\n\r\n")
+            client.put(str(key), delay=0)
+        equal(keys(client.take(wait=30, lease=1000)), [str(key)])
+    equal(client.metric("hwheeld_timeouts"), 100)
+
+
+def a_lease_that_nobody_got_is_not_in_the_log(daemon):
+    client = daemon.client()
+    client.put_many([{"key": str(key), "delay": 0} for key in range(300)])
+    until(lambda: client.request("GET", "/queues").json["queues"][0]["due"] == 300, "due")
+    for _ in range(100):
+        with socket.socket(socket.AF_UNIX) as raw:
+            raw.connect(daemon.socket)
+            raw.sendall(b"POST /queues/default/take?max=3&lease=1000 HTTP/1.1\r\nHost: x\r\n\r\n")
+    until(lambda: client.metric("hwheeld_connections") == 1, "all have hung up")
+    due = client.request("GET", "/queues").json["queues"][0]["due"]
+    print(f"# {client.metric('hwheeld_leases_returned_total')} leases came back")
+    daemon.kill()
+    client = daemon.start().client()
+    until(lambda: client.request("GET", "/queues").json["queues"][0]["due"] == due, "due again")
+
+
+def connections_do_not_leak(daemon):
+    client = daemon.client()
+    client.get("a")
+    before = daemon.descriptors()
+    for _ in range(50):
+        hang_up(daemon)
+        daemon.clients.pop().close()
+    until(lambda: daemon.descriptors() <= before + 1, "descriptors")
+
+
+def deadlines_are_points_in_time(daemon):
+    client = daemon.client()
+    at = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=1000)
+    for text in (at.isoformat(), at.timestamp()):
+        answer = client.put("a", deadline=text)
+        true(answer.status in (200, 201) and 980 < answer.json["remaining"] <= 1000, answer.text)
+        equal(answer.json["kind"], "deadline")
+    for text in ("2024-02-29T00:00:00Z", "2016-12-31T23:59:60Z", "2026-01-01T00:00:00.5z"):
+        equal((text, client.put("a", deadline=text).status), (text, 200))
+    equal(client.cancel("a").status, 204)
+    client.put("b", deadline="1999-12-31T23:59:59+01:00")
+    equal(keys(client.take(wait=30)), ["b"])
+
+
+def step(seconds):
+    time.clock_settime_ns(time.CLOCK_REALTIME,
+                          time.clock_gettime_ns(time.CLOCK_REALTIME) + int(seconds * 1e9))
+
+
+def deadlines_follow_the_wall_clock(daemon):
+    client = daemon.client()
+    client.put("deadline", deadline=time.time() + 1000)
+    client.put("later", deadline=time.time() + 9000)
+    client.put("delay", delay=1000)
+    step(2000)
+    equal(keys(client.take(max=3, wait=60)), ["deadline"])
+    equal(client.get("delay").json["state"], "pending")
+    true(client.get("delay").json["remaining"] > 900, "the delay moved")
+    step(-2000)
+    true(client.get("later").json["remaining"] > 8900, "later")
+    client.put("back", deadline=time.time() + 0.5)
+    step(-1000)
+    until(lambda: client.metric("hwheeld_wall_steps_total") == 3, "three steps")
+    equal(client.take(wait=1), [])
+    step(1000)
+    equal(keys(client.take(wait=60)), ["back"])
+
+
+def a_delay_outlives_steps_and_restarts(daemon):
+    client = daemon.client()
+    client.put("delay", delay=1000)
+    step(5000)
+    daemon.restart()
+    step(-5000)
+    daemon.restart()
+    true(900 < daemon.client().get("delay").json["remaining"] <= 1000, "the delay moved")
+
+
+def reboot(daemon, seconds, end=Daemon.stop):
+    """As if the machine had been started again, and its wall clock said so much more."""
+    end(daemon)
+    import sqlite3
+    with sqlite3.connect(daemon.settings["database"]) as database:
+        database.execute("UPDATE time SET boot_id = 'another'")
+    database.close()
+    step(seconds)
+    daemon.start()
+
+
+def a_delay_goes_on_after_a_reboot(daemon):
+    client = daemon.client()
+    client.put("delay", delay=1000)
+    reboot(daemon, 400)
+    true(590 < daemon.client().get("delay").json["remaining"] <= 600.1, "400 s later")
+    reboot(daemon, -700)
+    true(580 < daemon.client().get("delay").json["remaining"] <= 600.1,
+         "the clock went back: never from before the last time")
+    reboot(daemon, 1000)
+    equal(keys(daemon.client().take(wait=30)), ["delay"])
+    step(-700)
+
+
+def a_delay_outlives_a_step_and_a_power_cut(daemon):
+    client = daemon.client()
+    client.put("delay", delay=1000)
+    for seconds in (500000, -500000, 500000):
+        before = client.metric("hwheeld_wall_steps_total")
+        step(seconds)
+        until(lambda: client.metric("hwheeld_wall_steps_total") > before, "it is noticed")
+        reboot(daemon, 0, Daemon.kill)
+        client = daemon.client()
+        true(900 < client.get("delay").json["remaining"] <= 1000.1, f"after {seconds} s")
+    step(-500000)
+
+
+def limits_have_their_status(daemon):
+    daemon.stop()
+    daemon.configure(timeouts=10, queues=3, queue_timeouts=8, body=2000, batch=5, queue_polls=1)
+    daemon.start()
+    client = daemon.client()
+    equal(client.put_many([{"key": str(k), "delay": 1000} for k in range(6)]).status, 413)
+    equal(client.request("PUT", "/timeouts/a", {"delay": 1, "payload": 3000 * "x"}).status, 413)
+    client.close()
+    for key in range(8):
+        equal(client.put(str(key), delay=1000).status, 201)
+    equal(client.put("8", delay=1000).status, 429)
+    equal(client.put("0", delay=900).status, 200)
+    equal(client.put("0", {"If-None-Match": "*"}, delay=900).status, 412)
+    equal(client.put_many([{"key": str(k), "delay": 800} for k in range(5)]).status, 200)
+    equal(client.put_many([{"key": k, "delay": 800} for k in ("0", "new")]).status, 429)
+    equal(client.get("0").json["queue"], "default")
+    for queue in "bc":
+        equal(client.put(queue, delay=1000, queue=queue).status, 201)
+    equal(client.put("d", delay=1000, queue="d").status, 507)
+    equal(client.put("b", delay=1000, queue="c").status, 200)
+    equal(client.put("b", delay=1000, queue="b").status, 200)
+    equal(client.put("c", delay=1000, queue="default").status, 429)
+    equal(client.cancel("0").status, 204)
+    equal(client.put("d", delay=1000, queue="d").status, 429)
+    equal(client.put("d", delay=1000, queue="c").status, 201)
+
+
+def bodies_are_limited_together(daemon):
+    daemon.stop()
+    daemon.configure(bodies=1 << 20, body=1 << 20)
+    daemon.start()
+    half = b"PUT /timeouts/a HTTP/1.1\r\nHost: x\r\nContent-Length: 700000\r\n\r\n" + 600000 * b" "
+    with socket.socket(socket.AF_UNIX) as one, socket.socket(socket.AF_UNIX) as other:
+        for raw in (one, other):
+            raw.connect(daemon.socket)
+        for raw in (one, other):
+            threading.Thread(target=lambda r=raw: with_patience(r.sendall, half)).start()
+        answered = select.select([one, other], [], [], 60)[0]
+        true(answered[0].recv(100).startswith(b"HTTP/1.1 503 "), "not 503")
+    equal(daemon.client().get("a").status, 404)
+
+
+def with_patience(function, *arguments):
+    with contextlib.suppress(OSError):
+        function(*arguments)
+
+
+def connections_are_limited(daemon):
+    daemon.stop()
+    daemon.configure(connections=4, client_connections=3)
+    daemon.start()
+    clients = [daemon.client() for _ in range(3)]
+    for client in clients:
+        equal(client.get("a").status, 404)
+    answer = daemon.client().get("a")
+    equal(answer.status, 429)
+    true(answer.headers["Retry-After"], "Retry-After")
+    daemon.hang_up()
+    until(lambda: daemon.client().get("a").status == 404, "there is room again")
+
+
+def a_slow_request_is_cut_off(daemon):
+    daemon.stop()
+    daemon.configure(request_time="300ms")
+    daemon.start()
+    with socket.socket(socket.AF_UNIX) as raw:
+        raw.settimeout(60)
+        raw.connect(daemon.socket)
+        sent = 0
+        try:
+            for byte in b"GET /health HTTP/1.1\r\nX-Slow: " + 4000 * b"x":
+                raw.sendall(bytes([byte]))
+                sent += 1
+                time.sleep(0.02)
+        except (BrokenPipeError, ConnectionResetError):
+            pass
+        true(sent < 4000, "it was never cut off")
+
+
+def a_reload_changes_limits(daemon):
+    client = daemon.client()
+    daemon.configure(payload=3, tick="5ms")
+    daemon.signal(signal.SIGHUP)
+    until(lambda: client.put("a", delay=1000, payload="four").status == 413, "reloaded")
+    true("tick needs a restart" in daemon.said(), daemon.said())
+    daemon.configure(payload="many")
+    daemon.signal(signal.SIGHUP)
+    until(lambda: "stays as it was" in daemon.said(), "refused")
+    equal(client.put("a", delay=1000, payload="abc").status, 201)
+
+
+def a_stop_answers_polls(daemon):
+    client, other = daemon.client(), daemon.client()
+    found = []
+    thread = threading.Thread(target=lambda: found.append(client.take(wait=60)))
+    thread.start()
+    until(lambda: polls(other), "the poll waits")
+    daemon.signal(signal.SIGTERM)
+    thread.join()
+    equal(found, [[]])
+    equal(daemon.wait(), 0)
+    true(not os.path.exists(daemon.socket), "the socket is left")
+
+
+def a_poll_that_comes_late_does_not_stop_the_stop(daemon):
+    daemon.stop()
+    daemon.configure(grace="300ms")
+    daemon.start()
+    clients = [daemon.client() for _ in range(2)]
+    for client in clients:
+        client.get("a")
+    thread = threading.Thread(target=lambda: clients[0].take(wait=60))
+    thread.start()
+    until(lambda: polls(clients[1]), "the poll waits")
+    with socket.socket(socket.AF_UNIX) as raw:
+        raw.connect(daemon.socket)
+        raw.sendall(b"PUT /timeouts/a HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\n\r\n")
+        until(lambda: clients[1].metric("hwheeld_requests") >= 3, "a request without its body")
+        daemon.signal(signal.SIGTERM)
+        thread.join()
+        answer = clients[1].request("POST", "/queues/default/take?wait=60")
+        equal((answer.status, answer.headers["Connection"]), (503, "close"))
+        equal(daemon.wait(), 0)
+
+
+def a_stop_under_load_is_clean(daemon):
+    """Clients that keep their connections, and ask again whatever they are told"""
+    def ask(number, stopped):
+        while not stopped.is_set():
+            client = daemon.client()
+            try:
+                while not stopped.is_set():
+                    if number % 2:
+                        client.request("POST", f"/queues/q{number}/take?wait=60")
+                    else:
+                        client.put(f"{number}", delay=1000)
+            except (OSError, http.client.HTTPException):
+                client.close()
+
+    for _ in range(5):
+        stopped = threading.Event()
+        threads = [threading.Thread(target=ask, args=(n, stopped)) for n in range(12)]
+        for thread in threads:
+            thread.start()
+        until(lambda: daemon.client().metric("hwheeld_timeouts") == 6, "all have asked")
+        daemon.signal(signal.SIGTERM)
+        equal(daemon.wait(), 0)
+        stopped.set()
+        for thread in threads:
+            thread.join()
+        daemon.hang_up()
+        daemon.start()
+
+
+def the_log_is_cleaned(daemon):
+    client = daemon.client()
+    client.put_many([{"key": f"old{k}", "delay": 1000, "payload": str(k)} for k in range(500)])
+    for turn in range(40):
+        client.put_many([{"key": str(key), "delay": 1000 + turn} for key in range(1000)])
+    true(client.metric("hwheeld_log_records") < 15000, client.metric("hwheeld_log_records"))
+    daemon.restart()
+    client = daemon.client()
+    equal(client.metric("hwheeld_timeouts"), 1500)
+    for key in range(0, 500, 50):
+        equal(client.get(f"old{key}").json["payload"], str(key))
+
+
+def cleaning_keeps_up(daemon):
+    """Batches of several clients in one commit, then of large payloads; and when nobody asks"""
+    def batches(number):
+        client = daemon.client()
+        for turn in range(30):
+            client.put_many([{"key": f"{number}-{k}", "delay": 1000 + turn} for k in range(1000)])
+
+    threads = [threading.Thread(target=batches, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    client = daemon.client()
+    until(lambda: client.metric("hwheeld_log_records") <= 18000, "cleaned by records")
+    for turn in range(30):
+        client.put_many([{"key": f"p{k}", "delay": 1000 + turn, "payload": 60000 * "x"}
+                         for k in range(15)])
+    until(lambda: client.metric("hwheeld_log_records") <= 18000, "cleaned by bytes")
+    daemon.restart()
+    client = daemon.client()
+    equal(client.metric("hwheeld_timeouts"), 8015)
+    for key in ("0-0", "7-999"):
+        true(client.get(key).json["remaining"] > 1000, key)
+    equal(client.get("p0").json["payload"], 60000 * "x")
+
+
+def a_lease_outlives_cleaning(daemon):
+    client = daemon.client()
+    client.put("leased", delay=0, payload="p")
+    lease = client.take(wait=30, lease=1000)[0]
+    for turn in range(30):
+        client.put_many([{"key": str(key), "delay": 1000 + turn} for key in range(1000)])
+    true(client.metric("hwheeld_log_records") < 15000, "cleaned")
+    daemon.restart()
+    client = daemon.client()
+    equal(client.get("leased").json["state"], "leased")
+    equal(client.ack(lease["token"]), 204)
+    daemon.restart()
+    equal(daemon.client().get("leased").status, 404)
+
+
+def all_are_listed(daemon):
+    client = daemon.client()
+    client.put_many([{"key": f"{k:03}", "delay": 1000} for k in range(250)])
+    found, path = [], "/timeouts?max=100"
+    while path:
+        page = client.request("GET", path).json
+        found += keys(page["timeouts"])
+        path = f"/timeouts?max=100&after={page['next']}" if "next" in page else None
+    equal(sorted(found), [f"{k:03}" for k in range(250)])
+    equal(client.request("GET", "/timeouts?after=gone").status, 400)
+    equal(client.request("GET", "/timeouts?max=0").status, 400)
+
+
+def restarts_hide_none_from_a_list(daemon):
+    client = daemon.client()
+    client.put_many([{"key": f"{k:03}", "delay": 1000} for k in range(30)])
+    page = client.request("GET", "/timeouts?max=10").json
+    found = keys(page["timeouts"])
+    client.put(found[-1], delay=1000)
+    client.cancel(found[-2])
+    while "next" in page:
+        page = client.request("GET", f"/timeouts?max=10&after={page['next']}").json
+        found += keys(page["timeouts"])
+    equal(sorted(set(found)), [f"{k:03}" for k in range(30)])
+
+
+def metrics_are_open_metrics(daemon):
+    client = daemon.client()
+    client.put("a", delay=0)
+    client.take(wait=30)
+    answer = client.request("GET", "/metrics")
+    true(answer.headers["Content-Type"].startswith("application/openmetrics-text"), "type")
+    lines = answer.text.decode().splitlines()
+    equal(lines[-1], "# EOF")
+    buckets = [line for line in lines if line.startswith("hwheeld_lateness_seconds_bucket")]
+    counts = [int(line.split()[1]) for line in buckets]
+    equal(counts, sorted(counts))
+    equal(counts[-1], 1)
+    for line in lines[:-1]:
+        true(line.startswith(("# TYPE hwheeld_", "# HELP hwheeld_", "# UNIT hwheeld_",
+                              "hwheeld_")), line)
+
+
+def no_payload_is_logged(daemon):
+    client = daemon.client()
+    client.put("secret-key", delay=0, payload="secret-payload")
+    client.request("PUT", "/timeouts/secret-key", b"secret-body")
+    client.take(wait=30)
+    daemon.restart()
+    true("secret" not in daemon.said(), daemon.said())
+    equal(os.stat(daemon.settings["database"]).st_mode & 0o777, 0o600)
+
+
+def one_database_has_one_daemon(daemon):
+    other = make(database=daemon.settings["database"])
+    other.launch()
+    true(other.wait(), "a second daemon runs")
+    true("locked" in other.said(), other.said())
+    third = make(socket=daemon.socket)
+    third.launch()
+    true(third.wait(), "a second daemon has the socket")
+    equal(daemon.client().get("a").status, 404)
+
+
+def as_user(uid, gid, groups, function):
+    """In a process of another user: what function returns, as a status"""
+    pid = os.fork()
+    if not pid:
+        status = 99
+        try:
+            os.setgroups(groups)
+            os.setresgid(gid, gid, gid)
+            os.setresuid(uid, uid, uid)
+            status = function()
+        finally:
+            os._exit(status)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def users_need_the_group(daemon):
+    daemon.stop()
+    daemon.configure(socket_mode="0666", group="daemon")
+    daemon.start()
+    os.chmod(daemon.folder, 0o755)
+
+    def ask():
+        return {404: 0, 403: 1}.get(daemon.client().get("a").status, 2)
+
+    equal(as_user(65534, 65534, [], ask), 1)
+    equal(as_user(65534, 1, [], ask), 0)
+    equal(as_user(65534, 65534, [1], ask), 0)
+    daemon.stop()
+    daemon.configure(socket_mode="0660")
+    daemon.start()
+    equal(as_user(65534, 1, [], ask), 0)
+    equal(as_user(65534, 65534, [], ask), 99)
+
+
+def hwheelctl_talks_to_it(daemon):
+    def ctl(status, *words, stdin=""):
+        done = subprocess.run([f"{os.path.dirname(program)}/../hwheelctl", words[0], "--socket",
+                               daemon.socket, *words[1:]], capture_output=True, text=True,
+                              input=stdin, check=False)
+        equal((words, done.returncode, done.stderr if not status else ""), (words, status, ""))
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    equal(ctl(0, "put", "a/ä %", "--delay", "0", "--payload", "\x1b[1m")[0]["key"], "a/ä %")
+    ctl(0, "put", "b", "--delay", "30m", "--payload", "-", "--queue", "q", stdin="two\nlines")
+    equal(daemon.client().get("b").json["payload"], "two\nlines")
+    ctl(1, "put", "b", "--delay", "1s", "--new")
+    ctl(1, "put", "b", "--delay", "1x")
+    ctl(2, "put", "b")
+    ctl(2, "put", "--delay", "1s")
+    equal(keys(ctl(0, "list", "--timeouts")), ["a/ä %", "b"])
+    taken = ctl(0, "take", "--wait", "30s")
+    equal((keys(taken), taken[0]["payload"]), (["a/ä %"], "\x1b[1m"))
+    ctl(0, "ack", taken[0]["token"])
+    ctl(1, "ack", taken[0]["token"])
+    ctl(1, "take", "../leases?x")
+    ctl(0, "put", "c", "--deadline", "2020-01-01T00:00:00Z")
+    equal(keys(ctl(0, "take", "--wait", "30s", "--ack", "--max", "5")), ["c"])
+    health, queues = ctl(0, "status")
+    equal((health["state"], health["timeouts"], queues["queues"][0]["queue"]), ("ready", 1, "q"))
+    ctl(0, "cancel", "b")
+    ctl(1, "cancel", "b")
+    daemon.stop()
+    ctl(1, "status")
+
+
+def what_is_not_printed_is_not_acknowledged(daemon):
+    client = daemon.client()
+    client.put("a", delay=0)
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = subprocess.run([f"{os.path.dirname(program)}/../hwheelctl", "take", "--socket",
+                               daemon.socket, "--wait", "30s", "--lease", "50ms", "--ack"],
+                              stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    equal(done.returncode, 1)
+    true("not acknowledged" in done.stderr, done.stderr)
+    equal(keys(client.take(wait=30)), ["a"])
+
+
+def the_readme_works(daemon):
+    """The five lines, as they stand there"""
+    daemon.stop()
+    os.makedirs("/run/hwheeld", exist_ok=True)
+    daemon.socket = "/run/hwheeld/socket"
+    daemon.configure(socket=daemon.socket)
+    daemon.start()
+    path = f"{os.path.dirname(os.path.realpath(__file__))}/../../../README.md"
+    with open(path, encoding="utf-8") as stream:
+        block = stream.read().split("## Timeouts that outlive")[1].split("```sh\n")[1].split("```")[0]
+    equal(len(block.splitlines()), 5)
+    done = subprocess.run(["bash", "-euo", "pipefail", "-c", block], capture_output=True,
+                          text=True, check=False)
+    equal(done.returncode, 0)
+    equal([json.loads(line)["key"] for line in done.stdout.splitlines()], 2 * ["order-17"])
+    true('"payload":"cancel order 17"' in done.stderr, done.stderr)
+    equal(daemon.client().metric("hwheeld_acknowledged_total"), 1)
+
+
+TESTS = [value for value in list(globals().values())
+         if callable(value) and getattr(value, "__code__", None) and
+         value.__module__ == __name__ and value.__code__.co_varnames[:1] == ("daemon",) and
+         value.__code__.co_argcount == 1]
+if len(sys.argv) > 3:
+    TESTS = [test for test in TESTS if test.__name__ in sys.argv[3:]]
+run_all(TESTS, make)

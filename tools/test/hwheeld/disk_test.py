@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""disk_test.py HWHEELD FOLDER FAIL_SYNC: a disk that is full or fails. For root, who may mount.
+
+Prints TAP.
+"""
+import os
+import subprocess
+import sys
+import threading
+
+from daemon import Daemon, Tap, equal, true, until
+
+program, base, fail_sync = sys.argv[1:4]
+MEGABYTE = 1 << 20
+
+
+def run(*command):
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+
+
+class Disk:
+    """A file system in a file"""
+
+    def __init__(self, name, size):
+        self.image = f"{base}/{name}.image"
+        self.folder = f"{base}/{name}"
+        os.makedirs(self.folder)
+        with open(self.image, "wb") as stream:
+            stream.truncate(size)
+        run("mkfs.ext4", "-q", "-F", self.image)
+        run("mount", "-o", "loop", self.image, self.folder)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        run("umount", self.folder)
+
+
+def fill(client, many):
+    """Puts until the disk is full; returns what was accepted, and the status of the refusal."""
+    accepted = set()
+    for number in range(100000):
+        if many:
+            keys = [f"{number}-{i}" for i in range(8)]
+            answer = client.put_many([{"key": key, "delay": 1000, "payload": 4000 * "x"}
+                                      for key in keys])
+        else:
+            keys = [str(number)]
+            answer = client.put(keys[0], delay=1000, payload=30000 * "x")
+        if answer.status not in (200, 201):
+            for key in keys:
+                equal(client.get(key).status, 404)
+            return accepted, answer
+        accepted |= set(keys)
+    raise AssertionError("it was never full")
+
+
+def are_there(client, accepted):
+    found, path = set(), "/timeouts?max=1000"
+    while path:
+        page = client.request("GET", path).json
+        found |= {timeout["key"] for timeout in page["timeouts"]}
+        path = f"/timeouts?max=1000&after={page['next']}" if "next" in page else None
+    equal(found, accepted)
+
+
+def a_full_disk(name, many):
+    with Disk(name, 32 * MEGABYTE) as disk:
+        with open(f"{disk.folder}/filler", "wb") as stream:
+            stream.write(2 * MEGABYTE * b"x")
+        with Daemon(program, f"{disk.folder}/hwheeld") as daemon:
+            client = daemon.client()
+            accepted, answer = fill(client, many)
+            equal(answer.status, 507)
+            true("disk is full" in answer.json["error"], answer.text)
+            are_there(client, accepted)
+            daemon.kill()
+            daemon.start()
+            client = daemon.client()
+            are_there(client, accepted)
+            os.unlink(f"{disk.folder}/filler")
+            equal(client.put("after", delay=1000).status, 201)
+            equal(client.cancel(accepted.pop()).status, 204)
+            are_there(client, accepted | {"after"})
+            daemon.restart()
+            are_there(daemon.client(), accepted | {"after"})
+            daemon.is_sound()
+
+
+def a_full_disk_refuses_a_put():
+    a_full_disk("one", False)
+
+
+def a_full_disk_refuses_a_batch():
+    a_full_disk("many", True)
+
+
+def a_full_disk_refuses_many_clients():
+    with Disk("clients", 32 * MEGABYTE) as disk:
+        with Daemon(program, f"{disk.folder}/hwheeld") as daemon:
+            accepted, threads, wrong = set(), [], []
+
+            def put(number):
+                client = daemon.client()
+                for turn in range(1000):
+                    key = f"{number}-{turn}"
+                    status = client.put(key, delay=1000, payload=20000 * "x").status
+                    if status != 201:
+                        wrong.extend([] if status == 507 else [status])
+                        return
+                    accepted.add(key)
+            for number in range(16):
+                threads.append(threading.Thread(target=put, args=(number,)))
+                threads[-1].start()
+            for thread in threads:
+                thread.join()
+            equal(wrong, [])
+            are_there(daemon.client(), accepted)
+            daemon.kill()
+            daemon.start()
+            are_there(daemon.client(), accepted)
+
+
+def a_failing_disk_makes_it_unknown():
+    flag = f"{base}/fails"
+    os.environ |= {"LD_PRELOAD": fail_sync, "FAIL_SYNC": flag}
+    try:
+        with Daemon(program, f"{base}/failing") as daemon:
+            client = daemon.client()
+            client.put("before", delay=1000)
+            client.put("due", delay=0, queue="q")
+            until(lambda: client.get("due").json["state"] == "due", "due")
+            with open(flag, "wb"):
+                pass
+            answer = client.put("during", delay=1000)
+            equal(answer.status, 503)
+            true("may have happened" in answer.json["error"], answer.text)
+            equal(client.request("GET", "/health").status, 503)
+            answer = client.cancel("before")
+            equal(answer.status, 503)
+            true("nothing has changed" in answer.json["error"], answer.text)
+            equal(client.cancel("during").status, 503)
+            equal(client.request("POST", "/queues/q/take?max=1").status, 503)
+            equal(client.get("before").status, 200)
+            os.unlink(flag)
+            until(lambda: client.request("GET", "/health").status == 200, "it recovers")
+            known = client.get("during").status
+            equal(client.put("after", delay=1000).status, 201)
+            equal([t["key"] for t in client.take("q", wait=30)], ["due"])
+            daemon.kill()
+            daemon.start()
+            client = daemon.client()
+            equal([client.get(key).status for key in ("before", "during", "after")],
+                  [200, known, 200])
+            daemon.is_sound()
+    finally:
+        del os.environ["LD_PRELOAD"]
+
+
+def main():
+    tap = Tap()
+    print("TAP version 13", flush=True)
+    os.makedirs(base, exist_ok=True)
+    for test in (a_full_disk_refuses_a_put, a_full_disk_refuses_a_batch,
+                 a_full_disk_refuses_many_clients, a_failing_disk_makes_it_unknown):
+        tap.run(test)
+    sys.exit(tap.end())
+
+
+main()
