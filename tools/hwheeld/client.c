@@ -10,6 +10,7 @@
 #include <utlist.h>
 
 #include "alarm.h"
+#include "change.h"
 #include "client.h"
 #include "hash.h"
 #include "memory.h"
@@ -151,16 +152,22 @@ static void account_put(struct account *account)
 
 /* Time */
 
-/* A request that is suspended has another limit: the store's, or that of its long poll. */
+/* A long poll has a limit of its own, and then the answer has this one. */
 static void ring(void *owner, uint64_t at_ns)
 {
 	struct client *client = owner;
 
 	(void)at_ns;
-	if (client->exchange && client->exchange->suspended)
+	if (client->poll) {
+		client_limit_time(client);
 		return;
+	}
 	if (client->exchange)
 		metrics.requests_too_slow++;
+	if (client->exchange && client->exchange->suspended) {
+		change_give_up(client->exchange);
+		return;
+	}
 	shutdown(client->fd, SHUT_RDWR);
 }
 
