@@ -73,7 +73,7 @@ short_parts() {
 # Kernels that look for what is wrong, bounded, and the models
 long_parts() {
 	part model build/model.tap -- target _model
-	part hwheeld build/hwheeld.tap -- target hwheeld-test
+	part hwheeld build/hwheeld.tap -- target hwheeld-test KILLS_DAEMON=30 POWER=2
 	part torture build/matrix.tap -- \
 		target torture SUITES="wrong torture" CALLS=10000 OPS=100000
 }
