@@ -97,7 +97,6 @@ arm64() {
 # Another architecture, and what is built upon the device, bounded
 guest_long_parts() {
 	part arm64 build/arm64.tap -- arm64
-	part java build/java.tap -- target java-test
 	part hwheeld build/hwheeld.tap -- target hwheeld-test KILLS_DAEMON=30 POWER=2
 }
 

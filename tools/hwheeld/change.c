@@ -118,7 +118,20 @@ void change_wait_for(struct timeout *timeout, struct exchange *exchange)
 		return;
 	}
 	exchange_suspend(exchange);
+	exchange->timeout = timeout;
 	DL_APPEND(timeout->waiters, exchange);
+}
+
+void change_give_up(struct exchange *exchange)
+{
+	if (exchange->timeout)
+		DL_DELETE(exchange->timeout->waiters, exchange);
+	if (exchange->change)
+		exchange->change->exchange = NULL;
+	exchange->timeout = NULL;
+	exchange->change = NULL;
+	exchange_error(exchange, MHD_HTTP_SERVICE_UNAVAILABLE,
+		       "the store takes too long: the change may have happened");
 }
 
 /* Those that waited for any of its timeouts */
@@ -150,6 +163,7 @@ static void route_again(struct exchange *waiters)
 
 	DL_FOREACH_SAFE(waiters, exchange, next) {
 		DL_DELETE(waiters, exchange);
+		exchange->timeout = NULL;
 		route(exchange);
 	}
 }
@@ -161,6 +175,7 @@ static void answer_failure(struct change *change)
 	change->exchange = NULL;
 	if (!exchange)
 		return;
+	exchange->change = NULL;
 	if (change->request.outcome == STORE_UNKNOWN)
 		exchange_error(exchange, MHD_HTTP_SERVICE_UNAVAILABLE,
 			       "the store is lost: the change may have happened");
@@ -177,6 +192,8 @@ static void committed(struct change *change)
 	for (size_t i = 0; i < change->count; i++)
 		change_note(change->request.seq + i, &change->records[i]);
 	owe(change);
+	if (change->exchange)
+		change->exchange->change = NULL;
 	change->apply(change);
 }
 
@@ -193,8 +210,10 @@ static void fail_waiters(struct change *change)
 	struct exchange *exchange, *next;
 
 	for (size_t i = 0; i < change->count; i++) {
-		DL_FOREACH_SAFE(change->timeouts[i]->waiters, exchange, next)
+		DL_FOREACH_SAFE(change->timeouts[i]->waiters, exchange, next) {
+			exchange->timeout = NULL;
 			exchange_error(exchange, MHD_HTTP_SERVICE_UNAVAILABLE, lost);
+		}
 		change->timeouts[i]->waiters = NULL;
 	}
 }
@@ -238,8 +257,10 @@ void change_submit(struct change *change)
 	change->request.records = change->records;
 	change->request.count = change->count;
 	change->request.done = done;
-	if (change->exchange)
+	if (change->exchange) {
+		change->exchange->change = change;
 		exchange_suspend(change->exchange);
+	}
 	store->ops->submit(store, &change->request);
 }
 

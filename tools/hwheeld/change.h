@@ -41,6 +41,9 @@ void change_submit(struct change *change);
 /* The request waits until the timeout is not busy. */
 void change_wait_for(struct timeout *timeout, struct exchange *exchange);
 
+/* The request has taken too long. It is answered, and what it asked for may happen. */
+void change_give_up(struct exchange *exchange);
+
 /* Removes old records, if there are enough that mean nothing any more. */
 void change_clean(void);
 

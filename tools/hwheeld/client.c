@@ -10,6 +10,7 @@
 #include <utlist.h>
 
 #include "alarm.h"
+#include "change.h"
 #include "client.h"
 #include "hash.h"
 #include "memory.h"
@@ -22,16 +23,24 @@
 #define TOKEN_LEAST	16
 #define TOKEN_MOST	256
 
+/* Connections that have not shown that they are permitted; one more, and the oldest is closed */
+#define STRANGERS	64
+
+/* Connections beyond a limit that are told so; others are closed at once */
+#define TOLD		8
+
 /* What the clients of one user, or at one address, have in common */
 struct account {
 	UT_hash_handle by_name;
+	size_t users;			/* connections, with those beyond the limit */
 	size_t connections;
 	unsigned char name[20];		/* a sort, and an id or address */
 };
 
 static struct account *accounts;
 static struct client *clients;
-static size_t count;
+static size_t count, strangers, refused;
+static size_t admitted[2];		/* on the Unix socket, by TCP */
 static gid_t group = (gid_t)-1;
 static char token[TOKEN_MOST + 1];
 
@@ -135,7 +144,7 @@ static struct account *account_get(struct client *client)
 
 static void account_put(struct account *account)
 {
-	if (--account->connections)
+	if (--account->users)
 		return;
 	HASH_DELETE(by_name, accounts, account);
 	free(account);
@@ -143,16 +152,22 @@ static void account_put(struct account *account)
 
 /* Time */
 
-/* A request that is suspended has another limit: the store's, or that of its long poll. */
+/* A long poll has a limit of its own, and then the answer has this one. */
 static void ring(void *owner, uint64_t at_ns)
 {
 	struct client *client = owner;
 
 	(void)at_ns;
-	if (client->exchange && client->exchange->suspended)
+	if (client->poll) {
+		client_limit_time(client);
 		return;
+	}
 	if (client->exchange)
 		metrics.requests_too_slow++;
+	if (client->exchange && client->exchange->suspended) {
+		change_give_up(client->exchange);
+		return;
+	}
 	shutdown(client->fd, SHUT_RDWR);
 }
 
@@ -190,6 +205,60 @@ void client_unwatch(struct client *client)
 	client->watched = false;
 }
 
+/* Limits */
+
+/* Half of the connections are for TCP if there is a socket too: neither locks out the other. */
+static size_t budget(bool by_tcp)
+{
+	size_t half = settings.connections / 2 ?: 1;
+
+	if (!settings.socket || !settings.listen)
+		return settings.connections;
+	return by_tcp ? half : settings.connections - half ?: 1;
+}
+
+static void admit(struct client *client)
+{
+	client->account_full = client->account->connections >= settings.client_connections;
+	client->too_many = client->account_full || admitted[client->by_tcp] >= budget(client->by_tcp);
+	if (client->too_many) {
+		refused++;
+		return;
+	}
+	client->account->connections++;
+	admitted[client->by_tcp]++;
+}
+
+static void dismiss(struct client *client)
+{
+	if (client->too_many) {
+		refused--;
+		return;
+	}
+	client->account->connections--;
+	admitted[client->by_tcp]--;
+}
+
+static void end_stranger(struct client *client)
+{
+	if (client->stranger)
+		strangers--;
+	client->stranger = false;
+}
+
+static void close_oldest_stranger(void)
+{
+	struct client *client = clients;
+
+	while (client && !client->stranger)
+		client = client->next;
+	if (!client)
+		return;
+	end_stranger(client);
+	shutdown(client->fd, SHUT_RDWR);
+	metrics.clients_refused++;
+}
+
 /* Life */
 
 struct client *client_new(int fd, bool by_tcp, bool plain)
@@ -200,12 +269,17 @@ struct client *client_new(int fd, bool by_tcp, bool plain)
 	client->by_tcp = by_tcp;
 	client->plain = plain;
 	client->account = account_get(client);
-	client->account->connections++;
+	client->account->users++;
 	count++;
-	client->too_many = count > settings.connections ||
-			   client->account->connections > settings.client_connections;
+	admit(client);
 	DL_APPEND(clients, client);
+	client->stranger = !client->permitted;
+	strangers += client->stranger;
+	if (strangers > STRANGERS)
+		close_oldest_stranger();
 	client_limit_time(client);
+	if (refused > TOLD && client->too_many)
+		shutdown(client->fd, SHUT_RDWR);
 	return client;
 }
 
@@ -213,6 +287,8 @@ void client_free(struct client *client)
 {
 	client_unwatch(client);
 	alarm_clear(&client->limit);
+	end_stranger(client);
+	dismiss(client);
 	account_put(client->account);
 	DL_DELETE(clients, client);
 	count--;
@@ -247,14 +323,16 @@ bool client_refuse(struct client *client, struct exchange *exchange)
 		exchange_error(exchange, MHD_HTTP_UNAUTHORIZED, "a bearer token is needed");
 	else if (!client->by_tcp && !client->permitted)
 		exchange_error(exchange, MHD_HTTP_FORBIDDEN, "not for this user");
-	else if (client->account->connections > settings.client_connections && client->too_many)
+	else if (client->too_many && client->account_full)
 		exchange_error(exchange, MHD_HTTP_TOO_MANY_REQUESTS,
 			       "this client has too many connections");
 	else if (client->too_many)
 		exchange_error(exchange, MHD_HTTP_SERVICE_UNAVAILABLE,
 			       "there are too many connections");
-	else
+	if (!exchange->response) {
+		end_stranger(client);
 		return false;
+	}
 	metrics.clients_refused++;
 	return true;
 }

@@ -27,7 +27,9 @@ struct client {
 	bool by_tcp;
 	bool plain;			/* no TLS */
 	bool permitted;			/* by its user; the token is looked at later */
+	bool stranger;			/* it has not shown that it is permitted */
 	bool too_many;			/* connections */
+	bool account_full;		/* they are this client's own */
 	bool watched;
 	bool gone;
 };

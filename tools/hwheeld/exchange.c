@@ -158,7 +158,7 @@ enum MHD_Result exchange_send(struct exchange *exchange)
 	if (exchange->status == MHD_HTTP_SERVICE_UNAVAILABLE ||
 	    exchange->status == MHD_HTTP_TOO_MANY_REQUESTS)
 		MHD_add_response_header(exchange->response, "Retry-After", "1");
-	if (stopping)
+	if (stopping || exchange->client->too_many)
 		MHD_add_response_header(exchange->response, "Connection", "close");
 	return MHD_queue_response(exchange->connection, exchange->status, exchange->response);
 }

@@ -12,7 +12,9 @@
 #include <json-c/json.h>
 #include <microhttpd.h>
 
+struct change;
 struct client;
+struct timeout;
 
 struct exchange {
 	struct MHD_Connection *connection;
@@ -27,6 +29,8 @@ struct exchange {
 	bool routed;
 	bool suspended;
 	bool too_large;
+	struct change *change;			/* that it waits for */
+	struct timeout *timeout;		/* or that it waits for, on its list */
 	struct exchange *prev, *next;		/* on the list that it waits on */
 };
 

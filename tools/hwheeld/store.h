@@ -11,7 +11,8 @@
  *                    once it can; until then the store refuses further requests.
  *
  * A request stands for one commit or for a part of one. It may also remove the records at the
- * oldest end of the log; these are gone exactly if its own records are there.
+ * oldest end of the log; these are gone exactly if its own records are there, and then it is a
+ * commit of its own.
  */
 #ifndef STORE_H
 #define STORE_H
@@ -94,7 +95,10 @@ struct store_ops {
 
 	void (*figures)(struct store *store, struct store_figures *figures);
 
-	/* Commits what waits, and calls done() for all requests but those that are unknown. */
+	/*
+	 * Commits what waits, or refuses it if an outcome is unknown, and calls done() for it. What
+	 * is unknown stays so.
+	 */
 	void (*close)(struct store *store);
 };
 

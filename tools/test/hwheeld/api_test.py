@@ -473,6 +473,27 @@ def connections_are_limited(daemon):
     until(lambda: daemon.client().get("a").status == 404, "there is room again")
 
 
+def strangers_lock_out_nobody(daemon):
+    daemon.stop()
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    with open(f"{daemon.folder}/token", "w", encoding="utf-8") as stream:
+        stream.write(32 * "t")
+    daemon.configure(listen=f"127.0.0.1:{port}", token_file=f"{daemon.folder}/token",
+                     connections=200, client_connections=100)
+    daemon.start()
+    with contextlib.ExitStack() as stack:
+        for _ in range(300):
+            stack.enter_context(socket.create_connection(("127.0.0.1", port), 60))
+        for _ in range(3):
+            client = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+            stack.callback(client.close)
+            client.request("GET", "/timeouts/a", headers={"Authorization": "Bearer " + 32 * "t"})
+            equal(client.getresponse().status, 404)
+        equal(daemon.client().get("a").status, 404)
+
+
 def a_slow_request_is_cut_off(daemon):
     daemon.stop()
     daemon.configure(request_time="300ms")

@@ -159,12 +159,37 @@ def a_failing_disk_makes_it_unknown():
         del os.environ["LD_PRELOAD"]
 
 
+def a_slow_disk_has_a_limit_of_time():
+    """The first put has the loop's thread, and those that come meanwhile the writer."""
+    flag, answers = f"{base}/slow", []
+    os.environ |= {"LD_PRELOAD": fail_sync, "SLOW_SYNC": flag}
+    try:
+        with Daemon(program, f"{base}/slowly", request_time="300ms") as daemon:
+            with open(flag, "wb"):
+                pass
+            threads = [threading.Thread(target=lambda k=key: answers.append(
+                daemon.client().put(str(k), delay=1000))) for key in range(16)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            os.unlink(flag)
+            equal({answer.status for answer in answers}, {201, 503})
+            true(all("may have happened" in answer.json["error"]
+                     for answer in answers if answer.status == 503), "another 503")
+            until(lambda: daemon.client().metric("hwheeld_timeouts") == 16, "all have happened")
+            daemon.is_sound()
+    finally:
+        del os.environ["LD_PRELOAD"]
+
+
 def main():
     tap = Tap()
     print("TAP version 13", flush=True)
     os.makedirs(base, exist_ok=True)
     for test in (a_full_disk_refuses_a_put, a_full_disk_refuses_a_batch,
-                 a_full_disk_refuses_many_clients, a_failing_disk_makes_it_unknown):
+                 a_full_disk_refuses_many_clients, a_failing_disk_makes_it_unknown,
+                 a_slow_disk_has_a_limit_of_time):
         tap.run(test)
     sys.exit(tap.end())
 
