@@ -244,7 +244,7 @@ static int ack_one(const char *socket, struct json_object *timeout)
 	return ask(socket, "DELETE", "/leases/", json_object_get_string(token));
 }
 
-/* What could not be printed, or may have been only in part, comes again to somebody else. */
+/* A timeout that was not printed, or in part only, comes again to somebody else. */
 static bool is_printed(void)
 {
 	if (!fflush(stdout) && !ferror(stdout))

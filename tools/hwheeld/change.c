@@ -149,7 +149,7 @@ static struct exchange *take_waiters(struct change *change)
 	return waiters;
 }
 
-/* What happened to them while they were busy. What has been applied may have made them so again. */
+/* Alarms rang while they were busy. apply() may have made them busy again. */
 static void catch_up(struct change *change)
 {
 	for (size_t i = 0; i < change->count; i++)

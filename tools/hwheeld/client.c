@@ -220,7 +220,8 @@ static size_t budget(bool by_tcp)
 static void admit(struct client *client)
 {
 	client->account_full = client->account->connections >= settings.client_connections;
-	client->too_many = client->account_full || admitted[client->by_tcp] >= budget(client->by_tcp);
+	client->too_many = client->account_full ||
+			   admitted[client->by_tcp] >= budget(client->by_tcp);
 	if (client->too_many) {
 		refused++;
 		return;

@@ -94,7 +94,8 @@ static enum MHD_Result complete(struct exchange *exchange)
 	if (!exchange->routed) {
 		exchange->routed = true;
 		if (exchange_is_stopping())
-			exchange_error(exchange, MHD_HTTP_SERVICE_UNAVAILABLE, "hwheeld is stopping");
+			exchange_error(exchange, MHD_HTTP_SERVICE_UNAVAILABLE,
+				       "hwheeld is stopping");
 		else
 			route(exchange);
 	}

@@ -254,9 +254,9 @@ static int begin(void)
 }
 
 /*
- * As it closes, the store ends all changes, which answers their requests. What comes since the
- * stop began is not routed: nothing reaches the store that is gone, and no request is suspended,
- * with which libmicrohttpd would not end.
+ * As it closes, the store ends all changes, which answers their requests. Requests that come since
+ * the stop began are not routed: none reaches the store that is gone, and none is suspended, with
+ * which libmicrohttpd would not end.
  */
 static void end(void)
 {

@@ -96,8 +96,8 @@ struct store_ops {
 	void (*figures)(struct store *store, struct store_figures *figures);
 
 	/*
-	 * Commits what waits, or refuses it if an outcome is unknown, and calls done() for it. What
-	 * is unknown stays so.
+	 * Commits the requests that wait, or refuses them if an outcome is unknown, and calls done()
+	 * for them; not for those that are unknown.
 	 */
 	void (*close)(struct store *store);
 };

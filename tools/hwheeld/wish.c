@@ -182,7 +182,9 @@ static const char *read_zone(const char *text, long *seconds)
 /* Not the 31st of February, which timegm() takes for the 3rd of March */
 static bool is_there(const struct tm *date)
 {
-	struct tm day = { .tm_year = date->tm_year, .tm_mon = date->tm_mon, .tm_mday = date->tm_mday };
+	struct tm day = {
+		.tm_year = date->tm_year, .tm_mon = date->tm_mon, .tm_mday = date->tm_mday,
+	};
 
 	timegm(&day);
 	return day.tm_mon == date->tm_mon && day.tm_mday == date->tm_mday;
