@@ -96,8 +96,8 @@ struct store_ops {
 	void (*figures)(struct store *store, struct store_figures *figures);
 
 	/*
-	 * Commits the requests that wait, or refuses them if an outcome is unknown, and calls done()
-	 * for them; not for those that are unknown.
+	 * Commits the requests that wait, or refuses them if an outcome is unknown, and calls
+	 * done() for them; not for those that are unknown.
 	 */
 	void (*close)(struct store *store);
 };
