@@ -292,7 +292,9 @@ _tools_test: _module _tools
 			json_test install_test)
 
 JAVA     = $(BUILD)/java
-JAVA_RUN = $(UML) --kdir $(KDIR) --smp 2 --mem 2048 --quiet
+# One CPU: with two a user-mode kernel 7.3 showed a thread old memory at an address that another
+# thread had replaced by mremap(), in about one of eight runs.
+JAVA_RUN = $(UML) --kdir $(KDIR) --smp 1 --mem 2048 --quiet
 
 _java_test: _module
 	@$(MAKE) -C tools/java O=$(JAVA) tests
