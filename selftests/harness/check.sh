@@ -94,12 +94,6 @@ arm64() {
 	target matrix KERNELS=arm64 SUITES="gcc quick" RESULT=arm64 TIMEOUT="$(arm64_timeout)"
 }
 
-# Another architecture, and what is built upon the device, bounded
-guest_long_parts() {
-	part arm64 build/arm64.tap -- arm64
-	part hwheeld build/hwheeld.tap -- target hwheeld-test KILLS_DAEMON=30 POWER=2
-}
-
 host_lane() {
 	short_parts
 	part lint build/lint.tap -- target lint
@@ -117,7 +111,7 @@ guest_lane() {
 	part readme build/readme.tap build/readme-run/guest.tap -- target _readme
 	part run -- target run
 	part harness build/harness.tap -- target _harness
-	[ "$how" = quick ] || guest_long_parts
+	[ "$how" = quick ] || part arm64 build/arm64.tap -- arm64
 }
 
 # Shows the last line of each part that has not ended.
