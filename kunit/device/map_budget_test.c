@@ -46,12 +46,8 @@ static void make_slow(struct kunit *test, unsigned long us)
 static struct hwheel_file *file_of(struct kunit *test, struct hwheel *wheel, unsigned int uid,
 				   u32 records)
 {
-	struct hwheel_file *file;
+	struct hwheel_file *file = map_file_open(test, wheel);
 
-	if (!hwheel_mmap_works())
-		kunit_skip(test, "needs 64-bit exchanges, and caches that are one");
-	file = kunit_alloc_resource(test, map_file_init, file_free, GFP_KERNEL, wheel);
-	KUNIT_ASSERT_NOT_NULL(test, file);
 	hwheel_user_put(file->user);
 	file->user = hwheel_user_get(KUIDT_INIT(uid));
 	KUNIT_ASSERT_NOT_NULL(test, file->user);
@@ -413,12 +409,8 @@ static void own_wheel_is_for_the_file(struct kunit *test)
 	struct hwheel *wheel = sim_create(test, (struct hwheel_params) {
 		.tick_ns = 10 * SIM_TICK,
 	});
-	struct hwheel_file *file;
+	struct hwheel_file *file = map_file_open(test, wheel);
 
-	if (!hwheel_mmap_works())
-		kunit_skip(test, "needs 64-bit exchanges, and caches that are one");
-	file = kunit_alloc_resource(test, map_file_init, file_free, GFP_KERNEL, wheel);
-	KUNIT_ASSERT_NOT_NULL(test, file);
 	file->shared_wheel = NULL;
 	KUNIT_ASSERT_EQ(test, map_more(file, 16 * BATCH, 2), 0);
 	make_slow(test, RECORD_US);

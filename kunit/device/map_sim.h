@@ -29,9 +29,8 @@ static inline int map_more(struct hwheel_file *file, u32 records, u32 lists)
 	return hwheel_mapped_file_map(file, &arg);
 }
 
-/* A file on @wheel with so many records and two lists, that is closed when the test ends */
-static inline struct hwheel_file *map_file_on(struct kunit *test, struct hwheel *wheel,
-					      u32 records)
+/* A file on @wheel that is not mapped yet, and is closed when the test ends */
+static inline struct hwheel_file *map_file_open(struct kunit *test, struct hwheel *wheel)
 {
 	struct hwheel_file *file;
 
@@ -39,6 +38,15 @@ static inline struct hwheel_file *map_file_on(struct kunit *test, struct hwheel 
 		kunit_skip(test, "needs 64-bit exchanges, and caches that are one");
 	file = kunit_alloc_resource(test, map_file_init, file_free, GFP_KERNEL, wheel);
 	KUNIT_ASSERT_NOT_NULL(test, file);
+	return file;
+}
+
+/* As map_file_open(), with so many records and two lists */
+static inline struct hwheel_file *map_file_on(struct kunit *test, struct hwheel *wheel,
+					      u32 records)
+{
+	struct hwheel_file *file = map_file_open(test, wheel);
+
 	KUNIT_ASSERT_EQ(test, map_more(file, records, 2), 0);
 	return file;
 }
