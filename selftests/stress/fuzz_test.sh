@@ -27,11 +27,15 @@ fuzz() {
 	./fuzz "$1" $threads $seed 2>&1 | awk '{ print (/^# operations=/ ? "" : "    ") $0; fflush() }'
 }
 
-# loaded_with CALLS PARAMETER...: and unloaded afterwards, which closed files don't hinder
+# fuzz_with CALLS PARAMETER...: unloads the module even when the fuzzer fails, because
+# closed files do not hinder that
 fuzz_with() {
 	fuzz_calls=$1
 	shift
-	quietly load "$@" && fuzz "$fuzz_calls" && quietly unload && ! loaded
+	quietly load "$@" || return 1
+	fuzz "$fuzz_calls"
+	fuzz_status=$?
+	quietly unload && ! loaded && return "$fuzz_status"
 }
 
 # shellcheck disable=SC2086 # several parameters
