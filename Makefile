@@ -12,7 +12,7 @@ MAKEFLAGS   += --no-print-directory
 SETUP   := selftests/harness/setup.sh
 VM      := selftests/harness/vm/run_vm.sh
 UML     := selftests/harness/uml/run_uml.sh
-TRUST   := python3 -B selftests/harness/trust.py
+RESULTS := python3 -B selftests/harness/results.py
 # The kernel that was chosen, booted
 BOOT     = $(if $(filter um,$(ARCH)),$(UML) --kdir $(KDIR) --smp 2,$(VM) --kver $(KVER))
 BUILD   := $(CURDIR)/build
@@ -89,7 +89,7 @@ BENCH   := python3 -B selftests/bench/report
 BASE    ?=
 
 .PHONY: module run shell check check-all kunit coverage mutants selftests torture matrix soak faults
-.PHONY: model litmus trust-readme bench bench-readme lives lint tools tools-test install uninstall
+.PHONY: model litmus results bench performance lives lint tools tools-test install uninstall
 .PHONY: deb check-packages java java-test java-bench hwheeld hwheeld-test hwheeld-bench durable
 .PHONY: clean help
 .PHONY: _hwheeld_test _hwheeld_bench _install_hwheeld _durable
@@ -143,9 +143,9 @@ soak: ## have KUnit account for very many time-outs in simulated time (SOAK=1000
 faults: ## have each allocation and copy fail, in a kernel that can do that (builds it)
 	@MAKE="$(MAKE)" selftests/harness/matrix.sh faults
 
-trust-readme: ## have the README tell what all these did
-	@$(TRUST) gather doc/trust.json $(wildcard $(BUILD)/trust/*.json)
-	@$(TRUST) readme README.md doc/trust.json
+results: ## put what all these did into doc/results.md
+	@$(RESULTS) gather doc/results.json $(wildcard $(BUILD)/results/*.json)
+	@$(RESULTS) page doc/results.md doc/results.json
 
 model: ## have spin search the models of the engine, whole and with each barrier taken out
 	@MAKE="$(MAKE)" selftests/harness/matrix.sh model
@@ -156,11 +156,11 @@ litmus: ## judge the barriers by the kernel's memory model (with herd7, if there
 bench: ## measure hwheel and its peers; build/bench.json (BASE=file.json: what has risen)
 	@vars=$$($(SETUP) vm programs bench) && $(MAKE) _bench $$vars
 
-bench-readme: ## have the README tell what make bench has measured
+performance: ## put what make bench has measured into doc/performance.md
 	@$(SETUP) bench
 	@mkdir -p doc
 	@cp $(BUILD)/bench.json $(BUILD)/bench-about.json doc/
-	@$(BENCH) readme README.md doc/bench.json doc/bench-about.json
+	@$(BENCH) page doc/performance.md doc/bench.json doc/bench-about.json
 
 lives: ## count what time-outs cost on each kind of wheel (half an hour; KINDS= and such)
 	@vars=$$($(SETUP) vm) && $(MAKE) _lives $$vars

@@ -63,7 +63,7 @@ script_test() {
 # Each takes seconds.
 short_parts() {
 	part tap -- python3 -B selftests/harness/tap_test.py
-	part trust -- python3 -B selftests/harness/trust_test.py
+	part results -- python3 -B selftests/harness/results_test.py
 	part blocks -- python3 -B selftests/harness/documents/blocks_test.py
 	part bench -- python3 -B selftests/bench/report/bench_test.py
 	part judge -- python3 -B tools/demo/judge_test.py

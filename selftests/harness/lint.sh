@@ -54,6 +54,14 @@ spelling() {
 	codespell --quiet-level=2 --ignore-words-list=inout,nd,filp --skip=./build,./.git .
 }
 
+# Prints the table rows of the README that the page does not have, and fails if there are any.
+figures_are_measured() {
+	local rows
+
+	rows=$(sed -n '/^## Performance/,/^## /p' README.md | grep '^|')
+	[ "$(wc -l <<<"$rows")" -ge 8 ] && ! grep -vxFf doc/performance.md <<<"$rows"
+}
+
 # check NAME COMMAND...: a test point; what the command prints explains it.
 check() {
 	report "$1" explained "${@:2}"
@@ -78,8 +86,10 @@ check "each fault of make mutants fits the module" python3 -B kunit/mutants.py c
 check "mandoc -Tlint" selftests/harness/documents/mandoc.sh
 check "the syzkaller description fits the header" \
 	selftests/stress/syzkaller/check.py module/include/uapi
-check "the README tells what was measured" \
-	python3 -B selftests/bench/report check-readme README.md doc/bench.json doc/bench-about.json
-check "the README tells what was tested" \
-	python3 -B selftests/harness/trust.py check-readme README.md doc/trust.json
+check "doc/performance.md has what was measured" \
+	python3 -B selftests/bench/report check-page doc/performance.md \
+		doc/bench.json doc/bench-about.json
+check "doc/results.md has what was tested" \
+	python3 -B selftests/harness/results.py check-page doc/results.md doc/results.json
+check "the README's figures are rows of doc/performance.md" figures_are_measured
 tap_end

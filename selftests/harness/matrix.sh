@@ -3,8 +3,8 @@
 #
 # matrix.sh KERNEL...: for each of these kernels: builds the module without a warning,
 # runs the kselftests in a machine with two CPUs or more, and a bounded torture.
-# build/matrix/KERNEL/ has the results of each, build/matrix.tap the test points, build/trust/
-# the rows of the README's table. The last line says how many points passed, failed and were
+# build/matrix/KERNEL/ has the results of each, build/matrix.tap the test points, build/results/
+# the rows of doc/results.md. The last line says how many points passed, failed and were
 # skipped. KERNEL is one of
 #   cloud, rt, 6.12-cloud, 6.12-rt, ...   flavours as Debian names its packages: the
 #                      current version of each; or a version
@@ -82,7 +82,7 @@ commit_of_run() {
 # part NAME LOG TAP -- COMMAND...: LOG and TAP are what COMMAND writes, if it does; old ones
 # must not stand for them. LOG tells of operations, TAP of test points.
 part() {
-	local name=$1 log=$2 tap=$3 status row=build/trust/$kernel-$1.json taps=()
+	local name=$1 log=$2 tap=$3 status row=build/results/$kernel-$1.json taps=()
 
 	shift 4
 	[ ! -e "$log" ] || : >"$log"
@@ -92,7 +92,7 @@ part() {
 	"$@" && status=0 || status=$?
 	[ -z "$tap" ] || taps=("$tap")
 	parts+=(--part "$kernel $name" "$status" "${taps[@]}")
-	python3 -B selftests/harness/trust.py row "$row" "$title" "$sanitizer" "$name" \
+	python3 -B selftests/harness/results.py row "$row" "$title" "$sanitizer" "$name" \
 		"$(commit_of_run)" "$SECONDS" "$status" "$log" "${taps[@]}" ||
 		die "no row of $kernel $name"
 	rows+=("$row")
@@ -266,7 +266,7 @@ choose() {
 }
 
 [ $# -gt 0 ] || die "KERNEL is needed"
-mkdir -p build/trust
+mkdir -p build/results
 rm -f "$result.tap" "$result.md"
 commit=$(commit_now)
 vars=$(selftests/harness/setup.sh source programs) || exit
@@ -280,6 +280,6 @@ for kernel; do
 done
 
 printf '\n'
-python3 -B selftests/harness/trust.py show "${rows[@]}" | tee "$result.md"
+python3 -B selftests/harness/results.py show "${rows[@]}" | tee "$result.md"
 printf '\n'
 python3 -B selftests/harness/tap.py --out "$result.tap" "${parts[@]}"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR MIT
-/* One time-out: arm it, wait for it, say how late it came. */
+/* One timeout: arm it, wait for it, say how late it came. */
 #include <stdio.h>
 #include <string.h>
 

@@ -6,10 +6,10 @@ usage: bench gather OUT.json ABOUT.json FOLDER...
        bench show RESULTS.json
        bench plot RESULTS.json FOLDER
        bench compare BASE.json RESULTS.json
-       bench readme README.md RESULTS.json ABOUT.json
-       bench check-readme README.md RESULTS.json ABOUT.json
+       bench page PAGE.md RESULTS.json ABOUT.json
+       bench check-page PAGE.md RESULTS.json ABOUT.json
 
-add keeps what was measured before, but for what was measured again. The plots that the README
+add keeps what was measured before, but for what was measured again. The plots that the page
 shows are where the results are that it was rendered from.
 """
 
@@ -18,8 +18,8 @@ import os
 import sys
 
 import compare
+import page
 import plots
-import readme
 import results
 import table
 import targets
@@ -66,25 +66,25 @@ def read(path):
 
 def rendered(path, found, about):
     folder = os.path.dirname(os.path.relpath(about, os.path.dirname(path) or "."))
-    section = readme.section(found, json.loads(read(about)), folder)
-    return readme.render(read(path), section)
+    section = page.section(found, json.loads(read(about)), folder)
+    return page.render(read(path), section)
 
 
-def write_readme(path, measured, about):
+def write_page(path, measured, about):
     text = rendered(path, results.read_json(measured), about)
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)
     plot(measured, os.path.dirname(measured))
 
 
-def check_readme(path, measured, about):
+def check_page(path, measured, about):
     found = results.read_json(measured)
     stale = [name for name, drawn in plots.all_plots(found).items()
              if not plots.shows(read(os.path.join(os.path.dirname(measured), name)), drawn)]
     if rendered(path, found, about) != read(path):
         stale.insert(0, path)
     for name in stale:
-        print(f"{name}: is not what {measured} says; make bench-readme renders it",
+        print(f"{name}: is not what {measured} says; make performance renders it",
               file=sys.stderr)
     return 1 if stale else 0
 
@@ -92,7 +92,7 @@ def check_readme(path, measured, about):
 # Command: (function, least number of arguments, most)
 COMMANDS = {"gather": (gather, 3, 99), "add": (add, 3, 99), "show": (show, 1, 1),
             "plot": (plot, 2, 2), "compare": (compare_with, 2, 2),
-            "readme": (write_readme, 3, 3), "check-readme": (check_readme, 3, 3)}
+            "page": (write_page, 3, 3), "check-page": (check_page, 3, 3)}
 
 
 def main(arguments):

@@ -12,15 +12,15 @@ import tempfile
 import unittest
 
 import compare
+import page
 import plots
-import readme
 import results
 import table
 import targets
 
 IN_KERNEL = ("hwheel", "timer_list", "hrtimer", "delayed_work")
 OPERATIONS = targets.OPERATIONS
-README = f"# title\n\n{readme.BEGIN}old\n{readme.END}\nbehind\n"
+PAGE = f"# title\n\n{page.BEGIN}old\n{page.END}\nbehind\n"
 
 
 def measured(*rows):
@@ -459,19 +459,19 @@ class ReadmeTest(Folders):
 
     def setUp(self):
         super().setUp()
-        self.path = self.folder / "README.md"
-        self.path.write_text(README)
+        self.path = self.folder / "page.md"
+        self.path.write_text(PAGE)
         (self.folder / "doc").mkdir()
         self.files = (self.path, self.write_results(good(), "doc/bench.json"),
                       self.folder / "doc/about.json")
         results.write_json(self.files[2], self.ABOUT)
         for name, plot in plots.all_plots(good()).items():
             (self.folder / "doc" / name).write_text("<svg>" + plots.comment(plot.data))
-        section = readme.section(good(), self.ABOUT, "doc")
-        self.path.write_text(readme.render(README, section))
+        section = page.section(good(), self.ABOUT, "doc")
+        self.path.write_text(page.render(PAGE, section))
 
     def check(self):
-        return self.run_command("check-readme", *self.files)
+        return self.run_command("check-page", *self.files)
 
     def stale(self, *names):
         status, said = self.check()
@@ -489,8 +489,8 @@ class ReadmeTest(Folders):
 
     def test_rendering_again_changes_nothing(self):
         text = self.path.read_text()
-        section = readme.section(good(), self.ABOUT, "doc")
-        self.assertEqual(readme.render(text, section), text)
+        section = page.section(good(), self.ABOUT, "doc")
+        self.assertEqual(page.render(text, section), text)
 
     def test_what_is_around_it_stays(self):
         text = self.path.read_text()
@@ -500,19 +500,19 @@ class ReadmeTest(Folders):
 
     def test_a_figure_typed_by_hand(self):
         self.doctor(self.path, "| 42 |", "| 24 |")
-        self.stale("README.md")
+        self.stale("page.md")
 
     def test_a_word_typed_by_hand(self):
         self.doctor(self.path, "times as much", "times as little")
-        self.stale("README.md")
+        self.stale("page.md")
 
     def test_another_measurement(self):
         self.write_results(changed(good(), "op.drop", "hwheel", 100000, 99), "doc/bench.json")
-        self.stale("README.md")
+        self.stale("page.md")
 
     def test_another_machine(self):
         self.doctor(self.files[2], "6.1.0", "6.2.0")
-        self.stale("README.md")
+        self.stale("page.md")
 
     def test_a_plot_of_something_else(self):
         self.doctor(self.folder / "doc/bench-lives.svg", "42", "24")
@@ -521,26 +521,26 @@ class ReadmeTest(Folders):
     def test_a_missed_target_says_so(self):
         found = changed(good(), "op.arm", "hwheel", 100000, 111)
         self.assertIn("| arm: instructions | 110 | 111 | MISSED |",
-                      readme.section(found, self.ABOUT, "doc"))
+                      page.section(found, self.ABOUT, "doc"))
 
     def test_lateness_has_a_row(self):
         self.assertIn("| idle_1ms | 1,000 | hwheel | 0.5 |  |  |  | 0 |",
-                      readme.section(good(), self.ABOUT, "doc"))
+                      page.section(good(), self.ABOUT, "doc"))
 
     def test_threads_have_a_ratio(self):
         found = measured(("threads.arm_cancel", "hwheel", 1, 50, "ns"),
                          ("threads.arm_cancel", "hwheel", 2, 60, "ns"))
-        text = readme.section(found, self.ABOUT, "doc")
+        text = page.section(found, self.ABOUT, "doc")
         self.assertIn("|  |  | unit | 1 thread | 2 threads |", text)
         self.assertIn("| arm_cancel | hwheel | ns | 50 | 60 (1.20) |", text)
 
     def test_facts_are_told_once(self):
-        self.assertEqual(list(readme.facts(self.ABOUT)), ["- kernel, counted: kernel 6.1.0"])
+        self.assertEqual(list(page.facts(self.ABOUT)), ["- kernel, counted: kernel 6.1.0"])
 
     def test_comments_that_are_missing(self):
-        for text in ("", readme.BEGIN, readme.END, readme.END + readme.BEGIN, README + README):
+        for text in ("", page.BEGIN, page.END, page.END + page.BEGIN, PAGE + PAGE):
             with self.assertRaises(results.BadResults):
-                readme.render(text, "new")
+                page.render(text, "new")
         self.path.write_text("# title\n")
         self.assertEqual(self.check()[0], 1)
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The table: what hwheel takes, what others take, and how many times as much that is.
 
-It is made of rows of text, so that it can be printed or become a part of the README.
+It is made of rows of text, so that it can be printed or become a part of a page.
 """
 
 import itertools

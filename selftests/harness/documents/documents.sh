@@ -7,15 +7,17 @@
 #
 # documents.sh tree GROUP: runs the blocks of that group, in order, on this machine, which
 # is to be thrown away afterwards. The commands are told that the kernel runs whose headers
-# are here, and apt that the answer is yes. Those of the README run in the project, others in
-# an empty folder.
+# are here, and apt that the answer is yes. Blocks of the README and of doc/install.md run in the
+# project, others in an empty folder.
 set -uo pipefail
+shopt -s extglob
 
 cd "$(dirname "$(realpath "$0")")/../../.." || exit
 # shellcheck source=selftests/harness/messages.sh
 . selftests/harness/messages.sh
 project=$PWD
-documents=(README.md CONTRIBUTING.md doc/*.md)
+# The module is loaded first.
+documents=(doc/install.md README.md CONTRIBUTING.md doc/!(install).md)
 blocks=$(mktemp -d)
 work=$(mktemp -d)
 trap 'rm -rf "$blocks" "$work"' EXIT
@@ -101,7 +103,7 @@ targets_exist() {
 	return 1
 }
 
-# Whether what runs have measured is there, check-readme tells, of bench and of trust.py.
+# make lint compares the JSON files with their pages.
 links() {
 	grep -oE '\]\([^)#:]+' "$1" | sed 's/^](//' | grep -v '^doc/.*\.json$'
 }
@@ -126,6 +128,7 @@ here() {
 	report "each target that is named exists" quietly targets_exist
 	report "each link leads somewhere" quietly links_lead_somewhere
 	report "make help has all targets" quietly help_is_whole
+	report "the README is one page" [ "$(wc -l <README.md)" -le 200 ]
 	report "the version is the module's" quietly version_is_right
 	while read -r number language where words; do
 		place "$number" "$language" "$where" "$words"
@@ -159,7 +162,7 @@ stand_ins() {
 run() {
 	local folder=$work/empty name
 
-	[ "${2%:*}" != README.md ] || folder=$project
+	[[ ${2%:*} != @(README|doc/install).md ]] || folder=$project
 	case $3 in
 	"is "*)   name=${3#is } name=${name%%,*}
 		  cp "$1" "$folder/${name##*/}" ;;

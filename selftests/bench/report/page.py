@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The README's section about performance: rendered from what was measured, nothing else.
+"""The tables of the page about performance: rendered from what was measured, nothing else.
 
-It stands between two comments in the README.
+They stand between two comments in the page.
 """
 
+import os
 import re
 
 import plots
@@ -11,7 +12,7 @@ import results
 import table
 import targets
 
-BEGIN = "<!-- performance: what follows was rendered by make bench-readme -->\n"
+BEGIN = "<!-- performance: make performance renders what follows -->\n"
 END = "<!-- end of performance -->\n"
 
 GROUPS = (("user.cancel_newest_first", "Programs that cancel the newest first"),
@@ -113,12 +114,12 @@ def facts(abouts):
 
 def pictures(found, folder):
     for name in plots.all_plots(found):
-        yield f"![{name.removeprefix('bench-').removesuffix('.svg')}]({folder}/{name})"
+        yield f"![{name.removeprefix('bench-').removesuffix('.svg')}]({os.path.join(folder, name)})"
     yield ""
 
 
 def section(found, abouts, folder):
-    """The plots are in that folder, seen from the README."""
+    """The plots are in that folder, seen from the page."""
     lines = ["Behind what others take is how many times as much as hwheel that is: where "
              "it is less than", "1, they take less.", "", *pictures(found, folder),
              *compared(found), *threads(found), *lateness(found), *listed(found),
@@ -131,7 +132,7 @@ def split(text):
     """What is before the section, the section, and what is behind it"""
     parts = re.split(f"({re.escape(BEGIN)}|{re.escape(END)})", text)
     if len(parts) != 5 or parts[1] != BEGIN or parts[3] != END:
-        raise results.BadResults("the README has not the two comments, once each")
+        raise results.BadResults("the page does not have the two comments, once each")
     return parts[0] + BEGIN, parts[2], END + parts[4]
 
 

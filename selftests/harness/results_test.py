@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of trust.py: no row tells more than was done, no table more than the rows."""
+"""Tests of results.py: no row tells more than was done, no table more than the rows."""
 
 import json
 import pathlib
@@ -8,11 +8,11 @@ import tempfile
 import unittest
 import unittest.mock
 
-import trust
+import results
 
 TAP = "TAP version 13\n1..3\nok 1 - arms\nok 2 - maps # SKIP no memory\n{third} 3 - ends\n"
 LOG = "# fuzz: operations=1000\n#   states=234\n[ 1.0] torture: operations=9\noperations=9\n"
-README = "before\n" + trust.BEGIN + "{table}" + trust.END + "behind\n"
+PAGE = "before\n" + results.BEGIN + "{table}" + results.END + "behind\n"
 
 
 class Rows(unittest.TestCase):
@@ -20,7 +20,7 @@ class Rows(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
-        required = unittest.mock.patch.object(trust, "REQUIRED", [("6.1", "", "torture")])
+        required = unittest.mock.patch.object(results, "REQUIRED", [("6.1", "", "torture")])
         required.start()
         self.addCleanup(required.stop)
         self.tap, self.log = self.put("tap", TAP.format(third="ok")), self.put("log", LOG)
@@ -34,7 +34,7 @@ class Rows(unittest.TestCase):
             commit="abcdef1"):
         path = str(self.folder / name)
         log = self.log if log is None else log
-        trust.row(path, kernel, "", suite, commit, "90", status, log,
+        results.row(path, kernel, "", suite, commit, "90", status, log,
                   *([self.tap] if taps is None else taps))
         return path
 
@@ -63,7 +63,7 @@ class Rows(unittest.TestCase):
 
     def gather(self, *rows):
         path = str(self.folder / "rows.json")
-        trust.gather(path, *rows)
+        results.gather(path, *rows)
         return path
 
     def test_a_row_takes_the_place_of_its_like(self):
@@ -73,28 +73,28 @@ class Rows(unittest.TestCase):
                          [(each["kernel"], each["failed"]) for each in rows])
 
     def test_the_table_is_rendered(self):
-        rows, readme = self.gather(self.row()), self.put("README", README.format(table="old\n"))
-        trust.readme(readme, rows)
-        text = pathlib.Path(readme).read_text()
+        rows, page = self.gather(self.row()), self.put("page", PAGE.format(table="old\n"))
+        results.page(page, rows)
+        text = pathlib.Path(page).read_text()
         self.assertIn("| 6.1 |  | torture | 1,234 | 2 | 1 | 0 | 1.5 | abcdef1 |", text)
         self.assertTrue(text.startswith("before\n") and text.endswith("behind\n"))
         self.assertNotIn("old", text)
-        trust.check_readme(readme, rows)
+        results.check_page(page, rows)
 
     def test_another_table_is_refused(self):
-        rows, readme = self.gather(self.row()), self.put("README", README.format(table="old\n"))
-        with self.assertRaisesRegex(trust.BadRows, "renders it"):
-            trust.check_readme(readme, rows)
+        rows, page = self.gather(self.row()), self.put("page", PAGE.format(table="old\n"))
+        with self.assertRaisesRegex(results.BadRows, "renders it"):
+            results.check_page(page, rows)
 
     def files(self, *rows):
-        rows, readme = self.gather(*rows), self.put("README", README.format(table=""))
-        trust.readme(readme, rows)
-        return readme, rows
+        rows, page = self.gather(*rows), self.put("page", PAGE.format(table=""))
+        results.page(page, rows)
+        return page, rows
 
     def refuses(self, why, *rows):
-        readme, rows = self.files(*rows)
-        with self.assertRaisesRegex(trust.BadRows, why):
-            trust.check_readme(readme, rows)
+        page, rows = self.files(*rows)
+        with self.assertRaisesRegex(results.BadRows, why):
+            results.check_page(page, rows)
 
     def test_failures_are_refused(self):
         self.refuses("with failures.*6.1", self.row(status="1"))
@@ -108,18 +108,18 @@ class Rows(unittest.TestCase):
             self.refuses("no commit.*6.1", self.row(commit=commit))
 
     def test_rows_of_too_little_are_refused(self):
-        with unittest.mock.patch.object(trust, "LEAST", [(("6.*", "", "torture"), 1235)]):
+        with unittest.mock.patch.object(results, "LEAST", [(("6.*", "", "torture"), 1235)]):
             self.refuses("too few operations.*6.1", self.row())
-        with unittest.mock.patch.object(trust, "LEAST", [(("6.*", "", "torture"), 1234)]):
-            trust.check_readme(*self.files(self.row()))
+        with unittest.mock.patch.object(results, "LEAST", [(("6.*", "", "torture"), 1234)]):
+            results.check_page(*self.files(self.row()))
 
     def test_rows_that_are_missing_are_told(self):
         self.refuses(r"missing: \[\('6.1', '', 'torture'\)\]",
                      self.row("a", kernel="6.12"), self.row("b", suite="fire"))
 
     def test_a_readme_without_the_comments_is_refused(self):
-        with self.assertRaises(trust.BadRows):
-            trust.render("nothing", [])
+        with self.assertRaises(results.BadRows):
+            results.render("nothing", [])
 
 
 if __name__ == "__main__":

@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""What each suite did on each kernel: a row from its TAP, and the README's table of rows.
+"""Rows of results: what each suite did on each kernel, and the page that has them in a table.
 
-trust.py row FILE KERNEL SANITIZER SUITE COMMIT SECONDS STATUS LOG [TAP]...
-trust.py show FILE...
-trust.py gather ROWS.json FILE...
-trust.py readme README.md ROWS.json
-trust.py check-readme README.md ROWS.json
+results.py row FILE KERNEL SANITIZER SUITE COMMIT SECONDS STATUS LOG [TAP]...
+results.py show FILE...
+results.py gather ROWS.json FILE...
+results.py page PAGE.md ROWS.json
+results.py check-page PAGE.md ROWS.json
 
 row reads the test points as tap.py does, and adds up what the diagnostics in LOG call
-operations=N or states=N. show prints a table of rows, gather puts them into one file, each in
-the place of the one that it had of this kernel, sanitizer and suite. readme renders the table that stands between two comments,
-check-readme tells whether it is that, without failures, of something in each row, none of
-a tree that was changed, and whether every row is there that has to be, with as many
-operations as it has to have.
+operations=N or states=N. show prints a table of rows. gather puts rows into one file; a new row
+replaces an old one of its kernel, sanitizer and suite. page renders the table that stands between
+two comments. check-page complains of a table that is not that one, of a row with a failure,
+without a passed test point, of a changed tree or with too few operations, and of a row that is
+missing.
 """
 
 import fnmatch
@@ -24,8 +24,8 @@ import sys
 
 import tap
 
-BEGIN = "<!-- trust: what follows was rendered by make trust-readme -->\n"
-END = "<!-- end of trust -->\n"
+BEGIN = "<!-- results: make results renders what follows -->\n"
+END = "<!-- end of results -->\n"
 
 DONE = re.compile(r"^ *# .*?\b(?:operations|states)=(\d+)", re.MULTILINE)
 HEADS = ("kernel", "sanitizer", "suite", "operations", "test points", "skipped",
@@ -118,11 +118,11 @@ def show(*files):
 def render(text, rows):
     parts = re.split(f"({re.escape(BEGIN)}|{re.escape(END)})", text)
     if len(parts) != 5 or parts[1] != BEGIN or parts[3] != END:
-        raise BadRows("the README has not the two comments, once each")
+        raise BadRows("the page does not have the two comments, once each")
     return parts[0] + BEGIN + "\n" + table(rows) + "\n" + END + parts[4]
 
 
-def readme(path, rows):
+def page(path, rows):
     file = pathlib.Path(path)
     file.write_text(render(file.read_text(), load(rows)))
 
@@ -147,10 +147,10 @@ def missing(rows):
             if not any(matches(each, wanted) for each in rows)]
 
 
-def check_readme(path, rows):
+def check_page(path, rows):
     text, found = pathlib.Path(path).read_text(), load(rows)
     if render(text, found) != text:
-        raise BadRows(f"{path}: is not what {rows} says; make trust-readme renders it")
+        raise BadRows(f"{path}: is not what {rows} says; make results renders it")
     if failed := [key(each) for each in found if each["failed"]]:
         raise BadRows(f"{rows}: with failures: {failed}")
     if unknown := [key(each) for each in found if not is_commit(each.get("commit", ""))]:
@@ -163,8 +163,8 @@ def check_readme(path, rows):
         raise BadRows(f"{rows}: where nothing passed: {empty}")
 
 
-COMMANDS = {"row": row, "show": show, "gather": gather, "readme": readme,
-            "check-readme": check_readme}
+COMMANDS = {"row": row, "show": show, "gather": gather, "page": page,
+            "check-page": check_page}
 
 
 def main():
