@@ -14,9 +14,13 @@ replaces an old one of its kernel, sanitizer and suite. page renders the table t
 two comments. check-page complains of a table that is not that one, of a row with a failure,
 without a passed test point, of a changed tree or with too few operations, and of a row that is
 missing.
+
+A row has a digest of the module's code, without comments and spaces. The table marks a row whose
+digest is not that of the module as it is.
 """
 
 import fnmatch
+import hashlib
 import json
 import pathlib
 import re
@@ -63,8 +67,25 @@ LEAST = (
 )
 
 
+# A string or a character, which may look like a comment; or a comment, or space
+TOKEN = re.compile(r"""("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|/\*.*?\*/|//[^\n]*|\s+""", re.DOTALL)
+
+
 class BadRows(Exception):
     """What was read is not what it should be."""
+
+
+def code(text):
+    """Returns what a compiler sees of a C text."""
+    return TOKEN.sub(lambda match: match[1] or " ", text)
+
+
+def digest(module="module"):
+    """Returns the digest of the code in a folder."""
+    whole = hashlib.sha256()
+    for path in sorted(pathlib.Path(module).rglob("*.[ch]")):
+        whole.update(" ".join(code(path.read_text()).split()).encode() + b"\0")
+    return whole.hexdigest()[:16]
 
 
 def operations(path):
@@ -76,7 +97,7 @@ def operations(path):
 def row(path, kernel, sanitizer, suite, commit, seconds, status, log, *taps):
     verdicts = [verdict for verdict, _ in tap.part(suite, status, *taps)]
     found = {"kernel": kernel, "sanitizer": sanitizer, "suite": suite, "commit": commit,
-             "operations": operations(log), "seconds": int(seconds)}
+             "operations": operations(log), "seconds": int(seconds), "module": digest()}
     for verdict in (tap.PASSED, tap.FAILED, tap.SKIPPED):
         found[verdict] = verdicts.count(verdict)
     pathlib.Path(path).write_text(json.dumps(found) + "\n")
@@ -98,16 +119,22 @@ def gather(path, *files):
     pathlib.Path(path).write_text(f"[\n{lines}\n]\n")
 
 
-def cells(found):
+def at(found, current):
+    commit = found.get("commit", "")
+    return commit if found.get("module") == current else f"{commit}, older".lstrip(", ")
+
+
+def cells(found, current):
     minutes = f"{found['seconds'] / 60:.1f}"
     done = f"{found['operations']:,}" if found["operations"] else ""
     return (found["kernel"], found["sanitizer"], found["suite"], done,
             f"{found['passed']:,}", str(found["skipped"]), str(found["failed"]), minutes,
-            found.get("commit", ""))
+            at(found, current))
 
 
 def table(rows):
-    lines = [HEADS, ALIGNED, *map(cells, rows)]
+    current = digest()
+    lines = [HEADS, ALIGNED, *(cells(found, current) for found in rows)]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 

@@ -50,6 +50,25 @@ class Rows(unittest.TestCase):
         self.assertEqual(0, self.read(self.row(log=str(self.folder / "none")))["operations"])
         self.assertEqual(0, self.read(self.row(log=""))["operations"])
 
+    def digest(self, text):
+        self.put("module.c", text)
+        return results.digest(self.folder)
+
+    def test_a_comment_changes_no_digest(self):
+        before = self.digest('char *s = "/* no // comment */";\n')
+        after = self.digest('/* a string */\nchar *s =\n\t"/* no // comment */"; // there\n')
+        self.assertEqual(before, after)
+
+    def test_code_changes_the_digest(self):
+        before = self.digest('char *s = "/* one */";\n')
+        self.assertNotEqual(before, self.digest('char *s = "/* two */";\n'))
+
+    def test_a_row_of_other_code_is_marked(self):
+        new = self.read(self.row())
+        for old in ({**new, "module": "0"}, {k: v for k, v in new.items() if k != "module"}):
+            self.assertRegex(results.table([old]), r"\| abcdef1, older \|\n$")
+        self.assertRegex(results.table([new]), r"\| abcdef1 \|\n$")
+
     def test_failures_are_told(self):
         self.put("tap", TAP.format(third="not ok"))
         self.assertEqual(1, self.read(self.row())["failed"])
