@@ -27,6 +27,11 @@ JOB = Job(delays=(500 * MSEC, 1000 * MSEC, 1500 * MSEC),
           connections=1000, silent=100, idle=500 * MSEC,
           timeouts=100000, cancels=90000)
 
+EMULATED = """This machine is emulated: QEMU translates each instruction, so work takes many times as long as
+on hardware, and the machine stands still while the host runs something else. Timeouts are later
+and rates lower than on hardware; ratios of rates are about right. doc/performance.md has counts of
+instructions, which are exact."""
+
 # Word of a line -> how many numbers follow it
 FIELDS = {"hwheel-records": 1, "seed": 1, "tick": 1, "arm": 4, "cancel": 3, "event": 6,
           "end": 1, "silent": 1, "answered": 1, "beat": 3, "late": 2, "client": 4,
@@ -324,7 +329,7 @@ def per_second(ledger, word):
 
 def say_rates(rates, say):
     if all(rates.values()):
-        say(f"  {rates['hwheel']:,} refreshes a second by hwheel_refresh(), "
+        say(f"  {rates['hwheel']:,} refreshes a second by hwheel_refresh_at(), "
             f"{rates['timerfd']:,} by timerfd_settime(): "
             f"{rates['hwheel'] / rates['timerfd']:.1f} times as many")
 
@@ -411,6 +416,7 @@ def main(arguments):
     if len(arguments) != 3:
         print(__doc__.split("\n\n")[1], file=sys.stderr)
         return 2
+    print(EMULATED)
     run, problems = judge(arguments[1])
     for line in problems.lines():
         print(f"FAIL {line}")

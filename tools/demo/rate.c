@@ -25,7 +25,7 @@ static uint64_t time_hwheel(void)
 		must(hwheel_arm(wheel, DELAY, 0, &ids[i]), "arm");
 	begin = clock_ns();
 	for (int i = 0; i < REFRESHES; i++)
-		must(hwheel_refresh(wheel, ids[i % TIMEOUTS], DELAY), "refresh");
+		must(hwheel_refresh_at(wheel, ids[i % TIMEOUTS], begin + DELAY + i), "refresh");
 	end = clock_ns();
 	must(hwheel_close(wheel), "close");
 	return end - begin;
@@ -33,7 +33,7 @@ static uint64_t time_hwheel(void)
 
 static uint64_t time_timerfd(void)
 {
-	const struct itimerspec delay = { .it_value.tv_sec = DELAY / SEC };
+	struct itimerspec deadline = { .it_value.tv_sec = (clock_ns() + DELAY) / SEC };
 	static int timers[TIMEOUTS];
 	uint64_t begin, end;
 
@@ -41,9 +41,11 @@ static uint64_t time_timerfd(void)
 		timers[i] = must_sys(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC),
 				     "timerfd_create");
 	begin = clock_ns();
-	for (int i = 0; i < REFRESHES; i++)
-		must_sys(timerfd_settime(timers[i % TIMEOUTS], 0, &delay, NULL),
-			 "timerfd_settime");
+	for (int i = 0; i < REFRESHES; i++) {
+		deadline.it_value.tv_nsec = i;
+		must_sys(timerfd_settime(timers[i % TIMEOUTS], TFD_TIMER_ABSTIME, &deadline,
+					 NULL), "timerfd_settime");
+	}
 	end = clock_ns();
 	for (int i = 0; i < TIMEOUTS; i++)
 		close(timers[i]);
