@@ -64,7 +64,7 @@ QUICK_BOUNDS := selftests/harness/quick_bounds
 # What is random comes from SEED, or is another one each time. For make torture: calls of
 # the device, and operations of the torture module. The others run in make selftests too,
 # with less: how often the module is reloaded under fire, CPUs go away and processes are
-# killed, and how many time-outs are pending on one wheel.
+# killed, and how many timeouts are pending on one wheel.
 TORTURES := fuzz_test torture_test
 FIRES    := unload_test hotplug_test kill_midcall_test populate_test
 MATRIX   := cloud rt 6.12-cloud 6.12-rt newest native arm64 arm64-6.12 arm64-16k armhf i386 s390x \
@@ -137,7 +137,7 @@ torture: ## test and call at random where KASAN, KCSAN and lockdep look (CALLS=,
 matrix: ## the same on Debian's kernels, a newer one, other machines (KERNELS=, CALLS=, OPS=)
 	@MAKE="$(MAKE)" selftests/harness/matrix.sh $(or $(KERNELS),$(MATRIX))
 
-soak: ## have KUnit account for very many time-outs in simulated time (SOAK=100000000)
+soak: ## have KUnit account for very many timeouts in simulated time (SOAK=100000000)
 	@MAKE="$(MAKE)" selftests/harness/matrix.sh kunit
 
 faults: ## have each allocation and copy fail, in a kernel that can do that (builds it)
@@ -162,7 +162,7 @@ performance: ## put what make bench has measured into doc/performance.md
 	@cp $(BUILD)/bench.json $(BUILD)/bench-about.json doc/
 	@$(BENCH) page doc/performance.md doc/bench.json doc/bench-about.json
 
-lives: ## count what time-outs cost on each kind of wheel (half an hour; KINDS= and such)
+lives: ## count what timeouts cost on each kind of wheel (half an hour; KINDS= and such)
 	@vars=$$($(SETUP) vm) && $(MAKE) _lives $$vars
 
 lint: ## run the checkers over every file

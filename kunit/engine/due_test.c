@@ -153,7 +153,7 @@ static void forever_can_still_be_ended(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kept->sim.expired, 0);
 }
 
-/* A heartbeat per tick, and a look when the time-out would have come */
+/* A heartbeat per tick, and a look when the timeout would have come */
 static void heartbeats_cost_a_look_per_deadline(struct kunit *test)
 {
 	struct hwheel *wheel = sim_wheel(test);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The soak: very many time-outs on each kind of wheel, in simulated time, and each is
+ * The soak: very many timeouts on each kind of wheel, in simulated time, and each is
  * accounted for: not early, not later than the edge that it is due on, not twice, and not
  * lost.
  *
@@ -28,7 +28,7 @@
 
 static unsigned long soak_timeouts = 1000000;
 module_param(soak_timeouts, ulong, 0444);
-MODULE_PARM_DESC(soak_timeouts, "KUnit soak: time-outs in all (default 1000000)");
+MODULE_PARM_DESC(soak_timeouts, "KUnit soak: timeouts in all (default 1000000)");
 
 static unsigned int soak_seed;
 module_param(soak_seed, uint, 0444);
@@ -81,14 +81,14 @@ struct soaked {
 };
 
 /**
- * struct soak - a wheel and its time-outs; everything runs on one CPU, in turn
+ * struct soak - a wheel and its timeouts; everything runs on one CPU, in turn
  * @wheel:   the wheel
  * @turn:    how long it takes to turn, in ns
  * @simple:  no delay may be longer than that
  * @rnd:     random numbers
  * @pending: how many are
  * @counts:  what happened
- * @soaked:  the time-outs
+ * @soaked:  the timeouts
  */
 struct soak {
 	struct hwheel		*wheel;
@@ -406,7 +406,7 @@ static void none_lost_none_early(struct kunit *test)
 	sim_needs_time(test);
 	for (i = 0; i < NR_COUNTS; i++)
 		kunit_info(test, "%11llu %s\n", totals[i], count_names[i]);
-	kunit_info(test, "operations=%llu time-outs, seed %u\n", totals[ARMED], soak_seed);
+	kunit_info(test, "operations=%llu timeouts, seed %u\n", totals[ARMED], soak_seed);
 	for (i = EARLY; i < NR_COUNTS; i++)
 		KUNIT_EXPECT_EQ_MSG(test, totals[i], 0, "%s", count_names[i]);
 	KUNIT_EXPECT_GE(test, totals[ARMED], soak_timeouts);

@@ -28,7 +28,7 @@ static unsigned int last_id;
 static void warn_of_many(const struct hwheel *wheel)
 {
 	if (nr_wheels > MANY_WHEELS)
-		pr_warn_once("more than %u wheels at a time, the latest made by %s: one wheel can hold very many time-outs\n",
+		pr_warn_once("more than %u wheels at a time, the latest made by %s: one wheel can hold very many timeouts\n",
 			     MANY_WHEELS, wheel->creator);
 }
 

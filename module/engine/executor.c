@@ -2,7 +2,7 @@
 /*
  * The executor: runs the expire callbacks of a wheel on a workqueue.
  *
- * The worker hands time-outs over by putting them on a list, and starts a runner for the
+ * The worker hands timeouts over by putting them on a list, and starts a runner for the
  * whole batch. Runners, which are work items, take them from there one by one: so a slow
  * callback holds one runner and none of the others. A runner that leaves something on the
  * list starts another; one that finds nothing ends.

@@ -106,11 +106,11 @@ static void sum_pending(const struct hwheel *wheel, struct hwheel_stats *stats)
 }
 
 /**
- * hwheel_pending - how many time-outs are pending
+ * hwheel_pending - how many timeouts are pending
  * @wheel: the wheel
  *
  * Context: any.
- * Return: the number; while others arm and end time-outs it may be too high by some
+ * Return: the number; while others arm and end timeouts it may be too high by some
  * that ended meanwhile, never too low. After hwheel_stop() it is 0.
  */
 u64 hwheel_pending(const struct hwheel *wheel)

@@ -229,9 +229,9 @@ EXPORT_SYMBOL_GPL(__hwheel_create);
 
 /**
  * hwheel_destroy - stop a wheel if need be, and free it
- * @wheel: the wheel; nobody else uses it any more, nor time-outs set up for it
+ * @wheel: the wheel; nobody else uses it any more, nor timeouts set up for it
  *
- * As hwheel_stop() without a handback callback: time-outs that are pending and have no
+ * As hwheel_stop() without a handback callback: timeouts that are pending and have no
  * release op end without anybody being told.
  *
  * Context: process; may sleep. Not from the wheel's own callbacks.

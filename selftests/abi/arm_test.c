@@ -431,7 +431,7 @@ static int arm_and_end(int fd, size_t i, __u64 *id)
 	return arm_patiently(fd, 0, i, id) ?: next_event(fd, &ev) ?: ev.id == *id ? 0 : -EPROTO;
 }
 
-/* The ids of @n time-outs, one after another, sorted. */
+/* The ids of @n timeouts, one after another, sorted. */
 static int use_many(int fd, __u64 *ids, size_t n)
 {
 	size_t i;

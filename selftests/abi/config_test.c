@@ -836,7 +836,7 @@ static void *close_file(void *data)
 }
 
 /*
- * A million time-outs of one file, closed while they are pending. Meanwhile everybody else
+ * A million timeouts of one file, closed while they are pending. Meanwhile everybody else
  * goes on; the kernel's own watchdog tells if it takes a CPU for too long.
  */
 static void close_a_million(struct __test_metadata *_metadata,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * One set of time-outs in several hands: whoever has a descriptor of the file, by dup(),
+ * One set of timeouts in several hands: whoever has a descriptor of the file, by dup(),
  * fork() or SCM_RIGHTS, has all of it, and who has not has nothing of it.
  */
 
@@ -395,8 +395,8 @@ TEST(share_not_by_name)
 }
 
 /*
- * Two files that know nothing of each other. Numbers that name time-outs of the one may
- * be those of time-outs of the other, too, but then they name its own.
+ * Two files that know nothing of each other. Numbers that name timeouts of the one may
+ * be those of timeouts of the other, too, but then they name its own.
  */
 #define EACH	50
 
@@ -633,7 +633,7 @@ TEST_F(blocked, until_it_is_stopped)
 }
 
 /*
- * A call that arms, held up where it writes the ids to memory: its time-outs are there, but
+ * A call that arms, held up where it writes the ids to memory: its timeouts are there, but
  * not armed yet, while others use the file.
  */
 #define PAGE	((size_t)sysconf(_SC_PAGESIZE))

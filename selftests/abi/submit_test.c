@@ -129,7 +129,7 @@ static int count_results(const struct hwheel_op *ops, int nr, int result)
 	return n;
 }
 
-/* @nr time-outs of @delay_ns each, with cookies from 0. */
+/* @nr timeouts of @delay_ns each, with cookies from 0. */
 static void to_arm_many(struct hwheel_op *ops, int nr, __u64 delay_ns)
 {
 	int i;
@@ -577,7 +577,7 @@ TEST_F(submit, ids_of_another_file)
 /*
  * A batch that makes something of every record: arms a timeout that fires, makes a
  * witness fire or cancels it. Each witness is pending for ever, and its cookie is that
- * of the record, those of the time-outs armed come after them.
+ * of the record, those of the timeouts armed come after them.
  */
 struct trial {
 	int			fd;

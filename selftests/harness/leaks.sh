@@ -18,7 +18,7 @@ find_hierarchy() {
 }
 
 # Kernel pages that a group is charged for and that are none of what is told of: those of
-# time-outs, two or so of each process, and what is not known exactly
+# timeouts, two or so of each process, and what is not known exactly
 pages_of() {
 	awk '$1 == "kernel" { n += $2 }
 	     /^(slab|kernel_stack|pagetables|percpu|vmalloc) / { n -= $2 }

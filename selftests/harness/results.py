@@ -15,8 +15,8 @@ two comments. check-page complains of a table that is not that one, of a row wit
 without a passed test point, of a changed tree or with too few operations, and of a row that is
 missing.
 
-A row has a digest of the module's code, without comments and spaces. The table marks a row whose
-digest is not that of the module as it is.
+A row has a digest of the module's code, without comments, spaces and the words of strings. The
+table marks a row whose digest is not that of the module as it is.
 """
 
 import fnmatch
@@ -67,8 +67,8 @@ LEAST = (
 )
 
 
-# A string or a character, which may look like a comment; or a comment, or space
-TOKEN = re.compile(r"""("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|/\*.*?\*/|//[^\n]*|\s+""", re.DOTALL)
+# A string, which may look like a comment; a character, which may look like a string; a comment
+TOKEN = re.compile(r"""("(?:\\.|[^"\\])*")|('(?:\\.|[^'\\])*')|/\*.*?\*/|//[^\n]*""", re.DOTALL)
 
 
 class BadRows(Exception):
@@ -76,8 +76,8 @@ class BadRows(Exception):
 
 
 def code(text):
-    """Returns what a compiler sees of a C text."""
-    return TOKEN.sub(lambda match: match[1] or " ", text)
+    """Returns a C text without comments and the words of strings."""
+    return TOKEN.sub(lambda match: '""' if match[1] else match[2] or " ", text)
 
 
 def digest(module="module"):

@@ -6,9 +6,9 @@
  *  load   arms, refreshes, cancels, reads, and leaves the rest to the exit: of
  *         every kind some pending, some expired unread, some just cancelled
  *  hold   arms on the file that is its standard input and leaves that as it is
- *  limit  exactly max_pending time-outs may be pending, those of all files together
+ *  limit  exactly max_pending timeouts may be pending, those of all files together
  *  count  on the file that is its standard input arms, refreshes, cancels and reads a
- *         known number of time-outs, leaves some pending, and prints how often it did
+ *         known number of timeouts, leaves some pending, and prints how often it did
  *         what, one "NAME VALUE" a line, as the statistics should tell
  *  wait   until one that it arms has expired, after MS ms
  *  info   prints what the module says of itself, one "name=value" a line
@@ -426,7 +426,7 @@ static void largest(void)
 	read_one(fd);
 }
 
-/* A file that has memory for time-outs */
+/* A file that has memory for timeouts */
 static int open_used(void)
 {
 	int fd = open_device();

@@ -182,13 +182,13 @@ leaks_nothing() {
 	find_caches_of_module && leaks_nothing_in $rounds load_churn_unload
 }
 
-# The pages of more than 2,000 time-outs
+# The pages of more than 2,000 timeouts
 is_seen() {
 	[ $(($(pages_of "$group") - before)) -ge 60 ]
 }
 
 # That the count sees what is held: the same with a module that is still loaded
-# and a file that holds time-outs.
+# and a file that holds timeouts.
 held_is_seen() {
 	before=$(pages_of "$group")
 	quietly load || return

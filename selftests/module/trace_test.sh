@@ -38,7 +38,7 @@ formats_are_plain() {
 	done
 }
 
-# Room for all, in one order, and with addresses that tell time-outs apart
+# Room for all, in one order, and with addresses that tell timeouts apart
 set_up() {
 	echo nop >$tracefs/current_tracer &&
 		echo 8192 >$tracefs/buffer_size_kb &&

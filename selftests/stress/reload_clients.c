@@ -31,7 +31,7 @@
  * @visits:  how often it will use this one
  * @opens:   how often it could open the device
  * @absent:  how often it was not there
- * @armed:   time-outs
+ * @armed:   timeouts
  * @read:    events
  */
 struct client {

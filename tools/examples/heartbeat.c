@@ -24,7 +24,7 @@
 
 static struct hwheel *wheel;
 static uint64_t timeout_ns;
-static uint64_t ids[MAX_FD];	/* of the connections' time-outs, by descriptor; 0: none */
+static uint64_t ids[MAX_FD];	/* of the connections' timeouts, by descriptor; 0: none */
 static int epoll_fd;
 
 static void must(int result, const char *what)

@@ -2,7 +2,7 @@
 /*
  * Loaders: threads that put load on a wheel, each through a file of its own.
  *
- * A loader arms time-outs at its rate, in batches, with delays spread evenly from half of
+ * A loader arms timeouts at its rate, in batches, with delays spread evenly from half of
  * the order's delay up to it. Some are doomed to be cancelled, and some to be refreshed once,
  * a quarter of the delay after they were armed; all others expire. It goes on until each has
  * had its end.
@@ -61,7 +61,7 @@ struct loader {
 	struct doom *batch_dooms;	/* of the batch's operations */
 	__u64 random;
 	__u64 tick_ns;
-	__u64 max;			/* time-outs that the file may hold */
+	__u64 max;			/* timeouts that the file may hold */
 	__u64 share;			/* how many to arm, if there is a count */
 	__u64 begun;			/* arms that were tried and not refused */
 	__u64 start_ns;

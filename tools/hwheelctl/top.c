@@ -262,7 +262,7 @@ int top_main(int argc, char **argv)
 		.options = options, .parser = parse, .args_doc = "[WHEEL]",
 		.doc = "Show what goes on, every second: what is pending, how many are armed,\n"
 		       "expire, are cancelled and refreshed a second, how often workers wake up,\n"
-		       "how many ticks they are late for, and how late time-outs expire. q\n"
+		       "how many ticks they are late for, and how late timeouts expire. q\n"
 		       "quits. WHEEL is a name or number from `hwheelctl list'; without it, all.\n"
 		       "\vExamples:\n"
 		       "  sudo hwheelctl top\n"

@@ -72,7 +72,7 @@ heartbeat_once() {
 	return $status
 }
 
-# Should the machine stand still for as long as the time-out, the one that beats is closed,
+# Should the machine stand still for as long as the timeout, the one that beats is closed,
 # too; if refreshes did nothing it would be each time.
 heartbeat_server() {
 	for attempt in 1 2 3; do

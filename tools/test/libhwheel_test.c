@@ -68,7 +68,7 @@ FIXTURE_TEARDOWN(operations)
 	EXPECT_EQ(0, hwheel_close(self->wheel));
 }
 
-/* Waits until one is there: a test that hangs ends with the harness's time-out. */
+/* Waits until one is there: a test that hangs ends with the harness's timeout. */
 static struct hwheel_event next_event(struct hwheel *wheel)
 {
 	struct pollfd poll_fd = { .fd = hwheel_fd(wheel), .events = POLLIN };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How often the thread that keeps the time wakes up, when there are no time-outs and when
+ * How often the thread that keeps the time wakes up, when there are no timeouts and when
  * the only one is an hour away: hwheel's worker, and that of a program that has a heap
  * behind a timerfd, or a wheel of its own that ticks by a timerfd.
  *

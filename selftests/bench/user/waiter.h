@@ -17,7 +17,7 @@ struct expiry {
 };
 
 /**
- * struct waiter - something that keeps time-outs, for a program that waits for them
+ * struct waiter - something that keeps timeouts, for a program that waits for them
  * @name: in the results
  * @open: makes room for @n; @tick_ns is for those who have ticks
  * @arm:  makes @n pending, with these deadlines

@@ -613,7 +613,7 @@ static void check_config(struct caller *c, const struct hwheel_config *config, b
 	if ((ret == -EINVAL) != (spoilt && !faults))
 		contradict("CONFIG: %ld, and it is %svalid", ret, spoilt ? "in" : "");
 	if ((ret == -EPERM) != asks)
-		contradict("CONFIG: %ld for %llu time-outs", ret, config->max_timeouts);
+		contradict("CONFIG: %ld for %llu timeouts", ret, config->max_timeouts);
 }
 
 void call_config(struct caller *c, struct file *file)
