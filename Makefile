@@ -61,7 +61,7 @@ QUICK   ?=
 QUICK_32 := input_test map_memory_test submit_test
 QUICK_BOUNDS := selftests/harness/quick_bounds
 
-# What is random comes from SEED, or is another one each time. For make torture: calls of
+# Random choices come from SEED, or from another seed each time. For make torture: calls of
 # the device, and operations of the torture module. The others run in make selftests too,
 # with less: how often the module is reloaded under fire, CPUs go away and processes are
 # killed, and how many timeouts are pending on one wheel.
@@ -502,7 +502,7 @@ _lives: _test_modules
 		$(TEST_MODULES)/selftests/bench/hwheel_life.ko
 	@python3 -B selftests/bench/wheel_kinds.py $(BUILD)/lives $(BUILD)/lives.json
 
-# What others build against is what make install leaves.
+# Other modules build against the files that make install leaves.
 _out_of_tree:
 	@vars=$$($(SETUP) vm tools) && $(MAKE) _vm_out_of_tree $$vars
 

@@ -1551,7 +1551,7 @@ class Run:
         return self.heard and time.monotonic() - self.heard > seconds
 
     def read(self, line):
-        """What comes before the kernel's start is the build's."""
+        """Takes lines before the kernel's start for the build's."""
         if self.started:
             self.hear()
         if not self.started:

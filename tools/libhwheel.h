@@ -86,7 +86,7 @@ extern "C" {
 /* One open set of timeouts; only the library looks into it */
 struct hwheel;
 
-/* Operations for one system call; what is in it is the library's own affair, too */
+/* Operations for one system call; only the library looks into it */
 struct hwheel_batch;
 
 /**
@@ -205,7 +205,7 @@ int hwheel_info(const struct hwheel *wheel, struct hwheel_info *info);
  *         success
  *
  * Of the wheel that is shared with others only a program with CAP_SYS_ADMIN is told.
- * While others go on, each figure is exact at some time, not all at the same.
+ * While others go on, each figure is exact at some time, each at another.
  *
  * Return: 0 or -EFAULT.
  */
@@ -215,7 +215,7 @@ int hwheel_stats(const struct hwheel *wheel, struct hwheel_file_stats *stats);
  * hwheel_stop() - end all timeouts of the handle, for good
  * @wheel: the handle
  *
- * What is pending is read as events of type HWHEEL_EVENT_STOPPED; when all are read,
+ * Pending timeouts are read as events of type HWHEEL_EVENT_STOPPED; when all are read,
  * hwheel_next_events() returns 0. Nothing can be armed from now on. A wheel of the handle's
  * own is stopped, too: its thread ends, and it does not count for the number of wheels any
  * more.

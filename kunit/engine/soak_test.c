@@ -4,9 +4,9 @@
  * accounted for: not early, not later than the edge that it is due on, not twice, and not
  * lost.
  *
- * What the model test looks at after each of its steps is looked at here when it happens,
- * and otherwise once in a while, so that a hundred million of them take minutes. What is
- * wrong is counted, and judged at the end of a wheel.
+ * The model test checks everything after each step. The soak checks a timeout when something
+ * happens to it, and all of them once in a while, so that a hundred million take minutes. It
+ * counts faults, and judges them at the end of a wheel.
  */
 #include <kunit/test.h>
 #include <linux/err.h>
@@ -262,7 +262,7 @@ static bool is_overdue(const struct soaked *s, u64 now)
 	return (s->pending || s->unreleased) && now >= s->latest + LATENCY;
 }
 
-/* Whatever is to happen by now has happened; all that is pending is so for the wheel. */
+/* Each event that is due by now has happened; the wheel calls each pending timeout so. */
 static void look_for_lost(struct soak *soak)
 {
 	u64 now = test_now(soak->wheel);
@@ -304,7 +304,7 @@ static void run(struct soak *soak, u64 timeouts)
 	}
 }
 
-/* What is still pending is handed back, the rest released: then nothing is left. */
+/* The stop hands back pending timeouts and releases the rest: then nothing is left. */
 static void stop(struct soak *soak)
 {
 	unsigned int i;

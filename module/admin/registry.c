@@ -2,8 +2,8 @@
 /*
  * All wheels that there are, for administrators and for what owners forget.
  *
- * Wheels cost a thread each, so very many of them are a mistake: Netty warns at the 65th,
- * and so do we.
+ * Wheels cost a thread each, so very many of them are a mistake: Netty and hwheel
+ * warn at the 65th.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 

@@ -56,7 +56,7 @@ static u64 tick_of(const struct hwheel_params *params)
 	return tick;
 }
 
-/* What can't be right on any machine; the rest is found when the worker is placed. */
+/* Refuses places that no machine has; placing the worker finds the others. */
 static bool is_place(const struct hwheel_params *params)
 {
 	if (params->nice < MIN_NICE || params->nice > MAX_NICE)

@@ -6,8 +6,8 @@
  * tells success from each failure. -EPROTO is theirs alone: the call succeeded
  * or failed as it said, but what it left in memory breaks the contract.
  *
- * No test needs exact timing. What must happen is waited for with poll(), WAIT_MS
- * only bounds a failure; that something does not happen is proved by settle().
+ * No test needs exact timing. A test waits with poll() for what must happen, and WAIT_MS
+ * only bounds a failure; settle() proves that something does not happen.
  */
 #ifndef _HWHEEL_SELFTESTS_COMMON_H
 #define _HWHEEL_SELFTESTS_COMMON_H
@@ -155,7 +155,7 @@ static inline int readable(int fd, int timeout_ms)
 	return ret < 0 ? -errno : ret;
 }
 
-/* What holds for every event, whatever it is of. */
+/* True of every event, whatever it is of. */
 static inline bool event_is_sound(const struct hwheel_event *ev)
 {
 	return ev->id && !(ev->deadline_ns & 7) && ev->fired_ns >= ev->deadline_ns &&
@@ -398,7 +398,7 @@ static inline size_t arm_batches(int fd, size_t n)
 	return done;
 }
 
-/* What holds for an event of any type, on a clock that shows @now */
+/* True of an event of any type, on a clock that shows @now */
 static inline bool any_event_is_sound(const struct hwheel_event *ev, __u64 now)
 {
 	if (ev->type == HWHEEL_EVENT_EXPIRED && ev->fired_ns < ev->deadline_ns)

@@ -132,7 +132,7 @@ TEST_F(share, armed_here_read_there)
 	EXPECT_EQ(0, stays_quiet(self->fd, now_ns()));
 }
 
-/* Who armed it may be gone by then. */
+/* The process that armed it may be gone by then. */
 TEST_F(share, armed_there_read_here)
 {
 	ASSERT_EQ(0, variant->run(self->fd, arm_the_one, self->page));
@@ -803,7 +803,7 @@ TEST_F(paused, stopped)
 	EXPECT_EQ(0, close(self->fd));
 }
 
-/* Who guesses an id has no luck. */
+/* A program that guesses an id has no luck. */
 TEST_F(paused, guessed)
 {
 	__u32 n = self->nr ?: 1, i;

@@ -6,7 +6,7 @@
 
 group=
 
-# Where cgroups are, if those count memory. What is mounted here stays.
+# Where cgroups are, if those count memory. The mount stays.
 find_hierarchy() {
 	root=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
 	if [ -z "$root" ]; then
@@ -136,7 +136,7 @@ leaks_no_objects_in() {
 	[ -z "$leak" ] && [ "$(wc -l <"$work/after")" -gt 20 ]
 }
 
-# leaks_no_pages_in ROUNDS COMMAND...: the same, of the pages of our group
+# leaks_no_pages_in ROUNDS COMMAND...: as leaks_nothing_in, of the pages of our group
 leaks_no_pages_in() {
 	rounds=$1
 	shift

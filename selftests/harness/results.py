@@ -72,7 +72,7 @@ TOKEN = re.compile(r"""("(?:\\.|[^"\\])*")|('(?:\\.|[^'\\])*')|/\*.*?\*/|//[^\n]
 
 
 class BadRows(Exception):
-    """What was read is not what it should be."""
+    """Rows or a page that break a rule"""
 
 
 def code(text):
@@ -168,7 +168,7 @@ def is_short(found):
 
 
 def missing(rows):
-    """What is required and not there"""
+    """Returns the required rows that are not there."""
     return [wanted for *of, suites in REQUIRED for wanted in
             ((*of, suite) for suite in suites.split())
             if not any(matches(each, wanted) for each in rows)]

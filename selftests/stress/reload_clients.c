@@ -179,8 +179,8 @@ static __u64 now_us(void)
 }
 
 /*
- * Who only opens and closes is away for much longer than that takes, so that all are away at
- * a time sooner or later, also where everything is slow.
+ * A thread that only opens and closes stays away for much longer than that takes, so that all
+ * are away at a time sooner or later, also where everything is slow.
  */
 static void *run(void *data)
 {

@@ -39,7 +39,7 @@ FIELDS = {"hwheel-records": 1, "seed": 1, "tick": 1, "arm": 4, "cancel": 3, "eve
 
 
 class Problems:
-    """What is wrong with the run; nothing else decides about pass or fail."""
+    """The problems of the run; nothing else decides about pass or fail."""
 
     SHOWN = 5
 

@@ -56,7 +56,7 @@ static int listen_on(uint16_t port)
 	int fd = must_sys(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket");
 	const int yes = 1;
 
-	/* Who closes idle connections leaves their ports waiting, and may be started again. */
+	/* A server that closes idle connections leaves their ports waiting, and may start again. */
 	must_sys(setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)), "setsockopt");
 	must_sys(bind(fd, (const struct sockaddr *)&address, sizeof(address)), "bind");
 	must_sys(listen(fd, 128), "listen");

@@ -29,7 +29,7 @@ struct request {
 	bool quiet;
 };
 
-/* What came of it, of all loaders together */
+/* The sums of all loaders */
 struct report {
 	struct tally tally;
 	struct quantile late;
@@ -285,7 +285,7 @@ static void check(struct argp_state *state, const struct order *order)
 		argp_error(state, "a delay of more than a year");
 }
 
-/* Who says something about a wheel wants one, of the kind that it takes. */
+/* An option about a wheel asks for a wheel, of the kind that it takes. */
 static void complete(struct hwheel_config *config)
 {
 	config->clock = CLOCK_MONOTONIC;

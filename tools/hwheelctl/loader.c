@@ -317,7 +317,7 @@ static int run(struct loader *loader)
 	return error;
 }
 
-/* Whatever was still pending is read as stopped. */
+/* Timeouts that were still pending are read as stopped. */
 static int stop(struct loader *loader)
 {
 	int stopped;

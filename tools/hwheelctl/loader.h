@@ -17,7 +17,7 @@
 #include "libhwheel.h"
 #include "quantile.h"
 
-/* What is to be done, by all loaders together */
+/* The order for all loaders together */
 struct order {
 	__u64 rate;		/* to be armed each second; 0: as fast as it goes */
 	__u64 count;		/* to be armed; 0: as many as fit into time_ns */
@@ -71,7 +71,7 @@ struct loader {
 	bool over;			/* the thread is done; set last */
 };
 
-/* 0 or a negative errno; what was opened is closed by loader_close() */
+/* Returns 0 or a negative errno; loader_close() closes what this has opened. */
 int loader_open(struct loader *loader, const struct order *order, unsigned int number);
 int loader_start(struct loader *loader);
 void loader_join(struct loader *loader);

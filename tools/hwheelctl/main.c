@@ -120,7 +120,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	}
 }
 
-/* What could not be printed, as a disk is full, is not done. */
+/* Output that could not be printed, as on a full disk, is a failure. */
 static int finish(int status)
 {
 	if (!fflush(stdout) && !ferror(stdout))

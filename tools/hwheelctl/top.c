@@ -169,7 +169,7 @@ static int show_json(const struct samples *samples)
 	return DONE;
 }
 
-/* Until the next reading is due. What was shown is shown anew when the size changes. */
+/* Until the next reading is due. A change of size shows the last reading anew. */
 static bool wait_for_next(const struct samples *samples, __u64 interval_ns)
 {
 	for (__u64 past; (past = clock_ns() - samples->new_ns) < interval_ns;) {

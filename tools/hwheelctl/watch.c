@@ -346,7 +346,7 @@ static int run(const struct request *request)
 	follow(stream, request);
 	fclose(stream);
 	instance_end();
-	/* Whoever reads it has had enough. */
+	/* The reader has had enough. */
 	if (over == SIGPIPE)
 		clearerr(stdout);
 	return DONE;

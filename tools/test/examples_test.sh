@@ -141,7 +141,7 @@ trace_for_minutes() {
 	wait $tracer
 }
 
-# Who is in its session, and what for
+# The processes in its session, and what each waits for
 hanging() {
 	for process in /proc/[0-9]*; do
 		[ "$(cut -d' ' -f6 "$process/stat" 2>/dev/null)" = "$tracer" ] || continue

@@ -227,7 +227,7 @@ gone() {
 	! grep -qs '^State:.[^ZX]' "/proc/$1/status"
 }
 
-# Its status; what has not ended in time is not waited for.
+# Its status; a watch that has not ended in time is killed.
 watch_ends() {
 	await gone "$watch" || kill -KILL "$watch"
 	wait "$watch"
@@ -341,7 +341,7 @@ load_is_stopped() {
 		[ "$(field stopped)" -eq "$(field armed)" ] && [ "$(field armed)" -gt 0 ]
 }
 
-# The wheel, freshly made, counts the same.
+# The wheel, freshly made, has equal counts.
 stats_agree() {
 	quietly unload && quietly load && ctl 0 load --calls --count 500 --delay 50ms || return
 	expired=$(field expired)

@@ -252,7 +252,7 @@ TEST_F(operations, batch_does_each_operation)
 	EXPECT_EQ(-ENOENT, hwheel_query(self->wheel, other, &left, NULL));
 }
 
-/* What was submitted is submitted again: each arms another one. */
+/* A batch is submitted again: each operation arms another timeout. */
 TEST_F(operations, batch_is_used_again)
 {
 	uint64_t first;

@@ -169,8 +169,8 @@ struct hwheel_timeout {
 };
 
 /*
- * Low bits of hwheel_timeout.word, private to the wheel. What is looked for most often is
- * zero, which costs the least to test; so a zeroed word is not an idle one.
+ * Low bits of hwheel_timeout.word, private to the wheel. The state that is looked for most
+ * often is zero, which costs the least to test; so a zeroed word is not an idle one.
  */
 enum hwheel_state {
 	HWHEEL_PENDING,

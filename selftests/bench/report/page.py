@@ -129,7 +129,7 @@ def section(found, abouts, folder):
 
 
 def split(text):
-    """What is before the section, the section, and what is behind it"""
+    """Returns the text before the section, the section, and the text behind it."""
     parts = re.split(f"({re.escape(BEGIN)}|{re.escape(END)})", text)
     if len(parts) != 5 or parts[1] != BEGIN or parts[3] != END:
         raise results.BadResults("the page does not have the two comments, once each")

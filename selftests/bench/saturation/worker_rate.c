@@ -4,7 +4,7 @@
  *
  * A callback holds the worker until enough has been submitted, on another CPU if there is
  * one, in whose cache the timeouts then are. All that is due, so the worker goes through
- * it without a sleep, which is checked. What its CPU has run meanwhile is what it takes.
+ * it without a sleep, which is checked. The time that its CPU has run meanwhile is the cost.
  */
 #include <linux/completion.h>
 #include <linux/cpumask.h>

@@ -16,7 +16,7 @@ enum which {
 	ANY,		/* at random, in random order */
 	SAME,		/* as before */
 	NEWEST,		/* those that were armed last, the last one first */
-	NEWEST_AGAIN,	/* the same, the last one last: so it is the newest again */
+	NEWEST_AGAIN,	/* those of NEWEST, the last one last: so it is the newest again */
 	MORE,		/* not pending yet */
 };
 
@@ -42,7 +42,7 @@ struct step {
  * @close:  ends all
  * @steps:  what is measured in turn, over and over; at the end all is as before. The end
  *          of the array has no @run.
- * @newest_steps: the same, where it matters in which order they were armed
+ * @newest_steps: steps in which the order of arming matters
  */
 struct facility {
 	const char		*name;

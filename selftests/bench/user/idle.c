@@ -25,7 +25,7 @@
 #define TICK	(10 * MSEC)
 #define HOUR	(3600 * SEC)
 
-/* Whatever was begun is over then. */
+/* Work that was begun is over then. */
 #define QUIET_NS	SEC
 
 static __u64 wakeups_of(int thread)
@@ -87,7 +87,7 @@ static void idle_heap(void)
 	heap_close();
 }
 
-/* Whatever is in it */
+/* The wheel ticks whether it has timeouts or not. */
 static void idle_ticking_wheel(void)
 {
 	struct itimerspec ticks = itimerspec_of(TICK);

@@ -7,7 +7,7 @@
 /**
  * struct expiry - a timeout that expired
  * @number: which one
- * @fired:  when, by who keeps them, on his clock; 0 if he does not tell
+ * @fired:  when, on the clock of the facility that keeps them; 0 if it does not tell
  * @seen:   when the program knew
  */
 struct expiry {

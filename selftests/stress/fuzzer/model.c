@@ -5,7 +5,7 @@
  * Threads that share a file learn what a call did only after others may have seen its
  * consequences. So what is known of a timeout is put together from what ARM, CANCEL and
  * read() say, in whatever order they come to say it: whoever comes second finds the
- * contradiction. What must have been so before a call is asked before it (model_facts()).
+ * contradiction. model_facts() asks before a call what must have been so before it.
  *
  * Where one thread has the file for itself, all is known exactly, but for the deadlines where
  * others store some: then they may be later.

@@ -13,7 +13,7 @@
 #define MSEC	1000000ULL
 #define SEC	(1000 * MSEC)
 
-/* The latest deadline that there is; whatever is beyond means this one */
+/* The latest deadline that there is; a later one means this one */
 #define LATEST	((1ULL << 63) - 8)
 
 /* How many ids a model can learn */

@@ -13,8 +13,8 @@
  * CONFIG chose CLOCK_BOOTTIME, as shown in the time namespace of the process that opened
  * the file. No timeout is ever reported before its deadline; it is reported
  * less than one tick plus the wake-up latency of the wheel's worker after it. A worker
- * serves all files on its wheel, one event after the other: who does not want to wait
- * for others' gives his file a wheel of its own.
+ * serves all files on its wheel, one event after the other: a program that does not want
+ * to wait for events of others gives its file a wheel of its own.
  * Several timeouts that expire at one edge (multiple of the tick) are reported
  * in no particular order. CLOCK_MONOTONIC stands still while the machine is
  * suspended, CLOCK_BOOTTIME goes on: what became due meanwhile is reported after
@@ -232,7 +232,7 @@ struct hwheel_config {
  * that it has taken from lists, ever, and @events those in the ring that were not claimed;
  * @refreshed and @cancelled are 0. @wheel_pending to @wheel_lateness do not count mapped timeouts.
  *
- * While others go on counting each figure is exact at some time, not all at the same. On
+ * While others go on counting each figure is exact at some time, each at another. On
  * 32-bit kernels they wrap at 2^32. What the wheel counts of its inner workings is in
  * debugfs.
  */
