@@ -19,8 +19,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Set;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -168,28 +166,6 @@ class DeviceTest {
         Timer timer = Timers.newTimer();
         assertInstanceOf(HashedWheelTimer.class, timer);
         timer.stop();
-    }
-
-    /** As Netty's class, by inheritance. */
-    @Test
-    void theSubclassIsNettysClass() throws Exception {
-        io.netty.util.HashedWheelTimer timer =
-                new NettyHashedWheelTimer(10, TimeUnit.MILLISECONDS);
-        assertEquals(0, timer.pendingTimeouts());
-        timer.start();
-        CountDownLatch ran = new CountDownLatch(1);
-        Timeout near = timer.newTimeout(Support.counting(ran), 0, TimeUnit.SECONDS);
-        Timeout far = timer.newTimeout(NOTHING, 1, TimeUnit.HOURS);
-        Support.await(ran);
-        assertEquals(timer, near.timer());
-        assertEquals(1, timer.pendingTimeouts());
-        assertEquals(Set.of(far), timer.stop());
-        assertEquals(0, timer.stop().size());
-        assertThrows(IllegalStateException.class,
-                () -> timer.newTimeout(NOTHING, 1, TimeUnit.HOURS));
-        for (Thread thread : Thread.getAllStackTraces().keySet()) {
-            assertTrue(!thread.getName().equals("hwheel-unused"), "no second thread");
-        }
     }
 
     @Test
