@@ -295,7 +295,8 @@ _tools_test: _module _tools
 			json_test install_test)
 
 JAVA     = $(BUILD)/java
-JAVA_TESTS := without_module unprivileged Semantics Race Device Life Server cancelled rmmod
+JAVA_TESTS := without_module unprivileged Semantics Race Device Mapping Life Server shortage \
+	      override cancelled rmmod
 # One CPU: with two a user-mode kernel 7.3 showed a thread old memory at an address that another
 # thread had replaced by mremap(), in about one of eight runs.
 JAVA_RUN = $(UML) --kdir $(KDIR) --smp 1 --mem 2048 --quiet
