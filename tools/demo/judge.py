@@ -5,8 +5,8 @@
 usage: judge.py FOLDER OUT.json
 
 FOLDER holds the record files of the programs (their format: record.h). What
-happened is computed here, from what the programs did and saw; they claim
-nothing. Prints a report, writes OUT.json, and exits with 0 if and only if every
+happened is computed here, from what the programs did and saw; their own totals
+are not used. Prints a report, writes OUT.json, and exits with 0 if and only if every
 condition holds.
 """
 
@@ -29,8 +29,7 @@ JOB = Job(delays=(500 * MSEC, 1000 * MSEC, 1500 * MSEC),
 
 EMULATED = """This machine is emulated: QEMU translates each instruction, so work takes many times as long as
 on hardware, and the machine stands still while the host runs something else. Timeouts are later
-and rates lower than on hardware; ratios of rates are about right. doc/performance.md has counts of
-instructions, which are exact."""
+and rates lower than on hardware. doc/performance.md has counts of instructions, which are exact."""
 
 # Word of a line -> how many numbers follow it
 FIELDS = {"hwheel-records": 1, "seed": 1, "tick": 1, "arm": 4, "cancel": 3, "event": 6,
