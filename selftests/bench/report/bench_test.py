@@ -503,7 +503,7 @@ class ReadmeTest(Folders):
         self.stale("page.md")
 
     def test_a_word_typed_by_hand(self):
-        self.doctor(self.path, "times as much", "times as little")
+        self.doctor(self.path, "is cheaper", "is dearer")
         self.stale("page.md")
 
     def test_another_measurement(self):

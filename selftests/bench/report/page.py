@@ -19,7 +19,8 @@ GROUPS = (("user.cancel_newest_first", "Programs that cancel the newest first"),
           ("mapped.", "Mapped timeouts, by a loop over the protocol"),
           ("idle.", "Wake-ups when nothing happens"),
           ("memory.", "Memory of each timeout"),
-          ("saturation.", "A worker that is busy all the time, and submitters side by side: the best of all runs"))
+          ("saturation.", "A worker that is busy all the time, and submitters side by side: the "
+                          "best of all runs"))
 LATENESS = re.compile(r"lateness\.(.*)_(p50|p99|p999|max|early)")
 QUANTILES = ("p50", "p99", "p999", "max", "early")
 
