@@ -115,16 +115,16 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 
 	switch (key) {
 	case 'c':
-		request->cookie = option_number(state, argument);
+		request->cookie = option_number(state, key, argument);
 		return 0;
 	case OPTION_TICK:
-		request->tick_ns = option_duration(state, argument);
+		request->tick_ns = option_duration(state, key, argument);
 		return 0;
 	case OPTION_JSON:
 		request->json = true;
 		return 0;
 	case ARGP_KEY_ARG:
-		add_delay(request, option_duration(state, argument));
+		add_delay(request, option_duration(state, key, argument));
 		return 0;
 	case ARGP_KEY_NO_ARGS:
 		argp_error(state, "a duration is missing, such as 250ms");

@@ -33,7 +33,8 @@ static const struct command {
 
 static const char doc[] =
 "Look at the hwheel kernel module, and try it.\n"
-"\vDurations are numbers with a unit: 10ns, 100us, 250ms, 1.5s, 2m, 1h.\n"
+"\vDurations are numbers with a unit: 10ns, 100us, 250ms, 1.5s, 2m, 1h, 2d.\n"
+"Other numbers may have a letter or an exponent: 100k, 1.5M, 1e6.\n"
 "\n"
 "First steps:\n"
 "  sudo modprobe hwheel             load the module; or: sudo insmod FILE.ko\n"

@@ -376,10 +376,10 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		request->events = parse_events(state, argument);
 		return 0;
 	case 'n':
-		request->count = option_number(state, argument);
+		request->count = option_number(state, key, argument);
 		return 0;
 	case 't':
-		request->time_ns = option_duration(state, argument);
+		request->time_ns = option_duration(state, key, argument);
 		return 0;
 	case OPTION_JSON:
 		request->json = true;

@@ -84,16 +84,34 @@ usage_is_2() {
 }
 
 durations_are_read() {
-	for duration in 0ns 10ns 0.5us 1ms 0.001s 0.00001m; do
+	for duration in 0ns 10ns 0.5us 1ms 0.001s 0.00001m 0.0000001d; do
 		ctl 0 arm $duration || return
 	done
 }
 
 durations_are_refused() {
-	for duration in '' 5 1. .5s 1.s 1x 1ss 0.1ns 1.0000000001s 0.00000000001s 1e3s 5124096h 1..0s; do
+	for duration in '' 5 1. .5s 1.s 1x 1ss 0.1ns 1.0000000001s 0.00000000001s 1e3s 1dd \
+		1d5 5124096h 213504d 1..0s 1.0.0s; do
 		ctl 2 arm "$duration" || return
 	done
-	ctl 2 arm 5 && warns 'unit is missing'
+	ctl 2 arm 5 && warns 'unit is missing' && ctl 2 top --interval 0s &&
+		warns '--interval 0s: an interval must be longer than 0'
+}
+
+# Each of these is 200: the event brings it back.
+numbers_are_read() {
+	for number in 200 0xc8 0.2k 2e2 2E2 0.0002M 0.0000002G; do
+		ctl 0 arm 1ms --cookie $number && says '^cookie 200 ' || return
+	done
+	ctl 0 arm 1ms --cookie 18.446744073709551614e18 && says '^cookie 18446744073709551614 '
+}
+
+numbers_are_refused() {
+	for number in '' x k e3 1. .5k 1..0 1e 1e20 1kk 1ke3 0x 0xg -1 18446744073709551616 \
+		0x10000000000000000 20000000T 1.5 0.0001k; do
+		ctl 2 arm 1ms "--cookie=$number" && warns "--cookie $number: not a " || return
+	done
+	ctl 2 load --threads 1k && warns '--threads 1k: more than 256'
 }
 
 # --- what is missing ---
@@ -433,6 +451,8 @@ report "hwheelctl and module have the same version" versions_agree
 report "wrong usage is 2" usage_is_2
 report "durations are read as people write them" durations_are_read
 report "what is no duration is refused" durations_are_refused
+report "numbers are read as people write them" numbers_are_read
+report "a message about what is no number names the option" numbers_are_refused
 report "a module that is not loaded is 3, and how to load it" not_loaded_is_3
 report "a lack of permission is 4, and what to do" not_permitted_is_4
 report "what is to be done helps" chgrp_helps
