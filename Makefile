@@ -42,7 +42,8 @@ POWER   ?= 5
 # NAME=VALUE for hwheeld-bench: rounds, ms, pending, lateness
 BENCH_DURABLE ?=
 REQUESTS ?= 1000
-TOOLS_TESTS := libhwheel_test mapped_test quantile_test hwheelctl_test top_test examples_test
+TOOLS_TESTS := libhwheel_test mapped_test quantile_test hwheelctl_test top_test examples_test \
+	       lockdown_test
 # What make tools-test runs in its VM
 ONLY    ?= $(TOOLS_TESTS)
 TESTS   := $(basename $(notdir $(wildcard selftests/*/*_test.c)))

@@ -50,7 +50,7 @@ static int arm_all(struct hwheel *wheel, const struct request *request)
 	for (size_t i = 0; i < request->count; i++) {
 		error = hwheel_arm(wheel, request->delays[i], request->cookie + i, &id);
 		if (error)
-			return fail("arm", error);
+			return fail_arm("arm", error);
 	}
 	return DONE;
 }
@@ -81,7 +81,7 @@ static int configure(struct hwheel *wheel, __u64 tick_ns)
 	};
 	int error = tick_ns ? hwheel_configure(wheel, &config) : 0;
 
-	return error ? fail("a wheel with this tick", error) : DONE;
+	return error ? fail_configure("a wheel with this tick", error) : DONE;
 }
 
 static int run(const struct request *request)

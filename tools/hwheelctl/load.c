@@ -215,7 +215,7 @@ static int open_all(struct loader *loaders, const struct order *order)
 		if (error && !loaders[i].wheel)
 			return fail_open(error);
 		if (error)
-			return fail("a wheel for this load", error);
+			return fail_configure("a wheel for this load", error);
 	}
 	return DONE;
 }
@@ -252,7 +252,7 @@ static int put_load(struct loader *loaders, const struct request *request)
 		if (loaders[i].error)
 			error = loaders[i].error;
 	}
-	return error ? fail("load", error) : tell(loaders, request);
+	return error ? fail_arm("load", error) : tell(loaders, request);
 }
 
 static int run(const struct request *request)

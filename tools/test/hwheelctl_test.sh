@@ -155,6 +155,47 @@ chgrp_helps() {
 	return $status
 }
 
+# The group is the device's: its members may open it. A group has a name in /etc/group.
+usermod_helps() {
+	mkdir -p /etc && echo 'hwheel:x:998:' >/etc/group &&
+		chgrp 998 /dev/hwheel && chmod 660 /dev/hwheel &&
+		as_joe 4 info && warns 'sudo usermod -aG hwheel ' && warns 'next login' &&
+		! grep -q chgrp "$work/err" &&
+		/usr/bin/setpriv --reuid 1000 --regid 1000 --groups 998 ./hwheelctl info >"$work/out"
+	status=$?
+	rm /etc/group
+	as_joe 4 info && warns 'sudo chgrp' || status=1
+	chgrp 0 /dev/hwheel && chmod 600 /dev/hwheel
+	return $status
+}
+
+# A container sees /sys, but has a /dev of its own.
+no_device_is_1() {
+	mv /dev/hwheel "$work/device" && ctl 1 info && warns 'no /dev/hwheel here' &&
+		warns 'podman run --device /dev/hwheel'
+	status=$?
+	mv "$work/device" /dev/hwheel && ctl 0 info && return $status
+}
+
+limits_have_names() {
+	quietly unload && quietly load max_timeouts=2 max_wheels=0 max_pending=1 || return
+	ctl 1 arm 1h 1h && warns 'arm: .* max_pending=1\.' &&
+		ctl 1 arm 1s --tick 1ms && warns 'this tick: .* max_wheels=0\.' &&
+		ctl 1 load --tick 1ms && warns 'load: .* max_wheels=0\.' &&
+		quietly unload && quietly load max_timeouts=2 &&
+		ctl 1 arm 1h 1h 1h && warns 'arm: .* max_timeouts=2\.'
+	status=$?
+	quietly unload && quietly load && return $status
+}
+
+ranges_are_told() {
+	ctl 1 arm 1s --tick 1us && warns 'Invalid argument' && warns 'tick of 50us to 1h' &&
+		ctl 1 load --slots 2M && warns '1048576 slots' && ctl 1 load --levels 9 &&
+		warns '2 to 8 levels' && ctl 0 arm 1ms --tick 50us &&
+		ctl 0 load --count 1 --delay 1ms --tick 1h --slots 1048576 --levels 8 --seed 1 \
+			--cancel 100
+}
+
 mount_helps() {
 	umount /sys/kernel/debug && umount /sys/kernel/tracing || return
 	ctl 1 list && warns 'sudo mount -t debugfs debugfs /sys/kernel/debug' && ctl 1 watch &&
@@ -456,6 +497,10 @@ report "a message about what is no number names the option" numbers_are_refused
 report "a module that is not loaded is 3, and how to load it" not_loaded_is_3
 report "a lack of permission is 4, and what to do" not_permitted_is_4
 report "what is to be done helps" chgrp_helps
+report "membership in the group of the device helps" usermod_helps
+report "a container without the device is told" no_device_is_1
+report "limits have names" limits_have_names
+report "the range of what is out of range is told" ranges_are_told
 report "what is not mounted, and how to mount it" mount_helps
 report "what there is not" no_such_wheel
 report "a full disk is 1" a_full_disk_is_1
