@@ -70,12 +70,34 @@ each_has_examples() {
 	done
 }
 
+help_is_a_command() {
+	for command in $commands; do
+		ctl 0 "$command" --help && mv "$work/out" "$work/help" && ctl 0 help "$command" &&
+			cmp "$work/help" "$work/out" || return
+	done
+	ctl 0 --help && mv "$work/out" "$work/help" && ctl 0 help && cmp "$work/help" "$work/out" &&
+		ctl 0 help help && cmp "$work/help" "$work/out"
+}
+
+# Without a load there is one wheel, and no file. A file has its process, and its wheel.
+alone_it_shows_the_state() {
+	ctl 0 && says "^module: hwheel $(cat /sys/module/hwheel/version)$" && says '^wheel: dev-1$' &&
+		! grep -q '^file' "$work/out" && busy --tick 2ms || return
+	ctl 0 && says '^  kind: hashed, tick 2 ms, 512 slots$' && says '^  pending: [1-9]' && narrow &&
+		says "^file: [0-9]+ of hwheelctl \($load\)$" &&
+		says '^  timeouts: mapped, at most 65536$' && as_joe 0 &&
+		says '^module: ' && says '^wheels: for root alone' && ! grep -q '^file' "$work/out"
+	status=$?
+	idle && return $status
+}
+
 versions_agree() {
 	ctl 0 --version && [ "$(cat "$work/out")" = "hwheelctl $(cat /sys/module/hwheel/version)" ]
 }
 
 usage_is_2() {
-	ctl 2 && ctl 2 nothing && warns 'no such command' && ctl 2 arm &&
+	ctl 2 nothing && warns 'no such command' && ctl 2 help nothing &&
+		warns 'no such command' && ctl 2 arm &&
 		ctl 2 info more && ctl 2 list more && ctl 2 stats a b && ctl 2 top a b &&
 		ctl 2 arm 1s --cookie 1x && ctl 2 load --cancel 101 && ctl 2 load --batch 0 &&
 		ctl 2 load --rate 1000000001 &&
@@ -118,6 +140,7 @@ numbers_are_refused() {
 
 not_loaded_is_3() {
 	quietly unload || return
+	ctl 3 && warns 'sudo modprobe hwheel' || return
 	for command in $commands; do
 		set -- "$command"
 		[ "$command" != arm ] || set -- arm 1s
@@ -488,6 +511,8 @@ quietly load
 report "the help shows the way" help_leads
 report "each command's help has examples" each_has_examples
 report "the steps that it shows are right" help_is_enough
+report "help is a command" help_is_a_command
+report "hwheelctl alone shows the state" alone_it_shows_the_state
 report "hwheelctl and module have the same version" versions_agree
 report "wrong usage is 2" usage_is_2
 report "durations are read as people write them" durations_are_read
