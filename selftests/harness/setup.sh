@@ -121,7 +121,8 @@ need_source() {
 }
 
 need_tools() {
-	packages_to_build "${build_tools[@]}" libjson-c-dev liburing-dev
+	packages_to_build "${build_tools[@]}" libjson-c-dev libtracefs-dev libtraceevent-dev \
+		liburing-dev
 }
 
 need_hwheeld() {

@@ -321,11 +321,37 @@ instances() {
 
 # The time-out that was armed is the one that expires.
 watch_sees_a_life() {
-	watching --count 2 && ctl 0 arm 1s && watch_ends || return
+	watching --count 2 && ctl 0 arm 1s --cookie 77 && watch_ends || return
 	diagnose "$(cat "$work/watch")"
-	awk '$2 == "armed" { armed = $3; if (!/-[0-9]+ +due in [0-9.]+ [mun]?s$/) exit 1 }
-	     $2 == "expired" && $3 == armed && / after its deadline$/ { seen = 1 }
-	     END { exit !seen }' "$work/watch" && [ -z "$(instances)" ]
+	awk '$4 != "cookie" || $5 != 77 || $6 != "wheel" || $7 != 1 || $8 !~ /^hwheelctl-[0-9]+$/ {
+		exit bad = 1
+	     }
+	     $2 == "armed" { armed = $3; who = $8; if (!/ due in [0-9.]+ [mun]?s$/) exit bad = 1 }
+	     $2 == "expired" && $3 == armed && $8 == who && / after its deadline$/ { seen = 1 }
+	     END { exit bad || !seen }' "$work/watch" && [ -z "$(instances)" ]
+}
+
+# A load on a wheel of its own is on all wheels but the one that is chosen, and the other process.
+watch_filters() {
+	busy --tick 2ms --rate 1000 --delay 50ms --calls || return
+	ctl 0 watch --count 3 --pid "$load" --json --events arm,expire &&
+		[ "$(grep -c "\"owner\":\"hwheelctl\",\"owner_pid\":$load," "$work/out")" -eq 3 ] &&
+		watching --json --count 4 --wheel dev && ctl 0 arm 1ms 2ms && watch_ends &&
+		[ "$(grep -c '"wheel_id":1,' "$work/watch")" -eq 4 ] &&
+		ctl 0 watch --wheel 1 --time 300ms && [ ! -s "$work/out" ] &&
+		ctl 0 watch --pid 1 --time 300ms && [ ! -s "$work/out" ] &&
+		ctl 0 watch --wheel "p$load" --pid "$load" --events cancel --count 1 &&
+		ctl 1 watch --wheel nix && warns 'no wheel nix' && ctl 2 watch --pid 5M
+	status=$?
+	idle && return $status
+}
+
+# hwheelctl load maps its timeouts; ids and cookies are those of the program.
+watch_knows_mapped_ones() {
+	busy --rate 1000 --delay 20ms --cancel 0 || return
+	ctl 0 watch --count 2000 --json --pid "$load" --events take,end
+	status=$?
+	idle && [ $status -eq 0 ] && cp "$work/out" /results/watch_mapped.json
 }
 
 watch_chooses() {
@@ -338,7 +364,7 @@ watch_trusts_no_name() {
 	for name in ': timeout_arm: ' "$(printf 'a\033[2J\377')" ; do
 		cp hwheelctl "$work/$name" && watching --count 1 --json --events arm || return
 		"$work/$name" arm 1s >"$work/out" && watch_ends &&
-			grep -qE '"command":"(: timeout_arm: |a\?\[2J\?)"' "$work/watch" && continue
+			grep -qE '"owner":"(: timeout_arm: |a\?\[2J\?)"' "$work/watch" && continue
 		diagnose "$(cat "$work/watch")"
 		return 1
 	done
@@ -536,6 +562,8 @@ report "list" list_shows_wheels
 report "load on each kind of wheel" each_kind
 report "watch sees the life of a time-out" watch_sees_a_life
 report "watch sees what was chosen" watch_chooses
+report "watch filters by process and wheel" watch_filters
+report "watch knows ids and cookies of mapped timeouts" watch_knows_mapped_ones
 report "watch trusts no name" watch_trusts_no_name
 report "watch ends while there is more" watch_ends_while_there_is_more
 report "watch leaves nothing behind" watch_leaves_nothing

@@ -77,6 +77,23 @@ def watch(folder):
     for event in events:
         assert event["event"] == "expire" and event["command"].startswith("hwheel/")
         assert event["late_us"] >= 0 and event["deadline_ns"] > 0 and event["pid"] > 0
+        assert event["owner"] == "hwheelctl" and event["owner_pid"] != event["pid"]
+        assert event["wheel_id"] == 1 and event["id"] > 0
+    assert sorted(event["cookie"] for event in events) == [0, 1, 2]
+
+
+def watch_mapped(folder):
+    """A timeout that ends is one that was taken, with its cookie, unless it was armed before.
+
+    The cookies of hwheelctl load are the earliest deadlines that are not early.
+    """
+    events = lines(folder, "watch_mapped")
+    taken = {event["id"]: event["cookie"] for event in events if event["event"] == "take"}
+    ended = [event for event in events if event["event"] == "end" and event["id"] in taken]
+    assert len(events) == 2000 and len(ended) > 500
+    for event in ended:
+        assert event["cookie"] == taken[event["id"]] and event["late_us"] >= 0
+        assert event["deadline_ns"] >= event["cookie"]
 
 
 def check_load(load):
@@ -119,7 +136,7 @@ def top(folder):
     assert looks[0]["wheels"][1]["mapped_pending"] > 0
 
 
-TESTS = [info, arm, list_, files, watch, load_threads, load_time, stats, top]
+TESTS = [info, arm, list_, files, watch, watch_mapped, load_threads, load_time, stats, top]
 
 
 def main():
