@@ -19,6 +19,7 @@ enum {
 	OPTION_ONCE,
 	OPTION_SEED,
 	OPTION_CALLS,
+	OPTION_OPENMETRICS,
 };
 
 /* @key: of the option, which messages name, or ARGP_KEY_ARG */

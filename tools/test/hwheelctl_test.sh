@@ -460,7 +460,8 @@ stats_agree() {
 		[ $(($(field cancelled_queued) + $(field cancelled_filed))) -eq "$cancelled" ] &&
 		[ "$(awk -F'|' 'NF == 2 { sub(/^#* */, "", $2); sum += $2 } END { print sum }' \
 			"$work/out")" -eq "$expired" ] &&
-		ctl 0 stats 1 --json && keep stats
+		ctl 0 stats 1 --json && keep stats && ctl 0 stats --openmetrics &&
+		cp "$work/out" /results/stats.prom
 }
 
 # The worker knows of those that expire, and not of those that were cancelled before it came.

@@ -5,8 +5,10 @@
 json_test.py FOLDER
 """
 
+import itertools
 import json
 import pathlib
+import re
 import sys
 
 BINS = 16
@@ -125,6 +127,45 @@ def stats(folder):
     assert wheel["armed"] == 500 and wheel["pending"] == 0
 
 
+def samples(text):
+    """Reads OpenMetrics: {name: {labels: value}}, and of each sample the type of its family."""
+    found, types = {}, {}
+    *body, last = text.splitlines()
+    assert last == "# EOF" and text.endswith("\n")
+    for line in body:
+        if match := re.fullmatch(r"# TYPE (hwheel_[a-z_]+) (counter|gauge|histogram)", line):
+            assert match[1] not in types
+            types[match[1]] = match[2]
+            continue
+        if re.fullmatch(r"# HELP (hwheel_[a-z_]+) [^\\]+", line):
+            assert line.split()[2] in types
+            continue
+        name, labels, value = re.fullmatch(r"(hwheel_[a-z_]+)\{(.+)\} (\S+)", line).groups()
+        family, suffix = re.fullmatch(r"(.*?)(_total|_bucket|)", name).groups()
+        assert suffix == {"counter": "_total", "gauge": "", "histogram": "_bucket"}[types[family]]
+        assert labels not in found.setdefault(name, {})
+        found[name][labels] = float(value)
+    return found
+
+
+def openmetrics(folder):
+    """The figures are those of the JSON, which was printed just before."""
+    found = samples((folder / "stats.prom").read_text())
+    (wheel,) = lines(folder, "stats")[0]["wheels"]
+    for name in COUNTERS - {"wakeups", "passes"}:
+        (value,) = found.get(f"hwheel_{name}") or found[f"hwheel_{name}_total"]
+        assert value == 'wheel="dev-1"', value
+        (value,) = (found.get(f"hwheel_{name}") or found[f"hwheel_{name}_total"]).values()
+        assert value == wheel[name], name
+    (tick,) = found["hwheel_tick_seconds"].values()
+    assert tick == 0.01 and len(found["hwheel_wheel"]) == 1
+    buckets = found["hwheel_lateness_ticks_bucket"]
+    limits = [float(re.search(r'le="(.+)"', labels)[1]) for labels in buckets]
+    assert limits == [2.0 ** n for n in range(-8, 7)] + [float("inf")]
+    sums = list(itertools.accumulate(wheel["lateness"]))
+    assert list(buckets.values()) == sums and sums[-1] == wheel["expired"] > 0
+
+
 def top(folder):
     looks = lines(folder, "top")
     assert len(looks) == 2 and looks[0]["time_ns"] < looks[1]["time_ns"]
@@ -136,7 +177,8 @@ def top(folder):
     assert looks[0]["wheels"][1]["mapped_pending"] > 0
 
 
-TESTS = [info, arm, list_, files, watch, watch_mapped, load_threads, load_time, stats, top]
+TESTS = [info, arm, list_, files, watch, watch_mapped, load_threads, load_time, stats, openmetrics,
+         top]
 
 
 def main():
