@@ -34,6 +34,7 @@ DEVEL    = $(DESTDIR)/usr/src/hwheel-headers-$(VERSION)
 
 PROGRAMS = $(BUILD)/tools/hwheelctl $(wildcard $(BUILD)/tools/demo/*)
 EXAMPLES := $(notdir $(basename $(wildcard tools/examples/*.c)))
+EXAMPLES := $(if $(wildcard /usr/include/uv.h),$(EXAMPLES),$(filter-out libuv,$(EXAMPLES)))
 HWHEELD_TESTS := api_test disk_test fuzz_test kill_test
 # How often hwheeld-test kills the daemon, and a machine with it, and how many hostile requests
 # it sends
@@ -284,7 +285,8 @@ _tools_test: _module _tools
 		$(BUILD)/tools/libhwheel.so.$(VERSION) $(BUILD)/tools/debian.tar \
 		$(foreach test,$(TOOLS_TESTS),$(or $(wildcard tools/test/$(test).sh),\
 			$(BUILD)/tools/test/$(test))) \
-		$(BUILD)/tools/test/first_shared $(BUILD)/tools/only \
+		$(BUILD)/tools/test/first_shared $(BUILD)/tools/test/many_clients \
+		$(BUILD)/tools/only \
 		$(EXAMPLES:%=$(BUILD)/tools/examples/%) tools/examples/tracing.sh \
 		selftests/harness/common.sh \
 		selftests/harness/tap.sh || status=$$?; \

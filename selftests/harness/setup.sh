@@ -136,7 +136,7 @@ need_hwheeld_bench() {
 }
 
 need_tools_test() {
-	packages tmux trace-cmd bpftrace util-linux pkg-config binutils mandoc
+	packages tmux trace-cmd bpftrace util-linux pkg-config binutils mandoc libuv1-dev
 }
 
 # Not gcc-multilib: where a cross compiler is installed, that would have to go for it.
