@@ -95,7 +95,7 @@ BASE    ?=
 .PHONY: module run shell check check-all kunit coverage mutants selftests torture matrix soak faults
 .PHONY: model litmus trust-readme bench bench-readme lives lint tools tools-test install uninstall
 .PHONY: deb check-packages java java-test java-bench hwheeld hwheeld-test hwheeld-bench durable
-.PHONY: clean help
+.PHONY: clean help python-test _python_test
 .PHONY: _hwheeld_test _hwheeld_bench _install_hwheeld _durable
 .PHONY: _everything _build_everything _module _tools _tools_test _test_modules _test_programs _run _shell _harness
 .PHONY: _vm_harness _wrong _model _litmus _selftests _torture
@@ -208,6 +208,10 @@ hwheeld-bench: ## measure the daemon beside Redis and a table; build/hwheeld-ben
 durable: ## put 10,000 durable timeouts, restart the daemon half-way, and take them all
 	@$(SETUP) uml hwheeld
 	@vars=$$(selftests/harness/uml/build_uml.sh smp test durable) && $(MAKE) _durable $$vars
+
+python-test: ## test the Python module in a user-mode kernel
+	@$(SETUP) uml tools
+	@vars=$$(selftests/harness/uml/build_uml.sh smp test durable) && $(MAKE) _python_test $$vars
 
 install: ## install module, headers, hwheelctl and libhwheel (DESTDIR=, PREFIX=)
 	@vars=$$($(SETUP) module tools) && $(MAKE) _install $$vars
@@ -370,6 +374,22 @@ _hwheeld_bench: _module
 		--guest tools/test/hwheeld/enter.sh $(MODULE)/hwheel.ko $(BUILD)/hwheeld-in/bench/inside
 	@cp $(BUILD)/hwheeld-bench-run/hwheeld-bench-wheel.json $(BUILD)
 	@rm -rf $(BUILD)/hwheeld-bench-data
+
+# With the files of this machine, among them python3
+_python_test: _module
+	@$(MAKE) -C tools O=$(BUILD)/tools $(BUILD)/tools/libhwheel.so.$(VERSION)
+	@mkdir -p $(BUILD)/python
+	@ln -sf ../tools/libhwheel.so.$(VERSION) $(BUILD)/python/$(SONAME)
+	@printf '%s\n' "set -o pipefail; LD_LIBRARY_PATH=$(BUILD)/python" \
+		"PYTHONPATH=$(CURDIR)/tools/python:$(CURDIR)/tools/python/example python3 -B" \
+		"$(CURDIR)/tools/python/test/wheel_test.py | tee /tmp/results/wheel_test.tap" | \
+		paste -sd ' ' >$(BUILD)/python/inside
+	@status=0; \
+	$(UML) --kdir $(KDIR) --smp 2 --mem 512 --out $(BUILD)/python-run --timeout 300 \
+		--guest tools/test/hwheeld/enter.sh $(MODULE)/hwheel.ko $(BUILD)/python/inside || \
+		status=$$?; \
+	python3 -B selftests/harness/tap.py --out $(BUILD)/python.tap --part python $$status \
+		$(BUILD)/python-run/wheel_test.tap
 
 _durable: _module
 	@$(MAKE) -C tools O=$(BUILD)/tools hwheeld

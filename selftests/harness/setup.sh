@@ -208,8 +208,8 @@ need_clang() {
 need_deb() {
 	need_tools
 	need_hwheeld
-	packages build-essential dpkg-dev debhelper dh-dkms fakeroot lintian default-jdk-headless \
-		libnetty-java maven-repo-helper
+	packages build-essential dpkg-dev debhelper dh-dkms dh-python fakeroot lintian \
+		default-jdk-headless libnetty-java maven-repo-helper
 }
 
 need_packages() {

@@ -45,6 +45,8 @@ versions_agree() {
 	[ "$(from_pkg_config --modversion)" = "$version" ] &&
 		[ "$("$ctl" --version)" = "hwheelctl $version" ] &&
 		[ "$(readlink "$root/lib/libhwheel.so.0")" = "libhwheel.so.$version" ] &&
+		grep -x "version = \"$version\"" tools/python/pyproject.toml &&
+		grep -x "__version__ = \"$version\"" tools/python/hwheel/__init__.py &&
 		grep -x "PACKAGE_VERSION=\"$version\"" dkms.conf &&
 		[ "$(sed -n '1s/^hwheel (\(.*\)) .*/\1/p' debian/changelog)" = "$version" ]
 }
