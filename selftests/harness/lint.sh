@@ -74,6 +74,7 @@ check "the module's dependencies go one way" one_way
 check "kernel-doc" kernel_doc
 check "shellcheck" shellcheck -x "${scripts[@]}"
 check "codespell" spelling
+check "each licence has its text" selftests/harness/licences.sh
 check "new English is read once" python3 -B selftests/harness/english.py
 check "each fault of make mutants fits the module" python3 -B kunit/mutants.py check
 check "mandoc -Tlint" selftests/harness/documents/mandoc.sh

@@ -45,6 +45,7 @@ versions_agree() {
 	[ "$(from_pkg_config --modversion)" = "$version" ] &&
 		[ "$("$ctl" --version)" = "hwheelctl $version" ] &&
 		[ "$(readlink "$root/lib/libhwheel.so.0")" = "libhwheel.so.$version" ] &&
+		grep -E "^## $version( |$)" CHANGELOG.md &&
 		grep -x "version = \"$version\"" tools/python/pyproject.toml &&
 		grep -x "__version__ = \"$version\"" tools/python/hwheel/__init__.py &&
 		grep -x "PACKAGE_VERSION=\"$version\"" dkms.conf &&
