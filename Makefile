@@ -11,6 +11,7 @@ MAKEFLAGS   += --no-print-directory
 
 SETUP   := selftests/harness/setup.sh
 VM      := selftests/harness/vm/run_vm.sh
+STEP    := selftests/harness/step.sh
 UML     := selftests/harness/uml/run_uml.sh
 TRUST   := python3 -B selftests/harness/trust.py
 # The kernel that was chosen, booted
@@ -95,7 +96,7 @@ BASE    ?=
 .PHONY: module run shell check check-all kunit coverage mutants selftests torture matrix soak faults
 .PHONY: model litmus trust-readme bench bench-readme lives lint tools tools-test install uninstall
 .PHONY: deb check-packages java java-test java-bench hwheeld hwheeld-test hwheeld-bench durable
-.PHONY: clean help python-test _python_test
+.PHONY: clean help python-test _python_test _demonstrate
 .PHONY: _hwheeld_test _hwheeld_bench _install_hwheeld _durable
 .PHONY: _everything _build_everything _module _tools _tools_test _test_modules _test_programs _run _shell _harness
 .PHONY: _vm_harness _wrong _model _litmus _selftests _torture
@@ -399,10 +400,16 @@ _durable: _module
 	@$(UML) --kdir $(KDIR) --smp 2 --out $(BUILD)/durable --timeout 120 \
 		--guest tools/test/hwheeld/enter.sh $(MODULE)/hwheel.ko $(BUILD)/hwheeld-in/durable/inside
 
-_run: _module _tools
+_run:
 	@rm -f $(BUILD)/run.json
+	@$(STEP) $(BUILD)/run-module.log "Building hwheel.ko for $(KVER)" $(MAKE) _module
+	@$(STEP) $(BUILD)/run-tools.log "Building libhwheel, hwheelctl and the demonstration" \
+		$(MAKE) _tools
+	@$(MAKE) _demonstrate
+
+_demonstrate:
 	@echo "Booting Debian's $(KVER) in a VM"
-	@$(VM) --kver $(KVER) --out $(BUILD)/run --guest tools/demo/demo_guest.sh \
+	@$(VM) --kver $(KVER) --out $(BUILD)/run --programs --guest tools/demo/demo_guest.sh \
 		$(MODULE)/hwheel.ko $(PROGRAMS)
 	@python3 -B tools/demo/judge.py $(BUILD)/run $(BUILD)/run.json
 

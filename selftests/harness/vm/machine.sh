@@ -14,7 +14,7 @@
 #   work     a folder for what is not kept; what came over the wire is in $work/channel
 #   timeout  seconds it was given
 #   status   it ended with
-#   console  quiet if nobody saw what it printed
+#   console  quiet if nobody saw what it printed, programs if the kernel's part was hidden
 #   races    what KCSAN reports counts where it has this TEXT only, if there is one
 #   machine  process to be killed at the end, if any
 

@@ -19,6 +19,8 @@
 #   --races TEXT        what KCSAN reports ends neither VM nor run where it has no TEXT:
 #                       kernels have data races of their own, of which some are known
 #   --quiet             the console goes to console.log only
+#   --programs          of the console only what programs print is shown: an emulated machine has
+#                       the kernel warn of its clocks, which says nothing of what is run
 #   --interactive       the console is this terminal; if there is none, SCRIPT
 #                       finds what comes from stdin in /hwheel/stdin
 set -euo pipefail
@@ -68,6 +70,7 @@ parse() {
 		--append)      append=$2; shift ;;
 		--races)       races=$2; shift ;;
 		--quiet)       console=quiet ;;
+		--programs)    console=programs ;;
 		--interactive) console=interactive ;;
 		--*)           die "unknown option $1" ;;
 		*)             files+=("$1") ;;
@@ -115,13 +118,21 @@ qemu_command() {
 	fi
 }
 
+# Lines of the kernel begin with its time.
+shown() {
+	case $console in
+	live)     sed -u 's/\r$//' ;;
+	programs) sed -u 's/\r$//; /^\[ *[0-9]*\.[0-9]\{6\}\] /d' ;;
+	esac
+}
+
 # tail ends by itself after the VM, with all that it has printed.
 start() {
 	: >"$out/console.log"
 	timeout -k 5 "$timeout" "${qemu[@]}" </dev/null &
 	machine=$!
-	if [ $console = live ]; then
-		tail -f -n +1 -s 0.2 --pid="$machine" "$out/console.log" | sed -u 's/\r$//' &
+	if [ $console = live ] || [ $console = programs ]; then
+		tail -f -n +1 -s 0.2 --pid="$machine" "$out/console.log" | shown &
 	fi
 }
 
