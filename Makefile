@@ -46,6 +46,8 @@ BENCH_DURABLE ?=
 REQUESTS ?= 1000
 TOOLS_TESTS := libhwheel_test mapped_test quantile_test hwheelctl_test top_test examples_test \
 	       lockdown_test
+# The folder that make shell mounts; none if it is empty
+SHARE   ?= $(CURDIR)
 # What make tools-test runs in its VM
 ONLY    ?= $(TOOLS_TESTS)
 TESTS   := $(basename $(notdir $(wildcard selftests/*/*_test.c)))
@@ -96,7 +98,7 @@ BASE    ?=
 .PHONY: module run shell check check-all kunit coverage mutants selftests torture matrix soak faults
 .PHONY: model litmus trust-readme bench bench-readme lives lint tools tools-test install uninstall
 .PHONY: deb check-packages java java-test java-bench hwheeld hwheeld-test hwheeld-bench durable
-.PHONY: clean help python-test _python_test _demonstrate
+.PHONY: clean help python-test _python_test _demonstrate _open_shell shell-test
 .PHONY: _hwheeld_test _hwheeld_bench _install_hwheeld _durable
 .PHONY: _everything _build_everything _module _tools _tools_test _test_modules _test_programs _run _shell _harness
 .PHONY: _vm_harness _wrong _model _litmus _selftests _torture
@@ -111,8 +113,8 @@ module: ## build hwheel.ko for the running kernel (or KVER=, KDIR=)
 run: ## boot a VM and show what hwheel does there; build/run.json has the figures
 	@vars=$$($(SETUP) vm tools) && $(MAKE) _run $$vars
 
-shell: ## boot a VM with the module loaded and get a shell in it
-	@vars=$$($(SETUP) vm tools) && $(MAKE) _shell $$vars
+shell: ## boot a VM with the module loaded and get a shell in it (SHARE=: a folder, the checkout)
+	@vars=$$($(SETUP) $(if $(SHARE),shell,vm) tools) && $(MAKE) _shell $$vars
 
 check: ## run every kind of test, in ten minutes; the last line is N passed, N failed, N skipped
 	@$(SETUP) vm source programs tools tools_test kunit lint >/dev/null
@@ -414,8 +416,17 @@ _demonstrate:
 	@python3 -B tools/demo/judge.py $(BUILD)/run $(BUILD)/run.json
 
 _shell: _module _tools
+	@$(MAKE) _open_shell
+
+_open_shell:
 	@$(VM) --kver $(KVER) --out $(BUILD)/shell --guest selftests/harness/vm/shell_guest.sh \
-		--interactive $(MODULE)/hwheel.ko $(PROGRAMS)
+		$(if $(SHARE),--share $(SHARE)) --interactive $(MODULE)/hwheel.ko $(PROGRAMS) \
+		$(wildcard tools/man/*.[1-9])
+
+shell-test: ## test what make shell offers (downloads a kernel that mounts folders)
+	@mkdir -p $(BUILD)
+	@MAKE="$(MAKE)" selftests/harness/vm/shell_test.sh $(BUILD)/shell-test | \
+		tee $(BUILD)/shell-test.tap
 
 _harness:
 	@vars=$$($(SETUP) vm) && $(MAKE) _vm_harness $$vars

@@ -5,6 +5,7 @@
 # chosen as variables for make. NEED is one of
 #   module   headers of the kernel to build for: the running one, else Debian's
 #   vm       QEMU, Debian's cloud kernel and its headers
+#   shell    a kernel for it that mounts folders of this machine
 #   source   a kernel source, for its test harnesses and checkers
 #   tools    what libhwheel, hwheelctl and the examples are built with
 #   hwheeld  what the daemon of durable timeouts is built and tested with
@@ -111,6 +112,13 @@ need_vm() {
 	fi
 	print_kernel "$kver" "$kdir"
 	! machine_is_foreign || print_foreign
+}
+
+# A kernel that can mount folders of this machine, unless the caller has chosen one
+need_shell() {
+	[ -n "${KVER-}" ] || KVER=$(kernel_of_flavour shared) ||
+		die "no kernel here mounts folders: make shell SHARE= does without"
+	need_vm
 }
 
 need_source() {

@@ -73,7 +73,10 @@ make_initramfs() {
 	vm=$(dirname "${BASH_SOURCE[0]}")
 	mkdir -p "$work"/root/{bin,boot,dev,hwheel,proc,results,root,sys,tmp}
 	cp "${busybox:-$(command -v busybox || echo /bin/busybox)}" "$work/root/bin/busybox"
-	[ ${#modules[@]} -eq 0 ] || cp "${modules[@]}" "$work/root/boot"
+	for file in "${!modules[@]}"; do
+		cp "${modules[file]}" "$(printf '%s/root/boot/%02d-%s' "$work" "$file" \
+			"$(basename "${modules[file]}")")"
+	done
 	install -m 755 "$vm/init" "$work/root/init"
 	for file in "$guest" "${files[@]}"; do
 		add_file "$file"
