@@ -11,6 +11,7 @@ MAKEFLAGS   += --no-print-directory
 
 SETUP   := selftests/harness/setup.sh
 VM      := selftests/harness/vm/run_vm.sh
+STEP    := selftests/harness/step.sh
 UML     := selftests/harness/uml/run_uml.sh
 RESULTS := python3 -B selftests/harness/results.py
 # The kernel that was chosen, booted
@@ -34,6 +35,7 @@ DEVEL    = $(DESTDIR)/usr/src/hwheel-headers-$(VERSION)
 
 PROGRAMS = $(BUILD)/tools/hwheelctl $(wildcard $(BUILD)/tools/demo/*)
 EXAMPLES := $(notdir $(basename $(wildcard tools/examples/*.c)))
+EXAMPLES := $(if $(wildcard /usr/include/uv.h),$(EXAMPLES),$(filter-out libuv,$(EXAMPLES)))
 HWHEELD_TESTS := api_test disk_test fuzz_test kill_test
 # How often hwheeld-test kills the daemon, and a machine with it, and how many hostile requests
 # it sends
@@ -42,7 +44,12 @@ POWER   ?= 5
 # NAME=VALUE for hwheeld-bench: rounds, ms, pending, lateness
 BENCH_DURABLE ?=
 REQUESTS ?= 1000
-TOOLS_TESTS := hwheelctl_test top_test examples_test
+TOOLS_TESTS := libhwheel_test mapped_test quantile_test hwheelctl_test top_test examples_test \
+	       lockdown_test
+# The folder that make shell mounts; none if it is empty
+SHARE   ?= $(CURDIR)
+# What make tools-test runs in its VM
+ONLY    ?= $(TOOLS_TESTS)
 TESTS   := $(basename $(notdir $(wildcard selftests/*/*_test.c)))
 # selftests/Makefile builds the same as 32-bit programs. A user-mode kernel knows none, and
 # other machines are tested with their own: for those setup.sh sets SYSROOT. (A user may have set
@@ -91,7 +98,7 @@ BASE    ?=
 .PHONY: module run shell check check-all kunit coverage mutants selftests torture matrix soak faults
 .PHONY: model litmus results bench performance lives lint tools tools-test install uninstall
 .PHONY: deb check-packages java java-test java-bench hwheeld hwheeld-test hwheeld-bench durable
-.PHONY: clean help
+.PHONY: clean help python-test _python_test _demonstrate _open_shell shell-test
 .PHONY: _hwheeld_test _hwheeld_bench _install_hwheeld _durable
 .PHONY: _everything _build_everything _module _tools _tools_test _test_modules _test_programs _run _shell _harness
 .PHONY: _vm_harness _wrong _model _litmus _selftests _torture
@@ -106,8 +113,8 @@ module: ## build hwheel.ko for the running kernel (or KVER=, KDIR=)
 run: ## boot a VM and show what hwheel does there; build/run.json has the figures
 	@vars=$$($(SETUP) vm tools) && $(MAKE) _run $$vars
 
-shell: ## boot a VM with the module loaded and get a shell in it
-	@vars=$$($(SETUP) vm tools) && $(MAKE) _shell $$vars
+shell: ## boot a VM with the module loaded and get a shell in it (SHARE=: a folder, the checkout)
+	@vars=$$($(SETUP) $(if $(SHARE),shell,vm) tools) && $(MAKE) _shell $$vars
 
 check: ## run every kind of test, in ten minutes; the last line is N passed, N failed, N skipped
 	@$(SETUP) vm source programs tools tools_test kunit lint >/dev/null
@@ -172,7 +179,7 @@ tools: ## build libhwheel, hwheelctl, the demonstrations and examples
 	@$(SETUP) tools
 	@$(MAKE) _tools
 
-tools-test: ## test libhwheel, hwheelctl and the examples in a VM
+tools-test: ## test libhwheel, hwheelctl and the examples in a VM (ONLY=: some of the tests)
 	@vars=$$($(SETUP) vm source tools tools_test) && $(MAKE) _tools_test $$vars
 
 java: ## build Netty's timer on the kernel's wheel: build/java/hwheel.jar, libhwheel_jni.so
@@ -207,6 +214,10 @@ hwheeld-bench: ## measure the daemon beside Redis and a table; build/hwheeld-ben
 durable: ## put 10,000 durable timeouts, restart the daemon half-way, and take them all
 	@$(SETUP) uml hwheeld
 	@vars=$$(selftests/harness/uml/build_uml.sh smp test durable) && $(MAKE) _durable $$vars
+
+python-test: ## test the Python module in a user-mode kernel
+	@$(SETUP) uml tools
+	@vars=$$(selftests/harness/uml/build_uml.sh smp test durable) && $(MAKE) _python_test $$vars
 
 install: ## install module, headers, hwheelctl and libhwheel (DESTDIR=, PREFIX=)
 	@vars=$$($(SETUP) module tools) && $(MAKE) _install $$vars
@@ -277,22 +288,26 @@ _tools:
 _tools_test: _module _tools
 	@$(MAKE) -C tools O=$(BUILD)/tools tests KSRC=$(KSRC)
 	@tools/test/pack.sh $(BUILD)/tools/debian.tar tmux trace-cmd bpftrace setpriv
+	@printf '%s\n' $(ONLY) >$(BUILD)/tools/only
 	@status=0; \
 	$(VM) --kver $(KVER) --mem 2048 --one-thread --out $(BUILD)/tools-run --timeout 1200 \
 		--guest tools/test/tools_guest.sh $(MODULE)/hwheel.ko $(BUILD)/tools/hwheelctl \
 		$(BUILD)/tools/libhwheel.so.$(VERSION) $(BUILD)/tools/debian.tar \
-		$(addprefix $(BUILD)/tools/test/,libhwheel_test mapped_test quantile_test) \
-		$(BUILD)/tools/test/first_shared \
+		$(foreach test,$(TOOLS_TESTS),$(or $(wildcard tools/test/$(test).sh),\
+			$(BUILD)/tools/test/$(test))) \
+		$(BUILD)/tools/test/first_shared $(BUILD)/tools/test/many_clients \
+		$(BUILD)/tools/only \
 		$(EXAMPLES:%=$(BUILD)/tools/examples/%) tools/examples/tracing.sh \
-		$(TOOLS_TESTS:%=tools/test/%.sh) selftests/harness/common.sh \
+		selftests/harness/common.sh \
 		selftests/harness/tap.sh || status=$$?; \
-	python3 -B tools/test/json_test.py $(BUILD)/tools-run | \
+	[ -z "$(filter hwheelctl_test,$(ONLY))" ] || \
+		python3 -B tools/test/json_test.py $(BUILD)/tools-run | \
 		tee $(BUILD)/tools-run/json_test.tap || status=$$?; \
 	MAKE="$(MAKE)" KVER=$(KVER) KDIR=$(KDIR) tools/test/install_test.sh \
 		$(BUILD)/tools-installed | tee $(BUILD)/tools-run/install_test.tap || status=$$?; \
 	python3 -B selftests/harness/tap.py --out $(BUILD)/tools.tap --part tools $$status \
-		$(patsubst %,$(BUILD)/tools-run/%.tap,libhwheel_test mapped_test quantile_test $(TOOLS_TESTS) \
-			json_test install_test)
+		$(patsubst %,$(BUILD)/tools-run/%.tap,$(ONLY) install_test \
+			$(if $(filter hwheelctl_test,$(ONLY)),json_test))
 
 JAVA     = $(BUILD)/java
 JAVA_TESTS := without_module unprivileged Semantics Race Device Mapping Life Server shortage \
@@ -364,6 +379,22 @@ _hwheeld_bench: _module
 	@cp $(BUILD)/hwheeld-bench-run/hwheeld-bench-wheel.json $(BUILD)
 	@rm -rf $(BUILD)/hwheeld-bench-data
 
+# With the files of this machine, among them python3
+_python_test: _module
+	@$(MAKE) -C tools O=$(BUILD)/tools $(BUILD)/tools/libhwheel.so.$(VERSION)
+	@mkdir -p $(BUILD)/python
+	@ln -sf ../tools/libhwheel.so.$(VERSION) $(BUILD)/python/$(SONAME)
+	@printf '%s\n' "set -o pipefail; LD_LIBRARY_PATH=$(BUILD)/python" \
+		"PYTHONPATH=$(CURDIR)/tools/python:$(CURDIR)/tools/python/example python3 -B" \
+		"$(CURDIR)/tools/python/test/wheel_test.py | tee /tmp/results/wheel_test.tap" | \
+		paste -sd ' ' >$(BUILD)/python/inside
+	@status=0; \
+	$(UML) --kdir $(KDIR) --smp 2 --mem 512 --out $(BUILD)/python-run --timeout 300 \
+		--guest tools/test/hwheeld/enter.sh $(MODULE)/hwheel.ko $(BUILD)/python/inside || \
+		status=$$?; \
+	python3 -B selftests/harness/tap.py --out $(BUILD)/python.tap --part python $$status \
+		$(BUILD)/python-run/wheel_test.tap
+
 _durable: _module
 	@$(MAKE) -C tools O=$(BUILD)/tools hwheeld
 	@mkdir -p $(BUILD)/hwheeld-in/durable
@@ -372,16 +403,31 @@ _durable: _module
 	@$(UML) --kdir $(KDIR) --smp 2 --out $(BUILD)/durable --timeout 120 \
 		--guest tools/test/hwheeld/enter.sh $(MODULE)/hwheel.ko $(BUILD)/hwheeld-in/durable/inside
 
-_run: _module _tools
+_run:
 	@rm -f $(BUILD)/run.json
+	@$(STEP) $(BUILD)/run-module.log "Building hwheel.ko for $(KVER)" $(MAKE) _module
+	@$(STEP) $(BUILD)/run-tools.log "Building libhwheel, hwheelctl and the demonstration" \
+		$(MAKE) _tools
+	@$(MAKE) _demonstrate
+
+_demonstrate:
 	@echo "Booting Debian's $(KVER) in a VM"
-	@$(VM) --kver $(KVER) --out $(BUILD)/run --guest tools/demo/demo_guest.sh \
+	@$(VM) --kver $(KVER) --out $(BUILD)/run --programs --guest tools/demo/demo_guest.sh \
 		$(MODULE)/hwheel.ko $(PROGRAMS)
 	@python3 -B tools/demo/judge.py $(BUILD)/run $(BUILD)/run.json
 
 _shell: _module _tools
+	@$(MAKE) _open_shell
+
+_open_shell:
 	@$(VM) --kver $(KVER) --out $(BUILD)/shell --guest selftests/harness/vm/shell_guest.sh \
-		--interactive $(MODULE)/hwheel.ko $(PROGRAMS)
+		$(if $(SHARE),--share $(SHARE)) --interactive $(MODULE)/hwheel.ko $(PROGRAMS) \
+		$(wildcard tools/man/*.[1-9])
+
+shell-test: ## test what make shell offers (downloads a kernel that mounts folders)
+	@mkdir -p $(BUILD)
+	@MAKE="$(MAKE)" selftests/harness/vm/shell_test.sh $(BUILD)/shell-test | \
+		tee $(BUILD)/shell-test.tap
 
 _harness:
 	@vars=$$($(SETUP) vm) && $(MAKE) _vm_harness $$vars

@@ -7,7 +7,7 @@
 
 #include "map_sim.h"
 
-#include "engine/trace.h"
+#include "device/file_trace.h"
 
 /* A batch takes a quarter of a tick, and a little more. */
 #define RECORD_US	10
@@ -15,8 +15,8 @@
 
 #define UID		123456
 
-static void take_time(void *us, const struct hwheel *wheel, const void *mapping, u32 index,
-		      u64 word)
+static void take_time(void *us, const struct hwheel *wheel, struct hwheel_mapping *mapping,
+		      u32 index, u64 word)
 {
 	sim_stall((unsigned long)us * NSEC_PER_USEC);
 }
@@ -332,7 +332,7 @@ static u32 count_reaped(struct hwheel_file *file)
 	return n;
 }
 
-static void use_up(void *ns, const struct hwheel *wheel, const void *mapping, u32 index,
+static void use_up(void *ns, const struct hwheel *wheel, struct hwheel_mapping *mapping, u32 index,
 		   u64 word)
 {
 	local_irq_disable();
@@ -379,7 +379,7 @@ static void expiry_goes_on_in_the_next_tick(struct kunit *test)
 	KUNIT_EXPECT_GT(test, cut, 0);
 }
 
-static void take_time_to_end(void *us, const struct hwheel *wheel, const void *mapping,
+static void take_time_to_end(void *us, const struct hwheel *wheel, struct hwheel_mapping *mapping,
 			     u32 index, u64 word, bool stopped)
 {
 	sim_stall((unsigned long)us * NSEC_PER_USEC);
@@ -432,7 +432,7 @@ struct changing {
 };
 
 /* Between the worker's look at the word and its exchange */
-static void change_word(void *data, const struct hwheel *wheel, const void *mapping,
+static void change_word(void *data, const struct hwheel *wheel, struct hwheel_mapping *mapping,
 			u32 index, u64 word)
 {
 	struct changing *changing = data;

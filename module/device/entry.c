@@ -14,6 +14,7 @@
 #include "engine/wheel.h"
 #include "entry.h"
 #include "file.h"
+#include "file_trace.h"
 #include "publish.h"
 
 /*
@@ -174,6 +175,7 @@ int hwheel_entry_arm_at(struct hwheel_entry *entry, u64 deadline_ns)
 		hwheel_entry_drop_locked(entry);
 		return err;
 	}
+	trace_file_arm(entry);
 	file->counts.pending++;
 	file->counts.armed++;
 	WRITE_ONCE(file->enqueued, file->enqueued + 1);
@@ -206,6 +208,7 @@ int hwheel_entry_refresh_at(struct hwheel_file *file, struct hwheel *wheel, u64 
 	err = hwheel_refresh_at(&entry->timeout, deadline_ns);
 	if (err)
 		return err;
+	trace_file_refresh(entry);
 	file->counts.refreshed++;
 	return 0;
 }
@@ -216,6 +219,7 @@ int hwheel_entry_cancel(struct hwheel_file *file, u64 id)
 
 	if (!entry || !hwheel_cancel(&entry->timeout))
 		return -ENOENT;
+	trace_file_cancel(entry);
 	file->counts.pending--;
 	file->counts.cancelled++;
 	return 0;

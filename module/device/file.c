@@ -20,6 +20,7 @@
 #include <linux/errno.h>
 #include <linux/minmax.h>
 #include <linux/mutex.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 
 #include "engine/edge.h"
@@ -38,6 +39,8 @@ static void file_init(struct hwheel_file *file, struct hwheel *wheel, unsigned i
 	file->wheel = wheel;
 	file->shared_wheel = wheel;
 	file->max = max;
+	file->owner = task_tgid_nr(current);
+	get_task_comm(file->owner_name, current->group_leader);
 	hwheel_timens_init(&file->timens);
 	mutex_init(&file->lock);
 	mutex_init(&file->await_lock);

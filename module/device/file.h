@@ -5,6 +5,7 @@
 #include <linux/hwheel.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
+#include <linux/sched.h>
 #include <linux/wait.h>
 
 #include "engine/pass_work.h"
@@ -52,6 +53,10 @@ struct hwheel_file {
 	unsigned int		max;
 	/** @timens: The opener's time namespace; constant. */
 	struct hwheel_timens	timens;
+	/** @owner: The process that has opened it, for tracing; constant. */
+	pid_t			owner;
+	/** @owner_name: What that was called; constant. */
+	char			owner_name[TASK_COMM_LEN];
 	/** @user: Whose file it is; constant. */
 	struct hwheel_user	*user;
 	/** @charged: Has @user a place taken for the file's own wheel? Changed with xchg(). */

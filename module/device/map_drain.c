@@ -17,8 +17,8 @@
 #include <linux/sched.h>
 
 #include "engine/state.h"
-#include "engine/trace.h"
 #include "engine/wheel.h"
+#include "file_trace.h"
 #include "map_budget.h"
 #include "map_drain.h"
 #include "map_list.h"

@@ -21,8 +21,8 @@
 
 #include "engine/callback.h"
 #include "engine/state.h"
-#include "engine/trace.h"
 #include "engine/wheel.h"
+#include "file_trace.h"
 #include "map_budget.h"
 #include "map_expire.h"
 #include "map_node.h"

@@ -14,8 +14,8 @@
 
 #include "engine/callback.h"
 #include "engine/state.h"
-#include "engine/trace.h"
 #include "engine/wheel.h"
+#include "file_trace.h"
 #include "map_budget.h"
 #include "map_list.h"
 #include "map_ring.h"

@@ -196,14 +196,20 @@ hwheel_mapping_segment_of(struct hwheel_mapping *map, u32 i)
 	return hwheel_mapping_find(map, i);
 }
 
+/* On the worker: a record that there is */
+static __always_inline struct hwheel_map_record *
+hwheel_mapping_record(struct hwheel_mapping *map, u32 i)
+{
+	const struct hwheel_map_segment *segment = hwheel_mapping_segment_of(map, i);
+
+	return &segment->records[i - segment->first];
+}
+
 /* The record of a node */
 static __always_inline struct hwheel_map_record *
 hwheel_mapping_record_of(struct hwheel_mapping *map, const struct hwheel_map_node *node)
 {
-	const struct hwheel_map_segment *segment =
-		hwheel_mapping_segment_of(map, node->index);
-
-	return &segment->records[node->index - segment->first];
+	return hwheel_mapping_record(map, node->index);
 }
 
 struct hwheel_mapping *hwheel_mapping_create(struct hwheel_file *file, struct hwheel *wheel,

@@ -14,6 +14,7 @@
 #include "engine/pass_work.h"
 #include "engine/wheel.h"
 #include "file.h"
+#include "file_trace.h"
 #include "publish.h"
 #include "waiters.h"
 
@@ -30,6 +31,7 @@ static void entry_expire(struct hwheel_timeout *timeout)
 	struct hwheel_file *file = entry->file;
 
 	entry->fired_ns = timeout->wheel->now;
+	trace_file_expire(entry);
 	list_add_tail(&entry->event, &file->expired);
 	file->nr_expired++;
 	hwheel_pass_work_add(timeout->wheel, &file->settle);

@@ -3,7 +3,8 @@
  * Tracepoints, for perf, trace-cmd and bpftrace.
  *
  * Timeouts and wheels are told apart by their addresses: a timeout may be gone when the
- * event is written, so nothing is read through the pointer, but its callback.
+ * event is written, so nothing is read through the pointer, but its callback. @own: the timeout is
+ * of a file of the device, and events of device/file_trace.h tell more of it.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM hwheel
@@ -15,6 +16,7 @@
 #include <linux/tracepoint.h>
 
 #include "state.h"
+#include "wheel.h"
 
 /* It is pending, with this deadline in ns on the wheel's clock. */
 TRACE_EVENT(timeout_arm,
@@ -24,11 +26,15 @@ TRACE_EVENT(timeout_arm,
 	TP_STRUCT__entry(
 		__field(const void *,	wheel)
 		__field(const void *,	timeout)
+		__field(bool,		own)
+		__field(unsigned int,	wheel_id)
 		__field(u64,		deadline)
 	),
 	TP_fast_assign(
 		__entry->wheel = wheel;
 		__entry->timeout = timeout;
+		__entry->own = wheel->own;
+		__entry->wheel_id = wheel->id;
 		__entry->deadline = deadline;
 	),
 	TP_printk("wheel=%p timeout=%p deadline=%llu", __entry->wheel,
@@ -43,12 +49,16 @@ TRACE_EVENT(timeout_refresh,
 	TP_STRUCT__entry(
 		__field(const void *,	wheel)
 		__field(const void *,	timeout)
+		__field(bool,		own)
+		__field(unsigned int,	wheel_id)
 		__field(u64,		deadline)
 		__field(bool,		earlier)
 	),
 	TP_fast_assign(
 		__entry->wheel = wheel;
 		__entry->timeout = timeout;
+		__entry->own = wheel->own;
+		__entry->wheel_id = wheel->id;
 		__entry->deadline = deadline;
 		__entry->earlier = earlier;
 	),
@@ -65,11 +75,15 @@ TRACE_EVENT(timeout_cancel,
 	TP_STRUCT__entry(
 		__field(const void *,	wheel)
 		__field(const void *,	timeout)
+		__field(bool,		own)
+		__field(unsigned int,	wheel_id)
 		__field(bool,		queued)
 	),
 	TP_fast_assign(
 		__entry->wheel = wheel;
 		__entry->timeout = timeout;
+		__entry->own = wheel->own;
+		__entry->wheel_id = wheel->id;
 		__entry->queued = queued;
 	),
 	TP_printk("wheel=%p timeout=%p queued=%d", __entry->wheel,
@@ -85,12 +99,16 @@ TRACE_EVENT(timeout_expire_entry,
 	TP_STRUCT__entry(
 		__field(const void *,	wheel)
 		__field(const void *,	timeout)
+		__field(bool,		own)
+		__field(unsigned int,	wheel_id)
 		__field(const void *,	function)
 		__field(u64,		deadline)
 	),
 	TP_fast_assign(
 		__entry->wheel = wheel;
 		__entry->timeout = timeout;
+		__entry->own = wheel->own;
+		__entry->wheel_id = wheel->id;
 		__entry->function = function;
 		__entry->deadline = hwheel_word_deadline(word);
 	),
@@ -160,51 +178,6 @@ TRACE_EVENT(drain,
 		__entry->timeouts = timeouts;
 	),
 	TP_printk("wheel=%p timeouts=%u", __entry->wheel, __entry->timeouts)
-);
-
-/* The worker has taken record @index of a mapped file, and its word was this: 0 is pending. */
-TRACE_EVENT(mapped_act,
-	TP_PROTO(const struct hwheel *wheel, const void *mapping, u32 index, u64 word),
-	TP_ARGS(wheel, mapping, index, word),
-	TP_STRUCT__entry(
-		__field(const void *,	wheel)
-		__field(const void *,	mapping)
-		__field(u32,		index)
-		__field(unsigned int,	state)
-		__field(u64,		deadline)
-	),
-	TP_fast_assign(
-		__entry->wheel = wheel;
-		__entry->mapping = mapping;
-		__entry->index = index;
-		__entry->state = hwheel_word_state(word);
-		__entry->deadline = hwheel_word_deadline(word);
-	),
-	TP_printk("wheel=%p mapping=%p index=%u state=%u deadline=%llu", __entry->wheel,
-		  __entry->mapping, __entry->index, __entry->state, __entry->deadline)
-);
-
-/* It has put record @index into the ring. */
-TRACE_EVENT(mapped_end,
-	TP_PROTO(const struct hwheel *wheel, const void *mapping, u32 index, u64 word,
-		 bool stopped),
-	TP_ARGS(wheel, mapping, index, word, stopped),
-	TP_STRUCT__entry(
-		__field(const void *,	wheel)
-		__field(const void *,	mapping)
-		__field(u32,		index)
-		__field(bool,		stopped)
-		__field(u64,		deadline)
-	),
-	TP_fast_assign(
-		__entry->wheel = wheel;
-		__entry->mapping = mapping;
-		__entry->index = index;
-		__entry->stopped = stopped;
-		__entry->deadline = hwheel_word_deadline(word);
-	),
-	TP_printk("wheel=%p mapping=%p index=%u deadline=%llu stopped=%d", __entry->wheel,
-		  __entry->mapping, __entry->index, __entry->deadline, __entry->stopped)
 );
 
 #endif /* _HWHEEL_TRACE_H */

@@ -68,6 +68,7 @@ short_parts() {
 	part bench -- python3 -B selftests/bench/report/bench_test.py
 	part judge -- python3 -B tools/demo/judge_test.py
 	part setup build/setup.tap -- script_test setup
+	part step build/step.tap -- script_test step
 	part versions build/versions.tap -- script_test versions
 	part english -- python3 -B selftests/harness/english_test.py
 }

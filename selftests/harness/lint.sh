@@ -31,10 +31,11 @@ module_warnings() {
 checkpatch() {
 	local options=(--no-tree --strict --quiet --terse --no-summary --show-types)
 
-	printf '%s\n' "${c_files[@]}" | grep -vE '^(module/engine/trace\.h|tools/java/.*)$' |
+	printf '%s\n' "${c_files[@]}" | grep -vE '^(module/(engine/trace|device/file_trace)\.h|tools/java/.*)$' |
 		xargs perl "$KSRC/scripts/checkpatch.pl" "${options[@]}" -f &&
 	perl "$KSRC/scripts/checkpatch.pl" "${options[@]}" \
-		--ignore OPEN_ENDED_LINE,PARENTHESIS_ALIGNMENT -f module/engine/trace.h &&
+		--ignore OPEN_ENDED_LINE,PARENTHESIS_ALIGNMENT \
+		-f module/engine/trace.h module/device/file_trace.h &&
 	perl "$KSRC/scripts/checkpatch.pl" "${options[@]}" --ignore CAMELCASE,SPACING \
 		-f tools/java/jni/hwheel_jni.c
 }
@@ -81,6 +82,7 @@ check "the module's dependencies go one way" one_way
 check "kernel-doc" kernel_doc
 check "shellcheck" shellcheck -x "${scripts[@]}"
 check "codespell" spelling
+check "each licence has its text" selftests/harness/licences.sh
 check "English is read once" python3 -B selftests/harness/english.py
 check "each fault of make mutants fits the module" python3 -B kunit/mutants.py check
 check "mandoc -Tlint" selftests/harness/documents/mandoc.sh

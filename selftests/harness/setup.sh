@@ -5,6 +5,7 @@
 # chosen as variables for make. NEED is one of
 #   module   headers of the kernel to build for: the running one, else Debian's
 #   vm       QEMU, Debian's cloud kernel and its headers
+#   shell    a kernel for it that mounts folders of this machine
 #   source   a kernel source, for its test harnesses and checkers
 #   tools    what libhwheel, hwheelctl and the examples are built with
 #   hwheeld  what the daemon of durable timeouts is built and tested with
@@ -116,6 +117,13 @@ need_vm() {
 	! machine_is_foreign || print_foreign
 }
 
+# A kernel that can mount folders of this machine, unless the caller has chosen one
+need_shell() {
+	[ -n "${KVER-}" ] || KVER=$(kernel_of_flavour shared) ||
+		die "no kernel here mounts folders: make shell SHARE= does without"
+	need_vm
+}
+
 need_source() {
 	local ksrc=${KSRC-}
 
@@ -124,7 +132,8 @@ need_source() {
 }
 
 need_tools() {
-	packages_to_build "${build_tools[@]}" libjson-c-dev liburing-dev
+	packages_to_build "${build_tools[@]}" libjson-c-dev libtracefs-dev libtraceevent-dev \
+		liburing-dev
 }
 
 need_hwheeld() {
@@ -138,7 +147,7 @@ need_hwheeld_bench() {
 }
 
 need_tools_test() {
-	packages tmux trace-cmd bpftrace util-linux pkg-config binutils mandoc
+	packages tmux trace-cmd bpftrace util-linux pkg-config binutils mandoc libuv1-dev
 }
 
 # Not gcc-multilib: where a cross compiler is installed, that would have to go for it.
@@ -210,8 +219,8 @@ need_clang() {
 need_deb() {
 	need_tools
 	need_hwheeld
-	packages build-essential dpkg-dev debhelper dh-dkms fakeroot lintian default-jdk-headless \
-		libnetty-java maven-repo-helper
+	packages build-essential dpkg-dev debhelper dh-dkms dh-python fakeroot lintian \
+		default-jdk-headless libnetty-java maven-repo-helper
 }
 
 need_packages() {

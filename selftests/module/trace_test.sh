@@ -11,8 +11,8 @@ cd "$(dirname "$0")" || exit 1
 
 tracefs=/sys/kernel/tracing
 events=$tracefs/events/hwheel
-names="drain mapped_act mapped_end timeout_arm timeout_cancel timeout_expire_entry
-       timeout_expire_exit timeout_refresh worker_sleep worker_wake"
+names="drain file_arm file_cancel file_expire file_refresh mapped_act mapped_end timeout_arm
+       timeout_cancel timeout_expire_entry timeout_expire_exit timeout_refresh worker_sleep worker_wake"
 
 # Here, or where older systems have it
 find_tracefs() {
@@ -111,6 +111,16 @@ counts_match() {
 		recorded_times "$(expected expired)" '^timeout_expire_exit: '
 }
 
+# The process that has opened the file is this one, not the one that uses it.
+files_match() {
+	of_file="wheel_id=[0-9]+ owner=$$ id=[1-9][0-9]* cookie=[0-9]+ deadline=[0-9]+$"
+	refreshed=$(($(expected refreshed_later) + $(expected refreshed_earlier)))
+	recorded_times "$(expected armed)" "^file_arm: wheel=[0-9a-f]+ $of_file" &&
+		recorded_times "$(expected cancelled)" "^file_cancel: .* $of_file" &&
+		recorded_times "$refreshed" "^file_refresh: .* $of_file" &&
+		recorded_times "$(expected expired)" "^file_expire: .* $of_file"
+}
+
 callback_is_named() {
 	recorded_times "$(expected expired)" 'function=entry_expire( \[hwheel\])? deadline='
 }
@@ -137,7 +147,7 @@ lifes_make_sense() {
 		{ for (i = 2; i <= NF; i++) { split($i, pair, "="); f[pair[1]] = pair[2] } }
 		!wheel { wheel = f["wheel"] "" }
 		f["wheel"] != wheel { bad("another wheel") }
-		inside && $1 != "timeout_expire_exit:" && $1 !~ /^timeout_(arm|refresh|cancel):/ {
+		inside && $1 != "timeout_expire_exit:" && $1 !~ /^timeout_(arm|refresh|cancel):|^file_/ {
 			bad("in a callback")
 		}
 		$1 == "timeout_arm:" {
@@ -195,11 +205,12 @@ record_mapped() {
 
 mapped_counts_match() {
 	place='mapping=[0-9a-f]+ index=[0-9]+'
-	recorded_times 140 "^mapped_act: wheel=[0-9a-f]+ $place state=0 deadline=[0-9]+$" &&
-		recorded_times 50 "^mapped_act: .* state=2 deadline=[0-9]+$" &&
+	rest='wheel_id=[0-9]+ owner=[0-9]+ generation=[0-9]+ cookie=[0-9]+'
+	recorded_times 140 "^mapped_act: wheel=[0-9a-f]+ $place state=0 deadline=[0-9]+ $rest$" &&
+		recorded_times 50 "^mapped_act: .* state=2 deadline=[0-9]+ $rest$" &&
 		recorded_times 190 '^mapped_act: ' &&
-		recorded_times 20 "^mapped_end: wheel=[0-9a-f]+ $place deadline=[0-9]+ stopped=0$" &&
-		recorded_times 50 '^mapped_end: .* stopped=1$'
+		recorded_times 20 "^mapped_end: wheel=[0-9a-f]+ $place deadline=[0-9]+ stopped=0 $rest$" &&
+		recorded_times 50 "^mapped_end: .* stopped=1 $rest$"
 }
 
 # only EVENT: enabled alone it is recorded, and nothing else
@@ -225,10 +236,11 @@ unloaded_while_tracing() {
 begin
 quietly load
 if find_tracefs; then
-	report "there are ten events" all_there
+	report "there are fourteen events" all_there
 	report "their formats are plain" formats_are_plain
 	report "all of them are recorded" record_count
 	report "as often as it happened" counts_match
+	report "files tell the ids, and whose they are" files_match
 	report "the callback is named" callback_is_named
 	report "statistics agree" statistics_agree
 	report "each life of a timeout makes sense" lifes_make_sense

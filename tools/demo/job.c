@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -9,10 +11,21 @@
 #define LINGER_TICKS	3
 #define DEFAULT_SEED	20240229
 
+static void help(const char *name)
+{
+	printf("usage: %s FOLDER [SEED]\n"
+	       "A part of the demonstration of make run. It leaves records of all that happens to\n"
+	       "its timeouts in FOLDER, which must exist. SEED is that of the random numbers.\n",
+	       name);
+	exit(0);
+}
+
 struct job_order job_order(int argc, char **argv)
 {
 	struct job_order order = { .seed = DEFAULT_SEED };
 
+	if (argc == 2 && !strcmp(argv[1], "--help"))
+		help(argv[0]);
 	if (argc < 2 || argc > 3)
 		errx(2, "usage: %s FOLDER [SEED]", argv[0]);
 	order.folder = argv[1];

@@ -14,17 +14,19 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "libhwheel.h"
 
-#define MAX_FD	1024
+#define ROOM	1024	/* for so many descriptors at first */
 #define BATCH	64
 
 static struct hwheel *wheel;
 static uint64_t timeout_ns;
-static uint64_t ids[MAX_FD];	/* of the connections' timeouts, by descriptor; 0: none */
+static uint64_t *ids;		/* of the connections' timeouts, by descriptor; 0: none */
+static size_t room;
 static int epoll_fd;
 
 static void must(int result, const char *what)
@@ -63,16 +65,37 @@ static int listen_on(uint16_t port)
 	return fd;
 }
 
+/* A limit of 1,024 descriptors is what programs begin with, not what they may have. */
+static void allow_descriptors(void)
+{
+	struct rlimit limit;
+
+	must_sys(getrlimit(RLIMIT_NOFILE, &limit), "getrlimit");
+	limit.rlim_cur = limit.rlim_max;
+	must_sys(setrlimit(RLIMIT_NOFILE, &limit), "setrlimit");
+}
+
+static void make_room(size_t fd)
+{
+	size_t before = room;
+
+	while (fd >= room)
+		room = room ? 2 * room : ROOM;
+	if (room == before)
+		return;
+	ids = reallocarray(ids, room, sizeof(*ids));
+	if (!ids)
+		err(1, "reallocarray");
+	memset(ids + before, 0, (room - before) * sizeof(*ids));
+}
+
 static void accept_one(int listener)
 {
 	int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
 	if (fd < 0)
 		return;
-	if (fd >= MAX_FD) {
-		close(fd);
-		return;
-	}
+	make_room((size_t)fd);
 	must(hwheel_arm(wheel, timeout_ns, (uint64_t)fd, &ids[fd]), "arm");
 	watch(fd);
 	printf("%d: connected\n", fd);
@@ -85,17 +108,29 @@ static void close_connection(int fd, const char *why)
 	close(fd);
 }
 
-/* -ENOENT: it has expired, and its event is on its way. */
+/*
+ * -ENOENT: the timeout has expired, and its event is on its way. But the client has spoken before
+ * the event was taken: the connection gets a new timeout, and the event an id that nobody has.
+ */
+static void refresh(int fd)
+{
+	int result = hwheel_refresh(wheel, ids[fd], timeout_ns);
+
+	if (result != -ENOENT) {
+		must(result, "refresh");
+		return;
+	}
+	must(hwheel_arm(wheel, timeout_ns, (uint64_t)fd, &ids[fd]), "arm");
+	printf("%d: late, and goes on\n", fd);
+}
+
 static void hear(int fd)
 {
 	char bytes[512];
 	ssize_t count = read(fd, bytes, sizeof(bytes));
 
 	if (count > 0) {
-		int result = hwheel_refresh(wheel, ids[fd], timeout_ns);
-
-		if (result != -ENOENT)
-			must(result, "refresh");
+		refresh(fd);
 	} else if (count == 0 || errno != EAGAIN) {
 		hwheel_cancel(wheel, ids[fd]);
 		close_connection(fd, "hung up");
@@ -151,9 +186,10 @@ int main(int argc, char **argv)
 		errx(2, "usage: %s PORT MILLISECONDS", argv[0]);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	timeout_ns = strtoull(argv[2], NULL, 10) * 1000000;
+	allow_descriptors();
 	must(hwheel_open(&wheel, HWHEEL_NONBLOCK), HWHEEL_DEVICE);
 	/* A heartbeat then costs no system call for its timeout. All works without it, too. */
-	error = hwheel_map(wheel, MAX_FD);
+	error = hwheel_map(wheel, ROOM);
 	if (error != -EOPNOTSUPP)
 		must(error, "map");
 	epoll_fd = must_sys(epoll_create1(EPOLL_CLOEXEC), "epoll_create1");

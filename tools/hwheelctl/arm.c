@@ -50,7 +50,7 @@ static int arm_all(struct hwheel *wheel, const struct request *request)
 	for (size_t i = 0; i < request->count; i++) {
 		error = hwheel_arm(wheel, request->delays[i], request->cookie + i, &id);
 		if (error)
-			return fail("arm", error);
+			return fail_arm("arm", error);
 	}
 	return DONE;
 }
@@ -81,7 +81,7 @@ static int configure(struct hwheel *wheel, __u64 tick_ns)
 	};
 	int error = tick_ns ? hwheel_configure(wheel, &config) : 0;
 
-	return error ? fail("a wheel with this tick", error) : DONE;
+	return error ? fail_configure("a wheel with this tick", error) : DONE;
 }
 
 static int run(const struct request *request)
@@ -115,16 +115,16 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 
 	switch (key) {
 	case 'c':
-		request->cookie = option_number(state, argument);
+		request->cookie = option_number(state, key, argument);
 		return 0;
 	case OPTION_TICK:
-		request->tick_ns = option_duration(state, argument);
+		request->tick_ns = option_duration(state, key, argument);
 		return 0;
 	case OPTION_JSON:
 		request->json = true;
 		return 0;
 	case ARGP_KEY_ARG:
-		add_delay(request, option_duration(state, argument));
+		add_delay(request, option_duration(state, key, argument));
 		return 0;
 	case ARGP_KEY_NO_ARGS:
 		argp_error(state, "a duration is missing, such as 250ms");

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "array.h"
+#include "decimal.h"
 #include "duration.h"
 
 static const struct unit {
@@ -16,12 +17,10 @@ static const struct unit {
 	{ "s", 1000 * 1000 * 1000 },
 	{ "m", 60ULL * 1000 * 1000 * 1000 },
 	{ "h", 3600ULL * 1000 * 1000 * 1000 },
+	{ "d", 24 * 3600ULL * 1000 * 1000 * 1000 },
 };
 
-static const char *const not_a_duration = "not a duration (write 250ms, 1.5s, 2m)";
-static const char *const no_unit = "a unit is missing: ns, us, ms, s, m or h (250ms, 1.5s, 2m)";
-static const char *const too_long = "longer than 584 years";
-static const char *const too_fine = "finer than a nanosecond";
+#define NOT_A_DURATION	"not a duration (write 250ms, 1.5s, 2m, 2d)"
 
 static const struct unit *unit_named(const char *name)
 {
@@ -31,62 +30,25 @@ static const struct unit *unit_named(const char *name)
 	return NULL;
 }
 
-/* Reads digits up to the first other character, counted in units of @unit_ns */
-static const char *parse_whole(const char **text, __u64 unit_ns, __u64 *ns)
-{
-	__u64 value = 0;
-
-	for (; **text >= '0' && **text <= '9'; (*text)++)
-		if (__builtin_mul_overflow(value, 10, &value) ||
-		    __builtin_add_overflow(value, **text - '0', &value))
-			return too_long;
-	return __builtin_mul_overflow(value, unit_ns, ns) ? too_long : NULL;
-}
-
-/* Reads the digits after the point and adds them to @ns */
-static const char *parse_fraction(const char **text, __u64 unit_ns, __u64 *ns)
-{
-	for (; **text >= '0' && **text <= '9'; (*text)++) {
-		__u64 digit = **text - '0';
-
-		if (digit && (!unit_ns || unit_ns % 10))
-			return too_fine;
-		unit_ns /= 10;
-		if (__builtin_add_overflow(*ns, digit * unit_ns, ns))
-			return too_long;
-	}
-	return NULL;
-}
-
 const char *duration_parse(const char *text, __u64 *ns)
 {
-	const char *name = text + strspn(text, "0123456789.");
-	const struct unit *unit = unit_named(name);
-	const char *wrong;
-	__u64 value;
+	static const char *const wrong[] = {
+		[DECIMAL_NONE] = NOT_A_DURATION,
+		[DECIMAL_TOO_LARGE] = "longer than 584 years",
+		[DECIMAL_NOT_WHOLE] = "finer than a nanosecond",
+	};
+	size_t length = decimal_length(text);
+	const struct unit *unit = unit_named(text + length);
 
-	if (name == text)
-		return not_a_duration;
-	if (!unit)
-		return *name ? not_a_duration : no_unit;
-	if (*text == '.' || name[-1] == '.')
-		return not_a_duration;
-	wrong = parse_whole(&text, unit->ns, &value);
-	if (!wrong && *text == '.') {
-		text++;
-		wrong = parse_fraction(&text, unit->ns, &value);
-	}
-	if (!wrong && text != name)
-		wrong = not_a_duration;
-	if (!wrong)
-		*ns = value;
-	return wrong;
+	if (length && !text[length])
+		return "a unit is missing: ns, us, ms, s, m, h or d (250ms, 1.5s, 2m)";
+	return unit ? wrong[decimal_parse(text, length, unit->ns, ns)] : NOT_A_DURATION;
 }
 
 char *duration_format(__u64 ns, char text[DURATION_TEXT])
 {
 	unsigned long long whole, thousandths = 0;
-	size_t i = 3;	/* minutes and hours would hide the digits that matter here */
+	size_t i = 3;	/* minutes to days would hide the digits that matter here */
 	int length;
 
 	while (i && ns < units[i].ns)

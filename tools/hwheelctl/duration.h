@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Durations as people write and read them: 250ms, 1.5s, 2m. */
+/* Durations as people write and read them: 250ms, 1.5s, 2m, 2d. */
 #ifndef DURATION_H
 #define DURATION_H
 
@@ -8,7 +8,7 @@
 #define DURATION_TEXT	32	/* bytes that any duration_format() needs */
 
 /**
- * duration_parse() - read a duration with a unit: ns, us, ms, s, m or h
+ * duration_parse() - read a duration with a unit: ns, us, ms, s, m, h or d
  * @text: such as "250ms", "1.5s", "2m"
  * @ns:   out: the duration; written only on success
  *

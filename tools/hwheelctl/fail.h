@@ -20,6 +20,10 @@ int fail(const char *what, int error);
 /* hwheel_open() failed. */
 int fail_open(int error);
 
+/* An operation, or the configuration of a wheel, failed: a limit is named, with its parameter. */
+int fail_arm(const char *what, int error);
+int fail_configure(const char *what, int error);
+
 /* Reports a file that only root can read: @path, on the file system @type at @mount */
 int fail_kernel_file(const char *path, const char *type, const char *mount, int error);
 

@@ -215,7 +215,7 @@ static int open_all(struct loader *loaders, const struct order *order)
 		if (error && !loaders[i].wheel)
 			return fail_open(error);
 		if (error)
-			return fail("a wheel for this load", error);
+			return fail_configure("a wheel for this load", error);
 	}
 	return DONE;
 }
@@ -252,7 +252,7 @@ static int put_load(struct loader *loaders, const struct request *request)
 		if (loaders[i].error)
 			error = loaders[i].error;
 	}
-	return error ? fail("load", error) : tell(loaders, request);
+	return error ? fail_arm("load", error) : tell(loaders, request);
 }
 
 static int run(const struct request *request)
@@ -312,13 +312,13 @@ static error_t parse_config(int key, char *argument, struct argp_state *state)
 
 	switch (key) {
 	case OPTION_TICK:
-		config->tick_ns = option_duration(state, argument);
+		config->tick_ns = option_duration(state, key, argument);
 		return 0;
 	case OPTION_SLOTS:
-		config->slots = option_number_up_to(state, argument, UINT32_MAX);
+		config->slots = option_number_up_to(state, key, argument, UINT32_MAX);
 		return 0;
 	case OPTION_LEVELS:
-		config->levels = option_number_up_to(state, argument, UINT32_MAX);
+		config->levels = option_number_up_to(state, key, argument, UINT32_MAX);
 		return 0;
 	case OPTION_KIND:
 		config->kind = parse_kind(state, argument);
@@ -334,22 +334,22 @@ static error_t parse_shares(int key, char *argument, struct argp_state *state)
 
 	switch (key) {
 	case 'c':
-		order->cancel = option_number_up_to(state, argument, 100);
+		order->cancel = option_number_up_to(state, key, argument, 100);
 		return 0;
 	case 'f':
-		order->refresh = option_number_up_to(state, argument, 100);
+		order->refresh = option_number_up_to(state, key, argument, 100);
 		return 0;
 	case 'j':
-		order->threads = option_number_up_to(state, argument, MAX_THREADS);
+		order->threads = option_number_up_to(state, key, argument, MAX_THREADS);
 		return 0;
 	case 'b':
-		order->batch = option_number_up_to(state, argument, HWHEEL_SUBMIT_MAX);
+		order->batch = option_number_up_to(state, key, argument, HWHEEL_SUBMIT_MAX);
 		return 0;
 	case OPTION_CALLS:
 		order->calls = true;
 		return 0;
 	case OPTION_SEED:
-		order->seed = option_number(state, argument);
+		order->seed = option_number(state, key, argument);
 		return 0;
 	default:
 		return parse_config(key, argument, state);
@@ -362,16 +362,16 @@ static error_t parse_amount(int key, char *argument, struct argp_state *state)
 
 	switch (key) {
 	case 'r':
-		order->rate = option_number_up_to(state, argument, MAX_RATE);
+		order->rate = option_number_up_to(state, key, argument, MAX_RATE);
 		return 0;
 	case 'n':
-		order->count = option_number(state, argument);
+		order->count = option_number(state, key, argument);
 		return 0;
 	case 't':
-		order->time_ns = option_duration(state, argument);
+		order->time_ns = option_duration(state, key, argument);
 		return 0;
 	case 'd':
-		order->delay_ns = option_duration(state, argument);
+		order->delay_ns = option_duration(state, key, argument);
 		return 0;
 	default:
 		return parse_shares(key, argument, state);

@@ -7,6 +7,7 @@
 #include "array.h"
 #include "command.h"
 #include "fail.h"
+#include "state.h"
 
 const char *argp_program_version = "hwheelctl " HWHEEL_VERSION;
 
@@ -27,13 +28,16 @@ static const struct command {
 	{ "take",  take_main,  "take durable timeouts that are due" },
 	{ "ack",   ack_main,   "acknowledge a durable timeout that was taken" },
 	{ "status", status_main, "tell how hwheeld is, and of its queues" },
+	{ "help",  NULL,       "print this, or with a COMMAND its options and examples" },
 };
 
 #define COMMANDS	ARRAY_SIZE(commands)
 
 static const char doc[] =
-"Look at the hwheel kernel module, and try it.\n"
-"\vDurations are numbers with a unit: 10ns, 100us, 250ms, 1.5s, 2m, 1h.\n"
+"Look at the hwheel kernel module, and try it. Without a COMMAND, show the\n"
+"module, the wheels and the files that are open.\n"
+"\vDurations are numbers with a unit: 10ns, 100us, 250ms, 1.5s, 2m, 1h, 2d.\n"
+"Other numbers may have a letter or an exponent: 100k, 1.5M, 1e6.\n"
 "\n"
 "First steps:\n"
 "  sudo modprobe hwheel             load the module; or: sudo insmod FILE.ko\n"
@@ -92,13 +96,31 @@ static int run_command(struct argp_state *state, const char *name)
 	int first = state->next - 1;
 	char *whole;
 
-	if (!command)
+	if (!command || !command->main)
 		argp_error(state, "%s: no such command", name);
 	if (asprintf(&whole, "hwheelctl %s", name) < 0)
 		abort();
 	state->argv[first] = whole;
 	state->next = state->argc;
 	return command->main(state->argc - first, state->argv + first);
+}
+
+/* hwheelctl help COMMAND is hwheelctl COMMAND --help, which ends the program. */
+static int run_help(struct argp_state *state)
+{
+	char *name = state->next < state->argc ? state->argv[state->next] : NULL;
+
+	if (!name || !strcmp(name, "help"))
+		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+	state->argv[state->next - 1] = name;
+	state->argv[state->next] = "--help";
+	state->argc = state->next + 1;
+	return run_command(state, name);
+}
+
+static int run(struct argp_state *state, const char *name)
+{
+	return strcmp(name, "help") ? run_command(state, name) : run_help(state);
 }
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -110,10 +132,10 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
 		return 0;
 	case ARGP_KEY_ARG:
-		*status = run_command(state, argument);
+		*status = run(state, argument);
 		return 0;
 	case ARGP_KEY_NO_ARGS:
-		argp_error(state, "which command?");
+		*status = state_show();
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -137,7 +159,7 @@ int main(int argc, char **argv)
 	};
 	const struct argp argp = {
 		.options = options, .parser = parse, .doc = doc,
-		.args_doc = "COMMAND [ARGUMENT...]", .help_filter = filter_help,
+		.args_doc = "[COMMAND [ARGUMENT...]]", .help_filter = filter_help,
 	};
 	int status = DONE;
 

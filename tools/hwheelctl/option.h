@@ -19,11 +19,14 @@ enum {
 	OPTION_ONCE,
 	OPTION_SEED,
 	OPTION_CALLS,
+	OPTION_OPENMETRICS,
 };
 
-__u64 option_number(struct argp_state *state, const char *text);
-__u64 option_number_up_to(struct argp_state *state, const char *text, __u64 max);
-__u64 option_duration(struct argp_state *state, const char *text);
+/* @key: of the option, which messages name, or ARGP_KEY_ARG */
+__u64 option_number(struct argp_state *state, int key, const char *text);
+__u64 option_number_up_to(struct argp_state *state, int key, const char *text, __u64 max);
+__u64 option_duration(struct argp_state *state, int key, const char *text);
+__u64 option_interval(struct argp_state *state, int key, const char *text);
 
 /* The argument WHEEL, which may be there once */
 const char *option_wheel(struct argp_state *state, const char *text);

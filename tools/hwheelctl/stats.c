@@ -7,12 +7,14 @@
 #include "duration.h"
 #include "fail.h"
 #include "histogram.h"
+#include "openmetrics.h"
 #include "option.h"
 #include "wheels.h"
 
 struct request {
 	const char *choice;
 	bool json;
+	bool openmetrics;
 };
 
 static void print_wheel(struct wheel *wheel)
@@ -46,7 +48,9 @@ static int run(const struct request *request)
 
 	if (error)
 		return wheels_fail(request->choice, error);
-	if (request->json)
+	if (request->openmetrics)
+		openmetrics_print(stdout, &wheels);
+	else if (request->json)
 		print_json(&wheels);
 	else
 		for (size_t i = 0; i < wheels.count; i++)
@@ -63,6 +67,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case OPTION_JSON:
 		request->json = true;
 		return 0;
+	case OPTION_OPENMETRICS:
+		request->openmetrics = true;
+		return 0;
 	case ARGP_KEY_ARG:
 		request->choice = option_wheel(state, argument);
 		return 0;
@@ -75,6 +82,8 @@ int stats_main(int argc, char **argv)
 {
 	static const struct argp_option options[] = {
 		{ "json", OPTION_JSON, NULL, 0, "Print JSON", 0 },
+		{ "openmetrics", OPTION_OPENMETRICS, NULL, 0, "Print OpenMetrics, for Prometheus",
+		  0 },
 		{ }
 	};
 	const struct argp argp = {
@@ -85,7 +94,8 @@ int stats_main(int argc, char **argv)
 		       "\vExamples:\n"
 		       "  sudo hwheelctl stats\n"
 		       "  sudo hwheelctl stats dev-1\n"
-		       "  sudo hwheelctl stats --json | jq '.wheels[] | .pending'\n",
+		       "  sudo hwheelctl stats --json | jq '.wheels[] | .pending'\n"
+		       "  sudo hwheelctl stats --openmetrics >hwheel.prom\n",
 	};
 	struct request request = { 0 };
 

@@ -228,12 +228,10 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 
 	switch (key) {
 	case 'i':
-		request->interval_ns = option_duration(state, argument);
-		if (!request->interval_ns)
-			argp_error(state, "%s: an interval is longer than that", argument);
+		request->interval_ns = option_interval(state, key, argument);
 		return 0;
 	case 'n':
-		request->frames = option_number(state, argument);
+		request->frames = option_number(state, key, argument);
 		return 0;
 	case OPTION_ONCE:
 		request->frames = 1;

@@ -1,21 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * hwheelctl watch: what happens to timeouts, as it happens, from the module's tracepoints.
- *
- * They are recorded in an instance of tracefs of this program's own, so that it disturbs no
- * other tracing. Its clock is that of wheels on CLOCK_MONOTONIC, to the microsecond.
- */
+/* hwheelctl watch: what happens to timeouts, as it happens, from the module's tracepoints. */
 #include <argp.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "array.h"
 #include "clock.h"
@@ -25,43 +16,32 @@
 #include "json.h"
 #include "option.h"
 #include "process.h"
+#include "trace.h"
+#include "wheels.h"
 
 #define TRACEFS		"/sys/kernel/tracing"
-#define TRACEFS_OLD	"/sys/kernel/debug/tracing"
+#define LOOK_NS		100000000	/* what happens is shown that late */
+#define MAX_PID		4194304		/* of Linux */
 
-static const struct event {
-	const char *name;	/* for --events */
-	const char *trace;	/* the tracepoint */
-	const char *text;
-} events[] = {
-	{ "arm",     "timeout_arm",	     "armed" },
-	{ "refresh", "timeout_refresh",	     "refreshed" },
-	{ "cancel",  "timeout_cancel",	     "cancelled" },
-	{ "expire",  "timeout_expire_entry", "expired" },
-	{ "take",    "mapped_act",	     "taken" },
-	{ "end",     "mapped_end",	     "ended" },
+static const char *const words[TRACE_EVENTS] = {
+	"armed", "refreshed", "cancelled", "expired", "taken", "ended",
 };
 
-#define EVENTS	ARRAY_SIZE(events)
-
 struct request {
-	unsigned int events;	/* mask of indices */
+	unsigned int events;	/* mask of numbers */
+	int pid;		/* 0: all processes */
+	const char *wheel;	/* NULL: all wheels */
 	__u64 count;		/* 0: for ever */
 	__u64 time_ns;		/* 0: for ever */
 	bool json;
 };
 
-/* One line of the trace */
-struct happening {
-	const struct event *event;
-	__u64 time_us;
-	__u64 deadline_ns;	/* 0: there is none */
-	int pid;
-	char command[PROCESS_NAME];
-	char timeout[24];
+/* The request, and how many lines are left */
+struct view {
+	const struct request *request;
+	__u64 left;
+	__u64 start_ns;
 };
-
-#define LOOK_MS		100	/* the kernel tells of what there is once half a buffer is full */
 
 /* The signal that came, or 0 */
 static int over;
@@ -71,225 +51,85 @@ static void end(int signal)
 	__atomic_store_n(&over, signal, __ATOMIC_RELAXED);
 }
 
-/* --- the instance --- */
-
-static char instance[128];
-
-static const char *tracefs(void)
-{
-	return access(TRACEFS "/instances", F_OK) ? TRACEFS_OLD : TRACEFS;
-}
-
-static int write_file(const char *name, const char *text)
-{
-	char path[256];
-	int fd, error = 0;
-
-	snprintf(path, sizeof(path), "%s/%s", instance, name);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	if (write(fd, text, strlen(text)) < 0)
-		error = -errno;
-	close(fd);
-	return error;
-}
-
-static int start_recording(unsigned int mask)
-{
-	char name[96];
-	int error = write_file("trace_clock", "mono");
-
-	for (size_t i = 0; i < EVENTS && !error; i++) {
-		if (!(mask & 1U << i))
-			continue;
-		snprintf(name, sizeof(name), "events/hwheel/%s/enable", events[i].trace);
-		error = write_file(name, "1");
-	}
-	return error;
-}
-
-/* Returns the descriptor of what is recorded from now on */
-static int instance_begin(unsigned int mask)
-{
-	char path[256];
-	int fd, error;
-
-	snprintf(instance, sizeof(instance), "%s/instances/hwheelctl-%d", tracefs(), getpid());
-	if (mkdir(instance, 0700))
-		return -errno;
-	error = start_recording(mask);
-	if (error)
-		return error;
-	snprintf(path, sizeof(path), "%s/trace_pipe", instance);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	return fd < 0 ? -errno : fd;
-}
-
-/* Takes what is recorded with it */
-static void instance_end(void)
-{
-	for (size_t i = 0; i < EVENTS; i++) {
-		char name[96];
-
-		snprintf(name, sizeof(name), "events/hwheel/%s/enable", events[i].trace);
-		write_file(name, "0");
-	}
-	rmdir(instance);
-}
-
-/* --- lines of it --- */
-
-/* Cuts it at the last ": ", and returns what comes after that, or NULL */
-static char *cut_last(char *line)
-{
-	char *last = NULL;
-
-	for (char *next = line; (next = strstr(next, ": ")); next++)
-		last = next;
-	if (!last)
-		return NULL;
-	*last = '\0';
-	return last + 2;
-}
-
-static const struct event *find_event(const char *trace)
-{
-	for (size_t i = 0; i < EVENTS; i++)
-		if (!strcmp(events[i].trace, trace))
-			return &events[i];
-	return NULL;
-}
-
-/* "  COMMAND-PID  [CPU] ..... SECONDS.MICROSECONDS", where a command may have any name */
-static bool parse_head(struct happening *happening, char *head)
-{
-	char *stamp = strrchr(head, ' ');
-	char *cpu, *dash;
-	unsigned long long seconds, us;
-
-	if (!stamp || sscanf(stamp, " %llu.%llu", &seconds, &us) != 2)
-		return false;
-	happening->time_us = seconds * 1000000 + us;
-	cpu = strrchr(head, '[');
-	if (!cpu)
-		return false;
-	*cpu = '\0';
-	dash = strrchr(head, '-');
-	if (!dash)
-		return false;
-	*dash = '\0';
-	happening->pid = atoi(dash + 1);
-	snprintf(happening->command, sizeof(happening->command), "%s", head + strspn(head, " "));
-	/* The kernel notes names as threads are switched, which may not have happened yet. */
-	if (!strcmp(happening->command, "<...>"))
-		process_name(happening->pid, happening->command);
-	return true;
-}
-
-static void parse_field(const char *fields, const char *name, char *value, size_t size)
-{
-	const char *found = strstr(fields, name);
-
-	*value = '\0';
-	if (found)
-		snprintf(value, size, "%.*s", (int)strcspn(found + strlen(name), " "),
-			 found + strlen(name));
-}
-
-/* From its end, as there is a name of anybody's choice at its beginning */
-static bool parse_line(struct happening *happening, char *line)
-{
-	char deadline[24];
-	char *fields, *trace;
-
-	line[strcspn(line, "\n")] = '\0';
-	process_clean(line);
-	fields = cut_last(line);
-	trace = fields ? cut_last(line) : NULL;
-	if (!trace)
-		return false;
-	*happening = (struct happening){ .event = find_event(trace) };
-	if (!happening->event)
-		return false;
-	parse_field(fields, "timeout=", happening->timeout, sizeof(happening->timeout));
-	if (!*happening->timeout)
-		parse_field(fields, "index=", happening->timeout, sizeof(happening->timeout));
-	parse_field(fields, "deadline=", deadline, sizeof(deadline));
-	happening->deadline_ns = strtoull(deadline, NULL, 10);
-	return parse_head(happening, line);
-}
-
 /* --- what is shown --- */
 
-/*
- * Time stamps are rounded to microseconds, so that this is up to one too much, and nothing
- * seems to be early that is not.
- */
-static long long late_us(const struct happening *happening)
+static long long late_ns(const struct happening *happening)
 {
-	return (long long)(happening->time_us * 1000 + 500 - happening->deadline_ns) / 1000;
+	return (long long)(happening->time_ns - happening->deadline_ns);
+}
+
+/* The kernel's idle threads have no entry in /proc. */
+static void name_thread(int pid, char name[PROCESS_NAME])
+{
+	if (!process_name(pid, name))
+		snprintf(name, PROCESS_NAME, "%s", pid ? "ended" : "idle");
 }
 
 static void print_deadline(const struct happening *happening)
 {
-	long long late = late_us(happening);
+	long long late = late_ns(happening);
 	char text[DURATION_TEXT];
 
 	if (!happening->deadline_ns)
 		return;
-	duration_format((__u64)(late < 0 ? -late : late) * 1000, text);
+	duration_format((__u64)(late < 0 ? -late : late) / 1000 * 1000, text);
 	if (late < 0)
 		printf("due in %s", text);
 	else
 		printf("%s after its deadline", text);
 }
 
+/* Of a file: its id, cookie and process; of kernel code: its address and the thread */
 static void print_text(const struct happening *happening)
 {
-	char who[44];
+	char name[PROCESS_NAME], who[PROCESS_NAME + 12];
 
-	snprintf(who, sizeof(who), "%s-%d", happening->command, happening->pid);
-	printf("%9llu.%06llu %-9s %-16s %-18s ",
-	       (unsigned long long)happening->time_us / 1000000,
-	       (unsigned long long)happening->time_us % 1000000, happening->event->text,
-	       happening->timeout, who);
+	name_thread(happening->thread, name);
+	snprintf(who, sizeof(who), "%s-%d", happening->owner ? happening->owner_name : name,
+		 happening->owner ?: happening->thread);
+	printf("%9llu.%06llu %-9s ", (unsigned long long)(happening->time_ns / SEC),
+	       (unsigned long long)(happening->time_ns % SEC / 1000), words[happening->event]);
+	if (happening->owner)
+		printf("%-16llu cookie %-10llu ", (unsigned long long)happening->timeout,
+		       (unsigned long long)happening->cookie);
+	else
+		printf("%-34llx ", (unsigned long long)happening->timeout);
+	printf("wheel %-3u %-18s ", happening->wheel, who);
 	print_deadline(happening);
 	putchar('\n');
 	fflush(stdout);
 }
 
+static void add_file(struct json_object *object, const struct happening *happening)
+{
+	json_add_number(object, "id", happening->timeout);
+	json_add_number(object, "cookie", happening->cookie);
+	json_add_text(object, "owner", happening->owner_name);
+	json_add_number(object, "owner_pid", (__u64)happening->owner);
+}
+
 static void print_json(const struct happening *happening)
 {
 	struct json_object *object = json_object_new_object();
+	char address[24], name[PROCESS_NAME];
 
-	json_add_number(object, "time_us", happening->time_us);
-	json_add_text(object, "event", happening->event->name);
-	json_add_text(object, "timeout", happening->timeout);
-	json_add_text(object, "command", happening->command);
-	json_add_number(object, "pid", (__u64)happening->pid);
+	name_thread(happening->thread, name);
+	snprintf(address, sizeof(address), "%llx", (unsigned long long)happening->timeout);
+	json_add_number(object, "time_us", happening->time_ns / 1000);
+	json_add_text(object, "event", trace_event_name(happening->event));
+	json_add_number(object, "wheel_id", happening->wheel);
+	if (happening->owner)
+		add_file(object, happening);
+	else
+		json_add_text(object, "timeout", address);
+	json_add_text(object, "command", name);
+	json_add_number(object, "pid", (__u64)happening->thread);
 	if (happening->deadline_ns) {
 		json_add_number(object, "deadline_ns", happening->deadline_ns);
 		json_object_object_add(object, "late_us",
-				       json_object_new_int64(late_us(happening)));
+				       json_object_new_int64(late_ns(happening) / 1000));
 	}
 	json_print(object);
-}
-
-/* Returns whether it was one of what is watched */
-static bool show_line(char *line, bool json)
-{
-	struct happening happening;
-
-	if (!strncmp(line, "CPU:", 4))
-		fprintf(stderr, "hwheelctl: too fast: %s", line);
-	if (!parse_line(&happening, line))
-		return false;
-	if (json)
-		print_json(&happening);
-	else
-		print_text(&happening);
-	return true;
 }
 
 static bool is_over(const struct request *request, __u64 start_ns)
@@ -299,21 +139,35 @@ static bool is_over(const struct request *request, __u64 start_ns)
 }
 
 /* There may always be more to show, so it is not only over when there is nothing. */
-static void follow(FILE *stream, const struct request *request)
+static bool show(const struct happening *happening, void *data)
 {
-	struct pollfd poll_fd = { .fd = fileno(stream), .events = POLLIN };
-	__u64 left = request->count ?: UINT64_MAX;
-	__u64 start_ns = clock_ns();
-	char line[512];
+	struct view *view = data;
 
-	while (left && !is_over(request, start_ns)) {
-		if (!fgets(line, sizeof(line), stream)) {
-			clearerr(stream);
-			poll(&poll_fd, 1, LOOK_MS);
-		} else {
-			left -= show_line(line, request->json);
-		}
+	if (view->request->json)
+		print_json(happening);
+	else
+		print_text(happening);
+	return --view->left && !is_over(view->request, view->start_ns);
+}
+
+static int follow(const struct request *request)
+{
+	const struct timespec pause = { .tv_nsec = LOOK_NS };
+	struct view view = {
+		.request = request, .left = request->count ?: UINT64_MAX, .start_ns = clock_ns(),
+	};
+	long long lost;
+
+	while (view.left && !is_over(request, view.start_ns)) {
+		lost = trace_read(show, &view);
+		if (lost < 0)
+			return (int)lost;
+		if (lost)
+			fprintf(stderr, "hwheelctl: too fast: %lld were lost\n", lost);
+		if (view.left && !is_over(request, view.start_ns))
+			nanosleep(&pause, NULL);
 	}
+	return 0;
 }
 
 /* One that comes just before poll() waits no longer than that. */
@@ -326,43 +180,66 @@ static void catch_signals(void)
 		sigaction(signals[i], &action, NULL);
 }
 
+/* Writes which numbers the wheels of that name have, as tracefs wants it. */
+static int find_wheels(const char *choice, char *text, size_t size)
+{
+	struct wheels wheels = { 0 };
+	int error = wheels_read(&wheels, choice);
+	size_t length = 0;
+
+	if (error)
+		return wheels_fail(choice, error);
+	for (size_t i = 0; i < wheels.count && length < size; i++)
+		length += (size_t)snprintf(text + length, size - length, "%swheel_id == %llu",
+					   i ? " || " : "", (unsigned long long)wheels.all[i].id);
+	wheels_free(&wheels);
+	return length < size ? DONE : fail(choice, -E2BIG);
+}
+
+static int record(const struct request *request, const char *wheels)
+{
+	const struct trace_filter filter = {
+		.events = request->events, .pid = request->pid, .wheels = wheels,
+	};
+	int error = trace_begin(&filter);
+
+	if (!error) {
+		fputs("hwheelctl: watching; Ctrl-C ends it\n", stderr);
+		error = follow(request);
+	}
+	trace_end();
+	return error ? fail_kernel_file(TRACEFS "/instances", "tracefs", TRACEFS, error) : DONE;
+}
+
 static int run(const struct request *request)
 {
-	FILE *stream;
-	int fd;
+	char wheels[512];
+	int ret;
 
 	if (!module_loaded())
 		return fail_kernel_file(TRACEFS, "tracefs", TRACEFS, -ENOENT);
+	ret = request->wheel ? find_wheels(request->wheel, wheels, sizeof(wheels)) : DONE;
+	if (ret)
+		return ret;
 	catch_signals();
-	fd = instance_begin(request->events);
-	if (fd < 0) {
-		instance_end();
-		return fail_kernel_file(TRACEFS "/instances", "tracefs", TRACEFS, fd);
-	}
-	stream = fdopen(fd, "r");
-	if (!stream)
-		abort();
-	fputs("hwheelctl: watching; Ctrl-C ends it\n", stderr);
-	follow(stream, request);
-	fclose(stream);
-	instance_end();
-	/* The reader has had enough. */
+	ret = record(request, request->wheel ? wheels : NULL);
+	/* The program that reads the output has had enough. */
 	if (over == SIGPIPE)
 		clearerr(stdout);
-	return DONE;
+	return ret;
 }
 
 static unsigned int parse_events(struct argp_state *state, char *list)
 {
-	unsigned int mask = 0, before;
+	unsigned int mask = 0;
+	int event;
 
 	for (char *name = strtok(list, ","); name; name = strtok(NULL, ",")) {
-		before = mask;
-		for (size_t i = 0; i < EVENTS; i++)
-			if (!strcmp(events[i].name, name))
-				mask |= 1U << i;
-		if (mask == before)
+		event = trace_event_named(name);
+		if (event < 0)
 			argp_error(state, "%s: not an event of those in the help", name);
+		else
+			mask |= 1U << event;
 	}
 	return mask;
 }
@@ -375,11 +252,17 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case 'e':
 		request->events = parse_events(state, argument);
 		return 0;
+	case 'p':
+		request->pid = (int)option_number_up_to(state, key, argument, MAX_PID);
+		return 0;
+	case 'w':
+		request->wheel = argument;
+		return 0;
 	case 'n':
-		request->count = option_number(state, argument);
+		request->count = option_number(state, key, argument);
 		return 0;
 	case 't':
-		request->time_ns = option_duration(state, argument);
+		request->time_ns = option_duration(state, key, argument);
 		return 0;
 	case OPTION_JSON:
 		request->json = true;
@@ -395,6 +278,8 @@ int watch_main(int argc, char **argv)
 		{ "events", 'e', "LIST", 0,
 		  "Which ones, with commas: arm, refresh, cancel, expire, take, end (default: all)",
 		  0 },
+		{ "pid", 'p', "PID", 0, "Of timeouts of this process", 0 },
+		{ "wheel", 'w', "WHEEL", 0, "On this wheel, a name or number from `list'", 0 },
 		{ "count", 'n', "N", 0, "End after N of them", 0 },
 		{ "time", 't', "DURATION", 0, "End after that", 0 },
 		{ "json", OPTION_JSON, NULL, 0, "Print JSON, a line for each", 0 },
@@ -402,16 +287,18 @@ int watch_main(int argc, char **argv)
 	};
 	const struct argp argp = {
 		.options = options, .parser = parse,
-		.doc = "Print what happens to timeouts on all wheels, as it happens: when,\n"
-		       "what, to which timeout, by which thread, and what the deadline is. For\n"
-		       "root alone. Programs arm and cancel mapped timeouts without the kernel:\n"
-		       "these are taken note of by a wheel's worker, and ended.\n"
+		.doc = "Print what happens to timeouts on all wheels, as it happens: when, what,\n"
+		       "to which timeout, with its cookie, its wheel and the process that has the\n"
+		       "file, and what the deadline is. For root alone. Programs arm and cancel\n"
+		       "mapped timeouts without the kernel: these are taken note of by a wheel's\n"
+		       "worker, and ended. Of timeouts of kernel code the address is shown.\n"
 		       "\vExamples:\n"
 		       "  sudo hwheelctl watch\n"
 		       "  sudo hwheelctl watch --events expire --time 10s\n"
+		       "  sudo hwheelctl watch --pid 1234 --wheel dev\n"
 		       "  sudo hwheelctl watch --json --count 100 | jq .late_us\n",
 	};
-	struct request request = { .events = (1U << EVENTS) - 1 };
+	struct request request = { .events = (1U << TRACE_EVENTS) - 1 };
 
 	argp_parse(&argp, argc, argv, 0, NULL, &request);
 	return run(&request);

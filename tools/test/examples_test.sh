@@ -82,6 +82,87 @@ heartbeat_server() {
 	return 1
 }
 
+unread() {
+	./hwheelctl list --files | awk -v pid="$server" '$2 == pid && $7 > 0 { found = 1 }
+		END { exit !found }'
+}
+
+# The server stands still until the timeout has expired: a beat that came before that counts.
+late_heartbeat() {
+	rm -f "$work/heartbeat" "$work/beats"
+	./heartbeat 7007 2000 >"$work/heartbeat" 2>&1 &
+	server=$!
+	await grep -qs ready "$work/heartbeat" || return
+	connect "$work/beats"
+	beater=$!
+	exec 5>"$work/beats"
+	await heard connected 1 && kill -STOP $server && echo beat >&5 && await unread &&
+		kill -CONT $server && await heard 'late, and goes on' 1 && exec 5>&- &&
+		await heard 'hung up' 1 && heard 'timed out' 0
+	status=$?
+	exec 5>&-
+	kill -CONT $server
+	kill $server $beater 2>/dev/null
+	wait $server $beater 2>/dev/null
+	[ $status -eq 0 ] || diagnose "$(cat "$work/heartbeat")"
+	return $status
+}
+
+# Should the machine stand still for ten seconds, those that speak are closed, too.
+ten_thousand_once() {
+	rm -f "$work/server"
+	ulimit -n 20000
+	./idle_server 7008 10000 >"$work/server" 2>&1 &
+	server=$!
+	await grep -qs ready "$work/server" &&
+		./many_clients 7008 10000 >"$work/clients" 2>&1 &&
+		grep -q '^10000 connected, 1000 hung up, 8000 silent ones closed, 1000 spoke, 0 wrong$' \
+			"$work/clients" && await grep -q '^open 0, ' "$work/server" &&
+		grep -q ' hung up 2000, timed out 8000$' "$work/server"
+	status=$?
+	kill $server
+	wait $server 2>/dev/null
+	[ $status -eq 0 ] || diagnose "$(cat "$work/server" "$work/clients")"
+	return $status
+}
+
+ten_thousand() {
+	for attempt in 1 2 3; do
+		ten_thousand_once && return
+		diagnose "that was attempt $attempt"
+	done
+	return 1
+}
+
+# The even ones are answered, those in time that have not expired half-way.
+libuv_loop() {
+	./libuv 1000 400 >"$work/out" &&
+		awk '$2 == "answered," && $4 == "expired," && $5 == 1000 {
+			good = $1 > 0 && $1 <= 500 && $1 + $3 == 1000
+		     } END { exit !good }' "$work/out" && return
+	diagnose "$(cat "$work/out")"
+	return 1
+}
+
+# Three in any 100 ms, in the order of their delays, and none before its own.
+delay_queue() {
+	start=$(awk '{ printf "%d", $1 * 1000 }' /proc/uptime)
+	for n in 200 0 100 50 150 300 250; do
+		for _ in 1 2 3; do
+			echo "$n $n"
+		done
+	done | ./delay_queue 3 100 >"$work/out" &&
+		awk -v start="$start" '
+			{ at[NR] = $1 }
+			$1 < (start + $2) * 1000000 { print "# too soon: " $0; exit 1 }
+			$2 < last { print "# out of order: " $0; exit 1 }
+			NR > 3 && at[NR] - at[NR - 3] < 100000000 { print "# too many: " $0; exit 1 }
+			{ last = $2 }
+			END { if (NR != 21) exit 1 }' "$work/out" && return
+	diagnose "$(cat "$work/out")"
+	return 1
+}
+
 # Attempts count in a file; the third one succeeds.
 retry_queue() {
 	cat >"$work/job" <<-EOF
@@ -187,6 +268,14 @@ ip link set lo up
 report "first" first_program
 report "first, with the shared library" first_shared
 report "heartbeat" heartbeat_server
+report "heartbeat that comes too late" late_heartbeat
+report "idle_server with 10,000 connections" ten_thousand
+if [ -x libuv ]; then
+	report "libuv" libuv_loop
+else
+	skip "libuv" "this machine has no libuv"
+fi
+report "delay_queue" delay_queue
 report "retry" retry_queue
 report "rate_limit" rate_limit
 report "io_uring" uring_loop

@@ -70,12 +70,34 @@ each_has_examples() {
 	done
 }
 
+help_is_a_command() {
+	for command in $commands; do
+		ctl 0 "$command" --help && mv "$work/out" "$work/help" && ctl 0 help "$command" &&
+			cmp "$work/help" "$work/out" || return
+	done
+	ctl 0 --help && mv "$work/out" "$work/help" && ctl 0 help && cmp "$work/help" "$work/out" &&
+		ctl 0 help help && cmp "$work/help" "$work/out"
+}
+
+# Without a load there is one wheel, and no file. A file has its process, and its wheel.
+alone_it_shows_the_state() {
+	ctl 0 && says "^module: hwheel $(cat /sys/module/hwheel/version)$" && says '^wheel: dev-1$' &&
+		! grep -q '^file' "$work/out" && busy --tick 2ms || return
+	ctl 0 && says '^  kind: hashed, tick 2 ms, 512 slots$' && says '^  pending: [1-9]' && narrow &&
+		says "^file: [0-9]+ of hwheelctl \($load\)$" &&
+		says '^  timeouts: mapped, at most 65536$' && as_joe 0 &&
+		says '^module: ' && says '^wheels: for root alone' && ! grep -q '^file' "$work/out"
+	status=$?
+	idle && return $status
+}
+
 versions_agree() {
 	ctl 0 --version && [ "$(cat "$work/out")" = "hwheelctl $(cat /sys/module/hwheel/version)" ]
 }
 
 usage_is_2() {
-	ctl 2 && ctl 2 nothing && warns 'no such command' && ctl 2 arm &&
+	ctl 2 nothing && warns 'no such command' && ctl 2 help nothing &&
+		warns 'no such command' && ctl 2 arm &&
 		ctl 2 info more && ctl 2 list more && ctl 2 stats a b && ctl 2 top a b &&
 		ctl 2 arm 1s --cookie 1x && ctl 2 load --cancel 101 && ctl 2 load --batch 0 &&
 		ctl 2 load --rate 1000000001 &&
@@ -84,22 +106,41 @@ usage_is_2() {
 }
 
 durations_are_read() {
-	for duration in 0ns 10ns 0.5us 1ms 0.001s 0.00001m; do
+	for duration in 0ns 10ns 0.5us 1ms 0.001s 0.00001m 0.0000001d; do
 		ctl 0 arm $duration || return
 	done
 }
 
 durations_are_refused() {
-	for duration in '' 5 1. .5s 1.s 1x 1ss 0.1ns 1.0000000001s 0.00000000001s 1e3s 5124096h 1..0s; do
+	for duration in '' 5 1. .5s 1.s 1x 1ss 0.1ns 1.0000000001s 0.00000000001s 1e3s 1dd \
+		1d5 5124096h 213504d 1..0s 1.0.0s; do
 		ctl 2 arm "$duration" || return
 	done
-	ctl 2 arm 5 && warns 'unit is missing'
+	ctl 2 arm 5 && warns 'unit is missing' && ctl 2 top --interval 0s &&
+		warns '--interval 0s: an interval must be longer than 0'
+}
+
+# Each of these is 200: the event brings it back.
+numbers_are_read() {
+	for number in 200 0xc8 0.2k 2e2 2E2 0.0002M 0.0000002G; do
+		ctl 0 arm 1ms --cookie $number && says '^cookie 200 ' || return
+	done
+	ctl 0 arm 1ms --cookie 18.446744073709551614e18 && says '^cookie 18446744073709551614 '
+}
+
+numbers_are_refused() {
+	for number in '' x k e3 1. .5k 1..0 1e 1e20 1kk 1ke3 0x 0xg -1 18446744073709551616 \
+		0x10000000000000000 20000000T 1.5 0.0001k; do
+		ctl 2 arm 1ms "--cookie=$number" && warns "--cookie $number: not a " || return
+	done
+	ctl 2 load --threads 1k && warns '--threads 1k: more than 256'
 }
 
 # --- what is missing ---
 
 not_loaded_is_3() {
 	quietly unload || return
+	ctl 3 && warns 'sudo modprobe hwheel' || return
 	for command in $commands; do
 		set -- "$command"
 		[ "$command" != arm ] || set -- arm 1s
@@ -135,6 +176,47 @@ chgrp_helps() {
 	status=$?
 	chgrp 0 /dev/hwheel && chmod 600 /dev/hwheel
 	return $status
+}
+
+# The group is the device's: its members may open it. A group has a name in /etc/group.
+usermod_helps() {
+	mkdir -p /etc && echo 'hwheel:x:998:' >/etc/group &&
+		chgrp 998 /dev/hwheel && chmod 660 /dev/hwheel &&
+		as_joe 4 info && warns 'sudo usermod -aG hwheel ' && warns 'next login' &&
+		! grep -q chgrp "$work/err" &&
+		/usr/bin/setpriv --reuid 1000 --regid 1000 --groups 998 ./hwheelctl info >"$work/out"
+	status=$?
+	rm /etc/group
+	as_joe 4 info && warns 'sudo chgrp' || status=1
+	chgrp 0 /dev/hwheel && chmod 600 /dev/hwheel
+	return $status
+}
+
+# A container sees /sys, but has a /dev of its own.
+no_device_is_1() {
+	mv /dev/hwheel "$work/device" && ctl 1 info && warns 'no /dev/hwheel here' &&
+		warns 'podman run --device /dev/hwheel'
+	status=$?
+	mv "$work/device" /dev/hwheel && ctl 0 info && return $status
+}
+
+limits_have_names() {
+	quietly unload && quietly load max_timeouts=2 max_wheels=0 max_pending=1 || return
+	ctl 1 arm 1h 1h && warns 'arm: .* max_pending=1\.' &&
+		ctl 1 arm 1s --tick 1ms && warns 'this tick: .* max_wheels=0\.' &&
+		ctl 1 load --tick 1ms && warns 'load: .* max_wheels=0\.' &&
+		quietly unload && quietly load max_timeouts=2 &&
+		ctl 1 arm 1h 1h 1h && warns 'arm: .* max_timeouts=2\.'
+	status=$?
+	quietly unload && quietly load && return $status
+}
+
+ranges_are_told() {
+	ctl 1 arm 1s --tick 1us && warns 'Invalid argument' && warns 'tick of 50us to 1h' &&
+		ctl 1 load --slots 2M && warns '1048576 slots' && ctl 1 load --levels 9 &&
+		warns '2 to 8 levels' && ctl 0 arm 1ms --tick 50us &&
+		ctl 0 load --count 1 --delay 1ms --tick 1h --slots 1048576 --levels 8 --seed 1 \
+			--cancel 100
 }
 
 mount_helps() {
@@ -239,11 +321,37 @@ instances() {
 
 # The timeout that was armed is the one that expires.
 watch_sees_a_life() {
-	watching --count 2 && ctl 0 arm 1s && watch_ends || return
+	watching --count 2 && ctl 0 arm 1s --cookie 77 && watch_ends || return
 	diagnose "$(cat "$work/watch")"
-	awk '$2 == "armed" { armed = $3; if (!/-[0-9]+ +due in [0-9.]+ [mun]?s$/) exit 1 }
-	     $2 == "expired" && $3 == armed && / after its deadline$/ { seen = 1 }
-	     END { exit !seen }' "$work/watch" && [ -z "$(instances)" ]
+	awk '$4 != "cookie" || $5 != 77 || $6 != "wheel" || $7 != 1 || $8 !~ /^hwheelctl-[0-9]+$/ {
+		exit bad = 1
+	     }
+	     $2 == "armed" { armed = $3; who = $8; if (!/ due in [0-9.]+ [mun]?s$/) exit bad = 1 }
+	     $2 == "expired" && $3 == armed && $8 == who && / after its deadline$/ { seen = 1 }
+	     END { exit bad || !seen }' "$work/watch" && [ -z "$(instances)" ]
+}
+
+# A load on a wheel of its own is on all wheels but the one that is chosen, and the other process.
+watch_filters() {
+	busy --tick 2ms --rate 1000 --delay 50ms --calls || return
+	ctl 0 watch --count 3 --pid "$load" --json --events arm,expire &&
+		[ "$(grep -c "\"owner\":\"hwheelctl\",\"owner_pid\":$load," "$work/out")" -eq 3 ] &&
+		watching --json --count 4 --wheel dev && ctl 0 arm 1ms 2ms && watch_ends &&
+		[ "$(grep -c '"wheel_id":1,' "$work/watch")" -eq 4 ] &&
+		ctl 0 watch --wheel 1 --time 300ms && [ ! -s "$work/out" ] &&
+		ctl 0 watch --pid 1 --time 300ms && [ ! -s "$work/out" ] &&
+		ctl 0 watch --wheel "p$load" --pid "$load" --events cancel --count 1 &&
+		ctl 1 watch --wheel nix && warns 'no wheel nix' && ctl 2 watch --pid 5M
+	status=$?
+	idle && return $status
+}
+
+# hwheelctl load maps its timeouts; ids and cookies are those of the program.
+watch_knows_mapped_ones() {
+	busy --rate 1000 --delay 20ms --cancel 0 || return
+	ctl 0 watch --count 2000 --json --pid "$load" --events take,end
+	status=$?
+	idle && [ $status -eq 0 ] && cp "$work/out" /results/watch_mapped.json
 }
 
 watch_chooses() {
@@ -256,7 +364,7 @@ watch_trusts_no_name() {
 	for name in ': timeout_arm: ' "$(printf 'a\033[2J\377')" ; do
 		cp hwheelctl "$work/$name" && watching --count 1 --json --events arm || return
 		"$work/$name" arm 1s >"$work/out" && watch_ends &&
-			grep -qE '"command":"(: timeout_arm: |a\?\[2J\?)"' "$work/watch" && continue
+			grep -qE '"owner":"(: timeout_arm: |a\?\[2J\?)"' "$work/watch" && continue
 		diagnose "$(cat "$work/watch")"
 		return 1
 	done
@@ -352,7 +460,8 @@ stats_agree() {
 		[ $(($(field cancelled_queued) + $(field cancelled_filed))) -eq "$cancelled" ] &&
 		[ "$(awk -F'|' 'NF == 2 { sub(/^#* */, "", $2); sum += $2 } END { print sum }' \
 			"$work/out")" -eq "$expired" ] &&
-		ctl 0 stats 1 --json && keep stats
+		ctl 0 stats 1 --json && keep stats && ctl 0 stats --openmetrics &&
+		cp "$work/out" /results/stats.prom
 }
 
 # The worker knows of those that expire, and not of those that were cancelled before it came.
@@ -429,13 +538,21 @@ quietly load
 report "the help shows the way" help_leads
 report "each command's help has examples" each_has_examples
 report "the steps that it shows are right" help_is_enough
+report "help is a command" help_is_a_command
+report "hwheelctl alone shows the state" alone_it_shows_the_state
 report "hwheelctl and module have the same version" versions_agree
 report "wrong usage is 2" usage_is_2
 report "durations are read as people write them" durations_are_read
 report "what is no duration is refused" durations_are_refused
+report "numbers are read as people write them" numbers_are_read
+report "a message about what is no number names the option" numbers_are_refused
 report "a module that is not loaded is 3, and how to load it" not_loaded_is_3
 report "a lack of permission is 4, and what to do" not_permitted_is_4
 report "what is to be done helps" chgrp_helps
+report "membership in the group of the device helps" usermod_helps
+report "a container without the device is told" no_device_is_1
+report "limits have names" limits_have_names
+report "the range of what is out of range is told" ranges_are_told
 report "what is not mounted, and how to mount it" mount_helps
 report "what there is not" no_such_wheel
 report "a full disk is 1" a_full_disk_is_1
@@ -446,6 +563,8 @@ report "list" list_shows_wheels
 report "load on each kind of wheel" each_kind
 report "watch sees the life of a timeout" watch_sees_a_life
 report "watch sees what was chosen" watch_chooses
+report "watch filters by process and wheel" watch_filters
+report "watch knows ids and cookies of mapped timeouts" watch_knows_mapped_ones
 report "watch trusts no name" watch_trusts_no_name
 report "watch ends while there is more" watch_ends_while_there_is_more
 report "watch leaves nothing behind" watch_leaves_nothing

@@ -45,6 +45,9 @@ versions_agree() {
 	[ "$(from_pkg_config --modversion)" = "$version" ] &&
 		[ "$("$ctl" --version)" = "hwheelctl $version" ] &&
 		[ "$(readlink "$root/lib/libhwheel.so.0")" = "libhwheel.so.$version" ] &&
+		grep -E "^## $version( |$)" CHANGELOG.md &&
+		grep -x "version = \"$version\"" tools/python/pyproject.toml &&
+		grep -x "__version__ = \"$version\"" tools/python/hwheel/__init__.py &&
 		grep -x "PACKAGE_VERSION=\"$version\"" dkms.conf &&
 		[ "$(sed -n '1s/^hwheel (\(.*\)) .*/\1/p' debian/changelog)" = "$version" ]
 }
@@ -143,7 +146,7 @@ long_options() {
 commands_are_documented() {
 	local command words
 
-	[ "$(commands | wc -l)" -eq 12 ] || return
+	[ "$(commands | wc -l)" -eq 13 ] || return
 	for command in $(commands); do
 		mapfile -t words < <(long_options "$command" | sed 's/^-//')
 		mentions man1/hwheelctl.1 "$command" "${words[@]}" || return
@@ -174,7 +177,7 @@ completes() {
 		[ "$(complete_at hwheelctl watch --ev)" = "--events=" ] &&
 		[ "$(complete_at hwheelctl arm --j)" = "--json" ] &&
 		[ -z "$(complete_at hwheelctl info x)" ] &&
-		[ "$(complete_at hwheelctl "" | tr ' ' '\n' | grep -c '^[a-z]')" -eq 12 ]
+		[ "$(complete_at hwheelctl "" | tr ' ' '\n' | grep -c '^[a-z]')" -eq 13 ]
 }
 
 leaves_nothing() {

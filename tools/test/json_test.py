@@ -5,8 +5,10 @@
 json_test.py FOLDER
 """
 
+import itertools
 import json
 import pathlib
+import re
 import sys
 
 BINS = 16
@@ -77,6 +79,23 @@ def watch(folder):
     for event in events:
         assert event["event"] == "expire" and event["command"].startswith("hwheel/")
         assert event["late_us"] >= 0 and event["deadline_ns"] > 0 and event["pid"] > 0
+        assert event["owner"] == "hwheelctl" and event["owner_pid"] != event["pid"]
+        assert event["wheel_id"] == 1 and event["id"] > 0
+    assert sorted(event["cookie"] for event in events) == [0, 1, 2]
+
+
+def watch_mapped(folder):
+    """A timeout that ends is one that was taken, with its cookie, unless it was armed before.
+
+    The cookies of hwheelctl load are the earliest deadlines that are not early.
+    """
+    events = lines(folder, "watch_mapped")
+    taken = {event["id"]: event["cookie"] for event in events if event["event"] == "take"}
+    ended = [event for event in events if event["event"] == "end" and event["id"] in taken]
+    assert len(events) == 2000 and len(ended) > 500
+    for event in ended:
+        assert event["cookie"] == taken[event["id"]] and event["late_us"] >= 0
+        assert event["deadline_ns"] >= event["cookie"]
 
 
 def check_load(load):
@@ -108,6 +127,45 @@ def stats(folder):
     assert wheel["armed"] == 500 and wheel["pending"] == 0
 
 
+def samples(text):
+    """Reads OpenMetrics: {name: {labels: value}}, and of each sample the type of its family."""
+    found, types = {}, {}
+    *body, last = text.splitlines()
+    assert last == "# EOF" and text.endswith("\n")
+    for line in body:
+        if match := re.fullmatch(r"# TYPE (hwheel_[a-z_]+) (counter|gauge|histogram)", line):
+            assert match[1] not in types
+            types[match[1]] = match[2]
+            continue
+        if re.fullmatch(r"# HELP (hwheel_[a-z_]+) [^\\]+", line):
+            assert line.split()[2] in types
+            continue
+        name, labels, value = re.fullmatch(r"(hwheel_[a-z_]+)\{(.+)\} (\S+)", line).groups()
+        family, suffix = re.fullmatch(r"(.*?)(_total|_bucket|)", name).groups()
+        assert suffix == {"counter": "_total", "gauge": "", "histogram": "_bucket"}[types[family]]
+        assert labels not in found.setdefault(name, {})
+        found[name][labels] = float(value)
+    return found
+
+
+def openmetrics(folder):
+    """The figures are those of the JSON, which was printed just before."""
+    found = samples((folder / "stats.prom").read_text())
+    (wheel,) = lines(folder, "stats")[0]["wheels"]
+    for name in COUNTERS - {"wakeups", "passes"}:
+        (value,) = found.get(f"hwheel_{name}") or found[f"hwheel_{name}_total"]
+        assert value == 'wheel="dev-1"', value
+        (value,) = (found.get(f"hwheel_{name}") or found[f"hwheel_{name}_total"]).values()
+        assert value == wheel[name], name
+    (tick,) = found["hwheel_tick_seconds"].values()
+    assert tick == 0.01 and len(found["hwheel_wheel"]) == 1
+    buckets = found["hwheel_lateness_ticks_bucket"]
+    limits = [float(re.search(r'le="(.+)"', labels)[1]) for labels in buckets]
+    assert limits == [2.0 ** n for n in range(-8, 7)] + [float("inf")]
+    sums = list(itertools.accumulate(wheel["lateness"]))
+    assert list(buckets.values()) == sums and sums[-1] == wheel["expired"] > 0
+
+
 def top(folder):
     looks = lines(folder, "top")
     assert len(looks) == 2 and looks[0]["time_ns"] < looks[1]["time_ns"]
@@ -119,7 +177,8 @@ def top(folder):
     assert looks[0]["wheels"][1]["mapped_pending"] > 0
 
 
-TESTS = [info, arm, list_, files, watch, load_threads, load_time, stats, top]
+TESTS = [info, arm, list_, files, watch, watch_mapped, load_threads, load_time, stats, openmetrics,
+         top]
 
 
 def main():

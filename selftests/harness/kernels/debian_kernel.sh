@@ -23,6 +23,7 @@ fi
 # The kernels that have names of their own, and the end of the name of their headers' package
 declare -A flavours=(
 	[newest]=cloud-amd64
+	[shared]=$(dpkg --print-architecture 2>/dev/null || uname -m)
 	[arm64]=cloud-arm64
 	[arm64-6.12]=6.12-cloud-arm64
 	[arm64-16k]=6.12-arm64-16k
@@ -93,15 +94,45 @@ kernel_image_path() {
 	echo "$cache/kernel-$1/vmlinuz"
 }
 
-# The image, and the module that the machine needs before anything else, if there is one
+# The modules with which a machine mounts a folder of this one, each after those that it needs.
+# Kernels for clouds have none.
+share_modules=(virtio_ring virtio virtio_pci_modern_dev virtio_pci_legacy_dev virtio_pci netfs fscache
+	       9pnet 9pnet_virtio 9p)
+
+# Prints where the package has them, if it has them.
+share_paths() {
+	local paths name
+
+	paths=$(dpkg-deb --fsys-tarfile "$1" | tar -t) || return
+	grep -q '/9p\.ko$' <<<"$paths" || return 0
+	for name in "${share_modules[@]}"; do
+		grep "/$name\.ko$" <<<"$paths"
+	done
+	return 0
+}
+
+# The image, the module that the machine needs before anything else, if there is one, and those
+# with which it mounts a folder
 image_unpack() {
-	local kver=$1 folder=$2 wanted=(--wildcards "*/vmlinuz*")
+	local kver=$1 folder=$2 wanted=(--wildcards "*/vmlinuz*") shared
 
 	[ "$machine_module" = - ] || wanted+=("./lib/modules/$kver/$machine_module")
+	mapfile -t shared < <(share_paths "$folder"/*.deb)
 	dpkg-deb --fsys-tarfile "$folder"/*.deb |
 		tar -x --transform='s|.*/||' --transform='s|^vmlinuz.*|vmlinuz|' \
-			-C "$folder" "${wanted[@]}" &&
+			-C "$folder" "${wanted[@]}" "${shared[@]}" &&
 		rm "$folder"/*.deb
+}
+
+# Prints those that the cache has, in their order.
+kernel_share_modules() {
+	local folder name
+
+	folder=$(dirname "$(kernel_image_path "$1")")
+	[ -e "$folder/9p.ko" ] || return
+	for name in "${share_modules[@]}"; do
+		[ ! -e "$folder/$name.ko" ] || echo "$folder/$name.ko"
+	done
 }
 
 # Prints the package that the image is in: later kernels have it apart.

@@ -88,6 +88,7 @@ report "programs can be built, shared and static" quietly inside programs
 report "what the README says to build a program" quietly readme programs
 report "hwheelctl and the manual pages are there" quietly inside tools
 report "Netty's timer is there, for Maven, too" quietly inside java
+report "the Python module is there" quietly inside python
 report "the group is there" quietly inside group
 say "packages: using them in a VM"
 report "what was installed works in a VM" quietly used

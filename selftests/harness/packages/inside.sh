@@ -8,7 +8,7 @@ set -euo pipefail
 
 built=/root/built
 version=$(sed -n 's/^PACKAGE_VERSION="\(.*\)"$/\1/p' /src/dkms.conf)
-packages=(hwheel-dkms libhwheel0 libhwheel-dev hwheel-tools libhwheel-java)
+packages=(hwheel-dkms libhwheel0 libhwheel-dev hwheel-tools libhwheel-java python3-hwheel)
 
 apt() {
 	apt-get -q -y --no-install-recommends "$@"
@@ -55,7 +55,7 @@ step_prepare() {
 
 step_install() {
 	apt install /debs/*.deb
-	[ "$(dpkg-query -W -f '${db:Status-Abbrev}' "${packages[@]}")" = "ii ii ii ii ii " ]
+	[ "$(dpkg-query -W -f '${db:Status-Abbrev}' "${packages[@]}")" = "ii ii ii ii ii ii " ]
 }
 
 step_dkms() {
@@ -96,6 +96,16 @@ step_tools() {
 	man 4 hwheel | grep -w HWHEEL_IOC_ARM
 	man 3 libhwheel | grep -w hwheel_next_events
 	[ -f /usr/share/bash-completion/completions/hwheelctl ]
+}
+
+# It loads the library, and says in Python's way that there is no device.
+step_python() {
+	python3 -c "import hwheel; assert hwheel.__version__ == '$version'"
+	[ -e /dev/hwheel ] || python3 -c 'import errno, hwheel
+try:
+	hwheel.Wheel()
+except OSError as error:
+	assert error.errno == errno.ENOENT'
 }
 
 # Without a JVM, which it does not bring along

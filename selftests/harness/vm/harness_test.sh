@@ -31,6 +31,7 @@ runner=("$@")
 declare -A script=(
 	[ships]='echo reached; dd if=/dev/urandom of=/results/random bs=64k count=48
 		 sha256sum </results/random >/results/sum'
+	[warns]='echo reached; echo "<4>a warning" >/dev/kmsg; echo the end'
 	[exits_3]='echo reached; exit 3'
 	[begins_late]='echo reached'
 	[begins_never]='echo reached'
@@ -185,8 +186,15 @@ explained() {
 	return 1
 }
 
+run_showing_programs() {
+	run warns --programs && grep -q '^reached$' "$out/warns/log" &&
+		grep -q '^the end$' "$out/warns/log" && ! grep -q '^\[ ' "$out/warns/log" &&
+		grep -q 'a warning' "$out/warns/vm/console.log"
+}
+
 harness() {
 	check ships "what the script leaves arrives unchanged" run_shipping
+	check warns "programs are shown, and the kernel's warnings hidden" run_showing_programs
 	check exits_3 "a script that exits with 3 fails the run" \
 		run_failing exits_3 ".*status 3"
 	check is_killed "a script that is killed fails the run" \

@@ -14,7 +14,7 @@
 #   work     a folder that is not kept; $work/channel has what came over the wire
 #   timeout  seconds it was given
 #   status   it ended with
-#   console  quiet if nobody saw what it printed
+#   console  quiet if nobody saw what it printed, programs if the kernel's part was hidden
 #   races    what KCSAN reports counts where it has this TEXT only, if there is one
 #   machine  process to be killed at the end, if any
 
@@ -73,7 +73,10 @@ make_initramfs() {
 	vm=$(dirname "${BASH_SOURCE[0]}")
 	mkdir -p "$work"/root/{bin,boot,dev,hwheel,proc,results,root,sys,tmp}
 	cp "${busybox:-$(command -v busybox || echo /bin/busybox)}" "$work/root/bin/busybox"
-	[ ${#modules[@]} -eq 0 ] || cp "${modules[@]}" "$work/root/boot"
+	for file in "${!modules[@]}"; do
+		cp "${modules[file]}" "$(printf '%s/root/boot/%02d-%s' "$work" "$file" \
+			"$(basename "${modules[file]}")")"
+	done
 	install -m 755 "$vm/init" "$work/root/init"
 	for file in "$guest" "${files[@]}"; do
 		add_file "$file"

@@ -19,6 +19,10 @@
 #   --races TEXT        what KCSAN reports ends neither VM nor run where it has no TEXT:
 #                       kernels have data races of their own, of which some are known
 #   --quiet             the console goes to console.log only
+#   --programs          of the console only what programs print is shown: an emulated machine has
+#                       the kernel warn of its clocks, which says nothing of what is run
+#   --share DIR         the machine finds this folder, and all of this machine's files to be read,
+#                       as 9p file systems "share" and "root"
 #   --interactive       the console is this terminal; if there is none, SCRIPT
 #                       finds what comes from stdin in /hwheel/stdin
 set -euo pipefail
@@ -37,7 +41,7 @@ here=$(dirname "$(realpath "$0")")
 # shellcheck source=selftests/harness/vm/machine.sh
 . "$here/machine.sh"
 
-kver='' smp=2 mem=1024 append='' boot=120
+kver='' share='' smp=2 mem=1024 append='' boot=120
 accel=(-accel "tcg,thread=multi")
 
 # For the kernel a breakpoint replaces the code of a tracepoint for a moment while it is
@@ -68,6 +72,8 @@ parse() {
 		--append)      append=$2; shift ;;
 		--races)       races=$2; shift ;;
 		--quiet)       console=quiet ;;
+		--programs)    console=programs ;;
+		--share)       share=$(realpath "$2"); shift ;;
 		--interactive) console=interactive ;;
 		--*)           die "unknown option $1" ;;
 		*)             files+=("$1") ;;
@@ -97,7 +103,16 @@ kernel_command_line() {
 	if [ $console = interactive ]; then
 		line+=" TERM=${TERM:-linux} SIZE=$(stty size | tr ' ' ,)"
 	fi
+	[ -z "$share" ] || line+=" SHARE=$share"
 	echo "$line $append -- ${guest##*/}"
+}
+
+# Files that the machine makes are its caller's here.
+share_folders() {
+	local options=security_model=none,multidevs=remap
+
+	qemu+=(-virtfs "local,path=/,mount_tag=root,readonly=on,$options"
+	       -virtfs "local,path=$share,mount_tag=share,$options")
 }
 
 # The console goes to a file, not to a pipe: QEMU drops what a slow reader does
@@ -107,6 +122,7 @@ qemu_command() {
 	qemu+=("${accel[@]}" -smp "$smp" -m "$mem" -nic none -display none -no-reboot
 	       -kernel "$(kernel_image_path "$kver")" -initrd "$work/initramfs"
 	       -append "$(kernel_command_line)" -chardev "file,id=channel,path=$work/channel")
+	[ -z "$share" ] || share_folders
 	if [ $console = interactive ]; then
 		qemu+=(-chardev "stdio,id=console,mux=on,signal=off,logfile=$out/console.log"
 		       -mon chardev=console)
@@ -115,13 +131,21 @@ qemu_command() {
 	fi
 }
 
+# Lines of the kernel begin with its time.
+shown() {
+	case $console in
+	live)     sed -u 's/\r$//' ;;
+	programs) sed -u 's/\r$//; /^\[ *[0-9]*\.[0-9]\{6\}\] /d' ;;
+	esac
+}
+
 # tail ends by itself after the VM, with all that it has printed.
 start() {
 	: >"$out/console.log"
 	timeout -k 5 "$timeout" "${qemu[@]}" </dev/null &
 	machine=$!
-	if [ $console = live ]; then
-		tail -f -n +1 -s 0.2 --pid="$machine" "$out/console.log" | sed -u 's/\r$//' &
+	if [ $console = live ] || [ $console = programs ]; then
+		tail -f -n +1 -s 0.2 --pid="$machine" "$out/console.log" | shown &
 	fi
 }
 
@@ -174,6 +198,14 @@ boot() {
 	fi
 }
 
+choose_share() {
+	local found
+
+	mapfile -t found < <(kernel_share_modules "$kver")
+	[ ${#found[@]} -gt 0 ] || die "the kernel $kver cannot mount folders: SHARE= leaves them out"
+	modules+=("${found[@]}")
+}
+
 # What the kernel's machine has of its own
 choose_machine() {
 	machine_choose "$kver"
@@ -181,6 +213,7 @@ choose_machine() {
 	channel=$machine_channel
 	[ "$machine_module" = - ] ||
 		modules=("$(dirname "$(kernel_image_path "$kver")")/${machine_module##*/}")
+	[ -z "$share" ] || choose_share
 }
 
 parse "$@"

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: LGPL-2.1-only OR MIT
+"""Timeouts from the hwheel kernel module.
+
+A Wheel is a private set of timeouts, on libhwheel(3). Delays are seconds, points in time are
+nanoseconds on the clock of the wheel:
+
+    with hwheel.Wheel() as wheel:
+        timeout = wheel.arm(0.25, cookie=42)
+        wheel.refresh(timeout, 1.5)
+        for event in wheel.events():
+            print(event.cookie, event.late_ns)
+
+The module hwheel.aio puts timeouts into an asyncio loop. An error of the library is an OSError
+with its errno, as everywhere in Python.
+"""
+
+from ._wheel import Clock, Event, EventType, Info, Kind, State, Timeout, Wheel
+
+__all__ = ["Clock", "Event", "EventType", "Info", "Kind", "State", "Timeout", "Wheel"]
+__version__ = "0.1.0"

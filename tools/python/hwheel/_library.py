@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: LGPL-2.1-only OR MIT
+"""libhwheel, and the structures of linux/hwheel.h, as ctypes sees them."""
+
+import ctypes
+import os
+from ctypes import POINTER, c_int, c_int32, c_size_t, c_uint, c_uint32, c_uint64, c_void_p
+
+SONAME = "libhwheel.so.0"
+
+
+class EventStruct(ctypes.Structure):
+    _fields_ = [("id", c_uint64), ("cookie", c_uint64), ("deadline_ns", c_uint64),
+                ("fired_ns", c_uint64), ("type", c_uint32), ("reserved", c_uint32)]
+
+
+class InfoStruct(ctypes.Structure):
+    _fields_ = [("features", c_uint64), ("tick_ns", c_uint64), ("max_timeouts", c_uint64),
+                ("max_pending", c_uint64), ("slots", c_uint32), ("levels", c_uint32),
+                ("kind", c_uint32), ("clock", c_int32), ("max_submit", c_uint32),
+                ("own_wheel", c_uint32), ("reserved", c_uint64 * 7)]
+
+
+class ConfigStruct(ctypes.Structure):
+    _fields_ = [("tick_ns", c_uint64), ("max_timeouts", c_uint64), ("slots", c_uint32),
+                ("levels", c_uint32), ("kind", c_uint32), ("clock", c_int32),
+                ("flags", c_uint32), ("reserved", c_uint32 * 11)]
+
+
+PROTOTYPES = {
+    "hwheel_open": (c_int, POINTER(c_void_p), c_uint),
+    "hwheel_close": (c_int, c_void_p),
+    "hwheel_fd": (c_int, c_void_p),
+    "hwheel_configure": (c_int, c_void_p, POINTER(ConfigStruct)),
+    "hwheel_map": (c_int, c_void_p, c_size_t),
+    "hwheel_info": (c_int, c_void_p, POINTER(InfoStruct)),
+    "hwheel_stop": (c_int, c_void_p),
+    "hwheel_now": (c_uint64, c_void_p),
+    "hwheel_arm": (c_int, c_void_p, c_uint64, c_uint64, POINTER(c_uint64)),
+    "hwheel_arm_at": (c_int, c_void_p, c_uint64, c_uint64, POINTER(c_uint64)),
+    "hwheel_refresh": (c_int, c_void_p, c_uint64, c_uint64),
+    "hwheel_refresh_at": (c_int, c_void_p, c_uint64, c_uint64),
+    "hwheel_cancel": (c_int, c_void_p, c_uint64),
+    "hwheel_query": (c_int, c_void_p, c_uint64, POINTER(c_uint64), POINTER(c_uint64)),
+    "hwheel_next_events": (c_int, c_void_p, POINTER(EventStruct), c_size_t),
+}
+
+
+def _load() -> ctypes.CDLL:
+    """Loads the library, and declares the functions that are called."""
+    found = ctypes.CDLL(SONAME)
+    for name, (result, *arguments) in PROTOTYPES.items():
+        function = getattr(found, name)
+        function.restype = result
+        function.argtypes = arguments
+    return found
+
+
+library = _load()
+
+
+def check(result: int) -> int:
+    """Returns what the library has returned, or raises the error that it is."""
+    if result < 0:
+        raise OSError(-result, os.strerror(-result))
+    return result

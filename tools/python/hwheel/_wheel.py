@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: LGPL-2.1-only OR MIT
+"""A set of timeouts."""
+
+from __future__ import annotations
+
+import ctypes
+import datetime
+import enum
+import errno
+import time
+from types import TracebackType
+from typing import NamedTuple, NewType, Union
+
+from ._library import ConfigStruct, EventStruct, InfoStruct, check, library
+
+Delay = Union[float, datetime.timedelta]
+Timeout = NewType("Timeout", int)
+
+NONBLOCK = 1
+LONGEST_NS = 2 ** 63 - 1
+
+
+class Kind(enum.IntEnum):
+    """How a wheel keeps timeouts that are far away."""
+
+    SHARED = 0
+    HASHED = 1
+    HIERARCHICAL = 2
+    SIMPLE = 3
+
+
+class Clock(enum.IntEnum):
+    """The clock of deadlines. BOOTTIME goes on while the machine is suspended."""
+
+    MONOTONIC = time.CLOCK_MONOTONIC
+    BOOTTIME = time.CLOCK_BOOTTIME
+
+
+class EventType(enum.IntEnum):
+    """How a timeout has ended."""
+
+    EXPIRED = 1
+    STOPPED = 2
+
+
+class State(enum.IntEnum):
+    """What a timeout is that has not ended, or whose event was not taken yet."""
+
+    PENDING = 1
+    EXPIRED = 2
+    STOPPED = 3
+
+
+class Event(NamedTuple):
+    """A timeout that has ended."""
+
+    timeout: Timeout
+    cookie: int
+    deadline_ns: int
+    fired_ns: int
+    type: EventType
+
+    @property
+    def late_ns(self) -> int:
+        """How long after its deadline it came. It is never below 0 for one that expired."""
+        return self.fired_ns - self.deadline_ns
+
+
+class Info(NamedTuple):
+    """What a wheel is like."""
+
+    tick_ns: int
+    slots: int
+    levels: int
+    kind: Kind
+    clock: Clock
+    max_timeouts: int
+    max_pending: int
+
+
+def nanoseconds(delay: Delay) -> int:
+    """Returns a delay in whole nanoseconds, rounded up, so that nothing comes early."""
+    if isinstance(delay, datetime.timedelta):
+        number = delay // datetime.timedelta(microseconds=1) * 1000
+    elif delay == float("inf"):
+        number = LONGEST_NS
+    else:
+        number = -int(-delay * 1_000_000_000 // 1)
+    return min(max(number, 0), LONGEST_NS)
+
+
+class Wheel:
+    """A private set of timeouts of the hwheel kernel module.
+
+    Any number of threads may use it. Close it with close() or a with statement.
+    """
+
+    def __init__(self, *, tick: Delay = 0, slots: int = 0, levels: int = 0,
+                 kind: Kind = Kind.SHARED, clock: Clock = Clock.MONOTONIC,
+                 max_timeouts: int = 0, blocking: bool = True, room: int = 1024) -> None:
+        """Opens the device.
+
+        With a kind, the set gets a wheel of its own, which costs a kernel thread; tick, slots
+        and levels say what it is like, and 0 stands for the default. blocking: events() waits.
+        room: for so many timeouts memory is shared with the kernel at first, so that they need
+        no system call; with 0 each operation is one.
+        """
+        handle = ctypes.c_void_p()
+        check(library.hwheel_open(ctypes.byref(handle), 0 if blocking else NONBLOCK))
+        self._handle: ctypes.c_void_p | None = handle
+        try:
+            self._configure(tick, slots, levels, kind, clock, max_timeouts)
+            self._map(room)
+        except BaseException:
+            self.close()
+            raise
+
+    def _configure(self, tick: Delay, slots: int, levels: int, kind: Kind, clock: Clock,
+                   max_timeouts: int) -> None:
+        config = ConfigStruct(tick_ns=nanoseconds(tick), max_timeouts=max_timeouts, slots=slots,
+                              levels=levels, kind=kind, clock=clock)
+        if bytes(config) != bytes(ConfigStruct(clock=Clock.MONOTONIC)):
+            check(library.hwheel_configure(self._open(), ctypes.byref(config)))
+
+    def _map(self, room: int) -> None:
+        """Simple wheels and some processors have no mapped timeouts: all works without."""
+        if room:
+            result = library.hwheel_map(self._open(), min(room, self.info().max_timeouts))
+            if result != -errno.EOPNOTSUPP:
+                check(result)
+
+    def _open(self) -> ctypes.c_void_p:
+        if self._handle is None:
+            raise ValueError("the wheel is closed")
+        return self._handle
+
+    def __enter__(self) -> Wheel:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 traceback: TracebackType | None) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_handle", None) is not None:
+            self.close()
+
+    def close(self) -> None:
+        """Ends all timeouts without an event. A second call does nothing."""
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            check(library.hwheel_close(handle))
+
+    def fileno(self) -> int:
+        """Returns the descriptor that is readable when an event waits."""
+        return int(library.hwheel_fd(self._open()))
+
+    def now_ns(self) -> int:
+        """Returns the time on the clock of the wheel."""
+        return int(library.hwheel_now(self._open()))
+
+    def arm(self, delay: Delay, cookie: int = 0) -> Timeout:
+        """Arms a timeout that expires after delay seconds. Its event has the cookie."""
+        timeout = ctypes.c_uint64()
+        check(library.hwheel_arm(self._open(), nanoseconds(delay), cookie,
+                                 ctypes.byref(timeout)))
+        return Timeout(timeout.value)
+
+    def arm_at(self, deadline_ns: int, cookie: int = 0) -> Timeout:
+        """Arms a timeout that expires at a point in time."""
+        timeout = ctypes.c_uint64()
+        check(library.hwheel_arm_at(self._open(), deadline_ns, cookie, ctypes.byref(timeout)))
+        return Timeout(timeout.value)
+
+    @staticmethod
+    def _found(result: int) -> bool:
+        if result == -errno.ENOENT:
+            return False
+        check(result)
+        return True
+
+    def refresh(self, timeout: Timeout, delay: Delay) -> bool:
+        """Gives a pending timeout another delay, from now. False: it has ended."""
+        return self._found(library.hwheel_refresh(self._open(), timeout, nanoseconds(delay)))
+
+    def refresh_at(self, timeout: Timeout, deadline_ns: int) -> bool:
+        """Gives a pending timeout another deadline. False: it has ended."""
+        return self._found(library.hwheel_refresh_at(self._open(), timeout, deadline_ns))
+
+    def cancel(self, timeout: Timeout) -> bool:
+        """Ends a pending timeout: no event comes. False: it has ended, and its event comes."""
+        return self._found(library.hwheel_cancel(self._open(), timeout))
+
+    def query(self, timeout: Timeout) -> tuple[State, float, int] | None:
+        """Returns the state, the seconds left and the cookie; None: it has ended."""
+        left, cookie = ctypes.c_uint64(), ctypes.c_uint64()
+        state = library.hwheel_query(self._open(), timeout, ctypes.byref(left),
+                                     ctypes.byref(cookie))
+        if not self._found(state):
+            return None
+        return State(state), left.value / 1e9, cookie.value
+
+    def events(self, most: int = 256) -> list[Event]:
+        """Takes events, up to so many. Waits for the first one, if the wheel is blocking.
+
+        An empty list: none waits, or, if the wheel is blocking or was stopped, none comes any
+        more.
+        """
+        buffer = (EventStruct * most)()
+        count = library.hwheel_next_events(self._open(), buffer, most)
+        while count == -errno.EINTR:
+            count = library.hwheel_next_events(self._open(), buffer, most)
+        if count == -errno.EAGAIN:
+            return []
+        return [Event(Timeout(event.id), event.cookie, event.deadline_ns, event.fired_ns,
+                      EventType(event.type)) for event in buffer[:check(count)]]
+
+    def stop(self) -> int:
+        """Ends all timeouts, each with an event of type STOPPED. Returns how many there were."""
+        return check(library.hwheel_stop(self._open()))
+
+    def info(self) -> Info:
+        """Tells what the wheel is like."""
+        info = InfoStruct()
+        check(library.hwheel_info(self._open(), ctypes.byref(info)))
+        return Info(info.tick_ns, info.slots, info.levels, Kind(info.kind), Clock(info.clock),
+                    info.max_timeouts, info.max_pending)

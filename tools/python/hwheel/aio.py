@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: LGPL-2.1-only OR MIT
+"""Timeouts of the hwheel kernel module in an asyncio loop.
+
+    async with Timers() as timers:
+        handle = timers.call_later(30, connection.close)
+        handle.refresh(30)
+        async with timers.timeout(2.5):
+            await reader.read()
+
+The loop keeps its own timers in a heap, where one that is cancelled stays until its time has come.
+Here a timeout that is cancelled is gone, and a refresh is one exchange in memory that is shared
+with the kernel. The loop waits for one descriptor, however many timeouts there are.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from types import TracebackType
+from typing import Any
+
+from ._wheel import Delay, EventType, Timeout, Wheel
+
+
+class Handle:
+    """A callback that is to be called, unless it is cancelled before."""
+
+    def __init__(self, timers: Timers, callback: Callable[..., object],
+                 args: tuple[Any, ...]) -> None:
+        self._timers = timers
+        self._callback = callback
+        self._args = args
+        self._timeout = Timeout(0)
+        self._cookie = 0
+        self._ended = False
+
+    @property
+    def pending(self) -> bool:
+        """Is it still to be called?"""
+        return not self._ended
+
+    def cancel(self) -> bool:
+        """The callback is not called any more. False: it was, or this is not the first call."""
+        if self._ended:
+            return False
+        self._ended = True
+        if self._timers._wheel.cancel(self._timeout):
+            self._timers._forget(self)
+        return True
+
+    def refresh(self, delay: Delay) -> bool:
+        """Puts the call off until delay seconds from now. False: it was called, or cancelled.
+
+        A timeout that has expired, but whose callback was not called yet, is armed anew.
+        """
+        if self._ended:
+            return False
+        if not self._timers._wheel.refresh(self._timeout, delay):
+            self._timers._arm(self, delay)
+        return True
+
+    def _run(self, cookie: int) -> None:
+        """Calls the callback, unless it was cancelled or refreshed since the event was taken."""
+        self._timers._handles.pop(cookie, None)
+        if not self._ended and cookie == self._cookie:
+            self._ended = True
+            self._callback(*self._args)
+
+
+class Timers:
+    """Timeouts in the loop that runs. Its methods are for the thread of the loop."""
+
+    def __init__(self, **options: Any) -> None:
+        """Makes a set of timeouts. The options are those of Wheel, but for blocking."""
+        self._loop = asyncio.get_running_loop()
+        self._wheel = Wheel(blocking=False, **options)
+        self._handles: dict[int, Handle] = {}
+        self._last = 0
+        self._closed = False
+        self._loop.add_reader(self._wheel.fileno(), self._take)
+
+    async def __aenter__(self) -> Timers:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                        traceback: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends all timeouts; no callback is called any more."""
+        if self._closed:
+            return
+        self._closed = True
+        self._loop.remove_reader(self._wheel.fileno())
+        for handle in self._handles.values():
+            handle._ended = True
+        self._handles.clear()
+        self._wheel.close()
+
+    def __len__(self) -> int:
+        """How many callbacks are to be called"""
+        return sum(handle.pending for handle in self._handles.values())
+
+    def _arm(self, handle: Handle, delay: Delay) -> None:
+        """Arms under a new cookie: the event of an older timeout then finds no handle."""
+        self._handles.pop(handle._cookie, None)
+        self._last += 1
+        handle._cookie = self._last
+        handle._timeout = self._wheel.arm(delay, self._last)
+        self._handles[self._last] = handle
+
+    def _forget(self, handle: Handle) -> None:
+        self._handles.pop(handle._cookie, None)
+
+    def _take(self) -> None:
+        """Takes the events that wait; the loop calls again if there are more."""
+        for event in self._wheel.events():
+            handle = self._handles.get(event.cookie)
+            if handle is not None and event.type == EventType.EXPIRED:
+                self._loop.call_soon(handle._run, event.cookie)
+
+    def call_later(self, delay: Delay, callback: Callable[..., object], *args: Any) -> Handle:
+        """Has the loop call callback(*args) after delay seconds, and never before."""
+        handle = Handle(self, callback, args)
+        self._arm(handle, delay)
+        return handle
+
+    async def sleep(self, delay: Delay) -> None:
+        """Returns after delay seconds."""
+        done = asyncio.Event()
+        handle = self.call_later(delay, done.set)
+        try:
+            await done.wait()
+        finally:
+            handle.cancel()
+
+    @asynccontextmanager
+    async def timeout(self, delay: Delay) -> AsyncIterator[Handle]:
+        """Raises TimeoutError if the block takes longer. Its handle can be refreshed."""
+        async with asyncio.timeout(None) as limit:
+            handle = self.call_later(delay, lambda: limit.reschedule(self._loop.time()))
+            try:
+                yield handle
+            finally:
+                handle.cancel()

@@ -1,0 +1,335 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Tests of python3-hwheel: needs /dev/hwheel, and libhwheel.so.0 in LD_LIBRARY_PATH."""
+
+import asyncio
+import datetime
+import errno
+import gc
+import inspect
+import os
+import select
+import threading
+import unittest
+
+import hwheel
+import hwheel._wheel
+import idle_server
+from hwheel import Clock, EventType, Kind, State, Wheel
+from hwheel.aio import Timers
+
+SOON = 0.001
+LATER = 3600
+
+
+class WheelTest(unittest.TestCase):
+    """Each test is done with mapped timeouts and by system calls."""
+
+    room = 1024
+
+    def setUp(self):
+        self.wheel = Wheel(room=self.room)
+        self.addCleanup(self.wheel.close)
+
+    def test_event_has_the_cookie_and_is_not_early(self):
+        before = self.wheel.now_ns()
+        timeout = self.wheel.arm(SOON, 2 ** 64 - 1)
+        (event,) = self.wheel.events()
+        self.assertEqual((event.timeout, event.cookie), (timeout, 2 ** 64 - 1))
+        self.assertEqual(event.type, EventType.EXPIRED)
+        self.assertGreaterEqual(event.deadline_ns, before + 1_000_000)
+        self.assertGreaterEqual(event.late_ns, 0)
+
+    def test_deadlines_are_on_the_clock(self):
+        deadline = self.wheel.now_ns() + 1_000_000
+        self.wheel.arm_at(deadline, 1)
+        (event,) = self.wheel.events()
+        self.assertLess(event.deadline_ns - deadline, 1024)
+
+    def test_cancel_tells_whether_it_was_pending(self):
+        timeout = self.wheel.arm(LATER)
+        self.assertTrue(self.wheel.cancel(timeout))
+        self.assertFalse(self.wheel.cancel(timeout))
+        self.assertFalse(self.wheel.cancel(12345))
+
+    def test_refresh_moves_the_deadline(self):
+        timeout = self.wheel.arm(LATER, 1)
+        self.assertTrue(self.wheel.refresh(timeout, 2 * LATER))
+        state, left, cookie = self.wheel.query(timeout)
+        self.assertEqual((state, cookie), (State.PENDING, 1))
+        self.assertTrue(LATER < left <= 2 * LATER + 0.001, left)
+        self.assertTrue(self.wheel.refresh(timeout, SOON))
+        self.assertEqual(self.wheel.events()[0].timeout, timeout)
+        self.assertFalse(self.wheel.refresh(timeout, SOON))
+        self.assertFalse(self.wheel.refresh_at(timeout, self.wheel.now_ns()))
+        self.assertIsNone(self.wheel.query(timeout))
+
+    def test_events_come_in_the_order_of_deadlines(self):
+        now = self.wheel.now_ns()
+        for cookie in (3, 1, 2):
+            self.wheel.arm_at(now + cookie * 50_000_000, cookie)
+        found = []
+        while len(found) < 3:
+            found += [event.cookie for event in self.wheel.events()]
+        self.assertEqual(found, [1, 2, 3])
+
+    def test_stop_ends_all(self):
+        timeouts = {self.wheel.arm(LATER, cookie) for cookie in range(300)}
+        self.assertEqual(self.wheel.stop(), 300)
+        events = self.wheel.events(200) + self.wheel.events(200)
+        self.assertEqual({event.timeout for event in events}, timeouts)
+        self.assertEqual({event.type for event in events}, {EventType.STOPPED})
+        self.assertEqual(self.wheel.events(), [])
+        with self.assertRaises(OSError) as caught:
+            self.wheel.arm(1)
+        self.assertEqual(caught.exception.errno, errno.ESHUTDOWN)
+
+    def test_descriptor_is_readable_when_an_event_waits(self):
+        self.assertEqual(select.select([self.wheel], [], [], 0)[0], [])
+        self.wheel.arm(SOON)
+        self.assertEqual(select.select([self.wheel], [], [])[0], [self.wheel])
+
+    def test_threads_may_wait(self):
+        found = []
+        thread = threading.Thread(target=lambda: found.extend(self.wheel.events()))
+        thread.start()
+        self.wheel.arm(SOON, 7)
+        thread.join()
+        self.assertEqual(found[0].cookie, 7)
+
+
+class CallsTest(WheelTest):
+    room = 0
+
+
+class ConfigTest(unittest.TestCase):
+    def test_shared_wheel(self):
+        with Wheel() as wheel:
+            info = wheel.info()
+        self.assertEqual((info.kind, info.clock), (Kind.HASHED, Clock.MONOTONIC))
+        self.assertGreaterEqual(info.tick_ns, 50_000)
+
+    def test_wheel_of_its_own(self):
+        with Wheel(kind=Kind.HIERARCHICAL, tick=0.002, slots=64, levels=4,
+                   clock=Clock.BOOTTIME, max_timeouts=100) as wheel:
+            info = wheel.info()
+        self.assertEqual(info[:6], (2_000_000, 64, 4, Kind.HIERARCHICAL, Clock.BOOTTIME, 100))
+
+    def test_simple_wheel_refuses_long_delays(self):
+        with Wheel(kind=Kind.SIMPLE, tick=0.01, slots=16) as wheel:
+            with self.assertRaises(OSError) as caught:
+                wheel.arm(10)
+        self.assertEqual(caught.exception.errno, errno.ERANGE)
+
+    def test_wrong_tick_leaves_no_file_open(self):
+        before = os.listdir("/proc/self/fd")
+        with self.assertRaises(OSError) as caught:
+            Wheel(kind=Kind.HASHED, tick=1e-9)
+        self.assertEqual(caught.exception.errno, errno.EINVAL)
+        self.assertEqual(os.listdir("/proc/self/fd"), before)
+
+    def test_limit(self):
+        with Wheel(kind=Kind.HASHED, max_timeouts=2, room=0) as wheel:
+            wheel.arm(LATER)
+            wheel.arm(LATER)
+            with self.assertRaises(OSError) as caught:
+                wheel.arm(LATER)
+        self.assertEqual(caught.exception.errno, errno.ENOSPC)
+
+    def test_wheel_without_blocking_has_no_events(self):
+        with Wheel(blocking=False) as wheel:
+            self.assertEqual(wheel.events(), [])
+
+    def test_closed_wheel(self):
+        wheel = Wheel()
+        wheel.close()
+        wheel.close()
+        for use in (wheel.fileno, wheel.now_ns, wheel.events, wheel.stop, wheel.info):
+            self.assertRaises(ValueError, use)
+        self.assertRaises(ValueError, wheel.arm, 1)
+
+    def test_forgotten_wheel_is_closed(self):
+        before = os.listdir("/proc/self/fd")
+        Wheel()
+        gc.collect()
+        self.assertEqual(os.listdir("/proc/self/fd"), before)
+
+
+class DelayTest(unittest.TestCase):
+    def test_delays_are_rounded_up(self):
+        longest = 2 ** 63 - 1
+        for delay, ns in ((0, 0), (1, 10 ** 9), (1e-9, 1), (1e-10, 1), (0.25, 250_000_000),
+                          (-1, 0), (float("inf"), longest), (1e30, longest),
+                          (datetime.timedelta(days=2, microseconds=1), 172_800_000_001_000)):
+            self.assertEqual(hwheel._wheel.nanoseconds(delay), ns, delay)
+        self.assertRaises(ValueError, hwheel._wheel.nanoseconds, float("nan"))
+
+
+class AsyncioTest(unittest.IsolatedAsyncioTestCase):
+    async def asyncSetUp(self):
+        self.timers = Timers()
+        self.addCleanup(self.timers.close)
+
+    async def test_callbacks_come_in_order_with_arguments(self):
+        found, done = [], asyncio.Event()
+        self.timers.call_later(0.1, done.set)
+        for delay in (0.06, 0.02, 0.04):
+            self.timers.call_later(delay, found.append, delay)
+        await done.wait()
+        self.assertEqual(found, [0.02, 0.04, 0.06])
+        self.assertEqual(len(self.timers), 0)
+
+    async def test_cancelled_callback_is_not_called(self):
+        found = []
+        handle = self.timers.call_later(SOON, found.append, 1)
+        self.assertTrue(handle.cancel())
+        self.assertFalse(handle.cancel())
+        self.assertFalse(handle.refresh(1))
+        await self.timers.sleep(0.05)
+        self.assertEqual((found, len(self.timers)), ([], 0))
+
+    async def test_cancel_after_it_has_expired(self):
+        """The event waits, as the loop does not run, but the callback was not called yet."""
+        found = []
+        handle = self.timers.call_later(SOON, found.append, 1)
+        select.select([self.timers._wheel], [], [])
+        self.assertTrue(handle.cancel())
+        await self.timers.sleep(0)
+        self.assertEqual((found, self.timers._handles), ([], {}))
+
+    async def test_refresh_after_it_has_expired(self):
+        found = []
+        handle = self.timers.call_later(SOON, found.append, 1)
+        select.select([self.timers._wheel], [], [])
+        self.assertTrue(handle.refresh(LATER))
+        await self.timers.sleep(0)
+        self.assertEqual((found, len(self.timers)), ([], 1))
+        self.assertTrue(handle.cancel())
+
+    async def test_refresh_puts_off(self):
+        handle = self.timers.call_later(LATER, lambda: None)
+        self.assertTrue(handle.refresh(0))
+        while handle.pending:
+            await asyncio.sleep(0)
+        self.assertFalse(handle.refresh(1))
+
+    async def test_cancel_after_the_event_was_taken(self):
+        """The one that was armed first is called first, and cancels the other."""
+        found = []
+        first = self.timers.call_later(0, lambda: found.append(other.cancel()))
+        other = self.timers.call_later(0, found.append, "called")
+        while first.pending:
+            await asyncio.sleep(0)
+        await self.timers.sleep(SOON)
+        self.assertEqual(found, [True])
+
+    async def test_timeout_ends_a_block(self):
+        with self.assertRaises(TimeoutError):
+            async with self.timers.timeout(SOON):
+                await asyncio.Event().wait()
+        self.assertEqual(len(self.timers), 0)
+
+    async def test_timeout_lets_a_block_end(self):
+        async with self.timers.timeout(LATER) as handle:
+            self.assertTrue(handle.pending)
+            await self.timers.sleep(SOON)
+        self.assertFalse(handle.pending)
+        self.assertEqual(len(self.timers), 0)
+
+    async def test_very_many(self):
+        """Nine of ten are cancelled; each of the others is called once."""
+        found = []
+        handles = [self.timers.call_later(0.05, found.append, n) for n in range(10_000)]
+        for n, handle in enumerate(handles):
+            if n % 10:
+                handle.cancel()
+        expected = [n for n in range(10_000) if not n % 10]
+        while len(self.timers):
+            await self.timers.sleep(SOON)
+        self.assertEqual(sorted(found), expected)
+
+    async def test_exception_of_a_callback_is_the_loops(self):
+        caught = []
+        asyncio.get_running_loop().set_exception_handler(
+            lambda loop, context: caught.append(context["exception"]))
+        self.timers.call_later(0, lambda: 1 // 0)
+        while not caught:
+            await self.timers.sleep(SOON)
+        self.assertIsInstance(caught[0], ZeroDivisionError)
+
+    async def test_close_calls_nothing(self):
+        found = []
+        handle = self.timers.call_later(SOON, found.append, 1)
+        self.timers.close()
+        await asyncio.sleep(0.05)
+        self.assertEqual((found, handle.pending), ([], False))
+
+
+class ExampleTest(unittest.IsolatedAsyncioTestCase):
+    """A client that speaks stays longer than one that is silent, and both are closed."""
+
+    async def client(self, port, lines):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        echoes = []
+        for line in lines:
+            writer.write(line)
+            echoes.append(await reader.readline())
+            await asyncio.sleep(0.1)
+        echoes.append(await reader.read())
+        writer.close()
+        return echoes
+
+    async def test_idle_server(self):
+        async with Timers() as timers:
+            idle = idle_server.IdleServer(timers, 1)
+            server = await asyncio.start_server(idle.serve, "127.0.0.1", 0)
+            port = server.sockets[0].getsockname()[1]
+            silent, speaker = await asyncio.gather(self.client(port, []),
+                                                   self.client(port, [b"a\n", b"b\n"]))
+            self.assertEqual((silent, speaker), ([b""], [b"a\n", b"b\n", b""]))
+            self.assertEqual((idle.timed_out, len(timers)), (2, 0))
+            server.close()
+            await server.wait_closed()
+
+
+class DocumentationTest(unittest.TestCase):
+    def test_all_that_is_public_is_described_and_typed(self):
+        for thing in (Wheel, Timers, hwheel.aio.Handle):
+            for name, member in inspect.getmembers(thing, inspect.isfunction):
+                if name.startswith("_") and name != "__init__":
+                    continue
+                if thing is not hwheel.aio.Handle or name != "__init__":
+                    self.assertTrue(member.__doc__, name)
+                self.assertIn("return", member.__annotations__, name)
+                typed = set(member.__annotations__) - {"return"}
+                self.assertEqual(typed, set(inspect.signature(member).parameters) - {"self"})
+
+
+class TapResult(unittest.TestResult):
+    """Prints a test point for each test."""
+
+    def point(self, test, word, why=""):
+        print(*(f"# {line}" for line in why.splitlines()), sep="\n", end="\n" if why else "")
+        print(f"{word} {self.testsRun} - {test.id().split('.', 1)[1]}", flush=True)
+
+    def addSuccess(self, test):
+        self.point(test, "ok")
+
+    def addFailure(self, test, err):
+        super().addFailure(test, err)
+        self.point(test, "not ok", self.failures[-1][1])
+
+    def addError(self, test, err):
+        super().addError(test, err)
+        self.point(test, "not ok", self.errors[-1][1])
+
+
+def main():
+    suite = unittest.defaultTestLoader.loadTestsFromModule(__import__("__main__"))
+    print("TAP version 13", f"1..{suite.countTestCases()}", sep="\n", flush=True)
+    result = suite.run(TapResult())
+    return 0 if result.wasSuccessful() else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
