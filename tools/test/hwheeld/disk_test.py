@@ -8,8 +8,9 @@ import os
 import subprocess
 import sys
 import threading
+import time
 
-from daemon import Daemon, Tap, equal, true, until
+from daemon import Answer, Daemon, Tap, equal, true, until
 
 program, base, fail_sync = sys.argv[1:4]
 MEGABYTE = 1 << 20
@@ -67,7 +68,7 @@ def are_there(client, accepted):
 
 
 def a_full_disk(name, many):
-    with Disk(name, 32 * MEGABYTE) as disk:
+    with Disk(name, 24 * MEGABYTE) as disk:
         with open(f"{disk.folder}/filler", "wb") as stream:
             stream.write(2 * MEGABYTE * b"x")
         with Daemon(program, f"{disk.folder}/hwheeld") as daemon:
@@ -98,7 +99,7 @@ def a_full_disk_refuses_a_batch():
 
 
 def a_full_disk_refuses_many_clients():
-    with Disk("clients", 32 * MEGABYTE) as disk:
+    with Disk("clients", 24 * MEGABYTE) as disk:
         with Daemon(program, f"{disk.folder}/hwheeld") as daemon:
             accepted, threads, wrong = set(), [], []
 
@@ -159,28 +160,80 @@ def a_failing_disk_makes_it_unknown():
         del os.environ["LD_PRELOAD"]
 
 
-def a_slow_disk_has_a_limit_of_time():
-    """The first put has the loop's thread, and those that come meanwhile the writer."""
-    flag, answers = f"{base}/slow", []
-    os.environ |= {"LD_PRELOAD": fail_sync, "SLOW_SYNC": flag}
-    try:
-        with Daemon(program, f"{base}/slowly", request_time="300ms") as daemon:
-            with open(flag, "wb"):
-                pass
-            threads = [threading.Thread(target=lambda k=key: answers.append(
-                daemon.client().put(str(k), delay=1000))) for key in range(16)]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
-            os.unlink(flag)
-            equal({answer.status for answer in answers}, {201, 503})
-            true(all("may have happened" in answer.json["error"]
-                     for answer in answers if answer.status == 503), "another 503")
-            until(lambda: daemon.client().metric("hwheeld_timeouts") == 16, "all have happened")
-            daemon.is_sound()
-    finally:
+class HangingDisk:
+    """A daemon for which synchronising the disk hangs, in one of its threads: "loop" or "writer"."""
+
+    def __init__(self, name, **settings):
+        self.flag = f"{base}/{name}-sync"
+        self.daemon = Daemon(program, f"{base}/{name}", **settings)
+
+    def __enter__(self):
+        os.environ |= {"LD_PRELOAD": fail_sync, "HANG_SYNC": self.flag}
+        self.daemon.start()
+        # The first commit synchronises twice.
+        equal(self.daemon.client().put("first", delay=1000).status, 201)
+        return self
+
+    def __exit__(self, *_):
         del os.environ["LD_PRELOAD"]
+        if self.daemon.process.poll() is None:
+            self.daemon.kill()
+
+    def prepare(self, thread):
+        with open(f"{self.flag}.{thread}", "wb"):
+            pass
+
+    def has_hung(self, thread):
+        until(lambda: os.path.exists(f"{self.flag}.{thread}.hangs"), f"the {thread} hangs")
+
+    def release(self, thread):
+        os.unlink(f"{self.flag}.{thread}.hangs")
+
+
+def begin(daemon, key):
+    """Returns a client that has asked, and was not answered yet."""
+    client = daemon.client()
+    client.connection.request("PUT", f"/timeouts/{key}", b'{"delay":1000}')
+    return client
+
+
+def answer_to(client):
+    return Answer(client.connection.getresponse())
+
+
+def a_hanging_disk_has_a_limit_of_time():
+    """The first put has the loop's thread, and those that come meanwhile the writer."""
+    with HangingDisk("hanging", request_time="1s") as disk:
+        disk.prepare("loop")
+        first = begin(disk.daemon, "a")
+        disk.has_hung("loop")
+        others = [begin(disk.daemon, f"b{number}") for number in range(8)]
+        disk.prepare("writer")
+        disk.release("loop")
+        equal(answer_to(first).status, 201)
+        disk.has_hung("writer")
+        refused = [answer for answer in map(answer_to, others) if answer.status != 201]
+        equal({answer.status for answer in refused}, {503})
+        true(all("may have happened" in answer.json["error"] for answer in refused), "another 503")
+        disk.release("writer")
+        until(lambda: disk.daemon.client().metric("hwheeld_timeouts") == 10, "all have happened")
+        equal(disk.daemon.stop(), 0)
+
+
+def a_request_that_came_while_the_disk_hung_is_answered():
+    """Its time is over when the loop goes on."""
+    with HangingDisk("late", request_time="2s") as disk:
+        late = disk.daemon.client()
+        equal(late.get("a").status, 404)
+        disk.prepare("loop")
+        first = begin(disk.daemon, "a")
+        disk.has_hung("loop")
+        late.connection.request("GET", "/timeouts/first")
+        over = time.monotonic() + 2.1
+        until(lambda: time.monotonic() > over, "its time is over")
+        disk.release("loop")
+        equal((answer_to(first).status, answer_to(late).status), (201, 200))
+        equal(disk.daemon.stop(), 0)
 
 
 def main():
@@ -189,7 +242,8 @@ def main():
     os.makedirs(base, exist_ok=True)
     for test in (a_full_disk_refuses_a_put, a_full_disk_refuses_a_batch,
                  a_full_disk_refuses_many_clients, a_failing_disk_makes_it_unknown,
-                 a_slow_disk_has_a_limit_of_time):
+                 a_hanging_disk_has_a_limit_of_time,
+                 a_request_that_came_while_the_disk_hung_is_answered):
         tap.run(test)
     sys.exit(tap.end())
 
