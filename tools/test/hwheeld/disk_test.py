@@ -39,6 +39,55 @@ class Disk:
         run("umount", self.folder)
 
 
+class FlakyDisk:
+    """A file system on a disk whose writes fail, on demand"""
+
+    def __init__(self, name, size):
+        self.name = name
+        self.sectors = size // 512
+        self.folder = f"{base}/{name}"
+        self.device = f"/dev/mapper/{name}"
+        # There is no udev to make the device's node.
+        os.environ["DM_DISABLE_UDEV"] = "1"
+        os.makedirs(self.folder)
+        with open(f"{base}/{name}.image", "wb") as stream:
+            stream.truncate(size)
+        self.loop = subprocess.run(["losetup", "--find", "--show", f"{base}/{name}.image"],
+                                   check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+        run("dmsetup", "create", name, "--table", self.table("linear"))
+        run("mkfs.ext4", "-q", "-F", self.device)
+        self.mount()
+
+    def table(self, kind, *words):
+        return " ".join(("0", str(self.sectors), kind, self.loop, "0", *words))
+
+    def load(self, table):
+        run("dmsetup", "reload", self.name, "--table", table)
+        run("dmsetup", "suspend", self.name)
+        run("dmsetup", "resume", self.name)
+
+    def fail(self):
+        """It works for 0 s, and fails for an hour."""
+        self.load(self.table("flakey", "0", "3600", "1", "error_writes"))
+
+    def heal(self):
+        self.load(self.table("linear"))
+
+    def mount(self):
+        run("mount", self.device, self.folder)
+
+    def unmount(self):
+        run("umount", self.folder)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.unmount()
+        run("dmsetup", "remove", self.name)
+        run("losetup", "--detach", self.loop)
+
+
 def fill(client, many):
     """Puts until the disk is full; returns what was accepted, and the status of the refusal."""
     accepted = set()
@@ -58,13 +107,17 @@ def fill(client, many):
     raise AssertionError("it was never full")
 
 
-def are_there(client, accepted):
+def listed(client):
     found, path = set(), "/timeouts?max=1000"
     while path:
         page = client.request("GET", path).json
         found |= {timeout["key"] for timeout in page["timeouts"]}
         path = f"/timeouts?max=1000&after={page['next']}" if "next" in page else None
-    equal(found, accepted)
+    return found
+
+
+def are_there(client, accepted):
+    equal(listed(client), accepted)
 
 
 def a_full_disk(name, many):
@@ -160,8 +213,44 @@ def a_failing_disk_makes_it_unknown():
         del os.environ["LD_PRELOAD"]
 
 
+def put_while_it_fails(client):
+    """Returns the keys of which nobody knows whether they are there."""
+    unknown = set()
+    for number in range(20):
+        answer = client.put(f"during-{number}", delay=1000)
+        equal(answer.status, 503)
+        if "may have happened" in answer.json["error"]:
+            unknown.add(f"during-{number}")
+    return unknown
+
+
+def a_disk_that_fails_to_write_loses_nothing():
+    with FlakyDisk("flaky", 24 * MEGABYTE) as disk:
+        with Daemon(program, f"{base}/on-flaky", database=f"{disk.folder}/log.sqlite") as daemon:
+            client = daemon.client()
+            accepted = {f"before-{number}" for number in range(50)}
+            for key in accepted:
+                equal(client.put(key, delay=1000).status, 201)
+            equal(client.cancel(accepted.pop()).status, 204)
+            disk.fail()
+            unknown = put_while_it_fails(client)
+            true(unknown, "none of them is unknown")
+            equal(client.request("GET", "/health").status, 503)
+            equal(client.get(min(accepted)).status, 200)
+            daemon.kill()
+            disk.unmount()
+            disk.heal()
+            disk.mount()
+            daemon.start()
+            client = daemon.client()
+            equal(client.put("after", delay=1000).status, 201)
+            found = listed(client)
+            true(accepted | {"after"} <= found <= accepted | {"after"} | unknown, found)
+            daemon.is_sound()
+
+
 class HangingDisk:
-    """A daemon for which synchronising the disk hangs, in one of its threads: "loop" or "writer"."""
+    """A daemon whose thread "loop" or "writer" hangs as it synchronises the disk, on demand"""
 
     def __init__(self, name, **settings):
         self.flag = f"{base}/{name}-sync"
@@ -242,7 +331,7 @@ def main():
     os.makedirs(base, exist_ok=True)
     for test in (a_full_disk_refuses_a_put, a_full_disk_refuses_a_batch,
                  a_full_disk_refuses_many_clients, a_failing_disk_makes_it_unknown,
-                 a_hanging_disk_has_a_limit_of_time,
+                 a_disk_that_fails_to_write_loses_nothing, a_hanging_disk_has_a_limit_of_time,
                  a_request_that_came_while_the_disk_hung_is_answered):
         tap.run(test)
     sys.exit(tap.end())
