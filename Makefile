@@ -342,18 +342,21 @@ _java_bench: _module
 		$(JAVA)/hwheel.jar $(JAVA)/hwheel-bench.jar $(JAVA)/jre.tar
 	@python3 -B tools/java/bench/gather.py $(BUILD)/java-bench-run $(BUILD)/java-bench.json
 
+HWHEELD_RUN = $(UML) --kdir $(KDIR) --smp 2 --append checkout=$(CURDIR) \
+	      --guest tools/test/hwheeld/enter.sh
+
 _hwheeld_test: _module
 	@$(MAKE) -C tools O=$(BUILD)/tools hwheeld_tests $(BUILD)/tools/hwheelctl KSRC=$(KSRC)
 	@mkdir -p $(BUILD)/hwheeld-in
-	@echo "$(CURDIR)/tools/test/hwheeld/inside.sh $(BUILD)/tools/hwheeld $(KILLS_DAEMON) $(REQUESTS)" \
+	@echo "$(CURDIR)/tools/test/hwheeld/inside.sh $(BUILD)/tools/hwheeld" \
+		"$(KILLS_DAEMON) $(REQUESTS) $(SEED)" \
 		>$(BUILD)/hwheeld-in/inside
 	@status=0; \
 	$(BUILD)/tools/hwheeld/store_test >$(BUILD)/hwheeld-in/store_test.tap || status=$$?; \
-	$(UML) --kdir $(KDIR) --smp 2 --mem 1024 --out $(BUILD)/hwheeld-run --timeout $(TIMEOUT) \
-		--guest tools/test/hwheeld/enter.sh $(MODULE)/hwheel.ko $(BUILD)/hwheeld-in/inside || \
-		status=$$?; \
+	$(HWHEELD_RUN) --out $(BUILD)/hwheeld-run --timeout $(TIMEOUT) \
+		$(MODULE)/hwheel.ko $(BUILD)/hwheeld-in/inside || status=$$?; \
 	python3 -B tools/test/hwheeld/power_test.py $(KDIR)/linux $(MODULE)/hwheel.ko \
-		$(BUILD)/tools/hwheeld/hwheeld $(BUILD)/hwheeld-power $(POWER) | \
+		$(BUILD)/tools/hwheeld/hwheeld $(BUILD)/hwheeld-power $(POWER) $(SEED) | \
 		tee $(BUILD)/hwheeld-in/power_test.tap || status=$$?; \
 	python3 -B selftests/harness/tap.py --out $(BUILD)/hwheeld.tap --part hwheeld $$status \
 		$(BUILD)/hwheeld-in/store_test.tap $(BUILD)/hwheeld-in/power_test.tap \
@@ -374,8 +377,8 @@ _hwheeld_bench: _module
 		"/tmp/results/hwheeld-bench-wheel.json 'wheel=of the module' rounds=0" \
 		"data=$(BUILD)/hwheeld-bench-data" $(BENCH_DURABLE) \
 		>$(BUILD)/hwheeld-in/bench/inside
-	@$(UML) --kdir $(KDIR) --smp 2 --mem 3072 --out $(BUILD)/hwheeld-bench-run --timeout 1200 \
-		--guest tools/test/hwheeld/enter.sh $(MODULE)/hwheel.ko $(BUILD)/hwheeld-in/bench/inside
+	@$(HWHEELD_RUN) --mem 3072 --out $(BUILD)/hwheeld-bench-run --timeout 1200 \
+		$(MODULE)/hwheel.ko $(BUILD)/hwheeld-in/bench/inside
 	@cp $(BUILD)/hwheeld-bench-run/hwheeld-bench-wheel.json $(BUILD)
 	@rm -rf $(BUILD)/hwheeld-bench-data
 
@@ -400,8 +403,8 @@ _durable: _module
 	@mkdir -p $(BUILD)/hwheeld-in/durable
 	@echo "python3 -B $(CURDIR)/tools/demo/durable.py $(BUILD)/tools/hwheeld/hwheeld /tmp/durable" \
 		>$(BUILD)/hwheeld-in/durable/inside
-	@$(UML) --kdir $(KDIR) --smp 2 --out $(BUILD)/durable --timeout 120 \
-		--guest tools/test/hwheeld/enter.sh $(MODULE)/hwheel.ko $(BUILD)/hwheeld-in/durable/inside
+	@$(HWHEELD_RUN) --out $(BUILD)/durable --timeout 120 \
+		$(MODULE)/hwheel.ko $(BUILD)/hwheeld-in/durable/inside
 
 _run:
 	@rm -f $(BUILD)/run.json

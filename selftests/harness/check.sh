@@ -95,6 +95,18 @@ arm64() {
 	target matrix KERNELS=arm64 SUITES="gcc quick" RESULT=arm64 TIMEOUT="$(arm64_timeout)"
 }
 
+# The daemon of durable timeouts, bounded
+hwheeld() {
+	target hwheeld-test KILLS_DAEMON=10 POWER=1 REQUESTS=300
+}
+
+# Another architecture, and what is built upon the device
+guest_long_parts() {
+	part arm64 build/arm64.tap -- arm64
+	part java build/java.tap -- target java-test
+	part hwheeld build/hwheeld.tap -- hwheeld
+}
+
 host_lane() {
 	short_parts
 	part lint build/lint.tap -- target lint
@@ -112,8 +124,7 @@ guest_lane() {
 	part readme build/readme.tap build/readme-run/guest.tap -- target _readme
 	part run -- target run
 	part harness build/harness.tap -- target _harness
-	[ "$how" = quick ] || part java build/java.tap -- target java-test
-	[ "$how" = quick ] || part arm64 build/arm64.tap -- arm64
+	[ "$how" = quick ] || guest_long_parts
 }
 
 # Shows the last line of each part that has not ended.

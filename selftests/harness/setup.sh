@@ -139,7 +139,7 @@ need_tools() {
 need_hwheeld() {
 	packages_to_build "${build_tools[@]}" libjson-c-dev libmicrohttpd-dev libsqlite3-dev \
 		libxxhash-dev uthash-dev
-	packages curl e2fsprogs iproute2 python3
+	packages curl dmsetup e2fsprogs iproute2 mount openssl python3
 }
 
 need_hwheeld_bench() {

@@ -19,6 +19,12 @@
 #define SEGMENT_BYTES	262144
 #define SEGMENTS_MAX	64
 
+/*
+ * A step takes a part of what is to be cleaned: after one large batch there are several short
+ * steps, between which clients are served; while large batches come without end, steps grow.
+ */
+#define STEP_PART	4
+
 /* After a commit that cleans was refused, nothing is cleaned for so long. */
 #define PAUSE_NS	NS_PER_S
 
@@ -312,9 +318,10 @@ static bool should_clean(void)
 static uint64_t end_of_step(uint64_t *bytes)
 {
 	const struct segment *segment = records.segments;
+	uint64_t most = records.owed / STEP_PART / SEGMENT_BYTES;
 	uint64_t count = 1;
 
-	while (segment->next && count < SEGMENTS_MAX && count < records.owed / SEGMENT_BYTES) {
+	while (segment->next && count < SEGMENTS_MAX && count < most) {
 		segment = segment->next;
 		count++;
 	}

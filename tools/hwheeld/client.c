@@ -78,6 +78,11 @@ int client_begin(void)
 	return settings.token_file ? read_token() : 0;
 }
 
+gid_t client_group(void)
+{
+	return group;
+}
+
 /* The user or the address */
 
 static bool is_in_group(int fd)

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "exchange.h"
 #include "loop.h"
@@ -36,6 +37,9 @@ struct client {
 
 /* For the group whose members may use the socket; returns 0 or a negative errno */
 int client_begin(void);
+
+/* That group, or (gid_t)-1, which chown() takes for none */
+gid_t client_group(void);
 
 struct client *client_new(int fd, bool by_tcp, bool plain);
 void client_free(struct client *client);

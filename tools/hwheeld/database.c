@@ -24,6 +24,18 @@ static const char *sql[STATEMENTS] = {
 	[MARK]	   = "REPLACE INTO time VALUES (1, ?1, ?2, ?3, ?4)",
 };
 
+#define TEXT(number)	#number
+#define TEXT_OF(macro)	TEXT(macro)
+
+/* Pages are small, as a commit writes whole ones, and a record has 200 bytes or so. */
+#define PAGE_BYTES	1024
+
+/* The write-ahead log goes to the database when it has so many pages, and begins anew. */
+#define LOG_PAGES	3500
+
+/* A log that a large commit has made longer is cut to this, which is more than these pages. */
+#define LOG_BYTES_MOST	4194304
+
 /*
  * Bytes that a file beside the database takes up. With a full disk, SQLite could not even open the
  * database again, as it has to write for that: then the file gives way.
@@ -53,7 +65,6 @@ static int run(struct database *database, const char *text)
 }
 
 /*
- * Pages are small, as a commit writes whole ones, and a record has 200 bytes or so.
  * With EXCLUSIVE no other process can open it, and no shared memory is needed. The log is checked
  * in at once: what a connection before this one could not synchronise is written again.
  */
@@ -62,11 +73,11 @@ static int set_up(struct database *database, const char *synchronous)
 	char pragma[64];
 	int status = SQLITE_OK;
 	const char *const steps[] = {
-		"PRAGMA page_size=1024",
-		"PRAGMA wal_autocheckpoint=3500",
+		"PRAGMA page_size=" TEXT_OF(PAGE_BYTES),
+		"PRAGMA wal_autocheckpoint=" TEXT_OF(LOG_PAGES),
 		"PRAGMA locking_mode=EXCLUSIVE",
 		"PRAGMA journal_mode=WAL",
-		"PRAGMA journal_size_limit=4194304",
+		"PRAGMA journal_size_limit=" TEXT_OF(LOG_BYTES_MOST),
 		pragma,
 		"CREATE TABLE IF NOT EXISTS log (seq INTEGER PRIMARY KEY, record BLOB)",
 		"CREATE TABLE IF NOT EXISTS space (one INTEGER PRIMARY KEY, bytes BLOB)",
@@ -118,7 +129,8 @@ static int open_private(struct database *database, const char *path)
  */
 static void stretch_log(struct database *database)
 {
-	if (run(database, "INSERT INTO space (one, bytes) VALUES (1, zeroblob(3600000))") ||
+	if (run(database, "INSERT INTO space (one, bytes) VALUES (1, zeroblob("
+		TEXT_OF(LOG_PAGES) " * " TEXT_OF(PAGE_BYTES) "))") ||
 	    run(database, "DELETE FROM space") || run(database, "PRAGMA wal_checkpoint(RESTART)"))
 		say(LOG_NOTICE, "store: the log of SQLite stays short: %s",
 		    sqlite3_errmsg(database->handle));

@@ -4,7 +4,6 @@
  * anything: clients have a limit of their own, which also bounds one that sends a byte at a time.
  */
 #include <errno.h>
-#include <grp.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <stdarg.h>
@@ -240,9 +239,7 @@ static bool is_in_use(const struct sockaddr_un *address)
 
 static int open_to_group(const char *path)
 {
-	struct group *group = settings.group ? getgrnam(settings.group) : NULL;
-
-	if (group && chown(path, (uid_t)-1, group->gr_gid))
+	if (chown(path, (uid_t)-1, client_group()))
 		return fail(path);
 	return chmod(path, (mode_t)settings.socket_mode) ? fail(path) : 0;
 }

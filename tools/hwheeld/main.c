@@ -47,15 +47,15 @@ const char *argp_program_version = "hwheeld " HWHEEL_VERSION;
 static const char *configuration = CONFIGURATION;
 static struct store *store;
 static struct alarm *retry, *last_moment;
-static bool stopping, out_of_time;
+static bool stopping, out_of_time, alarms_rang;
 static int signals = -1, wall = -1;
 
 /* Sources */
 
-static void reap_alarms(struct loop_source *source)
+static void note_alarms(struct loop_source *source)
 {
 	(void)source;
-	alarm_reap();
+	alarms_rang = true;
 }
 
 static void reap_store(struct loop_source *source)
@@ -131,7 +131,7 @@ static void take_signal(struct loop_source *source)
 	}
 }
 
-static struct loop_source alarms_source = { reap_alarms };
+static struct loop_source alarms_source = { note_alarms };
 static struct loop_source store_source = { reap_store };
 static struct loop_source wall_source = { wall_was_set };
 static struct loop_source signals_source = { take_signal };
@@ -158,13 +158,20 @@ static bool is_done(void)
 	return stopping && (out_of_time || (!exchange_count() && !change_count()));
 }
 
+/* Requests go first: the time of one that has come while a commit hung is not over. */
+static void take_events(void)
+{
+	listener_run();
+	if (alarms_rang || alarm_has_ended())
+		alarm_reap();
+	alarms_rang = false;
+}
+
 static void run(void)
 {
 	while (!is_done()) {
 		loop_wait(listener_has_more() || alarm_has_ended());
-		if (alarm_has_ended())
-			alarm_reap();
-		listener_run();
+		take_events();
 		do {
 			take_serve();
 			if (!stopping)

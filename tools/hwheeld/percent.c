@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <ctype.h>
-#include <errno.h>
-#include <stdlib.h>
 
+#include "number.h"
 #include "percent.h"
 
 static int hex(char digit)
@@ -45,9 +44,5 @@ bool percent_decode(const char *text, char *to, size_t room, size_t *length)
 
 bool percent_number(const char *text, uint64_t most, uint64_t *number)
 {
-	char *end;
-
-	errno = 0;
-	*number = strtoull(text, &end, 10);
-	return isdigit((unsigned char)*text) && !*end && !errno && *number && *number <= most;
+	return number_parse(text, 10, number) && *number && *number <= most;
 }

@@ -11,6 +11,7 @@
 #include "../hwheelctl/duration.h"
 #include "memory.h"
 #include "now.h"
+#include "number.h"
 #include "record.h"
 #include "say.h"
 #include "settings.h"
@@ -98,15 +99,6 @@ static void set_defaults(struct settings *to)
 	}
 }
 
-static const char *parse_number(const char *text, int base, uint64_t *number)
-{
-	char *end;
-
-	errno = 0;
-	*number = strtoull(text, &end, base);
-	return *text < '0' || *text > '9' || *end || errno ? "not a number" : NULL;
-}
-
 static const char *set_number(struct settings *to, const struct setting *setting, const char *text)
 {
 	__u64 number = 0;
@@ -117,7 +109,8 @@ static const char *set_number(struct settings *to, const struct setting *setting
 		wrong = duration_parse(text, &number);
 		parsed = number;
 	} else {
-		wrong = parse_number(text, setting->sort == OCTAL ? 8 : 10, &parsed);
+		wrong = number_parse(text, setting->sort == OCTAL ? 8 : 10, &parsed) ? NULL :
+			"not a number";
 	}
 	if (wrong)
 		return wrong;

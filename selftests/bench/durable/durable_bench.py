@@ -44,6 +44,19 @@ def wakeups(pid):
     return total
 
 
+def has_settled(pid):
+    """Its clients are gone, so that only the socket for new ones is left, and its threads sleep."""
+    files = [os.readlink(f"/proc/{pid}/fd/{name}") for name in os.listdir(f"/proc/{pid}/fd")]
+    threads = os.listdir(f"/proc/{pid}/task")
+    return (sum(name.startswith("socket:") for name in files) == 1 and
+            all(state(f"/proc/{pid}/task/{thread}/stat") == "S" for thread in threads))
+
+
+def state(path):
+    with open(path, encoding="utf-8") as stream:
+        return stream.read().rsplit(")", 1)[1].split()[0]
+
+
 def data(folder):
     """Where a database is: a user-mode kernel has sockets in its own memory only."""
     if "data" not in options:
@@ -147,7 +160,7 @@ def measure(pending, figures):
 
 def idle(keeper, figures):
     """Wake-ups when all of them are pending, and nothing is due"""
-    time.sleep(1.5)
+    until(lambda: has_settled(keeper.pid), "the daemon has nothing to do")
     before, since = wakeups(keeper.pid), time.monotonic()
     time.sleep(10)
     figures["idle"] = {"pending": PENDING, "seconds": time.monotonic() - since,

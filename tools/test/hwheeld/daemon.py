@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A hwheeld for tests, its clients, and test points as TAP."""
 import contextlib
+import glob
 import http.client
 import json
 import os
@@ -26,9 +27,11 @@ class Tap:
     def run(self, function, *arguments):
         self.points += 1
         name = function.__name__.replace("_", " ")
+        since = time.monotonic()
         try:
             function(*arguments)
-            print(f"ok {self.points} - {name}", flush=True)
+            print(f"ok {self.points} - {name}")
+            print(f"# in {time.monotonic() - since:.1f} s", flush=True)
         except Exception:  # whatever it is, it is this point's failure
             self.failures += 1
             print(f"not ok {self.points} - {name}")
@@ -50,9 +53,13 @@ def run_all(tests, make):
     print("TAP version 13")
     for test in tests:
         def point(test=test):
-            with make() as daemon:
-                test(daemon)
-                daemon.is_sound()
+            daemon = make()
+            try:
+                with daemon:
+                    test(daemon)
+                    daemon.is_sound()
+            finally:
+                daemon.remove_database()
         point.__name__ = test.__name__
         tap.run(point)
     sys.exit(tap.end())
@@ -226,6 +233,11 @@ class Daemon:
         if self.process.poll() is None:
             equal(self.client().request("GET", "/health").status, 200)
             equal(self.stop(), 0)
+
+    def remove_database(self):
+        """The file system of the tests is small."""
+        for path in glob.glob(glob.escape(self.settings["database"]) + "*"):
+            os.unlink(path)
 
     def __enter__(self):
         return self.start()

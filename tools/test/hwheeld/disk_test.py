@@ -8,8 +8,9 @@ import os
 import subprocess
 import sys
 import threading
+import time
 
-from daemon import Daemon, Tap, equal, true, until
+from daemon import Answer, Daemon, Tap, equal, true, until
 
 program, base, fail_sync = sys.argv[1:4]
 MEGABYTE = 1 << 20
@@ -38,6 +39,55 @@ class Disk:
         run("umount", self.folder)
 
 
+class FlakyDisk:
+    """A file system on a disk whose writes fail, on demand"""
+
+    def __init__(self, name, size):
+        self.name = name
+        self.sectors = size // 512
+        self.folder = f"{base}/{name}"
+        self.device = f"/dev/mapper/{name}"
+        # There is no udev to make the device's node.
+        os.environ["DM_DISABLE_UDEV"] = "1"
+        os.makedirs(self.folder)
+        with open(f"{base}/{name}.image", "wb") as stream:
+            stream.truncate(size)
+        self.loop = subprocess.run(["losetup", "--find", "--show", f"{base}/{name}.image"],
+                                   check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+        run("dmsetup", "create", name, "--table", self.table("linear"))
+        run("mkfs.ext4", "-q", "-F", self.device)
+        self.mount()
+
+    def table(self, kind, *words):
+        return " ".join(("0", str(self.sectors), kind, self.loop, "0", *words))
+
+    def load(self, table):
+        run("dmsetup", "reload", self.name, "--table", table)
+        run("dmsetup", "suspend", self.name)
+        run("dmsetup", "resume", self.name)
+
+    def fail(self):
+        """It works for 0 s, and fails for an hour."""
+        self.load(self.table("flakey", "0", "3600", "1", "error_writes"))
+
+    def heal(self):
+        self.load(self.table("linear"))
+
+    def mount(self):
+        run("mount", self.device, self.folder)
+
+    def unmount(self):
+        run("umount", self.folder)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.unmount()
+        run("dmsetup", "remove", self.name)
+        run("losetup", "--detach", self.loop)
+
+
 def fill(client, many):
     """Puts until the disk is full; returns what was accepted, and the status of the refusal."""
     accepted = set()
@@ -57,17 +107,21 @@ def fill(client, many):
     raise AssertionError("it was never full")
 
 
-def are_there(client, accepted):
+def listed(client):
     found, path = set(), "/timeouts?max=1000"
     while path:
         page = client.request("GET", path).json
         found |= {timeout["key"] for timeout in page["timeouts"]}
         path = f"/timeouts?max=1000&after={page['next']}" if "next" in page else None
-    equal(found, accepted)
+    return found
+
+
+def are_there(client, accepted):
+    equal(listed(client), accepted)
 
 
 def a_full_disk(name, many):
-    with Disk(name, 32 * MEGABYTE) as disk:
+    with Disk(name, 24 * MEGABYTE) as disk:
         with open(f"{disk.folder}/filler", "wb") as stream:
             stream.write(2 * MEGABYTE * b"x")
         with Daemon(program, f"{disk.folder}/hwheeld") as daemon:
@@ -98,7 +152,7 @@ def a_full_disk_refuses_a_batch():
 
 
 def a_full_disk_refuses_many_clients():
-    with Disk("clients", 32 * MEGABYTE) as disk:
+    with Disk("clients", 24 * MEGABYTE) as disk:
         with Daemon(program, f"{disk.folder}/hwheeld") as daemon:
             accepted, threads, wrong = set(), [], []
 
@@ -159,28 +213,116 @@ def a_failing_disk_makes_it_unknown():
         del os.environ["LD_PRELOAD"]
 
 
-def a_slow_disk_has_a_limit_of_time():
-    """The first put has the loop's thread, and those that come meanwhile the writer."""
-    flag, answers = f"{base}/slow", []
-    os.environ |= {"LD_PRELOAD": fail_sync, "SLOW_SYNC": flag}
-    try:
-        with Daemon(program, f"{base}/slowly", request_time="300ms") as daemon:
-            with open(flag, "wb"):
-                pass
-            threads = [threading.Thread(target=lambda k=key: answers.append(
-                daemon.client().put(str(k), delay=1000))) for key in range(16)]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
-            os.unlink(flag)
-            equal({answer.status for answer in answers}, {201, 503})
-            true(all("may have happened" in answer.json["error"]
-                     for answer in answers if answer.status == 503), "another 503")
-            until(lambda: daemon.client().metric("hwheeld_timeouts") == 16, "all have happened")
+def put_while_it_fails(client):
+    """Returns the keys of which nobody knows whether they are there."""
+    unknown = set()
+    for number in range(20):
+        answer = client.put(f"during-{number}", delay=1000)
+        equal(answer.status, 503)
+        if "may have happened" in answer.json["error"]:
+            unknown.add(f"during-{number}")
+    return unknown
+
+
+def a_disk_that_fails_to_write_loses_nothing():
+    with FlakyDisk("flaky", 24 * MEGABYTE) as disk:
+        with Daemon(program, f"{base}/on-flaky", database=f"{disk.folder}/log.sqlite") as daemon:
+            client = daemon.client()
+            accepted = {f"before-{number}" for number in range(50)}
+            for key in accepted:
+                equal(client.put(key, delay=1000).status, 201)
+            equal(client.cancel(accepted.pop()).status, 204)
+            disk.fail()
+            unknown = put_while_it_fails(client)
+            true(unknown, "none of them is unknown")
+            equal(client.request("GET", "/health").status, 503)
+            equal(client.get(min(accepted)).status, 200)
+            daemon.kill()
+            disk.unmount()
+            disk.heal()
+            disk.mount()
+            daemon.start()
+            client = daemon.client()
+            equal(client.put("after", delay=1000).status, 201)
+            found = listed(client)
+            true(accepted | {"after"} <= found <= accepted | {"after"} | unknown, found)
             daemon.is_sound()
-    finally:
+
+
+class HangingDisk:
+    """A daemon whose thread "loop" or "writer" hangs as it synchronises the disk, on demand"""
+
+    def __init__(self, name, **settings):
+        self.flag = f"{base}/{name}-sync"
+        self.daemon = Daemon(program, f"{base}/{name}", **settings)
+
+    def __enter__(self):
+        os.environ |= {"LD_PRELOAD": fail_sync, "HANG_SYNC": self.flag}
+        self.daemon.start()
+        # The first commit synchronises twice.
+        equal(self.daemon.client().put("first", delay=1000).status, 201)
+        return self
+
+    def __exit__(self, *_):
         del os.environ["LD_PRELOAD"]
+        if self.daemon.process.poll() is None:
+            self.daemon.kill()
+
+    def prepare(self, thread):
+        with open(f"{self.flag}.{thread}", "wb"):
+            pass
+
+    def has_hung(self, thread):
+        until(lambda: os.path.exists(f"{self.flag}.{thread}.hangs"), f"the {thread} hangs")
+
+    def release(self, thread):
+        os.unlink(f"{self.flag}.{thread}.hangs")
+
+
+def begin(daemon, key):
+    """Returns a client that has asked, and was not answered yet."""
+    client = daemon.client()
+    client.connection.request("PUT", f"/timeouts/{key}", b'{"delay":1000}')
+    return client
+
+
+def answer_to(client):
+    return Answer(client.connection.getresponse())
+
+
+def a_hanging_disk_has_a_limit_of_time():
+    """The first put has the loop's thread, and those that come meanwhile the writer."""
+    with HangingDisk("hanging", request_time="1s") as disk:
+        disk.prepare("loop")
+        first = begin(disk.daemon, "a")
+        disk.has_hung("loop")
+        others = [begin(disk.daemon, f"b{number}") for number in range(8)]
+        disk.prepare("writer")
+        disk.release("loop")
+        equal(answer_to(first).status, 201)
+        disk.has_hung("writer")
+        refused = [answer for answer in map(answer_to, others) if answer.status != 201]
+        equal({answer.status for answer in refused}, {503})
+        true(all("may have happened" in answer.json["error"] for answer in refused), "another 503")
+        disk.release("writer")
+        until(lambda: disk.daemon.client().metric("hwheeld_timeouts") == 10, "all have happened")
+        equal(disk.daemon.stop(), 0)
+
+
+def a_request_that_came_while_the_disk_hung_is_answered():
+    """Its time is over when the loop goes on."""
+    with HangingDisk("late", request_time="2s") as disk:
+        late = disk.daemon.client()
+        equal(late.get("a").status, 404)
+        disk.prepare("loop")
+        first = begin(disk.daemon, "a")
+        disk.has_hung("loop")
+        late.connection.request("GET", "/timeouts/first")
+        over = time.monotonic() + 2.1
+        until(lambda: time.monotonic() > over, "its time is over")
+        disk.release("loop")
+        equal((answer_to(first).status, answer_to(late).status), (201, 200))
+        equal(disk.daemon.stop(), 0)
 
 
 def main():
@@ -189,7 +331,8 @@ def main():
     os.makedirs(base, exist_ok=True)
     for test in (a_full_disk_refuses_a_put, a_full_disk_refuses_a_batch,
                  a_full_disk_refuses_many_clients, a_failing_disk_makes_it_unknown,
-                 a_slow_disk_has_a_limit_of_time):
+                 a_disk_that_fails_to_write_loses_nothing, a_hanging_disk_has_a_limit_of_time,
+                 a_request_that_came_while_the_disk_hung_is_answered):
         tap.run(test)
     sys.exit(tap.end())
 

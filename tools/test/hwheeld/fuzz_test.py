@@ -179,6 +179,13 @@ def connections_end(daemon):
     until(lambda: daemon.client().metric("hwheeld_connections") <= 2, "connections")
 
 
+def set_request_time(daemon, time):
+    before = daemon.said().count("was read again")
+    daemon.configure(request_time=time)
+    daemon.signal(signal.SIGHUP)
+    until(lambda: daemon.said().count("was read again") > before, "the configuration is read")
+
+
 def main():
     program, folder, rounds = sys.argv[1], sys.argv[2], int(sys.argv[3])
     seed = int(sys.argv[4]) if len(sys.argv) > 4 else random.SystemRandom().randrange(1 << 32)
@@ -194,9 +201,9 @@ def main():
         tap.run(an_endless_body_ends, daemon)
         tap.run(a_byte_every_two_seconds, daemon)
         # Many of these wait for more, until the daemon cuts them off.
-        daemon.configure(request_time="100ms")
-        daemon.signal(signal.SIGHUP)
+        set_request_time(daemon, "100ms")
         tap.run(mutations, daemon, rounds, seed)
+        set_request_time(daemon, "30s")
         tap.run(connections_end, daemon)
 
         def nothing_has_changed():

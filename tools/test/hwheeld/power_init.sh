@@ -10,6 +10,9 @@ mount -t sysfs sysfs /sys
 mount -t devtmpfs devtmpfs /dev
 mount -t tmpfs tmpfs /tmp
 mount -t tmpfs tmpfs /run
+# The file system at /tmp would hide a checkout there.
+mkdir -p "$checkout"
+mount -t hostfs none "$checkout" -o "$checkout"
 stty -F /dev/console raw -echo
 mkdir /tmp/disk
 exec 2>/tmp/errors

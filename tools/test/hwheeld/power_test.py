@@ -20,6 +20,7 @@ from daemon import Tap, true
 
 kernel, module, program, base, rounds = sys.argv[1:6]
 tests = os.path.dirname(os.path.realpath(__file__))
+checkout = os.path.realpath(f"{tests}/../../..")
 MEGABYTE = 1 << 20
 
 # So many rounds have to be enough to find that commits are not on the disk.
@@ -42,9 +43,10 @@ class Machine:
         return [kernel, "mem=256M", "ncpus=2", "seccomp=auto", "quiet", "loglevel=1",
                 f"uml_dir={self.folder}/uml/", f"ubd0={self.folder}/disk",
                 "rootfstype=hostfs", "rootflags=/", "rw", f"init={tests}/power_init.sh",
-                "con=null", "con0=fd:0,fd:1", f"hwheel_ko={module}", f"tests={tests}",
-                f"hwheeld={program}", f"synchronous={self.synchronous}",
-                f"journal={self.journal}", f"seed={self.chance.randrange(1 << 30)}"]
+                "con=null", "con0=fd:0,fd:1", f"checkout={checkout}", f"tests={tests}",
+                f"hwheel_ko={module}", f"hwheeld={program}",
+                f"synchronous={self.synchronous}", f"journal={self.journal}",
+                f"seed={self.chance.randrange(1 << 30)}"]
 
     def kill(self, process):
         with contextlib.suppress(ProcessLookupError):
