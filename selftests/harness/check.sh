@@ -68,6 +68,7 @@ short_parts() {
 	part bench -- python3 -B selftests/bench/report/bench_test.py
 	part judge -- python3 -B tools/demo/judge_test.py
 	part setup build/setup.tap -- script_test setup
+	part leaks build/leaks.tap -- script_test leaks
 	part versions build/versions.tap -- script_test versions
 	part english -- python3 -B selftests/harness/english_test.py
 }
