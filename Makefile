@@ -61,10 +61,10 @@ QUICK   ?=
 QUICK_32 := input_test map_memory_test submit_test
 QUICK_BOUNDS := selftests/harness/quick_bounds
 
-# What is random comes from SEED, or is another one each time. For make torture: calls of
+# Random choices come from SEED, or from another seed each time. For make torture: calls of
 # the device, and operations of the torture module. The others run in make selftests too,
 # with less: how often the module is reloaded under fire, CPUs go away and processes are
-# killed, and how many time-outs are pending on one wheel.
+# killed, and how many timeouts are pending on one wheel.
 TORTURES := fuzz_test torture_test
 FIRES    := unload_test hotplug_test kill_midcall_test populate_test
 MATRIX   := cloud rt 6.12-cloud 6.12-rt newest native arm64 arm64-6.12 arm64-16k armhf i386 s390x \
@@ -114,7 +114,7 @@ check: ## run every kind of test, in ten minutes; the last line is N passed, N f
 	@MAKE="$(MAKE)" selftests/harness/check.sh quick
 
 check-all: ## run every test, also in kernels that look for faults, and search the models
-	@$(SETUP) vm source programs tools tools_test kunit lint model >/dev/null
+	@$(SETUP) vm source programs tools tools_test kunit lint model java >/dev/null
 	@MAKE="$(MAKE)" selftests/harness/check.sh all
 
 kunit: ## run the KUnit tests in a user-mode kernel
@@ -137,7 +137,7 @@ torture: ## test and call at random where KASAN, KCSAN and lockdep look (CALLS=,
 matrix: ## the same on Debian's kernels, a newer one, other machines (KERNELS=, CALLS=, OPS=)
 	@MAKE="$(MAKE)" selftests/harness/matrix.sh $(or $(KERNELS),$(MATRIX))
 
-soak: ## have KUnit account for very many time-outs in simulated time (SOAK=100000000)
+soak: ## have KUnit account for very many timeouts in simulated time (SOAK=100000000)
 	@MAKE="$(MAKE)" selftests/harness/matrix.sh kunit
 
 faults: ## have each allocation and copy fail, in a kernel that can do that (builds it)
@@ -162,7 +162,7 @@ performance: ## put what make bench has measured into doc/performance.md
 	@cp $(BUILD)/bench.json $(BUILD)/bench-about.json doc/
 	@$(BENCH) page doc/performance.md doc/bench.json doc/bench-about.json
 
-lives: ## count what time-outs cost on each kind of wheel (half an hour; KINDS= and such)
+lives: ## count what timeouts cost on each kind of wheel (half an hour; KINDS= and such)
 	@vars=$$($(SETUP) vm) && $(MAKE) _lives $$vars
 
 lint: ## run the checkers over every file
@@ -179,10 +179,13 @@ java: ## build Netty's timer on the kernel's wheel: build/java/hwheel.jar, libhw
 	@$(SETUP) java
 	@$(MAKE) -C tools/java O=$(BUILD)/java
 
-java-test: ## test that in a user-mode kernel (NETTY_SRC=: Netty's own test as well, in a VM)
+java-test: ## test that in a user-mode kernel, and with Netty's own test (NETTY_SRC=) in a VM
 	@$(SETUP) java
-	@[ -z "$(NETTY_SRC)" ] || { vars=$$($(SETUP) vm) && $(MAKE) _java_netty_test $$vars; }
-	@vars=$$($(SETUP) java_uml) && $(MAKE) _java_test $$vars
+	@status=0; \
+	vars=$$($(SETUP) java_uml) && $(MAKE) _java_test $$vars || status=$$?; \
+	vars=$$($(SETUP) vm java_netty) && $(MAKE) _java_netty_test $$vars || status=$$?; \
+	python3 -B selftests/harness/tap.py --out $(BUILD)/java.tap --part java $$status \
+		$(JAVA_TESTS:%=$(BUILD)/java-run/%.tap) $(BUILD)/java-netty-run/netty.tap
 
 java-bench: ## count what that costs beside Netty's own, in a VM; build/java-bench.json
 	@$(SETUP) java
@@ -292,6 +295,8 @@ _tools_test: _module _tools
 			json_test install_test)
 
 JAVA     = $(BUILD)/java
+JAVA_TESTS := without_module unprivileged Semantics Race Device Mapping Life Server shortage \
+	      override cancelled rmmod
 # One CPU: with two a user-mode kernel 7.3 showed a thread old memory at an address that another
 # thread had replaced by mremap(), in about one of eight runs.
 JAVA_RUN = $(UML) --kdir $(KDIR) --smp 1 --mem 2048 --quiet
@@ -299,19 +304,15 @@ JAVA_RUN = $(UML) --kdir $(KDIR) --smp 1 --mem 2048 --quiet
 _java_test: _module
 	@$(MAKE) -C tools/java O=$(JAVA) tests
 	@echo "Testing Netty's timer in a user-mode kernel, $(KVER)"
-	@status=0; \
-	$(JAVA_RUN) --out $(BUILD)/java-run --timeout 900 --guest tools/java/test/test_guest.sh \
+	@$(JAVA_RUN) --out $(BUILD)/java-run --timeout 900 --guest tools/java/test/test_guest.sh \
 		$(MODULE)/hwheel.ko $(JAVA)/libhwheel_jni.so tools/java/jvm.sh \
 		$(JAVA)/hwheel.jar $(JAVA)/hwheel-override.jar \
-		$(JAVA)/hwheel-tests.jar $(JAVA)/cancelled-tests.jar || status=$$?; \
-	python3 -B selftests/harness/tap.py --out $(BUILD)/java.tap --part java $$status \
-		$(patsubst %,$(BUILD)/java-run/%.tap,without_module unprivileged Semantics Race \
-			Device Life Server cancelled rmmod) \
-		$(if $(NETTY_SRC),$(BUILD)/java-netty-run/netty.tap)
+		$(JAVA)/hwheel-tests.jar $(JAVA)/cancelled-tests.jar
 
 _java_netty_test: _module
-	@$(MAKE) -C tools/java O=$(JAVA) netty-tests
-	@$(VM) --kver $(KVER) --icount --mem 1536 --quiet --out $(BUILD)/java-netty-run \
+	@$(MAKE) -C tools/java O=$(JAVA) netty-tests NETTY_SRC=$(NETTY_SRC)
+	@echo "Running Netty's own test of its timer in a VM, $(KVER)"
+	@$(VM) --kver $(KVER) --icount --mem 1536 --timeout 900 --quiet --out $(BUILD)/java-netty-run \
 		--guest tools/java/test/netty_guest.sh $(MODULE)/hwheel.ko \
 		$(JAVA)/libhwheel_jni.so $(JAVA)/hwheel.jar $(JAVA)/hwheel-override.jar \
 		$(patsubst %,$(JAVA)/%-tests.jar,hwheel cancelled netty) $(JAVA)/jre.tar
@@ -502,7 +503,7 @@ _lives: _test_modules
 		$(TEST_MODULES)/selftests/bench/hwheel_life.ko
 	@python3 -B selftests/bench/wheel_kinds.py $(BUILD)/lives $(BUILD)/lives.json
 
-# What others build against is what make install leaves.
+# Other modules build against the files that make install leaves.
 _out_of_tree:
 	@vars=$$($(SETUP) vm tools) && $(MAKE) _vm_out_of_tree $$vars
 

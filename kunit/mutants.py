@@ -1119,6 +1119,9 @@ MUTANTS = [Mutant(*fields) for fields in (
      "!entry ? HWHEEL_EVENT_STOPPED :"),
 
     # Sources
+    ("sources before the work of the pass", "engine/worker.c",
+     "\tthrough &= hwheel_pass_work_run(wheel);\n\tthrough &= hwheel_sources_run(wheel);\n",
+     "\tthrough &= hwheel_sources_run(wheel);\n\tthrough &= hwheel_pass_work_run(wheel);\n"),
     ("source kicked twice is added twice", "engine/source.c",
      "\tif (!test_and_set_bit(HWHEEL_SOURCE_IS_ACTIVE, &source->flags))\n"
      "\t\thwheel_submit_source(",
@@ -1548,7 +1551,7 @@ class Run:
         return self.heard and time.monotonic() - self.heard > seconds
 
     def read(self, line):
-        """What comes before the kernel's start is the build's."""
+        """Takes lines before the kernel's start for the build's."""
         if self.started:
             self.hear()
         if not self.started:

@@ -8,7 +8,7 @@
 #   KSRC     a kernel source tree; default: Debian's, in the cache
 #   SEED     where the random tests start
 #   OPS      operations of the model test
-#   SOAK     time-outs of the soak; a hundred million need a TIMEOUT of 1200 or so
+#   SOAK     timeouts of the soak; a hundred million need a TIMEOUT of 1200 or so
 #   MACHINE  i386, a user-mode kernel of 32 bits; or s390x, a kernel of big endian in QEMU,
 #            where time is real and most suites are skipped. Both are without KASAN.
 #   TIMEOUT  seconds until a run counts as hung; default 300

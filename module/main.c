@@ -35,7 +35,7 @@ MODULE_PARM_DESC(levels,
 static unsigned long long max_timeouts = 65536;
 module_param(max_timeouts, ullong, 0444);
 MODULE_PARM_DESC(max_timeouts,
-		 "Time-outs that an open file may hold, 1 to 16777216 (default 65536)");
+		 "Timeouts that an open file may hold, 1 to 16777216 (default 65536)");
 
 static unsigned long long max_wheels = 64;
 module_param(max_wheels, ullong, 0444);
@@ -50,7 +50,7 @@ MODULE_PARM_DESC(max_user_wheels,
 static unsigned long long max_pending;
 module_param(max_pending, ullong, 0444);
 MODULE_PARM_DESC(max_pending,
-		 "Time-outs that may be pending on the device's wheel, 0 for no limit (default 0)");
+		 "Timeouts that may be pending on the device's wheel, 0 for no limit (default 0)");
 
 static const struct range_check {
 	const char			*name;
@@ -130,7 +130,7 @@ static void __exit hwheel_exit(void)
 }
 module_exit(hwheel_exit);
 
-MODULE_DESCRIPTION("Hashed wheel timer for very many, mostly cancelled time-outs");
+MODULE_DESCRIPTION("Hashed wheel timer for very many, mostly cancelled timeouts");
 MODULE_AUTHOR("The hwheel authors");
 MODULE_LICENSE("GPL");
 MODULE_VERSION("0.1.0");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR MIT */
 /*
- * libhwheel: time-outs from the hwheel kernel module for a program.
+ * libhwheel: timeouts from the hwheel kernel module for a program.
  *
- * A handle is a private set of time-outs. Register them with hwheel_arm(), move
+ * A handle is a private set of timeouts. Register them with hwheel_arm(), move
  * them with hwheel_refresh(), end them with hwheel_cancel(); those that expire
  * are read as events with hwheel_next_events(), and hwheel_fd() gives the
  * descriptor that poll() and epoll wait on. A batch does many operations in one
@@ -83,14 +83,14 @@ extern "C" {
 /* For hwheel_open(): hwheel_next_events() does not wait */
 #define HWHEEL_NONBLOCK		0x1U
 
-/* One open set of time-outs; what is in it is the library's own affair */
+/* One open set of timeouts; only the library looks into it */
 struct hwheel;
 
-/* Operations for one system call; what is in it is the library's own affair, too */
+/* Operations for one system call; only the library looks into it */
 struct hwheel_batch;
 
 /**
- * hwheel_open() - make an empty set of time-outs
+ * hwheel_open() - make an empty set of timeouts
  * @wheel: out: the handle; written only on success
  * @flags: 0 or HWHEEL_NONBLOCK
  *
@@ -111,7 +111,7 @@ int hwheel_open(struct hwheel **wheel, unsigned int flags);
  * The descriptor stays as it is: hwheel_next_events() waits unless it has O_NONBLOCK, it is
  * closed on exec if it has FD_CLOEXEC, and without write access nothing but
  * hwheel_info(), hwheel_stats(), hwheel_query() and hwheel_next_events() works. Its set of
- * time-outs, with what is pending, is shared with all who have the file open. What they
+ * timeouts, with what is pending, is shared with all who have the file open. What they
  * configure later the handle does not learn: whoever opened the file configures it first.
  *
  * Return: 0; -EBADF: not an open descriptor; -ENOTTY: not one of /dev/hwheel; -ENOMEM.
@@ -119,10 +119,10 @@ int hwheel_open(struct hwheel **wheel, unsigned int flags);
 int hwheel_open_fd(struct hwheel **wheel, int fd);
 
 /**
- * hwheel_close() - free a handle and every time-out in it
+ * hwheel_close() - free a handle and every timeout in it
  * @wheel: the handle, or NULL; not to be used again, whatever is returned
  *
- * Pending time-outs end without an event and unread events are dropped, once no
+ * Pending timeouts end without an event and unread events are dropped, once no
  * other process has the descriptor open.
  *
  * Return: 0 or a negative errno of close().
@@ -146,7 +146,7 @@ int hwheel_fd(const struct hwheel *wheel);
  * @config: what the wheel is to be like; clock has to be given (see struct hwheel_config),
  *          and kind for a wheel of its own, other fields that are 0 mean the default
  *
- * Without this, time-outs are on a wheel that is shared with all other handles on the
+ * Without this, timeouts are on a wheel that is shared with all other handles on the
  * machine, and on which they stay with HWHEEL_KIND_SHARED. A wheel of its own costs a
  * kernel thread.
  *
@@ -205,17 +205,17 @@ int hwheel_info(const struct hwheel *wheel, struct hwheel_info *info);
  *         success
  *
  * Of the wheel that is shared with others only a program with CAP_SYS_ADMIN is told.
- * While others go on, each figure is exact at some time, not all at the same.
+ * While others go on, each figure is exact at some time, each at another.
  *
  * Return: 0 or -EFAULT.
  */
 int hwheel_stats(const struct hwheel *wheel, struct hwheel_file_stats *stats);
 
 /**
- * hwheel_stop() - end all time-outs of the handle, for good
+ * hwheel_stop() - end all timeouts of the handle, for good
  * @wheel: the handle
  *
- * What is pending is read as events of type HWHEEL_EVENT_STOPPED; when all are read,
+ * Pending timeouts are read as events of type HWHEEL_EVENT_STOPPED; when all are read,
  * hwheel_next_events() returns 0. Nothing can be armed from now on. A wheel of the handle's
  * own is stopped, too: its thread ends, and it does not count for the number of wheels any
  * more.
@@ -234,12 +234,12 @@ int hwheel_stop(struct hwheel *wheel);
 uint64_t hwheel_now(const struct hwheel *wheel);
 
 /**
- * hwheel_arm() - register a time-out that expires after a delay
+ * hwheel_arm() - register a timeout that expires after a delay
  * @wheel:    the handle
  * @delay_ns: from now, in ns; 0 means at the next tick, and what is beyond the
  *            clock's range (292 years) never
  * @cookie:   any number; the event brings it back
- * @id:       out: names the time-out for refresh and cancel, never 0; written before this
+ * @id:       out: names the timeout for refresh and cancel, never 0; written before this
  *            returns, but another thread may read the event before that (see above)
  *
  * When cancelled timeouts fill the handle, as the module's worker still refers to them, the
@@ -257,7 +257,7 @@ uint64_t hwheel_now(const struct hwheel *wheel);
 int hwheel_arm(struct hwheel *wheel, uint64_t delay_ns, uint64_t cookie, uint64_t *id);
 
 /**
- * hwheel_arm_at() - register a time-out that expires at a point in time
+ * hwheel_arm_at() - register a timeout that expires at a point in time
  * @wheel:       the handle
  * @deadline_ns: in ns on the handle's clock, see hwheel_now(); in the past means by the next tick
  * @cookie:      as for hwheel_arm()
@@ -268,9 +268,9 @@ int hwheel_arm(struct hwheel *wheel, uint64_t delay_ns, uint64_t cookie, uint64_
 int hwheel_arm_at(struct hwheel *wheel, uint64_t deadline_ns, uint64_t cookie, uint64_t *id);
 
 /**
- * hwheel_refresh() - give a pending time-out another deadline, a delay from now
+ * hwheel_refresh() - give a pending timeout another deadline, a delay from now
  * @wheel:    the handle
- * @id:       of the time-out
+ * @id:       of the timeout
  * @delay_ns: from now, in ns
  *
  * Return: 0; -ENOENT: it has ended, or there never was one; -ERANGE, -EUSERS, -EBADF: as for
@@ -279,9 +279,9 @@ int hwheel_arm_at(struct hwheel *wheel, uint64_t deadline_ns, uint64_t cookie, u
 int hwheel_refresh(struct hwheel *wheel, uint64_t id, uint64_t delay_ns);
 
 /**
- * hwheel_refresh_at() - give a pending time-out another deadline
+ * hwheel_refresh_at() - give a pending timeout another deadline
  * @wheel:       the handle
- * @id:          of the time-out
+ * @id:          of the timeout
  * @deadline_ns: in ns on the handle's clock, see hwheel_now()
  *
  * Return: as hwheel_refresh().
@@ -289,9 +289,9 @@ int hwheel_refresh(struct hwheel *wheel, uint64_t id, uint64_t delay_ns);
 int hwheel_refresh_at(struct hwheel *wheel, uint64_t id, uint64_t deadline_ns);
 
 /**
- * hwheel_cancel() - end a pending time-out
+ * hwheel_cancel() - end a pending timeout
  * @wheel: the handle
- * @id:    of the time-out
+ * @id:    of the timeout
  *
  * Return: 0: it was pending, and no event will come; -ENOENT: it has ended (expired, and
  * its event comes or came, or cancelled, or stopped), or this handle never had that id;
@@ -300,9 +300,9 @@ int hwheel_refresh_at(struct hwheel *wheel, uint64_t id, uint64_t deadline_ns);
 int hwheel_cancel(struct hwheel *wheel, uint64_t id);
 
 /**
- * hwheel_query() - what became of a time-out
+ * hwheel_query() - what became of a timeout
  * @wheel:   the handle
- * @id:      of the time-out
+ * @id:      of the timeout
  * @left_ns: out: ns until its deadline, 0 if that is past; or NULL
  * @cookie:  out: as given when it was armed; or NULL
  *
@@ -341,7 +341,7 @@ int hwheel_next_events(struct hwheel *wheel, struct hwheel_event *events, size_t
 int hwheel_batch_new(struct hwheel_batch **batch, size_t capacity);
 
 /**
- * hwheel_batch_free() - free a batch; time-outs armed by it go on
+ * hwheel_batch_free() - free a batch; timeouts armed by it go on
  * @batch: the batch, or NULL
  */
 void hwheel_batch_free(struct hwheel_batch *batch);
@@ -384,7 +384,7 @@ int hwheel_batch_arm_at(struct hwheel_batch *batch, uint64_t deadline_ns, uint64
 /**
  * hwheel_batch_refresh() - add an operation: as hwheel_refresh()
  * @batch:    the batch
- * @id:       of the time-out
+ * @id:       of the timeout
  * @delay_ns: in ns from when the batch is submitted
  *
  * Return: as hwheel_batch_arm().
@@ -394,7 +394,7 @@ int hwheel_batch_refresh(struct hwheel_batch *batch, uint64_t id, uint64_t delay
 /**
  * hwheel_batch_refresh_at() - add an operation: as hwheel_refresh_at()
  * @batch:       the batch
- * @id:          of the time-out
+ * @id:          of the timeout
  * @deadline_ns: in ns on the handle's clock
  *
  * Return: as hwheel_batch_arm().
@@ -404,7 +404,7 @@ int hwheel_batch_refresh_at(struct hwheel_batch *batch, uint64_t id, uint64_t de
 /**
  * hwheel_batch_cancel() - add an operation: as hwheel_cancel()
  * @batch: the batch
- * @id:    of the time-out
+ * @id:    of the timeout
  *
  * Return: as hwheel_batch_arm().
  */
@@ -435,11 +435,11 @@ int hwheel_submit(struct hwheel *wheel, struct hwheel_batch *batch);
 int hwheel_batch_result(const struct hwheel_batch *batch, size_t index);
 
 /**
- * hwheel_batch_id() - which time-out an operation was about
+ * hwheel_batch_id() - which timeout an operation was about
  * @batch: the batch, after hwheel_submit()
  * @index: of the operation
  *
- * Return: the id; for one that was to arm: it names a time-out if the result is 0; 0: there
+ * Return: the id; for one that was to arm: it names a timeout if the result is 0; 0: there
  * is no such operation.
  */
 uint64_t hwheel_batch_id(const struct hwheel_batch *batch, size_t index);

@@ -198,7 +198,7 @@ static void each_use_has_an_id(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, find(table, index_of(entry)));
 }
 
-/* Whoever finds it by an id that is to come must see that it is not in use. */
+/* A caller that finds an entry by a future id must see that it is not in use. */
 static void free_ones_are_idle(struct kunit *test)
 {
 	struct hwheel_table *table = grown(test, 1);

@@ -692,7 +692,7 @@ static void a_kick_outlasts_a_drain_in_a_callback(struct kunit *test)
 	arm_edge(test, &sim[1], FAR);
 	sim_settle(wheel);
 
-	/* What is added last comes first. */
+	/* The worker takes the last addition first. */
 	preempt_disable();
 	for (i = 0; i < DRAIN_MAX; i++)
 		hwheel_arm_at(&batch[i].timeout, sim_edge_time(wheel, FAR));
@@ -911,7 +911,7 @@ static void stop_may_destroy_another_wheel(struct kunit *test)
 	check_destroy_within_stop(test, NULL);
 }
 
-/* Who waits with a lock that callbacks take */
+/* Callers that wait while they hold a lock that callbacks take */
 
 static void look_for_lockdep(struct sim_timeout *sim)
 {

@@ -401,7 +401,7 @@ static void stall_and_cancel_other(struct sim_timeout *sim)
 	cancel_other(sim);
 }
 
-/* What is quick is the nested one; its caller has held the worker all the same. */
+/* The nested op is quick; its caller has nevertheless held the worker. */
 static void quick_release_op_does_not_excuse_its_caller(struct kunit *test)
 {
 	struct hwheel *wheel = sim_wheel(test);

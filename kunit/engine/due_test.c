@@ -12,8 +12,8 @@
  * struct kept - a timeout and its owner's deadline
  * @sim:    the timeout
  * @later:  what the owner says when asked
- * @growth: by how much more each time that he is asked
- * @asked:  how often he was
+ * @growth: by how much more each time that the owner is asked
+ * @asked:  how often the owner was asked
  */
 struct kept {
 	struct sim_timeout	sim;
@@ -153,7 +153,7 @@ static void forever_can_still_be_ended(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kept->sim.expired, 0);
 }
 
-/* A heartbeat per tick, and a look when the time-out would have come */
+/* A heartbeat per tick, and a look when the timeout would have come */
 static void heartbeats_cost_a_look_per_deadline(struct kunit *test)
 {
 	struct hwheel *wheel = sim_wheel(test);
@@ -214,7 +214,7 @@ static void arming_again_asks_again(struct kunit *test)
 	sim_expect_fired(test, &kept->sim, 7);
 }
 
-/* Whoever cancels it meanwhile has prevented it. */
+/* A caller that cancels it meanwhile has prevented it. */
 static void kept_cancel(struct hwheel_timeout *timeout)
 {
 	struct kept *kept = container_of(sim_of(timeout), struct kept, sim);

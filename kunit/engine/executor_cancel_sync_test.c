@@ -274,7 +274,7 @@ static unsigned long wakeups_by_arms(struct kunit *test, struct sim_timeout *sim
 	return sim_wakeups(wheel) - before;
 }
 
-/* Who waits for a callback, and not for the worker, does not have it drain each arm. */
+/* A caller that waits for a callback, not for the worker, does not make it drain each arm. */
 static void check_batched(struct kunit *test, void (*then)(struct sim_timeout *sim),
 			  int result)
 {

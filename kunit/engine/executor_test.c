@@ -160,7 +160,7 @@ static void run_slow_ones(struct kunit *test, struct sim_timeout *sim,
 	KUNIT_EXPECT_EQ(test, sim_count_expired(sim, nr), nr);
 }
 
-/* The next ones wait for one of them to be done, and so does the last. */
+/* The next ones, and the last, wait for one of them to be done. */
 static void check_runners(struct kunit *test, enum executor_kind kind)
 {
 	const unsigned int nr = 2 * HWHEEL_RUNNERS + 1;

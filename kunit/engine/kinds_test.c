@@ -260,7 +260,7 @@ static void describe_levels(const unsigned int *levels, char *desc)
 
 KUNIT_ARRAY_PARAM(levels, level_counts, describe_levels);
 
-/* 100 time-outs over three days in which the machine stood still */
+/* 100 timeouts over three days in which the machine stood still */
 static void three_days_are_caught_up_in_one_pass(struct kunit *test)
 {
 	struct hwheel *wheel = wheel_of_levels(test, *(unsigned int *)test->param_value);

@@ -259,7 +259,7 @@ static u64 stored(u64 now, u64 delay)
 	return (now + delay + 7) / 8 * 8;
 }
 
-/* What was to happen at this time has happened after that: the latency is over. */
+/* Events of this time have happened after that: the latency is over. */
 static u64 done_by(const struct model *m, u64 time)
 {
 	return max(time, m->stalled) + LATENCY;
@@ -280,9 +280,9 @@ static void expect_at(struct subject *s, u64 now, u64 deadline)
 }
 
 /*
- * What has to hold for each timeout at any time: it is as the reference says, it
- * is not overdue, every arm but one that is pending ended exactly once, and the
- * worker has looked at it by the edge after a change.
+ * The invariant of each timeout: it is as the reference says, it is not overdue, every arm
+ * but one that is pending ended exactly once, and the worker has looked at it by the edge
+ * after a change.
  */
 static void check_subject(struct model *m, struct subject *s, u64 now)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The cases of Netty's HashedWheelTimerTest with their durations, on real wheels in
- * simulated time. Each is named after its origin; what a test checks beyond that is
- * what this wheel promises more.
+ * simulated time. Each is named after its origin; further checks in a test are
+ * further promises of this wheel.
  */
 #include <linux/delay.h>
 #include <linux/workqueue.h>

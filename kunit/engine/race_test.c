@@ -490,7 +490,7 @@ static void is_it_entered(struct sim_timeout *sim)
 	race.entered = hwheel_callback_running(sim_wheel_of(sim), &sim->timeout);
 }
 
-/* Who finds it expired finds it running, in a batch of callbacks and on a wheel with a limit. */
+/* A caller that finds it expired finds it running, in a batch and on a wheel with a limit. */
 static void entered_before_it_expires(struct kunit *test)
 {
 	u64 limit;

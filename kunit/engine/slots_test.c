@@ -650,7 +650,7 @@ static void advancing_below_the_next_edge_looks_at_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, f->items[0].fired, 1);
 }
 
-/* What is enqueued or unlinked while the search is under way, ahead of it and behind it */
+/* Timeouts are enqueued and unlinked during the search, ahead of it and behind it. */
 static void a_search_under_way_misses_nothing(struct kunit *test)
 {
 	const unsigned int slots = 8 * HWHEEL_SEARCH_STEPS, nr = slots + 1;

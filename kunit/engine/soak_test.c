@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The soak: very many time-outs on each kind of wheel, in simulated time, and each is
+ * The soak: very many timeouts on each kind of wheel, in simulated time, and each is
  * accounted for: not early, not later than the edge that it is due on, not twice, and not
  * lost.
  *
- * What the model test looks at after each of its steps is looked at here when it happens,
- * and otherwise once in a while, so that a hundred million of them take minutes. What is
- * wrong is counted, and judged at the end of a wheel.
+ * The model test checks everything after each step. The soak checks a timeout when something
+ * happens to it, and all of them once in a while, so that a hundred million take minutes. It
+ * counts faults, and judges them at the end of a wheel.
  */
 #include <kunit/test.h>
 #include <linux/err.h>
@@ -28,7 +28,7 @@
 
 static unsigned long soak_timeouts = 1000000;
 module_param(soak_timeouts, ulong, 0444);
-MODULE_PARM_DESC(soak_timeouts, "KUnit soak: time-outs in all (default 1000000)");
+MODULE_PARM_DESC(soak_timeouts, "KUnit soak: timeouts in all (default 1000000)");
 
 static unsigned int soak_seed;
 module_param(soak_seed, uint, 0444);
@@ -81,14 +81,14 @@ struct soaked {
 };
 
 /**
- * struct soak - a wheel and its time-outs; everything runs on one CPU, in turn
+ * struct soak - a wheel and its timeouts; everything runs on one CPU, in turn
  * @wheel:   the wheel
  * @turn:    how long it takes to turn, in ns
  * @simple:  no delay may be longer than that
  * @rnd:     random numbers
  * @pending: how many are
  * @counts:  what happened
- * @soaked:  the time-outs
+ * @soaked:  the timeouts
  */
 struct soak {
 	struct hwheel		*wheel;
@@ -262,7 +262,7 @@ static bool is_overdue(const struct soaked *s, u64 now)
 	return (s->pending || s->unreleased) && now >= s->latest + LATENCY;
 }
 
-/* Whatever is to happen by now has happened; all that is pending is so for the wheel. */
+/* Each event that is due by now has happened; the wheel calls each pending timeout so. */
 static void look_for_lost(struct soak *soak)
 {
 	u64 now = test_now(soak->wheel);
@@ -304,7 +304,7 @@ static void run(struct soak *soak, u64 timeouts)
 	}
 }
 
-/* What is still pending is handed back, the rest released: then nothing is left. */
+/* The stop hands back pending timeouts and releases the rest: then nothing is left. */
 static void stop(struct soak *soak)
 {
 	unsigned int i;
@@ -406,7 +406,7 @@ static void none_lost_none_early(struct kunit *test)
 	sim_needs_time(test);
 	for (i = 0; i < NR_COUNTS; i++)
 		kunit_info(test, "%11llu %s\n", totals[i], count_names[i]);
-	kunit_info(test, "operations=%llu time-outs, seed %u\n", totals[ARMED], soak_seed);
+	kunit_info(test, "operations=%llu timeouts, seed %u\n", totals[ARMED], soak_seed);
 	for (i = EARLY; i < NR_COUNTS; i++)
 		KUNIT_EXPECT_EQ_MSG(test, totals[i], 0, "%s", count_names[i]);
 	KUNIT_EXPECT_GE(test, totals[ARMED], soak_timeouts);

@@ -4,6 +4,7 @@
  */
 #include "../sim.h"
 
+#include "engine/pass_work.h"
 #include "engine/source.h"
 #include "engine/submit.h"
 
@@ -493,6 +494,39 @@ static void busy_one_comes_after_the_others(struct kunit *test)
 	KUNIT_EXPECT_LT(test, busy->turn, other->turn);
 }
 
+static unsigned int work_turn;
+
+static bool work(struct hwheel_pass_work *work, bool wait)
+{
+	work_turn = ++turns;
+	return true;
+}
+
+static void ask_for_work(struct sim_timeout *sim)
+{
+	hwheel_pass_work_add(sim_wheel_of(sim), sim->data);
+}
+
+/* The device publishes events there: they wait for no source, which may take half a tick. */
+static void work_of_the_pass_comes_before_it(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *timeout = sim_timeouts(test, wheel, 1, &sim_ops);
+	struct sim_source *sim = source_on(test, wheel);
+	struct hwheel_pass_work pass_work;
+
+	hwheel_pass_work_init(&pass_work, work);
+	timeout->data = &pass_work;
+	timeout->then = ask_for_work;
+	sim->next = HWHEEL_SOURCE_ACTIVE;
+	hwheel_source_kick(&sim->source);
+	sim_pass(wheel, 10);
+	KUNIT_EXPECT_EQ(test, hwheel_arm(&timeout->timeout, 0), 0);
+	sim_pass(wheel, 11);
+	KUNIT_EXPECT_EQ(test, timeout->expired, 1);
+	KUNIT_EXPECT_EQ(test, sim->turn, work_turn + 1);
+}
+
 static struct kunit_case source_cases[] = {
 	KUNIT_CASE(is_run_at_once_when_kicked),
 	KUNIT_CASE(is_not_run_unless_kicked),
@@ -501,6 +535,7 @@ static struct kunit_case source_cases[] = {
 	KUNIT_CASE(again_is_at_once),
 	KUNIT_CASE(without_time_comes_first_then),
 	KUNIT_CASE(busy_one_comes_after_the_others),
+	KUNIT_CASE(work_of_the_pass_comes_before_it),
 	KUNIT_CASE(again_of_one_counts_for_all),
 	KUNIT_CASE(parked_one_is_run_at_its_edge),
 	KUNIT_CASE(missed_edge_is_the_next_one),

@@ -225,7 +225,7 @@ static void recalled_one_stays_expired(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, stats.handed_back, 0);
 }
 
-/* What fails does not count */
+/* Calls that fail do not count */
 
 static void fail_all(struct kunit *test, struct hwheel_timeout *timeout, int err)
 {

@@ -462,7 +462,7 @@ static const struct hwheel_timeout_ops slow_release_ops = {
 
 /*
  * The last ones in the queue, behind slow release ops, because of which the drain takes many
- * passes, but not a tick. What comes meanwhile does not make it longer.
+ * passes, but not a tick. Later arms do not make it longer.
  */
 static void none_is_late_after_slow_releases(struct kunit *test)
 {
@@ -677,7 +677,7 @@ static void callback_is_in_process_context_and_may_sleep(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, ok[1]);
 }
 
-/* Objects that free themselves: KASAN watches, and so does a count. */
+/* Objects that free themselves: KASAN and a count watch. */
 struct own_object {
 	struct hwheel_timeout	timeout;
 	unsigned int		*freed;
@@ -914,7 +914,7 @@ static void stop_counts_down(struct kunit *test)
 	}
 }
 
-/* Whoever keeps the wheel to ask for its statistics keeps no slots. */
+/* An owner that keeps the wheel to ask for its statistics keeps no slots. */
 static void stop_frees_the_slots(struct kunit *test)
 {
 	struct hwheel *wheel = sim_wheel(test);
@@ -953,7 +953,7 @@ static void count_handback(struct hwheel_timeout *timeout, void *data)
 	sim_handback(timeout, data);
 }
 
-/* What was cancelled right before the stop, and not seen by the worker yet */
+/* Timeouts cancelled right before the stop, and not seen by the worker yet */
 static void stop_releases_what_was_cancelled_before(struct kunit *test)
 {
 	struct hwheel *wheel = sim_wheel(test);
@@ -1208,7 +1208,7 @@ static void arm_of_a_pending_timeout_changes_nothing(struct kunit *test)
 	sim_expect_fired(test, sim, 10);
 }
 
-/* Without a release op it may be armed again at once: earlier, later, the same */
+/* Without a release op it may be armed again at once: earlier, later, unchanged */
 static void cancel_then_arm_before_the_worker_saw_it(struct kunit *test)
 {
 	static const unsigned int edges[] = { 20, 30, 40, 38, 38 + SIM_SLOTS };

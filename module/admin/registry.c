@@ -2,8 +2,8 @@
 /*
  * All wheels that there are, for administrators and for what owners forget.
  *
- * Wheels cost a thread each, so very many of them are a mistake: Netty warns at the 65th,
- * and so do we.
+ * Wheels cost a thread each, so very many of them are a mistake: Netty and hwheel
+ * warn at the 65th.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -28,7 +28,7 @@ static unsigned int last_id;
 static void warn_of_many(const struct hwheel *wheel)
 {
 	if (nr_wheels > MANY_WHEELS)
-		pr_warn_once("more than %u wheels at a time, the latest made by %s: one wheel can hold very many time-outs\n",
+		pr_warn_once("more than %u wheels at a time, the latest made by %s: one wheel can hold very many timeouts\n",
 			     MANY_WHEELS, wheel->creator);
 }
 

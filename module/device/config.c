@@ -111,7 +111,7 @@ static struct hwheel *config_create(const struct hwheel_config *config,
 	return hwheel_create(&params);
 }
 
-/* What is not asked for is as it is with the shared one. */
+/* The new wheel takes from the shared one all that CONFIG leaves at 0. */
 static struct hwheel *config_create_if_allowed(const struct hwheel_config *config,
 					       struct hwheel_file *file)
 {

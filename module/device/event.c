@@ -32,7 +32,7 @@ struct batch {
 	struct hwheel_event	events[READ_BATCH];
 };
 
-/* Lockless. Who finds events looks again under the lock, or is poll(), which promises none. */
+/* Lockless. A reader that finds events looks again under the lock; poll() promises none. */
 static bool has_events(const struct hwheel_file *file)
 {
 	/*
@@ -91,7 +91,7 @@ static void drop_events(struct hwheel_file *file, struct hwheel_entry **entries,
 }
 
 /*
- * What could not be read; it is first in turn again. Each is for another reader, if others
+ * Puts events that could not be copied back, first in turn. Each wakes another reader, if others
  * wait for one.
  */
 static void return_events(struct hwheel_file *file, struct hwheel_entry **entries,

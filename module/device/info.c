@@ -106,8 +106,8 @@ static void fill_wheel(const struct hwheel *wheel,
 }
 
 /*
- * The shared wheel tells what all its users do. Who may not know that gets less, which is
- * no offence: so nobody is audited.
+ * The shared wheel tells what all its users do. A caller that may not know that gets
+ * less, which is no offence, so no audit record says so.
  */
 static bool may_know(const struct hwheel_file *file, const struct hwheel *wheel)
 {

@@ -267,9 +267,9 @@ fault:
 }
 
 /*
- * What is known before it is done; and the first and the last field, with which all bytes
- * are known to be writable, as a record lies on no more than two pages. Returns how many
- * are.
+ * Writes the results that are known before the operation, and the first and the last field: then
+ * all bytes of a record are known to be writable, as it lies on no more than two pages. Returns
+ * how many records are.
  */
 static noinline unsigned int write_ops(struct hwheel_op __user *user,
 				       const struct hwheel_op *ops,
@@ -290,7 +290,7 @@ fault:
 	return i;
 }
 
-/* What came of it; that it was done without an error was written before. */
+/* Writes results; an earlier write said that the operation had no error. */
 static noinline bool write_results(struct hwheel_op __user *user,
 				   const struct hwheel_op *ops, unsigned int nr)
 {

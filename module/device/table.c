@@ -5,8 +5,8 @@
  * An id is a generation and an index. The entry of an index stays in its place, on a page
  * that is allocated when all entries are in use, and freed with the table; so a file keeps
  * the memory for as many timeouts as it ever held at a time. Each use of an entry has a
- * generation of its own, higher than the last: an id never names two timeouts. What was
- * used last is used next, as it is in the cache, and so that the indexes in use stay low.
+ * generation of its own, higher than the last: an id never names two timeouts. The
+ * entry used last is used next: it is in the cache, and the indexes in use stay low.
  */
 #include <linux/errno.h>
 #include <linux/gfp.h>

@@ -33,7 +33,7 @@ s64 hwheel_timens_offset(const struct hwheel_timens *timens, const struct hwheel
 	return wheel->clock == CLOCK_BOOTTIME ? timens->boottime : timens->monotonic;
 }
 
-/* What lies before our clock's zero is as past as zero; nothing wraps. */
+/* A time before the clock's zero is as past as zero; nothing wraps. */
 u64 hwheel_timens_from_user(const struct hwheel_timens *timens,
 			    const struct hwheel *wheel, u64 ns)
 {

@@ -20,7 +20,7 @@
  * entries of a jiffy or less use up the budget as soon as a jiffy begins meanwhile.
  *
  * An entry of the work item's own, the cursor, keeps its place in the queue while the
- * queue's lock is free. Whoever wakes the cursor wakes nobody. The entries are woken as
+ * queue's lock is free. A thread that wakes the cursor wakes nobody. The entries are woken as
  * __wake_up() does: up to so many of the exclusive ones, which stand behind the others.
  *
  * Model: reap.pml in selftests/models/.

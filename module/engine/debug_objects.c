@@ -2,11 +2,11 @@
 /*
  * Debug objects.
  *
- * A timeout is active while it is pending or QUEUED: then the wheel refers to it. Who arms one
- * that is neither says so between the exchange of the word and the push, while nobody else can
- * have it. Who lets it go (the worker, a runner, who stops the wheel) says so before the exchange
- * of the word, as others may free it or arm it after that, and takes it back if the word was
- * another one.
+ * A timeout is active while it is pending or QUEUED: then the wheel refers to it. A caller that
+ * arms one that is neither says so between the exchange of the word and the push, while nobody
+ * else can have it. The thread that lets it go (the worker, a runner, the stopper) says so before
+ * the exchange of the word, as others may free it or arm it after that, and takes it back if the
+ * word was another one.
  *
  * Only what is active is tracked. So nothing has to tell when a timeout is not used any more,
  * timeouts may be static, on the stack, or copied while they are idle, and the kernel has no

@@ -2,7 +2,7 @@
 /*
  * The executor: runs the expire callbacks of a wheel on a workqueue.
  *
- * The worker hands time-outs over by putting them on a list, and starts a runner for the
+ * The worker hands timeouts over by putting them on a list, and starts a runner for the
  * whole batch. Runners, which are work items, take them from there one by one: so a slow
  * callback holds one runner and none of the others. A runner that leaves something on the
  * list starts another; one that finds nothing ends.
@@ -14,7 +14,7 @@
  * may be called by the very callback that all the runners are busy with: then it is
  * cancelled, and submitted like any other.
  *
- * What runs is entered here before QUEUED is cleared, as on the worker, see callback.h.
+ * A running timeout is entered here before QUEUED is cleared, as on the worker, see callback.h.
  * While the callback of a timeout runs, which may arm it again,
  *  - it is not run by a second runner: it waits in @blocked until the first one is done;
  *  - its release op is not called: the worker leaves it QUEUED to the runner, which
@@ -338,7 +338,7 @@ bool hwheel_executor_recall(struct hwheel *wheel, struct hwheel_timeout *timeout
 	return handed;
 }
 
-/* Is its callback under way? Who read that the word is settled, before, gets it right. */
+/* Is its callback under way? Right for a caller that has read before that the word is settled. */
 bool hwheel_executor_runs(const struct hwheel *wheel,
 			  const struct hwheel_timeout *timeout)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Running the work at the end of a pass, in rounds: each client does some in its turn, so
- * that none of them waits for all that another one has to tell. What takes too long is left
- * to the next pass, which follows at once, so that edges are not kept waiting.
+ * that none of them waits for all that another one has to tell. Work that takes too long is
+ * left to the next pass, which follows at once, so that edges do not wait.
  */
 #include <linux/jiffies.h>
 #include <linux/sched.h>

@@ -13,8 +13,8 @@
  * looking at any node. Below the highest level the first occupied slot has it. On the highest
  * one any number of slots may be occupied for later rounds only, so the search is made in
  * bounded parts, and its caller meanwhile sleeps no further than it has come. Time in which
- * nothing is due is skipped however long it is. So are revolutions in which a slot has nothing due:
- * there is no round counter in a node, to be counted down on every revolution.
+ * nothing is due is skipped however long it is. Revolutions in which a slot has nothing due are
+ * skipped, too: a node has no round counter that every revolution would count down.
  *
  * Advancing to an edge takes a whole slot that is due to the due list; the caller pops the
  * nodes one by one and enqueues again those which are not due: a later revolution, a deadline that
@@ -273,7 +273,7 @@ bool hwheel_slots_advance(struct hwheel_slots *slots, u64 edge)
 	return false;
 }
 
-/* What is due becomes a backlog, if there are not too many of these already. */
+/* Makes due timeouts a backlog, unless there are too many backlogs already. */
 void hwheel_slots_put_off(struct hwheel_slots *slots)
 {
 	struct hlist_head *backlog;

@@ -98,8 +98,8 @@ struct hwheel_node *hwheel_slots_pop_any(struct hwheel_slots *slots);
 unsigned int hwheel_slots_of_level(const struct hwheel_slots *slots, u64 edge);
 
 /*
- * What is done to each timeout is inline, with the instructions counted: every register
- * that a call costs would show.
+ * Operations on each timeout are inline, with the instructions counted: every register that a
+ * call costs would show.
  */
 
 /* The slot to enqueue in; an edge beyond the cursor */

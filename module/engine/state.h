@@ -23,8 +23,8 @@
  *	recall	handed over		-> CANCELLED, Q		(cancel_sync)
  *	stop	PENDING			-> CANCELLED, not Q	(the stopper)
  *
- * Who sets Q adds the timeout to its CPU's list; who finds it set has nothing to
- * do, as the worker acts on the latest state. A later deadline needs no queue: the
+ * The caller that sets Q adds the timeout to its CPU's list; a caller that finds it set
+ * has nothing to do, as the worker acts on the latest state. A later deadline needs no queue: the
  * timeout stays where it was enqueued, and the worker looks at the word again when
  * that slot comes up.
  *
@@ -79,7 +79,7 @@ static inline bool hwheel_word_is_handed(u64 word)
 }
 
 /*
- * What may be armed, by the word's low bits: a bit for each. Owners with a release op
+ * The words that may be armed, by their low bits: a bit for each. Owners with a release op
  * learn from it when the wheel unreferences it: arming before that would leave them unable to
  * tell which arm it belongs to.
  */
@@ -119,7 +119,7 @@ static inline bool hwheel_word_is_released(u64 word)
 	return (word & HWHEEL_FLAGS_MASK) == HWHEEL_CANCELLED;
 }
 
-/* What becomes of a pending one, which has no bit of a state */
+/* The words that a pending one becomes: it has no bit of a state */
 
 static_assert(!HWHEEL_PENDING);
 

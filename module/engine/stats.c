@@ -2,9 +2,9 @@
 /*
  * Statistics: what CPUs and the worker counted, summed up.
  *
- * Each counter has one writer at a time, a CPU or the owner of the slots, but for those of
- * what is rare. What ended is summed up before what was armed: who ended a timeout had read
- * the word that arming released after it was counted, so the reader sees that, too, and the
+ * Each counter has one writer at a time, a CPU or the owner of the slots, but for
+ * those of rare events. Ends are summed up before arms: a caller that ended a timeout had read the
+ * word that arming released after it was counted, so the reader sees that, too, and the
  * difference is never too low. A canceller counts by control dependency on that word only:
  * that a third CPU then sees the arm, too, LKMM does not promise, but multi-copy atomic
  * machines do, and POWER, whose barriers are cumulative. On any other it would be 0.
@@ -58,8 +58,8 @@ static void sum_ended(const struct hwheel *wheel, struct hwheel_stats *stats)
 }
 
 /*
- * Then nothing is pending, though who cancelled a timeout that the stop came upon may not have
- * counted it yet. Who knows that a stop has returned sees that it is complete.
+ * Then nothing is pending, though a caller that cancelled a timeout during the stop may not have
+ * counted it yet. A caller that knows that a stop has returned sees that it is complete.
  */
 static bool is_stopped(const struct hwheel *wheel)
 {
@@ -106,11 +106,11 @@ static void sum_pending(const struct hwheel *wheel, struct hwheel_stats *stats)
 }
 
 /**
- * hwheel_pending - how many time-outs are pending
+ * hwheel_pending - how many timeouts are pending
  * @wheel: the wheel
  *
  * Context: any.
- * Return: the number; while others arm and end time-outs it may be too high by some
+ * Return: the number; while others arm and end timeouts it may be too high by some
  * that ended meanwhile, never too low. After hwheel_stop() it is 0.
  */
 u64 hwheel_pending(const struct hwheel *wheel)
@@ -129,7 +129,7 @@ EXPORT_SYMBOL_GPL(hwheel_pending);
  * @stats: where to
  *
  * Sums up the counters of all CPUs while others go on counting: each of the figures is
- * exact at some time during the call, not all at the same.
+ * exact at some time during the call, each at another time.
  *
  * Context: any.
  */

@@ -6,8 +6,8 @@
  *  1. HWHEEL_STOPPING is set: arms that see it fail. The worker finishes its pass and exits,
  *     and the stopper takes its place as the slots' one writer. The executor runs what
  *     it was given.
- *  2. The slots are emptied. What is pending and not QUEUED is handed back; what is
- *     QUEUED is only unlinked, as it is, or is about to be, on a list. From here on
+ *  2. The slots are emptied. A pending timeout that is not QUEUED is handed back; a
+ *     QUEUED one is only unlinked, as it is, or is about to be, on a list. From here on
  *     nothing pending is without QUEUED, so cancel and refresh add nothing any more.
  *  3. A grace period: the submissions that had begun before are through, the others
  *     see HWHEEL_STOPPING.
@@ -76,8 +76,8 @@ static u64 end_timeout(struct hwheel_timeout *timeout, u64 queued)
 }
 
 /*
- * Ends a timeout and tells its owner. When it is not QUEUED any more the owner may
- * free it, unless he is told: so the op is read before.
+ * Ends a timeout and tells its owner. When it is not QUEUED any more its owner,
+ * unless told, may free it: so the op is read before.
  */
 static void hand_back(struct hwheel_stop *stop, struct hwheel_timeout *timeout,
 		      u64 queued)
@@ -128,8 +128,8 @@ static void hand_back_all(struct hwheel_stop *stop)
 }
 
 /*
- * What was handed over is run. Its callbacks may wait for the queues to be drained, which
- * now is up to us. When the executor is idle it stays so, as nothing expires any more.
+ * Runs the timeouts that were handed over. Their callbacks may wait for the stopper, which now
+ * drains the queues. Once the executor is idle it stays idle, as nothing expires any more.
  */
 static void finish_executor(struct hwheel *wheel)
 {
@@ -146,7 +146,7 @@ static void stop_wheel(struct hwheel *wheel, struct hwheel_stop *stop)
 	hwheel_worker_stop(wheel);
 
 	WRITE_ONCE(wheel->owner, current);
-	/* What was read there is about the worker. */
+	/* The clock that was read before is the worker's. */
 	hwheel_clock_read(wheel);
 	finish_executor(wheel);
 	wheel->stop = stop;

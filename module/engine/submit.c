@@ -3,8 +3,8 @@
  * Submission: arm, refresh and cancel, and the per-CPU lists that carry their
  * news to the worker.
  *
- * What is queued are timeouts, not commands: the state word says what is to be
- * done, and the worker acts on the latest state it finds. A timeout is on one list
+ * The queues hold timeouts, not commands: the state word says what is to be done,
+ * and the worker acts on the latest state it finds. A timeout is on one list
  * at most (QUEUED), so arm on one CPU and cancel on another need no order between
  * their lists, and cancelling what is still queued costs one compare-and-exchange.
  *

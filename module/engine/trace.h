@@ -2,7 +2,7 @@
 /*
  * Tracepoints, for perf, trace-cmd and bpftrace.
  *
- * Time-outs and wheels are told apart by their addresses: a timeout may be gone when the
+ * Timeouts and wheels are told apart by their addresses: a timeout may be gone when the
  * event is written, so nothing is read through the pointer, but its callback.
  */
 #undef TRACE_SYSTEM
@@ -147,7 +147,7 @@ TRACE_EVENT(worker_sleep,
 		  __entry->deep)
 );
 
-/* So many time-outs were taken from the submission queues. */
+/* So many timeouts were taken from the submission queues. */
 TRACE_EVENT(drain,
 	TP_PROTO(const struct hwheel *wheel, unsigned int timeouts),
 	TP_ARGS(wheel, timeouts),

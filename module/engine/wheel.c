@@ -56,7 +56,7 @@ static u64 tick_of(const struct hwheel_params *params)
 	return tick;
 }
 
-/* What can't be right on any machine; the rest is found when the worker is placed. */
+/* Refuses places that no machine has; placing the worker finds the others. */
 static bool is_place(const struct hwheel_params *params)
 {
 	if (params->nice < MIN_NICE || params->nice > MAX_NICE)
@@ -229,9 +229,9 @@ EXPORT_SYMBOL_GPL(__hwheel_create);
 
 /**
  * hwheel_destroy - stop a wheel if need be, and free it
- * @wheel: the wheel; nobody else uses it any more, nor time-outs set up for it
+ * @wheel: the wheel; nobody else uses it any more, nor timeouts set up for it
  *
- * As hwheel_stop() without a handback callback: time-outs that are pending and have no
+ * As hwheel_stop() without a handback callback: timeouts that are pending and have no
  * release op end without anybody being told.
  *
  * Context: process; may sleep. Not from the wheel's own callbacks.

@@ -86,7 +86,7 @@ struct hwheel {
 	/** @clock: CLOCK_MONOTONIC or CLOCK_BOOTTIME. */
 	clockid_t		clock;
 	/**
-	 * @special: What calls have to look at: HWHEEL_SIMPLE refuses deadlines beyond a
+	 * @special: Flags for calls: HWHEEL_SIMPLE refuses deadlines beyond a
 	 * revolution, HWHEEL_LIMITED that there is a @max_pending, HWHEEL_STOPPING refuses all
 	 * arms; the latter is set by stop.
 	 */
@@ -147,7 +147,7 @@ struct hwheel {
 	unsigned int		edge_shift;
 	/** @slots: Where timeouts wait. */
 	struct hwheel_slots	slots;
-	/** @taken: What remains of a list that was taken from a queue. */
+	/** @taken: The rest of a list that was taken from a queue. */
 	struct llist_node	*taken;
 	/** @taken_cpu: Which queue that was. */
 	unsigned int		taken_cpu;
@@ -186,13 +186,13 @@ struct hwheel {
 	struct hwheel_timeout	*running[HWHEEL_MAX_DEPTH];
 	/** @depth: How many of them there are. */
 	unsigned int		depth;
-	/** @pass_work: What is to be done at the end of the pass. */
+	/** @pass_work: Work to be done at the end of the pass. */
 	struct list_head	pass_work;
 	/** @sources: Those that are active: the busy ones are in the second list. */
 	struct list_head	sources[2];
 	/** @stop: The stop under way. */
 	struct hwheel_stop	*stop;
-	/** @counts: What was counted. */
+	/** @counts: The wheel's counters. */
 	struct hwheel_counts	counts;
 	/** @sourced: The counts of all sources; read by anyone. */
 	struct hwheel_source_counts	sourced;
@@ -303,7 +303,7 @@ static inline void hwheel_pending_unreserve(struct hwheel *wheel, u64 n)
 	atomic64_fetch_sub_release(n, &wheel->pending);
 }
 
-/* Whoever ends a timeout counts how; the exact count is kept only for the limit. */
+/* The thread that ends a timeout counts how; only the limit needs the exact count. */
 static inline void hwheel_pending_end(struct hwheel *wheel)
 {
 	if (wheel->max_pending)

@@ -18,7 +18,7 @@
  * likely to come, so the worker lingers until the next edge: submitters need not wake
  * it, and all they submit within a tick is drained at once. After an empty pass it
  * sleeps to its next occupied edge. If that lies beyond the next edge, it publishes
- * this deep sleep, and who submits something wakes it. Who waits in
+ * this deep sleep, and a caller that submits something wakes it. A caller that waits in
  * hwheel_cancel_sync() wakes it from either.
  *
  * Models: life.pml, timeout.pml, nested.pml, sleep.pml, stop.pml, executor.pml and source.pml
@@ -385,7 +385,7 @@ static __always_inline bool look_at(struct hwheel *wheel, struct hwheel_timeout 
 	s64 word = atomic64_read_acquire(&timeout->word);
 	bool quick = true;
 
-	/* Once, so that who changes his mind all the time can't keep the worker here. */
+	/* Once: an owner that gives a later deadline each time can't keep the worker here. */
 	if (full && timeout->ops->due && is_due(wheel, word))
 		quick = worker_call_due(wheel, timeout, &word);
 	while (likely(is_due(wheel, word))) {
@@ -482,7 +482,7 @@ static bool expire_slots(struct hwheel *wheel)
 	return true;
 }
 
-/* What was too much for earlier passes */
+/* Expires timeouts that were too much for earlier passes. */
 static bool expire_backlogs(struct hwheel *wheel)
 {
 	unsigned long since = jiffies;
@@ -498,8 +498,8 @@ static bool expire_backlogs(struct hwheel *wheel)
 }
 
 /*
- * Returns whether nothing is left that is due. What is too much for one pass is put off,
- * so that in the next one the edges that were reached meanwhile come first. So as long as
+ * Returns whether nothing is left that is due. Timeouts that are too much for one pass are put
+ * off, so that in the next one the edges that were reached meanwhile come first. So as long as
  * no more than EXPIRE_MAX timeouts of other edges come up during a pass, each waits for
  * at most 3 x EXPIRE_MAX callbacks (the rest of the pass, with backlogs, and its own pass)
  * and two parts of drains, however large the backlogs; unless HWHEEL_BACKLOGS of them are
@@ -507,7 +507,7 @@ static bool expire_backlogs(struct hwheel *wheel)
  * 5 x HWHEEL_PART_MAX; the pass work tells of it after a part more. A timeout in a backlog
  * waits with it, the backlogs having a turn each.
  *
- * What was due up to now is due, whichever edge it was found at.
+ * A timeout that was due up to now is due, whichever edge it was found at.
  *
  * An expire callback may arm its own timeout for the past and drain the queues. The timeout
  * must not come up again at each of the edges that a late worker catches up: it comes after

@@ -431,7 +431,7 @@ static int arm_and_end(int fd, size_t i, __u64 *id)
 	return arm_patiently(fd, 0, i, id) ?: next_event(fd, &ev) ?: ev.id == *id ? 0 : -EPROTO;
 }
 
-/* The ids of @n time-outs, one after another, sorted. */
+/* The ids of @n timeouts, one after another, sorted. */
 static int use_many(int fd, __u64 *ids, size_t n)
 {
 	size_t i;
@@ -551,7 +551,7 @@ TEST_F(arm, id_of_another_file)
 	EXPECT_EQ(0, close(other));
 }
 
-/* Even when both files call theirs the same. */
+/* Even when both files use one id. */
 TEST_F(arm, files_do_not_share_ids)
 {
 	int other = open_device(O_NONBLOCK);
@@ -706,7 +706,7 @@ TEST_F(arm, rounds)
 	EXPECT_LE(deadline + turn, now_ns());
 }
 
-/* Whoever wins, exactly one of "cancelled" and "the event came" holds. */
+/* Whichever side wins, exactly one of "cancelled" and "the event came" holds. */
 TEST_F(arm, cancel_races_expiry)
 {
 	static unsigned int seen[MANY], cancelled[MANY];

@@ -92,7 +92,7 @@ FIXTURE_TEARDOWN(close)
 	EXPECT_EQ(0, close(self->witness));
 }
 
-/* Time-outs with deadlines @step_ns apart. */
+/* Timeouts with deadlines @step_ns apart. */
 static int arm_apart(int fd, unsigned int n, __u64 step_ns, __u64 *ids)
 {
 	unsigned int i;
@@ -196,7 +196,7 @@ static int wait_for_byte(int fd)
 	return read(fd, &c, 1) == 1 ? 0 : -EPIPE;
 }
 
-/* A child that holds @n time-outs of each kind is killed while it arms more. */
+/* A child that holds @n timeouts of each kind is killed while it arms more. */
 TEST_F(close, killed)
 {
 	int ready[2], status, fd;
@@ -337,7 +337,7 @@ TEST(many_at_once)
 	}
 }
 
-/* Several threads of one file work on each other's time-outs, and all may fail. */
+/* Several threads of one file work on each other's timeouts, and all may fail. */
 struct user {
 	int	fd;
 	__u64	*ids;

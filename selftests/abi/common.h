@@ -6,8 +6,8 @@
  * tells success from each failure. -EPROTO is theirs alone: the call succeeded
  * or failed as it said, but what it left in memory breaks the contract.
  *
- * No test needs exact timing. What must happen is waited for with poll(), WAIT_MS
- * only bounds a failure; that something does not happen is proved by settle().
+ * No test needs exact timing. A test waits with poll() for what must happen, and WAIT_MS
+ * only bounds a failure; settle() proves that something does not happen.
  */
 #ifndef _HWHEEL_SELFTESTS_COMMON_H
 #define _HWHEEL_SELFTESTS_COMMON_H
@@ -155,7 +155,7 @@ static inline int readable(int fd, int timeout_ms)
 	return ret < 0 ? -errno : ret;
 }
 
-/* What holds for every event, whatever it is of. */
+/* True of every event, whatever it is of. */
 static inline bool event_is_sound(const struct hwheel_event *ev)
 {
 	return ev->id && !(ev->deadline_ns & 7) && ev->fired_ns >= ev->deadline_ns &&
@@ -253,7 +253,7 @@ static inline int stays_quiet(int fd, __u64 deadline_ns)
 }
 
 /*
- * Arms although the file is full of cancelled time-outs: the worker lets go of
+ * Arms although the file is full of cancelled timeouts: the worker lets go of
  * them within a tick, so wait for one and try again.
  */
 static inline int arm_patiently(int fd, __u64 delay_ns, __u64 cookie, __u64 *id)
@@ -267,7 +267,7 @@ static inline int arm_patiently(int fd, __u64 delay_ns, __u64 cookie, __u64 *id)
 	return ret;
 }
 
-/* @n time-outs at @deadline_ns with cookies from 0; their ids if @ids is not NULL. */
+/* @n timeouts at @deadline_ns with cookies from 0; their ids if @ids is not NULL. */
 static inline int arm_many(int fd, size_t n, __u64 deadline_ns, __u64 *ids)
 {
 	size_t i;
@@ -278,7 +278,7 @@ static inline int arm_many(int fd, size_t n, __u64 deadline_ns, __u64 *ids)
 	return ret;
 }
 
-/* @n time-outs with cookies from 0 that all have expired and wait to be read. */
+/* @n timeouts with cookies from 0 that all have expired and wait to be read. */
 static inline int fire(int fd, size_t n)
 {
 	return arm_many(fd, n, 0, NULL) ?: settle(now_ns());
@@ -305,7 +305,7 @@ static inline bool each_once(const unsigned int *seen, size_t n)
 	return true;
 }
 
-/* Arms time-outs that never fire until that fails: how many, the errno in @err. */
+/* Arms timeouts that never fire until that fails: how many, the errno in @err. */
 static inline __u64 fill(int fd, __u64 limit, int *err)
 {
 	__u64 n = 0;
@@ -374,7 +374,7 @@ static inline int query(int fd, __u64 id, __u32 flags, struct hwheel_op *op)
 	return call(fd, HWHEEL_IOC_QUERY, op);
 }
 
-/* @n time-outs that never fire, in batches: how many the file took. */
+/* @n timeouts that never fire, in batches: how many the file took. */
 static inline size_t arm_batches(int fd, size_t n)
 {
 	static struct hwheel_op ops[HWHEEL_SUBMIT_MAX];
@@ -398,7 +398,7 @@ static inline size_t arm_batches(int fd, size_t n)
 	return done;
 }
 
-/* What holds for an event of any type, on a clock that shows @now */
+/* True of an event of any type, on a clock that shows @now */
 static inline bool any_event_is_sound(const struct hwheel_event *ev, __u64 now)
 {
 	if (ev->type == HWHEEL_EVENT_EXPIRED && ev->fired_ns < ev->deadline_ns)
@@ -426,7 +426,7 @@ static inline int read_any(int fd, clockid_t clock, struct hwheel_event *ev, siz
 }
 
 /*
- * Waits until the file holds that many time-outs, and that many events of them, or as many
+ * Waits until the file holds that many timeouts, and that many events of them, or as many
  * as it takes if POISON64. What the worker does to a file can only be waited for so where
  * the file has a wheel of its own, with no other file as a fence.
  */

@@ -63,7 +63,7 @@ static int await_workers(pid_t pid, int n)
 	return await_threads(worker_of(name, pid), n);
 }
 
-/* Capabilities are a thread's: so is this. */
+/* Capabilities, and so this setting, belong to a thread. */
 static int set_sys_resource(bool on)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -177,7 +177,7 @@ static const struct accepted {
 	  { .slots = 1, .levels = 1, .kind = HASHED } },
 };
 
-/* What becomes of a file that is configured so */
+/* Configures a file so, and compares it with what must become of it. */
 static int try_accepted(const struct hwheel_info *shared, const struct accepted *accepted)
 {
 	struct hwheel_info want = accepted->info;
@@ -789,7 +789,7 @@ TEST(files_do_not_disturb_each_other)
 		EXPECT_EQ(0, close(fd[i]));
 }
 
-/* Closing one leaves what is pending on the other, though both are called the same. */
+/* Closing one leaves what is pending on the other, though both have one name. */
 TEST(closing_one_leaves_the_others)
 {
 	struct hwheel_config config = {
@@ -836,7 +836,7 @@ static void *close_file(void *data)
 }
 
 /*
- * A million time-outs of one file, closed while they are pending. Meanwhile everybody else
+ * A million timeouts of one file, closed while they are pending. Meanwhile everybody else
  * goes on; the kernel's own watchdog tells if it takes a CPU for too long.
  */
 static void close_a_million(struct __test_metadata *_metadata,
@@ -957,7 +957,7 @@ TEST(wheels_are_limited)
 	EXPECT_EQ(0, await_workers(getpid(), 0));
 }
 
-/* What fails for another reason takes none of them away. */
+/* A CONFIG that fails for another reason takes none of them away. */
 TEST(refused_wheels_do_not_count)
 {
 	struct hwheel_config bad = {

@@ -47,8 +47,8 @@ static int add(int epoll, int fd, __u32 events)
 }
 
 /*
- * What is told of @fd, and of nothing else, within @timeout_ms; 0 if nothing. The device may
- * leave a wake-up to a work item, if one took long: what is expected is waited for.
+ * Returns what epoll tells of @fd, and of nothing else, within @timeout_ms; 0 if nothing. The
+ * device may leave a wake-up to a work item, if one took long, so the caller waits for it.
  */
 static int told(int epoll, int fd, int timeout_ms)
 {

@@ -656,7 +656,7 @@ TEST_F(input, read_only_descriptor)
 		}
 		if (want)
 			EXPECT_EQ(0, memcmp(&before, &arg, c->size));
-		/* What is wrong with the argument makes no difference. */
+		/* A wrong argument makes no difference. */
 		if (want == -EBADF)
 			EXPECT_EQ(-EBADF, try(fd, c->cmd, NULL));
 	}

@@ -185,7 +185,7 @@ TEST_F(query, expired)
 	EXPECT_EQ(0, check_unknown(self->fd, id));
 }
 
-/* What could not be read is still there. */
+/* An event that could not be read is still there. */
 TEST_F(query, expired_and_not_read)
 {
 	struct hwheel_event ev;
@@ -357,7 +357,7 @@ FIXTURE_SETUP(query_memory)
 	ASSERT_EQ(0, arm_at(self->fd, self->deadline, COOKIE, &self->id));
 }
 
-/* Whatever was asked, it is as it was. */
+/* QUERY changes nothing, whatever it asks. */
 FIXTURE_TEARDOWN(query_memory)
 {
 	EXPECT_EQ(0, check_state(self->fd, self->id, HWHEEL_STATE_PENDING, COOKIE,
@@ -444,7 +444,7 @@ TEST_F(query_memory, read_only_where_nothing_is_written)
  * Asking while things happen
  */
 
-/* Whoever asks until it has expired is never told so before it is due. */
+/* A program that asks until it has expired never learns so before it is due. */
 TEST_F(query, until_it_expires)
 {
 	__u64 bound = now_ns() + WAIT_MS * MSEC, deadline, id;

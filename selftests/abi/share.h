@@ -57,7 +57,7 @@ static inline long users_of_module(void)
 	return users;
 }
 
-/* What holds a file may let go of it a little later than the call says that it is done. */
+/* The holder of a file may let go of it a little later than the call says that it is done. */
 static inline int await_users(long users)
 {
 	__u64 bound = now_ns() + WAIT_MS * MSEC;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * One set of time-outs in several hands: whoever has a descriptor of the file, by dup(),
+ * One set of timeouts in several hands: whoever has a descriptor of the file, by dup(),
  * fork() or SCM_RIGHTS, has all of it, and who has not has nothing of it.
  */
 
@@ -132,7 +132,7 @@ TEST_F(share, armed_here_read_there)
 	EXPECT_EQ(0, stays_quiet(self->fd, now_ns()));
 }
 
-/* Who armed it may be gone by then. */
+/* The process that armed it may be gone by then. */
 TEST_F(share, armed_there_read_here)
 {
 	ASSERT_EQ(0, variant->run(self->fd, arm_the_one, self->page));
@@ -395,8 +395,8 @@ TEST(share_not_by_name)
 }
 
 /*
- * Two files that know nothing of each other. Numbers that name time-outs of the one may
- * be those of time-outs of the other, too, but then they name its own.
+ * Two files that know nothing of each other. Numbers that name timeouts of the one may
+ * be those of timeouts of the other, too, but then they name its own.
  */
 #define EACH	50
 
@@ -633,7 +633,7 @@ TEST_F(blocked, until_it_is_stopped)
 }
 
 /*
- * A call that arms, held up where it writes the ids to memory: its time-outs are there, but
+ * A call that arms, held up where it writes the ids to memory: its timeouts are there, but
  * not armed yet, while others use the file.
  */
 #define PAGE	((size_t)sysconf(_SC_PAGESIZE))
@@ -803,7 +803,7 @@ TEST_F(paused, stopped)
 	EXPECT_EQ(0, close(self->fd));
 }
 
-/* Who guesses an id has no luck. */
+/* A program that guesses an id has no luck. */
 TEST_F(paused, guessed)
 {
 	__u32 n = self->nr ?: 1, i;

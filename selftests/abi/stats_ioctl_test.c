@@ -51,7 +51,7 @@ FIXTURE_TEARDOWN(stats)
 	EXPECT_EQ(0, close(self->fd));
 }
 
-/* What is the file's own comes first. */
+/* The file's own part comes first. */
 #define OWN_SIZE	offsetof(struct hwheel_file_stats, wheel)
 
 /* 0 if the file's own part is that. */
@@ -339,7 +339,7 @@ TEST_F(stats, of_the_wheel_for_users)
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(0, status);
 
-	/* Who has it sees all, on the same descriptor. */
+	/* A program that has it sees all, on the same descriptor. */
 	ASSERT_EQ(0, get_stats(self->fd, &stats));
 	EXPECT_EQ(1, stats.wheel);
 	EXPECT_LE(7, stats.wheel_pending);

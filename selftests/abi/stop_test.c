@@ -513,7 +513,7 @@ TEST_F(stop, wakes_all_readers)
 	EXPECT_EQ(0, close(fd));
 }
 
-/* Who waits in poll(), too: with no time limit, at which it would look again. */
+/* A thread in poll() wakes, too; it has no time limit, at which it would look again. */
 TEST_F(stop, wakes_poll)
 {
 	struct pollfd pfd = { .fd = self->fd };
@@ -541,7 +541,7 @@ TEST_F(stop, blocking_read_of_a_stopped_file)
 	EXPECT_EQ(0, close(fd));
 }
 
-/* What can't be copied is not lost, and a buffer that is too short is no end. */
+/* An event that can't be copied is not lost, and a buffer that is too short is no end. */
 TEST_F(stop, faults_lose_nothing)
 {
 	struct iovec nowhere = { (void *)1, 10 * sizeof(struct hwheel_event) };
@@ -604,7 +604,7 @@ TEST_F(stop, by_a_child)
 	EXPECT_EQ(0, read_to_end(self->fd, 10));
 }
 
-/* Whatever is there when the file is closed */
+/* The file is closed with events of each kind. */
 TEST_F(stop, closed_with_events)
 {
 	struct hwheel_event ev;

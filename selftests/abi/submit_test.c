@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * SUBMIT: batches. Each operation does what its own ioctl would do, in order; what
- * could not be done, and all that came after it, did not happen.
+ * SUBMIT: batches. Each operation does what its own ioctl would do, in order; an
+ * operation that could not be done, and all that came after it, did not happen.
  */
 
 #include "toggled_memory.h"
@@ -129,7 +129,7 @@ static int count_results(const struct hwheel_op *ops, int nr, int result)
 	return n;
 }
 
-/* @nr time-outs of @delay_ns each, with cookies from 0. */
+/* @nr timeouts of @delay_ns each, with cookies from 0. */
 static void to_arm_many(struct hwheel_op *ops, int nr, __u64 delay_ns)
 {
 	int i;
@@ -154,7 +154,7 @@ static __s64 held(int fd)
 	return get_stats(fd, &stats) ?: (__s64)stats.held;
 }
 
-/* What was never armed, though it may have had an id for a moment */
+/* True of an id that was never armed, though it may have been one for a moment */
 static bool is_unknown(int fd, __u64 id)
 {
 	struct hwheel_op op;
@@ -577,7 +577,7 @@ TEST_F(submit, ids_of_another_file)
 /*
  * A batch that makes something of every record: arms a timeout that fires, makes a
  * witness fire or cancels it. Each witness is pending for ever, and its cookie is that
- * of the record, those of the time-outs armed come after them.
+ * of the record, those of the timeouts armed come after them.
  */
 struct trial {
 	int			fd;
@@ -694,7 +694,7 @@ static int try_at(const struct pages *pages, char *at, int protection, int done)
 		ret = -EPROTO;
 	mprotect(pages->middle, pages->size, PROT_READ | PROT_WRITE);
 	memcpy(after, at, sizeof(after));
-	/* What was done is told; the record that can't be written may be there in part. */
+	/* SUBMIT tells what it did; the record that can't be written may be there in part. */
 	if (!ret && !are_done(trial.ops, after, done, done))
 		ret = -EPROTO;
 	if (!ret && !are_done(trial.ops + done + 1, after + done + 1, NR - done - 1, 0))
@@ -804,7 +804,7 @@ TEST_F(submit, array_nowhere)
 	EXPECT_EQ(0, munmap(missing, 64 * size));
 }
 
-/* What had an id, told or not, and was not armed is nobody's. */
+/* An id whose operation was not armed, told or not, belongs to no timeout. */
 TEST_F(submit, ids_of_what_faulted)
 {
 	struct pages pages;
@@ -997,7 +997,7 @@ TEST_F(submit, full_file)
 	EXPECT_EQ(50, count_results(ops + 100, 50, -ENOSPC));
 	EXPECT_EQ(100, held(self->fd));
 
-	/* What needs no place goes on. */
+	/* Operations that need no place go on. */
 	for (i = 0; i < 100; i += 2) {
 		ops[100 + i / 2] = to_arm(0, i);
 		ops[i + 1] = to_cancel(ops[i + 1].id);

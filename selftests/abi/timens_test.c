@@ -301,7 +301,7 @@ TEST_F(timens, query)
 	EXPECT_LE(deadline, op.time_ns);
 	EXPECT_GT(deadline + 8, op.time_ns);
 
-	/* What is left is the same on each clock. */
+	/* The time that is left is equal on each clock. */
 	op = asked(id, 0);
 	EXPECT_EQ(HWHEEL_STATE_PENDING, call(self->fd, HWHEEL_IOC_QUERY, &op));
 	EXPECT_GT(HOUR + 8, op.time_ns);
@@ -390,7 +390,7 @@ TEST_F(timens, past)
 	}
 }
 
-/* What lies far ahead does not wrap, however the clocks are shifted. */
+/* Far deadlines do not wrap, however the clocks are shifted. */
 static size_t far_times(__u64 *times, __u64 now, __u64 outer)
 {
 	const __u64 shift = now - outer;
@@ -531,7 +531,7 @@ TEST_F(timens, child)
 	EXPECT_EQ(0, reap(pid));
 }
 
-/* Who has only prepared one for his children is not in it. */
+/* A process that has only prepared one for its children is not in it. */
 TEST_F(timens, prepared)
 {
 	int fd;

@@ -188,7 +188,7 @@ TEST_F(uring, scattered)
 	struct hwheel_event ev;
 	int round;
 
-	/* What is there, then what comes. */
+	/* Events that are there, then events that come. */
 	for (round = 0; round < 2; round++) {
 		if (!round)
 			ASSERT_EQ(0, fire(self->fd, 1));

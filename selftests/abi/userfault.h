@@ -36,7 +36,7 @@ static inline int protect(int uffd, void *page, __u64 mode)
 	return ioctl(uffd, UFFDIO_WRITEPROTECT, &protect) ? -errno : 0;
 }
 
-/* Whoever writes to @page, which is there, from now on sleeps until it is released. */
+/* A thread that writes to @page, which is there, from now on sleeps until it is released. */
 static inline int hold_up(int uffd, void *page)
 {
 	struct uffdio_register area = {

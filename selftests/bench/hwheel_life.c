@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Many time-outs that all live until they expire, on a wheel named "life".
+ * Many timeouts that all live until they expire, on a wheel named "life".
  *
  * While it is loaded, hwheel's debugfs tells how many are still pending and what the wheel
  * did for them, and the thread hwheel/life how long that took. The delays are spread
@@ -41,7 +41,7 @@ MODULE_PARM_DESC(tick_ns, "of the wheel (10 ms)");
 
 static unsigned int nr = 1000;
 module_param(nr, uint, 0400);
-MODULE_PARM_DESC(nr, "time-outs to arm (1000)");
+MODULE_PARM_DESC(nr, "timeouts to arm (1000)");
 
 static unsigned int spread = 1;
 module_param(spread, uint, 0400);
@@ -125,6 +125,6 @@ static void __exit life_exit(void)
 }
 module_exit(life_exit);
 
-MODULE_DESCRIPTION("Time-outs that live until they expire, to see what that costs");
+MODULE_DESCRIPTION("Timeouts that live until they expire, to see what that costs");
 MODULE_AUTHOR("The hwheel authors");
 MODULE_LICENSE("GPL");

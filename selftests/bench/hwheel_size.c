@@ -48,6 +48,6 @@ static void __exit size_exit(void)
 }
 module_exit(size_exit);
 
-MODULE_DESCRIPTION("How much memory time-outs take in the kernel");
+MODULE_DESCRIPTION("How much memory timeouts take in the kernel");
 MODULE_AUTHOR("The hwheel authors");
 MODULE_LICENSE("GPL");

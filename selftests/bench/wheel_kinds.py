@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Make a table and JSON of what time-outs cost that live until they expire.
+"""Make a table and JSON of what timeouts cost that live until they expire.
 
 usage: wheel_kinds.py FOLDER OUT.json
 
 FOLDER holds the folders that wheel_kinds.sh left, each with the file life of the guest script.
 Instructions are the worker's from its start to the last expiry, moves are those of
-time-outs from one slot to another, both for each time-out; wake-ups are the worker's, in
+timeouts from one slot to another, both for each timeout; wake-ups are the worker's, in
 all. Instructions are counted, not time: cache misses are not in it.
 """
 
@@ -44,7 +44,7 @@ def print_row(cells):
 def print_table(lives):
     """lives: {(nr, spread): {kind: life}}"""
     heads = [f"{kind}: {measure}" for measure, _ in MEASURES for kind in KINDS]
-    print_row(["time-outs", "delays up to"] + heads)
+    print_row(["timeouts", "delays up to"] + heads)
     print_row(["--:"] * (2 + len(heads)))
     for (nr, spread), kinds in sorted(lives.items()):
         print_row([f"{nr:,}", SPREADS.get(spread, f"{spread} s")] +

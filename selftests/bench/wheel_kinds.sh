@@ -3,12 +3,12 @@
 #
 # wheel_kinds.sh --kver KVER --out DIR HWHEEL.KO LIFE.KO
 #
-# Has time-outs live on each kind of wheel, in a VM for each of the combinations, the
+# Has timeouts live on each kind of wheel, in a VM for each of the combinations, the
 # quickest first. What each has measured is left in DIR/KIND-NR-SPREAD. From the
 # environment, to choose among the combinations (those of earlier runs with the same
 # modules stay in DIR):
 #   KINDS     simple hashed hierarchical
-#   NUMBERS   of time-outs: 1000 100000 1000000
+#   NUMBERS   of timeouts: 1000 100000 1000000
 #   SPREADS   of their delays, in seconds: 1 60 3600 2592000
 set -euo pipefail
 
@@ -38,7 +38,7 @@ forget_other_modules() {
 
 # live KIND NR SPREAD
 live() {
-	say "$2 time-outs over $3 s, $1 wheel"
+	say "$2 timeouts over $3 s, $1 wheel"
 	echo "$*" >"$out/life"
 	"$here/../harness/vm/run_vm.sh" --kver "$kver" --out "$out/$1-$2-$3" --icount --append "$quiet" \
 		--timeout $((300 + $2 / 400)) --quiet --guest "$here/wheel_kinds_guest.sh" \

@@ -3,13 +3,13 @@
 # shellcheck shell=dash
 #
 # Guest script of make lives, in a VM that counts instructions. The file life says "KIND NR
-# SPREAD": NR time-outs expire on a wheel of that KIND, with delays of up to SPREAD
+# SPREAD": NR timeouts expire on a wheel of that KIND, with delays of up to SPREAD
 # seconds, and /results/life tells what that took.
 #
 # The worker's run time is what the scheduler accounts to its thread, in ns, which are
 # instructions here. In it: the start (5,000 instructions), filing what was armed, looking
 # for the next edge, moving, expiry with an empty callback, going to sleep and waking up
-# (most of what a time-out costs that expires alone), as well as the interrupts that hit
+# (most of what a timeout costs that expires alone), as well as the interrupts that hit
 # the thread while it runs. Not in it: the arms, which are insmod's, and the timer
 # interrupts that wake the worker, which hit the idle CPU.
 set -e

@@ -90,7 +90,7 @@ static inline int trace_failures(void)
 }
 
 /*
- * What keeps most allocations from failing is switched off. The kernel warns of some that
+ * Switches off the filters that keep most allocations from failing. The kernel warns of some that
  * fail, with a stack, which on the console would look like a complaint.
  */
 static inline int prepare_faults(void)

@@ -138,7 +138,7 @@ FIXTURE_VARIANT_ADD(fail, arm)
 	.act = act_arm, .judge = judge_arm, .has_none = true,
 };
 
-/* What has room for them, and a page */
+/* Allocations of room for them, and of a page */
 static const struct end pages_ends[] = {
 	{ 1, "* *kvmalloc_node*" },
 	{ 1, "* *alloc_page*" },
@@ -380,7 +380,7 @@ TEST_F_TIMEOUT(fail, in_turn, TURNS_TIMEOUT)
 }
 
 /*
- * What was left behind
+ * Leftovers of failed calls
  */
 
 FIXTURE(left)

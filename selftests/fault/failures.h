@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What failed in an operation, how often and where, and how its call ended. */
+/* The failures in an operation: how many, where, and how its call ended. */
 #ifndef _HWHEEL_FAULT_FAILURES_H
 #define _HWHEEL_FAULT_FAILURES_H
 

@@ -112,7 +112,7 @@ static inline int act_read(struct state *state)
 	return got % sizeof(*state->ev) ? -EPROTO : got / sizeof(*state->ev);
 }
 
-/* What was not read can still be read, and nothing twice. */
+/* Unread events can still be read, and none twice. */
 static inline int judge_read(struct state *state, int ret)
 {
 	unsigned int seen[EVENTS] = { 0 };

@@ -11,8 +11,8 @@
 #define SITE_SIZE	(2 * NAME_SIZE)
 
 /*
- * When the trace is read, a module that could not be loaded is gone, and so is what its
- * addresses were called. Where its code was is traced too, and what is how far from its
+ * When the trace is read, a module that could not be loaded is gone with the names of
+ * its addresses. Where its code was is traced too, and what is how far from its
  * beginning is known from a load before.
  */
 #define SYMBOLS_MAX	1024

@@ -112,6 +112,7 @@ guest_lane() {
 	part readme build/readme.tap build/readme-run/guest.tap -- target _readme
 	part run -- target run
 	part harness build/harness.tap -- target _harness
+	[ "$how" = quick ] || part java build/java.tap -- target java-test
 	[ "$how" = quick ] || part arm64 build/arm64.tap -- arm64
 }
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Finds the English that CONTRIBUTING.md rules out in added lines and new commit subjects.
+"""Finds the English that CONTRIBUTING.md rules out in the tree and in new commit subjects.
 
-english.py reads the repository in the current folder. ENGLISH_BASE names the commit since
-which lines and commits are new; without it, the commit that added this file is the base.
-Uncommitted changes and untracked files are new. Moved lines are not.
+english.py reads the repository in the current folder: the files that git knows or does not ignore,
+and the subjects of the commits since ENGLISH_BASE; without it, since the commit that added this
+file.
 
 The lint reads comments and docstrings of code, and the text of documents. It skips a tree
 that is no git repository.
@@ -103,7 +103,6 @@ BREAK = re.compile(r"\s*(?:[-*+|>]\s|#+\s|\d+\.\s|@[\w.]+:|<!--|$)")
 # A stop and a capital part sentences. A bar parts the cells of a row.
 STOP = re.compile(r"[.?!:][\"')*_]*\s+[\"'(*_]*(?=[A-Z])|\s\|\s[\"'(*_]*")
 CODE = re.compile(r"`[^`]*`|\]\([^)]*\)")
-HUNK = re.compile(r"@@ -\S+ \+(\d+)")
 
 
 def c_prose(text):
@@ -211,8 +210,8 @@ def sentences(paragraph):
         yield text[start:end].rstrip(" |"), lines[start:end]
 
 
-def judge(path, text, added):
-    """Yields a complaint for each match that begins on an added line."""
+def judge(path, text):
+    """Yields a complaint for each match."""
     source = text.split("\n")
     every = (sentence for block in reader_of(path, text)(text)
              for paragraph in paragraphs(block) for sentence in sentences(paragraph))
@@ -220,8 +219,7 @@ def judge(path, text, added):
         for pattern in PROSE:
             for match in re.finditer(pattern.regex, sentence):
                 line = lines[match.start()]
-                if line in added:
-                    yield f"{path}:{line}: {pattern.what}: {source[line - 1].strip()}"
+                yield f"{path}:{line}: {pattern.what}: {source[line - 1].strip()}"
 
 
 def judge_subject(commit, subject):
@@ -251,7 +249,7 @@ def has_history():
 
 
 def base():
-    """Returns the commit since which English is new.
+    """Returns the commit since which subjects are new.
 
     A merge that brings the lint is the base of the branch that merges.
     """
@@ -261,52 +259,15 @@ def base():
     return came.split()[-1] if came else "HEAD"
 
 
-def read_diff(diff):
-    """Returns {number: text} of each file's added lines, and counts removed texts."""
-    files, removed, header, number = {}, collections.Counter(), True, 0
-    for line in diff.split("\n"):
-        if match := HUNK.match(line):
-            header, number = False, int(match[1])
-        elif line.startswith("diff "):
-            header = True
-        elif header and line.startswith("+++ b/"):
-            added = files[line[len("+++ b/"):].rstrip("\t")] = {}
-        elif not header and line.startswith("-"):
-            removed[line[1:].strip()] += 1
-        elif not header and line.startswith("+"):
-            added[number] = line[1:].strip()
-            number += 1
-    return files, removed
-
-
-def not_moved(added, removed):
-    """Returns the numbers of the lines that are no copy. A removed line excuses one copy."""
-    numbers = set()
-    for line, text in added.items():
-        if removed[text]:
-            removed[text] -= 1
-        else:
-            numbers.add(line)
-    return numbers
-
-
-def changed(since):
-    """Yields each changed file with the numbers of its added lines."""
-    diff = git("diff", "--no-color", "--no-ext-diff", "--no-textconv", "--find-renames",
-               "--unified=0", "--src-prefix=a/", "--dst-prefix=b/", since, "--")
-    files, removed = read_diff(diff)
-    for path, added in files.items():
-        yield path, not_moved(added, removed)
-    for path in git("ls-files", "-z", "--others", "--exclude-standard").split("\0"):
-        if path:
-            yield path, range(sys.maxsize)
+def files():
+    """Yields the path of each file that git knows or does not ignore."""
+    listed = git("ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    return filter(os.path.isfile, filter(None, listed.split("\0")))
 
 
 def complaints(since):
-    for path, added in changed(since):
-        if added and os.path.isfile(path):
-            text = pathlib.Path(path).read_bytes().decode(errors="replace")
-            yield from judge(path, text, added)
+    for path in files():
+        yield from judge(path, pathlib.Path(path).read_bytes().decode(errors="replace"))
     for line in git("log", "--no-merges", "--format=%h %s", f"{since}..HEAD").split("\n"):
         if line:
             yield from judge_subject(*line.split(" ", 1))

@@ -6,7 +6,7 @@
 
 group=
 
-# Where cgroups are, if those count memory. What is mounted here stays.
+# Where cgroups are, if those count memory. The mount stays.
 find_hierarchy() {
 	root=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
 	if [ -z "$root" ]; then
@@ -18,7 +18,7 @@ find_hierarchy() {
 }
 
 # Kernel pages that a group is charged for and that are none of what is told of: those of
-# time-outs, two or so of each process, and what is not known exactly
+# timeouts, two or so of each process, and what is not known exactly
 pages_of() {
 	awk '$1 == "kernel" { n += $2 }
 	     /^(slab|kernel_stack|pagetables|percpu|vmalloc) / { n -= $2 }
@@ -147,7 +147,7 @@ leaks_no_objects_in() {
 	[ -z "$leaking" ] && [ "$(all_counted | wc -l)" -gt 20 ]
 }
 
-# leaks_no_pages_in ROUNDS COMMAND...: the same, of the pages of our group
+# leaks_no_pages_in ROUNDS COMMAND...: as leaks_nothing_in, of the pages of our group
 leaks_no_pages_in() {
 	rounds=$1
 	shift

@@ -81,7 +81,7 @@ check "the module's dependencies go one way" one_way
 check "kernel-doc" kernel_doc
 check "shellcheck" shellcheck -x "${scripts[@]}"
 check "codespell" spelling
-check "new English is read once" python3 -B selftests/harness/english.py
+check "English is read once" python3 -B selftests/harness/english.py
 check "each fault of make mutants fits the module" python3 -B kunit/mutants.py check
 check "mandoc -Tlint" selftests/harness/documents/mandoc.sh
 check "the syzkaller description fits the header" \

@@ -15,7 +15,7 @@
 # or one that needs no such machine: kunit (simulated time, with the soak), kunit-i386,
 # kunit-s390x (MACHINE of kunit/run.sh), model (spin), litmus (herd7)
 # MAKE comes from the Makefile. From the environment:
-#   SOAK       how many time-outs it has (100000000)
+#   SOAK       how many timeouts it has (100000000)
 #   SUITES     which suites (gcc clang kselftest torture fire; kasan and kcsan have wrong,
 #              too, and faults has one of its own), or quick, which is a bounded kselftest
 #   CALLS, OPS, RELOADS, OFFLINE, KILLS, PENDING   how long torture and fire are

@@ -15,8 +15,8 @@ two comments. check-page complains of a table that is not that one, of a row wit
 without a passed test point, of a changed tree or with too few operations, and of a row that is
 missing.
 
-A row has a digest of the module's code, without comments and spaces. The table marks a row whose
-digest is not that of the module as it is.
+A row has a digest of the module's code, without comments, spaces and the words of strings. The
+table marks a row whose digest is not that of the module as it is.
 """
 
 import fnmatch
@@ -68,17 +68,17 @@ LEAST = (
 )
 
 
-# A string or a character, which may look like a comment; or a comment, or space
-TOKEN = re.compile(r"""("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|/\*.*?\*/|//[^\n]*|\s+""", re.DOTALL)
+# A string, which may look like a comment; a character, which may look like a string; a comment
+TOKEN = re.compile(r"""("(?:\\.|[^"\\])*")|('(?:\\.|[^'\\])*')|/\*.*?\*/|//[^\n]*""", re.DOTALL)
 
 
 class BadRows(Exception):
-    """What was read is not what it should be."""
+    """Rows or a page that break a rule"""
 
 
 def code(text):
-    """Returns what a compiler sees of a C text."""
-    return TOKEN.sub(lambda match: match[1] or " ", text)
+    """Returns a C text without comments and the words of strings."""
+    return TOKEN.sub(lambda match: '""' if match[1] else match[2] or " ", text)
 
 
 def digest(module="module"):
@@ -169,7 +169,7 @@ def is_short(found):
 
 
 def missing(rows):
-    """What is required and not there"""
+    """Returns the required rows that are not there."""
     return [wanted for *of, suites in REQUIRED for wanted in
             ((*of, suite) for suite in suites.split())
             if not any(matches(each, wanted) for each in rows)]

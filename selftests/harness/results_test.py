@@ -54,14 +54,17 @@ class Rows(unittest.TestCase):
         self.put("module.c", text)
         return results.digest(self.folder)
 
-    def test_a_comment_changes_no_digest(self):
-        before = self.digest('char *s = "/* no // comment */";\n')
-        after = self.digest('/* a string */\nchar *s =\n\t"/* no // comment */"; // there\n')
+    def test_comments_and_words_change_no_digest(self):
+        before = self.digest('char *s = "/* no // comment */", c = \'"\', d;\n')
+        after = self.digest('/* d */\nchar *s =\n\t"words", c = \'"\', d; // "\n')
         self.assertEqual(before, after)
 
     def test_code_changes_the_digest(self):
-        before = self.digest('char *s = "/* one */";\n')
-        self.assertNotEqual(before, self.digest('char *s = "/* two */";\n'))
+        before = self.digest('char *s = "/* one */", c = \'"\', d;\n')
+        for text in ('char *t = "/* one */", c = \'"\', d;\n',
+                     'char *s = "/* one */", c = \'/\', d;\n',
+                     'char *s = "/* one */", c = \'"\', /* d */;\n'):
+            self.assertNotEqual(before, self.digest(text))
 
     def test_a_row_of_other_code_is_marked(self):
         new = self.read(self.row())

@@ -26,7 +26,8 @@
 #   bench    what plots are drawn with
 #   java     what Netty's timer is built and tested with
 #   java_uml a user-mode kernel that a JVM runs in
-# KVER, KDIR and KSRC from the environment are taken as they are.
+#   java_netty  the source of Netty, for its own test of its timer
+# KVER, KDIR, KSRC and NETTY_SRC from the environment are taken as they are.
 set -euo pipefail
 
 harness=$(dirname "$(realpath "$0")")
@@ -38,6 +39,8 @@ harness=$(dirname "$(realpath "$0")")
 . "$harness/cache.sh"
 # shellcheck source=selftests/harness/archive.sh
 . "$harness/archive.sh"
+# shellcheck source=selftests/harness/netty_source.sh
+. "$harness/netty_source.sh"
 # shellcheck source=selftests/harness/sysroot.sh
 . "$harness/sysroot.sh"
 # shellcheck source=selftests/harness/vm/emulator.sh
@@ -227,9 +230,17 @@ need_java() {
 	packages "${build_tools[@]}" python3 default-jdk-headless libnetty-java junit5
 }
 
+# That of hwheeld's tests: it has the machine's own files, which a JVM is read from.
 need_java_uml() {
 	need_uml
-	"$harness/uml/build_uml.sh" smp test java
+	"$harness/uml/build_uml.sh" smp test durable
+}
+
+need_java_netty() {
+	local source=${NETTY_SRC-}
+
+	[ -n "$source" ] || source=$(netty_source)
+	echo "NETTY_SRC=$source"
 }
 
 for need; do

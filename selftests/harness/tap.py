@@ -5,8 +5,8 @@
 tap.py --out FILE --part NAME STATUS [TAP]... --part ...
 
 STATUS is what the part's command exited with. A part without a TAP file is one
-test point by itself. Subtests are counted, not what they are summed up in.
-Whatever is missing counts as a failure: a file, a plan, points that the plan
+test point by itself. Subtests are counted, not their sums.
+Each missing thing counts as a failure: a file, a plan, points that the plan
 promised, a reason for a status that is not 0.
 """
 

@@ -2,7 +2,7 @@
 /*
  * executor.pml with callbacks that cancel_sync across: the release op of another timeout, on the
  * worker, this one, and the callback of this one, on the executor, a third one, which the worker
- * has to drain. One of the users only gives up his reference.
+ * has to drain. One of the users only gives up its reference.
  *
  * The worker's wait for the executor has a time limit for each of two reasons: that third one, as
  * module/engine/cancel_sync.c tells, and this one itself, which comes back when its callback armed it, or when

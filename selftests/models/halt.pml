@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How a wheel is stopped, for models that HAS_STOP: what the stopper does when he has taken
- * the worker's place, and what the others do in view of him.
+ * How a wheel is stopped, for models that HAS_STOP: what the stopper does once it has taken
+ * the worker's place, and what the others do in view of it.
  *
  *	stop_wheel(), hand_back(), end_timeout(),
  *	hand_back_queued(), hand_back_all(),
@@ -9,8 +9,8 @@
  *	do_arm() and the others, their read sections,
  *	hwheel_submit_kick(), hwheel_submit_return()	module/engine/submit.c
  *
- * Where there is another timeout it is handed back, too. What is called then, for either, may
- * cancel_sync others, which hands back what is queued within hand_back().
+ * Where there is another timeout it is handed back, too. An op that is called then, for
+ * either, may cancel_sync others, which hands back queued ones within hand_back().
  */
 bit stopping, should_stop, task_gone, stopped;
 

@@ -71,7 +71,7 @@
 /* Where it is filed: for an edge, or */
 #define NOWHERE		2
 
-/* What the first user writes before he arms and so on: need a callback see it? */
+/* What the first user writes before it arms and so on: need a callback see it? */
 #define LANDED		0
 #define BUFFERED	1
 #define PUBLISHED	2
@@ -94,7 +94,7 @@ byte others = OTHERS;
 #define hurry()			skip
 #endif
 
-/* What the owner does, constant: has he a release op, has each arm a reference? */
+/* What the owner does, constant: has it a release op, has each arm a reference? */
 bit has_release, counted;
 
 /* The timeout; linked: its link is in use, filed: the worker's own */
@@ -114,7 +114,7 @@ byte refs = HOLDERS;
 bit written[CPUS];
 byte data = LANDED;
 
-/* Arms without an outcome yet, cancels without a release yet; who is being called */
+/* Arms without an outcome yet, cancels without a release yet; which op is being called */
 byte outcomes, releases;
 bit releasing, expiring;
 
@@ -262,7 +262,7 @@ inline try_to_arm(gets)
 	od
 }
 
-/* Who armed without getting a reference has left his own to the arm. */
+/* A user that armed without getting a reference has left its own to the arm. */
 inline arm(gets)
 {
 	armed = 0;
@@ -743,7 +743,7 @@ active proctype clock()
 	fi
 }
 
-/* What is to be so when nothing can happen any more */
+/* Asserts what must hold when nothing can happen any more. */
 inline judge()
 {
 	assert(outcomes == IS_PENDING(word) && !releases);

@@ -3,12 +3,12 @@
  * Memory of a machine that is weakly ordered, as far as it matters to the models.
  *
  * A plain store stays in its CPU's store buffer until it lands, which those to different
- * variables do in any order; the CPU itself sees it at once. A full barrier has them all
- * land. What is not buffered is changed by operations that are atomic, on memory.
+ * variables do in any order; the CPU itself sees it at once. At a full barrier they all land.
+ * Atomic operations change the other variables, in memory.
  * Loads take place in program order, but where a mutation says otherwise: the NO_ACQUIRE_... and
- * SPARE_ACQUIRE_..., and SPARE_MB_LOOK in sleep.pml. What is left: the acquires of the worker's
- * reads of the word of what he has taken from a list, behind which nothing of others' is read
- * before the exchange, a full barrier.
+ * SPARE_ACQUIRE_..., and SPARE_MB_LOOK in sleep.pml. Not modelled are the acquires of the
+ * worker's reads of the words of timeouts that it has taken from a list: behind them it reads
+ * nothing of others before the exchange, a full barrier.
  */
 typedef buffered {
 	byte mem;

@@ -101,7 +101,7 @@ finds_nothing() {
 		! grep -qE 'Search not completed|depth too small' "$dir/pan.log"
 }
 
-# What was gone through: states alone may be the same where there are other ways.
+# The size of the search: two searches may have one number of states and other transitions.
 counts() {
 	echo "$(said ' states, stored') $(said ' transitions')"
 }
@@ -110,7 +110,7 @@ finds_nothing_though_it_shows() {
 	finds_nothing && [ -n "$base" ] && [ "$(counts)" != "$base" ]
 }
 
-# What was violated, if anything
+# The assertion or property that was violated, if any
 violated() {
 	sed -nE 's/^pan:1: (assertion violated )?(.*) \(at depth [0-9]+\)$/\2/p' "$dir/pan.log" |
 		head -n 1

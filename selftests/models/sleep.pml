@@ -66,7 +66,7 @@ bit should_stop, gone;
 /* The worker's task state */
 buffered state;
 
-/* The one who waits: whether he is on wheel->waiters, and the state of his task */
+/* The waiter: whether it is on wheel->waiters, and the state of its task */
 bit waits, waiter_state;
 
 /* Someone waits for the next pass, though not on that list. */
@@ -223,7 +223,7 @@ inline cancel_sync()
 	atomic { waits = 0; waiter_state = RUNNING }
 }
 
-/* As who stops a set does: he has added it, so the next pass will do. */
+/* As the thread that stops a set: it has added the set, so the next pass will do. */
 inline cancel_and_wait()
 {
 	if

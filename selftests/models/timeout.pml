@@ -146,7 +146,7 @@ inline drain_here()
 }
 
 #ifdef DRAINS_WITHIN
-/* Whoever it waits for by that, it comes upon this one. */
+/* It comes upon this one, whichever timeout it waits for. */
 inline drain_in_callback()
 {
 	if

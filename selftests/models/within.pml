@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * stop.pml with another timeout, whose owner is told by the stopper, too. Whoever is told may
- * cancel_sync others, so what is queued is handed back within, before the grace period, too. One
- * of the users only gives up his reference, as in rearm.pml.
+ * stop.pml with another timeout, whose owner is told by the stopper, too. An owner that is told may
+ * cancel_sync others, so queued ones are handed back within, before the grace period, too. One
+ * of the users only gives up its reference, as in rearm.pml.
  *
  * Without this is violated:
  * NO_DRAIN_HERE: stopped && ...

@@ -6,9 +6,9 @@
  *  load   arms, refreshes, cancels, reads, and leaves the rest to the exit: of
  *         every kind some pending, some expired unread, some just cancelled
  *  hold   arms on the file that is its standard input and leaves that as it is
- *  limit  exactly max_pending time-outs may be pending, those of all files together
+ *  limit  exactly max_pending timeouts may be pending, those of all files together
  *  count  on the file that is its standard input arms, refreshes, cancels and reads a
- *         known number of time-outs, leaves some pending, and prints how often it did
+ *         known number of timeouts, leaves some pending, and prints how often it did
  *         what, one "NAME VALUE" a line, as the statistics should tell
  *  wait   until one that it arms has expired, after MS ms
  *  info   prints what the module says of itself, one "name=value" a line
@@ -136,7 +136,7 @@ static void limit(void)
 			errx(1, "one more than %llu: errno %d, not EDQUOT", max, errno);
 		touched += op.result != 7;
 	}
-	/* What ends one that is pending makes room at once: a cancellation ... */
+	/* The end of a pending one makes room at once: a cancellation ... */
 	for (round = 0; round < 10; round++) {
 		error = cancel(fds[0], ids[0]) ?: try_arm(fds[0], NEVER, &ids[0]);
 		if (error)
@@ -152,7 +152,7 @@ static void limit(void)
 	error = try_arm(fds[1], NEVER, &ids[0]);
 	if (error != EDQUOT)
 		errx(1, "one more than %llu: %s", max, strerror(error));
-	/* So does a close. */
+	/* A close makes room, too. */
 	close(fds[1]);
 	error = try_arm(fds[0], NEVER, &ids[0]);
 	if (error)
@@ -174,7 +174,7 @@ static void arm_many(int fd, __u64 *ids, unsigned int n, unsigned int expiring)
 	}
 }
 
-/* What was armed before the first of two that expire one after the other is filed. */
+/* Arms before the first of two that expire one after the other are filed. */
 static unsigned int settle(int fd)
 {
 	__u64 id;
@@ -385,7 +385,7 @@ static void exhaust(void)
 	printf("%u armed\n", n);
 }
 
-/* What was freed on failure may be there a moment later: it has to be within 20 s. */
+/* A wheel that a failure freed may take a moment: it must be there within 20 s. */
 static int make_wheel_in_time(int fd, struct hwheel_config config)
 {
 	int i, error = 0;
@@ -426,7 +426,7 @@ static void largest(void)
 	read_one(fd);
 }
 
-/* A file that has memory for time-outs */
+/* A file that has memory for timeouts */
 static int open_used(void)
 {
 	int fd = open_device();

@@ -2,7 +2,7 @@
 /*
  * A module that forgets its wheels, if it is told so.
  *
- * It creates wheels with time-outs pending, leak0 and so on. Those with a release op are
+ * It creates wheels with timeouts pending, leak0 and so on. Those with a release op are
  * freed by that, which says so in the log. The last of each wheel has none and is a part
  * of this module: nobody may touch it any more when that is gone.
  */
@@ -21,7 +21,7 @@ MODULE_PARM_DESC(wheels, "Wheels to create, up to 128 (default 2)");
 
 static unsigned int released = 2;
 module_param(released, uint, 0444);
-MODULE_PARM_DESC(released, "Time-outs with a release op on the first wheel, twice that on the second and so on (default 2)");
+MODULE_PARM_DESC(released, "Timeouts with a release op on the first wheel, twice that on the second and so on (default 2)");
 
 static unsigned int delay_ms = 3000;
 module_param(delay_ms, uint, 0444);

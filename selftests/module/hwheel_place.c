@@ -63,7 +63,7 @@ static const struct kernel_param_ops fire_ops = { .set = set_fire };
 module_param_cb(fire, &fire_ops, NULL, 0200);
 MODULE_PARM_DESC(fire, "Write to it: fires one after so many ms, and waits for that");
 
-/* What is no list of CPUs at all is another error than those of hwheel_create(). */
+/* A text that is no list of CPUs is another error than those of hwheel_create(). */
 static int __init place_init(void)
 {
 	const struct hwheel_params params = {

@@ -20,7 +20,7 @@ static struct hwheel *wheel;
 static struct session *sessions[2];
 static DEFINE_SPINLOCK(sessions_lock);
 
-/* Who takes a session out of the table has to free it, and nobody else may. */
+/* The caller that takes a session out of the table has to free it; nobody else may. */
 static struct session *session_take(unsigned int id)
 {
 	struct session *session;

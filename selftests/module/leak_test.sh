@@ -11,7 +11,7 @@ cd "$(dirname "$0")" || exit 1
 # shellcheck source=selftests/harness/leaks.sh
 . ./leaks.sh
 
-# leak0 has two time-outs with a release op, leak1 four, and each one without.
+# leak0 has two timeouts with a release op, leak1 four, and each one without.
 delay_ms=3000
 files=/sys/kernel/debug/hwheel
 
@@ -37,7 +37,7 @@ too_late() {
 }
 
 # in_time COMMAND...: the command, from before its modules are loaded, until none of
-# their time-outs was due too soon.
+# their timeouts was due too soon.
 in_time() {
 	for _ in 1 2 3 4 5; do
 		clear_log

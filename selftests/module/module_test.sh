@@ -59,7 +59,7 @@ rejected() {
 	return 1
 }
 
-# What is no number at all is refused by the kernel itself, which names it too.
+# The kernel itself refuses a value that is no number, and names it, too.
 malformed() {
 	clear_log
 	if load "$1=$2"; then
@@ -182,13 +182,12 @@ leaks_nothing() {
 	find_caches_of_module && leaks_nothing_in $rounds load_churn_unload
 }
 
-# The pages of more than 2,000 time-outs
+# The pages of more than 2,000 timeouts
 is_seen() {
 	[ $(($(pages_of "$group") - before)) -ge 60 ]
 }
 
-# That the count sees what is held: the same with a module that is still loaded
-# and a file that holds time-outs.
+# The count must see held memory: here the module is still loaded, and a file holds timeouts.
 held_is_seen() {
 	before=$(pages_of "$group")
 	quietly load || return

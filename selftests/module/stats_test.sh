@@ -71,7 +71,7 @@ matches() {
 	done <"$1"
 }
 
-# What follows from the others, whatever the worker did in how many passes.
+# Sums that hold whatever the worker did in how many passes.
 adds_up() {
 	ended=$(($(cancelled) + $(value expired) + $(value handed_back)))
 	[ "$(value armed)" -eq $((ended + $(value pending))) ] &&

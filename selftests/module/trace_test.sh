@@ -38,7 +38,7 @@ formats_are_plain() {
 	done
 }
 
-# Room for all, in one order, and with addresses that tell time-outs apart
+# Room for all, in one order, and with addresses that tell timeouts apart
 set_up() {
 	echo nop >$tracefs/current_tracer &&
 		echo 8192 >$tracefs/buffer_size_kb &&
@@ -54,7 +54,7 @@ use() {
 	quietly ./client load && quietly ./mapped_life
 }
 
-# What was recorded, as lines "EVENT: FIELD=VALUE..."
+# Prints the recorded events as lines "EVENT: FIELD=VALUE..."
 recorded() {
 	grep -v '^#' $tracefs/trace | sed 's/^.* [0-9]*: \([a-z_]*: wheel=\)/\1/'
 }
@@ -129,8 +129,8 @@ statistics_agree() {
 }
 
 # The wheel is one, an exit follows its entry, a timeout expires with the deadline that it
-# got last, and each pass of the worker wakes, drains, expires and perhaps sleeps. What is
-# compared is text: with an e among its digits, an address looks like a number beyond all.
+# got last, and each pass of the worker wakes, drains, expires and perhaps sleeps. awk
+# compares text: with an e among its digits, an address looks like a number beyond all.
 lifes_make_sense() {
 	awk '
 		function bad(what) { print what ": " $0; wrong = 1; exit }
@@ -216,8 +216,7 @@ disabled() {
 	set_up && use && [ -z "$(recorded)" ]
 }
 
-# What was recorded is there without the module, and unloading it while tracing is on is
-# no harm.
+# Recorded events stay when the module goes, and unloading it while tracing is on does no harm.
 unloaded_while_tracing() {
 	set_up && echo 1 >$events/enable && use && quietly unload &&
 		[ ! -e $events ] && quietly load && [ -e $events/timeout_arm/format ]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * holders PROCESSES EACH: many processes with a file each, every other one on a wheel of its
- * own, that holds EACH pending time-outs, and as many a tenth each that expired and that
+ * own, that holds EACH pending timeouts, and as many a tenth each that expired and that
  * were just cancelled. Needs CAP_SYS_RESOURCE if that is more than a file may hold.
  *
  * Prints "ready" when all have them, and stays until all are killed, for which they are

@@ -21,10 +21,10 @@ wheels=/sys/kernel/debug/hwheel
 fire=/sys/module/hwheel_place/parameters/fire
 verdict=/sys/module/hwheel_torture/parameters/verdict
 second=$cpus/cpu1/online
-# Whoever is at work sees one go each time, or so, if any can.
+# The programs at work see a CPU go about each time, if any can.
 tries=$((times + 10))
 
-# What came of each CPU that went away, one "CPU PARTNERS" a line: who was at work then
+# A line "CPU PARTNERS" for each CPU that went away: the programs that were at work then
 log=$work/hotplug
 torturing=$work/torturing
 fuzzing=$work/fuzzing

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A wheel with very many time-outs pending, in all of its slots and beyond: some were
+ * A wheel with very many timeouts pending, in all of its slots and beyond: some were
  * refreshed, some are still on their way to the worker. Stopping it hands back each of them
  * exactly once; destroying it ends each of them, or releases it, which it does once, too.
  * Inserting the module does all of that, and fails if anything is not so.
@@ -21,7 +21,7 @@
 
 static unsigned int nr = 1000000;
 module_param(nr, uint, 0444);
-MODULE_PARM_DESC(nr, "Time-outs pending at a time (default 1000000)");
+MODULE_PARM_DESC(nr, "Timeouts pending at a time (default 1000000)");
 
 static unsigned int levels = 1;
 module_param(levels, uint, 0444);
@@ -197,6 +197,6 @@ static void __exit populate_exit(void)
 }
 module_exit(populate_exit);
 
-MODULE_DESCRIPTION("Very many time-outs on one wheel");
+MODULE_DESCRIPTION("Very many timeouts on one wheel");
 MODULE_AUTHOR("The hwheel authors");
 MODULE_LICENSE("GPL");

@@ -12,17 +12,17 @@
  * Two kinds of object show the two ways to be safe when freeing one:
  *
  *   released  has a release op. Each arm holds a reference, which is dropped by
- *             whichever callback ends it; who drops the last one frees the object,
- *             in any context. Hence it is freed in its own callbacks.
- *   synced    has none. Who finds that nobody else uses it takes it out of its place,
- *             so that nobody can, then calls hwheel_cancel_sync() and frees it.
+ *             whichever callback ends it; the thread that drops the last one frees
+ *             the object, in any context. Hence it is freed in its own callbacks.
+ *   synced    has none. A thread that finds that nobody else uses it takes it out of its
+ *             place, so that nobody can, then calls hwheel_cancel_sync() and frees it.
  *
  * Half of the objects of each kind are ordered: calls for such an object are made under
  * its lock, so that the test knows what it is armed for, and can tell a callback that
  * is early or not due at all. Calls for the others race with each other, too.
  *
- * What is freed is checked (every arm had one outcome), poisoned, and either given to
- * kfree() at once or kept for a while to see whether somebody writes to it.
+ * The module checks each object that it frees (every arm had one outcome), poisons it, and
+ * calls kfree() at once or keeps it for a while to see whether somebody writes to it.
  *
  * A callback that waits for another wheel's callbacks must not be waited for by those:
  * they wait for their own wheel and for younger ones. So it is with callbacks of one
@@ -101,7 +101,7 @@ static char *verdict = "not done";
 module_param(verdict, charp, 0444);
 MODULE_PARM_DESC(verdict, "Read it: passed, or what failed");
 
-/* What is counted. All of it has to happen, else something was not tested: cover. */
+/* Counts of what has to happen, else something was not tested: cover. */
 enum count {
 	ARM, ARM_AT, REFRESH, REFRESH_AT, CANCEL, CANCEL_SYNC,
 	BY_THREAD, BY_SOFTIRQ, BY_HARDIRQ, BY_CALLBACK,
@@ -1386,7 +1386,7 @@ static void burst(struct rnd_state *rnd, enum count kind, unsigned int calls)
 }
 
 /*
- * With sanitizers a burst takes long, and so does an interrupt without one. The pause in ns
+ * A burst takes long with sanitizers, and an interrupt takes long without one, too. The pause in ns
  * after one that took since @began: all threads' softirqs and hardirqs leave half of the
  * time, even if they are on one CPU.
  */

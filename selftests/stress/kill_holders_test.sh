@@ -14,7 +14,7 @@ cd "$(dirname "$0")" || exit 1
 
 processes=10
 each=100000
-# Time-outs on a page
+# Timeouts on a page
 per_page=32
 
 # The pages of our group are not known exactly, nor at once.
@@ -96,17 +96,17 @@ leaks_nothing() {
 
 begin
 if ! enter_group; then
-	skip "time-outs of processes that are killed" "no cgroup v2 with memory here"
+	skip "timeouts of processes that are killed" "no cgroup v2 with memory here"
 	end
 	exit
 fi
 quietly load
 before=$(timeouts)
-report "$processes processes with $each time-outs pending each" gather
+report "$processes processes with $each timeouts pending each" gather
 report "all of them are there" await all_are_held
 report "threads of their wheels are there" test "$(threads hwheel/p)" -eq $((processes / 2))
 report "all processes are killed" kill_all
-report "their time-outs are gone" await all_let_go
+report "their timeouts are gone" await all_let_go
 report "so are the threads of their wheels" await threads_gone
 report "nobody holds the module" await unused
 report "the wheel goes on" others_go_on

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * populate close|stop|exit|kill NR [own]: a file with NR time-outs pending, in all of the
+ * populate close|stop|exit|kill NR [own]: a file with NR timeouts pending, in all of the
  * wheel's slots and beyond, and what becomes of them:
  *
  *  close  the file is closed, which ends them

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
 #
-# populate_test.sh [NR]: NR time-outs (300000) pending on one wheel, and how it gets rid of
+# populate_test.sh [NR]: NR timeouts (300000) pending on one wheel, and how it gets rid of
 # them: through the device and by the exported symbols. 10,000,000 need 2 GB of memory. Run
 # as root where nobody else uses the module; needs hwheel.ko, hwheel_populate.ko,
 # populate, common.sh and leaks.sh beside it. Prints TAP. A module that was loaded before is
@@ -43,7 +43,7 @@ count() {
 	diagnose "$(tr '\n' ' ' <"$work/output")"
 }
 
-# populate HOW...: the time-outs are there, and go
+# populate HOW...: the timeouts are there, and go
 populate() {
 	how=$1
 	shift

@@ -31,7 +31,7 @@
  * @visits:  how often it will use this one
  * @opens:   how often it could open the device
  * @absent:  how often it was not there
- * @armed:   time-outs
+ * @armed:   timeouts
  * @read:    events
  */
 struct client {
@@ -179,8 +179,8 @@ static __u64 now_us(void)
 }
 
 /*
- * Who only opens and closes is away for much longer than that takes, so that all are away at
- * a time sooner or later, also where everything is slow.
+ * A thread that only opens and closes stays away for much longer than that takes, so that all
+ * are away at a time sooner or later, also where everything is slow.
  */
 static void *run(void *data)
 {

@@ -44,7 +44,7 @@ try_unload() {
 	fi
 }
 
-# With time-outs of a module pending, which is unloaded at once; meanwhile ours must stay.
+# With timeouts of a module pending, which is unloaded at once; meanwhile ours must stay.
 sample() {
 	insmod ./hwheel_sample.ko || return
 	if unload; then

@@ -14,7 +14,7 @@ insmod hwheel.ko
 ./hwheelctl info
 ./hwheelctl arm 100ms --cookie 42
 
-say "Three time-outs of 500 ms, 1 s and 1.5 s, one cancelled"
+say "Three timeouts of 500 ms, 1 s and 1.5 s, one cancelled"
 ./first /results
 
 say "RPC deadlines: 20,000 requests, 95 % of them answered"
@@ -23,7 +23,7 @@ say "RPC deadlines: 20,000 requests, 95 % of them answered"
 say "Heartbeats: 1,000 TCP connections, 100 of them fall silent"
 ./heartbeat /results
 
-say "100,000 time-outs over 2 s, 90 % of them cancelled"
+say "100,000 timeouts over 2 s, 90 % of them cancelled"
 ./mass /results
 
 say "Unloading the module"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Three time-outs of 500 ms, 1 s and 1.5 s; the second is cancelled. */
+/* Three timeouts of 500 ms, 1 s and 1.5 s; the second is cancelled. */
 #include "clock.h"
 #include "job.h"
 

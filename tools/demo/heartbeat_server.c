@@ -7,7 +7,7 @@
 #include "rate.h"
 
 struct connection {
-	uint64_t id;	/* of its time-out; 0: no such connection */
+	uint64_t id;	/* of its timeout; 0: no such connection */
 	uint64_t last;	/* when the last heartbeat that was refreshed had been read */
 	uint32_t beats;
 	int fd;		/* -1 once closed */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A job: one demonstration's handle, its epoll and its record file. Whatever it
- * does to a time-out and whatever it reads goes through here, and so into the
+ * does to a timeout and whatever it reads goes through here, and so into the
  * record.
  */
 #ifndef DEMO_JOB_H

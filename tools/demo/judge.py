@@ -5,8 +5,8 @@
 usage: judge.py FOLDER OUT.json
 
 FOLDER holds the record files of the programs (their format: record.h). What
-happened is computed here, from what the programs did and saw; they claim
-nothing. Prints a report, writes OUT.json, and exits with 0 if and only if every
+happened is computed here, from what the programs did and saw; their own totals
+are not used. Prints a report, writes OUT.json, and exits with 0 if and only if every
 condition holds.
 """
 
@@ -29,8 +29,7 @@ JOB = Job(delays=(500 * MSEC, 1000 * MSEC, 1500 * MSEC),
 
 EMULATED = """This machine is emulated: QEMU translates each instruction, so work takes many times as long as
 on hardware, and the machine stands still while the host runs something else. Timeouts are later
-and rates lower than on hardware; ratios of rates are about right. doc/performance.md has counts of
-instructions, which are exact."""
+and rates lower than on hardware. doc/performance.md has counts of instructions, which are exact."""
 
 # Word of a line -> how many numbers follow it
 FIELDS = {"hwheel-records": 1, "seed": 1, "tick": 1, "arm": 4, "cancel": 3, "event": 6,
@@ -39,7 +38,7 @@ FIELDS = {"hwheel-records": 1, "seed": 1, "tick": 1, "arm": 4, "cancel": 3, "eve
 
 
 class Problems:
-    """What is wrong with the run; nothing else decides about pass or fail."""
+    """The problems of the run; nothing else decides about pass or fail."""
 
     SHOWN = 5
 
@@ -91,7 +90,7 @@ def read_records(path):
 
 
 class Timeout:
-    """One time-out, from arm to outcome."""
+    """One timeout, from arm to outcome."""
 
     __slots__ = ("id", "cookie", "delay", "due", "cancelled", "refused", "event")
 
@@ -124,7 +123,7 @@ Event = collections.namedtuple("Event", "cookie deadline fired type clock")
 
 
 class Ledger:
-    """All time-outs of one program, and whether each had exactly one outcome."""
+    """All timeouts of one program, and whether each had exactly one outcome."""
 
     def __init__(self, folder, name, problems):
         self.name = name
@@ -182,7 +181,7 @@ class Ledger:
         if not timeout:
             self.problem("an event for an unknown id", ident)
         elif timeout.event:
-            self.problem("a second event for one time-out", ident)
+            self.problem("a second event for one timeout", ident)
         else:
             timeout.event = Event(*rest)
 
@@ -195,7 +194,7 @@ class Ledger:
 
     def settle_outcome(self, timeout):
         if timeout.cancelled and timeout.event:
-            self.problem("an event for a cancelled time-out", timeout.id)
+            self.problem("an event for a cancelled timeout", timeout.id)
         if not timeout.cancelled and not timeout.event:
             self.problem("lost: neither cancelled nor fired", timeout.id)
         if any(clock < timeout.due for clock in timeout.refused):
@@ -220,7 +219,7 @@ class Ledger:
         return [timeout for timeout in self.timeouts.values() if timeout.event]
 
     def expect_delays(self, delays):
-        """Every time-out was armed with the delay that its cookie stands for."""
+        """Every timeout was armed with the delay that its cookie stands for."""
         for timeout in self.timeouts.values():
             if timeout.delay != delays(timeout.cookie):
                 self.problem("armed with another delay than it was to be", timeout.id)
@@ -251,8 +250,8 @@ def judge_first(folder, job, problems, say):
     ledger.settle()
     ledger.expect_delays(lambda cookie: dict(enumerate(job.delays)).get(cookie))
     cancelled = ledger.count("cancelled")
-    problems.expect("first", "time-outs armed", len(ledger.timeouts), len(job.delays))
-    problems.expect("first", "time-outs cancelled", cancelled, 1)
+    problems.expect("first", "timeouts armed", len(ledger.timeouts), len(job.delays))
+    problems.expect("first", "timeouts cancelled", cancelled, 1)
     for timeout in ledger.timeouts.values():
         what = f"event {timeout.lateness / MSEC:.3f} ms after it was due" if timeout.event \
             else "cancelled" if timeout.cancelled else "lost"
@@ -295,7 +294,7 @@ Client = collections.namedtuple("Client", "port silent beats closed")
 
 
 def read_heartbeats(ledger, idle):
-    """Takes the server's own record of what it had heard into the time-outs."""
+    """Takes the server's own record of what it had heard into the timeouts."""
     for ident, _, clock in ledger.rest["beat"]:
         if ident in ledger.timeouts:
             ledger.timeouts[ident].due = clock + idle
@@ -309,7 +308,7 @@ def read_heartbeats(ledger, idle):
 
 
 def match_clients(ledger, clients):
-    """Pairs each client with the server's time-out for it."""
+    """Pairs each client with the server's timeout for it."""
     by_port = {timeout.cookie: timeout for timeout in ledger.timeouts.values()}
     for client in clients:
         if client.port in by_port:
@@ -345,7 +344,7 @@ def judge_heartbeat(folder, job, problems, say):
     silent = [pair for pair in pairs if pair[0].silent]
     detected = [t for client, t in silent if t.event and client.closed]
     missed = [client.port for client, t in silent if not t.event or not client.closed]
-    # By the server's own record: it had heard something less than the time-out ago,
+    # By the server's own record: it had heard something less than the timeout ago,
     # or it closed without having been told to
     false = [client.port for client, t in pairs if t.early or (client.closed and not t.event)]
     stalled = [client.port for client, t in pairs
@@ -364,7 +363,7 @@ def judge_heartbeat(folder, job, problems, say):
         f"{len(detected)} detected, {len(missed)} missed, {len(false)} falsely closed")
     if stalled:
         say(f"  {len(stalled)} more were timed out because this machine stalled: the server "
-            "had read nothing from them for the whole time-out")
+            "had read nothing from them for the whole timeout")
     delays = [t.lateness for t in detected]
     say("  detection delay: " + spread(percentiles(d / MSEC for d in delays), "ms") + " = "
         + spread(in_ticks(delays, ledger.tick), "ticks"))
@@ -400,7 +399,7 @@ def judge(folder, job=JOB, say=print):
     """Judges all record files in folder; returns what run.json holds, and problems."""
     problems = Problems()
     run = {}
-    for key, title, part in (("events", "first: three time-outs, one cancelled", judge_first),
+    for key, title, part in (("events", "first: three timeouts, one cancelled", judge_first),
                              ("rpc", "rpc: deadlines of requests", judge_rpc),
                              ("heartbeat", "heartbeat: idle connections", judge_heartbeat),
                              ("mass", "mass: arm, cancel and fire", judge_mass)):

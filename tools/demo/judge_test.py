@@ -225,7 +225,7 @@ class JudgeTest(unittest.TestCase):
 
     def test_a_second_event_fails(self):
         self.files["mass"].append(event(5, 500 * MS))
-        self.fails("a second event for one time-out: 5")
+        self.fails("a second event for one timeout: 5")
 
     def test_an_event_for_an_unknown_id_fails(self):
         self.files["mass"].append(event(99, 500 * MS))
@@ -233,7 +233,7 @@ class JudgeTest(unittest.TestCase):
 
     def test_an_event_for_a_cancelled_id_fails(self):
         self.files["mass"].append(event(1, 100 * MS))
-        self.fails("an event for a cancelled time-out: 1")
+        self.fails("an event for a cancelled timeout: 1")
 
     def test_a_cancelled_time_out_that_fires_fails(self):
         self.files["first"].append(event(8, 1000 * MS, 1))
@@ -300,11 +300,11 @@ class JudgeTest(unittest.TestCase):
     def test_fewer_of_the_first_fail(self):
         self.replace("first", arm(8, 1000 * MS, 1), None)
         self.replace("first", f"cancel 8 0 {504 * MS}", None)
-        self.fails("first: time-outs armed: 2 instead of 3")
+        self.fails("first: timeouts armed: 2 instead of 3")
 
     def test_none_of_the_first_cancelled_fails(self):
         self.replace("first", f"cancel 8 0 {504 * MS}", event(8, 1000 * MS, 1))
-        self.fails("first: time-outs cancelled: 0 instead of 1")
+        self.fails("first: timeouts cancelled: 0 instead of 1")
 
     def test_fewer_requests_fail(self):
         self.replace("rpc", arm(4, 1000 * MS, 3), None)
@@ -361,7 +361,7 @@ class JudgeTest(unittest.TestCase):
         self.fails("heartbeat: said to have expired before its deadline: 11")
 
     def test_a_refresh_that_was_forgotten_fails(self):
-        """The refresh succeeded, yet the time-out kept its old deadline."""
+        """The refresh succeeded, yet the timeout kept its old deadline."""
         self.replace("heartbeat", f"beat 14 2 {200 * MS}", f"beat 14 3 {300 * MS}")
         self.fails("heartbeat: early: 14")
 

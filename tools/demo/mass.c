@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * 100,000 time-outs, armed one after the other over 2 s with delays of up to 2 s.
+ * 100,000 timeouts, armed one after the other over 2 s with delays of up to 2 s.
  * 90 % are cancelled, each at a random moment before its deadline; the others
  * fire. (On a machine that cannot keep up a cancel may come too late: that one
  * fires as well.)
@@ -19,7 +19,7 @@
 #define LONGEST		(2 * SEC)
 #define BATCH		512	/* actions between two looks at the events */
 
-/* Arm or cancel time-out number @number, @when ns after the start */
+/* Arm or cancel timeout number @number, @when ns after the start */
 struct action {
 	uint64_t when;
 	uint32_t number;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * RPC deadlines: 20,000 requests, each with a time-out of 1 s, to a server in
- * another process that answers 95 % of them. An answer cancels the time-out; the
+ * RPC deadlines: 20,000 requests, each with a timeout of 1 s, to a server in
+ * another process that answers 95 % of them. An answer cancels the timeout; the
  * others fire.
  *
  * Requests and answers are packets on a socket pair, each an array of request
- * numbers. A number is also the time-out's cookie.
+ * numbers. A number is also the timeout's cookie.
  */
 #include <sys/socket.h>
 #include <sys/wait.h>

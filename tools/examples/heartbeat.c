@@ -24,7 +24,7 @@
 
 static struct hwheel *wheel;
 static uint64_t timeout_ns;
-static uint64_t ids[MAX_FD];	/* of the connections' time-outs, by descriptor; 0: none */
+static uint64_t ids[MAX_FD];	/* of the connections' timeouts, by descriptor; 0: none */
 static int epoll_fd;
 
 static void must(int result, const char *what)
@@ -56,7 +56,7 @@ static int listen_on(uint16_t port)
 	int fd = must_sys(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket");
 	const int yes = 1;
 
-	/* Who closes idle connections leaves their ports waiting, and may be started again. */
+	/* A server that closes idle connections leaves their ports waiting, and may start again. */
 	must_sys(setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)), "setsockopt");
 	must_sys(bind(fd, (const struct sockaddr *)&address, sizeof(address)), "bind");
 	must_sys(listen(fd, 128), "listen");

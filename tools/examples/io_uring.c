@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR MIT
 /*
  * An io_uring loop that reads the device: events come as completions, beside those of files
- * and sockets, and nobody calls read(). Here each event arms the next time-out of its
+ * and sockets, and nobody calls read(). Here each event arms the next timeout of its
  * chain, until all chains have had their steps.
  *
  *   io_uring CHAINS STEPS MILLISECONDS

@@ -3,8 +3,8 @@
  * A rate-limited delay queue: of the lines that are read, at most N are let through in any
  * INTERVAL; the others wait in line.
  *
- * There are N permits. Each call takes one, which comes back by a time-out an INTERVAL after
- * the call. As no time-out is early, whatever the interval that one looks at, there can't
+ * There are N permits. Each call takes one, which comes back by a timeout an INTERVAL after
+ * the call. As no timeout is early, whatever the interval that one looks at, there can't
  * be N + 1 calls in it. A queue like that keeps the limits of somebody else's API.
  *
  *   rate_limit N MILLISECONDS <LINES

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR MIT
 /*
  * A retry queue with exponential back-off: runs commands, and those that fail again after
- * 100 ms, 200 ms, 400 ms and so on. Each waiting job is one time-out, whose cookie is the
+ * 100 ms, 200 ms, 400 ms and so on. Each waiting job is one timeout, whose cookie is the
  * job's number: a million of them would cost no more than their memory.
  *
  *   retry COMMAND...

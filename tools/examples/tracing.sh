@@ -9,7 +9,7 @@ set -eu
 seconds=${SECONDS_TO_TRACE:-1}
 tracefs=/sys/kernel/tracing
 
-# Who arms time-outs, by the name of the program
+# Programs that arm timeouts, by name
 who_arms() {
 	bpftrace -e "tracepoint:hwheel:timeout_arm { @[comm] = count(); }
 		interval:s:$seconds { exit(); }"
@@ -21,7 +21,7 @@ callbacks() {
 		interval:s:$seconds { exit(); }"
 }
 
-# How late time-outs expire, in us (on wheels with CLOCK_MONOTONIC)
+# How late timeouts expire, in us (on wheels with CLOCK_MONOTONIC)
 lateness() {
 	bpftrace -e "tracepoint:hwheel:timeout_expire_entry {
 			@late_us = hist((nsecs - args->deadline) / 1000); }

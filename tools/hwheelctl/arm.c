@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* hwheelctl arm: time-outs with these delays, and how late each came. */
+/* hwheelctl arm: timeouts with these delays, and how late each came. */
 #include <argp.h>
 #include <errno.h>
 #include <stdbool.h>
@@ -147,7 +147,7 @@ int arm_main(int argc, char **argv)
 	};
 	const struct argp argp = {
 		.options = options, .parser = parse, .args_doc = "DURATION...",
-		.doc = "Arm a time-out for each DURATION, wait for all of them, and print how\n"
+		.doc = "Arm a timeout for each DURATION, wait for all of them, and print how\n"
 		       "late each came, in the order in which they expire.\n"
 		       "\vExamples:\n"
 		       "  hwheelctl arm 250ms\n"

@@ -20,7 +20,7 @@ int fail(const char *what, int error);
 /* hwheel_open() failed. */
 int fail_open(int error);
 
-/* What is there for root alone can't be read: @path, on the file system @type at @mount */
+/* Reports a file that only root can read: @path, on the file system @type at @mount */
 int fail_kernel_file(const char *path, const char *type, const char *mount, int error);
 
 bool module_loaded(void);

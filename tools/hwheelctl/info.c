@@ -41,7 +41,7 @@ static void print_text(const struct hwheel_info *info)
 	       info->levels == 1 ? "" : "s");
 	printf("one turn           %s\n", duration_format(info->tick_ns * info->slots, text));
 	printf("clock              %s\n", name_of_clock(info->clock));
-	print_limit("time-outs per file ", info->max_timeouts);
+	print_limit("timeouts per file  ", info->max_timeouts);
 	print_limit("pending at a time  ", info->max_pending);
 	printf("batch at most      %u\n", info->max_submit);
 	fputs("features          ", stdout);

@@ -29,7 +29,7 @@ struct request {
 	bool quiet;
 };
 
-/* What came of it, of all loaders together */
+/* The sums of all loaders */
 struct report {
 	struct tally tally;
 	struct quantile late;
@@ -50,7 +50,7 @@ static struct tally tally_of(const struct loader *loaders, unsigned int n)
 	return sum;
 }
 
-/* Of the time or of the time-outs, whatever is the end */
+/* Of the time or of the timeouts, whatever is the end */
 static double part_done(const struct order *order, const struct tally *tally, __u64 elapsed)
 {
 	double part = order->count ? (double)tally->armed / order->count :
@@ -285,7 +285,7 @@ static void check(struct argp_state *state, const struct order *order)
 		argp_error(state, "a delay of more than a year");
 }
 
-/* Who says something about a wheel wants one, of the kind that it takes. */
+/* An option about a wheel asks for a wheel, of the kind that it takes. */
 static void complete(struct hwheel_config *config)
 {
 	config->clock = CLOCK_MONOTONIC;
@@ -427,7 +427,7 @@ int load_main(int argc, char **argv)
 {
 	const struct argp argp = {
 		.options = options, .parser = parse,
-		.doc = "Arm time-outs, cancel or refresh some of them a quarter of the delay\n"
+		.doc = "Arm timeouts, cancel or refresh some of them a quarter of the delay\n"
 		       "later, and read the events. In the end, report what became of all of\n"
 		       "them and how late they expired. Ctrl-C ends it earlier. Fails if one was\n"
 		       "early, or lost.\n"

@@ -13,7 +13,7 @@
 #define LOOK_NS		(SEC / 20)	/* how long it sleeps at most: it may have to stop */
 #define PATIENCE_NS	(10 * SEC)	/* beyond the last deadline, and a tick */
 
-/* What an operation does, and what is to be done with its time-out later */
+/* What an operation does, and what is to be done with its timeout later */
 struct doom {
 	enum { ARM, REFRESH, CANCEL } act, then;	/* @then: ARM means nothing */
 	__u64 id;
@@ -317,7 +317,7 @@ static int run(struct loader *loader)
 	return error;
 }
 
-/* Whatever was still pending is read as stopped. */
+/* Timeouts that were still pending are read as stopped. */
 static int stop(struct loader *loader)
 {
 	int stopped;

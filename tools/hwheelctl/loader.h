@@ -2,7 +2,7 @@
 /*
  * Loaders: threads that put load on a wheel, each through a file of its own.
  *
- * A loader arms time-outs at its rate, in batches, with delays spread evenly from half of
+ * A loader arms timeouts at its rate, in batches, with delays spread evenly from half of
  * the order's delay up to it. Some are doomed to be cancelled, and some to be refreshed once,
  * a quarter of the delay after they were armed; all others expire. It goes on until each has
  * had its end.
@@ -17,7 +17,7 @@
 #include "libhwheel.h"
 #include "quantile.h"
 
-/* What is to be done, by all loaders together */
+/* The order for all loaders together */
 struct order {
 	__u64 rate;		/* to be armed each second; 0: as fast as it goes */
 	__u64 count;		/* to be armed; 0: as many as fit into time_ns */
@@ -61,7 +61,7 @@ struct loader {
 	struct doom *batch_dooms;	/* of the batch's operations */
 	__u64 random;
 	__u64 tick_ns;
-	__u64 max;			/* time-outs that the file may hold */
+	__u64 max;			/* timeouts that the file may hold */
 	__u64 share;			/* how many to arm, if there is a count */
 	__u64 begun;			/* arms that were tried and not refused */
 	__u64 start_ns;
@@ -71,7 +71,7 @@ struct loader {
 	bool over;			/* the thread is done; set last */
 };
 
-/* 0 or a negative errno; what was opened is closed by loader_close() */
+/* Returns 0 or a negative errno; loader_close() closes what this has opened. */
 int loader_open(struct loader *loader, const struct order *order, unsigned int number);
 int loader_start(struct loader *loader);
 void loader_join(struct loader *loader);

@@ -16,9 +16,9 @@ static const struct command {
 	const char *summary;
 } commands[] = {
 	{ "info",  info_main,  "what the module on this machine can do" },
-	{ "arm",   arm_main,   "arm time-outs, wait for them, print how late each came" },
-	{ "watch", watch_main, "print what happens to time-outs, as it happens" },
-	{ "load",  load_main,  "put load on a wheel, then report how late time-outs were" },
+	{ "arm",   arm_main,   "arm timeouts, wait for them, print how late each came" },
+	{ "watch", watch_main, "print what happens to timeouts, as it happens" },
+	{ "load",  load_main,  "put load on a wheel, then report how late timeouts were" },
 	{ "list",  list_main,  "list the wheels that there are, and who has files open" },
 	{ "stats", stats_main, "print statistics of a wheel, with a histogram of lateness" },
 	{ "top",   top_main,   "show what goes on, every second" },
@@ -37,7 +37,7 @@ static const char doc[] =
 "\n"
 "First steps:\n"
 "  sudo modprobe hwheel             load the module; or: sudo insmod FILE.ko\n"
-"  sudo hwheelctl arm 250ms 1s      arm two time-outs and see them expire\n"
+"  sudo hwheelctl arm 250ms 1s      arm two timeouts and see them expire\n"
 "  sudo hwheelctl watch             in another terminal: see what happens\n"
 "  sudo hwheelctl load --time 10s   put load on the wheel, see its lateness\n"
 "  sudo hwheelctl top               meanwhile, in another terminal\n"
@@ -120,7 +120,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	}
 }
 
-/* What could not be printed, as a disk is full, is not done. */
+/* Output that could not be printed, as on a full disk, is a failure. */
 static int finish(int status)
 {
 	if (!fflush(stdout) && !ferror(stdout))

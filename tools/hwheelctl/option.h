@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Values of options and arguments. What is not one ends the program: argp says what is
- * wrong and where help is, and exits with MISUSED.
+ * Values of options and arguments. A wrong value ends the program: argp says what is wrong and
+ * where help is, and exits with MISUSED.
  */
 #ifndef OPTION_H
 #define OPTION_H

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* hwheelctl stats: all that wheels have counted, and how late time-outs expired. */
+/* hwheelctl stats: all that wheels have counted, and how late timeouts expired. */
 #include <argp.h>
 #include <stdbool.h>
 
@@ -80,7 +80,7 @@ int stats_main(int argc, char **argv)
 	const struct argp argp = {
 		.options = options, .parser = parse, .args_doc = "[WHEEL]",
 		.doc = "Print all that wheels have counted since they were made, and a histogram\n"
-		       "of how late time-outs expired. WHEEL is a name or number from `hwheelctl\n"
+		       "of how late timeouts expired. WHEEL is a name or number from `hwheelctl\n"
 		       "list'; without it, all.\n"
 		       "\vExamples:\n"
 		       "  sudo hwheelctl stats\n"

@@ -169,7 +169,7 @@ static int show_json(const struct samples *samples)
 	return DONE;
 }
 
-/* Until the next reading is due. What was shown is shown anew when the size changes. */
+/* Until the next reading is due. A change of size shows the last reading anew. */
 static bool wait_for_next(const struct samples *samples, __u64 interval_ns)
 {
 	for (__u64 past; (past = clock_ns() - samples->new_ns) < interval_ns;) {
@@ -262,7 +262,7 @@ int top_main(int argc, char **argv)
 		.options = options, .parser = parse, .args_doc = "[WHEEL]",
 		.doc = "Show what goes on, every second: what is pending, how many are armed,\n"
 		       "expire, are cancelled and refreshed a second, how often workers wake up,\n"
-		       "how many ticks they are late for, and how late time-outs expire. q\n"
+		       "how many ticks they are late for, and how late timeouts expire. q\n"
 		       "quits. WHEEL is a name or number from `hwheelctl list'; without it, all.\n"
 		       "\vExamples:\n"
 		       "  sudo hwheelctl top\n"

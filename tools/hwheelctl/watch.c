@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * hwheelctl watch: what happens to time-outs, as it happens, from the module's tracepoints.
+ * hwheelctl watch: what happens to timeouts, as it happens, from the module's tracepoints.
  *
  * They are recorded in an instance of tracefs of this program's own, so that it disturbs no
  * other tracing. Its clock is that of wheels on CLOCK_MONOTONIC, to the microsecond.
@@ -346,7 +346,7 @@ static int run(const struct request *request)
 	follow(stream, request);
 	fclose(stream);
 	instance_end();
-	/* Whoever reads it has had enough. */
+	/* The reader has had enough. */
 	if (over == SIGPIPE)
 		clearerr(stdout);
 	return DONE;
@@ -402,8 +402,8 @@ int watch_main(int argc, char **argv)
 	};
 	const struct argp argp = {
 		.options = options, .parser = parse,
-		.doc = "Print what happens to time-outs on all wheels, as it happens: when,\n"
-		       "what, to which time-out, by which thread, and what the deadline is. For\n"
+		.doc = "Print what happens to timeouts on all wheels, as it happens: when,\n"
+		       "what, to which timeout, by which thread, and what the deadline is. For\n"
 		       "root alone. Programs arm and cancel mapped timeouts without the kernel:\n"
 		       "these are taken note of by a wheel's worker, and ended.\n"
 		       "\vExamples:\n"

@@ -12,18 +12,18 @@
 #define COUNTER(field, sort, meaning)	{ #field, offsetof(struct wheel, field), sort, meaning }
 
 const struct wheel_counter wheel_counters[] = {
-	COUNTER(pending,	   COUNTER_NOW,	  "time-outs pending now"),
-	COUNTER(armed,		   COUNTER_RISES, "time-outs armed"),
+	COUNTER(pending,	   COUNTER_NOW,	  "timeouts pending now"),
+	COUNTER(armed,		   COUNTER_RISES, "timeouts armed"),
 	COUNTER(refreshed_later,   COUNTER_RISES, "refreshes to a later deadline"),
 	COUNTER(refreshed_earlier, COUNTER_RISES, "refreshes to an earlier deadline"),
 	COUNTER(cancelled_queued,  COUNTER_RISES, "cancelled before the worker knew of them"),
 	COUNTER(cancelled_filed,   COUNTER_RISES, "cancelled after that"),
-	COUNTER(expired,	   COUNTER_RISES, "time-outs expired"),
+	COUNTER(expired,	   COUNTER_RISES, "timeouts expired"),
 	COUNTER(recalled,	   COUNTER_RISES, "of these, taken back from the executor"),
 	COUNTER(handed_back,	   COUNTER_RISES, "ended by stopping the wheel"),
 	COUNTER(passes,		   COUNTER_RISES, "passes of the worker"),
 	COUNTER(visited,	   COUNTER_RISES, "slots that it looked through"),
-	COUNTER(moved,		   COUNTER_RISES, "time-outs that it filed again"),
+	COUNTER(moved,		   COUNTER_RISES, "timeouts that it filed again"),
 	COUNTER(wakeups,	   COUNTER_RISES, "how often it woke up"),
 	COUNTER(drained,	   COUNTER_RISES, "submissions that it worked off"),
 	COUNTER(drained_max,	   COUNTER_MOST,  "the most of them at a time"),

@@ -72,7 +72,7 @@ heartbeat_once() {
 	return $status
 }
 
-# Should the machine stand still for as long as the time-out, the one that beats is closed,
+# Should the machine stand still for as long as the timeout, the one that beats is closed,
 # too; if refreshes did nothing it would be each time.
 heartbeat_server() {
 	for attempt in 1 2 3; do
@@ -141,7 +141,7 @@ trace_for_minutes() {
 	wait $tracer
 }
 
-# Who is in its session, and what for
+# The processes in its session, and what each waits for
 hanging() {
 	for process in /proc/[0-9]*; do
 		[ "$(cut -d' ' -f6 "$process/stat" 2>/dev/null)" = "$tracer" ] || continue

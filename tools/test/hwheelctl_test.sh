@@ -155,7 +155,7 @@ no_such_wheel() {
 
 info_tells() {
 	ctl 0 info && says '^tick +10 ms$' && says '^slots +512 x 1 level$' && says '^kind +hashed$' &&
-		says '^time-outs per file 65536$' && says '^features .* map' &&
+		says '^timeouts per file  65536$' && says '^features .* map' &&
 		ctl 0 info --json && keep info
 }
 
@@ -227,7 +227,7 @@ gone() {
 	! grep -qs '^State:.[^ZX]' "/proc/$1/status"
 }
 
-# Its status; what has not ended in time is not waited for.
+# Its status; a watch that has not ended in time is killed.
 watch_ends() {
 	await gone "$watch" || kill -KILL "$watch"
 	wait "$watch"
@@ -237,7 +237,7 @@ instances() {
 	ls /sys/kernel/tracing/instances
 }
 
-# The time-out that was armed is the one that expires.
+# The timeout that was armed is the one that expires.
 watch_sees_a_life() {
 	watching --count 2 && ctl 0 arm 1s && watch_ends || return
 	diagnose "$(cat "$work/watch")"
@@ -341,7 +341,7 @@ load_is_stopped() {
 		[ "$(field stopped)" -eq "$(field armed)" ] && [ "$(field armed)" -gt 0 ]
 }
 
-# The wheel, freshly made, counts the same.
+# The wheel, freshly made, has equal counts.
 stats_agree() {
 	quietly unload && quietly load && ctl 0 load --calls --count 500 --delay 50ms || return
 	expired=$(field expired)
@@ -444,14 +444,14 @@ report "arm waits for all" arm_waits_for_all
 report "arm with a tick of its own" arm_has_a_tick
 report "list" list_shows_wheels
 report "load on each kind of wheel" each_kind
-report "watch sees the life of a time-out" watch_sees_a_life
+report "watch sees the life of a timeout" watch_sees_a_life
 report "watch sees what was chosen" watch_chooses
 report "watch trusts no name" watch_trusts_no_name
 report "watch ends while there is more" watch_ends_while_there_is_more
 report "watch leaves nothing behind" watch_leaves_nothing
 report "load adds up" load_adds_up
 report "load with threads" load_has_threads
-report "load with more threads than time-outs" load_has_idle_threads
+report "load with more threads than timeouts" load_has_idle_threads
 report "load with little room" load_waits_for_room
 report "load for some time" load_has_an_end
 report "load that is stopped" load_is_stopped

@@ -68,7 +68,7 @@ FIXTURE_TEARDOWN(operations)
 	EXPECT_EQ(0, hwheel_close(self->wheel));
 }
 
-/* Waits until one is there: a test that hangs ends with the harness's time-out. */
+/* Waits until one is there: a test that hangs ends with the harness's timeout. */
 static struct hwheel_event next_event(struct hwheel *wheel)
 {
 	struct pollfd poll_fd = { .fd = hwheel_fd(wheel), .events = POLLIN };
@@ -252,7 +252,7 @@ TEST_F(operations, batch_does_each_operation)
 	EXPECT_EQ(-ENOENT, hwheel_query(self->wheel, other, &left, NULL));
 }
 
-/* What was submitted is submitted again: each arms another one. */
+/* A batch is submitted again: each operation arms another timeout. */
 TEST_F(operations, batch_is_used_again)
 {
 	uint64_t first;

@@ -166,7 +166,7 @@ module_goes_away() {
 		shows 'modprobe hwheel' && quietly load
 }
 
-# The histogram is to be seen, and so is that there are more wheels.
+# top shows the histogram, and that there are more wheels.
 sums_up_many() {
 	clear_screen && tmux resize-window -x 80 -y 24
 	busy --tick 5ms --threads 5

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A hashed wheel timer for very many, mostly cancelled, mostly short time-outs.
+ * A hashed wheel timer for very many, mostly cancelled, mostly short timeouts.
  *
  * A wheel has a tick. A timeout fires on the first edge (multiple of the tick
  * since the wheel's creation) that is not before its deadline: never early, and
  * late by less than one tick plus the wake-up latency of the wheel's worker.
- * No order is promised among time-outs that expire at one edge.
+ * No order is promised among timeouts that expire at one edge.
  *
  * The caller embeds struct hwheel_timeout in its own object; nothing is
  * allocated per timeout. arm, refresh, cancel and the queries may be called from
@@ -54,12 +54,12 @@ struct workqueue_struct;
  *               raised to HWHEEL_MIN_TICK_NS with a warning. Default: 100 ms.
  * @slots:       slots of each level, rounded up to a power of two, at most
  *               HWHEEL_MAX_SLOTS. More slots cost memory (a pointer and 8 bytes), fewer
- *               make time-outs share one, which costs a look at each of them
+ *               make timeouts share one, which costs a look at each of them
  *               when one is due. Default: 512.
- * @levels:      1 to HWHEEL_MAX_LEVELS. On one level, a time-out that is more than a revolution
+ * @levels:      1 to HWHEEL_MAX_LEVELS. On one level, a timeout that is more than a revolution
  *               (@slots x @tick_ns) away waits in its slot for as many rounds: the
  *               hashed wheel. Each further level has slots of which one is a revolution of the
- *               level below, to where a time-out comes down when another in its slot is
+ *               level below, to where a timeout comes down when another in its slot is
  *               due: the hierarchical wheel, for many far deadlines. It expires to the
  *               tick in either. Levels that no deadline can reach are left out, and
  *               all but one if each has one slot. Default: 1.
@@ -70,7 +70,7 @@ struct workqueue_struct;
  *               counts time in suspend, and not of CLOCK_MONOTONIC. There is no field for
  *               a clock, as CLOCK_REALTIME, whose number is 0, would pass for its default:
  *               no wheel runs on a clock that can be set. Default: none of them.
- * @max_pending: how many time-outs may be pending at a time; a limit costs an
+ * @max_pending: how many timeouts may be pending at a time; a limit costs an
  *               atomic operation on a shared cache line for each arm and end.
  *               Default: no limit.
  * @executor:    a workqueue on which the expire callbacks run, so that a slow one delays
@@ -103,7 +103,7 @@ struct hwheel_params {
 /**
  * struct hwheel_timeout_ops - what a timeout's owner does with it
  * @expire:  the timeout expired. Runs in process context: on the wheel's worker, where
- *           it delays the other time-outs of the wheel, or on the wheel's executor,
+ *           it delays the other timeouts of the wheel, or on the wheel's executor,
  *           where several may run at a time, but never two for one timeout. It may
  *           arm the timeout again, and may free it: the wheel does not refer to
  *           it any more, nor after the callback returned. After it has freed the
@@ -169,8 +169,8 @@ struct hwheel_timeout {
 };
 
 /*
- * Low bits of hwheel_timeout.word, private to the wheel. What is looked for most often is
- * zero, which costs the least to test; so a zeroed word is not an idle one.
+ * Low bits of hwheel_timeout.word, private to the wheel. The state that is looked for most
+ * often is zero, which costs the least to test; so a zeroed word is not an idle one.
  */
 enum hwheel_state {
 	HWHEEL_PENDING,
@@ -187,23 +187,23 @@ enum hwheel_state {
 
 /**
  * struct hwheel_stats - what happened on a wheel since it was created
- * @pending:           time-outs pending now
+ * @pending:           timeouts pending now
  * @armed:             arms that succeeded
  * @refreshed_later:   refreshes to a later or the same deadline
  * @refreshed_earlier: refreshes to an earlier deadline
  * @cancelled_queued:  cancels before the worker knew of the timeout's latest state
  * @cancelled_filed:   cancels that the worker has to unlink from a slot
- * @expired:           time-outs that expired
+ * @expired:           timeouts that expired
  * @recalled:          of these, handed over to the executor and taken back by
  *                     hwheel_cancel_sync() before their callback ran
- * @handed_back:       time-outs ended by hwheel_stop()
+ * @handed_back:       timeouts ended by hwheel_stop()
  * @passes:            passes of the worker
  * @visited:           slots that had come up, and were looked through
- * @moved:             time-outs found there that were not due, and filed again: for another
+ * @moved:             timeouts found there that were not due, and filed again: for another
  *                     round, on a lower level, or for a deadline that they were given
  *                     meanwhile
  * @wakeups:           how often the worker slept, and woke up
- * @drained:           time-outs taken from submission queues
+ * @drained:           timeouts taken from submission queues
  * @drained_max:       the most of them in one pass
  * @lag:               edges that passed before the worker was up for them
  * @lag_max:           the most of them at a time
@@ -212,7 +212,7 @@ enum hwheel_state {
  *                     time that it ran counts
  * @contained:         callbacks that returned with interrupts off or another preempt
  *                     count, which was put right
- * @lateness:          time-outs by how late they expired or were handed over, in ticks:
+ * @lateness:          timeouts by how late they expired or were handed over, in ticks:
  *                     [0] less than 1/256, [n] less than 2^(n-8), [15] all others. From
  *                     [9] on it is more than a tick: the worker was late, or the deadline
  *                     past when it was set. Accurate to a jiffy.

@@ -26,7 +26,7 @@ union bench_object {
 	struct delayed_work	work;
 };
 
-/* What is done to all objects, one after the other. The worker is hwheel's. */
+/* A step with all objects, one after the other. The worker is hwheel's. */
 enum bench_step {
 	BENCH_END,
 	BENCH_ARM,

@@ -7,7 +7,7 @@
 #include <linux/types.h>
 
 /*
- * What is measured in which unit, and what its metrics' names begin with.
+ * The clock that measures, its unit, and the prefix of its metrics' names.
  *
  * BENCH_TICK is that of the wheels that are measured: longer than what is measured within
  * the first one takes, with a million objects, too. BENCH_SOON is the time until those are

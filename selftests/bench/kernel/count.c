@@ -8,7 +8,7 @@
  * interrupt and the clock reads, which there are once for however many. The least of several
  * rounds counts, as other interrupts add to it.
  *
- * What is armed to be waited for counts for the life only, not as a step.
+ * Arms that a step waits for count for the life only, not as a step.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -29,7 +29,7 @@ static const struct bench_kind * const kinds[] = {
  * struct count - what was measured for a kind of timer
  * @one:  what there is in a step for one object, where that is to be subtracted
  * @step: the least that it takes for all; U64_MAX if it was not measured
- * @life: the same, of whole lives
+ * @life: the least that whole lives take
  */
 struct count {
 	u64	one[BENCH_STEPS];

@@ -90,7 +90,7 @@ static s64 take(const struct bench_kind *kind, enum bench_step step, unsigned in
 	return kind->step[step]();
 }
 
-/* What went wrong would be measured, too. */
+/* A step that went wrong would be measured, too. */
 static int expect_pending(const struct bench_kind *kind, bool pending)
 {
 	unsigned int i;

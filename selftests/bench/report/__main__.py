@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What was measured: gathered, shown, compared.
+"""Gathers, shows and compares measurements.
 
 usage: bench gather OUT.json ABOUT.json FOLDER...
        bench add OUT.json ABOUT.json FOLDER...

@@ -19,7 +19,7 @@ GROUPS = (("user.cancel_newest_first", "Programs that cancel the newest first"),
           ("mapped.", "Mapped timeouts, by a loop over the protocol"),
           ("idle.", "Wake-ups when nothing happens"),
           ("memory.", "Memory of each timeout"),
-          ("saturation.", "A worker that is busy all the time, and submitters side by side"))
+          ("saturation.", "A worker that is busy all the time, and submitters side by side: the best of all runs"))
 LATENESS = re.compile(r"lateness\.(.*)_(p50|p99|p999|max|early)")
 QUANTILES = ("p50", "p99", "p999", "max", "early")
 
@@ -95,7 +95,7 @@ def lateness(found):
 
 
 def targeted(found):
-    yield "What it is to reach, computed from the same run:"
+    yield "Goals, computed from the same run:"
     yield ""
     yield from markdown(["", "at most", "seen", ""],
                         ([v.title, v.bound, v.seen, v.word] for v in targets.judge(found)))
@@ -120,8 +120,8 @@ def pictures(found, folder):
 
 def section(found, abouts, folder):
     """The plots are in that folder, seen from the page."""
-    lines = ["Behind what others take is how many times as much as hwheel that is: where "
-             "it is less than", "1, they take less.", "", *pictures(found, folder),
+    lines = ["The number in brackets is the cost divided by hwheel's: below 1 the peer is "
+             "cheaper.", "", *pictures(found, folder),
              *compared(found), *threads(found), *lateness(found), *listed(found),
              *targeted(found),
              "Measured on:", "", *facts(abouts), ""]
@@ -129,7 +129,7 @@ def section(found, abouts, folder):
 
 
 def split(text):
-    """What is before the section, the section, and what is behind it"""
+    """Returns the text before the section, the section, and the text behind it."""
     parts = re.split(f"({re.escape(BEGIN)}|{re.escape(END)})", text)
     if len(parts) != 5 or parts[1] != BEGIN or parts[3] != END:
         raise results.BadResults("the page does not have the two comments, once each")

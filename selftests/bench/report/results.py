@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What was measured: read from where it was measured, and kept as JSON.
+"""Measurements: read from the folders of a run, and kept as JSON.
 
 Each measurement is a line "bench METRIC IMPL N UNIT VALUE": of what, by whom, with how
 many timeouts, in which unit, how much. Other lines of the same files are facts about the
@@ -73,7 +73,7 @@ def is_number(value):
 
 
 def number(text):
-    """What is whole stays whole."""
+    """Whole numbers stay whole."""
     return int(text) if re.fullmatch(r"[0-9]+", text) else float(text)
 
 

@@ -9,8 +9,8 @@ import itertools
 # The number of timeouts, unless others were measured
 N = 100000
 
-# Whoever has to search for what is to be cancelled has a second column, for the number at
-# which each takes least.
+# A peer that searches for the timeout to cancel has a second column, for the number at which
+# each operation takes least.
 IN_KERNEL = ("timer_list", "hrtimer", "delayed_work")
 BEST = " at best"
 IN_PROGRAMS = ("mapped", "timerfd", "posix", "io_uring" + BEST, "io_uring", "heap")

@@ -2,8 +2,8 @@
 """What the benchmark is to show, and whether it does: computed, never asserted.
 
 A target is a title, a bound, and a function that finds in the results what is seen, and
-what that was computed from; None if that was not measured. What is seen is at most the
-bound, or the target is missed.
+what that was computed from; None if that was not measured. A value above the bound
+misses the target.
 """
 
 import collections
@@ -26,7 +26,7 @@ Verdict = collections.namedtuple("Verdict", "title bound seen detail word")
 
 
 def divide(own, peer, what=""):
-    """What is seen as the part of another, and how; None if one of them is missing"""
+    """Returns one value as a part of another, and the arithmetic; None if one is missing."""
     if own is None or not peer:
         return None
     return own / peer, f"{what}{own:,.1f} / {peer:,.1f}"

@@ -17,7 +17,7 @@
 
 static unsigned int n = 100000;
 module_param(n, uint, 0400);
-MODULE_PARM_DESC(n, "time-outs that the worker is kept busy with, at least 1000 (100000)");
+MODULE_PARM_DESC(n, "timeouts that the worker is kept busy with, at least 1000 (100000)");
 
 static struct dentry *results;
 
@@ -52,6 +52,6 @@ static void __exit saturation_exit(void)
 }
 module_exit(saturation_exit);
 
-MODULE_DESCRIPTION("How many time-outs one wheel can take");
+MODULE_DESCRIPTION("How many timeouts one wheel can take");
 MODULE_AUTHOR("The hwheel authors");
 MODULE_LICENSE("GPL");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What was seen again and again: rates, of which the highest is that which nothing else on
- * the machine has lowered.
+ * Rates that were measured again and again: the highest one is that which nothing else on the
+ * machine has lowered.
  */
 #include <linux/cpumask.h>
 #include <linux/seq_file.h>

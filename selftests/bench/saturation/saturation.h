@@ -29,7 +29,7 @@ void samples_add(struct samples *samples, u64 value);
 void samples_show(struct seq_file *file, const char *name, unsigned int n,
 		  struct samples *samples);
 
-/* What is measured */
+/* Measurements */
 
 int saturation_worker(unsigned int n);
 void saturation_worker_show(struct seq_file *file, unsigned int n);

@@ -2,7 +2,7 @@
 /*
  * What two submitters cost each other.
  *
- * Each arms time-outs of its own, on a CPU of its own, interrupts off. The one wheel that
+ * Each arms timeouts of its own, on a CPU of its own, interrupts off. The one wheel that
  * they share does not come to its first edge meanwhile, so that its worker sleeps. What two
  * do counts if it was at the same time.
  */

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How many time-outs a second keep one worker busy all the time.
+ * How many timeouts a second keep one worker busy all the time.
  *
  * A callback holds the worker until enough has been submitted, on another CPU if there is
- * one, in whose cache the time-outs then are. All that is due, so the worker goes through
- * it without a sleep, which is checked. What its CPU has run meanwhile is what it takes.
+ * one, in whose cache the timeouts then are. All that is due, so the worker goes through
+ * it without a sleep, which is checked. The time that its CPU has run meanwhile is the cost.
  */
 #include <linux/completion.h>
 #include <linux/cpumask.h>
@@ -34,7 +34,7 @@ static struct hwheel_timeout *timeouts;
 static unsigned int nr_timeouts;
 static u64 far;
 
-/* Begins what is measured; how many time-outs have yet to expire until it ends */
+/* Begins what is measured; how many timeouts have yet to expire until it ends */
 static struct hwheel_timeout holder;
 static unsigned int left;
 
@@ -77,7 +77,7 @@ static void on_timeout(struct hwheel_timeout *timeout)
 static const struct hwheel_timeout_ops holder_ops = { .expire = hold };
 static const struct hwheel_timeout_ops timeout_ops = { .expire = on_timeout };
 
-/* The loads: one life of each time-out */
+/* The loads: one life of each timeout */
 
 static int submit_expiring(void *unused)
 {

@@ -6,7 +6,7 @@
 # to a file in /results.
 set -e
 
-# What is allocated for programs is charged to a group, as it is on most machines.
+# The kernel charges allocations of programs to a group, as on most machines.
 enter_group() {
 	mkdir /tmp/cgroup
 	mount -t cgroup2 none /tmp/cgroup

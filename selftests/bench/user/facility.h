@@ -11,19 +11,19 @@
 /* How many are done in one go, at most: by those who can, in one system call. */
 #define BATCH	256
 
-/* Which time-outs something is done to: some of those that are pending, or more of them */
+/* Which timeouts something is done to: some of those that are pending, or more of them */
 enum which {
 	ANY,		/* at random, in random order */
 	SAME,		/* as before */
 	NEWEST,		/* those that were armed last, the last one first */
-	NEWEST_AGAIN,	/* the same, the last one last: so it is the newest again */
+	NEWEST_AGAIN,	/* those of NEWEST, the last one last: so it is the newest again */
 	MORE,		/* not pending yet */
 };
 
 /**
  * struct step - what is measured
  * @metric: name of the result; NULL: something that has to be done in between
- * @which:  to which time-outs
+ * @which:  to which timeouts
  * @run:    does it to @nr of them, given by their numbers
  */
 struct step {
@@ -33,16 +33,16 @@ struct step {
 };
 
 /**
- * struct facility - something that keeps time-outs for a program
+ * struct facility - something that keeps timeouts for a program
  * @name:   in the results
- * @open:   makes room for time-outs with numbers below @room
+ * @open:   makes room for timeouts with numbers below @room
  * @begin:  optional: takes memory for all of them at once
  * @arm:    makes some pending
  * @settle: optional: waits until what was put off is done
  * @close:  ends all
  * @steps:  what is measured in turn, over and over; at the end all is as before. The end
  *          of the array has no @run.
- * @newest_steps: the same, where it matters in which order they were armed
+ * @newest_steps: steps in which the order of arming matters
  */
 struct facility {
 	const char		*name;

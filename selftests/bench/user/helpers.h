@@ -17,7 +17,7 @@ void must(bool ok, const char *what);
 void *zeros(unsigned long nr, unsigned long size);
 
 /*
- * For what the program names its time-outs by. The memory is there at once, so that what
+ * For what the program names its timeouts by. The memory is there at once, so that what
  * comes later is not taken for a part of what they need.
  */
 void *handles(unsigned long nr, unsigned long size);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How often the thread that keeps the time wakes up, when there are no time-outs and when
+ * How often the thread that keeps the time wakes up, when there are no timeouts and when
  * the only one is an hour away: hwheel's worker, and that of a program that has a heap
  * behind a timerfd, or a wheel of its own that ticks by a timerfd.
  *
@@ -25,7 +25,7 @@
 #define TICK	(10 * MSEC)
 #define HOUR	(3600 * SEC)
 
-/* Whatever was begun is over then. */
+/* Work that was begun is over then. */
 #define QUIET_NS	SEC
 
 static __u64 wakeups_of(int thread)
@@ -87,7 +87,7 @@ static void idle_heap(void)
 	heap_close();
 }
 
-/* Whatever is in it */
+/* The wheel ticks whether it has timeouts or not. */
 static void idle_ticking_wheel(void)
 {
 	struct itimerspec ticks = itimerspec_of(TICK);

@@ -2,7 +2,7 @@
 #ifndef _USER_BENCH_IDLE_H
 #define _USER_BENCH_IDLE_H
 
-/* Reports how often threads wake up for time-outs when there is nothing to do. */
+/* Reports how often threads wake up for timeouts when there is nothing to do. */
 void bench_idle(void);
 
 #endif /* _USER_BENCH_IDLE_H */

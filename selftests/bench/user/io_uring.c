@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Time-outs of io_uring, in batches of one system call each. Their completions are reaped:
+ * Timeouts of io_uring, in batches of one system call each. Their completions are reaped:
  * one for each that is removed, and one that tells so.
  */
 #include <err.h>

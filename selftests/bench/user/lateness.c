@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How late time-outs are, after the deadline that the program wanted: when it sees them,
+ * How late timeouts are, after the deadline that the program wanted: when it sees them,
  * and for hwheel also when the wheel fired them. In ticks, of two lengths; for those who
  * have none the same time is told in both.
  */
@@ -24,7 +24,7 @@
 /**
  * struct scene - what goes on
  * @name: in the results
- * @n:    how many time-outs
+ * @n:    how many timeouts
  * @busy: whether each CPU has something else to do, too
  */
 static const struct scene {

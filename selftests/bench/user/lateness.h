@@ -2,7 +2,7 @@
 #ifndef _USER_BENCH_LATENESS_H
 #define _USER_BENCH_LATENESS_H
 
-/* Reports how late time-outs are; ends the program if one of hwheel's is early. */
+/* Reports how late timeouts are; ends the program if one of hwheel's is early. */
 void bench_lateness(void);
 
 /* The same where instructions are counted */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * user_bench COMMAND: what time-outs cost a program that has them from hwheel, and from
+ * user_bench COMMAND: what timeouts cost a program that has them from hwheel, and from
  * others. Prints "bench METRIC IMPL N UNIT VALUE", where N is how many are pending. Run
  * as root where nothing else runs. Commands that count instructions print first how many the
  * machine counts for ten: "check ten_nops 10".

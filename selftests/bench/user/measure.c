@@ -3,7 +3,7 @@
  * How many instructions something takes, of the program's own and of the kernel's on its
  * behalf.
  *
- * For a virtual machine whose time stamp counter counts instructions. N time-outs are
+ * For a virtual machine whose time stamp counter counts instructions. N timeouts are
  * pending all the time, but for a batch of them that is cancelled and armed again, and one
  * that comes on top. Interrupts can't be kept off: the least of several rounds counts. The
  * measuring loops are in it.

@@ -7,19 +7,19 @@
 /* Prints how many instructions ten are, and ends the program if the machine counts others. */
 void measure_check(void);
 
-/* Opens @facility for @n time-outs, which are numbered from 0, and BATCH more. */
+/* Opens @facility for @n timeouts, which are numbered from 0, and BATCH more. */
 void measure_open(const struct facility *facility, unsigned int n);
 
 /* Arms them. */
 void measure_fill(const struct facility *facility, unsigned int n);
 
-/* Runs @steps with @n pending time-outs and reports what they took. */
+/* Runs @steps with @n pending timeouts and reports what they took. */
 void measure(const struct facility *facility, const struct step *steps, unsigned int n);
 
-/* Reports what a batch took, for each of its time-outs. */
+/* Reports what a batch took, for each of its timeouts. */
 void report_each(const char *metric, const char *impl, unsigned int n, __u64 instructions);
 
-/* The time-outs that @which are, with @n pending */
+/* The timeouts that @which are, with @n pending */
 const unsigned int *measure_which(enum which which, unsigned int n);
 
 #endif /* _USER_BENCH_MEASURE_H */

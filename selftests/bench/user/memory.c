@@ -4,7 +4,7 @@
  * when very many are armed, so that all is in it, whoever allocates it.
  *
  * Free is also what each CPU keeps for the next one who wants a page. Not in it: what a
- * program names its time-outs by, an id or a descriptor, as that is a field of something
+ * program names its timeouts by, an id or a descriptor, as that is a field of something
  * that it has anyway.
  */
 #include <fcntl.h>

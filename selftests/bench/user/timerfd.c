@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A timerfd for each timeout: made, set, and closed. What is not in it is that a program
- * has to find those that have expired, with epoll for instance.
+ * A timerfd for each timeout: made, set, and closed. The cost of finding
+ * those that have expired, with epoll for instance, is not included.
  */
 #include <stdlib.h>
 #include <sys/resource.h>

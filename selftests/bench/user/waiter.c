@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Programs that wait for time-outs, each as one would be written. */
+/* Programs that wait for timeouts, each as one would be written. */
 #include <err.h>
 #include <errno.h>
 #include <poll.h>

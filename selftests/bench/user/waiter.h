@@ -7,7 +7,7 @@
 /**
  * struct expiry - a timeout that expired
  * @number: which one
- * @fired:  when, by who keeps them, on his clock; 0 if he does not tell
+ * @fired:  when, on the clock of the facility that keeps them; 0 if it does not tell
  * @seen:   when the program knew
  */
 struct expiry {
@@ -17,7 +17,7 @@ struct expiry {
 };
 
 /**
- * struct waiter - something that keeps time-outs, for a program that waits for them
+ * struct waiter - something that keeps timeouts, for a program that waits for them
  * @name: in the results
  * @open: makes room for @n; @tick_ns is for those who have ticks
  * @arm:  makes @n pending, with these deadlines

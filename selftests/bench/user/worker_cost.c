@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What time-outs take hwheel's worker, which is not in what the caller sees.
+ * What timeouts take hwheel's worker, which is not in what the caller sees.
  *
  * Both run times are those that the scheduler accounts to the threads, in ns, which are
  * instructions here. A batch at a time lives on a wheel with the default tick on which

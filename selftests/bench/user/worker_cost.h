@@ -2,7 +2,7 @@
 #ifndef _USER_BENCH_WORKER_COST_H
 #define _USER_BENCH_WORKER_COST_H
 
-/* Reports what time-outs take hwheel's worker, with @n pending besides. */
+/* Reports what timeouts take hwheel's worker, with @n pending besides. */
 void worker_cost_measure(unsigned int n);
 
 #endif /* _USER_BENCH_WORKER_COST_H */

@@ -13,7 +13,7 @@ Each block of commands or code has a comment before it that says where it is tes
     <!-- test: none: WHY -->          nowhere, and why
 
 OUT/NUMBER.LANGUAGE has a block, OUT/list a line for each: its number, language, document and
-line, and the words of the comment. Whatever could hide from the test is refused: a block
+line, and the words of the comment. blocks.py refuses all that could hide from the test: a block
 without such a comment, or one that is indented instead of fenced.
 """
 

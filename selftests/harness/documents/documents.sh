@@ -92,7 +92,7 @@ help_is_whole() {
 	diff <("${MAKE:-make}" help | awk 'NF > 3 { print $2 }' | sort) <(targets)
 }
 
-# What is named in passing, too
+# The targets that a document names, also in passing
 named() {
 	grep -ohE '`(sudo )?make [a-z][a-z-]*' "${documents[@]}" | sed 's/.* //' | sort -u
 }

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# mandoc.sh: looks at the manual pages, and fails if there is anything to say about them, be
-# it style. Pages that they refer to need not be installed here.
+# mandoc.sh: looks at the manual pages, and fails if mandoc finds anything, even a
+# matter of style. Pages that they refer to need not be installed here.
 set -uo pipefail
 
 cd "$(dirname "$(realpath "$0")")/../../.." || exit

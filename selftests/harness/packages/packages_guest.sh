@@ -59,7 +59,7 @@ sample() {
 all() {
 	report "modprobe finds the module that DKMS built" probed
 	report "udev opens the device to the group" opened_to_the_group
-	report "a member of it arms a time-out with hwheelctl" member_arms
+	report "a member of it arms a timeout with hwheelctl" member_arms
 	report "others may not" others_may_not
 	report "a program with the shared library" program shared
 	report "a program with the static library" program static

@@ -79,7 +79,7 @@ static void expire(struct timer_list *timer)
 {
 }
 
-/* What looks after objects disarms it. */
+/* The debug objects disarm it. */
 static void init_active(void)
 {
 	static struct timer_list timer;

@@ -4,14 +4,14 @@
 # it, whatever boots it. It finds the script and FILEs in /hwheel/, and sends over a wire
 # what the script left in /results/, success last. Needs messages.sh.
 #
-# Who boots it has these variables, besides those below:
+# The script that boots it sets these variables, besides those below:
 #   out      folder for the results and console.log
 #   guest    the script
 #   busybox  of the machine, if its programs are not those of this one
 #   channel  terminal of the machine that is the wire
 #   modules  that it needs before anything else
 #   files    the FILEs
-#   work     a folder for what is not kept; what came over the wire is in $work/channel
+#   work     a folder that is not kept; $work/channel has what came over the wire
 #   timeout  seconds it was given
 #   status   it ended with
 #   console  quiet if nobody saw what it printed
@@ -143,7 +143,7 @@ since_beginning() {
 	LC_ALL=C sed -e "$blank" -e "/$end/q" "$out/console.log"
 }
 
-# What is left of the console to be judged, in $work/judged, line by line as it was
+# Leaves the lines of the console that are to be judged in $work/judged.
 judged() {
 	if [ -n "$races" ]; then
 		since_beginning | without_races_of_others >"$work/judged"

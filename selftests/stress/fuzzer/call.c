@@ -601,7 +601,7 @@ static void spoil_config(struct random *rnd, struct hwheel_config *config)
 			1U << random_below(rnd, 32);
 }
 
-/* What is wrong with the argument alone, if something is */
+/* Checks the errno of a wrong argument, if it is wrong. */
 static void check_config(struct caller *c, const struct hwheel_config *config, bool spoilt,
 			 const struct spot *spot, long ret)
 {
@@ -613,7 +613,7 @@ static void check_config(struct caller *c, const struct hwheel_config *config, b
 	if ((ret == -EINVAL) != (spoilt && !faults))
 		contradict("CONFIG: %ld, and it is %svalid", ret, spoilt ? "in" : "");
 	if ((ret == -EPERM) != asks)
-		contradict("CONFIG: %ld for %llu time-outs", ret, config->max_timeouts);
+		contradict("CONFIG: %ld for %llu timeouts", ret, config->max_timeouts);
 }
 
 void call_config(struct caller *c, struct file *file)

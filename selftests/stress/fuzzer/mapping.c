@@ -271,7 +271,7 @@ static char *map(struct caller *c, struct file *file, const struct request *r)
 	return err ? NULL : at;
 }
 
-/* What can be done to a mapping. It is gone after that. */
+/* Ways to end a mapping */
 
 static void unmap(struct caller *c, struct file *file, char *at, size_t pages)
 {

@@ -5,7 +5,7 @@
  * Threads that share a file learn what a call did only after others may have seen its
  * consequences. So what is known of a timeout is put together from what ARM, CANCEL and
  * read() say, in whatever order they come to say it: whoever comes second finds the
- * contradiction. What must have been so before a call is asked before it (model_facts()).
+ * contradiction. model_facts() asks before a call what must have been so before it.
  *
  * Where one thread has the file for itself, all is known exactly, but for the deadlines where
  * others store some: then they may be later.
@@ -103,7 +103,7 @@ static struct fate *learn(struct model *model, __u64 id)
 	if (fate->id)
 		return fate;
 	if (model->nr_ids == MODEL_IDS) {
-		printf("Bail out! More ids than time-outs\n");
+		printf("Bail out! More ids than timeouts\n");
 		exit(1);
 	}
 	model->ids[model->nr_ids++] = id;
@@ -255,7 +255,7 @@ void model_armed(struct model *model, __u64 id, __u64 cookie, struct span due)
 	lock(model);
 	fate = learn(model, id);
 	if (fate->armed)
-		contradict("%#llx was given to two time-outs", id);
+		contradict("%#llx was given to two timeouts", id);
 	if (!id || (!model->shared && fate->ending))
 		contradict("%#llx is the id of a new timeout", id);
 	fate->armed = true;
@@ -386,7 +386,7 @@ void model_ended(struct model *model)
 	if (!model->stopping)
 		contradict("the end of a file that was not stopped");
 	if (!model->shared && model->armed != model->expired + model->stops + model->cancelled)
-		contradict("the end of a file that holds time-outs");
+		contradict("the end of a file that holds timeouts");
 	model->ended = true;
 	unlock(model);
 }

@@ -13,7 +13,7 @@
 #define MSEC	1000000ULL
 #define SEC	(1000 * MSEC)
 
-/* The latest deadline that there is; whatever is beyond means this one */
+/* The latest deadline that there is; a later one means this one */
 #define LATEST	((1ULL << 63) - 8)
 
 /* How many ids a model can learn */
@@ -71,16 +71,16 @@ struct fate {
  * @used:      its only thread arms mapped timeouts, which are not counted in @armed
  * @simple:    CONFIG has asked for a simple wheel
  * @limited:   the wheel has a limit for all its files
- * @max:       how many time-outs the file may hold
+ * @max:       how many timeouts the file may hold
  * @stopping:  STOP was called
  * @stopped:   STOP has returned
  * @ended:     read() has returned 0
- * @armed:     time-outs armed; so for the next ones
+ * @armed:     timeouts armed; so for the next ones
  * @refreshed: refreshes
- * @cancelled: time-outs cancelled
+ * @cancelled: timeouts cancelled
  * @expired:   "expired" events read
  * @stops:     "stopped" events read
- * @told:      time-outs that STOP said it has stopped
+ * @told:      timeouts that STOP said it has stopped
  */
 struct model {
 	pthread_mutex_t	lock;

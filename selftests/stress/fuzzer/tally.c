@@ -170,7 +170,7 @@ void contradict(const char *format, ...)
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	/* What follows the first one is mostly its consequence. */
+	/* Later contradictions are mostly consequences of the first one. */
 	if (__atomic_fetch_add(&said, 1, __ATOMIC_RELAXED) < MAX_SAID)
 		printf("# contradiction: %s\n", text);
 }

@@ -42,6 +42,17 @@ unprivileged() {
 		io.hwheel.UnavailableTest
 }
 
+# With the jar that has a class in the place of Netty's
+override() {
+	tests=/hwheel/hwheel-override.jar:$tests classes io.hwheel.TapRunner io.hwheel.OverrideTest
+}
+
+# With all of the heap from the beginning, and a small compiler: the JVM wants little memory when
+# there is none.
+shortage() {
+	classes -Xms640m -XX:TieredStopAtLevel=1 io.hwheel.TapRunner io.hwheel.ShortageTest
+}
+
 # With the interface of Netty 4.2
 cancelled() {
 	jvm -XX:+UseSerialGC -cp "/hwheel/cancelled-tests.jar:$tests$debian" io.hwheel.TapRunner \
@@ -52,9 +63,11 @@ mount_jvm
 run_test without_module unavailable "not loaded"
 insmod hwheel.ko || exit 1
 run_test unprivileged unprivileged
-for name in Semantics Race Device Life Server; do
+for name in Semantics Race Device Mapping Life Server; do
 	run_test "$name" classes io.hwheel.TapRunner "io.hwheel.${name}Test"
 done
+run_test shortage shortage
+run_test override override
 run_test cancelled cancelled
 run_test rmmod sh -c 'rmmod hwheel && echo "ok 1 - no timer holds the module" && echo 1..1'
 exit $bad

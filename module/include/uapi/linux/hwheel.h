@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
 /*
- * /dev/hwheel: time-outs for userspace on a hashed wheel timer.
+ * /dev/hwheel: timeouts for userspace on a hashed wheel timer.
  *
- * Each open file is a private set of time-outs. ioctls register, move and
+ * Each open file is a private set of timeouts. ioctls register, move and
  * cancel them, one at a time or many, read() returns those that expired, poll()
  * tells when there are some. The set is on a wheel that it shares with other
  * files, or on one of its own (HWHEEL_IOC_CONFIG). Processes that share the file
@@ -11,14 +11,14 @@
  *
  * All times are nanoseconds of the wheel's clock, CLOCK_MONOTONIC unless
  * CONFIG chose CLOCK_BOOTTIME, as shown in the time namespace of the process that opened
- * the file. No time-out is ever reported before its deadline; it is reported
+ * the file. No timeout is ever reported before its deadline; it is reported
  * less than one tick plus the wake-up latency of the wheel's worker after it. A worker
- * serves all files on its wheel, one event after the other: who does not want to wait
- * for others' gives his file a wheel of its own.
- * Several time-outs that expire at one edge (multiple of the tick) are reported
+ * serves all files on its wheel, one event after the other: a program that does not want
+ * to wait for events of others gives its file a wheel of its own.
+ * Several timeouts that expire at one edge (multiple of the tick) are reported
  * in no particular order. CLOCK_MONOTONIC stands still while the machine is
  * suspended, CLOCK_BOOTTIME goes on: what became due meanwhile is reported after
- * the machine has woken up; no time-out wakes it up.
+ * the machine has woken up; no timeout wakes it up.
  *
  * Structures are never versioned: a new need gets a new command, and
  * HWHEEL_IOC_INFO tells which are there. A command that is not known fails with
@@ -109,7 +109,7 @@ struct hwheel_submit {
  * @deadline_ns: when it was due, as last armed or refreshed (rounded up to 8 ns of the
  *               machine's own clock; not before that clock's zero)
  * @fired_ns:    when the wheel fired it, never less than @deadline_ns: the worker's last look
- *               at the clock, which is no older than 256 time-outs; or when it was stopped
+ *               at the clock, which is no older than 256 timeouts; or when it was stopped
  * @type:        HWHEEL_EVENT_EXPIRED, or HWHEEL_EVENT_STOPPED: it was pending when
  *               HWHEEL_IOC_STOP came
  * @reserved:    0
@@ -130,8 +130,8 @@ struct hwheel_event {
 
 /* Kinds of wheel */
 #define HWHEEL_KIND_SHARED	0	/* hwheel_config: no wheel of the file's own */
-#define HWHEEL_KIND_HASHED	1	/* one level, far time-outs wait in rounds */
-#define HWHEEL_KIND_HIERARCHICAL 2	/* several, far time-outs come down in time */
+#define HWHEEL_KIND_HASHED	1	/* one level, far timeouts wait in rounds */
+#define HWHEEL_KIND_HIERARCHICAL 2	/* several, far timeouts come down in time */
 #define HWHEEL_KIND_SIMPLE	3	/* one level, no rounds: a revolution is the limit */
 
 /* hwheel_info.features: the commands beyond INFO, ARM, REFRESH and CANCEL */
@@ -146,7 +146,7 @@ struct hwheel_event {
  * struct hwheel_info - what this file can do and what its wheel is like
  * @features:     mask of HWHEEL_FEATURE_*
  * @tick_ns:      the wheel's tick, as effective
- * @max_timeouts: how many time-outs this file may hold at a time
+ * @max_timeouts: how many timeouts this file may hold at a time
  * @max_pending:  how many may be pending on the whole wheel; 0: no limit
  * @slots:        slots of a level
  * @levels:       levels of the wheel
@@ -232,7 +232,7 @@ struct hwheel_config {
  * that it has taken from lists, ever, and @events those in the ring that were not claimed;
  * @refreshed and @cancelled are 0. @wheel_pending to @wheel_lateness do not count mapped timeouts.
  *
- * While others go on counting each figure is exact at some time, not all at the same. On
+ * While others go on counting each figure is exact at some time, each at another. On
  * 32-bit kernels they wrap at 2^32. What the wheel counts of its inner workings is in
  * debugfs.
  */
@@ -521,7 +521,7 @@ struct hwheel_map_record {
  * to one without CAP_SYS_RESOURCE, or as many threads as the machine does. ESHUTDOWN: the
  * file was stopped. ENOMEM. EINTR: killed.
  *
- * STOP ends the file's set for good and returns how many time-outs that were pending it
+ * STOP ends the file's set for good and returns how many timeouts that were pending it
  * has stopped: their events are there when it returns. From now on ARM fails with
  * ESHUTDOWN. When all events have been read, read() returns 0 and poll() tells
  * EPOLLHUP. A second STOP stops nothing, unless the first was killed (EINTR) and left

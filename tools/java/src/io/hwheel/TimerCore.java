@@ -14,8 +14,8 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A timer's life, and what its timeouts need. The classes that programs construct are its faces:
- * timeouts refer to them, the thread does not.
+ * A timer's life, and what its timeouts need. The class that programs construct is its face:
+ * timeouts refer to it, the thread does not.
  */
 final class TimerCore {
     private static final int INIT = 0;

@@ -13,18 +13,16 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.netty.util.Timeout;
 import io.netty.util.Timer;
 import io.netty.util.concurrent.ImmediateExecutor;
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.CountDownLatch;
+import java.util.TreeSet;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /** What the device allows, and the wheels of the machine. */
@@ -71,6 +69,26 @@ class DeviceTest {
         assertTrue(last.cancel());
         passTicks(timer, 0);
         assertEquals(max - 1, timer.stop().size());
+    }
+
+    /** An idle timer costs no megabytes, and one without a limit has room for all in the end. */
+    @Test
+    void aTimerGrowsBySegments() throws Exception {
+        long max = parameter("max_timeouts");
+        long before = Proc.mapped();
+        HashedWheelTimer timer = timer(10);
+        Set<Long> sizes = new TreeSet<>();
+        for (long i = 0; i < max; i++) {
+            timer.newTimeout(NOTHING, 1, TimeUnit.HOURS);
+            if (Long.bitCount(i) == 1 || i == max - 1) {
+                sizes.add(Proc.mapped() - before);
+            }
+        }
+        assertTrue(Collections.min(sizes) < 1 << 20, sizes::toString);
+        assertTrue(Collections.max(sizes) >= max * 32, sizes::toString);
+        assertTrue(sizes.size() > 4, sizes::toString);
+        assertEquals(max, timer.stop().size());
+        assertEquals(before, Proc.mapped());
     }
 
     /** A free record of another thread's lane serves, too. */
@@ -170,48 +188,15 @@ class DeviceTest {
         timer.stop();
     }
 
-    /** As Netty's class, by inheritance. */
-    @Test
-    void theSubclassIsNettysClass() throws Exception {
-        io.netty.util.HashedWheelTimer timer =
-                new NettyHashedWheelTimer(10, TimeUnit.MILLISECONDS);
-        assertEquals(0, timer.pendingTimeouts());
-        timer.start();
-        CountDownLatch ran = new CountDownLatch(1);
-        Timeout near = timer.newTimeout(Support.counting(ran), 0, TimeUnit.SECONDS);
-        Timeout far = timer.newTimeout(NOTHING, 1, TimeUnit.HOURS);
-        Support.await(ran);
-        assertEquals(timer, near.timer());
-        assertEquals(1, timer.pendingTimeouts());
-        assertEquals(Set.of(far), timer.stop());
-        assertEquals(0, timer.stop().size());
-        assertThrows(IllegalStateException.class,
-                () -> timer.newTimeout(NOTHING, 1, TimeUnit.HOURS));
-        for (Thread thread : Thread.getAllStackTraces().keySet()) {
-            assertTrue(!thread.getName().equals("hwheel-unused"), "no second thread");
-        }
-    }
-
     @Test
     void aRefusedTimerLeavesNothing() throws Exception {
         Device.check();
-        long before = descriptors();
+        long before = Proc.descriptors();
         for (int i = 0; i < 20; i++) {
             assertThrows(NullPointerException.class, () -> new HashedWheelTimer(task -> null));
         }
         HashedWheelTimer timer = limited(10, 5);
         timer.stop();
-        Support.await(() -> {
-            System.gc();
-            return descriptors() <= before + 2;
-        });
-    }
-
-    private static long descriptors() {
-        try (Stream<Path> files = Files.list(Path.of("/proc/self/fd"))) {
-            return files.count();
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
+        Support.awaitCollection(() -> Proc.descriptors() <= before + 2);
     }
 }

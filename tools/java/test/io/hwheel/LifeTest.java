@@ -37,40 +37,6 @@ import org.junit.jupiter.api.TestMethodOrder;
 /** Timers that are dropped, and what outlives them. */
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class LifeTest {
-    /** What the timers log meanwhile. */
-    private static final class Log extends Handler implements AutoCloseable {
-        private final List<String> lines = new ArrayList<>();
-        private final Logger logger = Logger.getLogger(HashedWheelTimer.class.getName());
-
-        Log() {
-            logger.addHandler(this);
-        }
-
-        @Override
-        public synchronized void publish(LogRecord line) {
-            lines.add(String.valueOf(line.getMessage()));
-        }
-
-        synchronized boolean has(String words) {
-            return lines.stream().anyMatch(line -> line.contains(words));
-        }
-
-        @Override
-        public void flush() {
-            /* Nothing is kept back. */
-        }
-
-        @Override
-        public void close() {
-            logger.removeHandler(this);
-        }
-    }
-
-    private static boolean isGone(WeakReference<?> reference) {
-        System.gc();
-        return reference.get() == null;
-    }
-
     /** Returns the thread of a timer that was dropped. */
     private static Thread drop(WeakReference<?>[] reference, boolean daemon, boolean detection)
             throws Exception {
@@ -88,7 +54,7 @@ class LifeTest {
     private static void awaitEndOfDropped(boolean daemon, boolean detection) throws Exception {
         WeakReference<?>[] reference = new WeakReference<?>[1];
         Thread thread = drop(reference, daemon, detection);
-        await(() -> isGone(reference[0]));
+        Support.awaitCollection(() -> reference[0].get() == null);
         thread.join(TimeUnit.SECONDS.toMillis(Support.SOON));
         assertTrue(!thread.isAlive());
     }

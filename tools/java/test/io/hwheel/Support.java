@@ -49,6 +49,14 @@ final class Support {
         }
     }
 
+    /** Of what comes once nothing refers to an object. */
+    static void awaitCollection(BooleanSupplier condition) throws InterruptedException {
+        await(() -> {
+            System.gc();
+            return condition.getAsBoolean();
+        });
+    }
+
     /** Returns once all that the timer has for an earlier time was delivered. */
     static void passTicks(HashedWheelTimer timer, long millis) throws InterruptedException {
         CountDownLatch latch = new CountDownLatch(1);

@@ -22,7 +22,6 @@ class UnavailableTest {
         WheelUnavailableException e =
                 assertThrows(WheelUnavailableException.class, HashedWheelTimer::new);
         assertTrue(!REASON.isEmpty() && e.getMessage().contains(REASON), e.getMessage());
-        assertThrows(WheelUnavailableException.class, NettyHashedWheelTimer::new);
     }
 
     @Test

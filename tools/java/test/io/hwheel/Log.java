@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0-only
+package io.hwheel;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.logging.Handler;
+import java.util.logging.LogRecord;
+import java.util.logging.Logger;
+
+/** What the timers log until it is closed. */
+final class Log extends Handler implements AutoCloseable {
+    private final List<String> lines = new ArrayList<>();
+    private final Logger logger = Logger.getLogger(HashedWheelTimer.class.getName());
+
+    Log() {
+        logger.addHandler(this);
+    }
+
+    @Override
+    public synchronized void publish(LogRecord line) {
+        lines.add(String.valueOf(line.getMessage()));
+    }
+
+    synchronized boolean has(String words) {
+        return lines.stream().anyMatch(line -> line.contains(words));
+    }
+
+    @Override
+    public void flush() {
+        /* Nothing is kept back. */
+    }
+
+    @Override
+    public void close() {
+        logger.removeHandler(this);
+    }
+}
