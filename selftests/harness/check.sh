@@ -69,6 +69,7 @@ short_parts() {
 	part judge -- python3 -B tools/demo/judge_test.py
 	part setup build/setup.tap -- script_test setup
 	part step build/step.tap -- script_test step
+	part leaks build/leaks.tap -- script_test leaks
 	part versions build/versions.tap -- script_test versions
 	part english -- python3 -B selftests/harness/english_test.py
 }

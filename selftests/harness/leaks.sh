@@ -110,30 +110,41 @@ count_rounds() {
 	done
 }
 
+# What the last count has counted
+all_counted() {
+	cut -d' ' -f1 "$work/after"
+}
+
+# also_grown LEAST [FROM TO]: prints those of $leaking that have grown by that, too.
+also_grown() {
+	{ echo "$leaking"; grown "$@" | cut -d' ' -f1; } | sort | uniq -d
+}
+
 # leaks_no_objects_in ROUNDS COMMAND...: what leaks once a round adds up to one object a
 # round, and what leaks with each file or timeout to more. What the kernel keeps for
 # itself (a stack of a thread that has exited, objects to be freed after a grace period,
 # a slab of a CPU, its sheaf of freed objects) comes and goes, and does not grow with the
 # rounds: half an object a round is the tolerance, what is less a little later was no leak,
-# and no more is what does not grow as much again, or is gone when the next rounds begin. The
-# first rounds only warm up.
+# and no more is what does not grow as much again, or is gone when the next rounds begin. A
+# leak grows each time: two caches that grow one after the other have none. The first rounds
+# only warm up.
 leaks_no_objects_in() {
 	rounds=$1
 	shift
 	repeat 5 "$@" || return
 	let_go
-	rm -f "$work/first"
+	leaking=
 	for _ in 1 2 3; do
 		count_rounds "$@" || return
-		[ -e "$work/first" ] || cp "$work/before" "$work/first"
-		leak=$(grown $((rounds / 2)))
+		[ -n "$leaking" ] || { cp "$work/before" "$work/first" && leaking=$(all_counted); }
+		leaking=$(also_grown $((rounds / 2)))
 		diagnose "grown by one or more: $(grown 1 | tr '\n' ';')"
-		[ -n "$leak" ] || break
+		[ -n "$leaking" ] || break
 	done
-	[ -z "$leak" ] || leak=$(grown "$rounds" first before)
-	diagnose "compared: $(cut -d' ' -f1 "$work/after" | tr '\n' ' ')"
+	[ -z "$leaking" ] || leaking=$(also_grown "$rounds" first before)
+	diagnose "compared: $(all_counted | tr '\n' ' ')"
 	# It would be worth nothing if it had not seen any.
-	[ -z "$leak" ] && [ "$(wc -l <"$work/after")" -gt 20 ]
+	[ -z "$leaking" ] && [ "$(all_counted | wc -l)" -gt 20 ]
 }
 
 # leaks_no_pages_in ROUNDS COMMAND...: as leaks_nothing_in, of the pages of our group

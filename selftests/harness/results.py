@@ -44,6 +44,7 @@ REQUIRED = (
     ("6.1.*-rt-*", "", "gcc clang kselftest torture"),
     ("6.1.*-cloud-arm64", "", "gcc kselftest torture"),
     ("6.1.*-armmp-lpae", "", "gcc kselftest torture"),
+    ("6.1.*-686-pae", "", "gcc kselftest torture"),
     ("6.1.*-s390x", "", "gcc kselftest torture"),
     ("6.12.*-cloud-amd64", "", "gcc clang kselftest torture fire"),
     ("6.12.*-rt-*", "", "gcc clang kselftest torture"),

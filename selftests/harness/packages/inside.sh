@@ -8,7 +8,6 @@ set -euo pipefail
 
 built=/root/built
 version=$(sed -n 's/^PACKAGE_VERSION="\(.*\)"$/\1/p' /src/dkms.conf)
-packages=(hwheel-dkms libhwheel0 libhwheel-dev hwheel-tools libhwheel-java python3-hwheel)
 
 apt() {
 	apt-get -q -y --no-install-recommends "$@"
@@ -21,13 +20,22 @@ kver() {
 	[ ${#folders[@]} -eq 1 ] && echo "${folders[0]##*/}"
 }
 
-# All files but what apt, dpkg, the linker and depmod note, and the group that stays
+# Prints the names of the packages in /debs: those for another machine have no Java.
+names() {
+	local deb
+
+	for deb in /debs/*.deb; do
+		dpkg-deb -f "$deb" Package
+	done
+}
+
+# All files but what apt, dpkg, the linker and depmod note, and the users and groups that stay
 files() {
 	find / -xdev \( -path /proc -o -path /dev -o -path /debs -o -path /src -o -path /tmp \
 		-o -path /root -o -path /var/cache -o -path /var/log -o -path /var/lib/apt \
 		-o -path /var/lib/dpkg -o -path /var/lib/systemd -o -path /etc/ld.so.cache \) -prune \
-		-o ! -path '/etc/*group*' ! -path '/lib/modules/*/modules.*' \
-		! -path '/usr/lib/modules/*/modules.*' -print | sort
+		-o ! -path '/etc/*group*' ! -path '/etc/*passwd*' ! -path '/etc/*shadow*' \
+		! -path '/lib/modules/*/modules.*' ! -path '/usr/lib/modules/*/modules.*' -print | sort
 }
 
 # A list that cannot be had is no reason to do without the others.
@@ -54,8 +62,13 @@ step_prepare() {
 }
 
 step_install() {
+	local packages
+
+	mapfile -t packages < <(names)
 	apt install /debs/*.deb
-	[ "$(dpkg-query -W -f '${db:Status-Abbrev}' "${packages[@]}")" = "ii ii ii ii ii ii " ]
+	[ ${#packages[@]} -ge 5 ]
+	[ "$(dpkg-query -W -f '${db:Status-Abbrev}\n' "${packages[@]}" | grep -c '^ii')" \
+		-eq ${#packages[@]} ]
 }
 
 step_dkms() {
@@ -116,6 +129,13 @@ step_java() {
 	[ -f "/usr/share/maven-repo/io/hwheel/hwheel/$version/hwheel-$version.jar" ]
 }
 
+# Not started, as the module is not loaded
+step_daemon() {
+	getent passwd hwheeld | grep -E '^hwheeld:x:[1-9][0-9]{0,2}:'
+	[ -f /etc/hwheeld.conf ] && [ -f /lib/systemd/system/hwheeld.service ]
+	! ldd /usr/sbin/hwheeld | grep 'not found'
+}
+
 step_group() {
 	getent group hwheel | grep -E '^hwheel:x:[1-9][0-9]{0,2}:$'
 }
@@ -137,6 +157,9 @@ step_pack() {
 }
 
 step_purge() {
+	local packages
+
+	mapfile -t packages < <(names)
 	dpkg -L "${packages[@]}" | sort -u >/root/had
 	apt purge --autoremove -o APT::AutoRemove::RecommendsImportant=false \
 		-o APT::AutoRemove::SuggestsImportant=false "${packages[@]}"
@@ -149,6 +172,7 @@ step_nothing_left() {
 	grep -q '^/usr/bin/hwheelctl$' /root/had
 	diff /root/before <(files)
 	getent group hwheel
+	getent passwd hwheeld
 }
 
 # Without packages
