@@ -85,6 +85,8 @@ KILLS   ?= 1000
 PENDING ?= 10000000
 # What the result is called
 RUN     ?= torture
+# How long make syzkaller runs
+TIME    ?= 2h
 # What of hwheel_wrong.ko the kernel has to notice: all but data races, or these (--racy)
 WRONG   ?= --wrong
 # Seconds that make selftests may take
@@ -96,12 +98,13 @@ BENCH   := python3 -B selftests/bench/report
 BASE    ?=
 
 .PHONY: module run shell check check-all kunit coverage mutants selftests torture matrix soak faults
-.PHONY: model litmus results bench performance lives lint tools tools-test install uninstall
+.PHONY: model litmus syzkaller results bench performance lives lint tools tools-test install
+.PHONY: uninstall
 .PHONY: deb check-packages java java-test java-bench hwheeld hwheeld-test hwheeld-bench durable
 .PHONY: clean help python-test _python_test _demonstrate _open_shell shell-test
 .PHONY: _hwheeld_test _hwheeld_bench _install_hwheeld _durable
 .PHONY: _everything _build_everything _module _tools _tools_test _test_modules _test_programs _run _shell _harness
-.PHONY: _vm_harness _wrong _model _litmus _selftests _torture
+.PHONY: _vm_harness _wrong _syzkaller _model _litmus _selftests _torture
 .PHONY: _bench _bench_kernel _bench_user _bench_threads _user_bench _bench_native _bench_uml
 .PHONY: _java_test _java_netty_test _java_bench
 .PHONY: _lives _out_of_tree _vm_out_of_tree _readme _vm_readme _lint _install _install_module _install_tools
@@ -149,6 +152,9 @@ soak: ## have KUnit account for very many timeouts in simulated time (SOAK=10000
 
 faults: ## have each allocation and copy fail, in a kernel that can do that (builds it)
 	@MAKE="$(MAKE)" selftests/harness/matrix.sh faults
+
+syzkaller: ## have syzkaller call the device at random (TIME=2h, SYZKALLER_SRC=)
+	@vars=$$($(SETUP) syzkaller syzkaller_kasan) && $(MAKE) _syzkaller $$vars
 
 results: ## put what all these did into doc/results.md
 	@$(RESULTS) gather doc/results.json $(wildcard $(BUILD)/results/*.json)
@@ -445,6 +451,14 @@ _wrong: _test_modules
 	@selftests/harness/vm/harness_test.sh --out $(BUILD)/wrong-run \
 		$(WRONG) $(TEST_MODULES)/selftests/harness/vm/hwheel_wrong.ko $(BOOT) | \
 		tee $(BUILD)/wrong.tap
+
+# Of the whole kernel the module alone tells what it has reached: gcov counts its lines, KCOV tells
+# syzkaller.
+_syzkaller:
+	@$(MAKE) _module KCOV_INSTRUMENT=y GCOV_PROFILE=y
+	@selftests/stress/syzkaller/run.sh $(SYZKALLER) $(DROPBEAR) $(KDIR)/../vmlinuz \
+		$(MODULE)/hwheel.ko $(BUILD)/syzkaller $(TIME) && \
+		selftests/stress/syzkaller/report.py $(BUILD)/syzkaller $(MODULE)
 
 _model:
 	@$(SETUP) model >/dev/null

@@ -19,6 +19,9 @@
 #            accesses, locks and leaks as well
 #   kcsan, faults  a kernel for the VM that finds data races, or makes allocations
 #            and copies fail, and its headers
+#   syzkaller  that, built in the cache from its source (SYZKALLER_SRC: a copy of its repository)
+#   syzkaller_kasan  a kernel for the VM that finds wrong accesses and tells syzkaller what was
+#            reached, and its headers
 #   model    what the models are checked with
 #   clang    what the module is built with beside gcc
 #   deb      what Debian packages are built and checked with
@@ -50,6 +53,9 @@ harness=$(dirname "$(realpath "$0")")
 . "$harness/kernels/debian_kernel.sh"
 # shellcheck source=selftests/harness/kernels/custom_kernel.sh
 . "$harness/kernels/custom_kernel.sh"
+
+# shellcheck source=selftests/stress/syzkaller/syzkaller.sh
+. "$harness/../stress/syzkaller/syzkaller.sh"
 
 build_tools=(gcc make libc6-dev)
 
@@ -206,6 +212,14 @@ need_kcsan() {
 
 need_faults() {
 	need_built faults
+}
+
+need_syzkaller() {
+	syzkaller
+}
+
+need_syzkaller_kasan() {
+	need_built kasan+syzkaller+gcov
 }
 
 need_model() {

@@ -1,17 +1,28 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 # Kernels that Debian has not: small ones that look for faults, built in the cache from
-# Debian's source. NAME.config in this folder says what is in which. Needs messages.sh,
-# packages.sh, cache.sh, debian_kernel.sh.
+# Debian's source. The name of a kernel names the files NAME.config of this folder that tell what is
+# in it, as NAME or NAME+NAME. Needs messages.sh, packages.sh, cache.sh, debian_kernel.sh.
 : "${cache:?}"
 
 configs=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
 
+# Sets fragments to the files that tell what is in the kernel NAME.
+custom_kernel_fragments() {
+	local name
+
+	fragments=("$configs/base.config")
+	for name in ${1//+/ }; do
+		fragments+=("$configs/$name.config")
+	done
+}
+
 # Prints the version of the kernel NAME, which tells one configuration from another.
 custom_kernel_version() {
-	local ksrc=$1 name=$2 hash
+	local ksrc=$1 name=$2 hash fragments
 
-	hash=$(cat "$configs"/{base,"$name"}.config | sha256sum)
+	custom_kernel_fragments "$name"
+	hash=$(cat "${fragments[@]}" | sha256sum)
 	echo "$(make -s -C "$ksrc" kernelversion)-$name-${hash:0:8}"
 }
 
@@ -47,15 +58,16 @@ custom_kernel_configure() {
 }
 
 # The objects are large, and modules need none of them. The kernel is one for x86, as base.config
-# names the devices of that machine: other machines are tested with Debian's kernels.
+# names the devices of that machine: other machines are tested with Debian's kernels. With KCOV,
+# syzkaller looks whether mmap() is counted, and wants no more of the kernel.
 custom_kernel_make() {
-	local ksrc=$1 kver=$2 name=$3 folder=$4
+	local ksrc=$1 kver=$2 name=$3 folder=$4 fragments
 
 	say "kernel: building $kver (some minutes)"
 	mkdir "$folder/build"
-	custom_kernel_configure "$ksrc" "$folder/build" \
-		"$configs"/{base,"$name"}.config || return
-	make -s -C "$ksrc" O="$folder/build" LOCALVERSION="-${kver#*-}" \
+	custom_kernel_fragments "$name"
+	custom_kernel_configure "$ksrc" "$folder/build" "${fragments[@]}" || return
+	make -s -C "$ksrc" O="$folder/build" LOCALVERSION="-${kver#*-}" KCOV_INSTRUMENT_mmap.o=y \
 		-j"$(nproc)" bzImage modules >"$folder/build/log" 2>&1 ||
 		{ tail -n 20 "$folder/build/log" >&2; return 1; }
 	mv "$folder/build/arch/x86/boot/bzImage" "$folder/vmlinuz"

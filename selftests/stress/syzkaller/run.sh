@@ -1,0 +1,87 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# run.sh SYZKALLER DROPBEAR KERNEL MODULE OUT TIME: syzkaller in the folder SYZKALLER calls
+# MODULE (hwheel.ko) in a machine with KERNEL for TIME, as timeout(1) takes it, and begins with
+# the programs in seeds/ and those that earlier runs with such a kernel have found. OUT gets its
+# log, figures, crashes and the counts of the module's lines. report.py judges them.
+set -euo pipefail
+
+here=$(dirname "$(realpath "$0")")
+syzkaller=$1 dropbear=$2 kernel=$3 module=$4 out=$5 limit=$6
+
+# shellcheck source=selftests/harness/messages.sh
+. "$here/../../harness/messages.sh"
+# shellcheck source=selftests/harness/cache.sh
+. "$here/../../harness/cache.sh"
+
+corpus=$cache/syzkaller-corpus/$(basename "$out").db
+
+copy_dropbear() {
+	local libraries=$out/root/lib/x86_64-linux-gnu name
+
+	mkdir -p "$libraries" "$out/root/lib64" "$out/root/usr/sbin" "$out/root/etc/dropbear"
+	cp "$dropbear/usr/sbin/dropbear" "$out/root/usr/sbin"
+	for name in libtomcrypt.so.1 libtommath.so.1 libgmp.so.10 libz.so.1 libcrypt.so.1 libc.so.6; do
+		find "$dropbear" -name $name -exec cp -L {} "$libraries" \;
+	done
+	find "$dropbear" -path '*-gnu/ld-linux-x86-64.so.2' -exec cp -L {} "$out/root/lib64" \;
+}
+
+# root has no password, and one key.
+copy_users() {
+	ssh-keygen -q -t ed25519 -N '' -f "$out/key"
+	install -D -m 600 "$out/key.pub" "$out/root/root/.ssh/authorized_keys"
+	chmod 700 "$out/root/root" "$out/root/root/.ssh"
+	echo 'root:*:0:0::/root:/bin/sh' >"$out/root/etc/passwd"
+	echo '127.0.0.1 localhost' >"$out/root/etc/hosts"
+	echo /bin/sh >"$out/root/etc/shells"
+}
+
+make_initramfs() {
+	mkdir -p "$out"/root/{bin,counts,dev,proc,root,sys,tmp}
+	cp "$(command -v busybox || echo /bin/busybox)" "$out/root/bin/busybox"
+	install -m 755 "$here/init" "$out/root/init"
+	install -m 755 "$syzkaller"/bin/linux_amd64/syz-exec{utor,prog} "$out/root"
+	cp "$module" "$out/root/hwheel.ko"
+	copy_dropbear
+	copy_users
+	(cd "$out/root" && find . | cpio -o -H newc -R 0:0 --quiet) >"$out/initramfs"
+	rm -rf "$out/root"
+}
+
+configure() {
+	: >"$out/no-image"
+	sed -e "s|@OUT@|$out|; s|@SYZKALLER@|$syzkaller|; s|@KERNEL@|$kernel|" \
+		"$here/manager.json" >"$out/manager.json"
+}
+
+begin_with_corpus() {
+	mkdir -p "$out"/{counts,work} "$(dirname "$corpus")"
+	"$syzkaller/bin/syz-db" pack "$here/seeds" "$out/work/corpus.db" >"$out/seeds.log" 2>&1
+	[ ! -e "$corpus" ] ||
+		"$syzkaller/bin/syz-db" merge "$out/work/corpus.db" "$corpus" >>"$out/seeds.log"
+}
+
+keep_corpus() {
+	cp "$out/work/corpus.db" "$corpus.new" && mv "$corpus.new" "$corpus"
+}
+
+# timeout ends it as a person would (Ctrl-C), and it ends its machine.
+call() {
+	local status=0
+
+	timeout --foreground -s INT -k 60 "$limit" "$syzkaller/bin/syz-manager" \
+		-config "$out/manager.json" -bench "$out/bench" >"$out/log" 2>&1 || status=$?
+	[ $status -eq 124 ] || { tail -n 20 "$out/log" >&2; die "syzkaller ended with $status"; }
+}
+
+[ ! -d "$out" ] || [ -e "$out/manager.json" ] || die "$out holds something else than a run"
+rm -rf "$out"
+mkdir -p "$out"
+make_initramfs
+configure
+begin_with_corpus
+trap keep_corpus EXIT
+say "syzkaller: calling the module for $limit ($out/log)"
+call
