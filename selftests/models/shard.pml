@@ -14,6 +14,10 @@
  * gives the shard a new epoch, which no request on its way has, and reads the log back, and then
  * the epoch: another node may have cleaned the log meanwhile.
  *
+ *	take_over(), taken(), renew(), renewal_ended(),
+ *	shard_lose()				tools/hwheeld/cluster/shard.c
+ *	commit_send(), sent(), read_log(), read_epoch()	tools/hwheeld/cluster/commit.c
+ *
  * Checked:
  *  - no timeout is delivered twice, or after a client was told that it is cancelled;
  *  - the owner knows of each timeout that a client was told to be accepted;
