@@ -8,6 +8,7 @@ has lost its server, loses nothing, and another node goes on. Prints TAP.
 import os
 import random
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -231,6 +232,19 @@ def a_stopped_owner_writes_nothing_later(cluster):
         equal(get([client, one.client()], f"k{i}").json["payload"], "two")
 
 
+def an_owner_of_an_old_epoch_writes_nothing(cluster):
+    """It has its session and its locks, and thinks that the shards are its own."""
+    node = cluster.node("one").start()
+    client = node.client()
+    equal(client.put("a", delay=3600, payload="before").status, 201)
+    subprocess.run([f"{os.path.dirname(cluster.program)}/new_epoch", cluster.ensemble.addresses,
+                    cluster.name, "16"], check=True)
+    equal(client.cancel("a").status, 503)
+    until(lambda: client.get("a").status == 200, "it has loaded the shard anew")
+    equal(client.get("a").json["payload"], "before")
+    equal(client.put("a", delay=3600, payload="after").status, 200)
+
+
 def a_node_without_the_secret_is_refused(cluster):
     os.makedirs(cluster.folder)
     for name in ("right", "wrong"):
@@ -298,6 +312,7 @@ def main():
     tests = {a_restarted_node_has_all: (), the_log_is_cleaned: (),
              shards_move_to_a_second_node_and_back: (),
              a_stopped_owner_writes_nothing_later: (),
+             an_owner_of_an_old_epoch_writes_nothing: (),
              a_node_without_the_secret_is_refused: (),
              a_delay_is_not_short_on_another_node: (),
              a_lost_server_loses_nothing: (seed,),
