@@ -101,6 +101,7 @@ BASE    ?=
 .PHONY: model litmus syzkaller results bench performance lives lint tools tools-test install
 .PHONY: uninstall
 .PHONY: deb check-packages java java-test java-bench hwheeld hwheeld-test hwheeld-bench durable
+.PHONY: cluster-test _cluster_test
 .PHONY: clean help python-test _python_test _demonstrate _open_shell shell-test
 .PHONY: _hwheeld_test _hwheeld_bench _install_hwheeld _durable
 .PHONY: _everything _build_everything _module _tools _tools_test _test_modules _test_programs _run _shell _harness
@@ -212,6 +213,10 @@ hwheeld-test: ## test the daemon of durable timeouts in a user-mode kernel (KILL
 	@$(SETUP) uml source tools hwheeld >/dev/null
 	@src=$$($(SETUP) source) && vars=$$(selftests/harness/uml/build_uml.sh smp test durable) && \
 		$(MAKE) _hwheeld_test $$src $$vars
+
+cluster-test: ## test hwheeld with three ZooKeeper servers on this machine (KILLS_DAEMON=)
+	@$(SETUP) source tools hwheeld cluster >/dev/null
+	@src=$$($(SETUP) source) && $(MAKE) _cluster_test $$src
 
 hwheeld-bench: ## measure the daemon beside Redis and a table; build/hwheeld-bench.json
 	@$(SETUP) uml hwheeld hwheeld_bench
@@ -367,6 +372,17 @@ _hwheeld_test: _module
 	python3 -B selftests/harness/tap.py --out $(BUILD)/hwheeld.tap --part hwheeld $$status \
 		$(BUILD)/hwheeld-in/store_test.tap $(BUILD)/hwheeld-in/power_test.tap \
 		$(HWHEELD_TESTS:%=$(BUILD)/hwheeld-run/%.tap)
+
+# On this machine, with a heap in place of the wheel
+_cluster_test:
+	@$(MAKE) -C tools O=$(BUILD)/tools hwheeld_tests KSRC=$(KSRC)
+	@rm -rf $(BUILD)/cluster && mkdir -p $(BUILD)/cluster
+	@status=0; \
+	$(BUILD)/tools/hwheeld/rendezvous_test >$(BUILD)/cluster/rendezvous_test.tap || status=$$?; \
+	python3 -B tools/test/hwheeld/cluster_test.py $(BUILD)/tools/hwheeld/hwheeld_heap \
+		$(BUILD)/cluster/run $(KILLS_DAEMON) >$(BUILD)/cluster/cluster_test.tap || status=$$?; \
+	python3 -B selftests/harness/tap.py --out $(BUILD)/cluster.tap --part cluster $$status \
+		$(BUILD)/cluster/rendezvous_test.tap $(BUILD)/cluster/cluster_test.tap
 
 # On this machine, with a heap in place of the wheel, what does not depend on the wheel; in a
 # user-mode kernel, where system calls cost more, how late timeouts are, and the wake-ups.

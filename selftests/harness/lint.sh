@@ -27,15 +27,18 @@ module_warnings() {
 }
 
 # Tracepoints are laid out as everywhere in the kernel, not as checkpatch has it, and Java's names
-# and types are its own.
+# and types are its own, as ZooKeeper's names are.
 checkpatch() {
 	local options=(--no-tree --strict --quiet --terse --no-summary --show-types)
 
-	printf '%s\n' "${c_files[@]}" | grep -vE '^(module/(engine/trace|device/file_trace)\.h|tools/java/.*)$' |
+	printf '%s\n' "${c_files[@]}" |
+		grep -vE '^(module/(engine/trace|device/file_trace)\.h|tools/(java|hwheeld/cluster)/.*)$' |
 		xargs perl "$KSRC/scripts/checkpatch.pl" "${options[@]}" -f &&
 	perl "$KSRC/scripts/checkpatch.pl" "${options[@]}" \
 		--ignore OPEN_ENDED_LINE,PARENTHESIS_ALIGNMENT \
 		-f module/engine/trace.h module/device/file_trace.h &&
+	perl "$KSRC/scripts/checkpatch.pl" "${options[@]}" --ignore CAMELCASE \
+		-f tools/hwheeld/cluster/*.[ch] &&
 	perl "$KSRC/scripts/checkpatch.pl" "${options[@]}" --ignore CAMELCASE,SPACING \
 		-f tools/java/jni/hwheel_jni.c
 }

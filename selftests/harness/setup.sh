@@ -9,6 +9,7 @@
 #   source   a kernel source, for its test harnesses and checkers
 #   tools    what libhwheel, hwheelctl and the examples are built with
 #   hwheeld  what the daemon of durable timeouts is built and tested with
+#   cluster  what hwheeld with ZooKeeper is tested with
 #   hwheeld_bench  what it is measured beside
 #   tools_test  what is in a VM to test them: a terminal, tracers
 #   programs what the test programs need beyond these, also as 32-bit ones
@@ -144,8 +145,12 @@ need_tools() {
 
 need_hwheeld() {
 	packages_to_build "${build_tools[@]}" libjson-c-dev libmicrohttpd-dev libsqlite3-dev \
-		libxxhash-dev uthash-dev
+		libxxhash-dev libzookeeper-mt-dev uthash-dev
 	packages curl dmsetup e2fsprogs iproute2 mount openssl python3
+}
+
+need_cluster() {
+	packages default-jre-headless zookeeper
 }
 
 need_hwheeld_bench() {

@@ -24,7 +24,7 @@ build=$(realpath ../..)/build/model
 mirrored() {
 	awk '/^ \*\t/ {
 		names = names " " $0
-		if (!match($0, /module\/[a-z_/]+\.[ch]$/))
+		if (!match($0, /(module|tools)\/[a-z_/]+\.[ch]$/))
 			next
 		file = substr($0, RSTART)
 		while (match(names, /[a-z_]+\(\)/)) {
@@ -52,7 +52,7 @@ check_names() {
 		status=1
 	done < <(mirrored)
 	[ $names -gt 0 ] || status=1
-	verdict $status "the module has the $names functions that the models mirror, and names them"
+	verdict $status "the code has the $names functions that the models mirror, and names them"
 }
 
 # What a search may have: MB of memory, steps in a row, seconds of CPU time
@@ -204,7 +204,7 @@ takeouts() {
 }
 
 [ $# -gt 0 ] || set -- sleep timeout nested again stop rearm within executor across finish \
-	source edges mapped stalled reap stale shutdown close
+	source edges mapped stalled reap stale shutdown close shard
 
 echo "TAP version 13"
 check_names

@@ -188,6 +188,12 @@ static void answer_failure(struct change *change)
 	else if (change->request.error == -ENOSPC)
 		exchange_error(exchange, MHD_HTTP_INSUFFICIENT_STORAGE,
 			       "the disk is full: nothing has changed");
+	else if (change->request.error == -EMSGSIZE)
+		exchange_error(exchange, MHD_HTTP_CONTENT_TOO_LARGE,
+			       "too much for one commit: nothing has changed");
+	else if (change->request.error == -ESTALE)
+		exchange_error(exchange, MHD_HTTP_SERVICE_UNAVAILABLE,
+			       "another node has this timeout: nothing has changed");
 	else
 		exchange_error(exchange, MHD_HTTP_SERVICE_UNAVAILABLE,
 			       lost);
@@ -211,17 +217,15 @@ static void refused(struct change *change)
 }
 
 /* Nobody knows how long it takes until the store is there again. */
-static void fail_waiters(struct change *change)
+void change_fail_waiters(struct timeout *timeout)
 {
 	struct exchange *exchange, *next;
 
-	for (size_t i = 0; i < change->count; i++) {
-		DL_FOREACH_SAFE(change->timeouts[i]->waiters, exchange, next) {
-			exchange->timeout = NULL;
-			exchange_error(exchange, MHD_HTTP_SERVICE_UNAVAILABLE, lost);
-		}
-		change->timeouts[i]->waiters = NULL;
+	DL_FOREACH_SAFE(timeout->waiters, exchange, next) {
+		exchange->timeout = NULL;
+		exchange_error(exchange, MHD_HTTP_SERVICE_UNAVAILABLE, lost);
 	}
+	timeout->waiters = NULL;
 }
 
 static void done(struct store_request *request)
@@ -231,7 +235,8 @@ static void done(struct store_request *request)
 
 	if (request->outcome == STORE_UNKNOWN) {
 		answer_failure(change);
-		fail_waiters(change);
+		for (size_t i = 0; i < change->count; i++)
+			change_fail_waiters(change->timeouts[i]);
 		return;
 	}
 	waiters = take_waiters(change);

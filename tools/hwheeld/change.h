@@ -41,6 +41,9 @@ void change_submit(struct change *change);
 /* The request waits until the timeout is not busy. */
 void change_wait_for(struct timeout *timeout, struct exchange *exchange);
 
+/* They are answered that the store is lost. */
+void change_fail_waiters(struct timeout *timeout);
+
 /* The request has taken too long. It is answered, and what it asked for may happen. */
 void change_give_up(struct exchange *exchange);
 

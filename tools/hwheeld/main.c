@@ -24,6 +24,7 @@
 #include "change.h"
 #include "client.h"
 #include "exchange.h"
+#include "handover.h"
 #include "life.h"
 #include "listener.h"
 #include "loop.h"
@@ -41,6 +42,9 @@
 
 /* A lost store is tried again after so long. */
 #define RETRY_NS	NS_PER_S
+
+/* The wheel has room for the timeouts of so many nodes. */
+#define NODES	4
 
 const char *argp_program_version = "hwheeld " HWHEEL_VERSION;
 
@@ -215,13 +219,24 @@ static int open_sources(void)
 	       loop_add(signals, EPOLLIN, &signals_source);
 }
 
+static struct store *open_zookeeper(void)
+{
+#ifdef HAS_ZOOKEEPER
+	return zk_store_open(&handover_moves);
+#else
+	say(LOG_ERR, "configuration: this hwheeld was built without ZooKeeper");
+	return NULL;
+#endif
+}
+
 /* Time goes on from what the store knows, before anything is read that is measured in it. */
 static int open_store(void)
 {
 	struct store_time time;
 	int error;
 
-	store = sqlite_store_open(settings.database, settings.synchronous);
+	store = settings.zookeeper ? open_zookeeper() :
+		sqlite_store_open(settings.database, settings.synchronous);
 	if (!store)
 		return -EIO;
 	store->ops->time(store, &time);
@@ -233,10 +248,11 @@ static int open_store(void)
 	return error;
 }
 
-/* Each connection has two alarms at most. */
+/* Each connection has two alarms at most. A node of a cluster may get the timeouts of others. */
 static int open_wheel(void)
 {
-	uint64_t count = settings.timeouts + 2 * settings.connections + 1024;
+	uint64_t nodes = settings.zookeeper ? NODES : 1;
+	uint64_t count = nodes * settings.timeouts + 2 * settings.connections + 1024;
 	int error;
 
 	if (count < timeout_count() + 2 * settings.connections + 1024)

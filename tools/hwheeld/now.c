@@ -11,6 +11,7 @@
 static struct {
 	char boot_id[40];
 	int64_t offset_ns;
+	uint64_t bound_ns;
 } now;
 
 static uint64_t clock_ns(clockid_t clock)
@@ -54,8 +55,14 @@ int now_begin(struct store_time *stored)
 	if (error)
 		return error;
 	now.offset_ns = now_offset(stored, now.boot_id, clock_ns(CLOCK_BOOTTIME), now_wall_ns());
+	now.bound_ns = stored->bound_ns;
 	now_mark(stored);
 	return 0;
+}
+
+uint64_t now_bound_ns(void)
+{
+	return now.bound_ns;
 }
 
 uint64_t now_ns(void)
@@ -103,4 +110,5 @@ void now_mark(struct store_time *time)
 	time->at_ns = now_ns();
 	time->wall_ns = now_wall_ns();
 	time->offset_ns = now.offset_ns;
+	time->bound_ns = now.bound_ns;
 }

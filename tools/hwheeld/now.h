@@ -26,6 +26,12 @@ int64_t now_offset(const struct store_time *stored, const char *boot_id, uint64_
 uint64_t now_ns(void);
 uint64_t now_wall_ns(void);
 
+/*
+ * By how much the service's time, as another machine has it, may be ahead. A delay ends so much
+ * later: then it is not short on any machine.
+ */
+uint64_t now_bound_ns(void);
+
 /* The service's time on CLOCK_BOOTTIME; 0 for what was before this boot */
 uint64_t now_on_boottime(uint64_t service_ns);
 uint64_t now_from_boottime(uint64_t boot_ns);

@@ -33,13 +33,10 @@ static void lease(struct timeout *timeout, const struct record *record)
 	timeout->state = TIMEOUT_LEASED;
 }
 
-static bool each(void *data, uint64_t seq, const struct record *record)
+void replay_record(uint64_t seq, const struct record *record)
 {
 	struct timeout *timeout = timeout_find(record->key, record->key_length);
-	struct numbers *numbers = data;
 
-	numbers->first = numbers->first ?: seq;
-	numbers->last = seq;
 	change_note(seq, record);
 	if (record->type <= RECORD_RESTART)
 		put(timeout, seq, record);
@@ -48,6 +45,15 @@ static bool each(void *data, uint64_t seq, const struct record *record)
 	timeout = timeout_find(record->key, record->key_length);
 	if (record->lease_ns && timeout)
 		lease(timeout, record);
+}
+
+static bool each(void *data, uint64_t seq, const struct record *record)
+{
+	struct numbers *numbers = data;
+
+	numbers->first = numbers->first ?: seq;
+	numbers->last = seq;
+	replay_record(seq, record);
 	return true;
 }
 

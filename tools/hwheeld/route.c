@@ -27,6 +27,11 @@ static void refuse_method(struct exchange *exchange)
 	exchange_error(exchange, MHD_HTTP_METHOD_NOT_ALLOWED, "not this method");
 }
 
+static bool is_elsewhere(const char *key, size_t length)
+{
+	return store->ops->owns && !store->ops->owns(store, key, length);
+}
+
 static void route_timeout(struct exchange *exchange, const char *text)
 {
 	char key[KEY_MAX + 1];
@@ -35,6 +40,9 @@ static void route_timeout(struct exchange *exchange, const char *text)
 	if (!percent_decode(text, key, KEY_MAX, &length) || !length)
 		exchange_error(exchange, MHD_HTTP_BAD_REQUEST,
 			       "key: 1 to 256 bytes of UTF-8, with %XX where needed, are expected");
+	else if (is_elsewhere(key, length))
+		exchange_error(exchange, MHD_HTTP_SERVICE_UNAVAILABLE,
+			       "another node has this timeout: nothing has changed");
 	else if (is_method(exchange, "PUT"))
 		put_one(exchange, key, length);
 	else if (is_method(exchange, "GET"))

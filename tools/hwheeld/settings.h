@@ -19,6 +19,12 @@ struct settings {
 	char *token_file;
 	char *certificate;
 	char *certificate_key;
+	char *zookeeper;		/* servers; NULL: the database is the store */
+	char *zookeeper_secret_file;
+	char *cluster;
+	char *node;			/* NULL: the machine's name */
+	uint64_t shards;
+	uint64_t session;
 	uint64_t tick;			/* in ns, as the other durations */
 	uint64_t timeouts;
 	uint64_t connections;

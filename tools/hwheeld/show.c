@@ -217,12 +217,25 @@ void show_queues(struct exchange *exchange)
 	exchange_answer(exchange, MHD_HTTP_OK, object);
 }
 
+/* In a cluster a node is ready when it has loaded all that it should have. */
+static bool is_loading(const struct store *store)
+{
+	return store->ops->is_settled && !store->ops->is_settled(store);
+}
+
+static const char *state_of(const struct store *store)
+{
+	if (store->ops->is_lost(store))
+		return "the store is lost";
+	return is_loading(store) ? "loading" : "ready";
+}
+
 void show_health(struct exchange *exchange, struct store *store)
 {
 	struct json_object *object = json_object_new_object();
-	bool lost = store->ops->is_lost(store);
+	bool lost = store->ops->is_lost(store) || is_loading(store);
 
-	json_add_text(object, "state", lost ? "the store is lost" : "ready");
+	json_add_text(object, "state", state_of(store));
 	json_add_text(object, "version", HWHEEL_VERSION);
 	json_add_number(object, "timeouts", timeout_count());
 	json_add_number(object, "queues", queue_count());
@@ -230,20 +243,33 @@ void show_health(struct exchange *exchange, struct store *store)
 	exchange_answer(exchange, lost ? MHD_HTTP_SERVICE_UNAVAILABLE : MHD_HTTP_OK, object);
 }
 
-/* One machine is all there is, and owns all timeouts. */
+/* A store on one machine has one node, which owns all timeouts. */
+static void show_nodes(struct json_object *object, struct json_object *node,
+		       const struct store *store)
+{
+	struct json_object *array;
+
+	json_add_text(object, "store", store->ops->show ? "zookeeper" : "sqlite");
+	if (store->ops->show) {
+		store->ops->show(store, object);
+		json_object_object_add(object, "here", node);
+	} else {
+		array = json_object_new_array();
+		json_object_array_add(array, node);
+		json_object_object_add(object, "nodes", array);
+	}
+}
+
 void show_cluster(struct exchange *exchange, struct store *store)
 {
 	struct json_object *object = json_object_new_object();
-	struct json_object *array = json_object_new_array();
 	struct json_object *node = json_object_new_object();
 	char name[256] = "";
 
 	gethostname(name, sizeof(name) - 1);
-	json_add_text(object, "store", "sqlite");
-	json_add_text(node, "name", name);
-	json_add_text(node, "state", store->ops->is_lost(store) ? "the store is lost" : "ready");
+	json_add_text(node, "name", settings.node ?: name);
+	json_add_text(node, "state", state_of(store));
 	json_add_number(node, "timeouts", timeout_count());
-	json_object_array_add(array, node);
-	json_object_object_add(object, "nodes", array);
+	show_nodes(object, node, store);
 	exchange_answer(exchange, MHD_HTTP_OK, object);
 }

@@ -34,7 +34,7 @@ struct store_request {
 	struct store_request *next;	/* the store's own */
 	struct record *records;		/* with their texts; nobody changes them meanwhile */
 	size_t count;
-	uint64_t seq;			/* out: number of the first record, set by submit() */
+	uint64_t seq;			/* out: number of the first record, when it is committed */
 	uint64_t clean_before;		/* remove records with smaller numbers; 0: none */
 	enum store_outcome outcome;
 	int error;			/* 0 or, if it is not committed, -ENOSPC, -EIO, ... */
@@ -47,6 +47,7 @@ struct store_time {
 	uint64_t at_ns;
 	uint64_t wall_ns;
 	int64_t offset_ns;		/* valid in the boot that boot_id names */
+	uint64_t bound_ns;		/* other machines are ahead by so much at most */
 };
 
 /* Counted since the store was opened */
@@ -58,7 +59,20 @@ struct store_figures {
 	uint64_t commit_max_ns;
 };
 
+struct json_object;
 struct store;
+
+/* A part of the log comes from another node, or goes to one. Each comes from within reap(). */
+struct store_moves {
+	/* Records of a part that is being loaded, the oldest first */
+	void (*load)(uint64_t seq, const struct record *record);
+
+	/* A part is loaded: its records had numbers from @seq on, among those of other parts. */
+	void (*gained)(uint64_t seq, bool (*is_in)(const char *key, size_t length));
+
+	/* Its timeouts are to be forgotten. No request is about them any more. */
+	void (*lost)(bool (*is_in)(const char *key, size_t length));
+};
 
 /* Returns false to end the loading. */
 typedef bool (*store_each)(void *data, uint64_t seq, const struct record *record);
@@ -93,6 +107,17 @@ struct store_ops {
 	bool (*is_lost)(const struct store *store);
 	void (*recover)(struct store *store);
 
+	/*
+	 * The part of the log with this key is here, and loaded. NULL: so are all parts, always.
+	 */
+	bool (*owns)(const struct store *store, const char *key, size_t length);
+
+	/* Are all parts here that should be here? NULL: they are, always. */
+	bool (*is_settled)(const struct store *store);
+
+	/* Adds to the object what there is to say of the nodes. NULL: there is one. */
+	void (*show)(const struct store *store, struct json_object *object);
+
 	void (*figures)(struct store *store, struct store_figures *figures);
 
 	/*
@@ -112,5 +137,11 @@ struct store {
  * and says on stderr what is wrong.
  */
 struct store *sqlite_store_open(const char *path, const char *synchronous);
+
+/*
+ * The back end for several machines, in an ensemble of ZooKeeper's servers, as the settings say.
+ * Returns NULL, and says on stderr what is wrong.
+ */
+struct store *zk_store_open(const struct store_moves *moves);
 
 #endif /* STORE_H */

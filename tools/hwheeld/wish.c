@@ -135,7 +135,7 @@ static const char *read_delay(struct wish *wish, struct json_object *value)
 	if (!wrong && ns > settings.delay)
 		wrong = "delay: longer than this server allows";
 	wish->absolute = false;
-	wish->deadline_ns = now_ns() + ns;
+	wish->deadline_ns = now_ns() + now_bound_ns() + ns;
 	return wrong;
 }
 

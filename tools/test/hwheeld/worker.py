@@ -14,6 +14,8 @@ LOST = (OSError, http.client.HTTPException)
 class Worker:
     """A client of its own keys, which knows what each may be: None, or a payload."""
 
+    connect = Client
+
     def __init__(self, number, seed, note=None):
         self.random = random.Random(seed * 1000 + number)
         self.seed = seed
@@ -91,7 +93,7 @@ class Worker:
                 self.know(key, {timeout["payload"]})
 
     def work(self, path):
-        client = Client(path)
+        client = self.connect(path)
         try:
             while True:
                 self.random.choices((self.put, self.cancel, self.take, self.put_many),

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "../now.h"
+#include "../say.h"
+#include "clock.h"
+#include "ensemble.h"
+#include "tree.h"
+
+/* So many changes are measured; the one that took the least time is the most exact. */
+#define SAMPLES		8
+
+/* Of the times that ZooKeeper gives */
+#define RESOLUTION_NS	NS_PER_MS
+
+#define BOOT_ID		"/proc/sys/kernel/random/boot_id"
+
+static struct store_time measured;
+
+static uint64_t boot_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+static int sample(uint64_t *least)
+{
+	uint64_t before = boot_ns(), took;
+	char path[TREE_PATH];
+	struct Stat stat;
+	int error;
+
+	tree_path(path, "/clock");
+	error = zoo_set2(ensemble_handle(), path, "", 0, -1, &stat);
+	took = boot_ns() - before;
+	if (error) {
+		say(LOG_ERR, "cluster: %s: %s", path, zerror(error));
+		return -EIO;
+	}
+	if (took >= *least)
+		return 0;
+	*least = took;
+	measured.at_ns = (uint64_t)stat.mtime * NS_PER_MS;
+	measured.offset_ns = (int64_t)(measured.at_ns - before - took);
+	measured.bound_ns = took + RESOLUTION_NS;
+	return 0;
+}
+
+static int read_boot_id(void)
+{
+	FILE *stream = fopen(BOOT_ID, "re");
+	bool read;
+
+	if (!stream)
+		return -errno;
+	read = fscanf(stream, "%39s", measured.boot_id) == 1;
+	fclose(stream);
+	return read ? 0 : -EIO;
+}
+
+int clock_begin(void)
+{
+	uint64_t least = UINT64_MAX;
+	int error = read_boot_id();
+
+	for (int i = 0; i < SAMPLES && !error; i++)
+		error = sample(&least);
+	measured.wall_ns = now_wall_ns();
+	return error;
+}
+
+void clock_time(struct store_time *time)
+{
+	*time = measured;
+}

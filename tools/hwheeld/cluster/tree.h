@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The tree of a cluster in ZooKeeper, which its first node creates:
+ *
+ *	/CLUSTER		the format and the number of shards
+ *	/CLUSTER/clock		what is changed for the time that ZooKeeper gives changes
+ *	/CLUSTER/members/NODE	each node that lives, ephemeral
+ *	/CLUSTER/shards/NNNNN	see shard.h
+ */
+#ifndef TREE_H
+#define TREE_H
+
+#include <stdbool.h>
+
+#include "../say.h"
+
+/* Room for any path; a cluster's name has 64 letters at most, and a node's as many. */
+#define TREE_PATH	160
+#define TREE_NAME	64
+
+/* May this be a name of a cluster or a node? */
+bool tree_is_name(const char *name);
+
+/* Creates what is not there, and waits for it. Returns the number of shards, or 0. */
+unsigned int tree_open(const char *cluster, unsigned int shards);
+
+/* The whole path of what is below the cluster's own node */
+void tree_path(char path[TREE_PATH], const char *format, ...) ATTRIBUTE(format(printf, 2, 3));
+
+/* What a path that is whole has below the cluster's own node */
+const char *tree_below(const char *path);
+
+#endif /* TREE_H */
