@@ -159,11 +159,13 @@ void hwheel_entry_drop(struct hwheel_entry *entry)
 }
 
 /*
- * Operations, under the lock of @file->table, so that several can be done in one go.
+ * Operations, under the lock of @file->table, so that several can be done in one go. Each has a
+ * body that traces, which is no part of the other one: the entry would occupy a register across
+ * the engine's call.
  */
 
 /* Drops the entry when it can't be armed. */
-int hwheel_entry_arm_at(struct hwheel_entry *entry, u64 deadline_ns)
+static __always_inline int do_arm_at(struct hwheel_entry *entry, u64 deadline_ns, bool traced)
 {
 	struct hwheel_file *file = entry->file;
 	int err = -ESHUTDOWN;
@@ -175,11 +177,24 @@ int hwheel_entry_arm_at(struct hwheel_entry *entry, u64 deadline_ns)
 		hwheel_entry_drop_locked(entry);
 		return err;
 	}
-	trace_file_arm(entry);
+	if (traced)
+		trace_file_arm(entry);
 	file->counts.pending++;
 	file->counts.armed++;
 	WRITE_ONCE(file->enqueued, file->enqueued + 1);
 	return 0;
+}
+
+static noinline int arm_at_traced(struct hwheel_entry *entry, u64 deadline_ns)
+{
+	return do_arm_at(entry, deadline_ns, true);
+}
+
+int hwheel_entry_arm_at(struct hwheel_entry *entry, u64 deadline_ns)
+{
+	if (trace_file_arm_enabled())
+		return arm_at_traced(entry, deadline_ns);
+	return do_arm_at(entry, deadline_ns, false);
 }
 
 /*
@@ -197,8 +212,8 @@ static inline struct hwheel_entry *find_on(struct hwheel_file *file,
 	return hwheel_of(&entry->timeout) == wheel ? entry : NULL;
 }
 
-int hwheel_entry_refresh_at(struct hwheel_file *file, struct hwheel *wheel, u64 id,
-			    u64 deadline_ns)
+static __always_inline int do_refresh_at(struct hwheel_file *file, struct hwheel *wheel, u64 id,
+					 u64 deadline_ns, bool traced)
 {
 	struct hwheel_entry *entry = find_on(file, wheel, id);
 	int err;
@@ -208,21 +223,49 @@ int hwheel_entry_refresh_at(struct hwheel_file *file, struct hwheel *wheel, u64 
 	err = hwheel_refresh_at(&entry->timeout, deadline_ns);
 	if (err)
 		return err;
-	trace_file_refresh(entry);
+	if (traced)
+		trace_file_refresh(entry);
 	file->counts.refreshed++;
 	return 0;
 }
 
-int hwheel_entry_cancel(struct hwheel_file *file, u64 id)
+static noinline int refresh_at_traced(struct hwheel_file *file, struct hwheel *wheel, u64 id,
+				      u64 deadline_ns)
+{
+	return do_refresh_at(file, wheel, id, deadline_ns, true);
+}
+
+int hwheel_entry_refresh_at(struct hwheel_file *file, struct hwheel *wheel, u64 id,
+			    u64 deadline_ns)
+{
+	if (trace_file_refresh_enabled())
+		return refresh_at_traced(file, wheel, id, deadline_ns);
+	return do_refresh_at(file, wheel, id, deadline_ns, false);
+}
+
+static __always_inline int do_cancel(struct hwheel_file *file, u64 id, bool traced)
 {
 	struct hwheel_entry *entry = hwheel_table_find(&file->table, id);
 
 	if (!entry || !hwheel_cancel(&entry->timeout))
 		return -ENOENT;
-	trace_file_cancel(entry);
+	if (traced)
+		trace_file_cancel(entry);
 	file->counts.pending--;
 	file->counts.cancelled++;
 	return 0;
+}
+
+static noinline int cancel_traced(struct hwheel_file *file, u64 id)
+{
+	return do_cancel(file, id, true);
+}
+
+int hwheel_entry_cancel(struct hwheel_file *file, u64 id)
+{
+	if (trace_file_cancel_enabled())
+		return cancel_traced(file, id);
+	return do_cancel(file, id, false);
 }
 
 /* The worker may still refer to a cancelled timeout, but for the program it has ended. */

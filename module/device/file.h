@@ -55,7 +55,7 @@ struct hwheel_file {
 	struct hwheel_timens	timens;
 	/** @owner: The process that has opened it, for tracing; constant. */
 	pid_t			owner;
-	/** @owner_name: What that was called; constant. */
+	/** @owner_name: The name of that process; constant. */
 	char			owner_name[TASK_COMM_LEN];
 	/** @user: Whose file it is; constant. */
 	struct hwheel_user	*user;

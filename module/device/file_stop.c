@@ -18,6 +18,7 @@
 #include "entry.h"
 #include "file.h"
 #include "file_stop.h"
+#include "file_trace.h"
 #include "mapped_file.h"
 
 /* How many events are dropped in one go, with the lock held */
@@ -32,6 +33,7 @@ static void stop_locked(struct hwheel_entry *entry, u64 now)
 
 	if (!hwheel_cancel(&entry->timeout))
 		return;
+	trace_file_stop(entry);
 	entry->stopped = true;
 	entry->fired_ns = now;
 	file->counts.pending--;

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Tracepoints of the timeouts of files: beside what engine/trace.h tells of them, their ids and
- * cookies, the wheel by its number, and the process that has opened the file. Its name is there,
- * too, as it may have ended when the event is read.
+ * Tracepoints of the timeouts of files: beside the fields of engine/trace.h, their ids and cookies,
+ * the wheel by its number, and the process that has opened the file.
  *
- * The cookie and the generation of a mapped timeout are what the program has written there.
+ * @owner_name: The process may have ended when a reader sees the event.
+ *
+ * A program writes the cookie and the generation of a mapped timeout into the record; the worker
+ * reads them after its exchange of the word, so a program that writes meanwhile may show others.
+ *
+ * ARM and REFRESH trace after the engine's call, because it may fail. The worker may expire the
+ * timeout before that: file_expire then comes before file_arm.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM hwheel
@@ -20,7 +25,7 @@
 #include "mapping.h"
 #include "table.h"
 
-/* A timeout that is found, under the lock of the table; or on the worker, which expires it */
+/* The lock of the table, or the worker that expires the timeout, keeps it. */
 DECLARE_EVENT_CLASS(file_timeout,
 	TP_PROTO(const struct hwheel_entry *timeout),
 	TP_ARGS(timeout),
@@ -62,12 +67,18 @@ DEFINE_EVENT(file_timeout, file_cancel,
 	TP_ARGS(timeout)
 );
 
+/* STOP or close ended it. */
+DEFINE_EVENT(file_timeout, file_stop,
+	TP_PROTO(const struct hwheel_entry *timeout),
+	TP_ARGS(timeout)
+);
+
 DEFINE_EVENT(file_timeout, file_expire,
 	TP_PROTO(const struct hwheel_entry *timeout),
 	TP_ARGS(timeout)
 );
 
-/* The worker has taken record @index of a mapped file, and its word was this: 0 is pending. */
+/* The worker has taken record @index of a mapped file. @state: that of its word; 0 is pending. */
 TRACE_EVENT(mapped_act,
 	TP_PROTO(const struct hwheel *wheel, struct hwheel_mapping *mapping, u32 index, u64 word),
 	TP_ARGS(wheel, mapping, index, word),
@@ -103,7 +114,7 @@ TRACE_EVENT(mapped_act,
 		  __entry->cookie)
 );
 
-/* It has put record @index into the ring. */
+/* The worker has put record @index into the ring. */
 TRACE_EVENT(mapped_end,
 	TP_PROTO(const struct hwheel *wheel, struct hwheel_mapping *mapping, u32 index, u64 word,
 		 bool stopped),

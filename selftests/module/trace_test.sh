@@ -3,7 +3,8 @@
 # shellcheck shell=dash
 #
 # Tracepoints: that they are there, and tell what happens. Run as root where nobody else
-# uses hwheel or tracing; needs hwheel.ko, client, mapped_life and common.sh beside it. Prints TAP.
+# uses hwheel or tracing; needs hwheel.ko, client, mapped_life, populate and common.sh beside it.
+# Prints TAP.
 
 cd "$(dirname "$0")" || exit 1
 # shellcheck source=selftests/harness/common.sh
@@ -11,7 +12,7 @@ cd "$(dirname "$0")" || exit 1
 
 tracefs=/sys/kernel/tracing
 events=$tracefs/events/hwheel
-names="drain file_arm file_cancel file_expire file_refresh mapped_act mapped_end timeout_arm
+names="drain file_arm file_cancel file_expire file_refresh file_stop mapped_act mapped_end timeout_arm
        timeout_cancel timeout_expire_entry timeout_expire_exit timeout_refresh worker_sleep worker_wake"
 
 # Here, or where older systems have it
@@ -213,6 +214,18 @@ mapped_counts_match() {
 		recorded_times 50 "^mapped_end: .* stopped=1 $rest$"
 }
 
+# STOP ends the 20 of the one file; populate has another file.
+stops_match() {
+	set_up && echo 1 >$events/file_stop/enable && quietly ./populate stop 20
+	status=$?
+	echo 0 >$events/file_stop/enable
+	recorded >"$work/trace"
+	stopped=$(grep -cE "^file_stop: .* id=[1-9][0-9]* cookie=[0-9]+ " "$work/trace")
+	[ $status -eq 0 ] && [ "$stopped" -ge 20 ] && return
+	diagnose "$stopped stopped"
+	return 1
+}
+
 # only EVENT: enabled alone it is recorded, and nothing else
 only() {
 	set_up && echo 1 >"$events/$1/enable" && use || return
@@ -236,7 +249,7 @@ unloaded_while_tracing() {
 begin
 quietly load
 if find_tracefs; then
-	report "there are fourteen events" all_there
+	report "there are fifteen events" all_there
 	report "their formats are plain" formats_are_plain
 	report "all of them are recorded" record_count
 	report "as often as it happened" counts_match
@@ -246,6 +259,7 @@ if find_tracefs; then
 	report "each life of a timeout makes sense" lifes_make_sense
 	report "mapped timeouts are recorded" record_mapped
 	report "as often as they changed" mapped_counts_match
+	report "files tell what STOP ends" stops_match
 	for event in $names; do
 		report "$event alone" only "$event"
 	done

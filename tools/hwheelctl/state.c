@@ -42,7 +42,7 @@ static void print_lateness(const struct wheel *wheel)
 			below += wheel->lateness[i];
 	}
 	if (all)
-		printf("  late by less than a tick: %.1f %% of %llu\n", 100.0 * below / all,
+		printf("  late by less than a tick: %llu of %llu\n", (unsigned long long)below,
 		       (unsigned long long)all);
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <linux/hwheel.h>
 #include <tracefs.h>
 
 #include "trace.h"
@@ -20,6 +21,7 @@ static const struct event {
 	{ "refresh", "file_refresh", "timeout_refresh" },
 	{ "cancel",  "file_cancel",  "timeout_cancel" },
 	{ "expire",  "file_expire",  "timeout_expire_entry" },
+	{ "stop",    "file_stop",    NULL },
 	{ "take",    "mapped_act",   NULL },
 	{ "end",     "mapped_end",   NULL },
 };
@@ -61,7 +63,7 @@ static void filter_text(const struct trace_filter *filter, bool device, char *te
 
 static int enable(const char *tracepoint, const struct trace_filter *filter, bool device)
 {
-	char text[1024];
+	char text[4096];
 
 	if (!tracepoint)
 		return 0;
@@ -140,7 +142,8 @@ static void name_owner(struct tep_event *event, struct tep_record *record, char 
 /* A number that the library makes of a record: its generation, and where it is, in bytes */
 static __u64 id_of_record(__u32 generation, __u32 index)
 {
-	const __u32 halves[] = { generation, (index + 1) * 32 };
+	const __u32 size = sizeof(struct hwheel_map_record);
+	const __u32 halves[] = { generation, (index + 1) * size };
 	__u64 id;
 
 	memcpy(&id, halves, sizeof(id));

@@ -12,7 +12,7 @@
 
 #include "process.h"
 
-#define TRACE_EVENTS	6
+#define TRACE_EVENTS	7
 
 /* Which events are recorded; 0 stands for all */
 struct trace_filter {

@@ -24,7 +24,7 @@
 #define MAX_PID		4194304		/* of Linux */
 
 static const char *const words[TRACE_EVENTS] = {
-	"armed", "refreshed", "cancelled", "expired", "taken", "ended",
+	"armed", "refreshed", "cancelled", "expired", "stopped", "taken", "ended",
 };
 
 struct request {
@@ -213,7 +213,7 @@ static int record(const struct request *request, const char *wheels)
 
 static int run(const struct request *request)
 {
-	char wheels[512];
+	char wheels[2048];
 	int ret;
 
 	if (!module_loaded())
@@ -254,6 +254,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		return 0;
 	case 'p':
 		request->pid = (int)option_number_up_to(state, key, argument, MAX_PID);
+		if (!request->pid)
+			argp_error(state, "--pid: 0 is no process");
 		return 0;
 	case 'w':
 		request->wheel = argument;
@@ -276,7 +278,7 @@ int watch_main(int argc, char **argv)
 {
 	static const struct argp_option options[] = {
 		{ "events", 'e', "LIST", 0,
-		  "Which ones, with commas: arm, refresh, cancel, expire, take, end (default: all)",
+		  "Which ones, with commas: arm, refresh, cancel, expire, stop, take, end (default: all)",
 		  0 },
 		{ "pid", 'p', "PID", 0, "Of timeouts of this process", 0 },
 		{ "wheel", 'w', "WHEEL", 0, "On this wheel, a name or number from `list'", 0 },

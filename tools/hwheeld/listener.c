@@ -239,7 +239,9 @@ static bool is_in_use(const struct sockaddr_un *address)
 
 static int open_to_group(const char *path)
 {
-	if (chown(path, (uid_t)-1, client_group()))
+	gid_t group = client_group();
+
+	if (group != (gid_t)-1 && chown(path, (uid_t)-1, group))
 		return fail(path);
 	return chmod(path, (mode_t)settings.socket_mode) ? fail(path) : 0;
 }

@@ -45,6 +45,7 @@
 
 /* The wheel has room for the timeouts of so many nodes. */
 #define NODES	4
+#define MOST_TIMEOUTS	16777216	/* of an open file, see hwheel(4) */
 
 const char *argp_program_version = "hwheeld " HWHEEL_VERSION;
 
@@ -257,6 +258,8 @@ static int open_wheel(void)
 
 	if (count < timeout_count() + 2 * settings.connections + 1024)
 		count = timeout_count() + 2 * settings.connections + 1024;
+	if (count > MOST_TIMEOUTS)
+		count = MOST_TIMEOUTS;
 	error = alarm_open(settings.tick, count);
 	return error;
 }

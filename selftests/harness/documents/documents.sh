@@ -103,9 +103,9 @@ targets_exist() {
 	return 1
 }
 
-# make lint compares the JSON files with their pages.
+# make lint compares the JSON files with their pages. A link with a scheme leads out of the tree.
 links() {
-	grep -oE '\]\([^)#:]+' "$1" | sed 's/^](//' | grep -v '^doc/.*\.json$'
+	grep -oE '\]\([^)#:]+:?' "$1" | sed 's/^](//' | grep -vE '^doc/.*\.json$|:$'
 }
 
 links_lead_somewhere() {
