@@ -934,7 +934,8 @@ def the_readme_works(daemon):
     daemon.start()
     path = f"{os.path.dirname(os.path.realpath(__file__))}/../../../README.md"
     with open(path, encoding="utf-8") as stream:
-        block = stream.read().split("## Timeouts that outlive")[1].split("```sh\n")[1].split("```")[0]
+        block = stream.read().split("make hwheeld-test runs it")[1]
+    block = block.split("```sh\n")[1].split("```")[0]
     equal(len(block.splitlines()), 5)
     done = subprocess.run(["bash", "-euo", "pipefail", "-c", block], capture_output=True,
                           text=True, check=False)
