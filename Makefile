@@ -125,7 +125,7 @@ check: ## run every kind of test, in ten minutes; the last line is N passed, N f
 	@MAKE="$(MAKE)" selftests/harness/check.sh quick
 
 check-all: ## run every test, also in kernels that look for faults, and search the models
-	@$(SETUP) vm source programs tools tools_test kunit lint model java >/dev/null
+	@$(SETUP) vm source programs tools tools_test kunit lint model java hwheeld >/dev/null
 	@MAKE="$(MAKE)" selftests/harness/check.sh all
 
 kunit: ## run the KUnit tests in a user-mode kernel
