@@ -8,6 +8,7 @@
 #include "device/timens.h"
 #include "engine/state.h"
 
+/* @user: the caller's time; @ours: that on the kernel's clock; @back: @ours as a caller's again */
 static const struct offset_case {
 	s64	offset;
 	u64	user;

@@ -43,7 +43,7 @@
 
 static struct hwheel_user_time all;
 
-/* Each tick that has begun since pays for a part. */
+/* Pays off an account: each tick that has begun since pays for a part. */
 static void pay(struct hwheel_user_time *time, u64 edge, u64 limit)
 {
 	u64 paid;
@@ -66,7 +66,7 @@ static u64 left_of(struct hwheel_user_time *time, const struct hwheel *wheel,
 	return limit - min(limit, time->spent);
 }
 
-/* So little that a file would lose its turn for it is no time. */
+/* A rest so small that a file would lose its turn for it counts as none. */
 static u64 time_left(const struct hwheel_mapping *map)
 {
 	const struct hwheel *wheel = hwheel_mapping_wheel(map);

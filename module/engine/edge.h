@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Edges and deadlines. That no timeout is early is decided here and in state.h: a deadline is
- * rounded up to what a state word can store, and a timeout is enqueued for the first edge that
- * is not before its deadline; the worker takes the last edge that is not after the clock.
+ * Edges and deadlines. Four places keep a timeout from being early: state.h rounds a deadline up to
+ * what a state word can store; hwheel_edge_due() picks the first edge that is not before it;
+ * hwheel_edge_reached() the last edge that is not after the clock; is_due() in worker.c, and
+ * map_look_at() for mapped timeouts, compare the word with that edge's time.
  */
 #ifndef _HWHEEL_EDGE_H
 #define _HWHEEL_EDGE_H
@@ -39,8 +40,8 @@ static inline u64 hwheel_deadline_in(const struct hwheel *wheel, u64 delay_ns)
 }
 
 /*
- * Dividing by the tick is dear, so it is done by multiplying. All is in units of deadlines
- * here: less than 2^61 of them from @edge_zero, ticks of less than 2^l. The inverse is less
+ * Dividing by the tick is slow, so this multiplies by its inverse. All numbers here are in units
+ * of deadlines: less than 2^61 of them from @edge_zero, ticks of less than 2^l. The inverse is less
  * than 1 too much, as a fraction of 2^(63 + l), so the product is less than 2^61 x 2^l: not
  * enough to reach the next whole number. This is the division by invariant integers of
  * T. Granlund and P. L. Montgomery, 1994.
@@ -74,7 +75,7 @@ static inline u64 hwheel_edge_due(const struct hwheel *wheel, u64 deadline)
 	       wheel->edge_shift;
 }
 
-/* Edges of deadlines that mean never may lie just beyond what a clock can show */
+/* The time of an edge, at most KTIME_MAX: the edge of HWHEEL_NEVER may lie beyond it. */
 static inline u64 hwheel_edge_time(const struct hwheel *wheel, u64 edge)
 {
 	return min_t(u64, wheel->epoch + edge * wheel->tick, KTIME_MAX);

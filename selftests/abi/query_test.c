@@ -30,7 +30,7 @@ static bool is_untouched(const struct hwheel_op *op)
 	return op->result == POISON32 && !op->reserved && !op->cookie && !op->time_ns;
 }
 
-/* 0 if it is unknown and the call told nothing. */
+/* Returns 0 if the id is unknown and the call wrote nothing. */
 static int check_unknown(int fd, __u64 id)
 {
 	struct hwheel_op op;
@@ -127,7 +127,7 @@ TEST_F(query, any_cookie_comes_back)
 	}
 }
 
-/* Later, earlier and later again: it is the last word that counts. */
+/* Later, earlier and later again: the last refresh counts. */
 TEST_F(query, refreshed)
 {
 	__u64 deadline = round_up_8(now_ns() + 3600 * SEC), id;
@@ -142,7 +142,7 @@ TEST_F(query, refreshed)
 		EXPECT_EQ(0, check_state(self->fd, id, HWHEEL_STATE_PENDING, COOKIE, other));
 		EXPECT_EQ(0, check_left(self->fd, id, HWHEEL_STATE_PENDING, other));
 	}
-	/* One that was refused is no word. */
+	/* A refused refresh changes nothing. */
 	EXPECT_EQ(-ENOENT, refresh_at(self->fd, id + 1, deadline));
 	EXPECT_EQ(0, check_state(self->fd, id, HWHEEL_STATE_PENDING, COOKIE,
 				 deadline + 4 * 3600 * SEC));

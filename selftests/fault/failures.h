@@ -34,7 +34,7 @@ struct tally {
 	struct site	sites[SITES_MAX];
 };
 
-/* Of a copy that failed some may be done; other calls have to tell. */
+/* A call whose copy failed may return the part that it did; others must return the error. */
 static inline bool is_right(enum kind kind, int ret)
 {
 	switch (kind) {
@@ -79,8 +79,8 @@ static inline void tell_sites(const char *operation, const struct tally *tally)
 
 /**
  * struct end - failures that have to end a call
- * @nr:   at so many places, or more
- * @site: what these are like, as for a shell
+ * @nr:   at least so many sites
+ * @site: a glob pattern for their names
  */
 struct end {
 	unsigned int	nr;

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
-# What a kernel complains with, as a regular expression for the beginning of what it says:
-# a stack trace, or what may have been one, and that one of those who look gives up.
+# Matches the beginning of a kernel's complaint: a stack trace, a warning that may lack one, or a
+# checker that turns itself off.
 
-# shellcheck disable=SC2034 # for who reads the log
+# shellcheck disable=SC2034 # for the scripts that read the log
 complaints='([a-z]+: )?(BUG: |\[ BUG: |BUG [^ ]+ \(|kernel BUG at |WARNING: |Oops|Kernel panic'
 complaints+='|Call Trace:|general protection fault|UBSAN: |KASAN: |KCSAN: '
 complaints+='|INFO: (task .* blocked|possible |trying to register|rcu'

@@ -19,7 +19,7 @@
  * Of the timeouts only is told who has them: timeout.pml is about their state. One of
  * them, WAITED, may be cancelled by one CPU while another cancel_syncs it.
  *
- * Without these is violated:
+ * Each define takes something out; spin must then find this property violated:
  * NO_DEEP_FOR_WAITER: waiter_state == 0 && !wants_pass
  * NO_HURRY: waiter_state == 0 && !wants_pass
  * NO_HURRIED_KEPT: waiter_state == 0 && !wants_pass

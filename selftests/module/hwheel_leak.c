@@ -2,9 +2,9 @@
 /*
  * A module that forgets its wheels, if it is told so.
  *
- * It creates wheels with timeouts pending, leak0 and so on. Those with a release op are
- * freed by that, which says so in the log. The last of each wheel has none and is a part
- * of this module: nobody may touch it any more when that is gone.
+ * It creates wheels with timeouts pending, leak0 and so on. The release op frees each timeout that
+ * has one, and logs it. The last timeout of each wheel has none and lies in this module: nothing
+ * may touch it after unloading.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 

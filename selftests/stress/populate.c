@@ -66,7 +66,7 @@ static void arm_all(int fd, unsigned int nr)
 	}
 }
 
-/* Each once, with its cookie: bit by bit */
+/* Reads each event once, in parts, and checks its cookie. */
 static void read_all(int fd, unsigned int nr)
 {
 	static struct hwheel_event events[BATCH];
@@ -122,7 +122,7 @@ static pid_t start_stop(int fd)
 		pause();
 }
 
-/* In the midst of STOP, unless that was quicker, which the test looks at: it goes no further. */
+/* Kills the process in the midst of STOP. The test looks whether STOP was quicker. */
 static void leave_to_kill(int fd)
 {
 	pid_t pid = start_stop(fd);

@@ -37,7 +37,7 @@ static void wait_for_permits(void)
 	permits += (unsigned long)count;
 }
 
-/* Stands for the call. The time is told, so that one can see that the limit was kept. */
+/* Stands for the call. It prints the time, so that a reader can check the limit. */
 static void call(const char *line)
 {
 	printf("%llu %s", (unsigned long long)hwheel_now(wheel), line);

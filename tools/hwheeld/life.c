@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * From pending to due. A timeout whose change is being stored is busy: an alarm meanwhile sets
+ * rang, and life_go_on() acts on it.
+ */
 #include <string.h>
 #include <utlist.h>
 

@@ -75,8 +75,8 @@ static struct magazine *pop_magazine(const struct map *map, struct stack *stack)
 }
 
 /*
- * A page of them, as a CPU fetches lines ahead that another one may be writing to. They are on no
- * stack: the first is returned, the others are put to the lane's.
+ * Takes a page of magazines: a CPU may prefetch lines that another CPU writes. They are on no
+ * stack: the first is returned, the lane keeps the others.
  */
 static struct magazine *new_magazines(struct lane *lane)
 {
@@ -94,8 +94,8 @@ static struct magazine *new_magazines(struct lane *lane)
 }
 
 /*
- * As no more are full than there are records for, and each lane has two, there is always one. The
- * lane's own come first: those of other lanes are in the caches of other CPUs.
+ * There is always an empty magazine: full ones need records, and each lane holds two. The lane's
+ * own come first: those of other lanes are in the caches of other CPUs.
  */
 static struct magazine *empty_magazine(struct lane *lane)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * How late timeouts are, after the deadline that the program wanted: when it sees them,
- * and for hwheel also when the wheel fired them. In ticks, of two lengths; for those who
- * have none the same time is told in both.
+ * and for hwheel also when the wheel fired them. In ticks of 1 and of 10 ms; a peer
+ * without ticks runs once, and its times are given in both.
  */
 #include <err.h>
 #include <signal.h>

@@ -15,7 +15,7 @@
 #   timeout  seconds it was given
 #   status   it ended with
 #   console  quiet if nobody saw what it printed, programs if the kernel's part was hidden
-#   races    what KCSAN reports counts where it has this TEXT only, if there is one
+#   races    count only reports of KCSAN that contain this TEXT, if set
 #   machine  process to be killed at the end, if any
 
 # shellcheck disable=SC2034 # for who boots it
@@ -35,8 +35,8 @@ splat+="($complaints|[*]{2} [0-9]+ printk messages dropped)"
 # (With two CPUs a user-mode kernel starts the second in a way that lockdep does not like.)
 beginning='hwheel: init begins'
 
-# Of the kernel with itself, whoever sleeps there: of what its timer has set, the sleeper
-# reads a pointer that it only compares with NULL.
+# A known race of the kernel with itself: a sleeper reads a pointer that its timer sets, and only
+# compares it with NULL.
 known_races='data-race in hrtimer_wakeup / schedule_hrtimeout_range'
 
 # What the kernel is told whatever it is. A machine that is busy with something else, and a

@@ -14,8 +14,8 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A timer's life, and what its timeouts need. The class that programs construct is its face:
- * timeouts refer to it, the thread does not.
+ * The state of a timer. Programs construct HashedWheelTimer, which refers to this; the thread does
+ * not refer to HashedWheelTimer, so that it can be collected.
  */
 final class TimerCore {
     private static final int INIT = 0;
@@ -143,7 +143,7 @@ final class TimerCore {
         return open && state == STARTED ? timeout : armClosed(timeout);
     }
 
-    /** In ns of the worker's clock; a delay that is negative is none. */
+    /** Returns a deadline on the worker's clock; a negative delay counts as 0. */
     private long deadline(long delay) {
         long now = mapping.now();
         if (delay <= 0) {
