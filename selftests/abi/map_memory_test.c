@@ -298,16 +298,18 @@ TEST_F(memory, exec_unmaps)
 
 /* While it grows */
 
-#define MAPS	200
+#define GROWTH	(200 * 4096)	/* bytes of records; max_timeouts leaves room for more */
 
 /**
  * struct growing - a file in which a thread makes records
  * @fd:   the file
+ * @nr:   how many MAPs, of a page of records each
  * @size: of what was made
  * @ret:  0 or the first error
  */
 struct growing {
 	int	fd;
+	int	nr;
 	__u64	size;
 	int	ret;
 };
@@ -318,7 +320,7 @@ static void *make_more(void *data)
 	struct hwheel_map layout;
 	int i;
 
-	for (i = 0; !growing->ret && i < MAPS; i++) {
+	for (i = 0; !growing->ret && i < growing->nr; i++) {
 		growing->ret = map_make(growing->fd, 1, 0, &layout);
 		__atomic_store_n(&growing->size, layout.size, __ATOMIC_RELEASE);
 	}
@@ -328,13 +330,15 @@ static void *make_more(void *data)
 /* What MAP has told can be mapped at once, and each record is there. */
 TEST_F(memory, mmap_while_it_grows)
 {
-	struct growing growing = { self->map.fd, self->map.layout.size, 0 };
+	struct growing growing = {
+		.fd = self->map.fd, .nr = GROWTH / self->page, .size = self->map.layout.size,
+	};
 	struct map second = self->map;
 	size_t records = 0;
 	pthread_t thread;
 
 	ASSERT_EQ(0, pthread_create(&thread, NULL, make_more, &growing));
-	while (!growing.ret && records < MAPS * self->page / sizeof(*second.records)) {
+	while (!growing.ret && records < growing.nr * self->page / sizeof(*second.records)) {
 		second.layout.size = __atomic_load_n(&growing.size, __ATOMIC_ACQUIRE);
 		ASSERT_EQ(0, map_memory(&second));
 		records = (second.layout.size - second.layout.records_offset) /
