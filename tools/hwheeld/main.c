@@ -254,14 +254,12 @@ static int open_wheel(void)
 {
 	uint64_t nodes = settings.zookeeper ? NODES : 1;
 	uint64_t count = nodes * settings.timeouts + 2 * settings.connections + 1024;
-	int error;
 
 	if (count < timeout_count() + 2 * settings.connections + 1024)
 		count = timeout_count() + 2 * settings.connections + 1024;
 	if (count > MOST_TIMEOUTS)
 		count = MOST_TIMEOUTS;
-	error = alarm_open(settings.tick, count);
-	return error;
+	return alarm_open(settings.tick, count);
 }
 
 static int begin(void)

@@ -14,7 +14,7 @@ static struct {
 	uint64_t bound_ns;
 } now;
 
-static uint64_t clock_ns(clockid_t clock)
+uint64_t now_clock_ns(clockid_t clock)
 {
 	struct timespec time;
 
@@ -36,25 +36,26 @@ int64_t now_offset(const struct store_time *stored, const char *boot_id, uint64_
 	return (int64_t)(stored->at_ns + away - boot_ns);
 }
 
-static int read_boot_id(void)
+int now_read_boot_id(char *boot_id)
 {
 	FILE *stream = fopen(BOOT_ID, "re");
 	bool read;
 
 	if (!stream)
 		return -errno;
-	read = fscanf(stream, "%39s", now.boot_id) == 1;
+	read = fscanf(stream, "%39s", boot_id) == 1;
 	fclose(stream);
 	return read ? 0 : -EIO;
 }
 
 int now_begin(struct store_time *stored)
 {
-	int error = read_boot_id();
+	int error = now_read_boot_id(now.boot_id);
 
 	if (error)
 		return error;
-	now.offset_ns = now_offset(stored, now.boot_id, clock_ns(CLOCK_BOOTTIME), now_wall_ns());
+	now.offset_ns = now_offset(stored, now.boot_id, now_clock_ns(CLOCK_BOOTTIME),
+				   now_wall_ns());
 	now.bound_ns = stored->bound_ns;
 	now_mark(stored);
 	return 0;
@@ -67,12 +68,12 @@ uint64_t now_bound_ns(void)
 
 uint64_t now_ns(void)
 {
-	return clock_ns(CLOCK_BOOTTIME) + (uint64_t)now.offset_ns;
+	return now_clock_ns(CLOCK_BOOTTIME) + (uint64_t)now.offset_ns;
 }
 
 uint64_t now_wall_ns(void)
 {
-	return clock_ns(CLOCK_REALTIME);
+	return now_clock_ns(CLOCK_REALTIME);
 }
 
 uint64_t now_on_boottime(uint64_t service_ns)

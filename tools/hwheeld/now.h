@@ -10,6 +10,7 @@
 #define NOW_H
 
 #include <stdint.h>
+#include <time.h>
 
 #include "store.h"
 
@@ -22,6 +23,12 @@ int now_begin(struct store_time *stored);
 /* The same with the clocks given, for tests. Returns the offset. */
 int64_t now_offset(const struct store_time *stored, const char *boot_id, uint64_t boot_ns,
 		   uint64_t wall_ns);
+
+/* Reads a clock of the machine. */
+uint64_t now_clock_ns(clockid_t clock);
+
+/* Reads the name of this boot into @boot_id, as in struct store_time. 0 or a negative errno. */
+int now_read_boot_id(char *boot_id);
 
 uint64_t now_ns(void);
 uint64_t now_wall_ns(void);

@@ -89,14 +89,6 @@ static struct sqlite_store *of(const struct store *store)
 	return (struct sqlite_store *)store;
 }
 
-static uint64_t clock_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 /* Does a commit end with this one? */
 static bool is_last(const struct store_request *request)
 {
@@ -136,7 +128,7 @@ static enum store_outcome commit_some(struct sqlite_store *store, struct store_r
 static uint64_t commit(struct sqlite_store *store, const struct list *list)
 {
 	struct store_request *first, *rest, *last;
-	uint64_t since = clock_ns();
+	uint64_t since = now_clock_ns(CLOCK_MONOTONIC);
 	bool lost = false;
 
 	for (first = list->first; first; first = rest) {
@@ -145,7 +137,7 @@ static uint64_t commit(struct sqlite_store *store, const struct list *list)
 			lost = true;
 		last->next = rest;
 	}
-	return clock_ns() - since;
+	return now_clock_ns(CLOCK_MONOTONIC) - since;
 }
 
 /* The writer */
@@ -153,7 +145,8 @@ static uint64_t commit(struct sqlite_store *store, const struct list *list)
 static struct timespec patience(const struct sqlite_store *store)
 {
 	uint64_t wait = store->took_ns / PATIENCE;
-	uint64_t until = clock_ns() + (wait < PATIENCE_MAX_NS ? wait : PATIENCE_MAX_NS);
+	uint64_t until = now_clock_ns(CLOCK_MONOTONIC) +
+			 (wait < PATIENCE_MAX_NS ? wait : PATIENCE_MAX_NS);
 
 	return (struct timespec) { (time_t)(until / NS_PER_S), (long)(until % NS_PER_S) };
 }

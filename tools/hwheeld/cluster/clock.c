@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
-#include <stdio.h>
-#include <string.h>
 #include <time.h>
 
 #include "../now.h"
@@ -16,28 +14,18 @@
 /* Of the times that ZooKeeper gives */
 #define RESOLUTION_NS	NS_PER_MS
 
-#define BOOT_ID		"/proc/sys/kernel/random/boot_id"
-
 static struct store_time measured;
-
-static uint64_t boot_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_BOOTTIME, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
 
 static int sample(uint64_t *least)
 {
-	uint64_t before = boot_ns(), took;
+	uint64_t before = now_clock_ns(CLOCK_BOOTTIME), took;
 	char path[TREE_PATH];
 	struct Stat stat;
 	int error;
 
 	tree_path(path, "/clock");
 	error = zoo_set2(ensemble_handle(), path, "", 0, -1, &stat);
-	took = boot_ns() - before;
+	took = now_clock_ns(CLOCK_BOOTTIME) - before;
 	if (error) {
 		say(LOG_ERR, "cluster: %s: %s", path, zerror(error));
 		return -EIO;
@@ -51,22 +39,10 @@ static int sample(uint64_t *least)
 	return 0;
 }
 
-static int read_boot_id(void)
-{
-	FILE *stream = fopen(BOOT_ID, "re");
-	bool read;
-
-	if (!stream)
-		return -errno;
-	read = fscanf(stream, "%39s", measured.boot_id) == 1;
-	fclose(stream);
-	return read ? 0 : -EIO;
-}
-
 int clock_begin(void)
 {
 	uint64_t least = UINT64_MAX;
-	int error = read_boot_id();
+	int error = now_read_boot_id(measured.boot_id);
 
 	for (int i = 0; i < SAMPLES && !error; i++)
 		error = sample(&least);

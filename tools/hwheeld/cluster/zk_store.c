@@ -59,14 +59,6 @@ static unsigned int shard_of(const char *key, size_t length)
 	return rendezvous_shard(key, length, shard_count());
 }
 
-static uint64_t clock_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
 /* Requests */
 
 static void end(struct store_request *request, enum store_outcome outcome, int error)
@@ -121,7 +113,7 @@ static void end_all(struct store_request *request, enum store_outcome outcome, i
 
 static void count_commit(const struct commit *commit, bool is_committed)
 {
-	uint64_t took = clock_ns() - commit->since_ns;
+	uint64_t took = now_clock_ns(CLOCK_MONOTONIC) - commit->since_ns;
 
 	zk.figures.commits++;
 	zk.figures.failures += !is_committed;
@@ -187,7 +179,7 @@ static void send_commit(void)
 	struct commit *commit = commit_new();
 	struct store_request **place = &commit->requests;
 
-	commit->since_ns = clock_ns();
+	commit->since_ns = now_clock_ns(CLOCK_MONOTONIC);
 	while (fits(commit))
 		add_request(commit, take_waiting(), &place);
 	DL_APPEND(zk.commits, commit);
@@ -479,10 +471,10 @@ static bool is_busy(void)
 /* Commits on their way have a moment to end. */
 static void close_store(struct store *store)
 {
-	uint64_t end_ns = clock_ns() + NS_PER_S;
+	uint64_t end_ns = now_clock_ns(CLOCK_MONOTONIC) + NS_PER_S;
 
 	flush(store);
-	while (is_busy() && clock_ns() < end_ns) {
+	while (is_busy() && now_clock_ns(CLOCK_MONOTONIC) < end_ns) {
 		usleep(1000);
 		reap(store);
 	}
