@@ -305,10 +305,8 @@ def a_lost_server_loses_nothing(cluster, seed):
 
 def main():
     program, folder, rounds = sys.argv[1], sys.argv[2], int(sys.argv[3])
-    seed = int(sys.argv[4]) if len(sys.argv) > 4 else random.SystemRandom().randrange(1 << 32)
     tap = Tap()
-    print("TAP version 13")
-    print(f"# seed {seed}", flush=True)
+    seed = tap.begin(4)
     tests = {a_restarted_node_has_all: (), the_log_is_cleaned: (),
              shards_move_to_a_second_node_and_back: (),
              a_stopped_owner_writes_nothing_later: (),

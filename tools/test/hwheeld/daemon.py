@@ -5,6 +5,7 @@ import glob
 import http.client
 import json
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -41,6 +42,14 @@ class Tap:
     def skip(self, name, reason):
         self.points += 1
         print(f"ok {self.points} - {name} # SKIP {reason}", flush=True)
+
+    def begin(self, place):
+        """Returns the seed: the argument at that place, or another one each time."""
+        seed = int(sys.argv[place]) if len(sys.argv) > place else \
+            random.SystemRandom().randrange(1 << 32)
+        print("TAP version 13")
+        print(f"# seed {seed}", flush=True)
+        return seed
 
     def end(self):
         print(f"1..{self.points}", flush=True)

@@ -188,10 +188,8 @@ def set_request_time(daemon, time):
 
 def main():
     program, folder, rounds = sys.argv[1], sys.argv[2], int(sys.argv[3])
-    seed = int(sys.argv[4]) if len(sys.argv) > 4 else random.SystemRandom().randrange(1 << 32)
     tap = Tap()
-    print("TAP version 13")
-    print(f"# seed {seed}", flush=True)
+    seed = tap.begin(4)
     daemon = Daemon(program, folder, body=LIMIT, request_time="3s", connections=200)
     with daemon:
         client = daemon.client()

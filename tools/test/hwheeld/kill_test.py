@@ -44,10 +44,8 @@ def nothing_is_lost(program, folder, rounds, seed):
 
 def main():
     program, folder, rounds = sys.argv[1], sys.argv[2], int(sys.argv[3])
-    seed = int(sys.argv[4]) if len(sys.argv) > 4 else random.SystemRandom().randrange(1 << 32)
     tap = Tap()
-    print("TAP version 13")
-    print(f"# seed {seed}", flush=True)
+    seed = tap.begin(4)
     tap.run(nothing_is_lost, program, folder, rounds, seed)
     sys.exit(tap.end())
 

@@ -113,10 +113,8 @@ def less_than_full_is_noticed(chance):
 
 
 def main():
-    seed = int(sys.argv[6]) if len(sys.argv) > 6 else random.SystemRandom().randrange(1 << 32)
     tap = Tap()
-    print("TAP version 13")
-    print(f"# seed {seed}", flush=True)
+    seed = tap.begin(6)
     shutil.rmtree(base, ignore_errors=True)
     tap.run(nothing_is_lost, random.Random(seed))
     tap.run(less_than_full_is_noticed, random.Random(seed))
