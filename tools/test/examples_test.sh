@@ -45,16 +45,21 @@ beat_until_timeout() {
 	return 1
 }
 
-# One client beats, one is silent, one hangs up. The silent one is closed although the other
-# has been there for longer.
-heartbeat_once() {
+# start_heartbeat MILLISECONDS: the server, and a first client, which beats through descriptor 5
+start_heartbeat() {
 	rm -f "$work/heartbeat" "$work/beats" "$work/silence"
-	./heartbeat 7007 5000 >"$work/heartbeat" 2>&1 &
+	./heartbeat 7007 "$1" >"$work/heartbeat" 2>&1 &
 	server=$!
 	await grep -qs ready "$work/heartbeat" || return
 	connect "$work/beats"
 	beater=$!
 	exec 5>"$work/beats"
+}
+
+# One client beats, one is silent, one hangs up. The silent one is closed although the other
+# has been there for longer.
+heartbeat_once() {
+	start_heartbeat 5000 || return
 	await heard connected 1 || return
 	connect "$work/silence"
 	silent=$!
@@ -66,8 +71,8 @@ heartbeat_once() {
 		await heard "^$(connection 1): hung up$" 1
 	status=$?
 	exec 5>&- 6>&-
-	kill $server $beater $silent 2>/dev/null
-	wait $server $beater $silent 2>/dev/null
+	kill $server "$beater" $silent 2>/dev/null
+	wait $server "$beater" $silent 2>/dev/null
 	diagnose "$(cat "$work/heartbeat")"
 	return $status
 }
@@ -89,21 +94,15 @@ unread() {
 
 # The server stands still until the timeout has expired: a beat that came before that counts.
 late_heartbeat() {
-	rm -f "$work/heartbeat" "$work/beats"
-	./heartbeat 7007 2000 >"$work/heartbeat" 2>&1 &
-	server=$!
-	await grep -qs ready "$work/heartbeat" || return
-	connect "$work/beats"
-	beater=$!
-	exec 5>"$work/beats"
+	start_heartbeat 2000 || return
 	await heard connected 1 && kill -STOP $server && echo beat >&5 && await unread &&
 		kill -CONT $server && await heard 'late, and goes on' 1 && exec 5>&- &&
 		await heard 'hung up' 1 && heard 'timed out' 0
 	status=$?
 	exec 5>&-
 	kill -CONT $server
-	kill $server $beater 2>/dev/null
-	wait $server $beater 2>/dev/null
+	kill $server "$beater" 2>/dev/null
+	wait $server "$beater" 2>/dev/null
 	[ $status -eq 0 ] || diagnose "$(cat "$work/heartbeat")"
 	return $status
 }
