@@ -110,7 +110,7 @@ count_rounds() {
 	done
 }
 
-# What the last count has counted
+# Prints the names in the last count.
 all_counted() {
 	cut -d' ' -f1 "$work/after"
 }

@@ -13,7 +13,7 @@
 #define LOOK_NS		(SEC / 20)	/* how long it sleeps at most: it may have to stop */
 #define PATIENCE_NS	(10 * SEC)	/* beyond the last deadline, and a tick */
 
-/* What an operation does, and what is to be done with its timeout later */
+/* An operation, and the later one on its timeout */
 struct doom {
 	enum { ARM, REFRESH, CANCEL } act, then;	/* @then: ARM means nothing */
 	__u64 id;

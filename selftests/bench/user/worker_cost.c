@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What timeouts take hwheel's worker, which is not in what the caller sees.
+ * The cost of timeouts to hwheel's worker, which the caller does not see.
  *
  * Both run times are those that the scheduler accounts to the threads, in ns, which are
  * instructions here. A batch at a time lives on a wheel with the default tick on which

@@ -18,7 +18,7 @@ import subprocess
 import sys
 
 
-# What no system call reaches, and the functions that the kernel's macros make, are left out.
+# Left out: functions that no system call reaches, and those that the kernel's macros make.
 PARTS = ("device/", "engine/")
 TRACEPOINTS = "engine/trace.h"
 
