@@ -76,7 +76,9 @@ choose_machine() {
 	local option
 
 	case $machine in
-	'')    return ;;
+	# As other architectures do with KASAN, whose red zones fill a stack sooner
+	'')    options=(--kconfig_add CONFIG_KERNEL_STACK_ORDER=3)
+	       return ;;
 	i386)  machine_choose -686-pae
 	       options=(--make_options SUBARCH=i386 --make_options "$(make_compiler)"
 			--kconfig_add CONFIG_64BIT=n) ;;
