@@ -89,8 +89,9 @@ RUN     ?= torture
 TIME    ?= 2h
 # What of hwheel_wrong.ko the kernel has to notice: all but data races, or these (--racy)
 WRONG   ?= --wrong
-# Seconds that make selftests may take
+# Seconds that make selftests may take, and a torture
 TIMEOUT ?= 3600
+TORTURE_TIMEOUT ?= 14400
 
 # make bench: what is measured, each by a target _bench_PART, and what to compare it with
 BENCH_PARTS := kernel user native
@@ -509,7 +510,7 @@ _torture: _test_modules _test_programs
 	@printf '%s\n' "fuzz_test $(CALLS)" "torture_test $(OPS)" "unload_test $(RELOADS)" \
 		"hotplug_test $(OFFLINE)" "kill_midcall_test $(KILLS)" \
 		"populate_test $(PENDING)" >$(BUILD)/selftests/bounds
-	@$(BOOT) --out $(BUILD)/$(RUN) --timeout 14400 --mem 2560 \
+	@$(BOOT) --out $(BUILD)/$(RUN) --timeout $(TORTURE_TIMEOUT) --mem 2560 \
 		--guest selftests/stress/torture_guest.sh $(MODULE)/hwheel.ko $(BUILD)/selftests/seed \
 		$(patsubst %,$(TEST_MODULES)/selftests/stress/hwheel_%.ko,torture populate) \
 		$(patsubst %,$(TEST_MODULES)/selftests/module/hwheel_%.ko,sample place) \

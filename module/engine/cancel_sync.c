@@ -200,6 +200,7 @@ static bool would_deadlock(const struct hwheel_timeout *timeout)
  * Return: 1 if it prevented the callback, 0 if there was nothing to prevent, -EDEADLK if
  * it was called from the timeout's own callback, or from callbacks that cancel_sync
  * others whose release ops do so, eight deep; with which nothing changed. Warned once.
+ * Each level takes half a KiB of the worker's stack, and what the callbacks take.
  */
 int hwheel_cancel_sync(struct hwheel_timeout *timeout)
 {

@@ -78,7 +78,8 @@ short_parts() {
 long_parts() {
 	part model build/model.tap -- target _model
 	part torture build/matrix.tap -- \
-		target torture SUITES="wrong torture" CALLS=10000 OPS=100000
+		target torture SUITES="wrong torture" CALLS=10000 OPS=100000 \
+			TORTURE_TIMEOUT=1200
 }
 
 # Prints the seconds after which the emulated machine counts as hung. With the minute that the
