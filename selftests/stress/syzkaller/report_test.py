@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Tests of report.py, with a folder as run.sh leaves it and a program whose calls gcc counts."""
+
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+REPORT = pathlib.Path(__file__).with_name("report.py")
+
+SOURCE = """int reached(void) { return 0; }
+int missed(void) { return 1; }
+int main(void) { return reached(); }
+"""
+
+
+class ReportTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="report_test"))
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.out = self.folder / "out"
+        self.objects = self.folder / "objects"
+        (self.out / "counts").mkdir(parents=True)
+        self.objects.mkdir()
+
+    def bench(self, *records):
+        """syzkaller appends a record each minute, without a separator."""
+        (self.out / "bench").write_text("\n".join(json.dumps(record, indent=1)
+                                                  for record in records), encoding="utf-8")
+
+    def crash(self, title, logs):
+        folder = self.out / "work/crashes" / title.replace(" ", "_")
+        folder.mkdir(parents=True)
+        (folder / "description").write_text(title + "\n", encoding="utf-8")
+        for i in range(logs):
+            (folder / f"log{i}").touch()
+
+    def run_program(self):
+        """Leaves its counters in an archive, as one start of the machine does."""
+        source = self.folder / "module/engine/sample.c"
+        source.parent.mkdir(parents=True)
+        source.write_text(SOURCE, encoding="utf-8")
+        subprocess.run(["gcc", "--coverage", "-c", source, "-o", "sample.o"], check=True,
+                       cwd=self.objects)
+        subprocess.run(["gcc", "--coverage", "sample.o", "-o", "sample"], check=True,
+                       cwd=self.objects)
+        subprocess.run([self.objects / "sample"], check=True)
+        subprocess.run(["tar", "-cf", self.out / "counts/1.tar", "-C", "/",
+                        str(self.objects / "sample.gcda")[1:]], check=True)
+
+    def report(self):
+        """Returns the status, and what was printed, which report.txt has, too."""
+        result = subprocess.run([sys.executable, "-B", REPORT, self.out, self.objects],
+                                stdout=subprocess.PIPE, text=True, check=False)
+        self.assertEqual(result.stdout, (self.out / "report.txt").read_text(encoding="utf-8"))
+        return result.returncode, result.stdout
+
+    def test_last_record_counts(self):
+        self.bench({"exec total": 1, "corpus": 1}, {"exec total": 300, "corpus": 20,
+                                                    "coverage": 4000})
+        status, text = self.report()
+        self.assertEqual(status, 0)
+        self.assertIn("programs executed: 300, in the corpus: 20, places in the code: 4000", text)
+        self.assertIn("crashes: 0", text)
+
+    def test_crash_fails(self):
+        self.bench({"exec total": 300, "corpus": 20})
+        self.crash("KASAN: use-after-free Read in arm", 3)
+        status, text = self.report()
+        self.assertEqual(status, 1)
+        self.assertIn("crashes: 1\n  KASAN: use-after-free Read in arm, logs: 3\n", text)
+
+    def test_nothing_executed_fails(self):
+        self.assertEqual(self.report()[0], 1)
+
+    def test_nothing_learned_fails(self):
+        self.bench({"exec total": 300, "corpus": 0})
+        self.assertEqual(self.report()[0], 1)
+
+    def test_functions(self):
+        self.bench({"exec total": 300, "corpus": 20})
+        self.run_program()
+        status, text = self.report()
+        self.assertEqual(status, 0)
+        self.assertRegex(text, r"engine/sample\.c +2 of +3 functions")
+        self.assertRegex(text, r"together +2 of +3 functions")
+        self.assertIn("not reached in engine/sample.c: missed", text)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
