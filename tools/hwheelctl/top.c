@@ -3,6 +3,7 @@
 #include <argp.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "clock.h"
 #include "command.h"
@@ -14,6 +15,15 @@
 #include "wheels.h"
 
 #define FIXED_ROWS	22	/* of a frame, without the rows of single wheels */
+
+#define HINT_ROWS	2
+
+/*
+ * top prints a hint if a hashed wheel moves so many timeouts a second, and so many for each one
+ * that was submitted or expired.
+ */
+#define MANY_MOVES	1000
+#define MOVES_PER_LIFE	4
 
 struct request {
 	const char *choice;
@@ -99,10 +109,11 @@ static void print_wheel(FILE *stream, const struct wheel *wheel, double seconds)
 	fputc('\n', stream);
 }
 
-static void print_wheels(FILE *stream, const struct samples *samples, double seconds)
+static void print_wheels(FILE *stream, const struct samples *samples, double seconds,
+			 int other_rows)
 {
 	size_t most = samples->new.count;
-	int room = screen_rows() - FIXED_ROWS;
+	int room = screen_rows() - other_rows;
 
 	if (screen_is_terminal() && most > (size_t)(room > 1 ? room : 1))
 		most = room > 1 ? room - 1 : 0;
@@ -115,9 +126,69 @@ static void print_wheels(FILE *stream, const struct samples *samples, double sec
 		fprintf(stream, "... and %zu more\n", samples->new.count - most);
 }
 
+/*
+ * A hashed wheel looks through a slot when one of its timeouts is due, and moves those that are due
+ * in a later revolution. It moves a refreshed timeout as well, at most once for a refresh.
+ */
+static __u64 moves_without_refresh(const struct wheel *wheel)
+{
+	__u64 refreshed = wheel->refreshed_later + wheel->refreshed_earlier;
+
+	return wheel->moved > refreshed ? wheel->moved - refreshed : 0;
+}
+
+/* The refresh may have come before the interval: then it is among all. */
+static __u64 far_moves(const struct wheel *all, const struct wheel *since)
+{
+	__u64 of_all = moves_without_refresh(all), of_since = moves_without_refresh(since);
+
+	if (strcmp(all->kind, "hashed"))
+		return 0;
+	return of_all < of_since ? of_all : of_since;
+}
+
+static bool are_many(__u64 moves, const struct wheel *since, double seconds)
+{
+	return moves > MANY_MOVES * seconds &&
+	       moves > MOVES_PER_LIFE * (since->drained + since->expired);
+}
+
+/* The wheel that makes the most of such moves, and how many; none if these are few */
+struct far_mover {
+	struct wheel since;
+	__u64 moves;
+};
+
+static struct far_mover find_far_mover(const struct samples *samples, double seconds)
+{
+	struct far_mover found = { 0 };
+
+	for (size_t i = 0; i < samples->new.count; i++) {
+		struct wheel since = difference(samples, i);
+		__u64 moves = far_moves(&samples->new.all[i], &since);
+
+		if (moves > found.moves && are_many(moves, &since, seconds))
+			found = (struct far_mover){ .since = since, .moves = moves };
+	}
+	return found;
+}
+
+static void print_hint(FILE *stream, const struct far_mover *mover, double seconds)
+{
+	char number[16], turn[DURATION_TEXT];
+
+	if (!mover->moves)
+		return;
+	fprintf(stream, "%.16s makes %s moves a second of what is due after a turn (%s):\n"
+		"levels make these rare, see hwheel(4).\n", mover->since.file,
+		short_number(mover->moves / seconds, number),
+		duration_format(mover->since.tick_ns * mover->since.slots, turn));
+}
+
 static void print_frame(FILE *stream, const struct samples *samples, __u64 interval_ns)
 {
 	double seconds = (samples->new_ns - samples->old_ns) / 1e9;
+	struct far_mover mover = find_far_mover(samples, seconds);
 	struct wheel sum = sum_of(samples);
 	char text[DURATION_TEXT];
 
@@ -129,7 +200,8 @@ static void print_frame(FILE *stream, const struct samples *samples, __u64 inter
 		"EXPIRE/s", "CANCEL/s", "REFR/s", "WAKE/s", "LAG/s");
 	if (samples->new.count > 1)
 		print_wheel(stream, &sum, seconds);
-	print_wheels(stream, samples, seconds);
+	print_wheels(stream, samples, seconds, FIXED_ROWS + (mover.moves ? HINT_ROWS : 0));
+	print_hint(stream, &mover, seconds);
 	fprintf(stream, "Most so far: %llu submissions in a pass, %llu ticks late\n\n",
 		sum.drained_max, sum.lag_max);
 	fputs("How late those that expired just now were, in ticks, without mapped ones:\n",

@@ -484,6 +484,26 @@ top_is_plain() {
 	idle && return $status
 }
 
+hints() {
+	ctl 0 top --once --interval 500ms && narrow &&
+		grep -A 1 ' makes [0-9]*[kM]* moves a second .* turn (4 ms):$' "$work/out" |
+			grep -q 'levels make these rare'
+}
+
+# Four slots make a turn of 4 ms, and load's delays are a second and more. Refreshed timeouts are
+# moved as well, but not for their delays.
+top_tells_of_far_ones() {
+	busy --calls --rate 2000 --delay 2s --cancel 0 --tick 1ms --slots 4 || return
+	await hints
+	status=$?
+	idle && [ $status -eq 0 ] || return
+	busy --calls --rate 4000 --delay 400ms --refresh 100 --cancel 0 --tick 1ms --slots 1024 ||
+		return
+	ctl 0 top --once --interval 1s && ! grep -q ' moves ' "$work/out"
+	status=$?
+	idle && return $status
+}
+
 # step COMMAND: as the help has it, with its arguments
 step() {
 	sed -n "s/^  sudo \(hwheelctl $1\( [-a-z0-9 ]*[a-z0-9]\)*\)  .*/\1/p" "$work/help"
@@ -577,5 +597,6 @@ report "load that is stopped" load_is_stopped
 report "stats agree" stats_agree
 report "stats agree of mapped timeouts" stats_agree_of_mapped_ones
 report "top as text" top_is_plain
+report "top tells of delays beyond a turn" top_tells_of_far_ones
 quietly unload
 end
