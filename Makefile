@@ -30,6 +30,10 @@ LIBDIR  ?= $(PREFIX)/lib
 LIB      = $(DESTDIR)$(LIBDIR)
 SONAME   = libhwheel.so.$(firstword $(subst ., ,$(VERSION)))
 PAGES   := $(notdir $(wildcard tools/man/*.[1-9]))
+# A manual page by the name of each function: man3/hwheel_arm.3, man9/hwheel_arm.9
+LINKS   := $(foreach page,libhwheel.3 hwheel.9,$(addprefix man$(subst .,,$(suffix $(page)))/,\
+	   $(addsuffix $(suffix $(page)),$(shell sed -n 's/^\.Nm \(hwheel_[a-z_]*\).*/\1/p' \
+		tools/man/$(page)))))
 # Not hwheel-$(VERSION), where DKMS has its sources
 DEVEL    = $(DESTDIR)/usr/src/hwheel-headers-$(VERSION)
 
@@ -99,7 +103,7 @@ BENCH   := python3 -B selftests/bench/report
 BASE    ?=
 
 .PHONY: module run shell check check-all kunit coverage mutants selftests torture matrix soak faults
-.PHONY: model litmus syzkaller results bench performance lives lint tools tools-test install
+.PHONY: model litmus syzkaller results bench kernel-page performance lives lint tools tools-test install
 .PHONY: uninstall
 .PHONY: deb check-packages java java-test java-bench hwheeld hwheeld-test hwheeld-bench durable
 .PHONY: cluster-test _cluster_test
@@ -171,6 +175,10 @@ litmus: ## judge the barriers by the kernel's memory model (with herd7, if there
 bench: ## measure hwheel and its peers; build/bench.json (BASE=file.json: what has risen)
 	@vars=$$($(SETUP) vm programs bench) && $(MAKE) _bench $$vars
 
+kernel-page: ## put the comments at the exported symbols into tools/man/hwheel.9
+	@vars=$$($(SETUP) source) && \
+		selftests/harness/documents/kernel_page.py write "$${vars##*KSRC=}" tools/man/hwheel.9
+
 performance: ## put what make bench has measured into doc/performance.md
 	@$(SETUP) bench
 	@mkdir -p doc
@@ -239,6 +247,7 @@ uninstall: ## remove what install put there, for all kernels (or KVER=)
 	rm -f $(INCLUDE)/hwheel.h $(ROOT)/bin/hwheelctl $(ROOT)/include/libhwheel.h
 	rm -f $(LIB)/libhwheel.a $(LIB)/libhwheel.so $(LIB)/libhwheel.so.*
 	rm -f $(LIB)/pkgconfig/hwheel.pc $(PAGES:%=$(ROOT)/share/man/man*/%)
+	rm -f $(LINKS:%=$(ROOT)/share/man/%)
 	rm -f $(ROOT)/share/bash-completion/completions/hwheelctl
 	rm -f $(ROOT)/sbin/hwheeld $(ROOT)/lib/systemd/system/hwheeld.service
 	! cmp -s tools/config/hwheeld.conf $(DESTDIR)/etc/hwheeld.conf || rm $(DESTDIR)/etc/hwheeld.conf
@@ -635,6 +644,8 @@ _install_tools: _tools
 		tools/libhwheel/hwheel.pc.in >$(LIB)/pkgconfig/hwheel.pc
 	$(foreach page,$(PAGES),install -D -m 644 -t $(ROOT)/share/man/man$(subst .,,$(suffix $(page))) \
 		tools/man/$(page) &&) :
+	for link in $(filter man3/%,$(LINKS)); do ln -sf libhwheel.3 $(ROOT)/share/man/$$link; done
+	for link in $(filter man9/%,$(LINKS)); do ln -sf hwheel.9 $(ROOT)/share/man/$$link; done
 	install -D -m 644 -t $(ROOT)/share/bash-completion/completions tools/completion/hwheelctl
 	install -D -m 644 -t $(ROOT)/lib/udev/rules.d tools/config/60-hwheel.rules
 	install -D -m 644 -t $(ROOT)/share/doc/hwheel/examples \

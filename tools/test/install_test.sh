@@ -28,6 +28,7 @@ all_there() {
 	make_there _install && for file in bin/hwheelctl include/libhwheel.h lib/libhwheel.a \
 		lib/libhwheel.so lib/libhwheel.so.0 lib/pkgconfig/hwheel.pc \
 		share/man/man1/hwheelctl.1 share/man/man3/libhwheel.3 share/man/man4/hwheel.4 \
+		share/man/man9/hwheel.9 share/man/man9/hwheel_cancel_sync.9 \
 		share/bash-completion/completions/hwheelctl lib/udev/rules.d/60-hwheel.rules \
 		share/doc/hwheel/examples/modprobe.conf; do
 		[ -e "$root/$file" ] || { echo "no $file"; return 1; }
@@ -122,6 +123,18 @@ functions_are_documented() {
 			"$root/share/man/man3/libhwheel.3" | sort)
 }
 
+# man hwheel_arm shows the page that has it.
+functions_have_pages() {
+	local name
+
+	[ "$(functions | wc -l)" -gt 20 ] || return
+	for name in $(functions); do
+		grep -q "^\.Nm $name\b" "$root/share/man/man3/$name.3" ||
+			{ echo "no page $name"; return 1; }
+	done
+	grep -q '^\.Nm hwheel_cancel_sync' "$root/share/man/man9/hwheel_cancel_sync.9"
+}
+
 # All that the header defines, with the fields of its structures, and each errno that it names
 device_is_documented() {
 	local words
@@ -197,6 +210,7 @@ report "what the header declares is exported, with a version, and nothing else" 
 	quietly exports_versions
 report "nothing else is in the way in the static library" quietly hides_the_rest
 report "libhwheel(3) has every function" quietly functions_are_documented
+report "each function has a manual page by its name" quietly functions_have_pages
 report "libhwheel(3) has every errno" quietly errnos_of_the_library
 report "hwheel(4) has all that the header has" quietly device_is_documented
 report "hwheelctl(1) has every command and option" quietly commands_are_documented

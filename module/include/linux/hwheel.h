@@ -289,7 +289,8 @@ hwheel_timeout_state(const struct hwheel_timeout *timeout)
  * hwheel_is_pending - was the timeout armed, and has it not ended yet?
  * @timeout: the timeout
  *
- * Context: any. Return: a snapshot.
+ * Context: any.
+ * Return: a snapshot.
  */
 static inline bool hwheel_is_pending(const struct hwheel_timeout *timeout)
 {
@@ -302,7 +303,8 @@ static inline bool hwheel_is_pending(const struct hwheel_timeout *timeout)
  *
  * True already before the callback is called, and until the next arm.
  *
- * Context: any. Return: a snapshot.
+ * Context: any.
+ * Return: a snapshot.
  */
 static inline bool hwheel_is_expired(const struct hwheel_timeout *timeout)
 {
@@ -313,7 +315,8 @@ static inline bool hwheel_is_expired(const struct hwheel_timeout *timeout)
  * hwheel_is_cancelled - was the timeout cancelled, or handed back by a stop?
  * @timeout: the timeout
  *
- * Context: any. Return: a snapshot.
+ * Context: any.
+ * Return: a snapshot.
  */
 static inline bool hwheel_is_cancelled(const struct hwheel_timeout *timeout)
 {
@@ -336,7 +339,8 @@ static inline u64 hwheel_deadline(const struct hwheel_timeout *timeout)
  * hwheel_of - the wheel that a timeout was set up for
  * @timeout: the timeout
  *
- * Context: any. Return: the wheel.
+ * Context: any.
+ * Return: the wheel.
  */
 static inline struct hwheel *hwheel_of(const struct hwheel_timeout *timeout)
 {
