@@ -105,7 +105,7 @@ BASE    ?=
 .PHONY: module run shell check check-all kunit coverage mutants selftests torture matrix soak faults
 .PHONY: model litmus syzkaller results bench kernel-page performance lives lint tools tools-test install
 .PHONY: uninstall
-.PHONY: deb check-packages java java-test java-bench hwheeld hwheeld-test hwheeld-bench durable
+.PHONY: patch check-patch deb check-packages java java-test java-bench hwheeld hwheeld-test hwheeld-bench durable
 .PHONY: cluster-test _cluster_test
 .PHONY: clean help python-test _python_test _demonstrate _open_shell shell-test
 .PHONY: _hwheeld_test _hwheeld_bench _install_hwheeld _durable
@@ -267,6 +267,16 @@ check-packages: deb ## try them in a clean Debian 12, from installing to purging
 	@$(SETUP) vm packages >/dev/null
 	@selftests/harness/packages/check_packages.sh $(BUILD)/deb$(MACHINE:%=-%) $(BUILD)/packages | \
 		tee $(BUILD)/packages.tap
+
+# KSRC: default: the kernel source of the tests
+patch: ## make a patch series that puts hwheel into a kernel tree (KSRC=); it is in build/patch
+	@vars=$$($(SETUP) patch source) && \
+		selftests/harness/patch/series.sh "$${vars##*KSRC=}" $(BUILD)/patch
+
+check-patch: patch ## apply it to a copy of the tree and build it there, built in and as a module
+	@vars=$$($(SETUP) patch source) && \
+		selftests/harness/patch/build.sh "$${vars##*KSRC=}" $(BUILD)/patch \
+			$(BUILD)/patch-build | tee $(BUILD)/patch.tap
 
 clean: ## remove build/; the cache folder stays
 	rm -rf $(BUILD)

@@ -28,6 +28,7 @@
 #   deb      what Debian packages are built and checked with
 #   packages a clean Debian 12 to try them in
 #   lint     the checkers
+#   patch    what a patch series for a kernel tree is made and tried with
 #   bench    what plots are drawn with
 #   java     what Netty's timer is built and tested with
 #   java_uml a user-mode kernel that a JVM runs in
@@ -248,6 +249,10 @@ need_packages() {
 
 need_lint() {
 	packages sparse shellcheck codespell perl mandoc
+}
+
+need_patch() {
+	packages "${build_tools[@]}" bc bison flex git patch perl unifdef
 }
 
 need_bench() {

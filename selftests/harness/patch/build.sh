@@ -1,0 +1,95 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# build.sh KSRC PATCHES OUT: applies the series in PATCHES to a copy of the kernel tree KSRC, whose
+# files are links but for those that it touches, and builds there without a warning: the driver with
+# its KUnit tests built into a user-mode kernel, the driver as a module, and the kselftests. Prints
+# TAP.
+set -uo pipefail
+
+ksrc=$(realpath "$1")
+patches=$(realpath "$2")
+mkdir -p "$3"
+out=$(realpath "$3")
+tree=$out/tree
+driver=drivers/misc/hwheel
+
+cd "$(dirname "$(realpath "$0")")/../../.." || exit
+# shellcheck source=selftests/harness/tap.sh
+. selftests/harness/tap.sh
+
+# A tree that make kunit has used has a link and two lines of hwheel's.
+copy() {
+	local file
+
+	rm -rf "$tree"
+	cp -as "$ksrc" "$tree"
+	rm -f "$tree/$driver"*
+	sed -n 's|^--- a/||p' "$patches"/0*.patch | sort -u | while read -r file; do
+		case $file in "$driver"/*) continue ;; esac
+		[ -e "$ksrc/$file" ] || continue
+		rm "$tree/$file"
+		# shellcheck disable=SC2016 # make's variable
+		sed '/drivers\/misc\/hwheel/d; /hwheel\$(HWHEEL_JOB)/d' "$ksrc/$file" >"$tree/$file"
+	done
+}
+
+applies() {
+	local patch
+
+	copy || return
+	for patch in "$patches"/0*.patch; do
+		patch -d "$tree" -p1 -s --fuzz=0 <"$patch" || return
+	done
+}
+
+in_tree() {
+	make -s -C "$tree" ARCH=um O="$out/um" "$@" </dev/null
+}
+
+configure() {
+	[ -e "$out/um/.config" ] || in_tree defconfig
+	"$tree/scripts/config" --file "$out/um/.config" "$@"
+	in_tree olddefconfig
+}
+
+# Only warnings about files of the series count. The kernel itself is not built: what it exports is
+# not known here, and make module asks for that.
+without_warning() {
+	local log=$out/build.log
+
+	rm -rf "${out:?}/um/$driver"
+	in_tree -j"$(nproc)" W=1 KBUILD_MODPOST_WARN=1 "$@" >"$log" 2>&1 || { cat "$log"; return 1; }
+	grep -iE "warning:.*hwheel|($driver/|include/(uapi/)?linux/hwheel\.h).*warning:" "$log" |
+		grep -v 'modpost: ".*undefined!$' && return 1
+	return 0
+}
+
+# The defconfig of user-mode Linux bounds stack frames as for 32 bits.
+built_in() {
+	configure --set-val FRAME_WARN 2048 -e KUNIT -e HWHEEL -e HWHEEL_KUNIT_TEST &&
+		without_warning $driver/ &&
+		[ -e "$out/um/$driver/kunit/engine/slots_test.o" ]
+}
+
+as_module() {
+	configure -d HWHEEL_KUNIT_TEST -m HWHEEL && without_warning $driver/hwheel.ko &&
+		[ -e "$out/um/$driver/hwheel.ko" ]
+}
+
+selftests() {
+	make -s -C "$tree" ARCH=x86_64 O="$out/headers" headers &&
+		mkdir -p "$out/selftests" &&
+		make -s -C "$tree/tools/testing/selftests/hwheel" OUTPUT="$out/selftests" \
+			KHDR_INCLUDES="-isystem $out/headers/usr/include" USERCFLAGS=-Werror &&
+		[ -x "$out/selftests/arm_test" ]
+}
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+echo "TAP version 13"
+report "the series applies" quietly applies
+report "built in, with the KUnit tests" quietly built_in
+report "as a module" quietly as_module
+report "the kselftests build" quietly selftests
+tap_end
