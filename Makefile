@@ -30,10 +30,12 @@ LIBDIR  ?= $(PREFIX)/lib
 LIB      = $(DESTDIR)$(LIBDIR)
 SONAME   = libhwheel.so.$(firstword $(subst ., ,$(VERSION)))
 PAGES   := $(notdir $(wildcard tools/man/*.[1-9]))
-# A manual page by the name of each function: man3/hwheel_arm.3, man9/hwheel_arm.9
-LINKS   := $(foreach page,libhwheel.3 hwheel.9,$(addprefix man$(subst .,,$(suffix $(page)))/,\
-	   $(addsuffix $(suffix $(page)),$(shell sed -n 's/^\.Nm \(hwheel_[a-z_]*\).*/\1/p' \
-		tools/man/$(page)))))
+# $(call section,PAGE), and $(call links,PAGE): a page by the name of each function that it has,
+# man3/hwheel_arm.3, man9/hwheel_arm.9
+section  = $(subst .,,$(suffix $(1)))
+links    = $(patsubst %,man$(section)/%.$(section),$(shell \
+	   sed -n 's/^\.Nm \(hwheel_[a-z_]*\).*/\1/p' tools/man/$(1)))
+LINKED  := libhwheel.3 hwheel.9
 # Not hwheel-$(VERSION), where DKMS has its sources
 DEVEL    = $(DESTDIR)/usr/src/hwheel-headers-$(VERSION)
 
@@ -113,7 +115,7 @@ BASE    ?=
 .PHONY: _vm_harness _wrong _syzkaller _model _litmus _selftests _torture
 .PHONY: _bench _bench_kernel _bench_user _bench_threads _user_bench _bench_native _bench_uml
 .PHONY: _java_test _java_netty_test _java_bench
-.PHONY: _lives _out_of_tree _vm_out_of_tree _readme _vm_readme _lint _install _install_module _install_tools
+.PHONY: _lives _out_of_tree _vm_out_of_tree _readme _vm_readme _lint _install _install_module _install_tools _install_pages
 
 module: ## build hwheel.ko for the running kernel (or KVER=, KDIR=)
 	@vars=$$($(SETUP) module) && $(MAKE) _module $$vars
@@ -247,7 +249,7 @@ uninstall: ## remove what install put there, for all kernels (or KVER=)
 	rm -f $(INCLUDE)/hwheel.h $(ROOT)/bin/hwheelctl $(ROOT)/include/libhwheel.h
 	rm -f $(LIB)/libhwheel.a $(LIB)/libhwheel.so $(LIB)/libhwheel.so.*
 	rm -f $(LIB)/pkgconfig/hwheel.pc $(PAGES:%=$(ROOT)/share/man/man*/%)
-	rm -f $(LINKS:%=$(ROOT)/share/man/%)
+	rm -f $(foreach page,$(LINKED),$(addprefix $(ROOT)/share/man/,$(call links,$(page))))
 	rm -f $(ROOT)/share/bash-completion/completions/hwheelctl
 	rm -f $(ROOT)/sbin/hwheeld $(ROOT)/lib/systemd/system/hwheeld.service
 	! cmp -s tools/config/hwheeld.conf $(DESTDIR)/etc/hwheeld.conf || rm $(DESTDIR)/etc/hwheeld.conf
@@ -640,8 +642,14 @@ _install_module: _module
 	install -D -m 644 -t $(DEVEL)/include/uapi/linux module/include/uapi/linux/hwheel.h
 	install -D -m 644 -t $(DEVEL)/$(KVER) $(MODULE)/Module.symvers
 
+_install_pages:
+	$(foreach page,$(PAGES),install -D -m 644 -t $(ROOT)/share/man/man$(call section,$(page)) \
+		tools/man/$(page) &&) :
+	$(foreach page,$(LINKED),for link in $(call links,$(page)); do \
+		ln -sf $(page) $(ROOT)/share/man/$$link; done &&) :
+
 # What packages have of it: all but the module
-_install_tools: _tools
+_install_tools: _tools _install_pages
 	install -D -m 644 -t $(INCLUDE) module/include/uapi/linux/hwheel.h
 	install -D -m 755 -t $(ROOT)/bin $(BUILD)/tools/hwheelctl
 	install -D -m 644 -t $(ROOT)/include tools/libhwheel.h
@@ -652,10 +660,6 @@ _install_tools: _tools
 	install -d $(LIB)/pkgconfig
 	sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|' \
 		tools/libhwheel/hwheel.pc.in >$(LIB)/pkgconfig/hwheel.pc
-	$(foreach page,$(PAGES),install -D -m 644 -t $(ROOT)/share/man/man$(subst .,,$(suffix $(page))) \
-		tools/man/$(page) &&) :
-	for link in $(filter man3/%,$(LINKS)); do ln -sf libhwheel.3 $(ROOT)/share/man/$$link; done
-	for link in $(filter man9/%,$(LINKS)); do ln -sf hwheel.9 $(ROOT)/share/man/$$link; done
 	install -D -m 644 -t $(ROOT)/share/bash-completion/completions tools/completion/hwheelctl
 	install -D -m 644 -t $(ROOT)/lib/udev/rules.d tools/config/60-hwheel.rules
 	install -D -m 644 -t $(ROOT)/share/doc/hwheel/examples \
