@@ -17,8 +17,10 @@ driver=drivers/misc/hwheel
 cd "$(dirname "$(realpath "$0")")/../../.." || exit
 # shellcheck source=selftests/harness/tap.sh
 . selftests/harness/tap.sh
+# shellcheck source=selftests/harness/patch/ungrafted.sh
+. selftests/harness/patch/ungrafted.sh
 
-# A tree that make kunit has used has a link and two lines of hwheel's.
+# A tree that make kunit has used has a link to hwheel as well.
 copy() {
 	local file
 
@@ -29,8 +31,7 @@ copy() {
 		case $file in "$driver"/*) continue ;; esac
 		[ -e "$ksrc/$file" ] || continue
 		rm "$tree/$file"
-		# shellcheck disable=SC2016 # make's variable
-		sed '/drivers\/misc\/hwheel/d; /hwheel\$(HWHEEL_JOB)/d' "$ksrc/$file" >"$tree/$file"
+		ungrafted "$ksrc/$file" >"$tree/$file"
 	done
 }
 

@@ -15,6 +15,8 @@ top=$PWD
 here=$top/selftests/harness/patch
 # shellcheck source=selftests/harness/messages.sh
 . selftests/harness/messages.sh
+# shellcheck source=selftests/harness/patch/ungrafted.sh
+. selftests/harness/patch/ungrafted.sh
 
 driver=drivers/misc/hwheel
 tests=tools/testing/selftests/hwheel
@@ -22,14 +24,12 @@ touched=(drivers/misc/Kconfig drivers/misc/Makefile MAINTAINERS
 	 tools/testing/selftests/Makefile Documentation/core-api/index.rst
 	 Documentation/userspace-api/ioctl/ioctl-number.rst)
 
-name=$(git config user.name) || true
-email=$(git config user.email) || true
-[ -n "$name$email" ] ||
-	die "git has no user.name and user.email, by which the patches are signed off"
+unsigned="git has no user.name or no user.email, by which the patches are signed off"
+name=$(git config user.name) || die "$unsigned"
+email=$(git config user.email) || die "$unsigned"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# A tree that make kunit has used has a line of hwheel's in two of them.
 begin() {
 	local file
 
@@ -41,8 +41,7 @@ begin() {
 	for file in "${touched[@]}"; do
 		[ -e "$ksrc/$file" ] || die "no $file in $ksrc: it is no whole kernel tree"
 		mkdir -p "$work/$(dirname "$file")"
-		# shellcheck disable=SC2016 # make's variable
-		sed '/drivers\/misc\/hwheel/d; /hwheel\$(HWHEEL_JOB)/d' "$ksrc/$file" >"$work/$file"
+		ungrafted "$ksrc/$file" >"$work/$file"
 	done
 	cd "$work"
 	git add -A
@@ -55,22 +54,13 @@ commit() {
 	{ printf '%s\n\n' "$1"; cat; } | git commit -q -s -F -
 }
 
-# before FILE PATTERN: puts what comes from stdin before the first line that matches.
+# before FILE PATTERN [KEY]: puts what comes from stdin before the first line that matches and, if
+# there is a KEY, comes after that in the alphabet.
 before() {
 	local line
 
-	line=$(grep -nm 1 -E -- "$2" "$1" | cut -d : -f 1) || true
-	[ -n "$line" ] || die "no place for hwheel in $1"
-	sed -i "$((line - 1))r /dev/stdin" "$1"
-}
-
-# sorted_in FILE PATTERN KEY: puts what comes from stdin before the first line that matches and
-# comes after KEY in the alphabet.
-sorted_in() {
-	local line
-
-	line=$(grep -nE -- "$2" "$1" | awk -v new="$3" -F : '
-		{ number = $1; sub(/^[0-9]*:/, ""); if ($0 > new) { print number; exit } }') || true
+	line=$(grep -nE -- "$2" "$1" | awk -v key="${3-}" -F : '
+		{ number = $1; sub(/^[0-9]*:/, ""); if ($0 > key) { print number; exit } }') || true
 	[ -n "$line" ] || die "no place for hwheel in $1"
 	sed -i "$((line - 1))r /dev/stdin" "$1"
 }
@@ -107,7 +97,7 @@ add_driver() {
 	# shellcheck disable=SC2016 # make's variable
 	echo 'obj-$(CONFIG_HWHEEL)		+= hwheel/' >>drivers/misc/Makefile
 	printf '0xBD  00-0F  uapi/linux/hwheel.h\n' |
-		sorted_in Documentation/userspace-api/ioctl/ioctl-number.rst '^0x' '0xBD'
+		before Documentation/userspace-api/ioctl/ioctl-number.rst '^0x' '0xBD'
 	awk -v author="$name <$email>" '{ at = index($0, "@AUTHOR@") }
 		at { $0 = substr($0, 1, at - 1) author } 1' "$here/maintainers" |
 		before MAINTAINERS '^HWPOISON MEMORY'
@@ -156,7 +146,7 @@ add_selftests() {
 	printf 'CONFIG_HWHEEL=m\nCONFIG_USERFAULTFD=y\nCONFIG_TIME_NS=y\n' >$tests/config
 	(cd $tests && printf '# SPDX-License-Identifier: GPL-2.0-only\n' &&
 		basename -s .c ./*_test.c) >$tests/.gitignore
-	echo 'TARGETS += hwheel' | sorted_in tools/testing/selftests/Makefile '^TARGETS \+= ' \
+	echo 'TARGETS += hwheel' | before tools/testing/selftests/Makefile '^TARGETS \+= ' \
 		'TARGETS += hwheel'
 	commit "selftests/hwheel: test the device" <<-'END'
 	The programs try each operation of /dev/hwheel, with hostile input, too.
