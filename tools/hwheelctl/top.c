@@ -155,7 +155,7 @@ static bool are_many(__u64 moves, const struct wheel *since, double seconds)
 
 /* The wheel that makes the most of such moves, and how many; none if these are few */
 struct far_mover {
-	struct wheel since;
+	const struct wheel *wheel;
 	__u64 moves;
 };
 
@@ -164,11 +164,12 @@ static struct far_mover find_far_mover(const struct samples *samples, double sec
 	struct far_mover found = { 0 };
 
 	for (size_t i = 0; i < samples->new.count; i++) {
+		const struct wheel *wheel = &samples->new.all[i];
 		struct wheel since = difference(samples, i);
-		__u64 moves = far_moves(&samples->new.all[i], &since);
+		__u64 moves = far_moves(wheel, &since);
 
 		if (moves > found.moves && are_many(moves, &since, seconds))
-			found = (struct far_mover){ .since = since, .moves = moves };
+			found = (struct far_mover){ .wheel = wheel, .moves = moves };
 	}
 	return found;
 }
@@ -180,9 +181,9 @@ static void print_hint(FILE *stream, const struct far_mover *mover, double secon
 	if (!mover->moves)
 		return;
 	fprintf(stream, "%.16s makes %s moves a second of what is due after a turn (%s):\n"
-		"levels make these rare, see hwheel(4).\n", mover->since.file,
+		"levels make these rare, see hwheel(4).\n", mover->wheel->file,
 		short_number(mover->moves / seconds, number),
-		duration_format(mover->since.tick_ns * mover->since.slots, turn));
+		duration_format(mover->wheel->tick_ns * mover->wheel->slots, turn));
 }
 
 static void print_frame(FILE *stream, const struct samples *samples, __u64 interval_ns)
