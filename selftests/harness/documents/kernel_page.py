@@ -17,7 +17,7 @@ import sys
 import textwrap
 
 HEADER = "module/include/linux/hwheel.h"
-# What users of a wheel do not touch
+# Structures whose fields belong to the module alone
 PRIVATE = ["hwheel_node", "hwheel_timeout", "hwheel_stop"]
 # The arguments of a macro have no types.
 MACRO_ARGUMENTS = {"params...": "const struct hwheel_params *params"}
