@@ -16,7 +16,7 @@
 static const char not_sent[] = "the node that has it cannot be reached: nothing has changed";
 static const char unknown[] = "the node that has it does not answer: the change may have happened";
 
-/* What is for one node; the last one is for this node */
+/* The timeouts of one node; the last part is this node's */
 struct part {
 	struct peer_call call;
 	struct batch *batch;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A put of many timeouts, which several nodes have: each node gets its part, and the answers are
- * put together. What is about one node happens as a whole, or not at all.
+ * put together. A part happens as a whole, or not at all.
  */
 #ifndef BATCH_H
 #define BATCH_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * libcurl tells which descriptors it waits for, and for how long. The loop calls it then; what has
- * ended is looked for after each call.
+ * libcurl tells which descriptors it waits for, and for how long. The loop calls it then, and looks
+ * for requests that have ended after each call.
  */
 #include <errno.h>
 #include <stdio.h>
