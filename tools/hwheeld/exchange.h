@@ -56,7 +56,7 @@ void exchange_empty(struct exchange *exchange, unsigned int status);
 /* @text tells a person what is wrong; nothing of it comes from the client. */
 void exchange_error(struct exchange *exchange, unsigned int status, const char *text);
 
-/* The answer comes later. */
+/* The answer comes later: not before the request's handler has returned to libmicrohttpd. */
 void exchange_suspend(struct exchange *exchange);
 
 /* A parameter of the URL, as it came, or NULL */

@@ -113,6 +113,11 @@ static char *take_known_address(const char *name)
 	return address;
 }
 
+static int compare(const void *one, const void *other)
+{
+	return strcmp(((const struct member *)one)->name, ((const struct member *)other)->name);
+}
+
 static void take_names(const struct String_vector *vector)
 {
 	size_t new_count = (size_t)vector->count;
@@ -122,6 +127,7 @@ static void take_names(const struct String_vector *vector)
 		new[i].name = memory_copy(vector->data[i], strlen(vector->data[i]));
 		new[i].address = take_known_address(new[i].name);
 	}
+	qsort(new, new_count, sizeof(*new), compare);
 	drop();
 	members = new;
 	count = new_count;

@@ -8,6 +8,7 @@
 #include "relay.h"
 #include "rendezvous.h"
 #include "shard.h"
+#include "survey.h"
 #include "sweep.h"
 
 /* A take that finds something here looks at other nodes first, one time out of so many. */
@@ -62,6 +63,7 @@ const struct nodes_ops cluster_nodes = {
 	.pass_lease = pass_lease,
 	.pass_batch = batch_pass,
 	.sweep = sweep_pass,
+	.survey = survey_pass,
 	.is_their_turn = is_their_turn,
 	.wait = feed_wait,
 	.stop_waiting = feed_stop,

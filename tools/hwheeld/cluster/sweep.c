@@ -92,11 +92,21 @@ static void give_up(struct exchange *exchange)
 	take_answer(exchange, NULL);
 }
 
+/* An exchange that is suspended must not be answered at once. */
+static bool has_others(void)
+{
+	size_t i = 0;
+
+	while (i < members_count() && !members_address(i))
+		i++;
+	return i < members_count();
+}
+
 bool sweep_pass(struct exchange *exchange, const char *queue, uint64_t max, uint64_t lease_ns)
 {
 	struct sweep *sweep;
 
-	if (exchange->by_node || exchange->was_swept || members_count() < 2)
+	if (exchange->by_node || exchange->was_swept || !has_others())
 		return false;
 	sweep = memory_get(1, sizeof(*sweep));
 	sweep->exchange = exchange;

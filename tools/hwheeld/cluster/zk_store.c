@@ -5,7 +5,7 @@
  *	zk_store -> commit, cleaning -> ensemble -> servers
  *	members -> shard -> loading --------^
  *
- *	nodes -> relay, batch, sweep, feed -> peer -> other nodes
+ *	nodes -> relay, batch, sweep, feed, survey -> peer -> other nodes
  *
  * A commit has all requests that wait, of as many shards as they are about; while as many as
  * WINDOW are on their way, requests wait for the next one. Without a connection nothing is sent.

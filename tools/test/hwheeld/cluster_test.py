@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 
-from daemon import Client, Daemon, Tap, equal, true, until
+from daemon import Client, Daemon, Tap, certify, equal, true, until
 from ensemble import Ensemble, free_ports
 from worker import CLIENTS, Worker
 
@@ -315,6 +315,20 @@ def a_lease_that_is_returned_is_due_again(cluster):
         equal(clients[0].ack(again["token"]), 204)
 
 
+def each_node_tells_how_all_are(cluster):
+    nodes = settled(cluster, "one", "two", "three")
+    client = nodes[0].client()
+    equal(client.put_many([{"key": f"k{i}", "delay": 3600} for i in range(100)]).status, 200)
+    seen = nodes[1].ask("/cluster").json
+    equal([node["name"] for node in seen["nodes"]], ["one", "three", "two"])
+    equal({node["state"] for node in seen["nodes"]}, {"ready"})
+    equal(sum(node["timeouts"] for node in seen["nodes"]), 100)
+    equal(sum(node["shards"] for node in seen["nodes"]), 16)
+    nodes[2].signal(signal.SIGKILL)
+    seen = nodes[1].ask("/cluster").json
+    equal([node["state"] for node in seen["nodes"]], ["ready", "it does not answer", "ready"])
+
+
 def a_node_with_another_secret_is_not_served(cluster):
     one = cluster.node("one").start()
     two = cluster.node("two", peer_token_file=cluster.keep("other", "not the secret at all"))
@@ -325,6 +339,29 @@ def a_node_with_another_secret_is_not_served(cluster):
     equal(set(statuses), {201, 503})
     equal(one.ask("/health").json["timeouts"], 0)
     equal(two.ask("/health").json["timeouts"], statuses.count(201))
+
+
+def with_certificate(cluster, name):
+    folder = f"{cluster.folder}/{name}.tls"
+    os.makedirs(folder)
+    certify(folder)
+    return {"certificate": f"{folder}/certificate", "certificate_key": f"{folder}/key"}
+
+
+def nodes_know_each_other_by_certificates(cluster):
+    """Two have certificates that both trust; a third one has a certificate that none does."""
+    common = with_certificate(cluster, "common")
+    one, two = settled(cluster, "one", "two", peer_ca=common["certificate"], **common)
+    client = one.client()
+    for i in range(30):
+        equal(client.put(f"k{i}", delay=3600).status, 201)
+    counts = [node.ask("/health").json["timeouts"] for node in (one, two)]
+    true(all(counts), counts)
+    three = cluster.node("three", peer_ca=common["certificate"],
+                         **with_certificate(cluster, "three")).start()
+    until(lambda: one.is_settled() and two.is_settled() and three.knows(3), "all know each other")
+    statuses = {client.put(f"n{i}", delay=3600).status for i in range(60)}
+    equal(statuses, {201, 503})
 
 
 def a_stopped_owner_writes_nothing_later(cluster):
@@ -455,7 +492,9 @@ def main():
              a_long_poll_gets_what_becomes_due_anywhere: (),
              a_client_that_hangs_up_keeps_nothing_of_another_node: (),
              a_lease_that_is_returned_is_due_again: (),
+             each_node_tells_how_all_are: (),
              a_node_with_another_secret_is_not_served: (),
+             nodes_know_each_other_by_certificates: (),
              a_stopped_owner_writes_nothing_later: (),
              an_owner_of_an_old_epoch_writes_nothing: (),
              a_node_without_the_secret_is_refused: (),
