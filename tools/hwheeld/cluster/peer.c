@@ -43,12 +43,6 @@ static char authorization[sizeof("Authorization: Bearer ") + CLIENT_TOKEN_MOST];
 
 /* Ending */
 
-static bool was_sent(CURLcode code)
-{
-	return code != CURLE_COULDNT_CONNECT && code != CURLE_COULDNT_RESOLVE_HOST &&
-	       code != CURLE_SSL_CONNECT_ERROR && code != CURLE_PEER_FAILED_VERIFICATION;
-}
-
 static void release(struct peer_call *call)
 {
 	curl_multi_remove_handle(pools[call->sort].multi, call->handle);
@@ -68,7 +62,6 @@ static void end(struct peer_call *call, CURLcode code)
 		say(LOG_WARNING, "cluster: a request to another node: %s",
 		    curl_easy_strerror(code));
 	call->status = (unsigned int)status;
-	call->was_sent = was_sent(code);
 	release(call);
 	call->done(call);
 }
@@ -162,6 +155,24 @@ static int set_socket(CURL *handle, curl_socket_t fd, int what, void *data, void
 
 /* Requests */
 
+/*
+ * There is a connection. libcurl would send a request again if a kept connection ends without an
+ * answer: the other node may have done it before, and a second connection that fails must not hide
+ * that.
+ */
+static int begin_to_send(void *owner, char *address, char *own_address, int port, int own_port)
+{
+	struct peer_call *call = owner;
+	bool again = call->was_sent;
+
+	(void)address;
+	(void)own_address;
+	(void)port;
+	(void)own_port;
+	call->was_sent = true;
+	return again ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
+}
+
 static size_t take_answer(char *data, size_t size, size_t count, void *owner)
 {
 	struct peer_call *call = owner;
@@ -213,6 +224,8 @@ static void set_limits(struct peer_call *call, long ms)
 	curl_easy_setopt(call->handle, CURLOPT_NOSIGNAL, 1L);
 	curl_easy_setopt(call->handle, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_MS);
 	curl_easy_setopt(call->handle, CURLOPT_TIMEOUT_MS, ms);
+	curl_easy_setopt(call->handle, CURLOPT_PREREQFUNCTION, begin_to_send);
+	curl_easy_setopt(call->handle, CURLOPT_PREREQDATA, call);
 	curl_easy_setopt(call->handle, CURLOPT_WRITEFUNCTION, take_answer);
 	curl_easy_setopt(call->handle, CURLOPT_WRITEDATA, call);
 	curl_easy_setopt(call->handle, CURLOPT_PRIVATE, call);
@@ -226,6 +239,7 @@ void peer_request(struct peer_call *call, const char *address, const char *metho
 	call->handle = memory_need(curl_easy_init());
 	call->answer = NULL;
 	call->length = 0;
+	call->was_sent = false;
 	snprintf(url, sizeof(url), "%s%s", address, path);
 	curl_easy_setopt(call->handle, CURLOPT_URL, url);
 	set_body(call->handle, method, body);
