@@ -151,7 +151,7 @@ need_hwheeld() {
 }
 
 need_cluster() {
-	packages default-jre-headless zookeeper
+	packages default-jre-headless libfaketime nftables slirp4netns zookeeper
 }
 
 need_hwheeld_bench() {

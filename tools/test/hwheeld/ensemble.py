@@ -44,13 +44,13 @@ class Server:
         with open(f"{folder}/cfg", "w", encoding="ascii") as stream:
             stream.write(CONFIGURATION.format(folder=folder, port=port) + peers)
 
-    def start(self):
+    def start(self, **options):
         path = ":".join(f"{JAVA}/{jar}.jar" for jar in JARS)
         with open(f"{self.folder}/log", "ab") as log:
             self.process = subprocess.Popen(
                 ["java", "-Xmx600m", "-cp", path,
                  "org.apache.zookeeper.server.quorum.QuorumPeerMain", f"{self.folder}/cfg"],
-                stdout=log, stderr=log)
+                stdout=log, stderr=log, **options)
 
     def kill(self):
         self.process.kill()
@@ -80,11 +80,13 @@ class Server:
 
 
 class Ensemble:
+    make = Server
+
     def __init__(self, folder):
         ports = free_ports(3 * SERVERS)
         peers = "".join(f"server.{i + 1}=127.0.0.1:{ports[3 * i + 1]}:{ports[3 * i + 2]}\n"
                         for i in range(SERVERS))
-        self.servers = [Server(i + 1, f"{folder}/server{i + 1}", ports[3 * i], peers)
+        self.servers = [self.make(i + 1, f"{folder}/server{i + 1}", ports[3 * i], peers)
                         for i in range(SERVERS)]
         self.addresses = ",".join(f"127.0.0.1:{server.port}" for server in self.servers)
 
