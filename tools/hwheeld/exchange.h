@@ -28,7 +28,7 @@ struct exchange {
 	unsigned int status;
 	bool routed;
 	bool suspended;
-	bool held;				/* suspended, and libmicrohttpd knows nothing of it */
+	bool held;				/* suspended, but not in libmicrohttpd */
 	bool too_large;
 	struct change *change;			/* that it waits for */
 	struct timeout *timeout;		/* or that it waits for, on its list */

@@ -35,7 +35,7 @@ def one_round(daemon, workers, chance):
 
 
 class Progress:
-    """Whoever waits for thousands of kills sees them go by, and what is left if they end early."""
+    """Tells from time to time how far thousands of kills have come."""
 
     def __init__(self, rounds, workers):
         self.rounds = rounds
