@@ -390,7 +390,8 @@ _hwheeld_test: _module
 		>$(BUILD)/hwheeld-in/inside
 	@status=0; \
 	$(BUILD)/tools/hwheeld/store_test >$(BUILD)/hwheeld-in/store_test.tap || status=$$?; \
-	$(HWHEELD_RUN) --out $(BUILD)/hwheeld-run --timeout $(TIMEOUT) \
+	$(HWHEELD_RUN) --out $(BUILD)/hwheeld-run \
+		--timeout $$(($(TIMEOUT) + 5 * $(KILLS_DAEMON))) \
 		$(MODULE)/hwheel.ko $(BUILD)/hwheeld-in/inside || status=$$?; \
 	python3 -B tools/test/hwheeld/power_test.py $(KDIR)/linux $(MODULE)/hwheel.ko \
 		$(BUILD)/tools/hwheeld/hwheeld $(BUILD)/hwheeld-power $(POWER) $(SEED) | \
