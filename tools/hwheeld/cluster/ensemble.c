@@ -326,9 +326,21 @@ void ensemble_set(struct ensemble_call *call, const char *path, const char *valu
 			     call));
 }
 
+/*
+ * zoo_amulti() of ZooKeeper 3.8 frees what it has not allocated if the session has ended, which the
+ * library's threads know before the loop does. No session ends while there is a connection.
+ */
+static int multi(struct ensemble_call *call, int count, const zoo_op_t *ops,
+		 zoo_op_result_t *results)
+{
+	if (zoo_state(ensemble.handle) != ZOO_CONNECTED_STATE)
+		return ZINVALIDSTATE;
+	return zoo_amulti(ensemble.handle, count, ops, results, end_plain, call);
+}
+
 void ensemble_multi(struct ensemble_call *call, int count, const zoo_op_t *ops,
 		    zoo_op_result_t *results)
 {
 	begin(call);
-	check(call, zoo_amulti(ensemble.handle, count, ops, results, end_plain, call));
+	check(call, multi(call, count, ops, results));
 }
