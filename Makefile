@@ -91,8 +91,11 @@ KILLS   ?= 1000
 PENDING ?= 10000000
 # What the result is called
 RUN     ?= torture
-# How long make syzkaller runs
+# How long make syzkaller runs, and what its kernel looks for: kasan, or kcsan, whose reports of the
+# kernel's own races must not end the machine
 TIME    ?= 2h
+FLAVOUR ?= kasan
+SYZKALLER_WORDS = $(if $(filter kcsan,$(FLAVOUR)),kcsan.early_enable=0,panic_on_warn=1)
 # What of hwheel_wrong.ko the kernel has to notice: all but data races, or these (--racy)
 WRONG   ?= --wrong
 # Seconds that make selftests may take, and a torture
@@ -161,8 +164,8 @@ soak: ## have KUnit account for very many timeouts in simulated time (SOAK=10000
 faults: ## have each allocation and copy fail, in a kernel that can do that (builds it)
 	@MAKE="$(MAKE)" selftests/harness/matrix.sh faults
 
-syzkaller: ## have syzkaller call the device at random (TIME=2h, SYZKALLER_SRC=)
-	@vars=$$($(SETUP) syzkaller syzkaller_kasan) && $(MAKE) _syzkaller $$vars
+syzkaller: ## have syzkaller call the device at random (TIME=2h, FLAVOUR=kcsan, SYZKALLER_SRC=)
+	@vars=$$($(SETUP) syzkaller syzkaller_$(FLAVOUR)) && $(MAKE) _syzkaller $$vars
 
 results: ## put what all these did into doc/results.md
 	@$(RESULTS) gather doc/results.json $(wildcard $(BUILD)/results/*.json)
@@ -495,8 +498,8 @@ _wrong: _test_modules
 _syzkaller:
 	@$(MAKE) _module KCOV_INSTRUMENT=y GCOV_PROFILE=y
 	@selftests/stress/syzkaller/run.sh $(SYZKALLER) $(DROPBEAR) $(KDIR)/../vmlinuz \
-		$(MODULE)/hwheel.ko $(BUILD)/syzkaller $(TIME) && \
-		selftests/stress/syzkaller/report.py $(BUILD)/syzkaller $(MODULE)
+		$(MODULE)/hwheel.ko $(BUILD)/syzkaller-$(FLAVOUR) $(TIME) $(SYZKALLER_WORDS) && \
+		selftests/stress/syzkaller/report.py $(BUILD)/syzkaller-$(FLAVOUR) $(MODULE)
 
 _model:
 	@$(SETUP) model >/dev/null
