@@ -22,8 +22,8 @@
 #   kcsan, faults  a kernel for the VM that finds data races, or makes allocations
 #            and copies fail, and its headers
 #   syzkaller  that, built in the cache from its source (SYZKALLER_SRC: a copy of its repository)
-#   syzkaller_kasan  a kernel for the VM that finds wrong accesses and tells syzkaller what was
-#            reached, and its headers
+#   syzkaller_kasan, syzkaller_kcsan  a kernel for the VM that finds wrong accesses, or data races,
+#            and tells syzkaller what was reached, and its headers
 #   model    what the models are checked with
 #   clang    what the module is built with beside gcc
 #   deb      what Debian packages are built and checked with
@@ -232,6 +232,11 @@ need_syzkaller() {
 
 need_syzkaller_kasan() {
 	need_built kasan+syzkaller+gcov
+}
+
+# Without counts: those of lines would be data races themselves.
+need_syzkaller_kcsan() {
+	need_built kcsan+syzkaller
 }
 
 need_model() {
