@@ -42,7 +42,7 @@ unpack() {
 		as_root mkdir "$tree/src/build" && as_root ln -s /debs "$tree/src/build/deb"
 }
 
-HEADERS=linux-headers-${flavours[${machine:-none}]-cloud-amd64}
+HEADERS=$(headers_of_flavour "${machine:-cloud}")
 export HEADERS
 
 # inside STEP

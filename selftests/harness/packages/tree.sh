@@ -40,12 +40,16 @@ tree_make() {
 		as_root rm -rf "$folder/tree"
 }
 
-# This machine's processor runs i386.
+# This machine's processor may run the other one's programs.
 tree_emulator() {
-	case $machine in ''|i386) return ;; esac
+	local processor
+
+	[ -n "$machine" ] || return 0
+	machine_named "$machine"
+	processor=$(machine_processor)
+	[ "$processor" != "$(uname -m)" ] || return 0
 	packages qemu-user-static binfmt-support || return
-	machine_choose "-${flavours[$machine]}"
-	as_root update-binfmts --enable "qemu-$(sed 's/^qemu-system-//; s/ .*//' <<<"$machine_qemu")"
+	as_root update-binfmts --enable "qemu-$processor"
 }
 
 # tree_unpack TREE: a fresh one, with the sources of this machine
