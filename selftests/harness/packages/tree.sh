@@ -67,7 +67,8 @@ tree_unpack() {
 }
 
 # tree_run TREE COMMAND...: as root in there, with all that it mounts and starts gone
-# afterwards, whatever becomes of it
+# afterwards, whatever becomes of it. What hangs ends after an hour.
 tree_run() {
-	as_root unshare --mount --pid --fork --kill-child "$enter" "$archives" "$@" </dev/null
+	as_root timeout -k 10 "${TREE_TIMEOUT:-3600}" \
+		unshare --mount --pid --fork --kill-child "$enter" "$archives" "$@" </dev/null
 }
