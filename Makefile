@@ -279,8 +279,8 @@ deb: ## build Debian packages; they are in build/deb (MACHINE=arm64: in build/de
 
 check-packages: deb ## try them in a clean Debian 12, from installing to purging (downloads one)
 	@$(SETUP) vm packages >/dev/null
-	@selftests/harness/packages/check_packages.sh $(BUILD)/deb$(MACHINE:%=-%) $(BUILD)/packages | \
-		tee $(BUILD)/packages.tap
+	@selftests/harness/packages/check_packages.sh $(BUILD)/deb$(MACHINE:%=-%) \
+		$(BUILD)/packages$(MACHINE:%=-%) | tee $(BUILD)/packages$(MACHINE:%=-%).tap
 
 # KSRC: default: the kernel source of the tests
 patch: ## make a patch series that puts hwheel into a kernel tree (KSRC=); it is in build/patch

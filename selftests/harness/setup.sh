@@ -15,7 +15,7 @@
 #   tools_test  what is in a VM to test them: a terminal, tracers
 #   programs what the test programs need beyond these, also as 32-bit ones
 #   kunit    what a user-mode kernel is built with
-#   kunit_i386, kunit_s390x  and what KUnit is run with on these machines
+#   kunit_foreign  and what KUnit is run with on MACHINE, a Debian architecture
 #   uml      that, and what one with a userspace is started with
 #   native, kasan  a user-mode kernel with two CPUs to test in, or one that finds wrong
 #            accesses, locks and leaks as well
@@ -178,16 +178,10 @@ need_kunit() {
 	packages "${build_tools[@]}" python3 bc flex bison libelf-dev
 }
 
-need_kunit_i386() {
-	machine_choose -686-pae
+need_kunit_foreign() {
+	machine_named "$MACHINE"
 	need_kunit
-	foreign_packages
-}
-
-need_kunit_s390x() {
-	machine_choose -s390x
-	need_kunit
-	emulator
+	[ "$machine_kunit" != qemu ] || emulator
 	foreign_packages
 }
 
