@@ -148,14 +148,19 @@ static void give_up(struct exchange *exchange)
 
 /* Dividing */
 
-static size_t part_of(struct json_object *timeout, size_t own)
+static unsigned int shard_of(struct json_object *timeout)
 {
 	struct json_object *key;
-	unsigned int shard;
 
 	json_object_object_get_ex(timeout, "key", &key);
-	shard = rendezvous_shard(json_object_get_string(key),
-				 (size_t)json_object_get_string_len(key), shard_count());
+	return rendezvous_shard(json_object_get_string(key),
+				(size_t)json_object_get_string_len(key), shard_count());
+}
+
+static size_t part_of(struct json_object *timeout, size_t own)
+{
+	unsigned int shard = shard_of(timeout);
+
 	return shard_state(shard) == SHARD_OWNED ? own : members_owner(shard);
 }
 
@@ -270,12 +275,28 @@ static bool has_addresses(const struct batch *batch)
 	return true;
 }
 
+/*
+ * A batch of another node, or one that has waited, may be about shards that this node does not own
+ * any more, or is loading: their timeouts come and go.
+ */
+static bool refuse_foreign(struct exchange *exchange, struct json_object *timeouts)
+{
+	for (size_t i = 0; i < json_object_array_length(timeouts); i++) {
+		if (shard_state(shard_of(json_object_array_get_idx(timeouts, i))) == SHARD_OWNED)
+			continue;
+		exchange_error(exchange, MHD_HTTP_SERVICE_UNAVAILABLE,
+			       "another node has some of them: nothing has changed");
+		return true;
+	}
+	return false;
+}
+
 bool batch_pass(struct exchange *exchange, struct json_object *timeouts)
 {
 	struct batch *batch;
 
 	if (exchange->by_node || !members_count())
-		return false;
+		return refuse_foreign(exchange, timeouts);
 	batch = divide(exchange, timeouts);
 	if (is_whole(batch)) {
 		batch_free(batch);
