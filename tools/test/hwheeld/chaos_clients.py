@@ -17,7 +17,8 @@ PATIENCE = 5
 WAIT = 1
 KEYS = 40
 LONGEST_DELAY = 12
-LEASES = (2, 5)
+# The longer one survives a takeover.
+LEASES = (2, 15)
 # A commit has 900 KiB at most, a request 1 MiB.
 LARGE = (700 << 10, 1000 << 10)
 LARGE_PAYLOAD = 60 << 10

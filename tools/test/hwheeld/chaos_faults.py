@@ -44,6 +44,17 @@ FAULTS = [
          "part->shard_path, -1);"),
         ("cluster/shard.c", "shard->path, node, shard->epoch);", "shard->path, node, -1);")],
         ["pause"], ANY),
+    Fault("a check of the epoch in firing only", [
+        STAYS,
+        ("cluster/commit.c", "struct commit *commit_new(void)\n",
+         "static bool fires[4096];\n\nstruct commit *commit_new(void)\n"),
+        ("cluster/commit.c", "\tif (all > part->room) {\n",
+         "\tfires[part->shard] |= record->type == RECORD_LEASE;\n\tif (all > part->room) {\n"),
+        ("cluster/commit.c", "part->shard_path, shard_epoch(part->shard));",
+         "part->shard_path,\n\t\t\t  fires[part->shard] ? shard_epoch(part->shard) : -1);\n"
+         "\tfires[part->shard] = false;"),
+        ("cluster/shard.c", "shard->path, node, shard->epoch);", "shard->path, node, -1);")],
+        ["pause"], ANY),
     Fault("a lock that is not checked", [
         STAYS,
         ("cluster/shard.c",
@@ -75,6 +86,17 @@ FAULTS = [
          "\tchange->apply = apply;\n\texchange_empty(exchange, MHD_HTTP_NO_CONTENT);\n"
          "\tchange->exchange = NULL;\n\tchange_submit(change);\n")],
         ["kill_leader", "kill", "kill_all_servers"], {"cancelled", "resurrected"}),
+    Fault("a lease that is not committed before take answers", [
+        ("take.c", "\t\tdescribe(timeout, poll, &change->records[i]);\n\t}\n"
+         "\tchange->apply = apply;\n\tchange->undo = undo;\n\tchange_submit(change);\n",
+         "\t\tdescribe(timeout, poll, &change->records[i]);\n\t}\n\tchange->exchange = NULL;\n"
+         "\tchange->apply = undo;\n\tchange->undo = undo;\n\tchange_submit(change);\n"
+         "\tfor (size_t i = 0; i < change->count; i++)\n"
+         "\t\tlease(change->timeouts[i], &change->records[i]);\n"
+         "\tanswer(poll->exchange, change);\n"),
+        ("take.c", "static void apply(struct change *change)\n",
+         "__attribute__((unused)) static void apply(struct change *change)\n")],
+        ["kill_all_servers", "kill"], {"leased", "numbered", "again"}),
     Fault("a request to another node that is sent again", [
         ("cluster/peer.c", "\tbool again = call->was_sent;\n", "\tbool again = false;\n"),
         ("cluster/peer.c", "\tcall->status = (unsigned int)status;\n",
