@@ -52,7 +52,7 @@ void cancel_lease(struct exchange *exchange, const char *text)
 	timeout = show_parse_token(text, token) ? timeout_find_leased(token) : NULL;
 	if (timeout && timeout->busy)
 		change_wait_for(timeout, exchange);
-	else if (timeout && now_ns() < timeout->lease->end_ns)
+	else if (timeout && !now_has_come(timeout->lease->end_ns))
 		submit(exchange, timeout, RECORD_ACK);
 	else
 		exchange_error(exchange, MHD_HTTP_GONE, "the lease has ended");
