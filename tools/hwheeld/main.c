@@ -139,10 +139,10 @@ static void take_signal(struct loop_source *source)
 	}
 }
 
-static struct loop_source alarms_source = { note_alarms };
-static struct loop_source store_source = { reap_store };
-static struct loop_source wall_source = { wall_was_set };
-static struct loop_source signals_source = { take_signal };
+static struct loop_source alarms_source = { .ready = note_alarms };
+static struct loop_source store_source = { .ready = reap_store };
+static struct loop_source wall_source = { .ready = wall_was_set };
+static struct loop_source signals_source = { .ready = take_signal };
 
 /* The loop */
 

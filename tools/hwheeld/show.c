@@ -8,6 +8,7 @@
 #include "../hwheelctl/json.h"
 #include "alarm.h"
 #include "metrics.h"
+#include "nodes.h"
 #include "now.h"
 #include "percent.h"
 #include "settings.h"
@@ -282,5 +283,6 @@ void show_cluster(struct exchange *exchange, struct store *store)
 	if (now_is_shared())
 		show_clock(node);
 	show_nodes(object, node, store);
-	exchange_answer(exchange, MHD_HTTP_OK, object);
+	if (!nodes || !nodes->survey(exchange, object))
+		exchange_answer(exchange, MHD_HTTP_OK, object);
 }

@@ -132,14 +132,6 @@ static void write_correction(const struct correction *correction,
 	ensemble_set(&state.call, state.path, text, state.reading.version);
 }
 
-static bool is_first(void)
-{
-	for (size_t i = 0; i < members_count(); i++)
-		if (strcmp(members_name(i), state.node) < 0)
-			return false;
-	return members_count();
-}
-
 static void hear(void)
 {
 	const struct correction *read = &state.reading.correction;
@@ -152,7 +144,7 @@ static void hear(void)
 	follow();
 	if (is_wrong)
 		write_correction(&state.wanted, corrected);
-	else if (++state.beats % REFRESH_BEATS == 0 && is_first())
+	else if (++state.beats % REFRESH_BEATS == 0 && members_is_first())
 		write_correction(read, refreshed);
 	else
 		rest();

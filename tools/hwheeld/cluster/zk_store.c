@@ -5,6 +5,7 @@
  *	zk_store -> commit, cleaning -> ensemble -> servers
  *	members -> shard -> loading --------^
  *	clock ------------------------------^
+ *	nodes -> relay, batch, sweep, feed, survey -> peer -> other nodes
  *
  * A commit has all requests that wait, of as many shards as they are about; while as many as
  * WINDOW are on their way, requests wait for the next one. Without a connection nothing is sent.
@@ -26,7 +27,10 @@
 #include "cleaning.h"
 #include "clock.h"
 #include "commit.h"
+#include "feed.h"
 #include "members.h"
+#include "nodes.h"
+#include "peer.h"
 #include "rendezvous.h"
 #include "shard.h"
 #include "trail.h"
@@ -437,12 +441,6 @@ static void recover(struct store *store)
 		connected(false);
 }
 
-static bool owns(const struct store *store, const char *key, size_t length)
-{
-	(void)store;
-	return shard_state(shard_of(key, length)) == SHARD_OWNED;
-}
-
 static bool is_settled(const struct store *store)
 {
 	(void)store;
@@ -451,12 +449,8 @@ static bool is_settled(const struct store *store)
 
 static void show(const struct store *store, struct json_object *object)
 {
-	struct json_object *array = json_object_new_array();
-
 	(void)store;
-	for (size_t i = 0; i < members_count(); i++)
-		json_object_array_add(array, json_object_new_string(members_name(i)));
-	json_object_object_add(object, "nodes", array);
+	json_object_object_add(object, "nodes", members_show());
 	json_object_object_add(object, "shards", json_object_new_int64(shard_count()));
 	json_object_object_add(object, "shards_here", json_object_new_int64(shard_owned_count()));
 }
@@ -485,6 +479,9 @@ static void close_store(struct store *store)
 	zk.usable = false;
 	flush(store);
 	ensemble_close();
+	nodes = NULL;
+	feed_end();
+	peer_end();
 	members_end();
 	shard_end();
 }
@@ -499,7 +496,6 @@ static const struct store_ops ops = {
 	.reap = reap,
 	.is_lost = is_lost,
 	.recover = recover,
-	.owns = owns,
 	.is_settled = is_settled,
 	.show = show,
 	.figures = get_figures,
@@ -557,7 +553,7 @@ struct store *zk_store_open(const struct store_moves *moves)
 	zk.store.ops = &ops;
 	zk.moves = moves;
 	zk.waiting_end = &zk.waiting;
-	if (name_node() || connect_first())
+	if (name_node() || peer_begin() || connect_first())
 		return NULL;
 	shards = tree_open(settings.cluster, (unsigned int)settings.shards);
 	if (!shards || clock_begin(zk.node))
@@ -565,6 +561,7 @@ struct store *zk_store_open(const struct store_moves *moves)
 	zk.loaded_from = memory_get(shards, sizeof(*zk.loaded_from));
 	zk.is_lost = memory_get(shards, sizeof(*zk.is_lost));
 	shard_begin(shards, zk.node, &shard_events);
-	members_begin(zk.node);
+	members_begin(zk.node, shards, feed_members_changed);
+	nodes = &cluster_nodes;
 	return &zk.store;
 }

@@ -68,7 +68,8 @@ static uint64_t chance(uint64_t below)
 
 static uint64_t wall(uint64_t real_ns)
 {
-	return (uint64_t)((int64_t)real_ns + (int64_t)real_ns / 1000000 * world.ppm + world.wall_ns);
+	return (uint64_t)((int64_t)real_ns + (int64_t)real_ns / 1000000 * world.ppm +
+			  world.wall_ns);
 }
 
 static uint64_t boot(const struct node *node, uint64_t real_ns)
