@@ -82,11 +82,13 @@ static uint64_t bound(uint64_t boot_ns)
 	return now.is_shared ? now.bound_ns + NOW_DRIFT_NS(boot_ns - now.boot_ns) : 0;
 }
 
+/* Alarms are set for when it is surely so late. */
 void now_follow(int64_t offset_ns, uint64_t bound_ns, uint64_t boot_ns)
 {
 	if (now.is_shared) {
 		now.floor_ns = now_ns();
-		now.has_jumped |= offset_ns > now.offset_ns + (int64_t)JUMP_NS;
+		now.has_jumped |= offset_ns - (int64_t)bound_ns >
+				  now.offset_ns - (int64_t)bound(boot_ns) + (int64_t)JUMP_NS;
 	}
 	now.is_shared = true;
 	now.offset_ns = offset_ns;

@@ -52,7 +52,7 @@ void now_follow(int64_t offset_ns, uint64_t bound_ns, uint64_t boot_ns);
 /* Is it a time that several machines share? */
 bool now_is_shared(void);
 
-/* Has it moved ahead since this was asked, so that alarms that are set come too late? */
+/* Did it move ahead, or become more exact, so that alarms that are set come too late? */
 bool now_has_jumped(void);
 
 /* The shared time, less the wall clock, in seconds */

@@ -504,6 +504,10 @@ TEST(the_service_follows_and_never_goes_back)
 	EXPECT_GT(now_ns(), before + 900 * NS_PER_S);
 	EXPECT_TRUE(now_has_jumped());
 	EXPECT_FALSE(now_has_jumped());
+	now_follow(SECONDS(2000), NS_PER_S, now_clock_ns(CLOCK_BOOTTIME));
+	EXPECT_FALSE(now_has_jumped());
+	now_follow(SECONDS(2000), 5 * NS_PER_MS, now_clock_ns(CLOCK_BOOTTIME));
+	EXPECT_TRUE(now_has_jumped());
 }
 
 TEST(a_delay_is_over_on_all_machines)
