@@ -13,7 +13,9 @@
 
 static uint64_t bound_of(const struct line *line, uint64_t boot_ns)
 {
-	return line->bound_ns + (boot_ns > line->boot_ns ? NOW_DRIFT_NS(boot_ns - line->boot_ns) : 0);
+	uint64_t age = boot_ns > line->boot_ns ? boot_ns - line->boot_ns : 0;
+
+	return line->bound_ns + NOW_DRIFT_NS(age);
 }
 
 /* The most that the time can be, less CLOCK_BOOTTIME, and the least */
@@ -128,12 +130,13 @@ bool reckoning_hear(struct reckoning *reckoning, const struct sample *sample,
 		    const struct reading *reading, uint64_t boot_ns, struct correction *correction)
 {
 	const struct correction *read = &reading->correction;
+	bool is_known = RECKONING_EPOCH(sample->zxid) == read->epoch;
 
 	if (read->ns != reckoning->correction.ns || read->epoch != reckoning->correction.epoch)
 		adopt(reckoning, read, boot_ns);
 	if (sample->zxid < reading->zxid)
 		return false;
-	if (RECKONING_EPOCH(sample->zxid) == read->epoch && !is_outside(reckoning, sample, boot_ns)) {
+	if (is_known && !is_outside(reckoning, sample, boot_ns)) {
 		add(reckoning, sample);
 		return false;
 	}

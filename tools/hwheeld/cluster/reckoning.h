@@ -54,7 +54,7 @@ struct reckoning {
 	struct line lines[RECKONING_SAMPLES];	/* of this correction */
 	unsigned int count;
 	unsigned int next;
-	struct line held;		/* of the correction before; goes on until there is a sample */
+	struct line held;		/* of the correction before, until there is a sample */
 	uint64_t covered_until_ns;	/* other nodes may still go by the held line */
 	bool is_doubtful;		/* this node may have been paused, or has just begun */
 	unsigned int patience;
