@@ -108,7 +108,7 @@ BASE    ?=
 .PHONY: model litmus syzkaller results bench kernel-page performance lives lint tools tools-test install
 .PHONY: uninstall
 .PHONY: patch check-patch deb check-packages java java-test java-bench hwheeld hwheeld-test hwheeld-bench durable
-.PHONY: cluster-test _cluster_test
+.PHONY: cluster-test _cluster_test cluster-bench _cluster_bench
 .PHONY: clean help python-test _python_test _demonstrate _open_shell shell-test
 .PHONY: _hwheeld_test _hwheeld_bench _install_hwheeld _durable
 .PHONY: _everything _build_everything _module _tools _tools_test _test_modules _test_programs _run _shell _harness
@@ -232,6 +232,10 @@ cluster-test: ## test hwheeld with three ZooKeeper servers on this machine (KILL
 hwheeld-bench: ## measure the daemon beside Redis and a table; build/hwheeld-bench.json
 	@$(SETUP) uml hwheeld hwheeld_bench
 	@vars=$$(selftests/harness/uml/build_uml.sh smp test durable) && $(MAKE) _hwheeld_bench $$vars
+
+cluster-bench: ## measure what bounds one ensemble; build/cluster-bench.json (BENCH_CLUSTER=)
+	@$(SETUP) source tools hwheeld cluster cluster_bench >/dev/null
+	@$(MAKE) _cluster_bench
 
 durable: ## put 10,000 durable timeouts, restart the daemon half-way, and take them all
 	@$(SETUP) uml hwheeld
@@ -386,7 +390,8 @@ _hwheeld_test: _module
 		>$(BUILD)/hwheeld-in/inside
 	@status=0; \
 	$(BUILD)/tools/hwheeld/store_test >$(BUILD)/hwheeld-in/store_test.tap || status=$$?; \
-	$(HWHEELD_RUN) --out $(BUILD)/hwheeld-run --timeout $(TIMEOUT) \
+	$(HWHEELD_RUN) --out $(BUILD)/hwheeld-run \
+		--timeout $$(($(TIMEOUT) + 5 * $(KILLS_DAEMON))) \
 		$(MODULE)/hwheel.ko $(BUILD)/hwheeld-in/inside || status=$$?; \
 	python3 -B tools/test/hwheeld/power_test.py $(KDIR)/linux $(MODULE)/hwheel.ko \
 		$(BUILD)/tools/hwheeld/hwheeld $(BUILD)/hwheeld-power $(POWER) $(SEED) | \
@@ -408,6 +413,14 @@ _cluster_test:
 	python3 -B selftests/harness/tap.py --out $(BUILD)/cluster.tap --part cluster $$status \
 		$(BUILD)/cluster/rendezvous_test.tap $(BUILD)/cluster/reckoning_test.tap \
 		$(BUILD)/cluster/cluster_test.tap
+
+_cluster_bench:
+	@$(MAKE) -C tools O=$(BUILD)/tools hwheeld $(BUILD)/tools/hwheeld/hwheeld_heap
+	@$(CC) -O2 -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -o $(BUILD)/tools/hwheeld/load \
+		selftests/bench/durable/load.c -lsqlite3 -pthread
+	@python3 -B selftests/bench/durable/cluster_bench.py $(BUILD)/tools/hwheeld/hwheeld_heap \
+		$(BUILD)/tools/hwheeld/load $(BUILD)/cluster-bench $(BUILD)/cluster-bench.json \
+		$(BENCH_CLUSTER)
 
 # On this machine, with a heap in place of the wheel, what does not depend on the wheel; in a
 # user-mode kernel, where system calls cost more, how late timeouts are, and the wake-ups.

@@ -11,6 +11,7 @@
 #   hwheeld  what the daemon of durable timeouts is built and tested with
 #   cluster  what hwheeld with ZooKeeper is tested with
 #   hwheeld_bench  what it is measured beside
+#   cluster_bench  what tells of a server's heap
 #   tools_test  what is in a VM to test them: a terminal, tracers
 #   programs what the test programs need beyond these, also as 32-bit ones
 #   kunit    what a user-mode kernel is built with
@@ -152,6 +153,11 @@ need_hwheeld() {
 
 need_cluster() {
 	packages default-jre-headless zookeeper
+}
+
+# jcmd tells how much of a heap is alive.
+need_cluster_bench() {
+	packages default-jdk-headless
 }
 
 need_hwheeld_bench() {

@@ -28,6 +28,7 @@ struct exchange {
 	unsigned int status;
 	bool routed;
 	bool suspended;
+	bool held;				/* suspended, but not in libmicrohttpd */
 	bool too_large;
 	bool by_node;				/* it comes from another node */
 	bool was_swept;				/* no other node has what it takes */
@@ -58,6 +59,14 @@ void exchange_error(struct exchange *exchange, unsigned int status, const char *
 
 /* The answer comes later: not before the request's handler has returned to libmicrohttpd. */
 void exchange_suspend(struct exchange *exchange);
+
+/*
+ * The same for an answer that comes soon: up to so many requests are held, which costs less. A held
+ * request's client may hang up, and then the request ends without an answer.
+ */
+#define HELD_MOST	64
+void exchange_hold(struct exchange *exchange);
+size_t exchange_held(void);
 
 /* A parameter of the URL, as it came, or NULL */
 const char *exchange_parameter(const struct exchange *exchange, const char *name);

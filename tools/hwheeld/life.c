@@ -63,12 +63,21 @@ static void ring(void *owner, uint64_t at_ns)
 		end_wait(timeout);
 }
 
-/* Without an alarm an accepted timeout would be forgotten; the store still knows it. */
+/*
+ * If the wait is over before the change is stored, no alarm is needed. Without an alarm an accepted
+ * timeout would be forgotten; the store still knows it.
+ */
 void life_arm(struct timeout *timeout)
 {
-	int error = alarm_set(&timeout->alarm, now_alarm_ns(end_of_wait(timeout)), ring,
-			      timeout);
+	uint64_t end_ns = end_of_wait(timeout);
+	int error;
 
+	if (timeout->busy && now_has_come(end_ns)) {
+		alarm_clear(&timeout->alarm);
+		ring(timeout, end_ns);
+		return;
+	}
+	error = alarm_set(&timeout->alarm, now_alarm_ns(end_ns), ring, timeout);
 	if (error) {
 		say(LOG_CRIT, "no room on the wheel: %s", strerror(-error));
 		abort();

@@ -64,9 +64,9 @@ void loop_remove(int fd, struct loop_source *source)
 			events[i].data.ptr = NULL;
 }
 
-void loop_wait(bool at_once)
+void loop_wait(int ms)
 {
-	count = epoll_wait(epoll, events, EVENTS, at_once || soon ? 0 : -1);
+	count = epoll_wait(epoll, events, EVENTS, soon ? 0 : ms);
 	for (int i = 0; i < count; i++) {
 		struct loop_source *source = events[i].data.ptr;
 

@@ -28,7 +28,7 @@ void loop_soon(struct loop_source *source);
 /* Nothing is ready for the source any more. */
 void loop_remove(int fd, struct loop_source *source);
 
-/* Waits for sources that are ready, and calls them; does not wait if @at_once. */
-void loop_wait(bool at_once);
+/* Waits for sources that are ready, and calls them; no longer than @ms, or -1. */
+void loop_wait(int ms);
 
 #endif /* LOOP_H */

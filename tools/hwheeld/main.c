@@ -178,7 +178,7 @@ static void take_events(void)
 static void run(void)
 {
 	while (!is_done()) {
-		loop_wait(listener_has_more() || alarm_has_ended());
+		loop_wait(alarm_has_ended() ? 0 : listener_wait_ms());
 		take_events();
 		do {
 			take_serve();

@@ -70,6 +70,19 @@ used() {
 	return $status
 }
 
+# After used(), with what that has packed
+served() {
+	local folders=("$tree"/lib/modules/*) status=0
+
+	inside pack_service && as_root cat "$tree/root/service.tar" >"$work/service.tar" || return
+	selftests/harness/vm/run_vm.sh --kver "${folders[0]##*/}" --out "$out/service" --quiet \
+		--timeout 900 --guest selftests/harness/packages/service_guest.sh \
+		"$work/service.tar" "$work/debian.tar" \
+		selftests/harness/common.sh selftests/harness/tap.sh || status=$?
+	cat "$out/service/service.tap"
+	return $status
+}
+
 # readme GROUP: those blocks of the documents
 readme() {
 	tree_run "$tree" /src/selftests/harness/documents/documents.sh tree "$1"
@@ -97,6 +110,8 @@ report "the daemon and its user are there" quietly inside daemon
 report "the group is there" quietly inside group
 say "packages: using them in a VM"
 report "what was installed works in a VM" quietly used
+say "packages: starting hwheeld under systemd in a VM"
+report "hwheeld works under systemd in a VM" quietly served
 say "packages: purging them"
 report "apt purges the packages" quietly inside purge
 report "nothing is left but the group and the user" quietly inside nothing_left

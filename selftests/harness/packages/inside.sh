@@ -57,7 +57,7 @@ step_build() {
 # What a machine has that is to use the module, and what this test needs
 step_prepare() {
 	update
-	apt install "$HEADERS" gcc libc6-dev pkg-config python3-minimal udev man-db
+	apt install "$HEADERS" gcc libc6-dev pkg-config python3-minimal systemd udev man-db
 	files >/root/before
 }
 
@@ -154,6 +154,11 @@ step_pack() {
 	tar -chf /root/debian.tar "${programs[@]}" "${libs[@]}" /lib/systemd/systemd-udevd \
 		/usr/lib/udev/rules.d/60-hwheel.rules /etc/group /etc/passwd "$built" \
 		/lib/modules/"$(kver)"/{updates,modules.*}
+}
+
+# For another VM, in which systemd starts the daemon
+step_pack_service() {
+	/src/selftests/harness/packages/pack_service.sh /root/service.tar
 }
 
 step_purge() {

@@ -2,7 +2,7 @@
 /*
  * The store in an ensemble of ZooKeeper's servers. All of it runs in the loop's thread.
  *
- *	zk_store -> commit, cleaning -> ensemble -> servers
+ *	zk_store -> commit, cleaning, merging -> ensemble -> servers
  *	members -> shard -> loading --------^
  *	clock ------------------------------^
  *	nodes -> relay, batch, sweep, feed, survey -> peer -> other nodes
@@ -29,6 +29,7 @@
 #include "commit.h"
 #include "feed.h"
 #include "members.h"
+#include "merging.h"
 #include "nodes.h"
 #include "peer.h"
 #include "rendezvous.h"
@@ -127,13 +128,19 @@ static void count_commit(const struct commit *commit, bool is_committed)
 		zk.figures.commit_max_ns = took;
 }
 
-static void note(const struct commit *commit)
+static void note(struct commit *commit)
 {
 	for (struct store_request *it = commit->requests; it; it = it->next)
 		it->seq = trail_numbers(it->count);
-	for (size_t i = 0; i < commit->count; i++)
-		trail_add(commit->parts[i].shard, commit->parts[i].tenure,
-			  commit->parts[i].number, trail_numbers(0));
+	for (size_t i = 0; i < commit->count; i++) {
+		struct commit_part *part = &commit->parts[i];
+		size_t place = trail_add(part->shard, part->tenure, part->number,
+					 trail_numbers(0));
+
+		merging_add(part->shard, part->tenure, part->number, place, part->bytes,
+			    part->size);
+		part->bytes = NULL;
+	}
 }
 
 static void look_whether_usable(void);
@@ -411,6 +418,8 @@ static void flush(struct store *store)
 	forget_lost();
 	while (zk.waiting && send_next())
 		;
+	if (zk.usable)
+		merging_go_on();
 	forget_lost();
 }
 
@@ -483,6 +492,7 @@ static void close_store(struct store *store)
 	feed_end();
 	peer_end();
 	members_end();
+	merging_end();
 	shard_end();
 }
 
@@ -561,6 +571,7 @@ struct store *zk_store_open(const struct store_moves *moves)
 	zk.loaded_from = memory_get(shards, sizeof(*zk.loaded_from));
 	zk.is_lost = memory_get(shards, sizeof(*zk.is_lost));
 	shard_begin(shards, zk.node, &shard_events);
+	merging_begin();
 	members_begin(zk.node, shards, feed_members_changed);
 	nodes = &cluster_nodes;
 	return &zk.store;

@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 
-from daemon import Client, Daemon, equal, run_all, true, until
+from daemon import PATIENCE, Client, Daemon, equal, run_all, true, until
 
 program, base = sys.argv[1:3]
 folders = (f"{base}/{number}" for number in itertools.count())
@@ -335,6 +335,53 @@ def a_client_that_hangs_up_as_it_is_due(daemon):
             client.put(str(key), delay=0)
         equal(keys(client.take(wait=30, lease=1000)), [str(key)])
     equal(client.metric("hwheeld_timeouts"), 50)
+
+
+def send_put(raw, key):
+    body = json.dumps({"delay": 3600, "payload": key}).encode()
+    raw.sendall(f"PUT /timeouts/{key} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n"
+                .encode() + body)
+
+
+def connected(stack, daemon, count):
+    found = [stack.enter_context(socket.socket(socket.AF_UNIX)) for _ in range(count)]
+    for raw in found:
+        raw.connect(daemon.socket)
+        raw.settimeout(PATIENCE)
+    return found
+
+
+def many_clients_put_at_once(daemon):
+    """More than are held: a part of the header of the next request comes with each."""
+    with contextlib.ExitStack() as stack:
+        clients = connected(stack, daemon, 150)
+        for turn in range(10):
+            for number, raw in enumerate(clients):
+                send_put(raw, f"{number}-{turn}")
+                raw.sendall(b"GET /timeouts/")
+            for number, raw in enumerate(clients):
+                true(raw.recv(65536).startswith(b"HTTP/1.1 201"), "a put is answered")
+                raw.sendall(f"{number}-{turn} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+            for number, raw in enumerate(clients):
+                true(f'"{number}-{turn}"'.encode() in raw.recv(65536), "it is there")
+    equal(daemon.client().metric("hwheeld_timeouts"), 1500)
+
+
+def clients_hang_up_as_their_puts_are_stored(daemon):
+    """Each of these timeouts is there whole or not at all, and nothing waits for the clients."""
+    for turn in range(20):
+        with contextlib.ExitStack() as stack:
+            for number, raw in enumerate(connected(stack, daemon, 100)):
+                send_put(raw, f"{number}-{turn}")
+    client = daemon.client()
+    until(lambda: client.metric("hwheeld_connections") == 1, "connections are closed")
+    for number in range(100):
+        answer = client.get(f"{number}-19")
+        true(answer.status == 404 or answer.json["payload"] == f"{number}-19", answer.text)
+    before = client.metric("hwheeld_timeouts")
+    true(before > 0, "some are stored")
+    daemon.restart()
+    equal(daemon.client().metric("hwheeld_timeouts"), before)
 
 
 def a_lease_that_nobody_got_is_not_in_the_log(daemon):

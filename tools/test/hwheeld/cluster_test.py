@@ -207,6 +207,27 @@ def shards_move_to_a_second_node_and_back(cluster):
         equal(clients[1].get(f"k{i}").status, 200)
 
 
+def small_pieces_of_the_log_become_large_ones(cluster):
+    """Sixteen shards, and a piece in each for each of 600 batches: they do not stay."""
+    node = cluster.node("one").start()
+    client = node.client()
+    server = cluster.ensemble.servers[0]
+    begin = server.number("zk_znode_count")
+    for turn in range(600):
+        equal(client.put_many([{"key": f"k{i}", "delay": 3600, "payload": f"{turn}"}
+                               for i in range(64)]).status, 200)
+        equal(client.put(f"n{turn}", delay=3600, payload="one").status, 201)
+        if turn % 3 == 0:
+            equal(client.cancel(f"n{turn}").status, 204)
+    until(lambda: server.number("zk_znode_count") < begin + 16 * 40, "they are merged")
+    node.kill()
+    client = cluster.node("two").start().client()
+    for i in range(64):
+        equal(client.get(f"k{i}").json["payload"], "599")
+    for turn in range(600):
+        equal(client.get(f"n{turn}").status, 200 if turn % 3 else 404)
+
+
 def settled(cluster, *names, **settings):
     """Nodes that all know of each other, and have their shards"""
     nodes = [cluster.node(name, **settings).start() for name in names]
@@ -470,7 +491,8 @@ def a_leader_with_another_clock_moves_no_delay(cluster):
     """All servers have other clocks. A delay goes on from one leader, and node, to the next."""
     delays = {f"{name}-{i}": least + i / 10 for name, least in
               (("before", 8), ("after", 3)) for i in range(20)}
-    with Ensemble(f"{cluster.folder}/servers", other_clocks(cluster.program)) as ensemble:
+    with Ensemble(f"{cluster.folder}/servers",
+                  environments=other_clocks(cluster.program)) as ensemble:
         cluster.ensemble = ensemble
         one, two = settled(cluster, "one", "two")
         clients = [one.client(), two.client()]
@@ -565,6 +587,7 @@ def main():
     tap = Tap()
     seed = tap.begin(4)
     tests = {a_restarted_node_has_all: (), the_log_is_cleaned: (),
+             small_pieces_of_the_log_become_large_ones: (),
              shards_move_to_a_second_node_and_back: (),
              any_node_answers_for_any_timeout: (),
              a_batch_goes_to_all_nodes: (),
