@@ -14,6 +14,7 @@
  */
 #include <errno.h>
 #include <json-c/json.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -38,6 +39,9 @@
 #include "tree.h"
 
 #define WINDOW		16
+
+/* How long the end waits for an answer of the servers */
+#define LAST_MS		1000
 
 /* How long one attempt to connect waits */
 #define PATIENCE_MS	5000
@@ -475,16 +479,14 @@ static bool is_busy(void)
 	return zk.usable && (zk.count || cleaning_is_busy());
 }
 
-/* Commits on their way have a moment to end. */
+/* Commits on their way have a moment to end, each one. */
 static void close_store(struct store *store)
 {
-	uint64_t end_ns = now_clock_ns(CLOCK_MONOTONIC) + NS_PER_S;
+	struct pollfd ended = { .fd = ensemble_fd(), .events = POLLIN };
 
 	flush(store);
-	while (is_busy() && now_clock_ns(CLOCK_MONOTONIC) < end_ns) {
-		usleep(1000);
+	while (is_busy() && poll(&ended, 1, LAST_MS) == 1)
 		reap(store);
-	}
 	zk.usable = false;
 	flush(store);
 	ensemble_close();
