@@ -190,6 +190,11 @@ size_t members_count(void)
 	return count;
 }
 
+bool members_is_first(void)
+{
+	return count && is_own(0);
+}
+
 const char *members_address(size_t index)
 {
 	return members[index].address;
