@@ -98,7 +98,7 @@ static void ask_address(const char *name)
 	char of[TREE_PATH];
 
 	reading->call.done = read_address;
-	strcpy(reading->name, name);
+	memcpy(reading->name, name, strlen(name));
 	tree_path(of, "/members/%s", name);
 	ensemble_get(&reading->call, of);
 }
