@@ -86,7 +86,7 @@ static void end_lease(struct exchange *exchange, const char *text,
 		return;
 	if (timeout && timeout->busy)
 		change_wait_for(timeout, exchange);
-	else if (timeout && now_ns() < timeout->lease->end_ns)
+	else if (timeout && !now_has_come(timeout->lease->end_ns))
 		end(exchange, timeout);
 	else
 		exchange_error(exchange, MHD_HTTP_GONE, "the lease has ended");

@@ -28,7 +28,7 @@ struct nodes_ops {
 	bool (*sweep)(struct exchange *exchange, const char *queue, uint64_t max,
 		      uint64_t lease_ns);
 
-	/* What this node tells of the cluster is completed by what others tell; it is taken over. */
+	/* Other nodes complete what this one tells of the cluster. The object is taken over. */
 	bool (*survey)(struct exchange *exchange, struct json_object *object);
 
 	/* Should a take that finds something here look at other nodes first, for once? */

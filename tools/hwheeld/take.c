@@ -108,7 +108,7 @@ static void describe(const struct timeout *timeout, const struct poll *poll, str
 		.key = timeout->key,
 		.key_length = timeout->key_length,
 		.deliveries = timeout->deliveries + 1,
-		.lease_ns = now_ns() + poll->lease_ns,
+		.lease_ns = now_after(poll->lease_ns),
 	};
 	if (getrandom(record->token, TOKEN_SIZE, 0) != TOKEN_SIZE)
 		abort();

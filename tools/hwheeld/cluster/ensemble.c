@@ -10,9 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../memory.h"
+#include "../now.h"
 #include "../say.h"
 #include "ensemble.h"
 
@@ -228,6 +230,7 @@ static void end(const void *data, int error)
 	struct ensemble_call *call = (struct ensemble_call *)data;
 
 	call->error = error;
+	call->ended_ns = now_clock_ns(CLOCK_BOOTTIME);
 	post(call);
 }
 

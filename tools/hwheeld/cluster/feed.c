@@ -125,7 +125,7 @@ static struct feed *new_feed(struct line *line, const char *address)
 	feed->call.done = done;
 	feed->call.sort = PEER_POLL;
 	feed->line = line;
-	strcpy(feed->address, address);
+	memcpy(feed->address, address, strlen(address));
 	DL_APPEND(line->feeds, feed);
 	return feed;
 }

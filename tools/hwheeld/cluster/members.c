@@ -98,7 +98,7 @@ static void ask_address(const char *name)
 	char of[TREE_PATH];
 
 	reading->call.done = read_address;
-	strcpy(reading->name, name);
+	memcpy(reading->name, name, strlen(name));
 	tree_path(of, "/members/%s", name);
 	ensemble_get(&reading->call, of);
 }
@@ -188,6 +188,11 @@ void members_changed(const char *at)
 size_t members_count(void)
 {
 	return count;
+}
+
+bool members_is_first(void)
+{
+	return count && is_own(0);
 }
 
 const char *members_address(size_t index)

@@ -19,7 +19,7 @@
 /* So many requests are on their way at a time. */
 #define MOST	32
 
-/* What is known of a piece; its bytes are kept until it is merged. */
+/* A piece; its bytes are kept until it is merged. */
 struct piece {
 	uint64_t first, last;		/* numbers of the commits in it; the last one is its name */
 	size_t place;

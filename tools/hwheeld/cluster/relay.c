@@ -19,6 +19,13 @@ static void answer_failure(struct exchange *exchange, const struct peer_call *ca
 		       "the node that has it cannot be reached: nothing has changed");
 }
 
+static void answer_text(struct exchange *exchange, struct peer_call *call)
+{
+	exchange_answer_text(exchange, call->status, "application/json",
+			     call->answer ?: memory_copy("", 0), call->length);
+	call->answer = NULL;
+}
+
 static void answer(struct exchange *exchange, struct peer_call *call)
 {
 	if (!call->status)
@@ -28,11 +35,8 @@ static void answer(struct exchange *exchange, struct peer_call *call)
 			       "the node that has it does not know this one: nothing has changed");
 	else if (call->status == MHD_HTTP_NO_CONTENT)
 		exchange_empty(exchange, call->status);
-	else {
-		exchange_answer_text(exchange, call->status, "application/json",
-				     call->answer ?: memory_copy("", 0), call->length);
-		call->answer = NULL;
-	}
+	else
+		answer_text(exchange, call);
 }
 
 static void done(struct peer_call *call)

@@ -26,7 +26,8 @@ class ChaosServer(Server):
     shift = 0
 
     def start(self):
-        super().start(env=shifted(self.shift) if self.shift else None)
+        self.environment = shifted(self.shift) if self.shift else None
+        super().start()
 
     def limit_files(self, size):
         """A write beyond that fails, as on a full disk: the server's memory has the log anyway."""
