@@ -184,7 +184,7 @@ class Daemon:
     def launch(self):
         self.configure()
         self.log = open(f"{self.folder}/log", "ab")
-        # What is freed is overwritten, so that a use of it is noticed.
+        # malloc overwrites memory that is freed, so that a use of it is noticed.
         self.process = subprocess.Popen(
             [self.program, "-c", f"{self.folder}/hwheeld.conf"], stderr=self.log,
             env=os.environ | {"MALLOC_PERTURB_": "165"} if self.poison else None)
