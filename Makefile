@@ -47,6 +47,9 @@ HWHEELD_TESTS := api_test disk_test fuzz_test kill_test
 # it sends
 KILLS_DAEMON ?= 100
 POWER   ?= 5
+# How long make chaos goes on, and the names of faults that it is to have, if not all
+CHAOS_TIME = $(if $(filter file,$(origin TIME)),30m,$(TIME))
+FAULTS  ?=
 # NAME=VALUE for hwheeld-bench: rounds, ms, pending, lateness
 BENCH_DURABLE ?=
 REQUESTS ?= 1000
@@ -91,8 +94,11 @@ KILLS   ?= 1000
 PENDING ?= 10000000
 # What the result is called
 RUN     ?= torture
-# How long make syzkaller runs
+# How long make syzkaller runs, and what its kernel looks for: kasan, or kcsan, whose reports of the
+# kernel's own races must not end the machine
 TIME    ?= 2h
+FLAVOUR ?= kasan
+SYZKALLER_WORDS = $(if $(filter kcsan,$(FLAVOUR)),kcsan.early_enable=0,panic_on_warn=1)
 # What of hwheel_wrong.ko the kernel has to notice: all but data races, or these (--racy)
 WRONG   ?= --wrong
 # Seconds that make selftests may take, and a torture
@@ -104,15 +110,16 @@ BENCH_PARTS := kernel user native
 BENCH   := python3 -B selftests/bench/report
 BASE    ?=
 
-.PHONY: module run shell check check-all kunit coverage mutants selftests torture matrix soak faults
+.PHONY: module run shell check check-all kunit coverage coverage-all mutants selftests torture matrix soak faults
 .PHONY: model litmus syzkaller results bench kernel-page performance lives lint tools tools-test install
 .PHONY: uninstall
 .PHONY: patch check-patch deb check-packages java java-test java-bench hwheeld hwheeld-test hwheeld-bench durable
-.PHONY: cluster-test _cluster_test
+.PHONY: cluster-test _cluster_test cluster-bench _cluster_bench
+.PHONY: cluster _cluster chaos _chaos chaos-faults _chaos_faults
 .PHONY: clean help python-test _python_test _demonstrate _open_shell shell-test
 .PHONY: _hwheeld_test _hwheeld_bench _install_hwheeld _durable
 .PHONY: _everything _build_everything _module _tools _tools_test _test_modules _test_programs _run _shell _harness
-.PHONY: _vm_harness _wrong _syzkaller _model _litmus _selftests _torture
+.PHONY: _vm_harness _wrong _coverage_all _syzkaller _model _litmus _selftests _torture
 .PHONY: _bench _bench_kernel _bench_user _bench_threads _user_bench _bench_native _bench_uml
 .PHONY: _java_test _java_netty_test _java_bench
 .PHONY: _lives _out_of_tree _vm_out_of_tree _readme _vm_readme _lint _install _install_module _install_tools _install_pages
@@ -142,6 +149,11 @@ coverage: ## tell which lines of module/ the KUnit tests reach
 	@$(SETUP) source kunit >/dev/null
 	@kunit/coverage.py
 
+coverage-all: ## tell which lines KUnit, kselftests and make syzkaller reach (TESTS=, SCRIPTS=)
+	@$(SETUP) source kunit >/dev/null
+	@kunit/coverage.py
+	@vars=$$($(SETUP) syzkaller_kasan source programs) && $(MAKE) _coverage_all $$vars
+
 mutants: ## put faults into the engine, one at a time, and see which test notices
 	@$(SETUP) source kunit >/dev/null
 	@kunit/mutants.py
@@ -161,8 +173,8 @@ soak: ## have KUnit account for very many timeouts in simulated time (SOAK=10000
 faults: ## have each allocation and copy fail, in a kernel that can do that (builds it)
 	@MAKE="$(MAKE)" selftests/harness/matrix.sh faults
 
-syzkaller: ## have syzkaller call the device at random (TIME=2h, SYZKALLER_SRC=)
-	@vars=$$($(SETUP) syzkaller syzkaller_kasan) && $(MAKE) _syzkaller $$vars
+syzkaller: ## have syzkaller call the device at random (TIME=2h, FLAVOUR=kcsan, SYZKALLER_SRC=)
+	@vars=$$($(SETUP) syzkaller syzkaller_$(FLAVOUR)) && $(MAKE) _syzkaller $$vars
 
 results: ## put what all these did into doc/results.md
 	@$(RESULTS) gather doc/results.json $(wildcard $(BUILD)/results/*.json)
@@ -229,9 +241,25 @@ cluster-test: ## test hwheeld with three ZooKeeper servers on this machine (KILL
 	@$(SETUP) source tools hwheeld cluster >/dev/null
 	@src=$$($(SETUP) source) && $(MAKE) _cluster_test $$src
 
+cluster: ## put 10,000 timeouts into three nodes, each in a kernel of its own, and kill one half-way
+	@$(SETUP) uml hwheeld cluster
+	@vars=$$(selftests/harness/uml/build_uml.sh smp test durable cluster) && $(MAKE) _cluster $$vars
+
+chaos: ## test such nodes while they and ZooKeeper fail (TIME=30m, SEED=, POWER=, FAULTS=)
+	@$(SETUP) uml hwheeld cluster
+	@vars=$$(selftests/harness/uml/build_uml.sh smp test durable cluster) && $(MAKE) _chaos $$vars
+
+chaos-faults: ## put faults into hwheeld, one at a time, and see whether that finds them (FAULTS=: a glob)
+	@$(SETUP) hwheeld cluster
+	@$(MAKE) _chaos_faults
+
 hwheeld-bench: ## measure the daemon beside Redis and a table; build/hwheeld-bench.json
 	@$(SETUP) uml hwheeld hwheeld_bench
 	@vars=$$(selftests/harness/uml/build_uml.sh smp test durable) && $(MAKE) _hwheeld_bench $$vars
+
+cluster-bench: ## measure what bounds one ensemble; build/cluster-bench.json (BENCH_CLUSTER=)
+	@$(SETUP) source tools hwheeld cluster cluster_bench >/dev/null
+	@$(MAKE) _cluster_bench
 
 durable: ## put 10,000 durable timeouts, restart the daemon half-way, and take them all
 	@$(SETUP) uml hwheeld
@@ -267,8 +295,8 @@ deb: ## build Debian packages; they are in build/deb (MACHINE=arm64: in build/de
 
 check-packages: deb ## try them in a clean Debian 12, from installing to purging (downloads one)
 	@$(SETUP) vm packages >/dev/null
-	@selftests/harness/packages/check_packages.sh $(BUILD)/deb$(MACHINE:%=-%) $(BUILD)/packages | \
-		tee $(BUILD)/packages.tap
+	@selftests/harness/packages/check_packages.sh $(BUILD)/deb$(MACHINE:%=-%) \
+		$(BUILD)/packages$(MACHINE:%=-%) | tee $(BUILD)/packages$(MACHINE:%=-%).tap
 
 # KSRC: default: the kernel source of the tests
 patch: ## make a patch series that puts hwheel into a kernel tree (KSRC=); it is in build/patch
@@ -401,11 +429,50 @@ _cluster_test:
 	@$(MAKE) -C tools O=$(BUILD)/tools hwheeld_tests KSRC=$(KSRC)
 	@rm -rf $(BUILD)/cluster && mkdir -p $(BUILD)/cluster
 	@status=0; \
-	$(BUILD)/tools/hwheeld/rendezvous_test >$(BUILD)/cluster/rendezvous_test.tap || status=$$?; \
+	for test in rendezvous_test reckoning_test; do \
+		$(BUILD)/tools/hwheeld/$$test >$(BUILD)/cluster/$$test.tap || status=$$?; \
+	done; \
 	python3 -B tools/test/hwheeld/cluster_test.py $(BUILD)/tools/hwheeld/hwheeld_heap \
 		$(BUILD)/cluster/run $(KILLS_DAEMON) >$(BUILD)/cluster/cluster_test.tap || status=$$?; \
 	python3 -B selftests/harness/tap.py --out $(BUILD)/cluster.tap --part cluster $$status \
-		$(BUILD)/cluster/rendezvous_test.tap $(BUILD)/cluster/cluster_test.tap
+		$(BUILD)/cluster/rendezvous_test.tap $(BUILD)/cluster/reckoning_test.tap \
+		$(BUILD)/cluster/cluster_test.tap
+
+_cluster: _module
+	@$(MAKE) -C tools O=$(BUILD)/tools hwheeld
+	@python3 -B tools/demo/cluster.py $(KDIR)/linux $(MODULE)/hwheel.ko \
+		$(BUILD)/tools/hwheeld/hwheeld $(BUILD)/cluster-run
+
+_chaos: _module
+	@$(MAKE) -C tools O=$(BUILD)/tools hwheeld
+	@mkdir -p $(BUILD)/results
+	@status=0; \
+	python3 -B tools/test/hwheeld/chaos.py $(BUILD)/chaos-run $(CHAOS_TIME) \
+		$(BUILD)/tools/hwheeld/hwheeld --kernel $(KDIR)/linux --module $(MODULE)/hwheel.ko \
+		$(if $(SEED),--seed $(SEED)) $(if $(FAULTS),--only $(FAULTS)) | \
+		tee $(BUILD)/chaos-run.tap || status=$$?; \
+	$(RESULTS) row $(BUILD)/results/chaos.json "three nodes, $(KVER)" "" chaos \
+		"$$(git describe --always --dirty --abbrev=12)" $$SECONDS $$status \
+		$(BUILD)/chaos-run.tap $(BUILD)/chaos-run.tap; \
+	[ $(POWER) -eq 0 ] || python3 -B tools/test/hwheeld/chaos_sqlite.py $(BUILD)/chaos-sqlite \
+		$(POWER) $(BUILD)/tools/hwheeld/hwheeld $(KDIR)/linux $(MODULE)/hwheel.ko $(SEED) | \
+		tee $(BUILD)/chaos-sqlite.tap || status=$$?; \
+	python3 -B selftests/harness/tap.py --out $(BUILD)/chaos.tap --part chaos $$status \
+		$(BUILD)/chaos-run.tap $(if $(filter-out 0,$(POWER)),$(BUILD)/chaos-sqlite.tap)
+
+# Nodes are processes, with a heap in place of the wheel.
+_chaos_faults:
+	@$(MAKE) -C tools O=$(BUILD)/tools $(BUILD)/tools/hwheeld/hwheeld_heap
+	@python3 -B tools/test/hwheeld/chaos_faults.py $(BUILD)/tools $(BUILD)/chaos-faults \
+		$(if $(FAULTS),'$(FAULTS)') | tee $(BUILD)/chaos-faults.tap
+
+_cluster_bench:
+	@$(MAKE) -C tools O=$(BUILD)/tools hwheeld $(BUILD)/tools/hwheeld/hwheeld_heap
+	@$(CC) -O2 -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -o $(BUILD)/tools/hwheeld/load \
+		selftests/bench/durable/load.c -lsqlite3 -pthread
+	@python3 -B selftests/bench/durable/cluster_bench.py $(BUILD)/tools/hwheeld/hwheeld_heap \
+		$(BUILD)/tools/hwheeld/load $(BUILD)/cluster-bench $(BUILD)/cluster-bench.json \
+		$(BENCH_CLUSTER)
 
 # On this machine, with a heap in place of the wheel, what does not depend on the wheel; in a
 # user-mode kernel, where system calls cost more, how late timeouts are, and the wake-ups.
@@ -491,13 +558,25 @@ _wrong: _test_modules
 		$(WRONG) $(TEST_MODULES)/selftests/harness/vm/hwheel_wrong.ko $(BOOT) | \
 		tee $(BUILD)/wrong.tap
 
+# The kselftests' objects are in a folder of their own. What make syzkaller has counted before is
+# added: gcov leaves out counts that do not fit the objects, which are built again if a source is
+# newer.
+_coverage_all:
+	@$(MAKE) _module KCOV_INSTRUMENT=y GCOV_PROFILE=y >/dev/null
+	@status=0; \
+	$(MAKE) _selftests BUILD=$(BUILD)/coverage-vm QUICK=1 GCOV_PROFILE=y || status=$$?; \
+	selftests/harness/coverage.py $(BUILD)/coverage $(BUILD)/coverage-all.txt \
+		$(BUILD)/coverage-vm/selftests-run/counts.tar $(BUILD)/coverage-vm/module-$(KVER) \
+		$(foreach tar,$(wildcard $(BUILD)/syzkaller-kasan/counts/*.tar),$(tar) $(MODULE)) && \
+	exit $$status
+
 # Of the whole kernel the module alone tells what it has reached: gcov counts its lines, KCOV tells
 # syzkaller.
 _syzkaller:
 	@$(MAKE) _module KCOV_INSTRUMENT=y GCOV_PROFILE=y
 	@selftests/stress/syzkaller/run.sh $(SYZKALLER) $(DROPBEAR) $(KDIR)/../vmlinuz \
-		$(MODULE)/hwheel.ko $(BUILD)/syzkaller $(TIME) && \
-		selftests/stress/syzkaller/report.py $(BUILD)/syzkaller $(MODULE)
+		$(MODULE)/hwheel.ko $(BUILD)/syzkaller-$(FLAVOUR) $(TIME) $(SYZKALLER_WORDS) && \
+		selftests/stress/syzkaller/report.py $(BUILD)/syzkaller-$(FLAVOUR) $(MODULE)
 
 _model:
 	@$(SETUP) model >/dev/null
@@ -515,7 +594,7 @@ _test_programs:
 
 # $(call scripts,NAME...): of a test each, wherever it is, and what they read
 scripts = $(foreach name,$(1),$(or $(wildcard selftests/*/$(name).sh),selftests/$(name).sh)) \
-	  $(addprefix selftests/harness/,common.sh leaks.sh tap.sh)
+	  $(addprefix selftests/harness/,common.sh counts.sh leaks.sh tap.sh)
 
 _selftests: _test_modules _test_programs
 	@cp $(if $(QUICK),$(QUICK_BOUNDS),/dev/null) $(BUILD)/selftests/bounds

@@ -67,10 +67,12 @@ short_parts() {
 	part blocks -- python3 -B selftests/harness/documents/blocks_test.py
 	part bench -- python3 -B selftests/bench/report/bench_test.py
 	part judge -- python3 -B tools/demo/judge_test.py
+	part checker -- python3 -B tools/test/hwheeld/checker_test.py
 	part setup build/setup.tap -- script_test setup
 	part step build/step.tap -- script_test step
 	part leaks build/leaks.tap -- script_test leaks
 	part versions build/versions.tap -- script_test versions
+	part machines build/machines.tap -- script_test machines
 	part report -- python3 -B selftests/stress/syzkaller/report_test.py
 	part english -- python3 -B selftests/harness/english_test.py
 }
@@ -108,6 +110,8 @@ guest_long_parts() {
 	part arm64 build/arm64.tap -- arm64
 	part java build/java.tap -- target java-test
 	part hwheeld build/hwheeld.tap -- hwheeld
+	part cluster build/cluster.tap -- target cluster-test KILLS_DAEMON=3
+	part chaos build/chaos.tap -- target chaos TIME=90s POWER=0
 }
 
 host_lane() {

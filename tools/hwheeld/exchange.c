@@ -106,7 +106,7 @@ void exchange_answer_text(struct exchange *exchange, unsigned int status, const 
 	finish(exchange, status, response);
 }
 
-void exchange_answer(struct exchange *exchange, unsigned int status, struct json_object *object)
+static void answer_json(struct exchange *exchange, unsigned int status, struct json_object *object)
 {
 	const char *json = json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN |
 							  JSON_C_TO_STRING_NOSLASHESCAPE);
@@ -116,6 +116,14 @@ void exchange_answer(struct exchange *exchange, unsigned int status, struct json
 	text[length] = '\n';
 	json_object_put(object);
 	exchange_answer_text(exchange, status, "application/json", text, length + 1);
+}
+
+void exchange_answer(struct exchange *exchange, unsigned int status, struct json_object *object)
+{
+	if (exchange->take_answer)
+		exchange->take_answer(exchange, status, object);
+	else
+		answer_json(exchange, status, object);
 }
 
 void exchange_empty(struct exchange *exchange, unsigned int status)
@@ -135,7 +143,7 @@ void exchange_error(struct exchange *exchange, unsigned int status, const char *
 
 void exchange_suspend(struct exchange *exchange)
 {
-	if (exchange->suspended || exchange->response)
+	if (!exchange->connection || exchange->suspended || exchange->response)
 		return;
 	exchange->suspended = true;
 	MHD_suspend_connection(exchange->connection);
@@ -151,7 +159,7 @@ void exchange_hold(struct exchange *exchange)
 		exchange_suspend(exchange);
 		return;
 	}
-	if (exchange->suspended || exchange->response)
+	if (!exchange->connection || exchange->suspended || exchange->response)
 		return;
 	exchange->suspended = true;
 	exchange->held = true;

@@ -67,6 +67,8 @@ static void reap_store(struct loop_source *source)
 {
 	(void)source;
 	store->ops->reap(store);
+	if (now_has_jumped())
+		life_time_has_jumped();
 }
 
 /* It is set to the largest time that the kernel takes, and only tells that the clock was set. */
@@ -89,7 +91,8 @@ static void wall_was_set(struct loop_source *source)
 	now_mark(&time);
 	store->ops->mark(store, &time);
 	metrics.wall_steps++;
-	life_wall_was_set();
+	if (!now_is_shared())
+		life_wall_was_set();
 }
 
 static void reload(void)
@@ -136,10 +139,10 @@ static void take_signal(struct loop_source *source)
 	}
 }
 
-static struct loop_source alarms_source = { note_alarms };
-static struct loop_source store_source = { reap_store };
-static struct loop_source wall_source = { wall_was_set };
-static struct loop_source signals_source = { take_signal };
+static struct loop_source alarms_source = { .ready = note_alarms };
+static struct loop_source store_source = { .ready = reap_store };
+static struct loop_source wall_source = { .ready = wall_was_set };
+static struct loop_source signals_source = { .ready = take_signal };
 
 /* The loop */
 

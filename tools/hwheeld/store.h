@@ -47,7 +47,6 @@ struct store_time {
 	uint64_t at_ns;
 	uint64_t wall_ns;
 	int64_t offset_ns;		/* valid in the boot that boot_id names */
-	uint64_t bound_ns;		/* other machines are ahead by so much at most */
 };
 
 /* Counted since the store was opened */
@@ -106,11 +105,6 @@ struct store_ops {
 	/* Is an outcome unknown? Then recover() tries to find out; the loop calls it at times. */
 	bool (*is_lost)(const struct store *store);
 	void (*recover)(struct store *store);
-
-	/*
-	 * The part of the log with this key is here, and loaded. NULL: so are all parts, always.
-	 */
-	bool (*owns)(const struct store *store, const char *key, size_t length);
 
 	/* Are all parts here that should be here? NULL: they are, always. */
 	bool (*is_settled)(const struct store *store);

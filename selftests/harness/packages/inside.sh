@@ -108,6 +108,8 @@ step_tools() {
 	man 1 hwheelctl | grep -w hwheelctl
 	man 4 hwheel | grep -w HWHEEL_IOC_ARM
 	man 3 libhwheel | grep -w hwheel_next_events
+	man hwheel_arm | grep -F 'LIBHWHEEL(3)'
+	man 9 hwheel_arm | grep -F 'HWHEEL(9)'
 	[ -f /usr/share/bash-completion/completions/hwheelctl ]
 }
 

@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 
-from daemon import PATIENCE, Client, Daemon, equal, run_all, true, until
+from daemon import PATIENCE, Client, Daemon, certify, equal, run_all, true, until
 
 program, base = sys.argv[1:3]
 folders = (f"{base}/{number}" for number in itertools.count())
@@ -141,6 +141,20 @@ def without_acknowledgement_it_comes_again(daemon):
     equal(client.metric("hwheeld_leases_ended_total"), 1)
 
 
+def a_lease_that_is_returned_is_due_at_once(daemon):
+    client = daemon.client()
+    client.put("a", delay=0, payload="p")
+    token = client.take(wait=30, lease=1000)[0]["token"]
+    equal(client.request("POST", f"/leases/{token}/return").status, 204)
+    equal(client.request("POST", f"/leases/{token}/return").status, 410)
+    equal(client.ack(token), 410)
+    equal(client.get("a").json["state"], "due")
+    daemon.kill()
+    client = daemon.start().client()
+    again = client.take(wait=30)[0]
+    equal((again["key"], again["payload"], again["deliveries"]), ("a", "p", 2))
+
+
 def a_batch_is_one_commit(daemon):
     client = daemon.client()
     before = client.metric("hwheeld_commits_total")
@@ -199,6 +213,10 @@ def wrong_requests_say_so(daemon):
                                  ("POST", "/queues/a/give", 404), ("GET", "/leases/x", 405),
                                  ("DELETE", "/leases/" + 32 * "0", 410),
                                  ("DELETE", "/leases/x", 410),
+                                 ("POST", "/leases/x/return", 410),
+                                 ("POST", "/leases/" + 33 * "0" + "/return", 410),
+                                 ("DELETE", "/leases/x/return", 405),
+                                 ("POST", "/leases/x", 405), ("POST", "/leases/x/y", 404),
                                  ("POST", "/queues/a%20b/take", 400),
                                  ("POST", "/queues/a/take?max=0", 400),
                                  ("POST", "/queues/a/take?max=1001", 400),
@@ -604,18 +622,9 @@ def ipv6_works(daemon):
     client.close()
 
 
-def certify(folder):
-    """A certificate of this daemon's own. Returns how a client knows it."""
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
-                    "ec_paramgen_curve:P-256", "-nodes", "-keyout", f"{folder}/key", "-out",
-                    f"{folder}/certificate", "-subj", "/CN=hwheeld", "-addext",
-                    "subjectAltName=IP:127.0.0.1", "-days", "30000"],
-                   check=True, stderr=subprocess.DEVNULL)
-    return ssl.create_default_context(cafile=f"{folder}/certificate")
-
-
 def listen_with_tls(daemon, **settings):
-    context = certify(daemon.folder)
+    certify(daemon.folder)
+    context = ssl.create_default_context(cafile=f"{daemon.folder}/certificate")
     return context, listen(daemon, certificate=f"{daemon.folder}/certificate",
                            certificate_key=f"{daemon.folder}/key", **settings)
 
@@ -954,8 +963,9 @@ def hwheelctl_talks_to_it(daemon):
     ctl(1, "take", "../leases?x")
     ctl(0, "put", "c", "--deadline", "2020-01-01T00:00:00Z")
     equal(keys(ctl(0, "take", "--wait", "30s", "--ack", "--max", "5")), ["c"])
-    health, queues = ctl(0, "status")
+    health, nodes, queues = ctl(0, "status")
     equal((health["state"], health["timeouts"], queues["queues"][0]["queue"]), ("ready", 1, "q"))
+    equal([node["state"] for node in nodes["nodes"]], ["ready"])
     ctl(0, "cancel", "b")
     ctl(1, "cancel", "b")
     daemon.stop()

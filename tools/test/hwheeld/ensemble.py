@@ -34,9 +34,11 @@ def free_ports(count):
 
 
 class Server:
-    def __init__(self, number, folder, port, peers):
+    def __init__(self, number, folder, port, peers, memory, environment=None):
+        self.environment = environment
         self.port = port
         self.folder = folder
+        self.memory = memory
         self.process = None
         os.makedirs(folder)
         with open(f"{folder}/myid", "w", encoding="ascii") as stream:
@@ -48,9 +50,12 @@ class Server:
         path = ":".join(f"{JAVA}/{jar}.jar" for jar in JARS)
         with open(f"{self.folder}/log", "ab") as log:
             self.process = subprocess.Popen(
-                ["java", "-Xmx600m", "-cp", path,
+                ["java", f"-Xmx{self.memory}", "-cp", path,
                  "org.apache.zookeeper.server.quorum.QuorumPeerMain", f"{self.folder}/cfg"],
-                stdout=log, stderr=log)
+                stdout=log, stderr=log, env=self.environment)
+
+    def signal(self, number):
+        self.process.send_signal(number)
 
     def kill(self):
         self.process.kill()
@@ -80,12 +85,15 @@ class Server:
 
 
 class Ensemble:
-    def __init__(self, folder):
+    make = Server
+
+    def __init__(self, folder, memory="600m", environments=(None,) * SERVERS):
+        """The processes of the servers have these environments, or that of the test."""
         ports = free_ports(3 * SERVERS)
         peers = "".join(f"server.{i + 1}=127.0.0.1:{ports[3 * i + 1]}:{ports[3 * i + 2]}\n"
                         for i in range(SERVERS))
-        self.servers = [Server(i + 1, f"{folder}/server{i + 1}", ports[3 * i], peers)
-                        for i in range(SERVERS)]
+        self.servers = [self.make(i + 1, f"{folder}/server{i + 1}", ports[3 * i], peers, memory,
+                               environments[i]) for i in range(SERVERS)]
         self.addresses = ",".join(f"127.0.0.1:{server.port}" for server in self.servers)
 
     def serves(self):
@@ -97,7 +105,11 @@ class Ensemble:
     def __enter__(self):
         for server in self.servers:
             server.start()
-        until(self.serves, "the servers have a leader")
+        try:
+            until(self.serves, "the servers have a leader")
+        except BaseException:
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *_):
