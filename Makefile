@@ -515,7 +515,7 @@ _durable: _module
 	@mkdir -p $(BUILD)/hwheeld-in/durable
 	@echo "python3 -B $(CURDIR)/tools/demo/durable.py $(BUILD)/tools/hwheeld/hwheeld /tmp/durable" \
 		>$(BUILD)/hwheeld-in/durable/inside
-	@$(HWHEELD_RUN) --out $(BUILD)/durable --timeout 120 \
+	@$(HWHEELD_RUN) --out $(BUILD)/durable --timeout 600 \
 		$(MODULE)/hwheel.ko $(BUILD)/hwheeld-in/durable/inside
 
 _run:
