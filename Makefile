@@ -436,9 +436,8 @@ _python_test: _module
 		"$(CURDIR)/tools/python/test/wheel_test.py | tee /tmp/results/wheel_test.tap" | \
 		paste -sd ' ' >$(BUILD)/python/inside
 	@status=0; \
-	$(UML) --kdir $(KDIR) --smp 2 --mem 512 --out $(BUILD)/python-run --timeout 300 \
-		--guest tools/test/hwheeld/enter.sh $(MODULE)/hwheel.ko $(BUILD)/python/inside || \
-		status=$$?; \
+	$(HWHEELD_RUN) --mem 512 --out $(BUILD)/python-run --timeout 300 \
+		$(MODULE)/hwheel.ko $(BUILD)/python/inside || status=$$?; \
 	python3 -B selftests/harness/tap.py --out $(BUILD)/python.tap --part python $$status \
 		$(BUILD)/python-run/wheel_test.tap
 

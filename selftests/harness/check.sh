@@ -108,6 +108,8 @@ guest_long_parts() {
 	part arm64 build/arm64.tap -- arm64
 	part java build/java.tap -- target java-test
 	part hwheeld build/hwheeld.tap -- hwheeld
+	part python build/python.tap -- target python-test
+	part shell build/shell-test.tap -- target shell-test
 }
 
 host_lane() {
