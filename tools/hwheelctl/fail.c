@@ -31,6 +31,18 @@ bool module_loaded(void)
 	return live;
 }
 
+void module_version(char *version, int size)
+{
+	FILE *stream = fopen(MODULE "/version", "re");
+
+	version[0] = '\0';
+	if (!stream)
+		return;
+	if (fgets(version, size, stream))
+		version[strcspn(version, "\n")] = '\0';
+	fclose(stream);
+}
+
 static int fail_not_loaded(void)
 {
 	fputs("hwheelctl: the hwheel module is not loaded. Load it with\n"
@@ -207,4 +219,16 @@ int fail_kernel_file(const char *path, const char *type, const char *mount, int 
 		return FAILED;
 	}
 	return fail(path, error);
+}
+
+int fail_module_differs(const char *tracepoint)
+{
+	char version[64];
+
+	module_version(version, sizeof(version));
+	fprintf(stderr, "hwheelctl: the loaded module (hwheel %s) lacks the tracepoint %s,\n"
+		"or fields of it, that hwheelctl " HWHEEL_VERSION " reads: one is older. When no\n"
+		"program uses the module, load the one that is installed with\n"
+		"  sudo modprobe -r hwheel && sudo modprobe hwheel\n", version, tracepoint);
+	return FAILED;
 }

@@ -9,20 +9,13 @@
 #include "state.h"
 #include "wheels.h"
 
-#define VERSION_FILE	"/sys/module/hwheel/version"
 #define BINS_OF_A_TICK	9	/* of the histogram: these are below one tick */
 
 static void print_module(void)
 {
-	FILE *stream = fopen(VERSION_FILE, "re");
-	char version[64] = "";
+	char version[64];
 
-	if (stream) {
-		if (!fgets(version, sizeof(version), stream))
-			version[0] = '\0';
-		fclose(stream);
-	}
-	version[strcspn(version, "\n")] = '\0';
+	module_version(version, sizeof(version));
 	printf("module: hwheel %s\n", version);
 }
 

@@ -354,6 +354,21 @@ watch_knows_mapped_ones() {
 	idle && [ $status -eq 0 ] && cp "$work/out" /results/watch_mapped.json
 }
 
+# differs FROM TO TRACEPOINT: a hwheelctl that reads TO, which the module lacks, instead of FROM
+differs() {
+	sed "s/$1/$2/g" hwheelctl >"$work/differs" && chmod +x "$work/differs" || return
+	"$work/differs" watch --events arm --pid 1 --time 1s >"$work/out" 2>"$work/err"
+	[ $? -eq 1 ] && warns "\\(hwheel $(cat /sys/module/hwheel/version)\\) lacks the tracepoint $3," &&
+		warns 'modprobe -r hwheel' && [ -z "$(instances)" ] && return
+	diagnose "$(cat "$work/err")"
+	return 1
+}
+
+# A tracepoint that is not there, and one without the field
+watch_needs_its_tracepoints() {
+	differs file_arm fyle_arm fyle_arm && differs common_pid kommon_pid timeout_arm
+}
+
 watch_chooses() {
 	watching --json --count 3 --events expire && ctl 0 arm 1ms 2ms 3ms && watch_ends &&
 		[ "$(wc -l <"$work/watch")" -eq 3 ] && cp "$work/watch" /results/watch.json
@@ -586,6 +601,7 @@ report "watch sees what was chosen" watch_chooses
 report "watch filters by process and wheel" watch_filters
 report "watch knows ids and cookies of mapped timeouts" watch_knows_mapped_ones
 report "watch trusts no name" watch_trusts_no_name
+report "watch needs the tracepoints that it reads" watch_needs_its_tracepoints
 report "watch ends while there is more" watch_ends_while_there_is_more
 report "watch leaves nothing behind" watch_leaves_nothing
 report "load adds up" load_adds_up
