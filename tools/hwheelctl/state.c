@@ -48,7 +48,8 @@ static void print_wheel(const struct wheel *wheel)
 	printf("  kind: %s, tick %s, %llu slots\n", wheel->kind,
 	       duration_format(wheel->tick_ns, tick), (unsigned long long)wheel->slots);
 	print_number("pending", wheel_pending(wheel));
-	print_number("armed", wheel->armed + wheel->mapped_drained);
+	print_number("armed", wheel->armed);
+	print_number("taken from mapped memory", wheel->mapped_drained);
 	print_number("cancelled", wheel->cancelled_queued + wheel->cancelled_filed);
 	print_number("expired", wheel->expired + wheel->mapped_expired);
 	print_lateness(wheel);
