@@ -75,6 +75,11 @@ readme() {
 	tree_run "$tree" /src/selftests/harness/documents/documents.sh tree "$1"
 }
 
+# In a tree without what is installed by now
+autopkgtest() {
+	unpack && inside autopkgtest
+}
+
 echo "TAP version 13"
 say "packages: a clean Debian 12"
 report "a clean Debian 12 is there" quietly unpack
@@ -107,4 +112,10 @@ report "about make install" quietly readme make
 report "about signing" quietly readme sign
 report "about DKMS" quietly readme dkms
 report "about having DKMS sign" quietly readme signed
+if [ -z "$machine" ]; then
+	say "packages: running autopkgtest in another clean Debian 12"
+	report "autopkgtest passes" quietly autopkgtest
+else
+	skip "autopkgtest passes" "it takes very long on an emulated machine"
+fi
 tap_end
