@@ -91,8 +91,11 @@ KILLS   ?= 1000
 PENDING ?= 10000000
 # What the result is called
 RUN     ?= torture
-# How long make syzkaller runs
+# How long make syzkaller runs, and what its kernel looks for: kasan, or kcsan, whose reports of the
+# kernel's own races must not end the machine
 TIME    ?= 2h
+FLAVOUR ?= kasan
+SYZKALLER_WORDS = $(if $(filter kcsan,$(FLAVOUR)),kcsan.early_enable=0,panic_on_warn=1)
 # What of hwheel_wrong.ko the kernel has to notice: all but data races, or these (--racy)
 WRONG   ?= --wrong
 # Seconds that make selftests may take, and a torture
@@ -104,15 +107,15 @@ BENCH_PARTS := kernel user native
 BENCH   := python3 -B selftests/bench/report
 BASE    ?=
 
-.PHONY: module run shell check check-all kunit coverage mutants selftests torture matrix soak faults
+.PHONY: module run shell check check-all kunit coverage coverage-all mutants selftests torture matrix soak faults
 .PHONY: model litmus syzkaller results bench kernel-page performance lives lint tools tools-test install
 .PHONY: uninstall
 .PHONY: patch check-patch deb check-packages java java-test java-bench hwheeld hwheeld-test hwheeld-bench durable
-.PHONY: cluster-test _cluster_test containers-test _containers_test
+.PHONY: cluster-test _cluster_test cluster-bench _cluster_bench containers-test _containers_test
 .PHONY: clean help python-test _python_test _demonstrate _open_shell shell-test
 .PHONY: _hwheeld_test _hwheeld_bench _install_hwheeld _durable
 .PHONY: _everything _build_everything _module _tools _tools_test _test_modules _test_programs _run _shell _harness
-.PHONY: _vm_harness _wrong _syzkaller _model _litmus _selftests _torture
+.PHONY: _vm_harness _wrong _coverage_all _syzkaller _model _litmus _selftests _torture
 .PHONY: _bench _bench_kernel _bench_user _bench_threads _user_bench _bench_native _bench_uml
 .PHONY: _java_test _java_netty_test _java_bench
 .PHONY: _lives _out_of_tree _vm_out_of_tree _readme _vm_readme _lint _install _install_module _install_tools _install_pages
@@ -142,6 +145,11 @@ coverage: ## tell which lines of module/ the KUnit tests reach
 	@$(SETUP) source kunit >/dev/null
 	@kunit/coverage.py
 
+coverage-all: ## tell which lines KUnit, kselftests and make syzkaller reach (TESTS=, SCRIPTS=)
+	@$(SETUP) source kunit >/dev/null
+	@kunit/coverage.py
+	@vars=$$($(SETUP) syzkaller_kasan source programs) && $(MAKE) _coverage_all $$vars
+
 mutants: ## put faults into the engine, one at a time, and see which test notices
 	@$(SETUP) source kunit >/dev/null
 	@kunit/mutants.py
@@ -161,8 +169,8 @@ soak: ## have KUnit account for very many timeouts in simulated time (SOAK=10000
 faults: ## have each allocation and copy fail, in a kernel that can do that (builds it)
 	@MAKE="$(MAKE)" selftests/harness/matrix.sh faults
 
-syzkaller: ## have syzkaller call the device at random (TIME=2h, SYZKALLER_SRC=)
-	@vars=$$($(SETUP) syzkaller syzkaller_kasan) && $(MAKE) _syzkaller $$vars
+syzkaller: ## have syzkaller call the device at random (TIME=2h, FLAVOUR=kcsan, SYZKALLER_SRC=)
+	@vars=$$($(SETUP) syzkaller syzkaller_$(FLAVOUR)) && $(MAKE) _syzkaller $$vars
 
 results: ## put what all these did into doc/results.md
 	@$(RESULTS) gather doc/results.json $(wildcard $(BUILD)/results/*.json)
@@ -233,6 +241,10 @@ hwheeld-bench: ## measure the daemon beside Redis and a table; build/hwheeld-ben
 	@$(SETUP) uml hwheeld hwheeld_bench
 	@vars=$$(selftests/harness/uml/build_uml.sh smp test durable) && $(MAKE) _hwheeld_bench $$vars
 
+cluster-bench: ## measure what bounds one ensemble; build/cluster-bench.json (BENCH_CLUSTER=)
+	@$(SETUP) source tools hwheeld cluster cluster_bench >/dev/null
+	@$(MAKE) _cluster_bench
+
 durable: ## put 10,000 durable timeouts, restart the daemon half-way, and take them all
 	@$(SETUP) uml hwheeld
 	@vars=$$(selftests/harness/uml/build_uml.sh smp test durable) && $(MAKE) _durable $$vars
@@ -270,8 +282,8 @@ deb: ## build Debian packages; they are in build/deb (MACHINE=arm64: in build/de
 
 check-packages: deb ## try them in a clean Debian 12, from installing to purging (downloads one)
 	@$(SETUP) vm packages >/dev/null
-	@selftests/harness/packages/check_packages.sh $(BUILD)/deb$(MACHINE:%=-%) $(BUILD)/packages | \
-		tee $(BUILD)/packages.tap
+	@selftests/harness/packages/check_packages.sh $(BUILD)/deb$(MACHINE:%=-%) \
+		$(BUILD)/packages$(MACHINE:%=-%) | tee $(BUILD)/packages$(MACHINE:%=-%).tap
 
 # KSRC: default: the kernel source of the tests
 patch: ## make a patch series that puts hwheel into a kernel tree (KSRC=); it is in build/patch
@@ -389,7 +401,8 @@ _hwheeld_test: _module
 		>$(BUILD)/hwheeld-in/inside
 	@status=0; \
 	$(BUILD)/tools/hwheeld/store_test >$(BUILD)/hwheeld-in/store_test.tap || status=$$?; \
-	$(HWHEELD_RUN) --out $(BUILD)/hwheeld-run --timeout $(TIMEOUT) \
+	$(HWHEELD_RUN) --out $(BUILD)/hwheeld-run \
+		--timeout $$(($(TIMEOUT) + 5 * $(KILLS_DAEMON))) \
 		$(MODULE)/hwheel.ko $(BUILD)/hwheeld-in/inside || status=$$?; \
 	python3 -B tools/test/hwheeld/power_test.py $(KDIR)/linux $(MODULE)/hwheel.ko \
 		$(BUILD)/tools/hwheeld/hwheeld $(BUILD)/hwheeld-power $(POWER) $(SEED) | \
@@ -408,6 +421,14 @@ _cluster_test:
 		$(BUILD)/cluster/run $(KILLS_DAEMON) >$(BUILD)/cluster/cluster_test.tap || status=$$?; \
 	python3 -B selftests/harness/tap.py --out $(BUILD)/cluster.tap --part cluster $$status \
 		$(BUILD)/cluster/rendezvous_test.tap $(BUILD)/cluster/cluster_test.tap
+
+_cluster_bench:
+	@$(MAKE) -C tools O=$(BUILD)/tools hwheeld $(BUILD)/tools/hwheeld/hwheeld_heap
+	@$(CC) -O2 -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -o $(BUILD)/tools/hwheeld/load \
+		selftests/bench/durable/load.c -lsqlite3 -pthread
+	@python3 -B selftests/bench/durable/cluster_bench.py $(BUILD)/tools/hwheeld/hwheeld_heap \
+		$(BUILD)/tools/hwheeld/load $(BUILD)/cluster-bench $(BUILD)/cluster-bench.json \
+		$(BENCH_CLUSTER)
 
 # On this machine, with a heap in place of the wheel, what does not depend on the wheel; in a
 # user-mode kernel, where system calls cost more, how late timeouts are, and the wake-ups.
@@ -507,13 +528,25 @@ _wrong: _test_modules
 		$(WRONG) $(TEST_MODULES)/selftests/harness/vm/hwheel_wrong.ko $(BOOT) | \
 		tee $(BUILD)/wrong.tap
 
+# The kselftests' objects are in a folder of their own. What make syzkaller has counted before is
+# added: gcov leaves out counts that do not fit the objects, which are built again if a source is
+# newer.
+_coverage_all:
+	@$(MAKE) _module KCOV_INSTRUMENT=y GCOV_PROFILE=y >/dev/null
+	@status=0; \
+	$(MAKE) _selftests BUILD=$(BUILD)/coverage-vm QUICK=1 GCOV_PROFILE=y || status=$$?; \
+	selftests/harness/coverage.py $(BUILD)/coverage $(BUILD)/coverage-all.txt \
+		$(BUILD)/coverage-vm/selftests-run/counts.tar $(BUILD)/coverage-vm/module-$(KVER) \
+		$(foreach tar,$(wildcard $(BUILD)/syzkaller-kasan/counts/*.tar),$(tar) $(MODULE)) && \
+	exit $$status
+
 # Of the whole kernel the module alone tells what it has reached: gcov counts its lines, KCOV tells
 # syzkaller.
 _syzkaller:
 	@$(MAKE) _module KCOV_INSTRUMENT=y GCOV_PROFILE=y
 	@selftests/stress/syzkaller/run.sh $(SYZKALLER) $(DROPBEAR) $(KDIR)/../vmlinuz \
-		$(MODULE)/hwheel.ko $(BUILD)/syzkaller $(TIME) && \
-		selftests/stress/syzkaller/report.py $(BUILD)/syzkaller $(MODULE)
+		$(MODULE)/hwheel.ko $(BUILD)/syzkaller-$(FLAVOUR) $(TIME) $(SYZKALLER_WORDS) && \
+		selftests/stress/syzkaller/report.py $(BUILD)/syzkaller-$(FLAVOUR) $(MODULE)
 
 _model:
 	@$(SETUP) model >/dev/null
@@ -531,7 +564,7 @@ _test_programs:
 
 # $(call scripts,NAME...): of a test each, wherever it is, and what they read
 scripts = $(foreach name,$(1),$(or $(wildcard selftests/*/$(name).sh),selftests/$(name).sh)) \
-	  $(addprefix selftests/harness/,common.sh leaks.sh tap.sh)
+	  $(addprefix selftests/harness/,common.sh counts.sh leaks.sh tap.sh)
 
 _selftests: _test_modules _test_programs
 	@cp $(if $(QUICK),$(QUICK_BOUNDS),/dev/null) $(BUILD)/selftests/bounds

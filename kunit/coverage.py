@@ -11,8 +11,6 @@ files, too. Inline functions count in their headers, and what a test includes in
 file. Exits with 0 if the engine is covered as it has to be.
 """
 
-import collections
-import json
 import os
 import pathlib
 import shutil
@@ -20,6 +18,10 @@ import subprocess
 import sys
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(TOP / "selftests/harness"))
+
+import gcov  # noqa: E402
+
 COUNTERS = TOP / "build/coverage"
 RESULTS = TOP / "build/coverage.txt"
 
@@ -36,7 +38,7 @@ LEAST = 95
 # counters written at the end: what that would call is made the program's -fini.
 OPTIONS = ("--kconfig_add=CONFIG_GCOV=y",
            "--kconfig_add=CONFIG_DEBUG_INFO_DWARF_TOOLCHAIN_DEFAULT=y",
-           "--kconfig_add=CONFIG_KASAN=n",
+           "--kconfig_add=CONFIG_KASAN=n", "--kconfig_add=CONFIG_KASAN_OUTLINE=n",
            "--make_options=CFLAGS-y=-Dmangle_path=kernel_mangle_path",
            "--make_options=GCOV_OPT=--coverage -Wl,-fini=__gcov_exit")
 
@@ -59,52 +61,28 @@ def beside_its_notes(counters):
     return counters
 
 
-def gcov():
-    """What gcov says of each object, a dict for each of its files."""
+def count_lines():
     found = [beside_its_notes(path) for path in sorted(COUNTERS.rglob("*.gcda"))]
     if not found:
         sys.exit("coverage: the kernel wrote no counters")
-    output = subprocess.run(["gcov", "--json-format", "--stdout", *found], cwd=COUNTERS,
-                            stdout=subprocess.PIPE, check=True, text=True).stdout
-    for line in output.splitlines():
-        yield from json.loads(line)["files"]
-
-
-def count_lines():
-    """How often each line of each file was reached, in all objects together."""
-    counts = collections.defaultdict(collections.Counter)
-    for file in gcov():
-        _, found, name = file["file"].rpartition("/hwheel/module/")
-        if not found:
-            continue
-        for line in file["lines"]:
-            counts[f"module/{name}"][line["line_number"]] += line["count"]
-    return counts
-
-
-def percent(lines):
-    return 100 * sum(count > 0 for count in lines.values()) / len(lines)
+    return gcov.count_lines(gcov.run(found, COUNTERS))
 
 
 def too_low(counts):
-    return [name for name in JUDGED if name not in counts or percent(counts[name]) < LEAST]
+    return [name for name in JUDGED if name not in counts or gcov.percent(counts[name]) < LEAST]
 
 
 def table(counts):
     for name, lines in sorted(counts.items()):
         covered = sum(count > 0 for count in lines.values())
-        yield (f"{name:31} {len(lines):5} lines {covered:5} covered {percent(lines):6.1f} %"
+        yield (f"{name:31} {len(lines):5} lines {covered:5} covered {gcov.percent(lines):6.1f} %"
                f"{' *' if name in JUDGED else ''}")
     low = too_low(counts)
     yield f"* at least {LEAST} %: {'not ' + ', '.join(low) if low else 'yes'}"
 
 
 def missed(counts, names):
-    for name in names:
-        lines = counts[name]
-        text = (TOP / name).read_text(encoding="utf-8").splitlines()
-        for number in sorted(number for number, count in lines.items() if not count):
-            yield f"{name}:{number}:{text[number - 1]}"
+    yield from (":".join(map(str, line)) for line in gcov.missed(counts, names))
 
 
 def main():

@@ -10,7 +10,9 @@ Each fault is one replacement in one file of a scratch copy of the project, whic
 then built and tested by its kunit/run.sh. A fault is caught if a test fails or the
 kernel complains, and its run ends there, or if a test hangs with it. A fault that does not
 build, or with which nothing happens, is not. Jobs work side by side, each with a scratch
-copy and a build folder of its own. From the environment:
+copy and a build folder of its own. A litmus test judges a fault in a barrier (barriers.py), which
+is caught if the outcome that must never happen does happen then. The fault is spare if another
+barrier keeps the order. From the environment:
   ONLY     which faults, a glob
   JOBS     how many at a time; default: one for each CPU
   OPS      operations of the model test; default 100000
@@ -19,7 +21,7 @@ copy and a build folder of its own. From the environment:
            without a fault took. A run that prints nothing for twenty seconds, or five
            times the longest such time without a fault, counts as hung as well
 The whole table is kept in build/mutants.txt, with the first who noticed. Exits with 0
-if all were caught.
+if all were caught, but for those that are spare.
 """
 
 import collections
@@ -28,6 +30,7 @@ import contextlib
 import fcntl
 import fnmatch
 import functools
+import itertools
 import os
 import pathlib
 import queue
@@ -38,6 +41,9 @@ import subprocess
 import sys
 import threading
 import time
+
+import litmus
+from barriers import BARRIERS
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
 CACHE = pathlib.Path(os.environ.get("HWHEEL_CACHE") or
@@ -65,7 +71,8 @@ ASKED_FOR = ("hwheel: a complaint is asked for", "hwheel: the complaint was aske
 SUITE = re.compile(r"^    # Subtest: (\S+)")
 CASE = re.compile(r"^    (not )?ok \d+ (\S+)")
 
-Mutant = collections.namedtuple("Mutant", "name file old new")
+# "model" is the line of a litmus test, or the reason why none is needed; else KUnit tests it.
+Mutant = collections.namedtuple("Mutant", "name file old new model", defaults=("",))
 Result = collections.namedtuple("Result", "mutant verdict catcher")
 
 
@@ -1498,7 +1505,7 @@ MUTANTS = [Mutant(*fields) for fields in (
     ("owner asked as long as he says later", "engine/worker.c",
      "if (full && timeout->ops->due && is_due(wheel, word))",
      "while (full && timeout->ops->due && is_due(wheel, word))"),
-)]
+)] + [Mutant(*fields) for fields in BARRIERS]
 
 
 def mutate(mutant, text):
@@ -1514,6 +1521,18 @@ def check_table():
         raise Stale("two mutants of one name")
     for mutant in MUTANTS:
         mutate(mutant, (TOP / "module" / mutant.file).read_text(encoding="utf-8"))
+        if has_litmus_test(mutant):
+            litmus.line_of(mutant.model)
+
+
+def has_litmus_test(mutant):
+    return re.match(r"\w+ P\d: ", mutant.model)
+
+
+def judge_barrier(mutant):
+    if has_litmus_test(mutant):
+        return Result(mutant, *litmus.judge(mutant.model))
+    return Result(mutant, "spare", mutant.model)
 
 
 def complaint(line):
@@ -1732,23 +1751,37 @@ def results_of(mutants, order, jobs):
             raise
 
 
-def test_all(mutants, count):
-    RESULTS.parent.mkdir(exist_ok=True)
-    begin = time.monotonic()
-    good = 0
-    with open(RESULTS, "w", encoding="utf-8") as file:
+def test_by_kunit(mutants, count):
+    """Alone, as all checkouts share the scratch copies."""
+    if not mutants:
+        return
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with open(CACHE / "mutants.lock", "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
         order, seconds, gap = unmutated()
         jobs = [Job(i + 1, max(PATIENCE, 3 * seconds), max(SILENCE, 5 * gap))
                 for i in range(count)]
-        for result in results_of(mutants, order, jobs):
-            good += result.verdict == "caught"
+        yield from results_of(mutants, order, jobs)
+
+
+def test_all(mutants):
+    RESULTS.parent.mkdir(exist_ok=True)
+    begin = time.monotonic()
+    verdicts = collections.Counter()
+    judged = [mutant for mutant in mutants if mutant.model]
+    run = [mutant for mutant in mutants if not mutant.model]
+    with open(RESULTS, "w", encoding="utf-8") as file:
+        for result in itertools.chain(map(judge_barrier, judged),
+                                      test_by_kunit(run, jobs_wanted(run))):
+            verdicts[result.verdict] += 1
             show(result)
             report(result, file)
         minutes = (time.monotonic() - begin) / 60
-        summary = f"{good} of {len(mutants)} mutants caught, in {minutes:.0f} minutes"
+        summary = (f"{verdicts['caught']} of {len(mutants)} mutants caught, "
+                   f"{verdicts['spare']} spare, in {minutes:.0f} minutes")
         print(summary, file=file)
     print(summary)
-    return good == len(mutants)
+    return verdicts["caught"] + verdicts["spare"] == len(mutants)
 
 
 def jobs_wanted(mutants):
@@ -1761,16 +1794,13 @@ def main():
     mutants = [mutant for mutant in MUTANTS if fnmatch.fnmatch(mutant.name, only)]
     try:
         check_table()
-    except Stale as error:
+    except (Stale, litmus.NoLine) as error:
         sys.exit(f"mutants: the table is stale: {error}")
     if not mutants:
         sys.exit(f"mutants: none is called {only}")
     if sys.argv[1:] == ["check"]:
         return 0
-    CACHE.mkdir(parents=True, exist_ok=True)
-    with open(CACHE / "mutants.lock", "w", encoding="utf-8") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        return 0 if test_all(mutants, jobs_wanted(mutants)) else 1
+    return 0 if test_all(mutants) else 1
 
 
 if __name__ == "__main__":

@@ -10,7 +10,8 @@
 #   OPS      operations of the model test
 #   SOAK     timeouts of the soak; a hundred million need a TIMEOUT of 1200 or so
 #   MACHINE  i386, a user-mode kernel of 32 bits; or s390x, a kernel of big endian in QEMU,
-#            where time is real and most suites are skipped. Both are without KASAN.
+#            where time is real and most suites are skipped. Both are without KASAN. The
+#            table of machines tells which there are.
 #   TIMEOUT  seconds until a run counts as hung; default 300
 #   RAW      if set, the kernel's lines are printed as they come, not the results
 #   HWHEEL_JOB  a name, for runs of several checkouts at a time: each has its own place in
@@ -75,19 +76,20 @@ make_compiler() {
 choose_machine() {
 	local option
 
-	case $machine in
-	# As other architectures do with KASAN, whose red zones fill a stack sooner
-	'')    options=(--kconfig_add CONFIG_KERNEL_STACK_ORDER=3)
-	       return ;;
-	i386)  machine_choose -686-pae
-	       options=(--make_options SUBARCH=i386 --make_options "$(make_compiler)"
-			--kconfig_add CONFIG_64BIT=n) ;;
-	s390x) machine_choose -s390x
-	       options=("--arch=$machine_arch" "--cross_compile=$machine_triplet-"
-			--make_options "$(make_compiler)"
-			--kconfig_add CONFIG_UML_TIME_TRAVEL_SUPPORT=n
-			--kconfig_add CONFIG_INPUT=y) ;;
-	*)     die "no machine is $machine" ;;
+	if [ -z "$machine" ]; then
+		# As other architectures do with KASAN, whose red zones fill a stack sooner
+		options=(--kconfig_add CONFIG_KERNEL_STACK_ORDER=3)
+		return
+	fi
+	machine_named "$machine"
+	case $machine_kunit in
+	um)   options=(--make_options "SUBARCH=$machine_arch" --make_options "$(make_compiler)"
+		       --kconfig_add CONFIG_64BIT=n) ;;
+	qemu) options=("--arch=$machine_arch" "--cross_compile=$machine_triplet-"
+		       --make_options "$(make_compiler)"
+		       --kconfig_add CONFIG_UML_TIME_TRAVEL_SUPPORT=n
+		       --kconfig_add CONFIG_INPUT=y) ;;
+	*)    die "KUnit does not run on $machine" ;;
 	esac
 	for option in KASAN KASAN_OUTLINE; do
 		options+=(--kconfig_add "CONFIG_$option=n")
@@ -180,7 +182,7 @@ judge() {
 lock "$@"
 options=()
 choose_machine
-chosen=$("$top/selftests/harness/setup.sh" source "kunit${machine:+_$machine}")
+chosen=$("$top/selftests/harness/setup.sh" source "kunit${machine:+_foreign}")
 ksrc=${chosen#KSRC=}
 build=$(build_dir_of "$ksrc" "${options[@]}" "$@")
 [ -e "$build/vmlinux" ] || say "kunit: the first build takes some minutes"

@@ -71,6 +71,7 @@ short_parts() {
 	part step build/step.tap -- script_test step
 	part leaks build/leaks.tap -- script_test leaks
 	part versions build/versions.tap -- script_test versions
+	part machines build/machines.tap -- script_test machines
 	part report -- python3 -B selftests/stress/syzkaller/report_test.py
 	part english -- python3 -B selftests/harness/english_test.py
 }

@@ -218,6 +218,16 @@ bounds() {
 	done
 }
 
+# The kernels that have names of their own are of slow machines, or come from backports.
+has_own_name() {
+	[ -n "${flavours[$1]-}" ]
+}
+
+few_suites() {
+	suites="gcc kselftest torture"
+	bounds CALLS=20000 OPS=300000
+}
+
 # Sets the suites, and the name of what they look for.
 traits() {
 	sanitizer='' suites="gcc clang kselftest torture fire"
@@ -230,17 +240,20 @@ traits() {
 		bounds CALLS=100000 OPS=300000 RELOADS=10 OFFLINE=20 KILLS=200 \
 			PENDING=300000 ;;
 	kunit)  sanitizer="simulated time, KASAN, lockdep, UBSAN" suites="kunit soak" ;;
-	kunit-i386)  sanitizer="simulated time, lockdep, UBSAN" suites=kunit ;;
-	kunit-s390x) sanitizer="lockdep, UBSAN" suites=kunit ;;
+	kunit-*) sanitizer="lockdep, UBSAN" suites=kunit
+		[ "$machine_kunit" != um ] || sanitizer="simulated time, $sanitizer" ;;
 	model)  sanitizer="spin, exhaustive" suites=model ;;
 	litmus) sanitizer="herd7, the memory model of $(make -s -C "$KSRC" kernelversion)"
 		suites=litmus ;;
 	faults) sanitizer="fail-nth, KASAN, lockdep, kmemleak" suites=faults ;;
-	newest|arm*|i386|s390x)
-		suites="gcc kselftest torture"
-		bounds CALLS=20000 OPS=300000 ;;
+	*)	! has_own_name "$1" || few_suites ;;
 	esac
 	suites=${SUITES:-$suites}
+}
+
+# Prints what KUnit runs on, where that is another machine.
+kunit_title() {
+	[ "$machine_kunit" = um ] && echo "user-mode, 32 bits" || echo "$machine_debian"
 }
 
 # A kernel that was built here has the hash of its configuration in its version.
@@ -251,12 +264,12 @@ choose() {
 	vars=$(variables "$kernel") || exit
 	read -ra machine <<<"$(tr '\n' ' ' <<<"$vars")"
 	title=${machine[0]#KVER=}
+	[[ $kernel != kunit-* ]] || machine_named "${kernel#*-}"
 	case $kernel in
 	native|kasan) title="${title%%-*} user-mode, SMP, PREEMPT" ;;
 	kcsan|faults) title="${title%%-*} SMP, PREEMPT" ;;
 	kunit)        title="$(make -s -C "$KSRC" kernelversion) user-mode" ;;
-	kunit-i386)   title="$(make -s -C "$KSRC" kernelversion) user-mode, 32 bits" ;;
-	kunit-s390x)  title="$(make -s -C "$KSRC" kernelversion) s390x" ;;
+	kunit-*)      title="$(make -s -C "$KSRC" kernelversion) $(kunit_title)" ;;
 	model)        title="models" ;;
 	litmus)       title="litmus tests" ;;
 	esac

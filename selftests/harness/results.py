@@ -48,6 +48,7 @@ REQUIRED = (
     ("6.1.*-s390x", "", "gcc kselftest torture"),
     ("6.12.*-cloud-amd64", "", "gcc clang kselftest torture fire"),
     ("6.12.*-cloud-arm64", "", "gcc kselftest torture"),
+    ("6.12.*-arm64-16k", "", "gcc kselftest torture"),
     ("6.12.*-rt-*", "", "gcc clang kselftest torture"),
     ("7.3.*-cloud-amd64", "", "gcc kselftest torture"),
     ("7.3.* user-mode, SMP*", "", "gcc clang kselftest torture fire"),

@@ -5,12 +5,15 @@
 # Guest script of make selftests: runs every *_test, *_test_32 and *_test.sh with the
 # module loaded. What these choose comes from the number in the file seed, if there is one in
 # it; the file bounds says how much some of them do, as "NAME BOUND", when the run is to be
-# quick. The test points go to the console and to /results/NAME.tap.
+# quick. The test points go to the console and to /results/NAME.tap. Where the kernel counts the
+# module's lines, the counts go to /results/counts.tar.
 set -o pipefail
 
 cd "$(dirname "$0")" || exit 1
 # shellcheck source=selftests/harness/tap.sh
 . ./tap.sh
+# shellcheck source=selftests/harness/counts.sh
+. ./counts.sh
 bad=0
 
 # both COMMAND...: its output goes to the console and to guest.tap. No pipe: the command
@@ -61,4 +64,5 @@ for program in *_test *_test_32 *_test.sh; do
 done
 both report "rmmod" rmmod hwheel
 both report "the device is gone" is_gone
+[ ! -d $counted ] || both report "lines are counted" pack_counts /tmp/counts /results/counts.tar
 both tap_end && [ $bad -eq 0 ]

@@ -11,18 +11,19 @@
 #   hwheeld  what the daemon of durable timeouts is built and tested with
 #   cluster  what hwheeld with ZooKeeper is tested with
 #   hwheeld_bench  what it is measured beside
+#   cluster_bench  what tells of a server's heap
 #   tools_test  what is in a VM to test them: a terminal, tracers
 #   programs what the test programs need beyond these, also as 32-bit ones
 #   kunit    what a user-mode kernel is built with
-#   kunit_i386, kunit_s390x  and what KUnit is run with on these machines
+#   kunit_foreign  and what KUnit is run with on MACHINE, a Debian architecture
 #   uml      that, and what one with a userspace is started with
 #   native, kasan  a user-mode kernel with two CPUs to test in, or one that finds wrong
 #            accesses, locks and leaks as well
 #   kcsan, faults  a kernel for the VM that finds data races, or makes allocations
 #            and copies fail, and its headers
 #   syzkaller  that, built in the cache from its source (SYZKALLER_SRC: a copy of its repository)
-#   syzkaller_kasan  a kernel for the VM that finds wrong accesses and tells syzkaller what was
-#            reached, and its headers
+#   syzkaller_kasan, syzkaller_kcsan  a kernel for the VM that finds wrong accesses, or data races,
+#            and tells syzkaller what was reached, and its headers
 #   model    what the models are checked with
 #   clang    what the module is built with beside gcc
 #   deb      what Debian packages are built and checked with
@@ -145,13 +146,18 @@ need_tools() {
 }
 
 need_hwheeld() {
-	packages_to_build "${build_tools[@]}" libjson-c-dev libmicrohttpd-dev libsqlite3-dev \
-		libxxhash-dev libzookeeper-mt-dev uthash-dev
+	packages_to_build "${build_tools[@]}" libcurl4-openssl-dev libjson-c-dev \
+		libmicrohttpd-dev libsqlite3-dev libxxhash-dev libzookeeper-mt-dev uthash-dev
 	packages curl dmsetup e2fsprogs iproute2 mount openssl python3
 }
 
 need_cluster() {
 	packages default-jre-headless zookeeper
+}
+
+# jcmd tells how much of a heap is alive.
+need_cluster_bench() {
+	packages default-jdk-headless
 }
 
 need_hwheeld_bench() {
@@ -172,16 +178,10 @@ need_kunit() {
 	packages "${build_tools[@]}" python3 bc flex bison libelf-dev
 }
 
-need_kunit_i386() {
-	machine_choose -686-pae
+need_kunit_foreign() {
+	machine_named "$MACHINE"
 	need_kunit
-	foreign_packages
-}
-
-need_kunit_s390x() {
-	machine_choose -s390x
-	need_kunit
-	emulator
+	[ "$machine_kunit" != qemu ] || emulator
 	foreign_packages
 }
 
@@ -226,6 +226,11 @@ need_syzkaller() {
 
 need_syzkaller_kasan() {
 	need_built kasan+syzkaller+gcov
+}
+
+# Without counts: those of lines would be data races themselves.
+need_syzkaller_kcsan() {
+	need_built kcsan+syzkaller
 }
 
 need_model() {

@@ -6,6 +6,8 @@
 # script replaces, one at a time, the lines that have such a comment, and the outcome must happen:
 #   /* not: */        without the line
 #   /* not: CODE */   with CODE in its place
+#   /* spare: CODE */ with CODE in its place the outcome must not happen, as another barrier keeps
+#                     the order
 # HERD7 is herd7, and may have options. Prints TAP; skips where there is no herd7.
 set -uo pipefail
 
@@ -16,7 +18,7 @@ shift
 . "$here/../harness/tap.sh"
 
 read -ra herd <<<"${HERD7:-herd7}"
-needed='\/\* not:\(.*\) \*\/'
+replacement='\/\* \(not\|spare\):\(.*\) \*\/'
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -45,10 +47,10 @@ happens() {
 	grep -qE '^Observation [^ ]* (Sometimes|Always) ' <<<"$verdict"
 }
 
-# With the replacement of line $2
+# without JUDGEMENT TEST LINE: with the replacement of the line
 without() {
-	sed "$2s/^.*$needed$/\1/" "$1" >"$work/${1##*/}"
-	happens "$work/${1##*/}"
+	sed "$3s/^.*$replacement$/\2/" "$2" >"$work/${2##*/}"
+	"$1" "$work/${2##*/}"
 }
 
 check() {
@@ -57,8 +59,11 @@ check() {
 	report "$1: never" never "$test"
 	echo "# states=$(states "$test")"
 	while IFS=: read -r line _; do
-		report "$1: line $line is needed" without "$test" "$line"
+		report "$1: line $line is needed" without happens "$test" "$line"
 	done < <(grep -n "/\* not:" "$test")
+	while IFS=: read -r line _; do
+		report "$1: line $line is spare" without never "$test" "$line"
+	done < <(grep -n "/\* spare:" "$test")
 }
 
 names=("$@")

@@ -342,7 +342,7 @@ int status_main(int argc, char **argv)
 	static const struct argp_option options[] = { SOCKET_OPTION, { } };
 	const struct argp argp = {
 		.options = options, .parser = parse,
-		.doc = "Print how hwheeld is, and its queues, as lines of JSON.\n"
+		.doc = "Print how hwheeld is, its nodes and its queues, as lines of JSON.\n"
 		       "\vExamples:\n"
 		       "  hwheelctl status\n"
 		       "  hwheelctl status | jq -r .state\n",
@@ -352,6 +352,7 @@ int status_main(int argc, char **argv)
 	if (request.name)
 		misuse(&argp, argv[0], "no argument is needed");
 	return ask(request.socket, "GET", "/health", NULL) ?:
+	       ask(request.socket, "GET", "/cluster", NULL) ?:
 	       ask(request.socket, "GET", "/queues", NULL);
 }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "cancel.h"
 #include "change.h"
+#include "life.h"
 #include "metrics.h"
+#include "nodes.h"
 #include "now.h"
 #include "show.h"
 
@@ -43,17 +45,59 @@ void cancel_timeout(struct exchange *exchange, const char *key, size_t length)
 		submit(exchange, timeout, RECORD_CANCEL);
 }
 
+/* All of it is told anew, without a lease. */
+static void apply_return(struct change *change)
+{
+	struct timeout *timeout = change->timeouts[0];
+
+	timeout_logged(timeout, change->request.seq);
+	metrics.leases_returned++;
+	timeout->rang = false;
+	life_make_due(timeout);
+	if (change->exchange)
+		exchange_empty(change->exchange, MHD_HTTP_NO_CONTENT);
+}
+
+static void submit_return(struct exchange *exchange, struct timeout *timeout)
+{
+	struct change *change = change_new(exchange, 1);
+
+	change->timeouts[0] = timeout;
+	timeout_describe(timeout, &change->records[0]);
+	change->records[0].lease_ns = 0;
+	change->apply = apply_return;
+	change_submit(change);
+}
+
+static void acknowledge(struct exchange *exchange, struct timeout *timeout)
+{
+	submit(exchange, timeout, RECORD_ACK);
+}
+
 /* The alarm of a lease that has ended may be on its way. */
-void cancel_lease(struct exchange *exchange, const char *text)
+static void end_lease(struct exchange *exchange, const char *text,
+		      void (*end)(struct exchange *exchange, struct timeout *timeout))
 {
 	unsigned char token[TOKEN_SIZE];
-	struct timeout *timeout;
+	bool is_sound = show_parse_token(text, token);
+	struct timeout *timeout = is_sound ? timeout_find_leased(token) : NULL;
 
-	timeout = show_parse_token(text, token) ? timeout_find_leased(token) : NULL;
+	if (is_sound && nodes && nodes->pass_lease(exchange, token))
+		return;
 	if (timeout && timeout->busy)
 		change_wait_for(timeout, exchange);
 	else if (timeout && now_ns() < timeout->lease->end_ns)
-		submit(exchange, timeout, RECORD_ACK);
+		end(exchange, timeout);
 	else
 		exchange_error(exchange, MHD_HTTP_GONE, "the lease has ended");
+}
+
+void cancel_lease(struct exchange *exchange, const char *token)
+{
+	end_lease(exchange, token, acknowledge);
+}
+
+void return_lease(struct exchange *exchange, const char *token)
+{
+	end_lease(exchange, token, submit_return);
 }

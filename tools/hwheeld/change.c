@@ -270,7 +270,7 @@ void change_submit(struct change *change)
 	change->request.done = done;
 	if (change->exchange) {
 		change->exchange->change = change;
-		exchange_suspend(change->exchange);
+		exchange_hold(change->exchange);
 	}
 	store->ops->submit(store, &change->request);
 }

@@ -21,7 +21,6 @@
 #include "take.h"
 
 #define TOKEN_LEAST	16
-#define TOKEN_MOST	256
 
 /* Connections that have not shown that they are permitted; one more, and the oldest is closed */
 #define STRANGERS	64
@@ -42,25 +41,35 @@ static struct client *clients;
 static size_t count, strangers, refused;
 static size_t admitted[2];		/* on the Unix socket, by TCP */
 static gid_t group = (gid_t)-1;
-static char token[TOKEN_MOST + 1];
+static char clients_token[CLIENT_TOKEN_MOST + 1], nodes_token[CLIENT_TOKEN_MOST + 1];
 
-static int read_token(void)
+int client_read_token(const char *path, char token[CLIENT_TOKEN_MOST + 1])
 {
-	FILE *stream = fopen(settings.token_file, "re");
+	FILE *stream = fopen(path, "re");
 	size_t length;
 
 	if (!stream) {
-		say(LOG_ERR, "%s: %m", settings.token_file);
+		say(LOG_ERR, "%s: %m", path);
 		return -errno;
 	}
-	length = fread(token, 1, TOKEN_MOST, stream);
+	length = fread(token, 1, CLIENT_TOKEN_MOST, stream);
 	fclose(stream);
 	token[length] = 0;
 	token[strcspn(token, "\r\n")] = 0;
 	if (strlen(token) >= TOKEN_LEAST)
 		return 0;
-	say(LOG_ERR, "%s: a token has %d bytes at least", settings.token_file, TOKEN_LEAST);
+	say(LOG_ERR, "%s: a token has %d bytes at least", path, TOKEN_LEAST);
 	return -EINVAL;
+}
+
+static int read_tokens(void)
+{
+	int error = settings.token_file ? client_read_token(settings.token_file, clients_token) :
+					  0;
+
+	if (error || !settings.peer_token_file)
+		return error;
+	return client_read_token(settings.peer_token_file, nodes_token);
 }
 
 int client_begin(void)
@@ -75,7 +84,7 @@ int client_begin(void)
 		}
 		group = entry->gr_gid;
 	}
-	return settings.token_file ? read_token() : 0;
+	return read_tokens();
 }
 
 gid_t client_group(void)
@@ -157,6 +166,14 @@ static void account_put(struct account *account)
 
 /* Time */
 
+static void give_up(struct exchange *exchange)
+{
+	if (exchange->give_up)
+		exchange->give_up(exchange);
+	else
+		change_give_up(exchange);
+}
+
 /* A long poll has a limit of its own, and then the answer has this one. */
 static void ring(void *owner, uint64_t at_ns)
 {
@@ -170,7 +187,7 @@ static void ring(void *owner, uint64_t at_ns)
 	if (client->exchange)
 		metrics.requests_too_slow++;
 	if (client->exchange && client->exchange->suspended) {
-		change_give_up(client->exchange);
+		give_up(client->exchange);
 		return;
 	}
 	shutdown(client->fd, SHUT_RDWR);
@@ -191,7 +208,9 @@ static void notice(struct loop_source *source)
 
 	client->gone = true;
 	client_unwatch(client);
-	if (exchange)
+	if (exchange && exchange->give_up)
+		exchange->give_up(exchange);
+	else if (exchange)
 		take_give_up(exchange);
 }
 
@@ -302,7 +321,7 @@ void client_free(struct client *client)
 }
 
 /* Takes as long for any token of this length. */
-static bool is_token(const char *text)
+static bool is_token(const char *text, const char *token)
 {
 	size_t length = strlen(token);
 	unsigned char difference = 0;
@@ -314,18 +333,19 @@ static bool is_token(const char *text)
 	return !difference;
 }
 
-static bool has_token(const struct exchange *exchange)
+static bool has_token(const struct exchange *exchange, const char *token)
 {
 	static const char scheme[] = "Bearer ";
 	const char *text = exchange_header(exchange, "Authorization");
 
 	return text && !strncasecmp(text, scheme, strlen(scheme)) &&
-	       is_token(text + strlen(scheme));
+	       is_token(text + strlen(scheme), token);
 }
 
 bool client_refuse(struct client *client, struct exchange *exchange)
 {
-	if (client->by_tcp && !has_token(exchange))
+	exchange->by_node = client->by_tcp && has_token(exchange, nodes_token);
+	if (client->by_tcp && !exchange->by_node && !has_token(exchange, clients_token))
 		exchange_error(exchange, MHD_HTTP_UNAUTHORIZED, "a bearer token is needed");
 	else if (!client->by_tcp && !client->permitted)
 		exchange_error(exchange, MHD_HTTP_FORBIDDEN, "not for this user");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A connection, who is at its other end, and what that one may do. On the Unix socket it is a
- * user; on TCP an address that has to know the token.
+ * user; on TCP an address that has to know the token, or another node, which has the nodes' own.
  */
 #ifndef CLIENT_H
 #define CLIENT_H
@@ -34,6 +34,11 @@ struct client {
 	bool watched;
 	bool gone;
 };
+
+#define CLIENT_TOKEN_MOST	256
+
+/* The secret in a file's first line. Returns 0 or a negative errno, and says what is wrong. */
+int client_read_token(const char *path, char token[CLIENT_TOKEN_MOST + 1]);
 
 /* For the group whose members may use the socket; returns 0 or a negative errno */
 int client_begin(void);

@@ -7,7 +7,7 @@
 #include "metrics.h"
 #include "settings.h"
 
-static size_t exchanges, bytes;
+static size_t exchanges, bytes, held;
 static bool resumed, stopping;
 
 struct exchange *exchange_new(struct MHD_Connection *connection, struct client *client,
@@ -32,9 +32,16 @@ static void drop_body(struct exchange *exchange)
 	exchange->room = 0;
 }
 
+static void end_hold(struct exchange *exchange)
+{
+	held -= exchange->held;
+	exchange->held = false;
+}
+
 void exchange_free(struct exchange *exchange)
 {
 	drop_body(exchange);
+	end_hold(exchange);
 	if (exchange->response)
 		MHD_destroy_response(exchange->response);
 	free(exchange->path);
@@ -83,7 +90,9 @@ static void finish(struct exchange *exchange, unsigned int status, struct MHD_Re
 	exchange->suspended = false;
 	client_unwatch(exchange->client);
 	client_limit_time(exchange->client);
-	MHD_resume_connection(exchange->connection);
+	if (!exchange->held)
+		MHD_resume_connection(exchange->connection);
+	end_hold(exchange);
 	resumed = true;
 }
 
@@ -97,7 +106,7 @@ void exchange_answer_text(struct exchange *exchange, unsigned int status, const 
 	finish(exchange, status, response);
 }
 
-void exchange_answer(struct exchange *exchange, unsigned int status, struct json_object *object)
+static void answer_json(struct exchange *exchange, unsigned int status, struct json_object *object)
 {
 	const char *json = json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN |
 							  JSON_C_TO_STRING_NOSLASHESCAPE);
@@ -107,6 +116,14 @@ void exchange_answer(struct exchange *exchange, unsigned int status, struct json
 	text[length] = '\n';
 	json_object_put(object);
 	exchange_answer_text(exchange, status, "application/json", text, length + 1);
+}
+
+void exchange_answer(struct exchange *exchange, unsigned int status, struct json_object *object)
+{
+	if (exchange->take_answer)
+		exchange->take_answer(exchange, status, object);
+	else
+		answer_json(exchange, status, object);
 }
 
 void exchange_empty(struct exchange *exchange, unsigned int status)
@@ -126,10 +143,32 @@ void exchange_error(struct exchange *exchange, unsigned int status, const char *
 
 void exchange_suspend(struct exchange *exchange)
 {
-	if (exchange->suspended || exchange->response)
+	if (!exchange->connection || exchange->suspended || exchange->response)
 		return;
 	exchange->suspended = true;
 	MHD_suspend_connection(exchange->connection);
+}
+
+/*
+ * libmicrohttpd takes a suspended connection out of its epoll set, and puts it back later: two
+ * system calls. Of one that is not suspended it asks in each run whether there is an answer.
+ */
+void exchange_hold(struct exchange *exchange)
+{
+	if (held == HELD_MOST) {
+		exchange_suspend(exchange);
+		return;
+	}
+	if (!exchange->connection || exchange->suspended || exchange->response)
+		return;
+	exchange->suspended = true;
+	exchange->held = true;
+	held++;
+}
+
+size_t exchange_held(void)
+{
+	return held;
 }
 
 const char *exchange_parameter(const struct exchange *exchange, const char *name)

@@ -28,13 +28,27 @@ struct exchange {
 	unsigned int status;
 	bool routed;
 	bool suspended;
+	bool held;				/* suspended, but not in libmicrohttpd */
 	bool too_large;
+	bool by_node;				/* it comes from another node */
+	bool was_swept;				/* no other node has what it takes */
 	struct change *change;			/* that it waits for */
 	struct timeout *timeout;		/* or that it waits for, on its list */
 	struct exchange *prev, *next;		/* on the list that it waits on */
+
+	/* What it waits for is not here: ends that, with an answer. NULL: nothing of this sort */
+	void (*give_up)(struct exchange *exchange);
+	void *elsewhere;			/* what give_up() ends */
+
+	/* A part of another request: takes its answer, and frees it. NULL: it has a connection. */
+	void (*take_answer)(struct exchange *exchange, unsigned int status,
+			    struct json_object *object);
 };
 
-/* It ends with one of these. Each takes over @object. */
+/*
+ * It ends with one of these. Each takes over @object. A part of another request is of a kind that
+ * ends with exchange_answer() or exchange_error().
+ */
 void exchange_answer(struct exchange *exchange, unsigned int status, struct json_object *object);
 void exchange_answer_text(struct exchange *exchange, unsigned int status, const char *type,
 			  char *text, size_t length);
@@ -43,8 +57,16 @@ void exchange_empty(struct exchange *exchange, unsigned int status);
 /* @text tells a person what is wrong; nothing of it comes from the client. */
 void exchange_error(struct exchange *exchange, unsigned int status, const char *text);
 
-/* The answer comes later. */
+/* The answer comes later: not before the request's handler has returned to libmicrohttpd. */
 void exchange_suspend(struct exchange *exchange);
+
+/*
+ * The same for an answer that comes soon: up to so many requests are held, which costs less. A held
+ * request's client may hang up, and then the request ends without an answer.
+ */
+#define HELD_MOST	64
+void exchange_hold(struct exchange *exchange);
+size_t exchange_held(void);
 
 /* A parameter of the URL, as it came, or NULL */
 const char *exchange_parameter(const struct exchange *exchange, const char *name);
@@ -53,6 +75,7 @@ const char *exchange_header(const struct exchange *exchange, const char *name);
 /* Has the client hung up? */
 bool exchange_is_gone(const struct exchange *exchange);
 
+/* A part of another request has neither connection nor client: NULL. */
 struct exchange *exchange_new(struct MHD_Connection *connection, struct client *client,
 			      const char *method, const char *path);
 void exchange_free(struct exchange *exchange);

@@ -61,11 +61,21 @@ static uint64_t end_of_wait(const struct timeout *timeout)
 	return timeout->absolute ? now_from_wall(timeout->deadline_ns) : timeout->deadline_ns;
 }
 
-/* Without an alarm an accepted timeout would be forgotten; the store still knows it. */
+/*
+ * If the wait is over before the change is stored, no alarm is needed. Without an alarm an accepted
+ * timeout would be forgotten; the store still knows it.
+ */
 void life_arm(struct timeout *timeout)
 {
-	int error = alarm_set(&timeout->alarm, end_of_wait(timeout), ring, timeout);
+	uint64_t at_ns = end_of_wait(timeout);
+	int error;
 
+	if (timeout->busy && at_ns <= now_ns()) {
+		alarm_clear(&timeout->alarm);
+		ring(timeout, at_ns);
+		return;
+	}
+	error = alarm_set(&timeout->alarm, at_ns, ring, timeout);
 	if (error) {
 		say(LOG_CRIT, "no room on the wheel: %s", strerror(-error));
 		abort();

@@ -15,6 +15,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "change.h"
 #include "client.h"
 #include "exchange.h"
 #include "listener.h"
@@ -31,6 +32,9 @@
 /* Connections beyond the limit, that are told so */
 #define SPARE	16
 
+/* While requests are held, a client that has not sent all of its header waits for so long. */
+#define HELD_MS	1
+
 struct listener {
 	struct loop_source source;
 	struct MHD_Daemon *daemon;
@@ -41,6 +45,9 @@ struct listener {
 
 static struct listener on_socket = { .plain = true, .fd = -1 };
 static struct listener on_tcp = { .by_tcp = true, .fd = -1 };
+
+/* Has the last run got any further than to look at requests that are held? */
+static bool got_further;
 
 /* A request */
 
@@ -111,6 +118,7 @@ static enum MHD_Result handle(void *data, struct MHD_Connection *connection, con
 
 	(void)data;
 	(void)version;
+	got_further |= !exchange || !exchange->held;
 	if (!exchange) {
 		info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 		client = info ? info->socket_context : NULL;
@@ -139,7 +147,11 @@ static void end_of_request(void *data, struct MHD_Connection *connection, void *
 	(void)why;
 	if (!exchange)
 		return;
+	got_further = true;
 	*context = NULL;
+	/* The client of a held request has hung up. */
+	if (exchange->change)
+		change_give_up(exchange);
 	exchange->client->exchange = NULL;
 	client_limit_time(exchange->client);
 	exchange_free(exchange);
@@ -153,6 +165,7 @@ static void connection_changed(void *data, struct MHD_Connection *connection, vo
 	const struct listener *listener = data;
 	const union MHD_ConnectionInfo *info;
 
+	got_further = true;
 	if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
 		if (*context)
 			client_free(*context);
@@ -386,17 +399,21 @@ static bool has_more(const struct listener *listener)
 
 void listener_run(void)
 {
+	got_further = false;
 	if (on_socket.daemon)
 		MHD_run(on_socket.daemon);
 	if (on_tcp.daemon)
 		MHD_run(on_tcp.daemon);
 }
 
-bool listener_has_more(void)
+/* libmicrohttpd always has more to do while a request is held. */
+int listener_wait_ms(void)
 {
-	bool resumed = exchange_was_resumed();
-
-	return resumed || has_more(&on_socket) || has_more(&on_tcp);
+	if (exchange_was_resumed())
+		return 0;
+	if (!has_more(&on_socket) && !has_more(&on_tcp))
+		return -1;
+	return exchange_held() && !got_further ? HELD_MS : 0;
 }
 
 static void quiesce(struct listener *listener)

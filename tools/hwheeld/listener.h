@@ -11,8 +11,8 @@ int listener_begin(void);
 /* Reads requests, and sends answers that are there. */
 void listener_run(void);
 
-/* Is there more to do at once, such as an answer that is there now? */
-bool listener_has_more(void);
+/* How long may the loop wait before the next run? 0 if there is an answer to send, -1: for ever */
+int listener_wait_ms(void);
 
 /* No new connections. */
 void listener_quiesce(void);

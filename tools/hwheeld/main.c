@@ -136,10 +136,10 @@ static void take_signal(struct loop_source *source)
 	}
 }
 
-static struct loop_source alarms_source = { note_alarms };
-static struct loop_source store_source = { reap_store };
-static struct loop_source wall_source = { wall_was_set };
-static struct loop_source signals_source = { take_signal };
+static struct loop_source alarms_source = { .ready = note_alarms };
+static struct loop_source store_source = { .ready = reap_store };
+static struct loop_source wall_source = { .ready = wall_was_set };
+static struct loop_source signals_source = { .ready = take_signal };
 
 /* The loop */
 
@@ -175,7 +175,7 @@ static void take_events(void)
 static void run(void)
 {
 	while (!is_done()) {
-		loop_wait(listener_has_more() || alarm_has_ended());
+		loop_wait(alarm_has_ended() ? 0 : listener_wait_ms());
 		take_events();
 		do {
 			take_serve();

@@ -87,7 +87,7 @@ static void print_timeouts(FILE *stream)
 	print_counter(stream, "acknowledged", "Timeouts acknowledged", metrics.acknowledged);
 	print_counter(stream, "leases_ended", "Leases that ended without an acknowledgment",
 		      metrics.leases_ended);
-	print_counter(stream, "leases_returned", "Leases whose client had hung up",
+	print_counter(stream, "leases_returned", "Leases given back, or whose client had hung up",
 		      metrics.leases_returned);
 	print_gauge(stream, "timeouts", "Timeouts that there are", (double)timeout_count());
 	print_gauge(stream, "queues", "Queues that there are", (double)queue_count());

@@ -10,6 +10,7 @@
 #include "life.h"
 #include "memory.h"
 #include "metrics.h"
+#include "nodes.h"
 #include "now.h"
 #include "put.h"
 #include "settings.h"
@@ -369,9 +370,11 @@ void put_many(struct exchange *exchange)
 		put.wishes = memory_get(put.count, sizeof(*put.wishes));
 		wrong = read_all(&put, array, &status);
 	}
-	json_object_put(object);
 	if (wrong)
 		refuse(&put, status, wrong);
+	else if (nodes && nodes->pass_batch(exchange, array))
+		wish_free(put.wishes, put.count);
 	else
 		go_on(&put);
+	json_object_put(object);
 }

@@ -23,6 +23,7 @@ struct queue {
 	size_t due_count;
 	size_t timeouts;		/* in any state */
 	size_t polls_count;
+	size_t clients;			/* polls that are not other nodes' */
 	char name[QUEUE_MAX + 1];
 };
 

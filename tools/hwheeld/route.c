@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <stddef.h>
 #include <string.h>
 
 #include "../hwheelctl/array.h"
 #include "cancel.h"
 #include "metrics.h"
+#include "nodes.h"
 #include "percent.h"
 #include "put.h"
 #include "route.h"
@@ -27,9 +29,11 @@ static void refuse_method(struct exchange *exchange)
 	exchange_error(exchange, MHD_HTTP_METHOD_NOT_ALLOWED, "not this method");
 }
 
-static bool is_elsewhere(const char *key, size_t length)
+static void act_on(struct exchange *exchange, const char *key, size_t length,
+		   void (*act)(struct exchange *exchange, const char *key, size_t length))
 {
-	return store->ops->owns && !store->ops->owns(store, key, length);
+	if (!nodes || !nodes->pass_timeout(exchange, key, length))
+		act(exchange, key, length);
 }
 
 static void route_timeout(struct exchange *exchange, const char *text)
@@ -40,15 +44,12 @@ static void route_timeout(struct exchange *exchange, const char *text)
 	if (!percent_decode(text, key, KEY_MAX, &length) || !length)
 		exchange_error(exchange, MHD_HTTP_BAD_REQUEST,
 			       "key: 1 to 256 bytes of UTF-8, with %XX where needed, are expected");
-	else if (is_elsewhere(key, length))
-		exchange_error(exchange, MHD_HTTP_SERVICE_UNAVAILABLE,
-			       "another node has this timeout: nothing has changed");
 	else if (is_method(exchange, "PUT"))
-		put_one(exchange, key, length);
+		act_on(exchange, key, length, put_one);
 	else if (is_method(exchange, "GET"))
-		show_one(exchange, key, length);
+		act_on(exchange, key, length, show_one);
 	else if (is_method(exchange, "DELETE"))
-		cancel_timeout(exchange, key, length);
+		act_on(exchange, key, length, cancel_timeout);
 	else
 		refuse_method(exchange);
 }
@@ -78,10 +79,22 @@ static void route_queue(struct exchange *exchange, const char *text)
 		take(exchange, memcpy(name, text, (size_t)(end - text)));
 }
 
-static void route_lease(struct exchange *exchange, const char *token)
+/* TOKEN, or TOKEN/return */
+static void route_lease(struct exchange *exchange, const char *text)
 {
-	if (is_method(exchange, "DELETE"))
-		cancel_lease(exchange, token);
+	const char *end = strchr(text, '/');
+	char token[TOKEN_TEXT] = "";
+
+	if (end && strcmp(end, "/return")) {
+		exchange_error(exchange, MHD_HTTP_NOT_FOUND, "there is no such path");
+		return;
+	}
+	if (end && end - text < (ptrdiff_t)sizeof(token))
+		memcpy(token, text, (size_t)(end - text));
+	if (!end && is_method(exchange, "DELETE"))
+		cancel_lease(exchange, text);
+	else if (end && is_method(exchange, "POST"))
+		return_lease(exchange, token);
 	else
 		refuse_method(exchange);
 }

@@ -45,6 +45,9 @@ static const struct setting {
 	{ "certificate_key", TEXT,     false, AT(certificate_key), NULL, 0, 0, 0 },
 	{ "zookeeper",	     TEXT,     false, AT(zookeeper), NULL, 0, 0, 0 },
 	{ "zookeeper_secret_file", TEXT, false, AT(zookeeper_secret_file), NULL, 0, 0, 0 },
+	{ "advertise",	     TEXT,     false, AT(advertise), NULL, 0, 0, 0 },
+	{ "peer_token_file", TEXT,     false, AT(peer_token_file), NULL, 0, 0, 0 },
+	{ "peer_ca",	     TEXT,     false, AT(peer_ca), NULL, 0, 0, 0 },
 	{ "cluster",	     TEXT,     false, AT(cluster), "hwheeld", 0, 0, 0 },
 	{ "node",	     TEXT,     false, AT(node), NULL, 0, 0, 0 },
 	{ "shards",	     NUMBER,   false, AT(shards), NULL, 256, 1, 4096 },
@@ -193,8 +196,10 @@ static int check(const struct settings *to)
 		wrong = "synchronous is FULL, EXTRA, NORMAL or OFF";
 	else if (!to->socket && !to->listen)
 		wrong = "socket or listen is needed";
-	else if (to->listen && !to->token_file)
+	else if (to->listen && !to->token_file && !to->peer_token_file)
 		wrong = "listen needs token_file";
+	else if (to->zookeeper && (!to->listen || !to->peer_token_file))
+		wrong = "zookeeper needs listen and peer_token_file, for the other nodes";
 	else if (!to->certificate != !to->certificate_key)
 		wrong = "certificate and certificate_key belong together";
 	else if (to->lease > to->lease_most)

@@ -7,6 +7,7 @@
 
 #include "../hwheelctl/json.h"
 #include "alarm.h"
+#include "nodes.h"
 #include "now.h"
 #include "percent.h"
 #include "settings.h"
@@ -271,5 +272,6 @@ void show_cluster(struct exchange *exchange, struct store *store)
 	json_add_text(node, "state", state_of(store));
 	json_add_number(node, "timeouts", timeout_count());
 	show_nodes(object, node, store);
-	exchange_answer(exchange, MHD_HTTP_OK, object);
+	if (!nodes || !nodes->survey(exchange, object))
+		exchange_answer(exchange, MHD_HTTP_OK, object);
 }

@@ -107,11 +107,6 @@ struct store_ops {
 	bool (*is_lost)(const struct store *store);
 	void (*recover)(struct store *store);
 
-	/*
-	 * The part of the log with this key is here, and loaded. NULL: so are all parts, always.
-	 */
-	bool (*owns)(const struct store *store, const char *key, size_t length);
-
 	/* Are all parts here that should be here? NULL: they are, always. */
 	bool (*is_settled)(const struct store *store);
 

@@ -12,6 +12,7 @@
 #include "life.h"
 #include "memory.h"
 #include "metrics.h"
+#include "nodes.h"
 #include "now.h"
 #include "percent.h"
 #include "settings.h"
@@ -27,19 +28,26 @@ struct poll {
 	struct queue *queue;
 	struct exchange *exchange;
 	struct alarm *alarm;
+	uint64_t end_ns;
 	uint64_t max;
 	uint64_t lease_ns;
 };
 
-static void answer(struct exchange *exchange, struct change *change)
+void take_answer(struct exchange *exchange, struct json_object *timeouts)
 {
 	struct json_object *object = json_object_new_object();
+
+	json_object_object_add(object, "timeouts", timeouts ?: json_object_new_array());
+	exchange_answer(exchange, MHD_HTTP_OK, object);
+}
+
+static void answer(struct exchange *exchange, struct change *change)
+{
 	struct json_object *array = json_object_new_array();
 
 	for (size_t i = 0; change && i < change->count; i++)
 		json_object_array_add(array, show_lease(change->timeouts[i]));
-	json_object_object_add(object, "timeouts", array);
-	exchange_answer(exchange, MHD_HTTP_OK, object);
+	take_answer(exchange, array);
 }
 
 static void lease(struct timeout *timeout, const struct record *record)
@@ -104,6 +112,8 @@ static void describe(const struct timeout *timeout, const struct poll *poll, str
 	};
 	if (getrandom(record->token, TOKEN_SIZE, 0) != TOKEN_SIZE)
 		abort();
+	if (nodes)
+		nodes->mark(record->token, timeout->key, timeout->key_length);
 }
 
 static size_t count_for(const struct poll *poll)
@@ -136,6 +146,20 @@ static void submit(struct poll *poll)
 
 /* Waiting */
 
+/* Those of clients also wait for what other nodes have. */
+static void note_client(const struct poll *poll, bool waits)
+{
+	struct queue *queue = poll->queue;
+
+	if (!nodes || poll->exchange->by_node)
+		return;
+	queue->clients += waits ? 1 : -1UL;
+	if (waits)
+		nodes->wait(queue->name);
+	else if (!queue->clients)
+		nodes->stop_waiting(queue->name);
+}
+
 static struct queue *leave(struct poll *poll)
 {
 	struct queue *queue = poll->queue;
@@ -143,6 +167,7 @@ static struct queue *leave(struct poll *poll)
 	alarm_clear(&poll->alarm);
 	DL_DELETE(queue->polls, poll);
 	queue->polls_count--;
+	note_client(poll, false);
 	free(poll);
 	return queue;
 }
@@ -177,8 +202,12 @@ static void wait_for_some(const struct poll *wanted, uint64_t wait_ns)
 	poll->exchange->client->poll = poll;
 	DL_APPEND(poll->queue->polls, poll);
 	poll->queue->polls_count++;
-	if (alarm_set(&poll->alarm, now_ns() + wait_ns, ring, poll))
+	poll->end_ns = now_ns() + wait_ns;
+	if (alarm_set(&poll->alarm, poll->end_ns, ring, poll)) {
 		end(poll);
+		return;
+	}
+	note_client(poll, true);
 }
 
 static void serve(struct poll *poll)
@@ -188,6 +217,55 @@ static void serve(struct poll *poll)
 	exchange->client->poll = NULL;
 	submit(poll);
 	leave(poll);
+}
+
+/* What other nodes have */
+
+static struct poll *first_client(const struct queue *queue)
+{
+	struct poll *poll = queue->polls;
+
+	while (poll && poll->exchange->by_node)
+		poll = poll->next;
+	return poll;
+}
+
+bool take_first(const char *name, uint64_t *max, uint64_t *wait_ns, uint64_t *lease_ns)
+{
+	const struct queue *queue = queue_find(name, strlen(name));
+	const struct poll *poll = queue ? first_client(queue) : NULL;
+	uint64_t now = now_ns();
+
+	if (!poll)
+		return false;
+	*max = poll->max;
+	*wait_ns = poll->end_ns > now ? poll->end_ns - now : 0;
+	*lease_ns = poll->lease_ns;
+	return true;
+}
+
+static bool fits(const struct poll *poll, uint64_t lease_ns, size_t count)
+{
+	return !poll->exchange->by_node && poll->lease_ns == lease_ns && poll->max >= count &&
+	       !exchange_is_gone(poll->exchange);
+}
+
+bool take_deliver(const char *name, uint64_t lease_ns, struct json_object *timeouts)
+{
+	struct queue *queue = queue_find(name, strlen(name));
+	struct poll *poll = queue ? queue->polls : NULL;
+	size_t count = json_object_array_length(timeouts);
+	struct exchange *exchange;
+
+	while (poll && !fits(poll, lease_ns, count))
+		poll = poll->next;
+	if (!poll)
+		return false;
+	exchange = poll->exchange;
+	exchange->client->poll = NULL;
+	queue_put(leave(poll));
+	take_answer(exchange, timeouts);
+	return true;
 }
 
 void take_serve(void)
@@ -242,6 +320,30 @@ static const char *read_parameters(struct poll *poll, uint64_t *wait_ns)
 	return NULL;
 }
 
+static bool has_due(const struct poll *poll)
+{
+	return poll->queue && poll->queue->due && !poll->queue->polls;
+}
+
+static bool may_serve(const struct poll *poll)
+{
+	return has_due(poll) && !(nodes && nodes->is_their_turn(poll->exchange));
+}
+
+static void wait_in_queue(struct poll *poll, const char *name, uint64_t wait_ns)
+{
+	poll->queue = queue_get(name, strlen(name), settings.queues);
+	if (!poll->queue || poll->queue->polls_count >= settings.queue_polls) {
+		exchange_error(poll->exchange, MHD_HTTP_TOO_MANY_REQUESTS,
+			       "as many clients wait as allowed, or there are as many queues");
+		if (poll->queue)
+			queue_put(poll->queue);
+	} else {
+		client_watch(poll->exchange);
+		wait_for_some(poll, wait_ns);
+	}
+}
+
 void take(struct exchange *exchange, const char *name)
 {
 	struct poll poll = { .exchange = exchange };
@@ -254,20 +356,16 @@ void take(struct exchange *exchange, const char *name)
 		exchange_error(exchange, MHD_HTTP_BAD_REQUEST, wrong);
 		return;
 	}
-	poll.queue = wait_ns ? queue_get(name, strlen(name), settings.queues) :
-			       queue_find(name, strlen(name));
-	if (poll.queue && poll.queue->due && !poll.queue->polls) {
+	poll.queue = queue_find(name, strlen(name));
+	if (may_serve(&poll)) {
 		client_watch(exchange);
 		submit(&poll);
+	} else if ((!wait_ns || has_due(&poll)) && nodes &&
+		   nodes->sweep(exchange, name, poll.max, poll.lease_ns)) {
+		return;
 	} else if (!wait_ns) {
 		answer(exchange, NULL);
-	} else if (!poll.queue || poll.queue->polls_count >= settings.queue_polls) {
-		exchange_error(exchange, MHD_HTTP_TOO_MANY_REQUESTS,
-			       "as many clients wait as allowed, or there are as many queues");
-		if (poll.queue)
-			queue_put(poll.queue);
 	} else {
-		client_watch(exchange);
-		wait_for_some(&poll, wait_ns);
+		wait_in_queue(&poll, name, wait_ns);
 	}
 }

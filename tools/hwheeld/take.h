@@ -13,6 +13,18 @@ void take_serve(void);
 /* The client has hung up: nobody waits any more. Does nothing if it waits for no timeouts. */
 void take_give_up(struct exchange *exchange);
 
+/* Answers with these timeouts, as show_lease() tells of them, and takes them over; NULL: none. */
+void take_answer(struct exchange *exchange, struct json_object *timeouts);
+
+/*
+ * For what other nodes have: how many timeouts the client that waits longest wants, how long it
+ * still waits, and for which lease. Returns false if none waits.
+ */
+bool take_first(const char *queue, uint64_t *max, uint64_t *wait_ns, uint64_t *lease_ns);
+
+/* Answers a client that waits with these timeouts. Returns false if none wants them. */
+bool take_deliver(const char *queue, uint64_t lease_ns, struct json_object *timeouts);
+
 /* Answers all that wait; for the end. */
 void take_end(void);
 

@@ -32,11 +32,17 @@ declare -A flavours=(
 	[s390x]=s390x
 )
 
-# Prints the version of the current kernel of a flavour: one of these, or as Debian names
-# those for amd64, cloud, rt, 6.12-cloud, 6.12-rt.
-kernel_of_flavour() {
-	local meta=linux-headers-${flavours[$1]-$1-amd64} archive
+# Prints the package of the headers of a flavour: one of these, or as Debian names those for
+# amd64, cloud, rt, 6.12-cloud, 6.12-rt.
+headers_of_flavour() {
+	echo "linux-headers-${flavours[$1]-$1-amd64}"
+}
 
+# Prints the version of the current kernel of a flavour.
+kernel_of_flavour() {
+	local meta archive
+
+	meta=$(headers_of_flavour "$1")
 	machine_choose "$meta"
 	archive=$machine_debian
 	[ "$1" != newest ] || archive=$(kernel_archive "+$newer_release")

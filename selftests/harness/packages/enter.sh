@@ -1,13 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# enter.sh ARCHIVES TREE COMMAND...: runs COMMAND in the folder TREE as if that were the whole
-# machine. What apt downloads there is kept in ARCHIVES. In namespaces of its own only, as
-# what is mounted here goes with them.
+# enter.sh TREE COMMAND...: runs COMMAND in the folder TREE as if that were the whole machine. In
+# namespaces of its own only, as what is mounted here goes with them.
 set -euo pipefail
 
-archives=$1 tree=$2
-shift 2
+tree=$1
+shift
 
 device() {
 	: >"$tree/dev/$1"
@@ -23,7 +22,6 @@ mkdir "$tree/dev/pts"
 mount -t devpts -o newinstance,ptmxmode=0666 devpts "$tree/dev/pts"
 ln -s pts/ptmx "$tree/dev/ptmx"
 ln -s /proc/self/fd "$tree/dev/fd"
-mount --bind "$archives" "$tree/var/cache/apt/archives"
 
 exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 \
 	DEBIAN_FRONTEND=noninteractive ${http_proxy:+http_proxy="$http_proxy"} \

@@ -57,7 +57,7 @@ step_build() {
 # What a machine has that is to use the module, and what this test needs
 step_prepare() {
 	update
-	apt install "$HEADERS" gcc libc6-dev pkg-config python3-minimal udev man-db
+	apt install "$HEADERS" gcc libc6-dev pkg-config python3-minimal systemd udev man-db
 	files >/root/before
 }
 
@@ -108,6 +108,8 @@ step_tools() {
 	man 1 hwheelctl | grep -w hwheelctl
 	man 4 hwheel | grep -w HWHEEL_IOC_ARM
 	man 3 libhwheel | grep -w hwheel_next_events
+	man hwheel_arm | grep -F 'LIBHWHEEL(3)'
+	man 9 hwheel_arm | grep -F 'HWHEEL(9)'
 	[ -f /usr/share/bash-completion/completions/hwheelctl ]
 }
 
@@ -154,6 +156,11 @@ step_pack() {
 	tar -chf /root/debian.tar "${programs[@]}" "${libs[@]}" /lib/systemd/systemd-udevd \
 		/usr/lib/udev/rules.d/60-hwheel.rules /etc/group /etc/passwd "$built" \
 		/lib/modules/"$(kver)"/{updates,modules.*}
+}
+
+# For another VM, in which systemd starts the daemon
+step_pack_service() {
+	/src/selftests/harness/packages/pack_service.sh /root/service.tar
 }
 
 step_purge() {

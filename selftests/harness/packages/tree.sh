@@ -40,12 +40,16 @@ tree_make() {
 		as_root rm -rf "$folder/tree"
 }
 
-# This machine's processor runs i386.
+# This machine's processor may run the other one's programs.
 tree_emulator() {
-	case $machine in ''|i386) return ;; esac
+	local processor
+
+	[ -n "$machine" ] || return 0
+	machine_named "$machine"
+	processor=$(machine_processor)
+	[ "$processor" != "$(uname -m)" ] || return 0
 	packages qemu-user-static binfmt-support || return
-	machine_choose "-${flavours[$machine]}"
-	as_root update-binfmts --enable "qemu-$(sed 's/^qemu-system-//; s/ .*//' <<<"$machine_qemu")"
+	as_root update-binfmts --enable "qemu-$processor"
 }
 
 # tree_unpack TREE: a fresh one, with the sources of this machine
@@ -59,11 +63,31 @@ tree_unpack() {
 	# shellcheck disable=SC2016 # apt's variables
 	tree_sources 'deb $(REPO_URI) $(CODENAME) main' |
 		as_root tee "$tree/etc/apt/sources.list" >/dev/null
-	as_root cp -L /etc/resolv.conf "$tree/etc/resolv.conf"
+	as_root cp -L /etc/resolv.conf "$tree/etc/resolv.conf" &&
+		debs_share "$archives" "$tree/var/cache/apt/archives"
+}
+
+# debs_share FROM TO: links packages that apt has downloaded, or copies them to another file system.
+# Each tree has a folder of its own, which its apt locks.
+debs_share() {
+	local options
+
+	for options in -lu -pu; do
+		as_root find "$1" -maxdepth 1 -name '*.deb' -exec cp $options -t "$2" {} + 2>/dev/null &&
+			return
+	done
+	say "apt: packages cannot be copied from $1 to $2"
+	return 1
 }
 
 # tree_run TREE COMMAND...: as root in there, with all that it mounts and starts gone
-# afterwards, whatever becomes of it
+# afterwards, whatever becomes of it. What hangs ends after an hour. The cache gets what apt has
+# downloaded.
 tree_run() {
-	as_root unshare --mount --pid --fork --kill-child "$enter" "$archives" "$@" </dev/null
+	local status=0
+
+	as_root timeout -k 10 "${TREE_TIMEOUT:-3600}" \
+		unshare --mount --pid --fork --kill-child "$enter" "$@" </dev/null || status=$?
+	debs_share "$1/var/cache/apt/archives" "$archives"
+	return $status
 }

@@ -1,23 +1,43 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
-# The table of machines. machine_choose KVER reads the row of a kernel into variables that
-# begin with machine_, named as the columns.
+# The table of machines. machine_choose KVER and machine_named DEBIAN read the row of a kernel, or
+# of an architecture, into variables that begin with machine_, named as the columns.
 
 machines=$(dirname "$(realpath "${BASH_SOURCE[0]}")")/machines
 
+# machine_find COMMAND...: the first row of which COMMAND is true
 # shellcheck disable=SC2034 # read by the caller
-machine_choose() {
-	local kernels
-
-	# shellcheck disable=SC2053 # a pattern
-	while read -r kernels machine_debian machine_arch machine_triplet machine_console \
-		machine_channel machine_module machine_package machine_qemu; do
-		[[ $kernels == '#'* || $1 != $kernels ]] || return 0
+machine_find() {
+	while read -r machine_kernels machine_debian machine_arch machine_triplet machine_kunit \
+		machine_console machine_channel machine_module machine_package machine_qemu; do
+		[[ $machine_kernels == '#'* ]] || ! "$@" || return 0
 	done <"$machines"
-	die "no machine runs the kernel $1"
+	return 1
+}
+
+# shellcheck disable=SC2053 # a pattern
+machine_runs() {
+	[[ $1 == $machine_kernels ]]
+}
+
+machine_is() {
+	[ "$1" = "$machine_debian" ]
+}
+
+machine_choose() {
+	machine_find machine_runs "$1" || die "no machine runs the kernel $1"
+}
+
+machine_named() {
+	machine_find machine_is "$1" || die "no machine is named $1"
 }
 
 # Does the machine run what is built for this one?
 machine_is_foreign() {
 	[ "$machine_debian" != "$(dpkg --print-architecture)" ]
+}
+
+# Prints the name that QEMU, and the kernel of this machine, have for its processor.
+machine_processor() {
+	sed 's/^qemu-system-//; s/ .*//' <<<"$machine_qemu"
 }

@@ -7,20 +7,32 @@ report.py OUT OBJECTS
 OUT is the folder that run.sh has filled, OBJECTS that in which the module was built. Prints how
 many programs were executed, the crashes, and, where the kernel counts lines, which functions of
 each file ran and which did not; OUT/report.txt has this, too. Exits with 1 if there was a crash,
-or nothing was executed or learned.
+or nothing was executed or learned. A data race that does not concern the module, and a machine that
+fell silent, are no crash.
 """
 
 import collections
 import json
 import pathlib
-import shutil
-import subprocess
+import re
 import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "harness"))
+
+import gcov  # noqa: E402
 
 
 # Left out: functions that no system call reaches, and those that the kernel's macros make.
 PARTS = ("device/", "engine/")
-TRACEPOINTS = "engine/trace.h"
+TRACEPOINTS = ("device/file_trace.h", "engine/trace.h")
+# What syzkaller says of a machine that it hears nothing of, or whose calls take too long, which
+# one that gets little time does. A kernel that stands still says so itself.
+SILENT = ("no output from test machine", "lost connection to test machine", "SYZFAIL", "SYZFATAL")
+
+# How a stack of KCSAN's begins, and a frame of it
+STACK = re.compile(r" by (task|interrupt) |reordered to")
+FRAME = re.compile(r"[+]0x[0-9a-f]+/0x")
+
 
 
 def statistics(out):
@@ -34,42 +46,56 @@ def statistics(out):
     return records[-1]
 
 
+def is_race_of_others(report):
+    """A data race of which no stack names the module in its two innermost frames."""
+    if "BUG: KCSAN" not in report:
+        return False
+    depth = 2
+    for line in report.splitlines():
+        if STACK.search(line):
+            depth = 0
+        elif FRAME.search(line):
+            depth += 1
+            if depth <= 2 and "[hwheel]" in line:
+                return False
+    return True
+
+
+def kind(folder, title):
+    """Whose fault it is: the module's, until its text says otherwise."""
+    reports = [path.read_text(encoding="utf-8", errors="replace")
+               for path in folder.glob("report*")]
+    if title.startswith(SILENT):
+        return "machines that fell silent"
+    if reports and all(map(is_race_of_others, reports)):
+        return "races of the kernel with itself"
+    return "crashes"
+
+
 def crashes(out):
-    """How often each of them was seen."""
+    """Titles of each kind, with how often each was seen."""
+    found = {"crashes": [], "races of the kernel with itself": [],
+             "machines that fell silent": []}
     for folder in sorted((out / "work/crashes").glob("*")):
         title = (folder / "description").read_text(encoding="utf-8").strip()
-        yield title, len(list(folder.glob("log*")))
+        found[kind(folder, title)].append((title, len(list(folder.glob("log*")))))
+    return found
 
 
-def unpack(archive, objects, folder):
-    """The counters of one start of the machine, each beside the notes of the compiler."""
-    subprocess.run(["tar", "-xf", archive, "-C", folder], check=True)
-    for counters in sorted(folder.rglob("*.gcda")):
-        _, _, name = str(counters).partition(f"/{objects.name}/")
-        shutil.copy((objects / name).with_suffix(".gcno"), counters.with_suffix(".gcno"))
-        yield counters
-
-
-def gcov(archive, objects):
-    """What gcov says of each object, a dict for each of its files."""
-    folder = archive.with_suffix("")
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
-    found = [*unpack(archive, objects, folder)]
-    output = subprocess.run(["gcov", "--json-format", "--stdout", *found], cwd=folder,
-                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True,
-                            text=True).stdout
-    for line in output.splitlines():
-        yield from json.loads(line)["files"]
+def crash_lines(found):
+    for name, titles in found.items():
+        if titles or name == "crashes":
+            yield f"{name}: {len(titles)}"
+        yield from (f"  {title}, logs: {times}" for title, times in titles)
 
 
 def count_functions(out, objects):
     """How often each function of each file was called, in all starts of the machine."""
     counts = collections.defaultdict(collections.Counter)
     for archive in sorted((out / "counts").glob("*.tar")):
-        for file in gcov(archive, objects):
-            _, _, name = file["file"].rpartition("/module/")
-            if name.startswith(PARTS) and name != TRACEPOINTS:
+        for file in gcov.of_archive(archive, objects):
+            name = gcov.name_in_module(file)
+            if name.startswith(PARTS) and name not in TRACEPOINTS:
                 for function in file["functions"]:
                     counts[name][function["name"]] += function["execution_count"]
     return counts
@@ -89,16 +115,14 @@ def function_lines(counts):
 
 def main():
     out, objects = (pathlib.Path(folder).resolve() for folder in sys.argv[1:])
-    figures, found = statistics(out), [*crashes(out)]
+    figures, found = statistics(out), crashes(out)
     executed, corpus = figures.get("exec total", 0), figures.get("corpus", 0)
     lines = [f"programs executed: {executed}, in the corpus: {corpus}, "
-             f"places in the code: {figures.get('coverage', 0)}",
-             f"crashes: {len(found)}"]
-    lines += [f"  {title}, logs: {times}" for title, times in found]
+             f"places in the code: {figures.get('coverage', 0)}", *crash_lines(found)]
     lines += function_lines(count_functions(out, objects)) if any(out.glob("counts/*.tar")) else []
     print("\n".join(lines))
     (out / "report.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return 0 if executed and corpus and not found else 1
+    return 0 if executed and corpus and not found["crashes"] else 1
 
 
 if __name__ == "__main__":

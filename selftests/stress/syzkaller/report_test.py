@@ -17,6 +17,18 @@ int missed(void) { return 1; }
 int main(void) { return reached(); }
 """
 
+RACE = """BUG: KCSAN: data-race in kfree / other
+
+write to 0xffff888004a81e40 of 8 bytes by task 10 on cpu 0:
+ kfree+0x11/0x20
+ vfs_read+0x13/0x90
+ hwheel_far+0x13/0x90 [hwheel]
+
+read to 0xffff888004a81e40 of 8 bytes by task 11 on cpu 1:
+ vfs_write+0x11/0x20
+ {}
+"""
+
 
 class ReportTest(unittest.TestCase):
     def setUp(self):
@@ -32,9 +44,10 @@ class ReportTest(unittest.TestCase):
         (self.out / "bench").write_text("\n".join(json.dumps(record, indent=1)
                                                   for record in records), encoding="utf-8")
 
-    def crash(self, title, logs):
-        folder = self.out / "work/crashes" / title.replace(" ", "_")
+    def crash(self, title, logs, report=""):
+        folder = self.out / "work/crashes" / title.replace(" ", "_").replace("/", "_")
         folder.mkdir(parents=True)
+        (folder / "report0").write_text(report, encoding="utf-8")
         (folder / "description").write_text(title + "\n", encoding="utf-8")
         for i in range(logs):
             (folder / f"log{i}").touch()
@@ -73,6 +86,25 @@ class ReportTest(unittest.TestCase):
         status, text = self.report()
         self.assertEqual(status, 1)
         self.assertIn("crashes: 1\n  KASAN: use-after-free Read in arm, logs: 3\n", text)
+
+    def test_race_of_the_module_fails(self):
+        self.bench({"exec total": 300, "corpus": 20})
+        self.crash("KCSAN: data-race in kfree / arm", 1, RACE.format("arm+0x10/0x20 [hwheel]"))
+        self.assertEqual(self.report()[0], 1)
+
+    def test_race_of_others_is_no_crash(self):
+        self.bench({"exec total": 300, "corpus": 20})
+        self.crash("KCSAN: data-race in kfree / kmalloc", 2, RACE.format("kmalloc+0x10/0x20"))
+        status, text = self.report()
+        self.assertEqual(status, 0)
+        self.assertIn("crashes: 0\nraces of the kernel with itself: 1\n", text)
+
+    def test_silence_is_no_crash(self):
+        self.bench({"exec total": 300, "corpus": 20})
+        self.crash("no output from test machine", 1)
+        status, text = self.report()
+        self.assertEqual(status, 0)
+        self.assertIn("crashes: 0\nmachines that fell silent: 1\n", text)
 
     def test_nothing_executed_fails(self):
         self.assertEqual(self.report()[0], 1)

@@ -1,14 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# run.sh SYZKALLER DROPBEAR KERNEL MODULE OUT TIME: syzkaller in the folder SYZKALLER calls
+# run.sh SYZKALLER DROPBEAR KERNEL MODULE OUT TIME WORD...: syzkaller in the folder SYZKALLER calls
 # MODULE (hwheel.ko) in a machine with KERNEL for TIME, as timeout(1) takes it, and begins with
-# the programs in seeds/ and those that earlier runs with such a kernel have found. OUT gets its
-# log, figures, crashes and the counts of the module's lines. report.py judges them.
+# the programs in seeds/ and those that earlier runs with such a kernel have found. WORDs are put on
+# the kernel's command line. OUT gets its log, figures, crashes and the counts of the module's
+# lines. report.py judges them.
 set -euo pipefail
 
 here=$(dirname "$(realpath "$0")")
-syzkaller=$1 dropbear=$2 kernel=$3 module=$4 out=$5 limit=$6
+syzkaller=$1 dropbear=$2 kernel=$3 module=$4 out=$5 limit=$6 words="${*:7}"
 
 # shellcheck source=selftests/harness/messages.sh
 . "$here/../../harness/messages.sh"
@@ -44,6 +45,8 @@ make_initramfs() {
 	install -m 755 "$here/init" "$out/root/init"
 	install -m 755 "$syzkaller"/bin/linux_amd64/syz-exec{utor,prog} "$out/root"
 	cp "$module" "$out/root/hwheel.ko"
+	nm -u "$module" | awk '{ print $2 }' >"$out/root/calls"
+	cp "$here/../../harness/counts.sh" "$out/root"
 	copy_dropbear
 	copy_users
 	(cd "$out/root" && find . | cpio -o -H newc -R 0:0 --quiet) >"$out/initramfs"
@@ -52,7 +55,7 @@ make_initramfs() {
 
 configure() {
 	: >"$out/no-image"
-	sed -e "s|@OUT@|$out|; s|@SYZKALLER@|$syzkaller|; s|@KERNEL@|$kernel|" \
+	sed -e "s|@OUT@|$out|; s|@SYZKALLER@|$syzkaller|; s|@KERNEL@|$kernel|; s|@WORDS@|$words|" \
 		"$here/manager.json" >"$out/manager.json"
 }
 

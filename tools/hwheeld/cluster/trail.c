@@ -19,6 +19,7 @@ struct entry {
 /* A ring, of a power of two */
 static struct entry *entries;
 static size_t first, count, room;
+static size_t dropped;			/* how many there were before the first one */
 
 static uint64_t next = 1;
 
@@ -58,13 +59,20 @@ static void grow(void)
 	first = 0;
 }
 
-void trail_add(unsigned int shard, unsigned int tenure, uint64_t number, uint64_t end)
+size_t trail_add(unsigned int shard, unsigned int tenure, uint64_t number, uint64_t end)
 {
 	if (count == room)
 		grow();
 	*at(count++) = (struct entry) {
 		.shard = shard, .tenure = tenure, .number = number, .end = end,
 	};
+	return dropped + count - 1;
+}
+
+void trail_forget(size_t place)
+{
+	if (place >= dropped)
+		at(place - dropped)->number = 0;
 }
 
 /* Those of a shard that was lost are another node's. */
@@ -79,6 +87,7 @@ static void drop(void)
 	while (count && !is_mine(at(0))) {
 		first = (first + 1) & (room - 1);
 		count--;
+		dropped++;
 	}
 }
 

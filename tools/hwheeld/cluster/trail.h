@@ -15,8 +15,11 @@
  */
 uint64_t trail_numbers(size_t count);
 
-/* A commit of a shard, whose last record has the number before @end */
-void trail_add(unsigned int shard, unsigned int tenure, uint64_t number, uint64_t end);
+/* A commit of a shard, whose last record has the number before @end. Returns its place. */
+size_t trail_add(unsigned int shard, unsigned int tenure, uint64_t number, uint64_t end);
+
+/* The commit at the place is not in the log any more; or it was removed before. */
+void trail_forget(size_t place);
 
 /*
  * Removes those that end at @before or earlier, and calls done(). Commits that cannot be removed

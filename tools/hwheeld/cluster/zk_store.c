@@ -2,8 +2,10 @@
 /*
  * The store in an ensemble of ZooKeeper's servers. All of it runs in the loop's thread.
  *
- *	zk_store -> commit, cleaning -> ensemble -> servers
+ *	zk_store -> commit, cleaning, merging -> ensemble -> servers
  *	members -> shard -> loading --------^
+ *
+ *	nodes -> relay, batch, sweep, feed, survey -> peer -> other nodes
  *
  * A commit has all requests that wait, of as many shards as they are about; while as many as
  * WINDOW are on their way, requests wait for the next one. Without a connection nothing is sent.
@@ -12,6 +14,7 @@
  */
 #include <errno.h>
 #include <json-c/json.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -25,13 +28,20 @@
 #include "cleaning.h"
 #include "clock.h"
 #include "commit.h"
+#include "feed.h"
 #include "members.h"
+#include "merging.h"
+#include "nodes.h"
+#include "peer.h"
 #include "rendezvous.h"
 #include "shard.h"
 #include "trail.h"
 #include "tree.h"
 
 #define WINDOW		16
+
+/* How long the end waits for an answer of the servers */
+#define LAST_MS		1000
 
 /* How long one attempt to connect waits */
 #define PATIENCE_MS	5000
@@ -122,13 +132,19 @@ static void count_commit(const struct commit *commit, bool is_committed)
 		zk.figures.commit_max_ns = took;
 }
 
-static void note(const struct commit *commit)
+static void note(struct commit *commit)
 {
 	for (struct store_request *it = commit->requests; it; it = it->next)
 		it->seq = trail_numbers(it->count);
-	for (size_t i = 0; i < commit->count; i++)
-		trail_add(commit->parts[i].shard, commit->parts[i].tenure,
-			  commit->parts[i].number, trail_numbers(0));
+	for (size_t i = 0; i < commit->count; i++) {
+		struct commit_part *part = &commit->parts[i];
+		size_t place = trail_add(part->shard, part->tenure, part->number,
+					 trail_numbers(0));
+
+		merging_add(part->shard, part->tenure, part->number, place, part->bytes,
+			    part->size);
+		part->bytes = NULL;
+	}
 }
 
 static void look_whether_usable(void);
@@ -403,6 +419,8 @@ static void flush(struct store *store)
 	forget_lost();
 	while (zk.waiting && send_next())
 		;
+	if (zk.usable)
+		merging_go_on();
 	forget_lost();
 }
 
@@ -433,12 +451,6 @@ static void recover(struct store *store)
 		connected(false);
 }
 
-static bool owns(const struct store *store, const char *key, size_t length)
-{
-	(void)store;
-	return shard_state(shard_of(key, length)) == SHARD_OWNED;
-}
-
 static bool is_settled(const struct store *store)
 {
 	(void)store;
@@ -447,12 +459,8 @@ static bool is_settled(const struct store *store)
 
 static void show(const struct store *store, struct json_object *object)
 {
-	struct json_object *array = json_object_new_array();
-
 	(void)store;
-	for (size_t i = 0; i < members_count(); i++)
-		json_object_array_add(array, json_object_new_string(members_name(i)));
-	json_object_object_add(object, "nodes", array);
+	json_object_object_add(object, "nodes", members_show());
 	json_object_object_add(object, "shards", json_object_new_int64(shard_count()));
 	json_object_object_add(object, "shards_here", json_object_new_int64(shard_owned_count()));
 }
@@ -468,20 +476,22 @@ static bool is_busy(void)
 	return zk.usable && (zk.count || cleaning_is_busy());
 }
 
-/* Commits on their way have a moment to end. */
+/* Commits on their way have a moment to end, each one. */
 static void close_store(struct store *store)
 {
-	uint64_t end_ns = now_clock_ns(CLOCK_MONOTONIC) + NS_PER_S;
+	struct pollfd ended = { .fd = ensemble_fd(), .events = POLLIN };
 
 	flush(store);
-	while (is_busy() && now_clock_ns(CLOCK_MONOTONIC) < end_ns) {
-		usleep(1000);
+	while (is_busy() && poll(&ended, 1, LAST_MS) == 1)
 		reap(store);
-	}
 	zk.usable = false;
 	flush(store);
 	ensemble_close();
+	nodes = NULL;
+	feed_end();
+	peer_end();
 	members_end();
+	merging_end();
 	shard_end();
 }
 
@@ -495,7 +505,6 @@ static const struct store_ops ops = {
 	.reap = reap,
 	.is_lost = is_lost,
 	.recover = recover,
-	.owns = owns,
 	.is_settled = is_settled,
 	.show = show,
 	.figures = get_figures,
@@ -553,7 +562,7 @@ struct store *zk_store_open(const struct store_moves *moves)
 	zk.store.ops = &ops;
 	zk.moves = moves;
 	zk.waiting_end = &zk.waiting;
-	if (name_node() || connect_first())
+	if (name_node() || peer_begin() || connect_first())
 		return NULL;
 	shards = tree_open(settings.cluster, (unsigned int)settings.shards);
 	if (!shards || clock_begin())
@@ -561,6 +570,8 @@ struct store *zk_store_open(const struct store_moves *moves)
 	zk.loaded_from = memory_get(shards, sizeof(*zk.loaded_from));
 	zk.is_lost = memory_get(shards, sizeof(*zk.is_lost));
 	shard_begin(shards, zk.node, &shard_events);
-	members_begin(zk.node);
+	merging_begin();
+	members_begin(zk.node, shards, feed_members_changed);
+	nodes = &cluster_nodes;
 	return &zk.store;
 }

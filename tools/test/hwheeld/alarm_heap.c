@@ -79,6 +79,7 @@ static void down(struct alarm *alarm)
 	put(alarm, i);
 }
 
+/* A timer that rings too early costs less than setting it for each alarm that goes away. */
 static void set_timer(void)
 {
 	uint64_t at_ns = count ? now_on_boottime(heap[0]->at_ns) ?: 1 : 0;
@@ -86,7 +87,7 @@ static void set_timer(void)
 		.it_value = { (time_t)(at_ns / NS_PER_S), (long)(at_ns % NS_PER_S) },
 	};
 
-	if (at_ns == set_ns)
+	if (!at_ns || (set_ns && set_ns <= at_ns))
 		return;
 	set_ns = at_ns;
 	timerfd_settime(timer, TFD_TIMER_ABSTIME, &when, NULL);

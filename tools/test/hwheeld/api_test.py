@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 
-from daemon import Client, Daemon, equal, run_all, true, until
+from daemon import PATIENCE, Client, Daemon, equal, run_all, true, until
 
 program, base = sys.argv[1:3]
 folders = (f"{base}/{number}" for number in itertools.count())
@@ -141,6 +141,20 @@ def without_acknowledgement_it_comes_again(daemon):
     equal(client.metric("hwheeld_leases_ended_total"), 1)
 
 
+def a_lease_that_is_returned_is_due_at_once(daemon):
+    client = daemon.client()
+    client.put("a", delay=0, payload="p")
+    token = client.take(wait=30, lease=1000)[0]["token"]
+    equal(client.request("POST", f"/leases/{token}/return").status, 204)
+    equal(client.request("POST", f"/leases/{token}/return").status, 410)
+    equal(client.ack(token), 410)
+    equal(client.get("a").json["state"], "due")
+    daemon.kill()
+    client = daemon.start().client()
+    again = client.take(wait=30)[0]
+    equal((again["key"], again["payload"], again["deliveries"]), ("a", "p", 2))
+
+
 def a_batch_is_one_commit(daemon):
     client = daemon.client()
     before = client.metric("hwheeld_commits_total")
@@ -199,6 +213,10 @@ def wrong_requests_say_so(daemon):
                                  ("POST", "/queues/a/give", 404), ("GET", "/leases/x", 405),
                                  ("DELETE", "/leases/" + 32 * "0", 410),
                                  ("DELETE", "/leases/x", 410),
+                                 ("POST", "/leases/x/return", 410),
+                                 ("POST", "/leases/" + 33 * "0" + "/return", 410),
+                                 ("DELETE", "/leases/x/return", 405),
+                                 ("POST", "/leases/x", 405), ("POST", "/leases/x/y", 404),
                                  ("POST", "/queues/a%20b/take", 400),
                                  ("POST", "/queues/a/take?max=0", 400),
                                  ("POST", "/queues/a/take?max=1001", 400),
@@ -317,6 +335,53 @@ def a_client_that_hangs_up_as_it_is_due(daemon):
             client.put(str(key), delay=0)
         equal(keys(client.take(wait=30, lease=1000)), [str(key)])
     equal(client.metric("hwheeld_timeouts"), 50)
+
+
+def send_put(raw, key):
+    body = json.dumps({"delay": 3600, "payload": key}).encode()
+    raw.sendall(f"PUT /timeouts/{key} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n"
+                .encode() + body)
+
+
+def connected(stack, daemon, count):
+    found = [stack.enter_context(socket.socket(socket.AF_UNIX)) for _ in range(count)]
+    for raw in found:
+        raw.connect(daemon.socket)
+        raw.settimeout(PATIENCE)
+    return found
+
+
+def many_clients_put_at_once(daemon):
+    """More than are held: a part of the header of the next request comes with each."""
+    with contextlib.ExitStack() as stack:
+        clients = connected(stack, daemon, 150)
+        for turn in range(10):
+            for number, raw in enumerate(clients):
+                send_put(raw, f"{number}-{turn}")
+                raw.sendall(b"GET /timeouts/")
+            for number, raw in enumerate(clients):
+                true(raw.recv(65536).startswith(b"HTTP/1.1 201"), "a put is answered")
+                raw.sendall(f"{number}-{turn} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+            for number, raw in enumerate(clients):
+                true(f'"{number}-{turn}"'.encode() in raw.recv(65536), "it is there")
+    equal(daemon.client().metric("hwheeld_timeouts"), 1500)
+
+
+def clients_hang_up_as_their_puts_are_stored(daemon):
+    """Each of these timeouts is there whole or not at all, and nothing waits for the clients."""
+    for turn in range(20):
+        with contextlib.ExitStack() as stack:
+            for number, raw in enumerate(connected(stack, daemon, 100)):
+                send_put(raw, f"{number}-{turn}")
+    client = daemon.client()
+    until(lambda: client.metric("hwheeld_connections") == 1, "connections are closed")
+    for number in range(100):
+        answer = client.get(f"{number}-19")
+        true(answer.status == 404 or answer.json["payload"] == f"{number}-19", answer.text)
+    before = client.metric("hwheeld_timeouts")
+    true(before > 0, "some are stored")
+    daemon.restart()
+    equal(daemon.client().metric("hwheeld_timeouts"), before)
 
 
 def a_lease_that_nobody_got_is_not_in_the_log(daemon):
@@ -555,18 +620,9 @@ def ipv6_works(daemon):
     client.close()
 
 
-def certify(folder):
-    """A certificate of this daemon's own. Returns how a client knows it."""
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
-                    "ec_paramgen_curve:P-256", "-nodes", "-keyout", f"{folder}/key", "-out",
-                    f"{folder}/certificate", "-subj", "/CN=hwheeld", "-addext",
-                    "subjectAltName=IP:127.0.0.1", "-days", "30000"],
-                   check=True, stderr=subprocess.DEVNULL)
-    return ssl.create_default_context(cafile=f"{folder}/certificate")
-
-
 def listen_with_tls(daemon, **settings):
-    context = certify(daemon.folder)
+    certify(daemon.folder)
+    context = ssl.create_default_context(cafile=f"{daemon.folder}/certificate")
     return context, listen(daemon, certificate=f"{daemon.folder}/certificate",
                            certificate_key=f"{daemon.folder}/key", **settings)
 
@@ -905,8 +961,9 @@ def hwheelctl_talks_to_it(daemon):
     ctl(1, "take", "../leases?x")
     ctl(0, "put", "c", "--deadline", "2020-01-01T00:00:00Z")
     equal(keys(ctl(0, "take", "--wait", "30s", "--ack", "--max", "5")), ["c"])
-    health, queues = ctl(0, "status")
+    health, nodes, queues = ctl(0, "status")
     equal((health["state"], health["timeouts"], queues["queues"][0]["queue"]), ("ready", 1, "q"))
+    equal([node["state"] for node in nodes["nodes"]], ["ready"])
     ctl(0, "cancel", "b")
     ctl(1, "cancel", "b")
     daemon.stop()

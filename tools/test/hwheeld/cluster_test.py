@@ -13,8 +13,8 @@ import sys
 import threading
 import time
 
-from daemon import Client, Daemon, Tap, equal, true, until
-from ensemble import Ensemble
+from daemon import Client, Daemon, Tap, certify, equal, true, until
+from ensemble import Ensemble, free_ports
 from worker import CLIENTS, Worker
 
 SESSION = 3
@@ -56,9 +56,11 @@ class PatientWorker(Worker):
 
 class Node(Daemon):
     def __init__(self, cluster, name, **settings):
-        super().__init__(cluster.program, f"{cluster.folder}/{name}", node=name,
-                         zookeeper=cluster.ensemble.addresses, cluster=cluster.name,
-                         session=f"{SESSION}s", shards=16, **settings)
+        address = f"127.0.0.1:{free_ports(1)[0]}"
+        super().__init__(cluster.program, f"{cluster.folder}/{name}", **{
+            "node": name, "zookeeper": cluster.ensemble.addresses, "cluster": cluster.name,
+            "listen": address, "peer_token_file": cluster.token_file,
+            "session": f"{SESSION}s", "shards": 16} | settings)
 
     def ask(self, path):
         client = Client(self.socket)
@@ -75,6 +77,10 @@ class Node(Daemon):
         until(self.is_settled, "all shards are loaded")
         return self
 
+    def knows(self, count):
+        nodes = self.ask("/cluster").json["nodes"]
+        return len(nodes) == count and all(node["address"] for node in nodes)
+
     def shards(self):
         return self.ask("/cluster").json["shards_here"]
 
@@ -88,6 +94,15 @@ class Cluster:
         self.ensemble = ensemble
         self.name = name
         self.nodes = []
+        self.token_file = self.keep("token", "the secret of the nodes")
+
+    def keep(self, name, text):
+        """A file with a secret, and its path"""
+        os.makedirs(self.folder, exist_ok=True)
+        path = f"{self.folder}/{name}"
+        with open(path, "w", encoding="ascii") as stream:
+            print(text, file=stream)
+        return path
 
     def node(self, name, **settings):
         self.nodes.append(Node(self, name, **settings))
@@ -165,25 +180,6 @@ def the_log_is_cleaned(cluster):
         equal(client.get(f"k{i}").json["payload"], "39")
 
 
-def put(clients, key, **wish):
-    """To the node that has the key"""
-    statuses = [client.put(key, **wish).status for client in clients]
-    return [status for status in statuses if status != 503]
-
-
-def get(clients, key):
-    """From the node that has the key, once one has it"""
-    answers = []
-
-    def found():
-        answers[:] = [answer for answer in (client.get(key) for client in clients)
-                      if answer.status != 503]
-        return answers
-
-    until(found, f"a node has {key}")
-    return answers[0]
-
-
 def shards_move_to_a_second_node_and_back(cluster):
     one = cluster.node("one").start()
     equal(one.shards(), 16)
@@ -199,13 +195,194 @@ def shards_move_to_a_second_node_and_back(cluster):
     true(all(counts), counts)
     clients = [one.client(), two.client()]
     for i in range(100):
-        equal(put(clients, f"k{i}", delay=3600), [200])
+        equal([client.put(f"k{i}", delay=3600).status for client in clients], [200, 200])
     one.kill()
     begin = time.monotonic()
     until(lambda: two.shards() == 16, "two has all shards")
     print(f"# {time.monotonic() - begin:.2f} s until the other node has all, session {SESSION} s")
     for i in range(100):
         equal(clients[1].get(f"k{i}").status, 200)
+
+
+def small_pieces_of_the_log_become_large_ones(cluster):
+    """Sixteen shards, and a piece in each for each of 600 batches: they do not stay."""
+    node = cluster.node("one").start()
+    client = node.client()
+    server = cluster.ensemble.servers[0]
+    begin = server.number("zk_znode_count")
+    for turn in range(600):
+        equal(client.put_many([{"key": f"k{i}", "delay": 3600, "payload": f"{turn}"}
+                               for i in range(64)]).status, 200)
+        equal(client.put(f"n{turn}", delay=3600, payload="one").status, 201)
+        if turn % 3 == 0:
+            equal(client.cancel(f"n{turn}").status, 204)
+    until(lambda: server.number("zk_znode_count") < begin + 16 * 40, "they are merged")
+    node.kill()
+    client = cluster.node("two").start().client()
+    for i in range(64):
+        equal(client.get(f"k{i}").json["payload"], "599")
+    for turn in range(600):
+        equal(client.get(f"n{turn}").status, 200 if turn % 3 else 404)
+
+
+def settled(cluster, *names, **settings):
+    """Nodes that all know of each other, and have their shards"""
+    nodes = [cluster.node(name, **settings).start() for name in names]
+    for node in nodes:
+        until(lambda node=node: node.is_settled() and node.knows(len(names)),
+              "all know each other")
+    return nodes
+
+
+def any_node_answers_for_any_timeout(cluster):
+    nodes = settled(cluster, "one", "two", "three")
+    clients = [node.client() for node in nodes]
+    keys = [f"k/{i} \N{GREEK SMALL LETTER ALPHA}" for i in range(60)]
+    for i, key in enumerate(keys):
+        one, two, three = clients[i % 3:] + clients[:i % 3]
+        equal(one.put(key, delay=3600, payload=f"p{i}").status, 201)
+        equal(two.put(key, {"If-None-Match": "*"}, delay=1).status, 412)
+        equal(two.get(key).json["payload"], f"p{i}")
+        equal(three.put(key, delay=-1).status, 400)
+        equal(two.put(key, delay=3600, payload="again").status, 200)
+        equal(three.get(key).json["payload"], "again")
+    counts = [node.ask("/health").json["timeouts"] for node in nodes]
+    equal(sum(counts), len(keys))
+    true(all(counts), counts)
+    for i, key in enumerate(keys):
+        equal(clients[i % 3].cancel(key).status, 204)
+        equal(clients[(i + 1) % 3].cancel(key).status, 404)
+
+
+def a_batch_goes_to_all_nodes(cluster):
+    nodes = settled(cluster, "one", "two", "three")
+    client = nodes[0].client()
+    wishes = [{"key": f"k{i}", "delay": 3600, "payload": f"p{i}"} for i in range(300)]
+    answer = client.put_many(wishes)
+    equal(answer.status, 200)
+    equal(answer.json["results"], [{"key": f"k{i}", "status": 201} for i in range(300)])
+    counts = [node.ask("/health").json["timeouts"] for node in nodes]
+    equal(sum(counts), 300)
+    true(all(counts), counts)
+    wishes = [{"key": f"n{i}", "delay": 3600 if i else -1} for i in range(300)]
+    equal(client.put_many(wishes).status, 400)
+    equal(sum(node.ask("/health").json["timeouts"] for node in nodes), 300)
+    other = nodes[1].client()
+    for i in range(300):
+        equal(other.get(f"k{i}").json["payload"], f"p{i}")
+    nodes[2].signal(signal.SIGKILL)
+    results = client.put_many([{"key": f"k{i}", "delay": 3600} for i in range(300)])
+    statuses = {result["status"] for result in results.json["results"]}
+    equal(statuses, {200, 503})
+
+
+def a_take_finds_what_any_node_has(cluster):
+    nodes = settled(cluster, "one", "two", "three")
+    clients = [node.client() for node in nodes]
+    keys = {f"k{i}" for i in range(60)}
+    equal(clients[0].put_many([{"key": key, "delay": 0, "payload": key}
+                               for key in keys]).status, 200)
+    found = []
+    while len(found) < len(keys):
+        for timeout in clients[1].take(max=7):
+            equal(timeout["payload"], timeout["key"])
+            found.append(timeout)
+    equal({timeout["key"] for timeout in found}, keys)
+    equal(clients[1].take(), [])
+    for i, timeout in enumerate(found):
+        equal(clients[i % 3].ack(timeout["token"]), 204)
+        equal(clients[(i + 1) % 3].ack(timeout["token"]), 410)
+
+
+def a_long_poll_gets_what_becomes_due_anywhere(cluster):
+    """The one that waits is at one node, and a timeout of each node comes."""
+    nodes = settled(cluster, "one", "two", "three")
+    waiting, other = nodes[0].client(), nodes[1].client()
+    for i in range(30):
+        equal(other.put(f"k{i}", delay=0.1).status, 201)
+        timeouts = waiting.take(wait=30)
+        equal([timeout["key"] for timeout in timeouts], [f"k{i}"])
+        equal(timeouts[0]["deliveries"], 1)
+        equal(other.ack(timeouts[0]["token"]), 204)
+    equal(waiting.take(wait=0.05), [])
+
+
+def a_client_that_hangs_up_keeps_nothing_of_another_node(cluster):
+    nodes = settled(cluster, "one", "two", "three")
+    other = nodes[1].client()
+    for i in range(20):
+        gone = nodes[0].client()
+        gone.connection.request("POST", "/queues/default/take?wait=30&lease=3600")
+        until(lambda: polls(nodes[0]) == 1, "it waits")
+        gone.close()
+        equal(other.put(f"k{i}", delay=0).status, 201)
+        equal([timeout["key"] for timeout in other.take(wait=30)], [f"k{i}"])
+
+
+def polls(node):
+    return sum(queue["polls"] for queue in node.ask("/queues").json["queues"])
+
+
+def a_lease_that_is_returned_is_due_again(cluster):
+    nodes = settled(cluster, "one", "two")
+    clients = [node.client() for node in nodes]
+    for i in range(10):
+        equal(clients[0].put(f"k{i}", delay=0).status, 201)
+        token = clients[0].take(wait=30)[0]["token"]
+        equal(clients[1].request("POST", f"/leases/{token}/return").status, 204)
+        equal(clients[0].request("POST", f"/leases/{token}/return").status, 410)
+        again = clients[1].take(wait=30)[0]
+        equal((again["key"], again["deliveries"]), (f"k{i}", 2))
+        equal(clients[0].ack(again["token"]), 204)
+
+
+def each_node_tells_how_all_are(cluster):
+    nodes = settled(cluster, "one", "two", "three")
+    client = nodes[0].client()
+    equal(client.put_many([{"key": f"k{i}", "delay": 3600} for i in range(100)]).status, 200)
+    seen = nodes[1].ask("/cluster").json
+    equal([node["name"] for node in seen["nodes"]], ["one", "three", "two"])
+    equal({node["state"] for node in seen["nodes"]}, {"ready"})
+    equal(sum(node["timeouts"] for node in seen["nodes"]), 100)
+    equal(sum(node["shards"] for node in seen["nodes"]), 16)
+    nodes[2].signal(signal.SIGKILL)
+    seen = nodes[1].ask("/cluster").json
+    equal([node["state"] for node in seen["nodes"]], ["ready", "it does not answer", "ready"])
+
+
+def a_node_with_another_secret_is_not_served(cluster):
+    one = cluster.node("one").start()
+    two = cluster.node("two", peer_token_file=cluster.keep("other", "not the secret at all"))
+    two.start()
+    until(lambda: one.is_settled() and one.knows(2), "they know each other")
+    client = two.client()
+    statuses = [client.put(f"k{i}", delay=3600).status for i in range(60)]
+    equal(set(statuses), {201, 503})
+    equal(one.ask("/health").json["timeouts"], 0)
+    equal(two.ask("/health").json["timeouts"], statuses.count(201))
+
+
+def with_certificate(cluster, name):
+    folder = f"{cluster.folder}/{name}.tls"
+    os.makedirs(folder)
+    certify(folder)
+    return {"certificate": f"{folder}/certificate", "certificate_key": f"{folder}/key"}
+
+
+def nodes_know_each_other_by_certificates(cluster):
+    """Two have certificates that both trust; a third one has a certificate that none does."""
+    common = with_certificate(cluster, "common")
+    one, two = settled(cluster, "one", "two", peer_ca=common["certificate"], **common)
+    client = one.client()
+    for i in range(30):
+        equal(client.put(f"k{i}", delay=3600).status, 201)
+    counts = [node.ask("/health").json["timeouts"] for node in (one, two)]
+    true(all(counts), counts)
+    three = cluster.node("three", peer_ca=common["certificate"],
+                         **with_certificate(cluster, "three")).start()
+    until(lambda: one.is_settled() and two.is_settled() and three.knows(3), "all know each other")
+    statuses = {client.put(f"n{i}", delay=3600).status for i in range(60)}
+    equal(statuses, {201, 503})
 
 
 def a_stopped_owner_writes_nothing_later(cluster):
@@ -227,9 +404,13 @@ def a_stopped_owner_writes_nothing_later(cluster):
         equal(client.put(f"k{i}", delay=3600, payload="two").status, 200)
     one.signal(signal.SIGCONT)
     statuses = [client.connection.getresponse().status for client in clients]
+    until(one.is_settled, "one knows what it has")
     for i in moved:
-        equal(statuses[i], 503)
-        equal(get([client, one.client()], f"k{i}").json["payload"], "two")
+        # Once it knows that it is not the owner, it passes a request on.
+        true(statuses[i] in (503, 204), statuses[i])
+        answer = client.get(f"k{i}")
+        equal(answer.status, 200 if statuses[i] == 503 else 404)
+        true(answer.status == 404 or answer.json["payload"] == "two", answer.text)
 
 
 def an_owner_of_an_old_epoch_writes_nothing(cluster):
@@ -246,13 +427,10 @@ def an_owner_of_an_old_epoch_writes_nothing(cluster):
 
 
 def a_node_without_the_secret_is_refused(cluster):
-    os.makedirs(cluster.folder)
-    for name in ("right", "wrong"):
-        with open(f"{cluster.folder}/{name}", "w", encoding="ascii") as stream:
-            print(f"hwheeld:{name}", file=stream)
-    one = cluster.node("one", zookeeper_secret_file=f"{cluster.folder}/right").start()
+    right, wrong = (cluster.keep(name, f"hwheeld:{name}") for name in ("right", "wrong"))
+    one = cluster.node("one", zookeeper_secret_file=right).start()
     equal(one.client().put("a", delay=3600).status, 201)
-    for settings in {}, {"zookeeper_secret_file": f"{cluster.folder}/wrong"}:
+    for settings in {}, {"zookeeper_secret_file": wrong}:
         other = cluster.node(f"other{len(settings)}", **settings)
         other.launch()
         equal(other.wait(), 1)
@@ -303,17 +481,48 @@ def a_lost_server_loses_nothing(cluster, seed):
         worker.drain(node.client())
 
 
+def an_ended_session_loses_nothing(cluster, seed):
+    """The node is stopped for longer than its session while clients work, and goes on."""
+    workers = [PatientWorker(number, seed) for number in range(CLIENTS)]
+    node = cluster.node("one").start()
+
+    def disturb():
+        for _ in range(2):
+            node.signal(signal.SIGSTOP)
+            until(lambda: cluster.ensemble.leader().number("zk_ephemerals_count") == 0,
+                  "its session ends")
+            node.signal(signal.SIGCONT)
+            until(node.is_settled, "it goes on")
+
+    work(node, workers, 1, disturb)
+    node = cluster.node("two").start()
+    for worker in workers:
+        worker.check(node.client())
+        worker.drain(node.client())
+
+
 def main():
     program, folder, rounds = sys.argv[1], sys.argv[2], int(sys.argv[3])
     tap = Tap()
     seed = tap.begin(4)
     tests = {a_restarted_node_has_all: (), the_log_is_cleaned: (),
+             small_pieces_of_the_log_become_large_ones: (),
              shards_move_to_a_second_node_and_back: (),
+             any_node_answers_for_any_timeout: (),
+             a_batch_goes_to_all_nodes: (),
+             a_take_finds_what_any_node_has: (),
+             a_long_poll_gets_what_becomes_due_anywhere: (),
+             a_client_that_hangs_up_keeps_nothing_of_another_node: (),
+             a_lease_that_is_returned_is_due_again: (),
+             each_node_tells_how_all_are: (),
+             a_node_with_another_secret_is_not_served: (),
+             nodes_know_each_other_by_certificates: (),
              a_stopped_owner_writes_nothing_later: (),
              an_owner_of_an_old_epoch_writes_nothing: (),
              a_node_without_the_secret_is_refused: (),
              a_delay_is_not_short_on_another_node: (),
              a_lost_server_loses_nothing: (seed,),
+             an_ended_session_loses_nothing: (seed,),
              a_killed_node_loses_nothing: (rounds, seed)}
     with Ensemble(folder) as ensemble:
         for test, arguments in tests.items():

@@ -161,6 +161,15 @@ class Client:
         raise KeyError(name)
 
 
+def certify(folder):
+    """A key and a certificate of its own, in the folder"""
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
+                    "ec_paramgen_curve:P-256", "-nodes", "-keyout", f"{folder}/key", "-out",
+                    f"{folder}/certificate", "-subj", "/CN=hwheeld", "-addext",
+                    "subjectAltName=IP:127.0.0.1", "-days", "30000"],
+                   check=True, stderr=subprocess.DEVNULL)
+
+
 class Daemon:
     """A hwheeld that runs in a folder of its own."""
 

@@ -34,9 +34,10 @@ def free_ports(count):
 
 
 class Server:
-    def __init__(self, number, folder, port, peers):
+    def __init__(self, number, folder, port, peers, memory):
         self.port = port
         self.folder = folder
+        self.memory = memory
         self.process = None
         os.makedirs(folder)
         with open(f"{folder}/myid", "w", encoding="ascii") as stream:
@@ -48,7 +49,7 @@ class Server:
         path = ":".join(f"{JAVA}/{jar}.jar" for jar in JARS)
         with open(f"{self.folder}/log", "ab") as log:
             self.process = subprocess.Popen(
-                ["java", "-Xmx600m", "-cp", path,
+                ["java", f"-Xmx{self.memory}", "-cp", path,
                  "org.apache.zookeeper.server.quorum.QuorumPeerMain", f"{self.folder}/cfg"],
                 stdout=log, stderr=log)
 
@@ -80,11 +81,11 @@ class Server:
 
 
 class Ensemble:
-    def __init__(self, folder):
+    def __init__(self, folder, memory="600m"):
         ports = free_ports(3 * SERVERS)
         peers = "".join(f"server.{i + 1}=127.0.0.1:{ports[3 * i + 1]}:{ports[3 * i + 2]}\n"
                         for i in range(SERVERS))
-        self.servers = [Server(i + 1, f"{folder}/server{i + 1}", ports[3 * i], peers)
+        self.servers = [Server(i + 1, f"{folder}/server{i + 1}", ports[3 * i], peers, memory)
                         for i in range(SERVERS)]
         self.addresses = ",".join(f"127.0.0.1:{server.port}" for server in self.servers)
 

@@ -10,9 +10,13 @@ be one of these. Prints TAP.
 import random
 import sys
 import threading
+import time
 
 from daemon import Daemon, Tap
 from worker import CLIENTS, Worker
+
+# A line tells after so many kills how far it is.
+STEP = 50
 
 
 def one_round(daemon, workers, chance):
@@ -30,15 +34,35 @@ def one_round(daemon, workers, chance):
         worker.check(daemon.client())
 
 
+class Progress:
+    """Tells from time to time how far thousands of kills have come."""
+
+    def __init__(self, rounds, workers):
+        self.rounds = rounds
+        self.workers = workers
+        self.begin = self.last = time.monotonic()
+        self.longest = 0
+
+    def tell(self, kills):
+        now = time.monotonic()
+        self.longest = max(self.longest, now - self.last)
+        self.last = now
+        if kills % STEP == 0 or kills == self.rounds:
+            done = sum(worker.done for worker in self.workers)
+            print(f"# {kills} of {self.rounds} kills, {done} operations, in "
+                  f"{now - self.begin:.0f} s, {self.longest:.1f} s at most for one", flush=True)
+
+
 def nothing_is_lost(program, folder, rounds, seed):
     chance = random.Random(seed)
     workers = [Worker(number, seed) for number in range(CLIENTS)]
+    progress = Progress(rounds, workers)
     with Daemon(program, folder) as daemon:
-        for _ in range(rounds):
+        for kills in range(1, rounds + 1):
             one_round(daemon, workers, chance)
+            progress.tell(kills)
         for worker in workers:
             worker.drain(daemon.client())
-        print(f"# {rounds} kills, {sum(w.done for w in workers)} operations, seed {seed}")
         daemon.is_sound()
 
 

@@ -61,7 +61,10 @@ class Worker:
         equal(answer.status, 200)
         for wish, result in zip(wishes, answer.json["results"]):
             key = wish["key"]
-            self.know(key, before[key] if result["status"] == 409 else {wish["payload"]})
+            if result["status"] == 409:
+                self.know(key, before[key])
+            elif result["status"] != 503:
+                self.know(key, {wish["payload"]})
 
     def cancel(self, client):
         key = self.random.choice(self.keys)

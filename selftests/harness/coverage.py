@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Which lines of module/ do all tests together reach?
+
+coverage.py KUNIT OUT [ARCHIVE OBJECTS]...
+
+KUNIT is the folder that kunit/coverage.py leaves, ARCHIVE one of counts.sh, and OBJECTS the folder
+in which its module was built. Prints a table of the files, and the lines that nothing has
+reached, each with the reason that the file "unreached" gives; OUT gets this, too. Exits with 0 if
+LEAST percent were reached and each other line has a reason.
+"""
+
+import collections
+import pathlib
+import sys
+
+import gcov
+
+HERE = pathlib.Path(__file__).resolve().parent
+LEAST = 97
+
+
+def add(counts, files):
+    for name, lines in gcov.count_lines(files).items():
+        counts[name].update(lines)
+
+
+def count_lines(kunit, archives):
+    counts = collections.defaultdict(collections.Counter)
+    add(counts, gcov.run(sorted(kunit.rglob("*.gcda")), kunit))
+    for archive, objects in archives:
+        add(counts, gcov.of_archive(archive, objects))
+    return counts
+
+
+def reasons():
+    """A reason for the text of lines of a file. Lines with a tab belong to the reason above."""
+    found, reason = {}, ""
+    for line in (HERE / "unreached").read_text(encoding="utf-8").splitlines():
+        if line.startswith("\t"):
+            name, _, text = line.strip().partition(": ")
+            found[f"module/{name}", text] = reason
+        elif not line.startswith("#"):
+            reason = line.rstrip(":")
+    return found
+
+
+def table(counts):
+    for name, lines in sorted(counts.items()):
+        covered = sum(count > 0 for count in lines.values())
+        yield (f"{name:31} {len(lines):5} lines {covered:5} covered "
+               f"{gcov.percent(lines):6.1f} %")
+
+
+def together(counts):
+    return {(name, number): count for name, lines in counts.items()
+            for number, count in lines.items()}
+
+
+def explain(lines):
+    """Each line with its reason, as (text, reason)."""
+    known = reasons()
+    for name, number, text in lines:
+        yield f"{name}:{number}:{text}", known.get((name, text.strip()), "")
+
+
+def main():
+    kunit, out, *rest = (pathlib.Path(path).resolve() for path in sys.argv[1:])
+    counts = count_lines(kunit, zip(rest[::2], rest[1::2]))
+    unreached = [*explain(gcov.missed(counts, sorted(counts)))]
+    lines, unknown = together(counts), sum(not reason for _, reason in unreached)
+    text = [*table(counts), "", *(f"{line}  # {reason or 'no reason is known'}"
+                                  for line, reason in unreached), "",
+            f"{len(lines) - len(unreached)} of {len(lines)} lines covered, "
+            f"{gcov.percent(lines):.1f} %; {unknown} of the others without a reason"]
+    print("\n".join(text))
+    out.write_text("\n".join(text) + "\n", encoding="utf-8")
+    return 0 if gcov.percent(lines) >= LEAST and not unknown else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

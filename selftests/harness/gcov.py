@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What gcov says of objects of the module whose lines a kernel has counted."""
+
+import collections
+import json
+import pathlib
+import shutil
+import subprocess
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+
+
+def run(counters, folder):
+    """A dict for each source file of each object; beside the counters are the compiler's notes."""
+    output = subprocess.run(["gcov", "--json-format", "--stdout", *counters], cwd=folder,
+                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True,
+                            text=True).stdout
+    for line in output.splitlines():
+        yield from json.loads(line)["files"]
+
+
+def unpack(archive, objects, folder):
+    """The counters of the objects in an archive of counts.sh, each beside its notes."""
+    subprocess.run(["tar", "-xf", archive, "-C", folder], check=True)
+    for counters in sorted(folder.rglob("*.gcda")):
+        _, found, name = str(counters).partition(f"/{objects.name}/")
+        if found:
+            shutil.copy((objects / name).with_suffix(".gcno"), counters.with_suffix(".gcno"))
+            yield counters
+
+
+def of_archive(archive, objects):
+    """As run(), of the module that was built in the folder objects."""
+    folder = archive.with_suffix("")
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    yield from run([*unpack(archive, objects, folder)], folder)
+
+
+def name_in_module(file):
+    """The file's name below module/, or an empty one."""
+    _, found, name = file["file"].rpartition("/module/")
+    return name if found else ""
+
+
+def count_lines(files):
+    """How often each line of each file below module/ was reached, in all objects together."""
+    counts = collections.defaultdict(collections.Counter)
+    for file in files:
+        name = name_in_module(file)
+        if name and (TOP / "module" / name).exists():
+            for line in file["lines"]:
+                counts[f"module/{name}"][line["line_number"]] += line["count"]
+    return counts
+
+
+def percent(lines):
+    return 100 * sum(count > 0 for count in lines.values()) / len(lines)
+
+
+def missed(counts, names):
+    """Each line that was not reached, as file, number and text."""
+    for name in names:
+        text = (TOP / name).read_text(encoding="utf-8").splitlines()
+        for number in sorted(number for number, count in counts[name].items() if not count):
+            yield name, number, text[number - 1]

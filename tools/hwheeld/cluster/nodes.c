@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <string.h>
+
+#include "batch.h"
+#include "feed.h"
+#include "members.h"
+#include "nodes.h"
+#include "relay.h"
+#include "rendezvous.h"
+#include "shard.h"
+#include "survey.h"
+#include "sweep.h"
+
+/* A take that finds something here looks at other nodes first, one time out of so many. */
+#define THEIR_TURN	8
+
+static void mark(unsigned char token[TOKEN_SIZE], const char *key, size_t length)
+{
+	unsigned int shard = rendezvous_shard(key, length, shard_count());
+
+	token[0] = (unsigned char)(shard >> 8);
+	token[1] = (unsigned char)shard;
+}
+
+/* A shard that is on its way from one node to another is nobody's for a moment. */
+static bool pass(struct exchange *exchange, unsigned int shard)
+{
+	const char *address;
+
+	if (shard_state(shard) == SHARD_OWNED)
+		return false;
+	address = members_count() ? members_address(members_owner(shard)) : NULL;
+	if (exchange->by_node || !address)
+		exchange_error(exchange, MHD_HTTP_SERVICE_UNAVAILABLE,
+			       "another node has this timeout: nothing has changed");
+	else
+		relay(exchange, address);
+	return true;
+}
+
+static bool pass_timeout(struct exchange *exchange, const char *key, size_t length)
+{
+	return pass(exchange, rendezvous_shard(key, length, shard_count()));
+}
+
+static bool pass_lease(struct exchange *exchange, const unsigned char token[TOKEN_SIZE])
+{
+	unsigned int shard = (unsigned int)token[0] << 8 | token[1];
+
+	return shard < shard_count() && pass(exchange, shard);
+}
+
+static bool is_their_turn(const struct exchange *exchange)
+{
+	static unsigned int turn;
+
+	return !exchange->by_node && !exchange->was_swept && members_count() > 1 &&
+	       !(++turn % THEIR_TURN);
+}
+
+const struct nodes_ops cluster_nodes = {
+	.pass_timeout = pass_timeout,
+	.pass_lease = pass_lease,
+	.pass_batch = batch_pass,
+	.sweep = sweep_pass,
+	.survey = survey_pass,
+	.is_their_turn = is_their_turn,
+	.wait = feed_wait,
+	.stop_waiting = feed_stop,
+	.mark = mark,
+};

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Requests to other nodes. libcurl makes them, in the loop, and keeps the connections. A node shows
+ * the secret that all nodes of a cluster have.
+ */
+#ifndef PEER_H
+#define PEER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <curl/curl.h>
+
+/* Long polls have connections of their own: they would keep other requests waiting. */
+enum peer_sort {
+	PEER_REQUEST,
+	PEER_POLL,
+};
+
+/* Embedded in its owner, which keeps it until done() */
+struct peer_call {
+	void (*done)(struct peer_call *call);
+	enum peer_sort sort;
+	unsigned int status;		/* of the answer; 0: there is none */
+	bool was_sent;			/* without an answer: it may have happened */
+	char *answer;			/* with a zero behind it; the owner frees it, or passes it on */
+	size_t length;
+	CURL *handle;			/* peer's own, as what follows */
+	struct curl_slist *headers;
+};
+
+/* Reads the secret. Returns 0 or a negative errno, and says on stderr what is wrong. */
+int peer_begin(void);
+void peer_end(void);
+
+/* What this node listens at, for other nodes: the beginning of a URL */
+void peer_own_address(char *text, size_t size);
+
+/*
+ * @address: as above, of another node. @path: with its parameters. @body: NULL: none; it is copied.
+ * @header: one more line, or NULL. @ms: the request ends after so long, at the latest. done() is
+ * called from the loop.
+ */
+void peer_request(struct peer_call *call, const char *address, const char *method,
+		  const char *path, const char *body, const char *header, long ms);
+
+/* done() is not called any more. The other node notices. */
+void peer_cancel(struct peer_call *call);
+
+#endif /* PEER_H */
