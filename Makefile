@@ -472,7 +472,7 @@ _containers_test: _module _tools
 	@mkdir -p $(BUILD)/containers
 	@tools/test/containers/podman.sh $(BUILD)/containers/podman.tar
 	@status=0; \
-	$(VM) --kver $(KVER) --mem 2048 --out $(BUILD)/containers-run --timeout 900 \
+	$(VM) --kver $(KVER) --mem 2048 --oom --out $(BUILD)/containers-run --timeout 1200 \
 		--guest tools/test/containers/containers_guest.sh $(MODULE)/hwheel.ko \
 		$(BUILD)/containers/podman.tar $(BUILD)/tools/hwheelctl $(CONTAINED) \
 		tools/test/containers/containers_test.sh selftests/harness/common.sh \
