@@ -47,6 +47,9 @@ HWHEELD_TESTS := api_test disk_test fuzz_test kill_test
 # it sends
 KILLS_DAEMON ?= 100
 POWER   ?= 5
+# How long make chaos goes on, and the names of faults that it is to have, if not all
+CHAOS_TIME = $(if $(filter file,$(origin TIME)),30m,$(TIME))
+FAULTS  ?=
 # NAME=VALUE for hwheeld-bench: rounds, ms, pending, lateness
 BENCH_DURABLE ?=
 REQUESTS ?= 1000
@@ -112,6 +115,7 @@ BASE    ?=
 .PHONY: uninstall
 .PHONY: patch check-patch deb check-packages java java-test java-bench hwheeld hwheeld-test hwheeld-bench durable
 .PHONY: cluster-test _cluster_test cluster-bench _cluster_bench containers-test _containers_test
+.PHONY: cluster _cluster chaos _chaos chaos-faults _chaos_faults
 .PHONY: clean help python-test _python_test _demonstrate _open_shell shell-test
 .PHONY: _hwheeld_test _hwheeld_bench _install_hwheeld _durable
 .PHONY: _everything _build_everything _module _tools _tools_test _test_modules _test_programs _run _shell _harness
@@ -236,6 +240,18 @@ hwheeld-test: ## test the daemon of durable timeouts in a user-mode kernel (KILL
 cluster-test: ## test hwheeld with three ZooKeeper servers on this machine (KILLS_DAEMON=)
 	@$(SETUP) source tools hwheeld cluster >/dev/null
 	@src=$$($(SETUP) source) && $(MAKE) _cluster_test $$src
+
+cluster: ## put 10,000 timeouts into three nodes, each in a kernel of its own, and kill one half-way
+	@$(SETUP) uml hwheeld cluster
+	@vars=$$(selftests/harness/uml/build_uml.sh smp test durable cluster) && $(MAKE) _cluster $$vars
+
+chaos: ## test such nodes while they and ZooKeeper fail (TIME=30m, SEED=, POWER=, FAULTS=)
+	@$(SETUP) uml hwheeld cluster
+	@vars=$$(selftests/harness/uml/build_uml.sh smp test durable cluster) && $(MAKE) _chaos $$vars
+
+chaos-faults: ## put faults into hwheeld, one at a time, and see whether that finds them (FAULTS=: a glob)
+	@$(SETUP) hwheeld cluster
+	@$(MAKE) _chaos_faults
 
 hwheeld-bench: ## measure the daemon beside Redis and a table; build/hwheeld-bench.json
 	@$(SETUP) uml hwheeld hwheeld_bench
@@ -416,11 +432,42 @@ _cluster_test:
 	@$(MAKE) -C tools O=$(BUILD)/tools hwheeld_tests KSRC=$(KSRC)
 	@rm -rf $(BUILD)/cluster && mkdir -p $(BUILD)/cluster
 	@status=0; \
-	$(BUILD)/tools/hwheeld/rendezvous_test >$(BUILD)/cluster/rendezvous_test.tap || status=$$?; \
+	for test in rendezvous_test reckoning_test; do \
+		$(BUILD)/tools/hwheeld/$$test >$(BUILD)/cluster/$$test.tap || status=$$?; \
+	done; \
 	python3 -B tools/test/hwheeld/cluster_test.py $(BUILD)/tools/hwheeld/hwheeld_heap \
 		$(BUILD)/cluster/run $(KILLS_DAEMON) >$(BUILD)/cluster/cluster_test.tap || status=$$?; \
 	python3 -B selftests/harness/tap.py --out $(BUILD)/cluster.tap --part cluster $$status \
-		$(BUILD)/cluster/rendezvous_test.tap $(BUILD)/cluster/cluster_test.tap
+		$(BUILD)/cluster/rendezvous_test.tap $(BUILD)/cluster/reckoning_test.tap \
+		$(BUILD)/cluster/cluster_test.tap
+
+_cluster: _module
+	@$(MAKE) -C tools O=$(BUILD)/tools hwheeld
+	@python3 -B tools/demo/cluster.py $(KDIR)/linux $(MODULE)/hwheel.ko \
+		$(BUILD)/tools/hwheeld/hwheeld $(BUILD)/cluster-run
+
+_chaos: _module
+	@$(MAKE) -C tools O=$(BUILD)/tools hwheeld
+	@mkdir -p $(BUILD)/results
+	@status=0; \
+	python3 -B tools/test/hwheeld/chaos.py $(BUILD)/chaos-run $(CHAOS_TIME) \
+		$(BUILD)/tools/hwheeld/hwheeld --kernel $(KDIR)/linux --module $(MODULE)/hwheel.ko \
+		$(if $(SEED),--seed $(SEED)) $(if $(FAULTS),--only $(FAULTS)) | \
+		tee $(BUILD)/chaos-run.tap || status=$$?; \
+	$(RESULTS) row $(BUILD)/results/chaos.json "three nodes, $(KVER)" "" chaos \
+		"$$(git describe --always --dirty --abbrev=12)" $$SECONDS $$status \
+		$(BUILD)/chaos-run.tap $(BUILD)/chaos-run.tap; \
+	[ $(POWER) -eq 0 ] || python3 -B tools/test/hwheeld/chaos_sqlite.py $(BUILD)/chaos-sqlite \
+		$(POWER) $(BUILD)/tools/hwheeld/hwheeld $(KDIR)/linux $(MODULE)/hwheel.ko $(SEED) | \
+		tee $(BUILD)/chaos-sqlite.tap || status=$$?; \
+	python3 -B selftests/harness/tap.py --out $(BUILD)/chaos.tap --part chaos $$status \
+		$(BUILD)/chaos-run.tap $(if $(filter-out 0,$(POWER)),$(BUILD)/chaos-sqlite.tap)
+
+# Nodes are processes, with a heap in place of the wheel.
+_chaos_faults:
+	@$(MAKE) -C tools O=$(BUILD)/tools $(BUILD)/tools/hwheeld/hwheeld_heap
+	@python3 -B tools/test/hwheeld/chaos_faults.py $(BUILD)/tools $(BUILD)/chaos-faults \
+		$(if $(FAULTS),'$(FAULTS)') | tee $(BUILD)/chaos-faults.tap
 
 _cluster_bench:
 	@$(MAKE) -C tools O=$(BUILD)/tools hwheeld $(BUILD)/tools/hwheeld/hwheeld_heap

@@ -67,6 +67,7 @@ short_parts() {
 	part blocks -- python3 -B selftests/harness/documents/blocks_test.py
 	part bench -- python3 -B selftests/bench/report/bench_test.py
 	part judge -- python3 -B tools/demo/judge_test.py
+	part checker -- python3 -B tools/test/hwheeld/checker_test.py
 	part setup build/setup.tap -- script_test setup
 	part step build/step.tap -- script_test step
 	part leaks build/leaks.tap -- script_test leaks
@@ -111,6 +112,8 @@ guest_long_parts() {
 	part hwheeld build/hwheeld.tap -- hwheeld
 	part python build/python.tap -- target python-test
 	part shell build/shell-test.tap -- target shell-test
+	part cluster build/cluster.tap -- target cluster-test KILLS_DAEMON=3
+	part chaos build/chaos.tap -- target chaos TIME=90s POWER=0
 }
 
 host_lane() {

@@ -152,7 +152,7 @@ need_hwheeld() {
 }
 
 need_cluster() {
-	packages default-jre-headless zookeeper
+	packages default-jre-headless libfaketime nftables slirp4netns zookeeper
 }
 
 # jcmd tells how much of a heap is alive.

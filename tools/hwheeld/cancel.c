@@ -51,6 +51,7 @@ static void apply_return(struct change *change)
 	struct timeout *timeout = change->timeouts[0];
 
 	timeout_logged(timeout, change->request.seq);
+	timeout->deliveries = change->records[0].deliveries;
 	metrics.leases_returned++;
 	timeout->rang = false;
 	life_make_due(timeout);
@@ -65,6 +66,8 @@ static void submit_return(struct exchange *exchange, struct timeout *timeout)
 	change->timeouts[0] = timeout;
 	timeout_describe(timeout, &change->records[0]);
 	change->records[0].lease_ns = 0;
+	if (exchange->by_node && exchange_parameter(exchange, "unseen"))
+		change->records[0].deliveries--;
 	change->apply = apply_return;
 	change_submit(change);
 }
@@ -86,7 +89,7 @@ static void end_lease(struct exchange *exchange, const char *text,
 		return;
 	if (timeout && timeout->busy)
 		change_wait_for(timeout, exchange);
-	else if (timeout && now_ns() < timeout->lease->end_ns)
+	else if (timeout && !now_has_come(timeout->lease->end_ns))
 		end(exchange, timeout);
 	else
 		exchange_error(exchange, MHD_HTTP_GONE, "the lease has ended");

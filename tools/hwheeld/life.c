@@ -20,11 +20,20 @@ void life_make_due(struct timeout *timeout)
 	queue_add_due(timeout->queue, timeout);
 }
 
-/* The wall clock may have gone back since the alarm was set. */
+static uint64_t end_of_wait(const struct timeout *timeout)
+{
+	if (timeout->state == TIMEOUT_LEASED)
+		return timeout->lease->end_ns;
+	return timeout->absolute ? now_from_wall(timeout->deadline_ns) : timeout->deadline_ns;
+}
+
+/*
+ * The wall clock may have gone back since the alarm was set. A time that is shared may run slower
+ * than the wheel's, or be known less exactly than it was.
+ */
 static bool is_early(const struct timeout *timeout)
 {
-	return timeout->state == TIMEOUT_PENDING && timeout->absolute &&
-	       now_wall_ns() < timeout->deadline_ns;
+	return timeout->state != TIMEOUT_DUE && !now_has_come(end_of_wait(timeout));
 }
 
 static void end_wait(struct timeout *timeout)
@@ -47,18 +56,11 @@ static void ring(void *owner, uint64_t at_ns)
 	struct timeout *timeout = owner;
 
 	if (timeout->state != TIMEOUT_LEASED)
-		timeout->due_ns = at_ns;
+		timeout->due_ns = now_is_shared() ? timeout->deadline_ns : at_ns;
 	if (timeout->busy)
 		timeout->rang = true;
 	else
 		end_wait(timeout);
-}
-
-static uint64_t end_of_wait(const struct timeout *timeout)
-{
-	if (timeout->state == TIMEOUT_LEASED)
-		return timeout->lease->end_ns;
-	return timeout->absolute ? now_from_wall(timeout->deadline_ns) : timeout->deadline_ns;
 }
 
 /*
@@ -67,15 +69,15 @@ static uint64_t end_of_wait(const struct timeout *timeout)
  */
 void life_arm(struct timeout *timeout)
 {
-	uint64_t at_ns = end_of_wait(timeout);
+	uint64_t end_ns = end_of_wait(timeout);
 	int error;
 
-	if (timeout->busy && at_ns <= now_ns()) {
+	if (timeout->busy && now_has_come(end_ns)) {
 		alarm_clear(&timeout->alarm);
-		ring(timeout, at_ns);
+		ring(timeout, end_ns);
 		return;
 	}
-	error = alarm_set(&timeout->alarm, at_ns, ring, timeout);
+	error = alarm_set(&timeout->alarm, now_alarm_ns(end_ns), ring, timeout);
 	if (error) {
 		say(LOG_CRIT, "no room on the wheel: %s", strerror(-error));
 		abort();
@@ -90,6 +92,15 @@ void life_go_on(struct timeout *timeout)
 	} else if (timeout->state == TIMEOUT_DUE && !timeout->prev_due) {
 		queue_add_due(timeout->queue, timeout);
 	}
+}
+
+void life_time_has_jumped(void)
+{
+	struct timeout *timeout;
+
+	DL_FOREACH2(timeout_oldest(), timeout, newer)
+		if (timeout->alarm)
+			life_arm(timeout);
 }
 
 void life_wall_was_set(void)

@@ -20,6 +20,9 @@ void life_make_due(struct timeout *timeout);
 /* The wall clock was set: deadlines that are points in time move. */
 void life_wall_was_set(void);
 
+/* The service's time has moved ahead: alarms that are set come too late. */
+void life_time_has_jumped(void);
+
 /* Waits for all of them, after loading. */
 void life_arm_all(void);
 

@@ -67,6 +67,8 @@ static void reap_store(struct loop_source *source)
 {
 	(void)source;
 	store->ops->reap(store);
+	if (now_has_jumped())
+		life_time_has_jumped();
 }
 
 /* It is set to the largest time that the kernel takes, and only tells that the clock was set. */
@@ -89,7 +91,8 @@ static void wall_was_set(struct loop_source *source)
 	now_mark(&time);
 	store->ops->mark(store, &time);
 	metrics.wall_steps++;
-	life_wall_was_set();
+	if (!now_is_shared())
+		life_wall_was_set();
 }
 
 static void reload(void)
@@ -288,6 +291,7 @@ static void end(void)
 
 	now_mark(&time);
 	store->ops->mark(store, &time);
+	client_give_up_all();
 	store->ops->close(store);
 	listener_run();
 	listener_end();

@@ -133,6 +133,18 @@ static void print_requests(FILE *stream)
 	print_counter(stream, "wall_steps", "Steps of the wall clock", metrics.wall_steps);
 }
 
+static void print_clock(FILE *stream)
+{
+	print_gauge(stream, "clock_bound_seconds", "By how much the shared time may be wrong",
+		    seconds(now_bound_ns()));
+	print_gauge(stream, "clock_offset_seconds", "The shared time, less this wall clock",
+		    now_offset_of_wall());
+	print_counter(stream, "clock_corrections", "Leaders whose clock had to be corrected",
+		      metrics.clock_corrections);
+	print_gauge(stream, "clock_leader_epoch", "The epoch of the leader that has the clock",
+		    (double)metrics.clock_epoch);
+}
+
 char *metrics_text(struct store *store, size_t *length)
 {
 	char *text = NULL;
@@ -141,6 +153,8 @@ char *metrics_text(struct store *store, size_t *length)
 	print_timeouts(stream);
 	print_store(stream, store);
 	print_requests(stream);
+	if (now_is_shared())
+		print_clock(stream);
 	fputs("# EOF\n", stream);
 	fclose(stream);
 	return memory_need(text);

@@ -15,6 +15,9 @@
 
 /* Each returns false if the request is for this node; else it is answered, now or later. */
 struct nodes_ops {
+	/* Answers 503 if this node cannot know whether it still has its timeouts. */
+	bool (*refuse)(struct exchange *exchange);
+
 	bool (*pass_timeout)(struct exchange *exchange, const char *key, size_t length);
 	bool (*pass_lease)(struct exchange *exchange, const unsigned char token[TOKEN_SIZE]);
 
@@ -28,7 +31,7 @@ struct nodes_ops {
 	bool (*sweep)(struct exchange *exchange, const char *queue, uint64_t max,
 		      uint64_t lease_ns);
 
-	/* What this node tells of the cluster is completed by what others tell; it is taken over. */
+	/* Other nodes complete what this one tells of the cluster. The object is taken over. */
 	bool (*survey)(struct exchange *exchange, struct json_object *object);
 
 	/* Should a take that finds something here look at other nodes first, for once? */

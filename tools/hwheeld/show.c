@@ -7,6 +7,7 @@
 
 #include "../hwheelctl/json.h"
 #include "alarm.h"
+#include "metrics.h"
 #include "nodes.h"
 #include "now.h"
 #include "percent.h"
@@ -84,12 +85,13 @@ static void add_payload(struct json_object *object, const struct timeout *timeou
 
 static void add_deadline(struct json_object *object, const struct timeout *timeout)
 {
-	uint64_t now = timeout->absolute ? now_wall_ns() : now_ns();
+	uint64_t now = now_ns();
+	uint64_t end = timeout->absolute ? now_from_wall(timeout->deadline_ns) :
+					   timeout->deadline_ns;
 
 	add_date(object, "deadline", timeout->absolute ? timeout->deadline_ns :
 					      now_on_wall(timeout->deadline_ns));
-	add_seconds(object, "remaining",
-		    timeout->deadline_ns > now ? timeout->deadline_ns - now : 0);
+	add_seconds(object, "remaining", end > now ? end - now : 0);
 }
 
 static const char *name_of_state(const struct timeout *timeout)
@@ -120,14 +122,14 @@ struct json_object *show_timeout(const struct timeout *timeout, bool payload)
 struct json_object *show_lease(const struct timeout *timeout)
 {
 	struct json_object *object = json_object_new_object();
-	uint64_t now = now_ns();
+	uint64_t now = now_ns(), begin = now_after(0);
 	char token[TOKEN_TEXT];
 
 	show_token(timeout->lease->token, token);
 	add_name(object, timeout);
 	json_add_text(object, "token", token);
 	add_seconds(object, "lease",
-		    timeout->lease->end_ns > now ? timeout->lease->end_ns - now : 0);
+		    timeout->lease->end_ns > begin ? timeout->lease->end_ns - begin : 0);
 	add_seconds(object, "late", now > timeout->due_ns ? now - timeout->due_ns : 0);
 	json_add_number(object, "deliveries", timeout->deliveries);
 	add_payload(object, timeout);
@@ -261,6 +263,13 @@ static void show_nodes(struct json_object *object, struct json_object *node,
 	}
 }
 
+static void show_clock(struct json_object *node)
+{
+	add_seconds(node, "bound", now_bound_ns());
+	json_object_object_add(node, "offset", json_object_new_double(now_offset_of_wall()));
+	json_add_number(node, "epoch", metrics.clock_epoch);
+}
+
 void show_cluster(struct exchange *exchange, struct store *store)
 {
 	struct json_object *object = json_object_new_object();
@@ -271,6 +280,8 @@ void show_cluster(struct exchange *exchange, struct store *store)
 	json_add_text(node, "name", settings.node ?: name);
 	json_add_text(node, "state", state_of(store));
 	json_add_number(node, "timeouts", timeout_count());
+	if (now_is_shared())
+		show_clock(node);
 	show_nodes(object, node, store);
 	if (!nodes || !nodes->survey(exchange, object))
 		exchange_answer(exchange, MHD_HTTP_OK, object);

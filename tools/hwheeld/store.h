@@ -47,7 +47,6 @@ struct store_time {
 	uint64_t at_ns;
 	uint64_t wall_ns;
 	int64_t offset_ns;		/* valid in the boot that boot_id names */
-	uint64_t bound_ns;		/* other machines are ahead by so much at most */
 };
 
 /* Counted since the store was opened */

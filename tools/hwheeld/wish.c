@@ -135,7 +135,7 @@ static const char *read_delay(struct wish *wish, struct json_object *value)
 	if (!wrong && ns > settings.delay)
 		wrong = "delay: longer than this server allows";
 	wish->absolute = false;
-	wish->deadline_ns = now_ns() + now_bound_ns() + ns;
+	wish->deadline_ns = now_after(ns);
 	return wrong;
 }
 
@@ -216,6 +216,7 @@ static bool read_date(const char *text, uint64_t *ns)
 static const char *read_deadline(struct wish *wish, struct json_object *value)
 {
 	const char *wrong = NULL;
+	uint64_t at, now = now_ns();
 
 	if (is_number(value))
 		wrong = read_seconds(value, &wish->deadline_ns);
@@ -223,8 +224,8 @@ static const char *read_deadline(struct wish *wish, struct json_object *value)
 		 !read_date(json_object_get_string(value), &wish->deadline_ns))
 		wrong = "deadline: seconds since 1970, or a date as in RFC 3339, are expected";
 	wish->absolute = true;
-	if (!wrong && wish->deadline_ns > now_wall_ns() &&
-	    wish->deadline_ns - now_wall_ns() > settings.delay)
+	at = now_from_wall(wish->deadline_ns);
+	if (!wrong && at > now && at - now > settings.delay)
 		wrong = "deadline: farther away than this server allows";
 	return wrong;
 }

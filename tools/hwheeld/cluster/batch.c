@@ -14,6 +14,7 @@
 #include "shard.h"
 
 static const char not_sent[] = "the node that has it cannot be reached: nothing has changed";
+static const char not_known[] = "the node that has it does not know this one: nothing has changed";
 static const char unknown[] = "the node that has it does not answer: the change may have happened";
 
 /* The timeouts of one node; the last part is this node's */
@@ -23,6 +24,7 @@ struct part {
 	struct json_object *timeouts;
 	size_t *places;			/* in the whole */
 	size_t count;
+	char *text;			/* while another node is asked */
 };
 
 struct batch {
@@ -71,7 +73,9 @@ static void take_error(struct part *part, unsigned int status, struct json_objec
 {
 	struct json_object *why;
 
-	if (json_object_object_get_ex(answer, "error", &why))
+	if (status == MHD_HTTP_UNAUTHORIZED)
+		fail(part, MHD_HTTP_SERVICE_UNAVAILABLE, not_known);
+	else if (json_object_object_get_ex(answer, "error", &why))
 		fail(part, status, json_object_get_string(why));
 	else
 		fail(part, MHD_HTTP_SERVICE_UNAVAILABLE, unknown);
@@ -122,6 +126,8 @@ static void end_remote(struct peer_call *call)
 		take_error(part, call->status, object);
 	json_object_put(object);
 	free(call->answer);
+	free(part->text);
+	part->text = NULL;
 	end_part(part->batch);
 }
 
@@ -136,26 +142,47 @@ static void end_local(struct exchange *exchange, unsigned int status, struct jso
 	end_part(part->batch);
 }
 
+static void cancel_all(struct batch *batch)
+{
+	batch->left++;
+	for (size_t i = 0; i < batch->parts_count; i++) {
+		if (!batch->parts[i].text)
+			continue;
+		peer_cancel(&batch->parts[i].call);
+		free(batch->parts[i].text);
+		batch->parts[i].text = NULL;
+		batch->left--;
+	}
+	end_part(batch);
+}
+
+/* What other nodes do goes on; this one's part may be on its way. */
 static void give_up(struct exchange *exchange)
 {
 	struct batch *batch = exchange->elsewhere;
 
 	batch->exchange = NULL;
 	exchange->give_up = NULL;
+	cancel_all(batch);
 	exchange_error(exchange, MHD_HTTP_SERVICE_UNAVAILABLE,
 		       "other nodes take too long: the change may have happened");
 }
 
 /* Dividing */
 
-static size_t part_of(struct json_object *timeout, size_t own)
+static unsigned int shard_of(struct json_object *timeout)
 {
 	struct json_object *key;
-	unsigned int shard;
 
 	json_object_object_get_ex(timeout, "key", &key);
-	shard = rendezvous_shard(json_object_get_string(key),
-				 (size_t)json_object_get_string_len(key), shard_count());
+	return rendezvous_shard(json_object_get_string(key),
+				(size_t)json_object_get_string_len(key), shard_count());
+}
+
+static size_t part_of(struct json_object *timeout, size_t own)
+{
+	unsigned int shard = shard_of(timeout);
+
 	return shard_state(shard) == SHARD_OWNED ? own : members_owner(shard);
 }
 
@@ -223,12 +250,11 @@ static void send_local(struct part *part)
 static void send_remote(struct part *part, const char *address)
 {
 	size_t length;
-	char *text = text_of(part, &length);
 
+	part->text = text_of(part, &length);
 	part->call.done = end_remote;
-	peer_request(&part->call, address, "POST", "/timeouts", text, NULL,
+	peer_request(&part->call, address, "POST", "/timeouts", part->text, NULL,
 		     (long)(settings.request_time / NS_PER_MS));
-	free(text);
 }
 
 static void send_part(struct batch *batch, size_t i)
@@ -270,12 +296,28 @@ static bool has_addresses(const struct batch *batch)
 	return true;
 }
 
+/*
+ * A batch of another node, or one that has waited, may be about shards that this node does not own
+ * any more, or is loading: their timeouts come and go.
+ */
+static bool refuse_foreign(struct exchange *exchange, struct json_object *timeouts)
+{
+	for (size_t i = 0; i < json_object_array_length(timeouts); i++) {
+		if (shard_state(shard_of(json_object_array_get_idx(timeouts, i))) == SHARD_OWNED)
+			continue;
+		exchange_error(exchange, MHD_HTTP_SERVICE_UNAVAILABLE,
+			       "another node has some of them: nothing has changed");
+		return true;
+	}
+	return false;
+}
+
 bool batch_pass(struct exchange *exchange, struct json_object *timeouts)
 {
 	struct batch *batch;
 
 	if (exchange->by_node || !members_count())
-		return false;
+		return refuse_foreign(exchange, timeouts);
 	batch = divide(exchange, timeouts);
 	if (is_whole(batch)) {
 		batch_free(batch);

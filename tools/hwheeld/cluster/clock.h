@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The ensemble's time, which all nodes share: the time that ZooKeeper gives changes. The service's
- * time on a node is never ahead of it, so that nothing is early.
+ * The ensemble's time, which all nodes share, becomes the service's time: see reckoning.h. A node
+ * has a heartbeat each second: it changes /clock/NODE, and then reads /clock, where the correction
+ * is.
  */
 #ifndef CLOCK_H
 #define CLOCK_H
 
-#include "../store.h"
+/* Reckons the time, and waits for it. Returns 0 or a negative errno. */
+int clock_begin(const char *node);
 
-/* Measures it. Returns 0 or a negative errno. */
-int clock_begin(void);
+/* There is a connection, perhaps to a new leader: one heartbeat at once, and then each second. */
+void clock_connected(void);
 
-/* What now_begin() needs: the service's time is the ensemble's. */
-void clock_time(struct store_time *time);
+/* When the last heartbeat began that the servers have answered, on CLOCK_BOOTTIME */
+uint64_t clock_heard_ns(void);
+
+/* The session has ended. This node may have been paused, and its clock may have stood still. */
+void clock_expired(void);
 
 #endif /* CLOCK_H */

@@ -158,7 +158,14 @@ void commit_send(struct commit *commit,
 static void lose_witness(struct commit *commit)
 {
 	shard_lose(commit->parts[commit->witness].shard);
+	commit->is_reading = false;
 	commit_read_back(commit);
+}
+
+static void stay_unknown(struct commit *commit)
+{
+	commit->is_reading = false;
+	commit->done(commit, STORE_UNKNOWN, -EIO);
 }
 
 /* The log was read as it was in this node's time only if the shard is still this node's. */
@@ -170,7 +177,7 @@ static void read_epoch(struct ensemble_call *call)
 	if (call->error == ZOK && call->stat.version == shard_epoch(witness->shard))
 		end(commit, commit->was_there ? STORE_COMMITTED : STORE_REFUSED, -EIO);
 	else if (call->error != ZOK && call->error != ZNONODE)
-		commit->done(commit, STORE_UNKNOWN, -EIO);
+		stay_unknown(commit);
 	else
 		lose_witness(commit);
 }
@@ -180,7 +187,7 @@ static void read_log(struct ensemble_call *call)
 	struct commit *commit = (struct commit *)call;
 
 	if (call->error != ZOK && call->error != ZNONODE) {
-		commit->done(commit, STORE_UNKNOWN, -EIO);
+		stay_unknown(commit);
 		return;
 	}
 	commit->was_there = !call->error;
@@ -202,10 +209,13 @@ static bool find_witness(struct commit *commit)
 
 void commit_read_back(struct commit *commit)
 {
+	if (commit->is_reading)
+		return;
 	if (!find_witness(commit)) {
 		end(commit, STORE_REFUSED, -ESTALE);
 		return;
 	}
+	commit->is_reading = true;
 	commit->call.done = read_log;
 	ensemble_exists(&commit->call, commit->parts[commit->witness].log_path, false);
 }

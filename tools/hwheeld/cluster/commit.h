@@ -41,6 +41,7 @@ struct commit {
 	zoo_op_t *ops;
 	zoo_op_result_t *results;
 	unsigned int *index;		/* of each shard's part, plus 1 */
+	bool is_reading;		/* back, with the call */
 	bool was_there;
 	size_t witness;			/* the part that is read back */
 };

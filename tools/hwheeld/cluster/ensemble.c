@@ -10,9 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../memory.h"
+#include "../now.h"
+#include "../now.h"
 #include "../say.h"
 #include "ensemble.h"
 
@@ -211,6 +214,12 @@ int64_t ensemble_session(void)
 	return ensemble.session;
 }
 
+/* The servers decide how long a session is; clocks differ a little. */
+uint64_t ensemble_sure_ns(void)
+{
+	return (uint64_t)zoo_recv_timeout(ensemble.handle) * NS_PER_MS / 10 * 9;
+}
+
 const struct ACL_vector *ensemble_acl(void)
 {
 	return ensemble.secret ? &ZOO_CREATOR_ALL_ACL : &ZOO_OPEN_ACL_UNSAFE;
@@ -228,6 +237,7 @@ static void end(const void *data, int error)
 	struct ensemble_call *call = (struct ensemble_call *)data;
 
 	call->error = error;
+	call->ended_ns = now_clock_ns(CLOCK_BOOTTIME);
 	post(call);
 }
 
@@ -326,9 +336,21 @@ void ensemble_set(struct ensemble_call *call, const char *path, const char *valu
 			     call));
 }
 
+/*
+ * zoo_amulti() of ZooKeeper 3.8 frees what it has not allocated if the session has ended, which the
+ * library's threads know before the loop does. No session ends while there is a connection.
+ */
+static int multi(struct ensemble_call *call, int count, const zoo_op_t *ops,
+		 zoo_op_result_t *results)
+{
+	if (zoo_state(ensemble.handle) != ZOO_CONNECTED_STATE)
+		return ZINVALIDSTATE;
+	return zoo_amulti(ensemble.handle, count, ops, results, end_plain, call);
+}
+
 void ensemble_multi(struct ensemble_call *call, int count, const zoo_op_t *ops,
 		    zoo_op_result_t *results)
 {
 	begin(call);
-	check(call, zoo_amulti(ensemble.handle, count, ops, results, end_plain, call));
+	check(call, multi(call, count, ops, results));
 }

@@ -19,6 +19,7 @@ struct ensemble_call {
 	struct ensemble_call *next;
 	void (*done)(struct ensemble_call *call);
 	int error;			/* ZOK, or one of ZOO_ERRORS */
+	uint64_t ended_ns;		/* CLOCK_BOOTTIME, when the answer was there */
 	struct Stat stat;		/* of what exists or was set */
 	char *value;			/* of get, with a zero behind it; the owner frees it */
 	int length;			/* -1: none */
@@ -48,6 +49,9 @@ int ensemble_fd(void);
 void ensemble_reap(void);
 
 int64_t ensemble_session(void);
+
+/* For so long after an answer was asked for, and has come, the session has surely not ended. */
+uint64_t ensemble_sure_ns(void);
 
 /* For what is created */
 const struct ACL_vector *ensemble_acl(void);

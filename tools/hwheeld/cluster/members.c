@@ -12,8 +12,6 @@
 #include "shard.h"
 #include "tree.h"
 
-#define ADDRESS_MAX	255
-
 struct member {
 	char *name;
 	char *address;
@@ -26,7 +24,7 @@ struct reading {
 };
 
 static const char *node;
-static char path[TREE_PATH], all[TREE_PATH], own[ADDRESS_MAX + 1];
+static char path[TREE_PATH], all[TREE_PATH], own[PEER_ADDRESS + 1];
 static struct member *members;
 static const char **names;		/* theirs */
 static size_t count;
@@ -82,7 +80,7 @@ static void read_address(struct ensemble_call *call)
 	struct reading *reading = (struct reading *)call;
 	struct member *member = find(reading->name);
 
-	if (member && call->value && call->length <= ADDRESS_MAX) {
+	if (member && call->value && call->length <= PEER_ADDRESS && peer_is_safe(call->value)) {
 		free(member->address);
 		member->address = call->value;
 		call->value = NULL;
@@ -98,7 +96,7 @@ static void ask_address(const char *name)
 	char of[TREE_PATH];
 
 	reading->call.done = read_address;
-	strcpy(reading->name, name);
+	memcpy(reading->name, name, strlen(name));
 	tree_path(of, "/members/%s", name);
 	ensemble_get(&reading->call, of);
 }
@@ -190,9 +188,19 @@ size_t members_count(void)
 	return count;
 }
 
+bool members_is_first(void)
+{
+	return count && is_own(0);
+}
+
 const char *members_address(size_t index)
 {
 	return members[index].address;
+}
+
+bool members_is_here(size_t index)
+{
+	return is_own(index);
 }
 
 size_t members_owner(unsigned int shard)

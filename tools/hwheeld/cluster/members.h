@@ -6,6 +6,7 @@
 #ifndef MEMBERS_H
 #define MEMBERS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct json_object;
@@ -20,8 +21,14 @@ void members_changed(const char *path);
 
 size_t members_count(void);
 
+/* Is this node the first one of those that live, by their names? */
+bool members_is_first(void);
+
 /* The address of a node; NULL: it is this one, or is not known yet */
 const char *members_address(size_t index);
+
+/* Is it this node? */
+bool members_is_here(size_t index);
 
 /* The node that should have the shard, by now or soon; there is one at least. */
 size_t members_owner(unsigned int shard);

@@ -3,7 +3,8 @@
  * The tree of a cluster in ZooKeeper, which its first node creates:
  *
  *	/CLUSTER		the format and the number of shards
- *	/CLUSTER/clock		what is changed for the time that ZooKeeper gives changes
+ *	/CLUSTER/clock		the correction of the leader's clock, and its epoch
+ *	/CLUSTER/clock/NODE	what a node changes to learn the time, see clock.h
  *	/CLUSTER/members/NODE	each node that lives, ephemeral
  *	/CLUSTER/shards/NNNNN	see shard.h
  */

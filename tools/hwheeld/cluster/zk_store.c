@@ -4,7 +4,7 @@
  *
  *	zk_store -> commit, cleaning, merging -> ensemble -> servers
  *	members -> shard -> loading --------^
- *
+ *	clock ------------------------------^
  *	nodes -> relay, batch, sweep, feed, survey -> peer -> other nodes
  *
  * A commit has all requests that wait, of as many shards as they are about; while as many as
@@ -343,6 +343,7 @@ static void connected(bool is_new)
 	zk.connected = true;
 	zk.has_epochs = false;
 	members_connected();
+	clock_connected();
 	shard_connected(is_new, read_back);
 }
 
@@ -365,6 +366,7 @@ static void expired(void)
 	DL_FOREACH_SAFE(zk.commits, commit, next)
 		commit_give_up(commit);
 	cleaning_give_up();
+	clock_expired();
 	shard_expired();
 }
 
@@ -381,6 +383,15 @@ static const struct ensemble_events ensemble_events = {
 	.changed = changed,
 };
 
+/*
+ * Others take over when the session has ended, which is so long after the servers have heard of
+ * this node at the latest: a node that was stopped knows so before it has heard of them.
+ */
+static bool is_sure(void)
+{
+	return zk.usable && now_clock_ns(CLOCK_BOOTTIME) < clock_heard_ns() + ensemble_sure_ns();
+}
+
 /* The store's operations */
 
 static int load(struct store *store, store_each each, void *data)
@@ -391,10 +402,11 @@ static int load(struct store *store, store_each each, void *data)
 	return 0;
 }
 
+/* It is shared: the clock follows it. */
 static void get_time(struct store *store, struct store_time *time)
 {
 	(void)store;
-	clock_time(time);
+	*time = (struct store_time) { 0 };
 }
 
 /* The ensemble has the time. */
@@ -487,7 +499,7 @@ static void close_store(struct store *store)
 	zk.usable = false;
 	flush(store);
 	ensemble_close();
-	nodes = NULL;
+	nodes_end();
 	feed_end();
 	peer_end();
 	members_end();
@@ -565,13 +577,13 @@ struct store *zk_store_open(const struct store_moves *moves)
 	if (name_node() || peer_begin() || connect_first())
 		return NULL;
 	shards = tree_open(settings.cluster, (unsigned int)settings.shards);
-	if (!shards || clock_begin())
+	if (!shards || clock_begin(zk.node))
 		return NULL;
 	zk.loaded_from = memory_get(shards, sizeof(*zk.loaded_from));
 	zk.is_lost = memory_get(shards, sizeof(*zk.is_lost));
 	shard_begin(shards, zk.node, &shard_events);
 	merging_begin();
 	members_begin(zk.node, shards, feed_members_changed);
-	nodes = &cluster_nodes;
+	nodes_begin(is_sure);
 	return &zk.store;
 }

@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 
-from daemon import PATIENCE, Client, Daemon, equal, run_all, true, until
+from daemon import PATIENCE, Client, Daemon, certify, equal, run_all, true, until
 
 program, base = sys.argv[1:3]
 folders = (f"{base}/{number}" for number in itertools.count())

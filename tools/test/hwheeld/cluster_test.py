@@ -19,6 +19,9 @@ from worker import CLIENTS, Worker
 
 SESSION = 3
 
+# By how many seconds the wall clocks of the servers differ, if they do
+STEP = 100
+
 
 class PatientClient(Client):
     """Asks again after 503, and knows whether an earlier try may have happened."""
@@ -254,6 +257,30 @@ def any_node_answers_for_any_timeout(cluster):
         equal(clients[(i + 1) % 3].cancel(key).status, 404)
 
 
+def a_key_is_passed_on_as_it_is(cluster):
+    nodes = settled(cluster, "one", "two")
+    clients = [node.client() for node in nodes]
+    for i in range(20):
+        for key in (f"{i}/../a", f"{i}/./b", f"{i}#c", f"../leases/{i}"):
+            equal(clients[i % 2].request("PUT", f"/timeouts/{key}", {"delay": 3600}).status, 201)
+            for client in clients:
+                equal(client.get(key).json["key"], key)
+
+
+def a_node_ends_while_another_one_keeps_it_waiting(cluster):
+    one, two = settled(cluster, "one", "two", grace="500ms")
+    client = one.client()
+    equal(client.put_many([{"key": f"k{i}", "delay": 3600} for i in range(50)]).status, 200)
+    there = two.client().request("GET", "/timeouts").json["timeouts"]
+    two.signal(signal.SIGSTOP)
+    waiting = [one.client() for _ in range(2)]
+    waiting[0].connection.request("DELETE", f"/timeouts/{there[0]['key']}")
+    waiting[1].connection.request("POST", "/queues/default/take?wait=60")
+    until(lambda: polls(one) == 1, "it waits")
+    equal(one.stop(), 0)
+    two.signal(signal.SIGCONT)
+
+
 def a_batch_goes_to_all_nodes(cluster):
     nodes = settled(cluster, "one", "two", "three")
     client = nodes[0].client()
@@ -402,7 +429,15 @@ def a_stopped_owner_writes_nothing_later(cluster):
     true(moved, "no shard moved")
     for i in moved:
         equal(client.put(f"k{i}", delay=3600, payload="two").status, 200)
+    for i in range(50):
+        equal(client.put(f"new{i}", delay=3600).status in (201, 503), True)
+    new = [i for i in range(50) if client.get(f"new{i}").status == 200]
+    asking = [one.client() for _ in new]
+    for i, it in zip(new, asking):
+        it.connection.request("GET", f"/timeouts/new{i}")
     one.signal(signal.SIGCONT)
+    # It does not tell what it knew before it was stopped.
+    true({it.connection.getresponse().status for it in asking} <= {200, 503}, "an old answer")
     statuses = [client.connection.getresponse().status for client in clients]
     until(one.is_settled, "one knows what it has")
     for i in moved:
@@ -454,6 +489,84 @@ def a_delay_is_not_short_on_another_node(cluster):
             waited = time.monotonic() - put.pop(timeout["key"])
             true(waited >= 4 + i / 100, f"{i}: {waited}")
             equal(client.ack(timeout["token"]), 204)
+
+
+def take_timed(client, put, delays):
+    """Takes all of them. Returns how late they are: at least, and at most."""
+    late = []
+    while put:
+        for timeout in client.take(max=20, wait=30):
+            key = timeout["key"]
+            late.append(time.monotonic() - put.pop(key) - delays[key])
+            equal(client.ack(timeout["token"]), 204)
+    return min(late), max(late)
+
+
+def put_delays(node, name, delays):
+    """Returns when each delay had not begun yet."""
+    client = PatientClient(node.socket)
+    put_at = {}
+    for key in [key for key in delays if key.startswith(name)]:
+        put_at[key] = time.monotonic()
+        true(client.put(key, delay=delays[key]).status in (200, 201), key)
+    client.close()
+    return put_at
+
+
+def other_clocks(program):
+    library = f"{os.path.dirname(program)}/other_clock.so"
+    return [os.environ | {"LD_PRELOAD": library, "CLOCK_AHEAD": str(ahead)}
+            for ahead in (STEP, 0, -STEP)]
+
+
+def a_leader_with_another_clock_moves_no_delay(cluster):
+    """All servers have other clocks. A delay goes on from one leader, and node, to the next."""
+    delays = {f"{name}-{i}": least + i / 10 for name, least in
+              (("before", 8), ("after", 3)) for i in range(20)}
+    with Ensemble(f"{cluster.folder}/servers",
+                  environments=other_clocks(cluster.program)) as ensemble:
+        cluster.ensemble = ensemble
+        one, two = settled(cluster, "one", "two")
+        clients = [one.client(), two.client()]
+        put_at = put_delays(one, "before", delays)
+        offset = clients[0].metric("hwheeld_clock_offset_seconds")
+        ensemble.leader().kill()
+        until(lambda: clients[0].metric("hwheeld_clock_corrections_total") >= 1 and
+              clients[1].metric("hwheeld_clock_corrections_total") >= 1, "both have corrected")
+        until(lambda: one.is_settled() and two.is_settled(), "both go on")
+        moved = clients[0].metric("hwheeld_clock_offset_seconds") - offset
+        put_at |= put_delays(one, "after", delays)
+        one.kill()
+        least, most = take_timed(clients[1], put_at, delays)
+        print(f"# {least:.3f} to {most:.3f} s late, the time moved by {moved:.3f} s")
+        true(least >= 0, f"{-least} s early")
+        true(most < STEP / 2, f"{most} s late")
+        true(abs(moved) < STEP / 2, f"the time moved by {moved} s")
+        two.kill()
+
+
+def a_node_shows_its_clock(cluster):
+    """What it does not know exactly grows while the servers are away."""
+    node = cluster.node("one").start()
+    client = node.client()
+    bound = client.metric("hwheeld_clock_bound_seconds")
+    true(0.0005 <= bound < 30, bound)
+    true(abs(client.metric("hwheeld_clock_offset_seconds")) < 30, "all have one wall clock")
+    true(client.metric("hwheeld_clock_leader_epoch") > 0, "there is a leader")
+    here = client.request("GET", "/cluster").json["here"]
+    true(0.0005 <= here["bound"] < 30, here)
+    true(abs(here["offset"]) < 30, here)
+    equal(here["epoch"], client.metric("hwheeld_clock_leader_epoch"))
+    print(f"# bound {bound * 1000:.3f} ms, offset {here['offset'] * 1000:.3f} ms")
+    for server in cluster.ensemble.servers:
+        server.signal(signal.SIGSTOP)
+    try:
+        until(lambda: not node.is_settled(), "the node tells that its store is lost")
+        bound = client.metric("hwheeld_clock_bound_seconds")
+        until(lambda: client.metric("hwheeld_clock_bound_seconds") > bound + 0.001, "it grows")
+    finally:
+        for server in cluster.ensemble.servers:
+            server.signal(signal.SIGCONT)
 
 
 def a_lost_server_loses_nothing(cluster, seed):
@@ -509,6 +622,8 @@ def main():
              small_pieces_of_the_log_become_large_ones: (),
              shards_move_to_a_second_node_and_back: (),
              any_node_answers_for_any_timeout: (),
+             a_key_is_passed_on_as_it_is: (),
+             a_node_ends_while_another_one_keeps_it_waiting: (),
              a_batch_goes_to_all_nodes: (),
              a_take_finds_what_any_node_has: (),
              a_long_poll_gets_what_becomes_due_anywhere: (),
@@ -521,6 +636,8 @@ def main():
              an_owner_of_an_old_epoch_writes_nothing: (),
              a_node_without_the_secret_is_refused: (),
              a_delay_is_not_short_on_another_node: (),
+             a_leader_with_another_clock_moves_no_delay: (),
+             a_node_shows_its_clock: (),
              a_lost_server_loses_nothing: (seed,),
              an_ended_session_loses_nothing: (seed,),
              a_killed_node_loses_nothing: (rounds, seed)}

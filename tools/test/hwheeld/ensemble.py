@@ -34,7 +34,8 @@ def free_ports(count):
 
 
 class Server:
-    def __init__(self, number, folder, port, peers, memory):
+    def __init__(self, number, folder, port, peers, memory, environment=None):
+        self.environment = environment
         self.port = port
         self.folder = folder
         self.memory = memory
@@ -51,7 +52,10 @@ class Server:
             self.process = subprocess.Popen(
                 ["java", f"-Xmx{self.memory}", "-cp", path,
                  "org.apache.zookeeper.server.quorum.QuorumPeerMain", f"{self.folder}/cfg"],
-                stdout=log, stderr=log)
+                stdout=log, stderr=log, env=self.environment)
+
+    def signal(self, number):
+        self.process.send_signal(number)
 
     def kill(self):
         self.process.kill()
@@ -81,12 +85,15 @@ class Server:
 
 
 class Ensemble:
-    def __init__(self, folder, memory="600m"):
+    make = Server
+
+    def __init__(self, folder, memory="600m", environments=(None,) * SERVERS):
+        """The processes of the servers have these environments, or that of the test."""
         ports = free_ports(3 * SERVERS)
         peers = "".join(f"server.{i + 1}=127.0.0.1:{ports[3 * i + 1]}:{ports[3 * i + 2]}\n"
                         for i in range(SERVERS))
-        self.servers = [Server(i + 1, f"{folder}/server{i + 1}", ports[3 * i], peers, memory)
-                        for i in range(SERVERS)]
+        self.servers = [self.make(i + 1, f"{folder}/server{i + 1}", ports[3 * i], peers, memory,
+                               environments[i]) for i in range(SERVERS)]
         self.addresses = ",".join(f"127.0.0.1:{server.port}" for server in self.servers)
 
     def serves(self):
@@ -98,7 +105,11 @@ class Ensemble:
     def __enter__(self):
         for server in self.servers:
             server.start()
-        until(self.serves, "the servers have a leader")
+        try:
+            until(self.serves, "the servers have a leader")
+        except BaseException:
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *_):

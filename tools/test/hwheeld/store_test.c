@@ -291,7 +291,7 @@ TEST_F(store, a_damaged_row_is_not_passed_over)
 
 TEST_F(store, time_comes_back)
 {
-	struct store_time time = { "boot", 5, 6, -7, 0 }, back;
+	struct store_time time = { "boot", 5, 6, -7 }, back;
 
 	self->store->ops->time(self->store, &back);
 	EXPECT_STREQ("", back.boot_id);
@@ -313,8 +313,8 @@ TEST_F(store, time_comes_back)
 
 TEST(time_goes_on)
 {
-	struct store_time none = { "", 0, 0, 0, 0 }, old = { "old", 1000, 500, 0, 0 };
-	struct store_time same = { "this", 1000, 500, 123, 0 };
+	struct store_time none = { "", 0, 0, 0 }, old = { "old", 1000, 500, 0 };
+	struct store_time same = { "this", 1000, 500, 123 };
 
 	EXPECT_EQ(0, now_offset(&none, "this", 50, 500));
 	EXPECT_EQ(123, now_offset(&same, "this", 50, 999));

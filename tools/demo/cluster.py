@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""cluster.py LINUX HWHEEL_KO HWHEELD FOLDER: 10,000 timeouts, of which each comes once.
+
+Three ZooKeeper servers run on this machine, and three nodes, each in a user-mode kernel with a
+wheel of its own. Half-way a node is killed, and the others deliver what it had.
+"""
+import collections
+import os
+import random
+import shutil
+import sys
+import threading
+import time
+
+sys.path.insert(0, f"{os.path.dirname(os.path.realpath(__file__))}/../test/hwheeld")
+from daemon import true, until  # noqa: E402
+from ensemble import Ensemble, free_ports  # noqa: E402
+from machine import HOST, Keys, Machine  # noqa: E402
+from worker import LOST  # noqa: E402
+
+COUNT = 10000
+BATCH = 500
+# The delays: until all have been put, and from then on evenly
+BEGIN = 15
+SPREAD = 20
+SESSION = 10
+LEASE = 10
+NODES = 3
+
+
+class Ledger:
+    """When each may come at the earliest, and which node fired it when"""
+
+    def __init__(self):
+        self.due = {}
+        self.late = collections.defaultdict(list)
+        self.came = set()
+        self.acknowledged = set()
+        self.again = 0
+        self.lock = threading.Lock()
+
+    def take(self, node, key):
+        """One comes again only if its client could not acknowledge it: its node is gone."""
+        now = time.monotonic()
+        with self.lock:
+            true(key not in self.acknowledged, f"{key} came twice")
+            true(now >= self.due[key], f"{key} is early by {self.due[key] - now} s")
+            if key in self.came:
+                self.again += 1
+            else:
+                self.came.add(key)
+                self.late[node].append(now - self.due[key])
+
+    def acknowledge(self, key):
+        with self.lock:
+            self.acknowledged.add(key)
+
+    def is_complete(self):
+        return len(self.came) == COUNT
+
+
+class Taker(threading.Thread):
+    """Takes what is due until there is nothing left, or the node is gone."""
+
+    def __init__(self, node, ledger):
+        super().__init__(daemon=True)
+        self.node = node
+        self.ledger = ledger
+        self.error = None
+
+    def take(self, client):
+        timeouts = client.take(max=100, wait=1, lease=LEASE)
+        for timeout in timeouts:
+            self.ledger.take(self.node.name, timeout["key"])
+        for timeout in timeouts:
+            true(client.ack(timeout["token"]) == 204, f"{timeout['key']}: the lease has ended")
+            self.ledger.acknowledge(timeout["key"])
+
+    def run(self):
+        try:
+            client = self.node.connect(30)
+            while not self.ledger.is_complete():
+                self.take(client)
+        except LOST:
+            pass
+        except Exception as error:  # told by the thread that waits
+            self.error = error
+
+
+def put_all(nodes, ledger):
+    """Each node gets its part, and passes on what is another's."""
+    wishes = []
+    for number in range(COUNT):
+        wishes.append({"key": f"job-{number}", "delay": BEGIN + random.uniform(0, SPREAD),
+                       "payload": f"job {number}"})
+    for first in range(0, COUNT, BATCH):
+        part = wishes[first:first + BATCH]
+        begin = time.monotonic()
+        for wish in part:
+            ledger.due[wish["key"]] = begin + wish["delay"]
+        client = nodes[first // BATCH % NODES].connect(30)
+        answer = client.put_many(part)
+        client.close()
+        true(answer.status == 200, answer.text)
+        true(all(result["status"] == 201 for result in answer.json["results"]), answer.text)
+
+
+def show(name, late):
+    late = sorted(late)
+    print(f"  {name}: fired {len(late)}, late by {late[len(late) // 2] * 1e3:.1f} ms (p50), "
+          f"{late[len(late) * 99 // 100] * 1e3:.1f} ms (p99), {late[-1] * 1e3:.1f} ms (max)",
+          flush=True)
+
+
+def report(ledger):
+    for name in sorted(ledger.late):
+        show(name, ledger.late[name])
+    show("all", [late for part in ledger.late.values() for late in part])
+
+
+def run(nodes, ledger):
+    begin = time.monotonic()
+    put_all(nodes, ledger)
+    print(f"  {COUNT} timeouts are accepted, in {time.monotonic() - begin:.1f} s", flush=True)
+    takers = [Taker(node, ledger) for node in nodes]
+    for taker in takers:
+        taker.start()
+    until(lambda: len(ledger.came) >= COUNT // 2, "half of them have come")
+    victim = random.choice(nodes)
+    victim.kill()
+    print(f"  {len(ledger.came)} have come; the machine of {victim.name} is killed", flush=True)
+    until(lambda: ledger.is_complete() or any(taker.error for taker in takers), "all have come")
+    for taker in takers:
+        taker.join()
+        if taker.error:
+            raise taker.error
+
+
+def main():
+    kernel, module, program, folder = sys.argv[1:]
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    keys = Keys(f"{folder}/keys")
+    ledger = Ledger()
+    with Ensemble(folder) as ensemble:
+        print(f"  three ZooKeeper servers are up: {ensemble.addresses}", flush=True)
+        nodes = [Machine(kernel, module, program, folder, f"node{number}", port, keys,
+                         zookeeper=ensemble.addresses.replace("127.0.0.1", HOST),
+                         advertise=f"{HOST}:{port}", session=f"{SESSION}s")
+                 for number, port in enumerate(free_ports(NODES))]
+        try:
+            for node in nodes:
+                node.start()
+            until(lambda: all(node.is_settled() for node in nodes), "the nodes have all shards")
+            print("  three nodes are up, each in a kernel of its own", flush=True)
+            run(nodes, ledger)
+        finally:
+            for node in nodes:
+                node.end()
+    report(ledger)
+    print(f"  each of {COUNT} came once, none early; {ledger.again} came again, as the killed node "
+          "had their leases", flush=True)
+
+
+main()

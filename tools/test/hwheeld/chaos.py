@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""chaos.py FOLDER SECONDS HWHEELD [--seed N] [--session SECONDS] [--pause SECONDS]
+[--kernel LINUX --module KO] [--only NAME...]
+
+Three ZooKeeper servers, three nodes, and clients that keep a history while one fault comes after
+another, for that many seconds; then the faults end, all that is left has to come, and the checker
+judges the history. A node is a user-mode kernel of its own, or without --kernel a process with a
+heap in place of the wheel. A client that puts pauses between its requests. Prints TAP; FOLDER keeps the history and what all of them said.
+"""
+import argparse
+import os
+import random
+import shutil
+import sys
+
+from campaign import Campaign
+from chaos_ensemble import ChaosEnsemble
+from chaos_nodes import ProcessNode
+from daemon import Tap, true, until
+from disturbances import Disturbances
+from ensemble import free_ports
+from history import History
+from machine import HOST, Keys, Machine, keep
+
+NODES = 3
+SHARDS = 32
+
+
+class Cluster:
+    """Three nodes in kernels of their own, or three processes"""
+
+    def __init__(self, arguments, ensemble):
+        self.ensemble = ensemble
+        self.session = arguments.session
+        make = self.machines if arguments.kernel else self.processes
+        self.nodes = list(make(arguments))
+
+    def settings(self):
+        return {"cluster": "chaos", "session": f"{self.session}s", "shards": SHARDS}
+
+    def processes(self, arguments):
+        token_file = keep(f"{arguments.folder}/token", "the secret of the nodes")
+        for number, port in enumerate(free_ports(NODES)):
+            yield ProcessNode(arguments.hwheeld, arguments.folder, f"node{number}",
+                              zookeeper=self.ensemble.addresses, listen=f"127.0.0.1:{port}",
+                              peer_token_file=token_file, **self.settings())
+
+    def machines(self, arguments):
+        keys = Keys(f"{arguments.folder}/keys")
+        servers = self.ensemble.addresses.replace("127.0.0.1", HOST)
+        for number, port in enumerate(free_ports(NODES)):
+            yield Machine(arguments.kernel, arguments.module, arguments.hwheeld,
+                          arguments.folder, f"node{number}", port, keys,
+                          zookeeper=servers, advertise=f"{HOST}:{port}", **self.settings())
+
+    def is_settled(self):
+        return all(node.is_settled() for node in self.nodes)
+
+    def settle(self):
+        try:
+            until(self.is_settled, "the nodes have all shards")
+        except AssertionError:
+            for node in self.nodes:
+                print(f"# {node.name}: {node.state()}", flush=True)
+            raise
+
+    def __enter__(self):
+        for node in self.nodes:
+            node.start()
+        self.settle()
+        return self
+
+    def __exit__(self, *_):
+        for node in self.nodes:
+            node.end()
+
+
+def duration(text):
+    """Seconds, or with a unit"""
+    units = {"s": 1, "m": 60, "h": 3600}
+    return int(text[:-1]) * units[text[-1]] if text[-1] in units else int(text)
+
+
+def read_arguments():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder")
+    parser.add_argument("seconds", type=duration)
+    parser.add_argument("hwheeld")
+    parser.add_argument("--seed", type=int)
+    parser.add_argument("--session", type=int, default=10)
+    parser.add_argument("--pause", type=float, default=0.05)
+    parser.add_argument("--kernel")
+    parser.add_argument("--module")
+    parser.add_argument("--only", nargs="*", default=[])
+    arguments = parser.parse_args()
+    if arguments.seed is None:
+        arguments.seed = random.SystemRandom().randrange(1 << 32)
+    return arguments
+
+
+def choose(disturbances, only):
+    kinds = [kind for kind in disturbances.kinds() if not only or kind.__name__ in only]
+    true(kinds, f"there is nothing of {only}")
+    return kinds
+
+
+def main():
+    arguments = read_arguments()
+    shutil.rmtree(arguments.folder, ignore_errors=True)
+    os.makedirs(arguments.folder)
+    print(f"TAP version 13\n# seed {arguments.seed}", flush=True)
+    tap = Tap()
+    history = History(f"{arguments.folder}/history")
+    with ChaosEnsemble(arguments.folder) as ensemble, Cluster(arguments, ensemble) as cluster:
+        campaign = Campaign(cluster, history, arguments.seed, arguments.pause)
+        kinds = choose(Disturbances(campaign), arguments.only)
+        tap.run(campaign.each_fault_is_overcome, kinds, arguments.seconds)
+    history.close()
+    tap.run(campaign.the_history_keeps_the_promises)
+    if any(putter.large_answers for putter in campaign.putters):
+        tap.run(campaign.large_requests_are_answered)
+    sys.exit(tap.end())
+
+
+main()

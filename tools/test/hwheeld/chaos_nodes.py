@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Nodes that are processes of this machine, with a heap in place of the wheel"""
+import contextlib
+import signal
+
+from daemon import Client, Daemon
+from worker import LOST
+
+
+class ProcessNode(Daemon):
+    """What a node may be asked for: start, kill, pause, go_on, connect, is_settled"""
+
+    def __init__(self, program, folder, name, **settings):
+        super().__init__(program, f"{folder}/{name}", node=name, **settings)
+        self.name = name
+
+    def connect(self, patience):
+        client = Client(self.socket)
+        client.connection.timeout = patience
+        client.connection.connect()
+        client.connection.sock.settimeout(patience)
+        return client
+
+    def pause(self):
+        self.signal(signal.SIGSTOP)
+
+    def go_on(self):
+        self.signal(signal.SIGCONT)
+
+    def ask(self, path):
+        client = self.connect(2)
+        try:
+            return client.request("GET", path)
+        finally:
+            client.close()
+
+    def is_settled(self):
+        with contextlib.suppress(*LOST):
+            return self.ask("/health").status == 200
+        return False
+
+    def state(self):
+        try:
+            return self.ask("/health").text, self.ask("/cluster").text
+        except LOST as error:
+            return repr(error)
+
+    def end(self):
+        self.hang_up()
+        if self.process and self.process.poll() is None:
+            self.kill()

@@ -1,0 +1,214 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""The checker passes histories that keep the promises, and names the one that is broken."""
+import sys
+import unittest
+
+sys.dont_write_bytecode = True  # leave no __pycache__ in the source tree
+from checker import Checker  # noqa: E402
+from history import REFUSED, UNKNOWN, Ack, Cancel, Delivery, Fault, History, Put  # noqa: E402
+
+SESSION = 10
+LOADING = 2
+
+
+def put(begin, version="v1", delay=5, status=201, key="k"):
+    return Put(begin, begin + 0.1, key, version, delay, status)
+
+
+def cancel(begin, status=204, key="k"):
+    return Cancel(begin, begin + 0.1, key, status)
+
+
+def delivery(end, version="v1", number=1, lease=3, key="k"):
+    return Delivery(end - 0.05, end, key, version, lease, number, "node")
+
+
+def ack(begin, version="v1", number=1, status=204, key="k"):
+    return Ack(begin, begin + 0.1, key, version, number, status)
+
+
+def kill(begin, end):
+    return Fault(begin, end, "a node is killed", True)
+
+
+class Promises(unittest.TestCase):
+    def rules(self, *events):
+        history = History()
+        for event in events:
+            history.add(event)
+        return [violation.rule for violation in Checker(history, SESSION, LOADING).check()]
+
+    def passes(self, *events):
+        self.assertEqual(self.rules(*events), [])
+
+    def breaks(self, rule, *events):
+        self.assertEqual(self.rules(*events), [rule])
+
+
+class Delivered(Promises):
+    def test_each_is_delivered(self):
+        self.passes(put(0), delivery(5.2), ack(5.3))
+
+    def test_one_is_lost(self):
+        self.breaks("lost", put(0))
+
+    def test_a_restarted_one_is_lost(self):
+        self.breaks("lost", put(0), put(1, "v2", status=200))
+
+    def test_only_the_old_one_is_delivered(self):
+        self.breaks("lost", put(0, delay=0), delivery(0.5), put(4, "v2", status=200))
+
+    def test_a_cancelled_one_need_not_be(self):
+        self.passes(put(0), cancel(1))
+
+    def test_nor_one_that_may_be_cancelled(self):
+        self.passes(put(0), cancel(1, UNKNOWN))
+
+    def test_nor_one_that_may_not_have_been_put(self):
+        self.passes(put(0, status=UNKNOWN))
+        self.passes(put(0, status=REFUSED))
+
+    def test_a_refused_cancel_changes_nothing(self):
+        self.breaks("lost", put(0), cancel(1, REFUSED))
+        self.breaks("lost", put(0), cancel(1, 409))
+
+    def test_one_of_two_is_enough_if_the_restart_is_unknown(self):
+        unknown = put(1, "v2", status=UNKNOWN)
+        self.passes(put(0), unknown, delivery(5.3))
+        self.passes(put(0), unknown, delivery(6.3, "v2"))
+        self.breaks("lost", put(0), unknown)
+
+
+class Gone(Promises):
+    def test_a_cancelled_one_comes(self):
+        self.breaks("cancelled", put(0), cancel(1), delivery(5.2))
+
+    def test_one_comes_while_its_cancel_is_on_its_way(self):
+        self.passes(put(0, delay=0), Delivery(0.2, 3.3, "k", "v1", 1, 1, "node"), cancel(3.1))
+
+    def test_the_old_one_comes_after_a_restart(self):
+        self.breaks("restarted", put(0, delay=0), put(1, "v2", delay=0, status=200),
+                    delivery(2), delivery(6.3, "v2"))
+
+    def test_a_refused_one_comes(self):
+        self.breaks("invented", put(0, status=REFUSED), delivery(5.3))
+
+    def test_one_comes_that_was_never_put(self):
+        self.breaks("invented", put(0), delivery(5.2), delivery(5.3, "v2"))
+
+    def test_an_unknown_put_comes(self):
+        self.passes(put(0, status=UNKNOWN), delivery(5.2))
+
+
+class Early(Promises):
+    def test_one_is_early(self):
+        self.breaks("early", put(0), delivery(4.9))
+
+    def test_an_unknown_one_is_early(self):
+        self.breaks("early", put(0, status=UNKNOWN), delivery(4.9))
+
+    def test_the_request_is_where_a_delay_may_begin(self):
+        self.passes(put(0), delivery(5.01))
+
+
+class Once(Promises):
+    def test_an_acknowledged_one_comes_again(self):
+        self.breaks("again", put(0), delivery(5.2), ack(5.3), delivery(9, number=2))
+
+    def test_one_comes_again_when_its_lease_has_ended(self):
+        self.passes(put(0), delivery(5.2), delivery(8.3, number=2), ack(8.4, number=2))
+
+    def test_or_when_the_acknowledgement_may_not_have_happened(self):
+        self.passes(put(0), delivery(5.2), ack(5.3, status=UNKNOWN), delivery(8.3, number=2))
+        self.passes(put(0), delivery(5.2), ack(8.3, status=410), delivery(9, number=2))
+
+    def test_two_have_leases(self):
+        self.breaks("leased", put(0), delivery(5.2), delivery(6, number=2))
+
+    def test_two_leases_have_one_number(self):
+        self.breaks("numbered", put(0), delivery(5.2), delivery(9))
+
+
+class Answers(Promises):
+    def test_a_restart_does_not_find_it(self):
+        self.breaks("vanished", put(0), put(1, "v2"), delivery(6.3, "v2"))
+
+    def test_a_cancel_does_not_find_it(self):
+        self.breaks("vanished", put(0), cancel(1, 404))
+
+    def test_it_may_be_acknowledged_meanwhile(self):
+        self.passes(put(0, delay=0), delivery(1), Ack(1, 2, "k", "v1", 1, 204), cancel(1.5, 404))
+        self.passes(put(0, delay=0), delivery(1), Ack(1, 2, "k", "v1", 1, UNKNOWN),
+                    cancel(3, 404))
+
+    def test_a_cancelled_one_is_there_again(self):
+        self.breaks("resurrected", put(0), cancel(1), cancel(2))
+        self.breaks("resurrected", put(0), cancel(1), put(2, "v2", status=200),
+                    delivery(7.3, "v2"))
+
+    def test_an_acknowledged_one_is_there_again(self):
+        self.breaks("resurrected", put(0, delay=0), delivery(1), ack(1.1), cancel(2))
+
+
+class Takeover(Promises):
+    def test_another_node_delivers_in_time(self):
+        self.passes(put(0), kill(4, 20), delivery(17))
+
+    def test_it_takes_too_long(self):
+        self.breaks("takeover", put(0), kill(4, 20), delivery(17.2))
+
+    def test_one_due_later_waits_from_then(self):
+        self.passes(put(0, delay=9), kill(4, 30), delivery(20.9))
+        self.breaks("takeover", put(0, delay=9), kill(4, 30), delivery(21.2))
+
+    def test_a_lost_server_is_no_takeover(self):
+        self.passes(put(0), Fault(4, 20, "all servers are killed", False), delivery(30))
+
+    def test_a_second_attempt_does_not_count(self):
+        self.passes(put(0), kill(4, 20), delivery(17, number=2))
+
+
+class Lateness(unittest.TestCase):
+    def test_it_is_told_by_fault(self):
+        history = History()
+        for event in (put(0), delivery(5.3), put(10, "v2", key="l"), kill(14, 20),
+                      delivery(20.1, "v2", key="l")):
+            history.add(event)
+        checker = Checker(history, SESSION, LOADING)
+        late = checker.lateness()
+        self.assertAlmostEqual(late["no fault"][0], 0.2)
+        self.assertAlmostEqual(late["a node is killed"][0], 5)
+        self.assertAlmostEqual(checker.takeovers()["a node is killed"], 5)
+
+
+class TapResult(unittest.TestResult):
+    def report(self, word, test, detail=""):
+        name = test.id().split(".", 1)[-1].replace("test_", "").replace("_", " ")
+        print(f"{word} {self.testsRun} - checker: {name}")
+        for line in detail.splitlines():
+            print(f"# {line}")
+
+    def addSuccess(self, test):
+        self.report("ok", test)
+
+    def addFailure(self, test, err):
+        super().addFailure(test, err)
+        self.report("not ok", test, self.failures[-1][1])
+
+    def addError(self, test, err):
+        super().addError(test, err)
+        self.report("not ok", test, self.errors[-1][1])
+
+
+def main():
+    tests = unittest.defaultTestLoader.loadTestsFromModule(sys.modules[__name__])
+    print("TAP version 13")
+    print(f"1..{tests.countTestCases()}")
+    result = TapResult()
+    tests.run(result)
+    return 0 if result.wasSuccessful() else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Faults of nodes and servers while clients work: each begins, lasts, and is put right again."""
+import contextlib
+import time
+
+from chaos_ensemble import SHIFTS
+from daemon import until
+from history import Fault
+
+# A node that is away for so many sessions has lost its own.
+BEYOND = 1.5
+
+
+class Disturbances:
+    def __init__(self, campaign):
+        self.cluster = campaign.cluster
+        self.history = campaign.history
+        self.chance = campaign.chance
+        self.clients = campaign.putters
+
+    def kinds(self):
+        """Those that these nodes allow"""
+        kinds = [self.kill, self.restart, self.pause, self.pause_briefly, self.kill_server, self.kill_leader,
+                 self.kill_all_servers, self.shift_leader, self.fill_disk, self.ask_too_much]
+        if hasattr(self.cluster.nodes[0], "drop"):
+            kinds += [self.cut_off_from_servers, self.cut_off_from_nodes, self.cut_off_from_all,
+                      self.step_clock]
+        return kinds
+
+    @contextlib.contextmanager
+    def fault(self, name, takes_over=False):
+        begin = time.monotonic()
+        try:
+            yield
+        finally:
+            self.history.add(Fault(begin, time.monotonic(), name, takes_over))
+
+    def last(self, sessions):
+        time.sleep(sessions * self.cluster.session)
+
+    def node(self):
+        return self.chance.choice(self.cluster.nodes)
+
+    # Nodes
+
+    def kill(self):
+        node = self.node()
+        with self.fault("a node is killed", True):
+            node.kill()
+            self.last(BEYOND)
+            node.start()
+            self.cluster.settle()
+
+    def restart(self):
+        """It leaves as it should, and its shards with it."""
+        node = self.node()
+        with self.fault("a node is restarted", True):
+            node.stop()
+            self.last(0.05)
+            node.start()
+            self.cluster.settle()
+
+    def away(self, name, begin, end, sessions):
+        with self.fault(name, True):
+            begin()
+            self.last(sessions)
+            end()
+            self.cluster.settle()
+
+    def pause(self):
+        node = self.node()
+        self.away("a node is paused beyond its session", node.pause, node.go_on, BEYOND)
+
+    def pause_briefly(self):
+        node = self.node()
+        self.away("a node is paused", node.pause, node.go_on, 0.3)
+
+    # Packets are lost in the machines, in both directions; nobody is told.
+
+    def cut(self, name, drops):
+        """drops: (node, ports) for each node that drops packets"""
+        def begin():
+            for node, ports in drops:
+                node.drop(*ports)
+
+        def end():
+            for node, _ in drops:
+                node.drop_nothing()
+
+        self.away(f"a node is cut off from {name}", begin, end, self.chance.choice((0.5, BEYOND)))
+
+    def server_ports(self):
+        return [server.port for server in self.cluster.ensemble.servers]
+
+    def others(self, node):
+        return [other for other in self.cluster.nodes if other is not node]
+
+    def cut_off_from_servers(self):
+        self.cut("ZooKeeper", [(self.node(), self.server_ports())])
+
+    def cut_off_from_nodes(self):
+        node = self.node()
+        others = self.others(node)
+        self.cut("other nodes", [(node, [other.port for other in others])] +
+                 [(other, [node.port]) for other in others])
+
+    def cut_off_from_all(self):
+        node = self.node()
+        self.cut("all", [(node, [*self.server_ports(), node.own_port,
+                                 *(other.port for other in self.others(node))])])
+
+    def step_clock(self):
+        node = self.node()
+        hours = self.chance.choice((-5, -1, 1, 5))
+        with self.fault("a node's wall clock is stepped"):
+            node.step_clock(hours * 3600)
+            self.last(0.3)
+            node.step_clock(-hours * 3600)
+
+    # Servers
+
+    def away_servers(self, name, servers, sessions):
+        with self.fault(name):
+            for server in servers:
+                server.kill()
+            self.last(sessions)
+            for server in servers:
+                server.shift = self.chance.choice(SHIFTS)
+            self.cluster.ensemble.revive()
+            self.cluster.settle()
+
+    def kill_server(self):
+        self.away_servers("a server is killed", [self.chance.choice(self.cluster.ensemble.servers)],
+                          0.3)
+
+    def kill_leader(self):
+        self.away_servers("the leader is killed", [self.cluster.ensemble.leader()], 0.3)
+
+    def kill_all_servers(self):
+        self.away_servers("all servers are killed", self.cluster.ensemble.servers,
+                          self.chance.choice((0.1, BEYOND)))
+
+    def shift_leader(self):
+        """Leaders change until a server leads whose wall clock is another one."""
+        ensemble = self.cluster.ensemble
+        with self.fault("a leader's clock is shifted"):
+            before = ensemble.leader().shift
+            for _ in range(len(ensemble.servers)):
+                leader = ensemble.leader()
+                leader.kill()
+                until(lambda: ensemble.count() == 2, "two servers have a leader")
+                leader.shift = self.chance.choice([s for s in SHIFTS if s != before])
+                ensemble.revive()
+                if ensemble.leader().shift != before:
+                    break
+            self.cluster.settle()
+
+    def fill_disk(self):
+        server = self.chance.choice(self.cluster.ensemble.servers)
+        with self.fault("a server's disk is full"):
+            server.limit_files(1)
+            until(lambda: not server.mode(), "the server notices that its disk is full")
+            self.last(0.2)
+            server.kill()
+            self.cluster.ensemble.revive()
+            self.cluster.settle()
+
+    # Clients
+
+    def ask_too_much(self):
+        with self.fault("requests are as large as ZooKeeper accepts"):
+            for _ in range(3):
+                for client in self.clients:
+                    client.large.set()
+                until(lambda: not any(client.large.is_set() for client in self.clients),
+                      "the clients have asked for much")

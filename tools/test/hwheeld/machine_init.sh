@@ -1,0 +1,31 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Init of a user-mode kernel whose root folder is this machine's, for machine.py: sets up the
+# network and the module, and does what it reads from the console, line by line. It answers each
+# line with its status. The kernel's command line names what it needs.
+# shellcheck disable=SC2154 # variables from the command line
+export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/tmp LANG=C.UTF-8
+mount -t proc proc /proc
+mount -t sysfs sysfs /sys
+mount -t devtmpfs devtmpfs /dev
+mount -t tmpfs tmpfs /tmp
+mount -t tmpfs tmpfs /run
+# The file system at /tmp would hide a checkout there.
+mkdir -p "$checkout"
+mount -t hostfs none "$checkout" -o "$checkout"
+stty -F /dev/console raw -echo
+exec 2>>"$folder/console"
+
+ip link set lo up
+ip link set vec0 up
+ip address add 10.0.2.100/24 dev vec0
+ip route add default via 10.0.2.2
+busybox insmod "$hwheel_ko"
+mkdir /tmp/disk
+[ ! -e /dev/ubda ] || mount /dev/ubda /tmp/disk
+echo "machine: ready"
+while read -r line; do
+	eval "$line" >>"$folder/console"
+	echo "machine: $?"
+done
