@@ -111,6 +111,8 @@ guest_long_parts() {
 	part arm64 build/arm64.tap -- arm64
 	part java build/java.tap -- target java-test
 	part hwheeld build/hwheeld.tap -- hwheeld
+	part python build/python.tap -- target python-test
+	part shell build/shell-test.tap -- target shell-test
 	part cluster build/cluster.tap -- target cluster-test KILLS_DAEMON=3
 	part chaos build/chaos.tap -- target chaos TIME=90s POWER=0
 }

@@ -89,6 +89,11 @@ readme() {
 	tree_run "$tree" /src/selftests/harness/documents/documents.sh tree "$1"
 }
 
+# In a tree without what is installed by now
+autopkgtest() {
+	unpack && inside autopkgtest
+}
+
 # once DESCRIPTION COMMAND...: on this machine only, as it would be tested twice
 once() {
 	if [ -z "$machine" ]; then
@@ -132,4 +137,6 @@ once "about make install" readme make
 once "about signing" readme sign
 once "about DKMS" readme dkms
 once "about having DKMS sign" readme signed
+say "packages: running autopkgtest in another clean Debian 12"
+once "autopkgtest passes" autopkgtest
 tap_end
