@@ -238,7 +238,7 @@ need_deb() {
 }
 
 need_packages() {
-	packages debootstrap
+	packages mmdebstrap arch-test
 }
 
 need_lint() {
