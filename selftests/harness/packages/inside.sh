@@ -28,11 +28,13 @@ names() {
 	done
 }
 
-# All files but what apt, dpkg, the linker and depmod note, and the users and groups that stay
+# All files but what apt, dpkg, the linker and depmod note, what a boot makes anew, and the users
+# and groups that stay
 files() {
 	find / -xdev \( -path /proc -o -path /dev -o -path /debs -o -path /src -o -path /tmp \
 		-o -path /root -o -path /var/cache -o -path /var/log -o -path /var/lib/apt \
-		-o -path /var/lib/dpkg -o -path /var/lib/systemd -o -path /etc/ld.so.cache \) -prune \
+		-o -path /var/lib/dpkg -o -path /var/lib/systemd -o -path /etc/ld.so.cache \
+		-o -path /run \) -prune \
 		-o ! -path '/etc/*group*' ! -path '/etc/*passwd*' ! -path '/etc/*shadow*' \
 		! -path '/lib/modules/*/modules.*' ! -path '/usr/lib/modules/*/modules.*' -print | sort
 }
