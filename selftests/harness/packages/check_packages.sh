@@ -36,15 +36,16 @@ trap 'exit 130' INT TERM
 
 # Sources as in a checkout, without what was built
 unpack() {
-	tree_unpack "$tree" || return
+	local kver
+
+	kver=$(kernel_of_flavour "${machine:-cloud}") &&
+		tree_unpack "$tree" --include="linux-headers-$kver,gcc,libc6-dev,pkg-config" \
+			--include=python3-minimal,systemd,udev,man-db || return
 	as_root mkdir "$tree/debs" "$tree/src" &&
 		as_root cp "$debs"/*.deb "$tree/debs/" &&
 		tar -c --exclude=./build --exclude=./.git . | as_root tar -x -C "$tree/src" &&
 		as_root mkdir "$tree/src/build" && as_root ln -s /debs "$tree/src/build/deb"
 }
-
-HEADERS=$(headers_of_flavour "${machine:-cloud}")
-export HEADERS
 
 # inside STEP
 inside() {
