@@ -80,7 +80,7 @@ FAULTS = [
          "\tshard->state = SHARD_LEAVING;\n\tshard->next = 0;\n"),
         ("cluster/shard.c", "static void go_on(struct shard *shard);\n",
          "static void go_on(struct shard *shard);\nstatic void take_over(struct shard *shard);\n")],
-        ["restart"], ANY),
+        ["restart_beside_paused"], ANY),
     Fault("a cancel that is answered before its commit", [
         ("cancel.c", "\tchange->apply = apply;\n\tchange_submit(change);\n",
          "\tchange->apply = apply;\n\texchange_empty(exchange, MHD_HTTP_NO_CONTENT);\n"
