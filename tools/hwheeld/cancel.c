@@ -51,6 +51,7 @@ static void apply_return(struct change *change)
 	struct timeout *timeout = change->timeouts[0];
 
 	timeout_logged(timeout, change->request.seq);
+	timeout->deliveries = change->records[0].deliveries;
 	metrics.leases_returned++;
 	timeout->rang = false;
 	life_make_due(timeout);
@@ -65,6 +66,8 @@ static void submit_return(struct exchange *exchange, struct timeout *timeout)
 	change->timeouts[0] = timeout;
 	timeout_describe(timeout, &change->records[0]);
 	change->records[0].lease_ns = 0;
+	if (exchange->by_node && exchange_parameter(exchange, "unseen"))
+		change->records[0].deliveries--;
 	change->apply = apply_return;
 	change_submit(change);
 }

@@ -69,7 +69,11 @@ static int read_tokens(void)
 
 	if (error || !settings.peer_token_file)
 		return error;
-	return client_read_token(settings.peer_token_file, nodes_token);
+	error = client_read_token(settings.peer_token_file, nodes_token);
+	if (error || strcmp(clients_token, nodes_token))
+		return error;
+	say(LOG_ERR, "configuration: nodes need another token than clients");
+	return -EINVAL;
 }
 
 int client_begin(void)
@@ -218,6 +222,8 @@ void client_watch(struct exchange *exchange)
 {
 	struct client *client = exchange->client;
 
+	if (client->watched)
+		return;
 	client->hangup.ready = notice;
 	client->watched = !loop_add(client->fd, EPOLLRDHUP, &client->hangup);
 }
@@ -361,6 +367,15 @@ bool client_refuse(struct client *client, struct exchange *exchange)
 	}
 	metrics.clients_refused++;
 	return true;
+}
+
+void client_give_up_all(void)
+{
+	struct client *client;
+
+	DL_FOREACH(clients, client)
+		if (client->exchange && client->exchange->give_up)
+			client->exchange->give_up(client->exchange);
 }
 
 size_t client_count(void)

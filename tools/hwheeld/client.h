@@ -59,6 +59,9 @@ void client_limit_time(struct client *client);
 void client_watch(struct exchange *exchange);
 void client_unwatch(struct client *client);
 
+/* Answers the requests that wait for other nodes: nobody hears of these any more. */
+void client_give_up_all(void);
+
 size_t client_count(void);
 
 #endif /* CLIENT_H */

@@ -291,6 +291,7 @@ static void end(void)
 
 	now_mark(&time);
 	store->ops->mark(store, &time);
+	client_give_up_all();
 	store->ops->close(store);
 	listener_run();
 	listener_end();

@@ -15,6 +15,9 @@
 
 /* Each returns false if the request is for this node; else it is answered, now or later. */
 struct nodes_ops {
+	/* Answers 503 if this node cannot know whether it still has its timeouts. */
+	bool (*refuse)(struct exchange *exchange);
+
 	bool (*pass_timeout)(struct exchange *exchange, const char *key, size_t length);
 	bool (*pass_lease)(struct exchange *exchange, const unsigned char token[TOKEN_SIZE]);
 

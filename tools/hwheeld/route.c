@@ -145,8 +145,18 @@ static const struct {
 	{ "/leases/", route_lease },
 };
 
+static bool is_about_timeouts(const char *path)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++)
+		if (behind(path, prefixes[i].prefix))
+			return true;
+	return !strcmp(path, "/timeouts");
+}
+
 void route(struct exchange *exchange)
 {
+	if (nodes && is_about_timeouts(exchange->path) && nodes->refuse(exchange))
+		return;
 	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++) {
 		const char *rest = behind(exchange->path, prefixes[i].prefix);
 

@@ -203,11 +203,9 @@ static void wait_for_some(const struct poll *wanted, uint64_t wait_ns)
 	DL_APPEND(poll->queue->polls, poll);
 	poll->queue->polls_count++;
 	poll->end_ns = now_ns() + wait_ns;
-	if (alarm_set(&poll->alarm, poll->end_ns, ring, poll)) {
-		end(poll);
-		return;
-	}
 	note_client(poll, true);
+	if (alarm_set(&poll->alarm, poll->end_ns, ring, poll))
+		end(poll);
 }
 
 static void serve(struct poll *poll)
@@ -332,6 +330,10 @@ static bool may_serve(const struct poll *poll)
 
 static void wait_in_queue(struct poll *poll, const char *name, uint64_t wait_ns)
 {
+	if (exchange_is_stopping()) {
+		answer(poll->exchange, NULL);
+		return;
+	}
 	poll->queue = queue_get(name, strlen(name), settings.queues);
 	if (!poll->queue || poll->queue->polls_count >= settings.queue_polls) {
 		exchange_error(poll->exchange, MHD_HTTP_TOO_MANY_REQUESTS,

@@ -14,6 +14,7 @@
 #include "shard.h"
 
 static const char not_sent[] = "the node that has it cannot be reached: nothing has changed";
+static const char not_known[] = "the node that has it does not know this one: nothing has changed";
 static const char unknown[] = "the node that has it does not answer: the change may have happened";
 
 /* The timeouts of one node; the last part is this node's */
@@ -23,6 +24,7 @@ struct part {
 	struct json_object *timeouts;
 	size_t *places;			/* in the whole */
 	size_t count;
+	char *text;			/* while another node is asked */
 };
 
 struct batch {
@@ -71,7 +73,9 @@ static void take_error(struct part *part, unsigned int status, struct json_objec
 {
 	struct json_object *why;
 
-	if (json_object_object_get_ex(answer, "error", &why))
+	if (status == MHD_HTTP_UNAUTHORIZED)
+		fail(part, MHD_HTTP_SERVICE_UNAVAILABLE, not_known);
+	else if (json_object_object_get_ex(answer, "error", &why))
 		fail(part, status, json_object_get_string(why));
 	else
 		fail(part, MHD_HTTP_SERVICE_UNAVAILABLE, unknown);
@@ -122,6 +126,8 @@ static void end_remote(struct peer_call *call)
 		take_error(part, call->status, object);
 	json_object_put(object);
 	free(call->answer);
+	free(part->text);
+	part->text = NULL;
 	end_part(part->batch);
 }
 
@@ -136,12 +142,28 @@ static void end_local(struct exchange *exchange, unsigned int status, struct jso
 	end_part(part->batch);
 }
 
+static void cancel_all(struct batch *batch)
+{
+	batch->left++;
+	for (size_t i = 0; i < batch->parts_count; i++) {
+		if (!batch->parts[i].text)
+			continue;
+		peer_cancel(&batch->parts[i].call);
+		free(batch->parts[i].text);
+		batch->parts[i].text = NULL;
+		batch->left--;
+	}
+	end_part(batch);
+}
+
+/* What other nodes do goes on; this one's part may be on its way. */
 static void give_up(struct exchange *exchange)
 {
 	struct batch *batch = exchange->elsewhere;
 
 	batch->exchange = NULL;
 	exchange->give_up = NULL;
+	cancel_all(batch);
 	exchange_error(exchange, MHD_HTTP_SERVICE_UNAVAILABLE,
 		       "other nodes take too long: the change may have happened");
 }
@@ -228,12 +250,11 @@ static void send_local(struct part *part)
 static void send_remote(struct part *part, const char *address)
 {
 	size_t length;
-	char *text = text_of(part, &length);
 
+	part->text = text_of(part, &length);
 	part->call.done = end_remote;
-	peer_request(&part->call, address, "POST", "/timeouts", text, NULL,
+	peer_request(&part->call, address, "POST", "/timeouts", part->text, NULL,
 		     (long)(settings.request_time / NS_PER_MS));
-	free(text);
 }
 
 static void send_part(struct batch *batch, size_t i)

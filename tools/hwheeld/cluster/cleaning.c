@@ -2,11 +2,14 @@
 #include "../memory.h"
 #include "cleaning.h"
 #include "commit.h"
+#include "rendezvous.h"
+#include "shard.h"
 #include "trail.h"
 
 static struct store_request *request;
 static void (*ended)(struct store_request *request);
 static struct commit *unknown;
+static bool *holds;			/* of each shard */
 static size_t done;			/* records that are in the log, or on their way */
 
 /* The parts that were committed for the request get numbers when all of them are there. */
@@ -30,14 +33,40 @@ static void number_parts(void)
 	parts_count = 0;
 }
 
+/* What the records are about is not lost before the cleaning ends. */
+static void hold_shards(void)
+{
+	holds = memory_get(shard_count(), sizeof(*holds));
+	for (size_t i = 0; i < request->count; i++) {
+		const struct record *record = &request->records[i];
+		unsigned int shard = rendezvous_shard(record->key, record->key_length,
+						      shard_count());
+
+		if (!holds[shard])
+			shard_hold(shard);
+		holds[shard] = true;
+	}
+}
+
+/* Shards that are released may be lost with it. */
+static void release_shards(bool *held)
+{
+	for (unsigned int i = 0; i < shard_count(); i++)
+		if (held[i])
+			shard_release(i);
+	free(held);
+}
+
 static void end(enum store_outcome outcome, int error)
 {
 	struct store_request *it = request;
+	bool *held = holds;
 
 	request = NULL;
 	it->outcome = outcome;
 	it->error = error;
 	ended(it);
+	release_shards(held);
 }
 
 static void removed(void)
@@ -88,6 +117,7 @@ void cleaning_begin(struct store_request *the_request,
 	request = the_request;
 	ended = the_ended;
 	done = 0;
+	hold_shards();
 	go_on();
 }
 

@@ -10,6 +10,7 @@
 #include "../metrics.h"
 #include "../now.h"
 #include "../say.h"
+#include "../settings.h"
 #include "clock.h"
 #include "ensemble.h"
 #include "members.h"
@@ -17,6 +18,9 @@
 #include "tree.h"
 
 #define BEAT_NS		NS_PER_S
+
+/* Of a session, which heartbeats tell to go on; see clock_heard_ns() */
+#define BEATS		4
 
 /* So many samples are taken before the service begins. */
 #define FIRST_SAMPLES	8
@@ -45,6 +49,7 @@ static struct {
 	bool is_busy;			/* with the call */
 	struct alarm *alarm;
 	uint64_t before_ns;
+	uint64_t heard_ns;		/* before_ns of the last one that was answered */
 	unsigned int beats;
 } state;
 
@@ -95,8 +100,10 @@ static void ring(void *owner, uint64_t at_ns)
 
 static void rest(void)
 {
+	uint64_t part = settings.session / BEATS;
+
 	state.is_busy = false;
-	if (alarm_set(&state.alarm, now_ns() + BEAT_NS, ring, NULL)) {
+	if (alarm_set(&state.alarm, now_ns() + (part < BEAT_NS ? part : BEAT_NS), ring, NULL)) {
 		say(LOG_CRIT, "no room on the wheel: no heartbeat");
 		abort();
 	}
@@ -171,6 +178,7 @@ static void beaten(struct ensemble_call *call)
 		rest();
 		return;
 	}
+	state.heard_ns = state.before_ns;
 	sample_take(&state.sample, state.before_ns, call->ended_ns, call->stat.mtime,
 		    call->stat.mzxid);
 	call->done = looked;
@@ -192,6 +200,11 @@ void clock_connected(void)
 	beat();
 }
 
+uint64_t clock_heard_ns(void)
+{
+	return state.heard_ns;
+}
+
 void clock_expired(void)
 {
 	reckoning_doubt(&state.reckoning, now_clock_ns(CLOCK_BOOTTIME));
@@ -205,6 +218,7 @@ static int take_first_sample(void)
 	struct Stat stat;
 	int error = zoo_set2(ensemble_handle(), state.own, "", 0, -1, &stat);
 
+	state.heard_ns = error ? state.heard_ns : before;
 	if (!error)
 		sample_take(&state.sample, before, now_clock_ns(CLOCK_BOOTTIME), stat.mtime,
 			    stat.mzxid);

@@ -13,6 +13,9 @@ int clock_begin(const char *node);
 /* There is a connection, perhaps to a new leader: one heartbeat at once, and then each second. */
 void clock_connected(void);
 
+/* When the last heartbeat began that the servers have answered, on CLOCK_BOOTTIME */
+uint64_t clock_heard_ns(void);
+
 /* The session has ended. This node may have been paused, and its clock may have stood still. */
 void clock_expired(void);
 

@@ -15,6 +15,7 @@
 
 #include "../memory.h"
 #include "../now.h"
+#include "../now.h"
 #include "../say.h"
 #include "ensemble.h"
 
@@ -211,6 +212,12 @@ int ensemble_fd(void)
 int64_t ensemble_session(void)
 {
 	return ensemble.session;
+}
+
+/* The servers decide how long a session is; clocks differ a little. */
+uint64_t ensemble_sure_ns(void)
+{
+	return (uint64_t)zoo_recv_timeout(ensemble.handle) * NS_PER_MS / 10 * 9;
 }
 
 const struct ACL_vector *ensemble_acl(void)

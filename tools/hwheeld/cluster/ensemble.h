@@ -50,6 +50,9 @@ void ensemble_reap(void);
 
 int64_t ensemble_session(void);
 
+/* For so long after an answer was asked for, and has come, the session has surely not ended. */
+uint64_t ensemble_sure_ns(void);
+
 /* For what is created */
 const struct ACL_vector *ensemble_acl(void);
 

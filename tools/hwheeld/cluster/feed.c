@@ -17,6 +17,16 @@
 /* A node that does not answer is asked again after so long. */
 #define PAUSE_NS	(200 * NS_PER_MS)
 
+/*
+ * Standing polls outlive the client by so long. The next one comes soon, or what they have got by
+ * then goes back: the answer to a poll that is cancelled is lost.
+ */
+#define LINGER_NS	(200 * NS_PER_MS)
+
+/* While more polls than this stand, each is short: queues take turns with the connections. */
+#define LONG_MOST	64
+#define SHORT_NS	NS_PER_S
+
 /* A long poll ends by itself; if it does not, so much later. */
 #define PATIENCE_MS	5000
 
@@ -34,11 +44,13 @@ struct feed {
 /* A queue that clients wait for */
 struct line {
 	UT_hash_handle by_name;
+	struct alarm *idle;		/* nobody waits any more */
 	struct feed *feeds;
 	char name[QUEUE_MAX + 1];
 };
 
 static struct line *lines;
+static size_t standing;
 
 static struct line *find(const char *queue)
 {
@@ -64,7 +76,6 @@ static void rest(struct feed *feed)
 		feed->pause = NULL;
 }
 
-/* The line, with the feed, is gone when the last client that waited has got something. */
 static void done(struct peer_call *call)
 {
 	struct feed *feed = (struct feed *)call;
@@ -74,6 +85,7 @@ static void done(struct peer_call *call)
 
 	memcpy(name, feed->line->name, sizeof(name));
 	feed->stands = false;
+	standing--;
 	if (call->status != MHD_HTTP_OK)
 		rest(feed);
 	if (timeouts && !take_deliver(name, feed->lease_ns, timeouts)) {
@@ -93,16 +105,21 @@ static void start(struct feed *feed)
 	if (feed->stands || feed->pause ||
 	    !take_first(feed->line->name, &max, &wait_ns, &feed->lease_ns))
 		return;
+	if (standing >= LONG_MOST && wait_ns > SHORT_NS)
+		wait_ns = SHORT_NS;
 	takings_path(path, feed->line->name, max, wait_ns, feed->lease_ns);
 	feed->stands = true;
+	standing++;
 	peer_request(&feed->call, feed->address, "POST", path, "", NULL,
 		     (long)(wait_ns / NS_PER_MS) + PATIENCE_MS);
 }
 
 static void remove_feed(struct feed *feed)
 {
-	if (feed->stands)
+	if (feed->stands) {
 		peer_cancel(&feed->call);
+		standing--;
+	}
 	alarm_clear(&feed->pause);
 	DL_DELETE(feed->line->feeds, feed);
 	free(feed);
@@ -174,6 +191,7 @@ void feed_wait(const char *queue)
 		memcpy(line->name, queue, strlen(queue));
 		HASH_ADD(by_name, lines, name[0], (unsigned int)strlen(queue), line);
 	}
+	alarm_clear(&line->idle);
 	start_all(line);
 }
 
@@ -182,9 +200,39 @@ static void end_line(struct line *line)
 	struct feed *feed, *next;
 
 	HASH_DELETE(by_name, lines, line);
+	alarm_clear(&line->idle);
 	DL_FOREACH_SAFE(line->feeds, feed, next)
 		remove_feed(feed);
 	free(line);
+}
+
+static bool is_answered(const struct line *line)
+{
+	const struct feed *feed;
+
+	DL_FOREACH(line->feeds, feed)
+		if (feed->stands && feed->call.length)
+			return true;
+	return false;
+}
+
+static void linger(struct line *line);
+
+static void end_of_linger(void *owner, uint64_t at_ns)
+{
+	struct line *line = owner;
+
+	(void)at_ns;
+	if (is_answered(line))
+		linger(line);
+	else
+		end_line(line);
+}
+
+static void linger(struct line *line)
+{
+	if (alarm_set(&line->idle, now_ns() + LINGER_NS, end_of_linger, line))
+		end_line(line);
 }
 
 void feed_stop(const char *queue)
@@ -192,7 +240,7 @@ void feed_stop(const char *queue)
 	struct line *line = find(queue);
 
 	if (line)
-		end_line(line);
+		linger(line);
 }
 
 void feed_end(void)

@@ -9,7 +9,7 @@
 /* A client waits, by take_first(). */
 void feed_wait(const char *queue);
 
-/* None does any more: the other nodes notice. */
+/* None does any more: soon the other nodes notice. */
 void feed_stop(const char *queue);
 
 void feed_members_changed(void);

@@ -12,8 +12,6 @@
 #include "shard.h"
 #include "tree.h"
 
-#define ADDRESS_MAX	255
-
 struct member {
 	char *name;
 	char *address;
@@ -26,7 +24,7 @@ struct reading {
 };
 
 static const char *node;
-static char path[TREE_PATH], all[TREE_PATH], own[ADDRESS_MAX + 1];
+static char path[TREE_PATH], all[TREE_PATH], own[PEER_ADDRESS + 1];
 static struct member *members;
 static const char **names;		/* theirs */
 static size_t count;
@@ -82,7 +80,7 @@ static void read_address(struct ensemble_call *call)
 	struct reading *reading = (struct reading *)call;
 	struct member *member = find(reading->name);
 
-	if (member && call->value && call->length <= ADDRESS_MAX) {
+	if (member && call->value && call->length <= PEER_ADDRESS && peer_is_safe(call->value)) {
 		free(member->address);
 		member->address = call->value;
 		call->value = NULL;
@@ -198,6 +196,11 @@ bool members_is_first(void)
 const char *members_address(size_t index)
 {
 	return members[index].address;
+}
+
+bool members_is_here(size_t index)
+{
+	return is_own(index);
 }
 
 size_t members_owner(unsigned int shard)

@@ -27,6 +27,9 @@ bool members_is_first(void);
 /* The address of a node; NULL: it is this one, or is not known yet */
 const char *members_address(size_t index);
 
+/* Is it this node? */
+bool members_is_here(size_t index);
+
 /* The node that should have the shard, by now or soon; there is one at least. */
 size_t members_owner(unsigned int shard);
 

@@ -17,7 +17,10 @@
 #define LARGE	(32 << 10)
 
 /* So many requests are on their way at a time. */
-#define MOST	32
+#define MOST	64
+
+/* Of what is written faster than it is merged, the pieces stay small. */
+#define KEPT_MOST	(64 << 20)
 
 /* A piece; its bytes are kept until it is merged. */
 struct piece {
@@ -57,11 +60,15 @@ struct merge {
 static struct tail *tails;
 static size_t ready;			/* levels that are full, or more than that */
 static size_t under_way;
+static size_t kept;			/* bytes */
+static unsigned int turn;		/* the shard that is looked at first */
 
 static void forget_level(struct level *level)
 {
-	for (size_t i = 0; i < level->count; i++)
+	for (size_t i = 0; i < level->count; i++) {
+		kept -= level->pieces[i].size;
 		free(level->pieces[i].bytes);
+	}
 	ready -= level->count >= WIDTH;
 	free(level->pieces);
 	*level = (struct level) { 0 };
@@ -83,13 +90,14 @@ static void append(struct level *level, const struct piece *piece)
 						    sizeof(*level->pieces)));
 	}
 	level->pieces[level->count++] = *piece;
+	kept += piece->size;
 	ready += level->count == WIDTH;
 }
 
-/* A large piece stays as it is: those before and behind it do not follow each other. */
+/* A piece that stays as it is: those before and behind it do not follow each other. */
 static void add(struct tail *tail, size_t level, const struct piece *piece)
 {
-	if (level < LEVELS && piece->size < LARGE)
+	if (level < LEVELS && piece->size < LARGE && kept + piece->size <= KEPT_MOST)
 		append(&tail->levels[level], piece);
 	else
 		free(piece->bytes);
@@ -100,7 +108,8 @@ void merging_add(unsigned int shard, unsigned int tenure, uint64_t number, size_
 {
 	struct tail *tail = &tails[shard];
 	struct piece piece = {
-		.first = number, .last = number, .place = place, .bytes = bytes, .size = size,
+		.first = number, .last = number, .place = place, .size = size,
+		.bytes = memory_need(realloc(bytes, size ?: 1)),
 	};
 
 	if (tail->tenure != tenure)
@@ -171,6 +180,8 @@ static void send_merge(unsigned int shard, size_t level)
 	merge->tenure = tails[shard].tenure;
 	merge->level = level;
 	memcpy(merge->pieces, from->pieces, sizeof(merge->pieces));
+	for (size_t i = 0; i < WIDTH; i++)
+		kept -= merge->pieces[i].size;
 	from->count -= WIDTH;
 	ready -= from->count < WIDTH;
 	memmove(from->pieces, from->pieces + WIDTH, from->count * sizeof(*from->pieces));
@@ -195,10 +206,13 @@ static void look_at(unsigned int shard)
 void merging_go_on(void)
 {
 	for (unsigned int i = 0; i < shard_count() && ready && under_way < MOST; i++) {
-		if (shard_state(i) != SHARD_OWNED || shard_tenure(i) != tails[i].tenure)
-			forget_tail(&tails[i]);
+		unsigned int shard = turn++ % shard_count();
+
+		if (shard_state(shard) != SHARD_OWNED ||
+		    shard_tenure(shard) != tails[shard].tenure)
+			forget_tail(&tails[shard]);
 		else
-			look_at(i);
+			look_at(shard);
 	}
 }
 

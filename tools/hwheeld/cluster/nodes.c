@@ -14,6 +14,8 @@
 /* A take that finds something here looks at other nodes first, one time out of so many. */
 #define THEIR_TURN	8
 
+static bool (*is_sure)(void);
+
 static void mark(unsigned char token[TOKEN_SIZE], const char *key, size_t length)
 {
 	unsigned int shard = rendezvous_shard(key, length, shard_count());
@@ -58,7 +60,17 @@ static bool is_their_turn(const struct exchange *exchange)
 	       !(++turn % THEIR_TURN);
 }
 
-const struct nodes_ops cluster_nodes = {
+static bool refuse(struct exchange *exchange)
+{
+	if (is_sure())
+		return false;
+	exchange_error(exchange, MHD_HTTP_SERVICE_UNAVAILABLE,
+		       "the store is lost: nothing has changed");
+	return true;
+}
+
+static const struct nodes_ops ops = {
+	.refuse = refuse,
 	.pass_timeout = pass_timeout,
 	.pass_lease = pass_lease,
 	.pass_batch = batch_pass,
@@ -69,3 +81,14 @@ const struct nodes_ops cluster_nodes = {
 	.stop_waiting = feed_stop,
 	.mark = mark,
 };
+
+void nodes_begin(bool (*the_is_sure)(void))
+{
+	is_sure = the_is_sure;
+	nodes = &ops;
+}
+
+void nodes_end(void)
+{
+	nodes = NULL;
+}

@@ -5,6 +5,8 @@
 
 #include "../nodes.h"
 
-extern const struct nodes_ops cluster_nodes;
+/* @is_sure: does this node have its shards, as it thinks? */
+void nodes_begin(bool (*is_sure)(void));
+void nodes_end(void);
 
 #endif /* CLUSTER_NODES_H */

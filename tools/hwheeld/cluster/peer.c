@@ -3,8 +3,10 @@
  * libcurl tells which descriptors it waits for, and for how long. The loop calls it then, and looks
  * for requests that have ended after each call.
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/epoll.h>
 
 #include "../alarm.h"
@@ -48,6 +50,7 @@ static void release(struct peer_call *call)
 	curl_multi_remove_handle(pools[call->sort].multi, call->handle);
 	curl_easy_cleanup(call->handle);
 	curl_slist_free_all(call->headers);
+	alarm_clear(&call->limit);
 	call->handle = NULL;
 	call->headers = NULL;
 }
@@ -207,7 +210,7 @@ static void set_body(CURL *handle, const char *method, const char *body)
 	if (!body)
 		return;
 	curl_easy_setopt(handle, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)strlen(body));
-	curl_easy_setopt(handle, CURLOPT_COPYPOSTFIELDS, body);
+	curl_easy_setopt(handle, CURLOPT_POSTFIELDS, body);
 }
 
 /* The secret goes to nodes that listen as this one does: by TLS, or on loopback addresses. */
@@ -219,11 +222,23 @@ static void set_security(CURL *handle)
 		curl_easy_setopt(handle, CURLOPT_CAINFO, settings.peer_ca);
 }
 
+/* libcurl does not time a request that waits for a connection. */
+static void be_late(void *owner, uint64_t at_ns)
+{
+	(void)at_ns;
+	end(owner, CURLE_OPERATION_TIMEDOUT);
+}
+
 static void set_limits(struct peer_call *call, long ms)
 {
 	curl_easy_setopt(call->handle, CURLOPT_NOSIGNAL, 1L);
 	curl_easy_setopt(call->handle, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_MS);
-	curl_easy_setopt(call->handle, CURLOPT_TIMEOUT_MS, ms);
+	if (alarm_set(&call->limit, now_ns() + (uint64_t)ms * NS_PER_MS, be_late, call))
+		curl_easy_setopt(call->handle, CURLOPT_TIMEOUT_MS, ms);
+}
+
+static void set_callbacks(struct peer_call *call)
+{
 	curl_easy_setopt(call->handle, CURLOPT_PREREQFUNCTION, begin_to_send);
 	curl_easy_setopt(call->handle, CURLOPT_PREREQDATA, call);
 	curl_easy_setopt(call->handle, CURLOPT_WRITEFUNCTION, take_answer);
@@ -242,9 +257,11 @@ void peer_request(struct peer_call *call, const char *address, const char *metho
 	call->was_sent = false;
 	snprintf(url, sizeof(url), "%s%s", address, path);
 	curl_easy_setopt(call->handle, CURLOPT_URL, url);
+	curl_easy_setopt(call->handle, CURLOPT_PATH_AS_IS, 1L);
 	set_body(call->handle, method, body);
 	set_headers(call, header);
 	set_security(call->handle);
+	set_callbacks(call);
 	set_limits(call, ms);
 	curl_multi_add_handle(pools[call->sort].multi, call->handle);
 }
@@ -269,10 +286,47 @@ static void open_pool(struct pool *pool, long connections)
 	curl_multi_setopt(pool->multi, CURLMOPT_MAX_HOST_CONNECTIONS, connections);
 }
 
+/* The host of a URL, without the brackets of an IPv6 address */
+static void read_host(const char *address, char *host, size_t size)
+{
+	const char *from = strstr(address, "://");
+	size_t length;
+
+	from = from ? from + 3 : "";
+	from += *from == '[';
+	length = from > address && from[-1] == '[' ? strcspn(from, "]") : strcspn(from, ":/");
+	snprintf(host, size, "%.*s", (int)length, from);
+}
+
+bool peer_is_safe(const char *address)
+{
+	struct in6_addr in6;
+	struct in_addr in;
+	char host[64];
+
+	if (settings.certificate)
+		return !strncmp(address, "https://", 8);
+	read_host(address, host, sizeof(host));
+	if (inet_pton(AF_INET, host, &in) == 1)
+		return ntohl(in.s_addr) >> 24 == 127;
+	return inet_pton(AF_INET6, host, &in6) == 1 && IN6_IS_ADDR_LOOPBACK(&in6);
+}
+
+static int check_address(void)
+{
+	char address[PEER_ADDRESS + 1];
+
+	peer_own_address(address, sizeof(address));
+	if (peer_is_safe(address))
+		return 0;
+	say(LOG_ERR, "configuration: without TLS advertise is for loopback addresses only");
+	return -EINVAL;
+}
+
 int peer_begin(void)
 {
 	char token[CLIENT_TOKEN_MOST + 1];
-	int error = client_read_token(settings.peer_token_file, token);
+	int error = check_address() ?: client_read_token(settings.peer_token_file, token);
 
 	if (error)
 		return error;

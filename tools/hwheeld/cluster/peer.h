@@ -12,6 +12,9 @@
 
 #include <curl/curl.h>
 
+/* Bytes of an address */
+#define PEER_ADDRESS	255
+
 /* Long polls have connections of their own: they would keep other requests waiting. */
 enum peer_sort {
 	PEER_REQUEST,
@@ -27,6 +30,7 @@ struct peer_call {
 	char *answer;			/* with a zero behind it; the owner frees it */
 	size_t length;
 	CURL *handle;			/* peer's own, as what follows */
+	struct alarm *limit;
 	struct curl_slist *headers;
 };
 
@@ -34,13 +38,18 @@ struct peer_call {
 int peer_begin(void);
 void peer_end(void);
 
+/*
+ * May the secret go there? Without TLS, to loopback addresses alone. Returns false otherwise.
+ */
+bool peer_is_safe(const char *address);
+
 /* What this node listens at, for other nodes: the beginning of a URL */
 void peer_own_address(char *text, size_t size);
 
 /*
- * @address: as above, of another node. @path: with its parameters. @body: NULL: none; it is copied.
- * @header: one more line, or NULL. @ms: the request ends after so long, at the latest. done() is
- * called from the loop.
+ * @address: as above, of another node. @path: with its parameters. @body: NULL: none; the owner
+ * keeps it until done(). @header: one more line, or NULL. @ms: the request ends after so long, at
+ * the latest. done() is called from the loop.
  */
 void peer_request(struct peer_call *call, const char *address, const char *method,
 		  const char *path, const char *body, const char *header, long ms);

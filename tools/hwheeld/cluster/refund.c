@@ -24,7 +24,7 @@ static void return_one(const char *address, struct json_object *timeout)
 
 	if (!json_object_object_get_ex(timeout, "token", &token))
 		return;
-	snprintf(path, sizeof(path), "/leases/%s/return", json_object_get_string(token));
+	snprintf(path, sizeof(path), "/leases/%s/return?unseen=1", json_object_get_string(token));
 	call = memory_get(1, sizeof(*call));
 	call->done = done;
 	peer_request(call, address, "POST", path, "", NULL, PATIENCE_MS);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <stdio.h>
 #include <string.h>
 
 #include "../memory.h"
@@ -7,9 +8,12 @@
 #include "peer.h"
 #include "relay.h"
 
+/* A key of 256 bytes, all of which are encoded, and what is around it */
+#define PATH_ROOM	1024
+
 struct relay {
 	struct peer_call call;
-	struct exchange *exchange;	/* NULL: it is answered already */
+	struct exchange *exchange;
 };
 
 static void answer_failure(struct exchange *exchange, const struct peer_call *call)
@@ -43,10 +47,8 @@ static void done(struct peer_call *call)
 {
 	struct relay *relay = (struct relay *)call;
 
-	if (relay->exchange) {
-		relay->exchange->give_up = NULL;
-		answer(relay->exchange, call);
-	}
+	relay->exchange->give_up = NULL;
+	answer(relay->exchange, call);
 	free(call->answer);
 	free(relay);
 }
@@ -56,17 +58,27 @@ static void give_up(struct exchange *exchange)
 {
 	struct relay *relay = exchange->elsewhere;
 
-	relay->exchange = NULL;
+	peer_cancel(&relay->call);
+	free(relay);
 	exchange->give_up = NULL;
 	exchange_error(exchange, MHD_HTTP_SERVICE_UNAVAILABLE,
 		       "the node that has it takes too long: the change may have happened");
+}
+
+/* The path as it came, but that a # would end it here */
+static void set_path(char path[PATH_ROOM], const char *from)
+{
+	for (size_t i = 0; *from && i + 3 < PATH_ROOM; from++) {
+		i += (size_t)sprintf(path + i, *from == '#' ? "%%23" : "%c", *from);
+		path[i] = 0;
+	}
 }
 
 void relay(struct exchange *exchange, const char *address)
 {
 	struct relay *relay = memory_get(1, sizeof(*relay));
 	const char *match = exchange_header(exchange, "If-None-Match");
-	char header[64] = "";
+	char header[64] = "", path[PATH_ROOM] = "";
 
 	if (match)
 		snprintf(header, sizeof(header), "If-None-Match: %.8s", match);
@@ -75,6 +87,7 @@ void relay(struct exchange *exchange, const char *address)
 	exchange->elsewhere = relay;
 	exchange->give_up = give_up;
 	exchange_suspend(exchange);
-	peer_request(&relay->call, address, exchange->method, exchange->path, exchange->body,
+	set_path(path, exchange->path);
+	peer_request(&relay->call, address, exchange->method, path, exchange->body,
 		     *header ? header : NULL, (long)(settings.request_time / NS_PER_MS));
 }

@@ -92,7 +92,7 @@ static void ask_all(struct survey *survey, struct json_object *array)
 		if (members_address(i))
 			ask(survey, members_address(i), node);
 		else
-			note(node, survey->object);
+			note(node, members_is_here(i) ? survey->object : NULL);
 	}
 }
 

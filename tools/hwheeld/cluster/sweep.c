@@ -72,7 +72,7 @@ static void ask_next(struct sweep *sweep)
 {
 	const char *address = NULL;
 
-	for (; sweep->left && !address; sweep->left--)
+	for (; sweep->left && !address && members_count(); sweep->left--)
 		address = members_address(sweep->next++ % members_count());
 	if (!address) {
 		end(sweep);

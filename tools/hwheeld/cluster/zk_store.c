@@ -383,6 +383,15 @@ static const struct ensemble_events ensemble_events = {
 	.changed = changed,
 };
 
+/*
+ * Others take over when the session has ended, which is so long after the servers have heard of
+ * this node at the latest: a node that was stopped knows so before it has heard of them.
+ */
+static bool is_sure(void)
+{
+	return zk.usable && now_clock_ns(CLOCK_BOOTTIME) < clock_heard_ns() + ensemble_sure_ns();
+}
+
 /* The store's operations */
 
 static int load(struct store *store, store_each each, void *data)
@@ -490,7 +499,7 @@ static void close_store(struct store *store)
 	zk.usable = false;
 	flush(store);
 	ensemble_close();
-	nodes = NULL;
+	nodes_end();
 	feed_end();
 	peer_end();
 	members_end();
@@ -575,6 +584,6 @@ struct store *zk_store_open(const struct store_moves *moves)
 	shard_begin(shards, zk.node, &shard_events);
 	merging_begin();
 	members_begin(zk.node, shards, feed_members_changed);
-	nodes = &cluster_nodes;
+	nodes_begin(is_sure);
 	return &zk.store;
 }

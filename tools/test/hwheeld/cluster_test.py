@@ -257,6 +257,30 @@ def any_node_answers_for_any_timeout(cluster):
         equal(clients[(i + 1) % 3].cancel(key).status, 404)
 
 
+def a_key_is_passed_on_as_it_is(cluster):
+    nodes = settled(cluster, "one", "two")
+    clients = [node.client() for node in nodes]
+    for i in range(20):
+        for key in (f"{i}/../a", f"{i}/./b", f"{i}#c", f"../leases/{i}"):
+            equal(clients[i % 2].request("PUT", f"/timeouts/{key}", {"delay": 3600}).status, 201)
+            for client in clients:
+                equal(client.get(key).json["key"], key)
+
+
+def a_node_ends_while_another_one_keeps_it_waiting(cluster):
+    one, two = settled(cluster, "one", "two", grace="500ms")
+    client = one.client()
+    equal(client.put_many([{"key": f"k{i}", "delay": 3600} for i in range(50)]).status, 200)
+    there = two.client().request("GET", "/timeouts").json["timeouts"]
+    two.signal(signal.SIGSTOP)
+    waiting = [one.client() for _ in range(2)]
+    waiting[0].connection.request("DELETE", f"/timeouts/{there[0]['key']}")
+    waiting[1].connection.request("POST", "/queues/default/take?wait=60")
+    until(lambda: polls(one) == 1, "it waits")
+    equal(one.stop(), 0)
+    two.signal(signal.SIGCONT)
+
+
 def a_batch_goes_to_all_nodes(cluster):
     nodes = settled(cluster, "one", "two", "three")
     client = nodes[0].client()
@@ -405,7 +429,15 @@ def a_stopped_owner_writes_nothing_later(cluster):
     true(moved, "no shard moved")
     for i in moved:
         equal(client.put(f"k{i}", delay=3600, payload="two").status, 200)
+    for i in range(50):
+        equal(client.put(f"new{i}", delay=3600).status in (201, 503), True)
+    new = [i for i in range(50) if client.get(f"new{i}").status == 200]
+    asking = [one.client() for _ in new]
+    for i, it in zip(new, asking):
+        it.connection.request("GET", f"/timeouts/new{i}")
     one.signal(signal.SIGCONT)
+    # It does not tell what it knew before it was stopped.
+    true({it.connection.getresponse().status for it in asking} <= {200, 503}, "an old answer")
     statuses = [client.connection.getresponse().status for client in clients]
     until(one.is_settled, "one knows what it has")
     for i in moved:
@@ -590,6 +622,8 @@ def main():
              small_pieces_of_the_log_become_large_ones: (),
              shards_move_to_a_second_node_and_back: (),
              any_node_answers_for_any_timeout: (),
+             a_key_is_passed_on_as_it_is: (),
+             a_node_ends_while_another_one_keeps_it_waiting: (),
              a_batch_goes_to_all_nodes: (),
              a_take_finds_what_any_node_has: (),
              a_long_poll_gets_what_becomes_due_anywhere: (),
