@@ -80,12 +80,21 @@ FAULTS = [
          "\tshard->state = SHARD_LEAVING;\n\tshard->next = 0;\n"),
         ("cluster/shard.c", "static void go_on(struct shard *shard);\n",
          "static void go_on(struct shard *shard);\nstatic void take_over(struct shard *shard);\n")],
-        ["restart"], ANY),
+        ["restart_beside_paused"], ANY),
     Fault("a cancel that is answered before its commit", [
         ("cancel.c", "\tchange->apply = apply;\n\tchange_submit(change);\n",
          "\tchange->apply = apply;\n\texchange_empty(exchange, MHD_HTTP_NO_CONTENT);\n"
          "\tchange->exchange = NULL;\n\tchange_submit(change);\n")],
         ["kill_leader", "kill", "kill_all_servers"], {"cancelled", "resurrected"}),
+    Fault("an ignored correction of ensemble time", [
+        ("cluster/reckoning.c", "\tline->offset_ns += reckoning->correction.ns;\n", ""),
+        ("cluster/reckoning.c", "\tother.offset_ns += reckoning->correction.ns;\n", "")],
+        ["shift_leader", "kill"], {"early", "lost", "leased", "again"}),
+    Fault("a leader change that steps ensemble time", [
+        ("cluster/reckoning.c",
+         "\tcorrection->ns = low_of(&line, boot_ns) - top_of(&sample->leader, boot_ns);\n",
+         "\t(void)line;\n\tcorrection->ns = reckoning->correction.ns;\n")],
+        ["shift_leader", "kill"], {"early", "lost", "leased", "again"}),
     Fault("a lease that is not committed before take answers", [
         ("take.c", "\t\tdescribe(timeout, poll, &change->records[i]);\n\t}\n"
          "\tchange->apply = apply;\n\tchange->undo = undo;\n\tchange_submit(change);\n",

@@ -20,8 +20,9 @@ class Disturbances:
 
     def kinds(self):
         """Those that these nodes allow"""
-        kinds = [self.kill, self.restart, self.pause, self.pause_briefly, self.kill_server, self.kill_leader,
-                 self.kill_all_servers, self.shift_leader, self.fill_disk, self.ask_too_much]
+        kinds = [self.kill, self.restart, self.restart_beside_paused, self.pause,
+                 self.pause_briefly, self.kill_server, self.kill_leader, self.kill_all_servers,
+                 self.shift_leader, self.fill_disk, self.ask_too_much]
         if hasattr(self.cluster.nodes[0], "drop"):
             kinds += [self.cut_off_from_servers, self.cut_off_from_nodes, self.cut_off_from_all,
                       self.step_clock]
@@ -58,6 +59,16 @@ class Disturbances:
             node.stop()
             self.last(0.05)
             node.start()
+            self.cluster.settle()
+
+    def restart_beside_paused(self):
+        """A node comes for shards whose owner does not know yet, and has requests to answer."""
+        node, owner = self.chance.sample(self.cluster.nodes, 2)
+        with self.fault("a node is restarted while another is paused", True):
+            node.stop()
+            owner.pause()
+            node.start()
+            owner.go_on()
             self.cluster.settle()
 
     def away(self, name, begin, end, sessions):

@@ -142,10 +142,9 @@ class Machine:
 
     def __init__(self, kernel, module, program, folder, name, port, keys, disk=None, **settings):
         self.kernel = kernel
-        self.module = module
-        self.program = program
+        self.module, self.program, self.folder = (
+            os.path.realpath(path) for path in (module, program, f"{folder}/{name}"))
         self.name = name
-        self.folder = f"{folder}/{name}"
         self.port = port
         self.own_port = PORT
         self.keys = keys

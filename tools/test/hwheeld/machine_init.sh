@@ -21,10 +21,12 @@ ip link set lo up
 ip link set vec0 up
 ip address add 10.0.2.100/24 dev vec0
 ip route add default via 10.0.2.2
-busybox insmod "$hwheel_ko"
 mkdir /tmp/disk
-[ ! -e /dev/ubda ] || mount /dev/ubda /tmp/disk
-echo "machine: ready"
+if busybox insmod "$hwheel_ko" && { [ ! -e /dev/ubda ] || mount /dev/ubda /tmp/disk; }; then
+	echo "machine: ready"
+else
+	echo "machine: failed"
+fi
 while read -r line; do
 	eval "$line" >>"$folder/console"
 	echo "machine: $?"
