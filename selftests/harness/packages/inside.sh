@@ -196,7 +196,7 @@ step_checkout() {
 # this tree is thrown away.
 step_autopkgtest() {
 	update
-	apt install "$HEADERS" autopkgtest autodep8
+	apt install autopkgtest autodep8
 	autopkgtest --ignore-restrictions=breaks-testbed --no-built-binaries /debs/*.deb /src/ \
 		--output-dir /root/autopkgtest -- null
 	grep -E '^library +PASS' /root/autopkgtest/summary
