@@ -35,7 +35,8 @@ build_in_tree() {
 
 	# shellcheck disable=SC2016 # mmdebstrap's variable
 	depends='APT_CONFIG=$MMDEBSTRAP_APT_CONFIG apt-get -y --no-install-recommends build-dep .'
-	tree_unpack "$tree" --include=build-essential --customize-hook="$depends" && as_root mv "$out/source" "$tree/src" || return
+	tree_unpack "$tree" --include=build-essential --customize-hook="$depends" &&
+		as_root mv "$out/source" "$tree/src" || return
 	tree_run "$tree" /src/selftests/harness/packages/inside.sh build &&
 		cp "$tree"/*.{deb,buildinfo,changes} "$out/" || status=$?
 	as_root rm -rf "$tree"
