@@ -114,7 +114,7 @@ BASE    ?=
 .PHONY: model litmus syzkaller results bench kernel-page performance lives lint tools tools-test install
 .PHONY: uninstall
 .PHONY: patch check-patch deb check-packages java java-test java-bench hwheeld hwheeld-test hwheeld-bench durable
-.PHONY: cluster-test _cluster_test cluster-bench _cluster_bench
+.PHONY: cluster-test _cluster_test cluster-bench _cluster_bench containers-test _containers_test
 .PHONY: cluster _cluster chaos _chaos chaos-faults _chaos_faults
 .PHONY: clean help python-test _python_test _demonstrate _open_shell shell-test
 .PHONY: _hwheeld_test _hwheeld_bench _install_hwheeld _durable
@@ -268,6 +268,9 @@ durable: ## put 10,000 durable timeouts, restart the daemon half-way, and take t
 python-test: ## test the Python module in a user-mode kernel
 	@$(SETUP) uml tools
 	@vars=$$(selftests/harness/uml/build_uml.sh smp test durable) && $(MAKE) _python_test $$vars
+
+containers-test: ## test what doc/containers.md says, with Debian's podman in a VM (downloads it)
+	@vars=$$($(SETUP) vm tools packages) && $(MAKE) _containers_test $$vars
 
 install: ## install module, headers, hwheelctl and libhwheel (DESTDIR=, PREFIX=)
 	@vars=$$($(SETUP) module tools) && $(MAKE) _install $$vars
@@ -504,18 +507,32 @@ _python_test: _module
 		"$(CURDIR)/tools/python/test/wheel_test.py | tee /tmp/results/wheel_test.tap" | \
 		paste -sd ' ' >$(BUILD)/python/inside
 	@status=0; \
-	$(UML) --kdir $(KDIR) --smp 2 --mem 512 --out $(BUILD)/python-run --timeout 300 \
-		--guest tools/test/hwheeld/enter.sh $(MODULE)/hwheel.ko $(BUILD)/python/inside || \
-		status=$$?; \
+	$(HWHEELD_RUN) --mem 512 --out $(BUILD)/python-run --timeout 300 \
+		$(MODULE)/hwheel.ko $(BUILD)/python/inside || status=$$?; \
 	python3 -B selftests/harness/tap.py --out $(BUILD)/python.tap --part python $$status \
 		$(BUILD)/python-run/wheel_test.tap
+
+CONTAINED = $(BUILD)/tools/test/contained
+
+_containers_test: _module _tools
+	@$(MAKE) -C tools O=$(BUILD)/tools $(CONTAINED)
+	@mkdir -p $(BUILD)/containers
+	@tools/test/containers/podman.sh $(BUILD)/containers/podman.tar
+	@status=0; \
+	$(VM) --kver $(KVER) --mem 2048 --oom --out $(BUILD)/containers-run --timeout 1200 \
+		--guest tools/test/containers/containers_guest.sh $(MODULE)/hwheel.ko \
+		$(BUILD)/containers/podman.tar $(BUILD)/tools/hwheelctl $(CONTAINED) \
+		tools/test/containers/containers_test.sh selftests/harness/common.sh \
+		selftests/harness/tap.sh || status=$$?; \
+	python3 -B selftests/harness/tap.py --out $(BUILD)/containers.tap --part containers $$status \
+		$(BUILD)/containers-run/containers_test.tap
 
 _durable: _module
 	@$(MAKE) -C tools O=$(BUILD)/tools hwheeld
 	@mkdir -p $(BUILD)/hwheeld-in/durable
 	@echo "python3 -B $(CURDIR)/tools/demo/durable.py $(BUILD)/tools/hwheeld/hwheeld /tmp/durable" \
 		>$(BUILD)/hwheeld-in/durable/inside
-	@$(HWHEELD_RUN) --out $(BUILD)/durable --timeout 120 \
+	@$(HWHEELD_RUN) --out $(BUILD)/durable --timeout 600 \
 		$(MODULE)/hwheel.ko $(BUILD)/hwheeld-in/durable/inside
 
 _run:

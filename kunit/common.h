@@ -80,7 +80,7 @@ static inline void test_took_long(struct kunit *test)
 		test->try_catch.try_result = 0;
 }
 
-/* run.sh and mutants.py take no complaint between these for one about the test. */
+/* A complaint of the kernel between these two lines of its log is one that a test asks for. */
 
 static inline void test_complaint_begin(void)
 {

@@ -2,7 +2,7 @@
 /*
  * Mapped timeouts in simulated time: the test does what a program does with the shared memory.
  */
-#include <linux/mmap_lock.h>
+#include <linux/mm.h>
 
 #include "map_sim.h"
 

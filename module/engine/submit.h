@@ -14,8 +14,9 @@ void hwheel_submit_source(struct hwheel *wheel, struct llist_node *node);
 bool hwheel_submit_empty(const struct hwheel *wheel);
 
 /*
- * The link is read here, before the caller clears QUEUED and others may use it. Model:
- * selftests/models/life.pml.
+ * The link is read here, before the caller clears QUEUED and others may use it.
+ *
+ * Model: life.pml in selftests/models/.
  */
 static __always_inline struct hwheel_timeout *
 hwheel_submit_next(struct llist_node **list)

@@ -79,10 +79,7 @@ static int plain_works(int fd)
 	return ret ?: each_once(seen, 10) ? 0 : -EPROTO;
 }
 
-/*
- * 0 if timeouts of the victims fire. How late they are is the subject of
- * selftests/stress/map_scribble_test.c.
- */
+/* 0 if timeouts of the victims fire, however late */
 static int others_go_on(struct map *good, int plain)
 {
 	return plain_works(plain) ?: works(good) ?: settle(now_ns());

@@ -73,6 +73,7 @@ short_parts() {
 	part leaks build/leaks.tap -- script_test leaks
 	part versions build/versions.tap -- script_test versions
 	part machines build/machines.tap -- script_test machines
+	part gcov -- python3 -B selftests/harness/gcov_test.py
 	part report -- python3 -B selftests/stress/syzkaller/report_test.py
 	part english -- python3 -B selftests/harness/english_test.py
 }
@@ -110,6 +111,8 @@ guest_long_parts() {
 	part arm64 build/arm64.tap -- arm64
 	part java build/java.tap -- target java-test
 	part hwheeld build/hwheeld.tap -- hwheeld
+	part python build/python.tap -- target python-test
+	part shell build/shell-test.tap -- target shell-test
 	part cluster build/cluster.tap -- target cluster-test KILLS_DAEMON=3
 	part chaos build/chaos.tap -- target chaos TIME=90s POWER=0
 }

@@ -10,7 +10,6 @@ reached, each with the reason that the file "unreached" gives; OUT gets this, to
 LEAST percent were reached and each other line has a reason.
 """
 
-import collections
 import pathlib
 import sys
 
@@ -20,17 +19,11 @@ HERE = pathlib.Path(__file__).resolve().parent
 LEAST = 97
 
 
-def add(counts, files):
-    for name, lines in gcov.count_lines(files).items():
-        counts[name].update(lines)
-
-
-def count_lines(kunit, archives):
-    counts = collections.defaultdict(collections.Counter)
-    add(counts, gcov.run(sorted(kunit.rglob("*.gcda")), kunit))
+def files(kunit, archives):
+    """What gcov says of the files of all objects."""
+    yield from gcov.run(sorted(kunit.rglob("*.gcda")), kunit)
     for archive, objects in archives:
-        add(counts, gcov.of_archive(archive, objects))
-    return counts
+        yield from gcov.of_archive(archive, objects)
 
 
 def reasons():
@@ -66,7 +59,7 @@ def explain(lines):
 
 def main():
     kunit, out, *rest = (pathlib.Path(path).resolve() for path in sys.argv[1:])
-    counts = count_lines(kunit, zip(rest[::2], rest[1::2]))
+    counts = gcov.count_lines(files(kunit, zip(rest[::2], rest[1::2])))
     unreached = [*explain(gcov.missed(counts, sorted(counts)))]
     lines, unknown = together(counts), sum(not reason for _, reason in unreached)
     text = [*table(counts), "", *(f"{line}  # {reason or 'no reason is known'}"

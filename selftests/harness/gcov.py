@@ -43,14 +43,29 @@ def name_in_module(file):
     return name if found else ""
 
 
+def bare_lines(file):
+    """Lines in functions that ran, for which the compiler has made no code of their own."""
+    own = {line["line_number"] for line in file["lines"]}
+    for function in file["functions"]:
+        if function["execution_count"]:
+            yield from set(range(function["start_line"], function["end_line"] + 1)) - own
+
+
 def count_lines(files):
-    """How often each line of each file below module/ was reached, in all objects together."""
-    counts = collections.defaultdict(collections.Counter)
+    """
+    How often each line of each file below module/ was reached, in all objects together. A line that
+    has code in one build only, as a declaration that is cleared, is left out unless it was reached.
+    """
+    counts, bare = (collections.defaultdict(collections.Counter) for _ in range(2))
     for file in files:
         name = name_in_module(file)
         if name and (TOP / "module" / name).exists():
             for line in file["lines"]:
                 counts[f"module/{name}"][line["line_number"]] += line["count"]
+            bare[f"module/{name}"].update(bare_lines(file))
+    for name, lines in counts.items():
+        for number in [number for number in bare[name] if lines.get(number) == 0]:
+            del lines[number]
     return counts
 
 

@@ -249,7 +249,7 @@ need_deb() {
 }
 
 need_packages() {
-	packages debootstrap
+	packages mmdebstrap arch-test
 }
 
 need_lint() {

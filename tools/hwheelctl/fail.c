@@ -4,7 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+#include <linux/capability.h>
 
 #include "fail.h"
 #include "libhwheel.h"
@@ -29,6 +32,18 @@ bool module_loaded(void)
 	live = fgets(state, sizeof(state), stream) && !strcmp(state, "live\n");
 	fclose(stream);
 	return live;
+}
+
+void module_version(char *version, int size)
+{
+	FILE *stream = fopen(MODULE "/version", "re");
+
+	version[0] = '\0';
+	if (!stream)
+		return;
+	if (fgets(version, size, stream))
+		version[strcspn(version, "\n")] = '\0';
+	fclose(stream);
 }
 
 static int fail_not_loaded(void)
@@ -142,12 +157,22 @@ int fail_arm(const char *what, int error)
 	return fail(what, error);
 }
 
-/* Which of the two is the limit is for the module to know: users have max_user_wheels. */
+/* The user, and root in a container, may lack it. */
+static bool may_exceed_limits(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = { 0 };
+
+	return !syscall(SYS_capget, &header, data) &&
+	       data[0].effective & 1U << CAP_SYS_RESOURCE;
+}
+
+/* The module does not tell which of the two is the limit. */
 int fail_configure(const char *what, int error)
 {
 	switch (-error) {
 	case ENOSPC:
-		return fail_limit(what, geteuid() ? "max_user_wheels" : "max_wheels",
+		return fail_limit(what, may_exceed_limits() ? "max_wheels" : "max_user_wheels",
 				  "End programs that have a wheel (sudo hwheelctl list)");
 	case EINVAL:
 		fprintf(stderr, "hwheelctl: %s: %s. A wheel takes a tick of 50us to 1h, 1 to\n"
@@ -207,4 +232,16 @@ int fail_kernel_file(const char *path, const char *type, const char *mount, int 
 		return FAILED;
 	}
 	return fail(path, error);
+}
+
+int fail_module_differs(const char *tracepoint)
+{
+	char version[64];
+
+	module_version(version, sizeof(version));
+	fprintf(stderr, "hwheelctl: the loaded module (hwheel %s) lacks the tracepoint %s,\n"
+		"or fields of it, that hwheelctl " HWHEEL_VERSION " reads: one is older. When no\n"
+		"program uses the module, load the one that is installed with\n"
+		"  sudo modprobe -r hwheel && sudo modprobe hwheel\n", version, tracepoint);
+	return FAILED;
 }

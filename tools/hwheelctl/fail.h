@@ -27,6 +27,12 @@ int fail_configure(const char *what, int error);
 /* Reports a file that only root can read: @path, on the file system @type at @mount */
 int fail_kernel_file(const char *path, const char *type, const char *mount, int error);
 
+/* The module lacks @tracepoint, or fields of it. */
+int fail_module_differs(const char *tracepoint);
+
 bool module_loaded(void);
+
+/* Of the module that is loaded; empty if it does not tell */
+void module_version(char *version, int size);
 
 #endif /* FAIL_H */

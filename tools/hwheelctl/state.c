@@ -9,20 +9,13 @@
 #include "state.h"
 #include "wheels.h"
 
-#define VERSION_FILE	"/sys/module/hwheel/version"
 #define BINS_OF_A_TICK	9	/* of the histogram: these are below one tick */
 
 static void print_module(void)
 {
-	FILE *stream = fopen(VERSION_FILE, "re");
-	char version[64] = "";
+	char version[64];
 
-	if (stream) {
-		if (!fgets(version, sizeof(version), stream))
-			version[0] = '\0';
-		fclose(stream);
-	}
-	version[strcspn(version, "\n")] = '\0';
+	module_version(version, sizeof(version));
 	printf("module: hwheel %s\n", version);
 }
 
@@ -55,7 +48,8 @@ static void print_wheel(const struct wheel *wheel)
 	printf("  kind: %s, tick %s, %llu slots\n", wheel->kind,
 	       duration_format(wheel->tick_ns, tick), (unsigned long long)wheel->slots);
 	print_number("pending", wheel_pending(wheel));
-	print_number("armed", wheel->armed + wheel->mapped_drained);
+	print_number("armed", wheel->armed);
+	print_number("taken from mapped memory", wheel->mapped_drained);
 	print_number("cancelled", wheel->cancelled_queued + wheel->cancelled_filed);
 	print_number("expired", wheel->expired + wheel->mapped_expired);
 	print_lateness(wheel);

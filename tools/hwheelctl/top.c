@@ -70,7 +70,7 @@ static struct wheel sum_of(const struct samples *samples)
 	return sum;
 }
 
-/* At most 7 characters: what is large is rounded, and has a letter. */
+/* At most 6 characters: what is large is rounded, and has a letter. */
 static const char *short_number(double value, char text[16])
 {
 	static const char units[] = " kMGTPE";
@@ -99,13 +99,14 @@ static void print_wheel(FILE *stream, const struct wheel *wheel, double seconds)
 {
 	char text[16];
 
-	fprintf(stream, "%-16.16s%9s", wheel->file, short_number(wheel_pending(wheel), text));
-	print_rate(stream, 9, wheel->armed + wheel->mapped_drained, seconds);
+	fprintf(stream, "%-16.16s%8s", wheel->file, short_number(wheel_pending(wheel), text));
+	print_rate(stream, 7, wheel->armed, seconds);
+	print_rate(stream, 7, wheel->mapped_drained, seconds);
 	print_rate(stream, 9, wheel->expired + wheel->mapped_expired, seconds);
 	print_rate(stream, 9, wheel->cancelled_queued + wheel->cancelled_filed, seconds);
-	print_rate(stream, 9, wheel->refreshed_later + wheel->refreshed_earlier, seconds);
-	print_rate(stream, 9, wheel->wakeups, seconds);
-	print_rate(stream, 8, wheel->lag, seconds);
+	print_rate(stream, 7, wheel->refreshed_later + wheel->refreshed_earlier, seconds);
+	print_rate(stream, 7, wheel->wakeups, seconds);
+	print_rate(stream, 7, wheel->lag, seconds);
 	fputc('\n', stream);
 }
 
@@ -197,8 +198,8 @@ static void print_frame(FILE *stream, const struct samples *samples, __u64 inter
 		samples->new.count == 1 ? "" : "s",
 		duration_format(interval_ns, text),
 		screen_is_terminal() ? " at a time; q quits" : "");
-	fprintf(stream, "%-16s%9s%9s%9s%9s%9s%9s%8s\n", "WHEEL", "PENDING", "ARM/s",
-		"EXPIRE/s", "CANCEL/s", "REFR/s", "WAKE/s", "LAG/s");
+	fprintf(stream, "%-16s%8s%7s%7s%9s%9s%7s%7s%7s\n", "WHEEL", "PENDING", "ARM/s",
+		"TAKE/s", "EXPIRE/s", "CANCEL/s", "REFR/s", "WAKE/s", "LAG/s");
 	if (samples->new.count > 1)
 		print_wheel(stream, &sum, seconds);
 	print_wheels(stream, samples, seconds, FIXED_ROWS + (mover.moves ? HINT_ROWS : 0));
@@ -332,8 +333,9 @@ int top_main(int argc, char **argv)
 	const struct argp argp = {
 		.options = options, .parser = parse, .args_doc = "[WHEEL]",
 		.doc = "Show what goes on, every second: what is pending, how many are armed,\n"
-		       "expire, are cancelled and refreshed a second, how often workers wake up,\n"
-		       "how many ticks they are late for, and how late timeouts expire. q\n"
+		       "expire, are cancelled and refreshed a second, how many records\n"
+		       "workers take from mapped memory, how often they wake up, how many ticks\n"
+		       "they are late for, and how late timeouts expire. q\n"
 		       "quits. WHEEL is a name or number from `hwheelctl list'; without it, all.\n"
 		       "\vExamples:\n"
 		       "  sudo hwheelctl top\n"

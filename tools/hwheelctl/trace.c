@@ -32,6 +32,7 @@ static struct {
 	trace_show show;
 	void *data;
 	long long lost;
+	const char *missing;
 } trace;
 
 int trace_event_named(const char *name)
@@ -61,6 +62,17 @@ static void filter_text(const struct trace_filter *filter, bool device, char *te
 		snprintf(text + length, size - length, " && (%s)", filter->wheels);
 }
 
+const char *trace_missing(void)
+{
+	return trace.missing;
+}
+
+static int miss(const char *tracepoint)
+{
+	trace.missing = tracepoint;
+	return -ENOTSUP;
+}
+
 static int enable(const char *tracepoint, const struct trace_filter *filter, bool device)
 {
 	char text[4096];
@@ -68,9 +80,13 @@ static int enable(const char *tracepoint, const struct trace_filter *filter, boo
 	if (!tracepoint)
 		return 0;
 	filter_text(filter, device, text, sizeof(text));
-	if (tracefs_event_file_write(trace.instance, SYSTEM, tracepoint, "filter", text) < 0 ||
-	    tracefs_event_enable(trace.instance, SYSTEM, tracepoint))
-		return errno ? -errno : -ENOENT;
+	if (!tracefs_event_file_exists(trace.instance, SYSTEM, tracepoint, "filter"))
+		return miss(tracepoint);
+	/* The kernel refuses a filter of a field that the tracepoint has not. */
+	if (tracefs_event_file_write(trace.instance, SYSTEM, tracepoint, "filter", text) < 0)
+		return errno == EINVAL ? miss(tracepoint) : -errno ?: -ENOENT;
+	if (tracefs_event_enable(trace.instance, SYSTEM, tracepoint))
+		return -errno ?: -ENOENT;
 	return 0;
 }
 

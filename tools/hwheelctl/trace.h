@@ -41,8 +41,12 @@ const char *trace_event_name(unsigned int event);
 /* Returns false for what has not happened: then there is to be no more. */
 typedef bool (*trace_show)(const struct happening *happening, void *data);
 
-/* Begins to record. Returns 0 or a negative errno; trace_end() is to be called after both. */
+/*
+ * Begins to record. Returns 0 or a negative errno; trace_end() is to be called after both. -ENOTSUP
+ * says that the module lacks the tracepoint trace_missing(), or fields of it.
+ */
 int trace_begin(const struct trace_filter *filter);
+const char *trace_missing(void);
 void trace_end(void);
 
 /*

@@ -208,6 +208,8 @@ static int record(const struct request *request, const char *wheels)
 		error = follow(request);
 	}
 	trace_end();
+	if (error == -ENOTSUP)
+		return fail_module_differs(trace_missing());
 	return error ? fail_kernel_file(TRACEFS "/instances", "tracefs", TRACEFS, error) : DONE;
 }
 

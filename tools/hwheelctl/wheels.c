@@ -32,7 +32,7 @@ const struct wheel_counter wheel_counters[] = {
 	COUNTER(overlong,	   COUNTER_RISES, "callbacks that took longer than a tick"),
 	COUNTER(contained,	   COUNTER_RISES, "callbacks whose bad return was put right"),
 	COUNTER(mapped_pending,	   COUNTER_NOW,	  "mapped timeouts that the worker has filed"),
-	COUNTER(mapped_drained,	   COUNTER_RISES, "mapped timeouts that it took note of"),
+	COUNTER(mapped_drained,	   COUNTER_RISES, "records that it took from mapped memory"),
 	COUNTER(mapped_expired,	   COUNTER_RISES, "mapped timeouts expired"),
 	COUNTER(mapped_stopped,	   COUNTER_RISES, "mapped timeouts ended by stopping the file"),
 };

@@ -3,7 +3,8 @@
  * The store on one machine. Commits adapt to the load. While at most DIRECT requests wait, the
  * loop's thread commits them itself, which saves two switches of threads. When more wait, a writer
  * commits all of them at once, while the loop reads the next requests; these become the next
- * commit. So a commit is as large as the disk is slow.
+ * commit. So a commit is as large as the disk is slow. The first one or two requests behind a large
+ * commit are the writer's, too: others follow them, and would wait for a commit of their own.
  *
  * Clients that were answered ask again. If the writer did not wait for them, they would miss the
  * next commit: each client would take part in every other one only. So the writer waits until
@@ -48,6 +49,7 @@ struct sqlite_store {
 	struct list unknown;		/* the loop's */
 	uint64_t next;			/* the loop's */
 	size_t handed_over;		/* to the writer, and not reaped; the loop's */
+	size_t last;			/* requests that ended together last; the loop's */
 	struct store_figures figures;	/* the loop's */
 	int event;
 	pthread_t writer;
@@ -260,6 +262,7 @@ static void commit_here(struct sqlite_store *store)
 	list_clear(&list);
 	list_move(&list, &store->waiting);
 	took = commit(store, &list);
+	store->last = list.count;
 	count(store, list.first, took);
 	end(store, &list);
 }
@@ -291,7 +294,7 @@ static bool is_for_writer(const struct sqlite_store *store)
 		return false;
 	while (request && !request->clean_before)
 		request = request->next;
-	return request || store->waiting.count > DIRECT;
+	return request || store->waiting.count > DIRECT || store->last > DIRECT;
 }
 
 /* done() of one may have submitted others. */
@@ -336,6 +339,7 @@ static void reap(struct store *base)
 	if (!list.count)
 		return;
 	store->handed_over -= list.count;
+	store->last = list.count;
 	count(store, list.first, took);
 	end(store, &list);
 }

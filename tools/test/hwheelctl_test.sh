@@ -354,6 +354,21 @@ watch_knows_mapped_ones() {
 	idle && [ $status -eq 0 ] && cp "$work/out" /results/watch_mapped.json
 }
 
+# differs FROM TO TRACEPOINT: a hwheelctl that reads TO, which the module lacks, instead of FROM
+differs() {
+	sed "s/$1/$2/g" hwheelctl >"$work/differs" && chmod +x "$work/differs" || return
+	"$work/differs" watch --events arm --pid 1 --time 1s >"$work/out" 2>"$work/err"
+	[ $? -eq 1 ] && warns "\\(hwheel $(cat /sys/module/hwheel/version)\\) lacks the tracepoint $3," &&
+		warns 'modprobe -r hwheel' && [ -z "$(instances)" ] && return
+	diagnose "$(cat "$work/err")"
+	return 1
+}
+
+# A tracepoint that is not there, and one without the field
+watch_needs_its_tracepoints() {
+	differs file_arm fyle_arm fyle_arm && differs common_pid kommon_pid timeout_arm
+}
+
 watch_chooses() {
 	watching --json --count 3 --events expire && ctl 0 arm 1ms 2ms 3ms && watch_ends &&
 		[ "$(wc -l <"$work/watch")" -eq 3 ] && cp "$work/watch" /results/watch.json
@@ -473,10 +488,18 @@ stats_agree_of_mapped_ones() {
 		[ "$(field mapped_pending)" -eq 0 ]
 }
 
+# Nobody tells the kernel that a mapped timeout is armed.
+takes_but_arms_none() {
+	awk '/^p[0-9]+-/ { n++; bad = $3 != 0 || $4 == 0 } END { exit bad || n != 1 }' "$work/out" &&
+		return
+	diagnose "$(cat "$work/out")"
+	return 1
+}
+
 top_is_plain() {
 	busy --tick 5ms || return
 	ctl 0 top --once --interval 500ms && narrow && says '^all wheels ' && says '^dev-1 ' &&
-		says '^WHEEL +PENDING +ARM/s' && [ "$(bars)" -eq 16 ] &&
+		says '^WHEEL +PENDING +ARM/s +TAKE/s' && [ "$(bars)" -eq 16 ] && takes_but_arms_none &&
 		! grep -q "$(printf '\033')" "$work/out" &&
 		ctl 0 top --json --count 2 --interval 200ms && keep top &&
 		ctl 0 top dev --once --interval 100ms && says '^dev-1 ' && ! grep -q 'all wheels' "$work/out"
@@ -544,7 +567,7 @@ load_as_shown() {
 	status=$?
 	kill $top
 	wait $top
-	[ $status -eq 0 ] && shows "$work/topped" '^dev-1 +[1-9][0-9]* +[1-9]'
+	[ $status -eq 0 ] && shows "$work/topped" '^dev-1 +[1-9][0-9]* +0 +[1-9]'
 }
 
 # The steps of the help, one after the other, lead to a wheel's histogram.
@@ -586,6 +609,7 @@ report "watch sees what was chosen" watch_chooses
 report "watch filters by process and wheel" watch_filters
 report "watch knows ids and cookies of mapped timeouts" watch_knows_mapped_ones
 report "watch trusts no name" watch_trusts_no_name
+report "watch needs the tracepoints that it reads" watch_needs_its_tracepoints
 report "watch ends while there is more" watch_ends_while_there_is_more
 report "watch leaves nothing behind" watch_leaves_nothing
 report "load adds up" load_adds_up

@@ -89,7 +89,8 @@ idle() {
 
 # Something is armed, and expires, on the wheel of the device and on another.
 counts() {
-	screen | awk '$1 == "all" && $3 > 0 && $4 > 0 && $5 > 0 && $6 > 0 && $7 > 0 && $8 > 0 { n++ }
+	screen | awk '$1 == "all" && $3 > 0 && $4 > 0 && $5 == 0 && $6 > 0 && $7 > 0 && $8 > 0 &&
+				$9 > 0 { n++ }
 		      $1 == "dev-1" && $2 == 0 { n++ }
 		      $1 ~ /^p[0-9]+-/ && $3 > 0 { n++ }
 		      END { exit n < 3 }'

@@ -73,6 +73,7 @@ class Hwheeld:
     def __init__(self, folder):
         self.daemon = Daemon(program, folder, tick="10ms", timeouts=3000000,
                              database=f"{data(folder)}/log.sqlite")
+        self.daemon.poison = False
         self.where = self.daemon.socket
 
     def __enter__(self):

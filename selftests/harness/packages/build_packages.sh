@@ -29,11 +29,13 @@ copy_sources() {
 	sources | tar -c --null --ignore-failed-read --warning=no-failed-read -T - | tar -x -C "$out/source"
 }
 
-# Root owns what is built there.
+# Root owns what is built there. mmdebstrap's apt installs what the build depends on.
 build_in_tree() {
-	local tree=$out/tree status=0
+	local tree=$out/tree status=0 depends
 
-	tree_unpack "$tree" && as_root mv "$out/source" "$tree/src" || return
+	# shellcheck disable=SC2016 # mmdebstrap's variable
+	depends='APT_CONFIG=$MMDEBSTRAP_APT_CONFIG apt-get -y --no-install-recommends build-dep .'
+	tree_unpack "$tree" --include=build-essential --customize-hook="$depends" && as_root mv "$out/source" "$tree/src" || return
 	tree_run "$tree" /src/selftests/harness/packages/inside.sh build &&
 		cp "$tree"/*.{deb,buildinfo,changes} "$out/" || status=$?
 	as_root rm -rf "$tree"

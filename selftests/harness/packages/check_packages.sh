@@ -36,15 +36,16 @@ trap 'exit 130' INT TERM
 
 # Sources as in a checkout, without what was built
 unpack() {
-	tree_unpack "$tree" || return
+	local kver
+
+	kver=$(kernel_of_flavour "${machine:-cloud}") &&
+		tree_unpack "$tree" --include="linux-headers-$kver,gcc,libc6-dev,pkg-config" \
+			--include=python3-minimal,systemd,udev,man-db || return
 	as_root mkdir "$tree/debs" "$tree/src" &&
 		as_root cp "$debs"/*.deb "$tree/debs/" &&
 		tar -c --exclude=./build --exclude=./.git . | as_root tar -x -C "$tree/src" &&
 		as_root mkdir "$tree/src/build" && as_root ln -s /debs "$tree/src/build/deb"
 }
-
-HEADERS=$(headers_of_flavour "${machine:-cloud}")
-export HEADERS
 
 # inside STEP
 inside() {
@@ -87,6 +88,11 @@ served() {
 # readme GROUP: those blocks of the documents
 readme() {
 	tree_run "$tree" /src/selftests/harness/documents/documents.sh tree "$1"
+}
+
+# In a tree without what is installed by now
+autopkgtest() {
+	unpack && inside autopkgtest
 }
 
 # once DESCRIPTION COMMAND...: on this machine only, as it would be tested twice
@@ -132,4 +138,6 @@ once "about make install" readme make
 once "about signing" readme sign
 once "about DKMS" readme dkms
 once "about having DKMS sign" readme signed
+say "packages: running autopkgtest in another clean Debian 12"
+once "autopkgtest passes" autopkgtest
 tap_end

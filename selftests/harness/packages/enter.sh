@@ -25,5 +25,4 @@ ln -s /proc/self/fd "$tree/dev/fd"
 
 exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 \
 	DEBIAN_FRONTEND=noninteractive ${http_proxy:+http_proxy="$http_proxy"} \
-	${HEADERS:+HEADERS="$HEADERS"} \
 	chroot "$tree" "$@"

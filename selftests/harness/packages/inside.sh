@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # inside.sh STEP: what make check-packages, and make deb for another machine, do in the clean
-# tree, where the packages are in /debs and the project is in /src. HEADERS names the package
-# of a kernel's headers.
+# tree, where the packages are in /debs and the project is in /src.
 set -euo pipefail
 
 built=/root/built
@@ -29,11 +28,13 @@ names() {
 	done
 }
 
-# All files but what apt, dpkg, the linker and depmod note, and the users and groups that stay
+# All files but what apt, dpkg, the linker and depmod note, what a boot makes anew, and the users
+# and groups that stay
 files() {
 	find / -xdev \( -path /proc -o -path /dev -o -path /debs -o -path /src -o -path /tmp \
 		-o -path /root -o -path /var/cache -o -path /var/log -o -path /var/lib/apt \
-		-o -path /var/lib/dpkg -o -path /var/lib/systemd -o -path /etc/ld.so.cache \) -prune \
+		-o -path /var/lib/dpkg -o -path /var/lib/systemd -o -path /etc/ld.so.cache \
+		-o -path /run \) -prune \
 		-o ! -path '/etc/*group*' ! -path '/etc/*passwd*' ! -path '/etc/*shadow*' \
 		! -path '/lib/modules/*/modules.*' ! -path '/usr/lib/modules/*/modules.*' -print | sort
 }
@@ -46,18 +47,14 @@ update() {
 # Leaves them beside the sources. Without Java: it is the same on each machine, and an emulated one
 # takes very long to compile it.
 step_build() {
-	export DEB_BUILD_PROFILES=pkg.hwheel.nojava
-	update
-	apt install build-essential
-	apt build-dep /src
 	cd /src
-	DEB_BUILD_OPTIONS=noautodbgsym dpkg-buildpackage -b -us -uc
+	DEB_BUILD_OPTIONS=noautodbgsym dpkg-buildpackage -b -us -uc -P pkg.hwheel.nojava
 }
 
-# What a machine has that is to use the module, and what this test needs
+# The machine has what one has that is to use the module, and what this test needs.
 step_prepare() {
+	[ -e "/lib/modules/$(kver)/build/Makefile" ]
 	update
-	apt install "$HEADERS" gcc libc6-dev pkg-config python3-minimal systemd udev man-db
 	files >/root/before
 }
 
@@ -193,6 +190,17 @@ step_checkout() {
 	step_dkms
 	dkms remove "hwheel/$version" --all
 	! modinfo -k "$(kver)" hwheel
+}
+
+# What debian/tests has, and DKMS's own test, which the runner wants to do only where it can undo all:
+# this tree is thrown away.
+step_autopkgtest() {
+	update
+	apt install autopkgtest autodep8
+	autopkgtest --ignore-restrictions=breaks-testbed --no-built-binaries /debs/*.deb /src/ \
+		--output-dir /root/autopkgtest -- null
+	grep -E '^library +PASS' /root/autopkgtest/summary
+	grep -E '^dkms-autopkgtest +PASS' /root/autopkgtest/summary
 }
 
 "step_$1"

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
-# A clean Debian 12 in a folder: made once by debootstrap and kept in the cache as an
+# A clean Debian 12 in a folder: made once by mmdebstrap and kept in the cache as an
 # archive. MACHINE from the environment, a Debian architecture, is another machine's: QEMU
-# runs its programs, and the kernel calls QEMU for them. Needs messages.sh, packages.sh, cache.sh,
-# archive.sh.
+# runs its programs, and the kernel calls QEMU for them, which takes minutes for what apt does in a
+# moment. So packages that are needed before a test begins are part of the archive.
+# Needs messages.sh, packages.sh, cache.sh, archive.sh.
 : "${cache:?}"
 
 # shellcheck source=selftests/harness/kernels/debian_kernel.sh
@@ -11,33 +12,34 @@
 
 suite=bookworm
 machine=${MACHINE-}
-tree_name=debian-12${machine:+-$machine}
 enter=$(dirname "$(realpath "${BASH_SOURCE[0]}")")/enter.sh
 archives=$cache/debian-12-debs
 
-# tree_sources FORMAT [FILTER]: of what this machine's own packages come from
+# Prints lines of a sources.list: what this machine's own packages come from.
 tree_sources() {
-	apt-get indextargets --format "$@" 'Created-By: Packages' 'Origin: Debian' \
-		'Component: main' | grep -E "[ ]$suite(-security|-updates)?[ ]" | sort -u
-}
-
-tree_mirror() {
 	# shellcheck disable=SC2016 # apt's variables
-	tree_sources '$(REPO_URI) $(CODENAME) ' "Codename: $suite" | head -n 1 | cut -d' ' -f1
+	apt-get indextargets --format 'deb $(REPO_URI) $(CODENAME) main' 'Created-By: Packages' \
+		'Origin: Debian' 'Component: main' | grep -E " $suite(-security|-updates)? " | sort -u
 }
 
+# tree_make OPTION... FOLDER: the programs that unpack packages are this machine's.
 tree_make() {
-	local folder=$1 mirror
+	local folder=${*: -1} sources
 
-	mirror=$(tree_mirror)
-	[ -n "$mirror" ] || { say "apt has no source of Debian 12 ($suite)"; return 1; }
-	say "debootstrap: Debian 12${machine:+ for $machine} (some minutes)"
-	as_root debootstrap ${machine:+--arch="$machine"} --variant=minbase "$suite" \
-		"$folder/tree" "$mirror" \
-		>"$folder/log" 2>&1 ||
-		{ tail -n 5 "$folder/log" >&2; as_root rm -rf "$folder/tree"; return 1; }
-	as_root tar -cf "$folder/tree.tar" -C "$folder/tree" . &&
-		as_root rm -rf "$folder/tree"
+	sources=$(tree_sources) || { say "apt has no source of Debian 12 ($suite)"; return 1; }
+	say "mmdebstrap: Debian 12${machine:+ for $machine} (some minutes)"
+	as_root env DEB_BUILD_PROFILES=pkg.hwheel.nojava mmdebstrap --mode=root --variant=minbase \
+		--architectures="${machine:-$(dpkg --print-architecture)}" \
+		"${@:1:$#-1}" "$suite" "$folder/tree.tar" - <<<"$sources" >"$folder/log" 2>&1 ||
+		{ tail -n 5 "$folder/log" >&2; return 1; }
+}
+
+# tree_name OPTION...: prints that of a tree in the cache.
+tree_name() {
+	local hash
+
+	hash=$( (printf '%s\n' "$@" && cat debian/control) | sha256sum)
+	echo "debian-12${machine:+-$machine}-${hash:0:8}"
 }
 
 # This machine's processor may run the other one's programs.
@@ -52,17 +54,18 @@ tree_emulator() {
 	as_root update-binfmts --enable "qemu-$processor"
 }
 
-# tree_unpack TREE: a fresh one, with the sources of this machine
+# tree_unpack TREE OPTION...: a fresh one, with the sources of this machine. The options are
+# mmdebstrap's.
 tree_unpack() {
-	local tree=$1
+	local tree=$1 name
 
-	tree_emulator && cache_fill "$tree_name" tree_make || return
+	shift
+	name=$(tree_name "$@")
+	tree_emulator && cache_fill "$name" tree_make "$@" || return
 	mkdir -p "$archives"
 	as_root rm -rf "$tree" && as_root mkdir -p "$tree" &&
-		as_root tar -xf "$cache/$tree_name/tree.tar" -C "$tree" || return
-	# shellcheck disable=SC2016 # apt's variables
-	tree_sources 'deb $(REPO_URI) $(CODENAME) main' |
-		as_root tee "$tree/etc/apt/sources.list" >/dev/null
+		as_root tar -xf "$cache/$name/tree.tar" -C "$tree" || return
+	tree_sources | as_root tee "$tree/etc/apt/sources.list" >/dev/null
 	as_root cp -L /etc/resolv.conf "$tree/etc/resolv.conf" &&
 		debs_share "$archives" "$tree/var/cache/apt/archives"
 }

@@ -44,6 +44,22 @@ applies() {
 	done
 }
 
+# Prints the names of files in comments of what the series adds.
+named() {
+	sed -n 's/^+//p' "$patches"/0*.patch | grep -E '^ \*|/\*' |
+		grep -oE '[A-Za-z0-9_-]+\.(c|h|py|sh|pml|litmus|md|rst)\b' | sort -u
+}
+
+# They are in the kernel tree, wherever that is.
+names_files() {
+	local missing
+
+	missing=$(comm -23 <(named) <(find "$tree" -type f,l -printf '%f\n' | sort -u))
+	[ -z "$missing" ] && return
+	echo "not in the tree: $missing"
+	return 1
+}
+
 in_tree() {
 	make -s -C "$tree" ARCH=um O="$out/um" "$@" </dev/null
 }
@@ -90,6 +106,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 echo "TAP version 13"
 report "the series applies" quietly applies
+report "comments name files of the tree" quietly names_files
 report "built in, with the KUnit tests" quietly built_in
 report "as a module" quietly as_module
 report "the kselftests build" quietly selftests

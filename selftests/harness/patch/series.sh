@@ -65,14 +65,25 @@ before() {
 	sed -i "$((line - 1))r /dev/stdin" "$1"
 }
 
+# without_models: leaves out the end of a comment that names models, and the empty line before, as
+# the models stay behind.
+without_models() {
+	awk '/^ \* Models?: / { held = ""; skips = 1 }
+	     / \*\/$/ { skips = 0 }
+	     skips { next }
+	     { printf "%s", held; held = "" }
+	     /^ \*$/ { held = $0 "\n"; next }
+	     { print }'
+}
+
 # Files as they are in this kernel: there is no need for what older ones lack.
 sources() {
 	local folder=$1 to=$2 file
 
 	(cd "$top/$folder" && find . -name '*.[ch]' ! -path './include/*') | while read -r file; do
 		mkdir -p "$to/$(dirname "$file")"
-		unifdef -DHAVE_VM_FLAGS_SET -DHAVE_WQ_BH "$top/$folder/$file" >"$to/$file" ||
-			[ $? -eq 1 ] || die "unifdef fails on $folder/$file"
+		{ unifdef -DHAVE_VM_FLAGS_SET -DHAVE_WQ_BH "$top/$folder/$file" || [ $? -eq 1 ]; } |
+			without_models >"$to/$file" || die "cannot convert $folder/$file"
 	done
 }
 

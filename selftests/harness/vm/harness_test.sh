@@ -40,6 +40,11 @@ declare -A script=(
 	[panics]='echo reached; echo c >/proc/sysrq-trigger'
 	[powers_off]="echo reached; echo success >/dev/\$channel; poweroff -f"
 	[complains]='echo reached; echo "<4>WARNING: CPU: 0 PID: 1 at a.c:1" >/dev/kmsg'
+	[kills]='echo reached; echo "<4>a invoked oom-killer: gfp_mask=0x1" >/dev/kmsg
+		 echo "<4>Call Trace:" >/dev/kmsg; echo "<4> </TASK>" >/dev/kmsg'
+	[kills_and_warns]='echo reached; echo "<4>a invoked oom-killer: gfp_mask=0x1" >/dev/kmsg
+		 echo "<4>Call Trace:" >/dev/kmsg; echo "<4> </TASK>" >/dev/kmsg
+		 echo "<4>WARNING: CPU: 0 PID: 1 at a.c:1" >/dev/kmsg'
 	[races]='echo reached; echo "<3>==========" >/dev/kmsg
 		 echo "<3>BUG: KCSAN: data-race in a / b" >/dev/kmsg
 		 echo "<3> a+0x1/0x2 [mine]" >/dev/kmsg; echo "<3>==========" >/dev/kmsg'
@@ -85,6 +90,7 @@ declare -A script=(
 		 echo "<3>BUG: KCSAN: data-race in a / b" >/dev/kmsg
 		 echo "<3> a+0x1/0x2 [mine]" >/dev/kmsg; echo "<3>==========" >/dev/kmsg'
 )
+script[kills_as_told]=${script[kills]}
 script[races_elsewhere]=${script[races]}
 
 # run NAME OPTION...: boots NAME's script; what the runner says goes to NAME.log.
@@ -210,6 +216,11 @@ harness() {
 	check complains "a kernel warning fails the run, though the script succeeds" \
 		run_failing complains "the kernel complained"
 	check complaints "so does whatever a kernel complains with" complaints_count
+	check kills "a kill for want of memory fails the run" \
+		run_failing kills "the kernel complained"
+	check kills_as_told "but where it is to be expected" run kills_as_told --oom
+	check kills_and_warns "a warning after it fails the run there, too" \
+		run_failing kills_and_warns "the kernel complained" --oom
 	check races "a data race fails the run if it is ours" \
 		run_failing races "the kernel complained" --races '[mine]'
 	check races_elsewhere "a data race does not fail the run if it is others'" \

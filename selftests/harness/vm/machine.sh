@@ -16,10 +16,11 @@
 #   status   it ended with
 #   console  quiet if nobody saw what it printed, programs if the kernel's part was hidden
 #   races    count only reports of KCSAN that contain this TEXT, if set
+#   oom      yes if the kernel may kill processes for want of memory
 #   machine  process to be killed at the end, if any
 
 # shellcheck disable=SC2034 # for who boots it
-out='' guest='' busybox='' channel=ttyS1 timeout=300 console=live races='' machine='' work='' status=''
+out='' guest='' busybox='' channel=ttyS1 timeout=300 console=live races='' oom='' machine='' work='' status=''
 files=() modules=()
 failed=0
 
@@ -146,13 +147,21 @@ since_beginning() {
 	LC_ALL=C sed -e "$blank" -e "/$end/q" "$out/console.log"
 }
 
+# Blanks out what the kernel tells when it kills a process for want of memory: it prints the stack of
+# the task that wants some.
+without_kills() {
+	sed -e '/ invoked oom-killer: /,/<\/TASK>/s/.*//'
+}
+
 # Leaves the lines of the console that are to be judged in $work/judged.
 judged() {
-	if [ -n "$races" ]; then
-		since_beginning | without_races_of_others >"$work/judged"
+	since_beginning | if [ -n "$races" ]; then
+		without_races_of_others
+	elif [ -n "$oom" ]; then
+		without_kills
 	else
-		since_beginning >"$work/judged"
-	fi
+		cat
+	fi >"$work/judged"
 }
 
 judge_console() {

@@ -18,6 +18,7 @@
 #   --append WORDS      more of the kernel's command line
 #   --races TEXT        what KCSAN reports ends neither VM nor run where it has no TEXT:
 #                       kernels have data races of their own, of which some are known
+#   --oom               the kernel may kill processes for want of memory
 #   --quiet             the console goes to console.log only
 #   --programs          of the console only what programs print is shown: an emulated machine has
 #                       the kernel warn of its clocks, which says nothing of what is run
@@ -71,6 +72,7 @@ parse() {
 		--boot)        boot=$2; shift ;;
 		--append)      append=$2; shift ;;
 		--races)       races=$2; shift ;;
+		--oom)         oom=yes ;;
 		--quiet)       console=quiet ;;
 		--programs)    console=programs ;;
 		--share)       share=$(realpath "$2"); shift ;;

@@ -178,6 +178,7 @@ class Daemon:
         self.folder = folder
         self.process = None
         self.clients = []
+        self.poison = True
         self.socket = f"{folder}/socket"
         self.settings = {"database": f"{folder}/log.sqlite", "socket": self.socket,
                          "tick": "1ms"} | settings
@@ -192,8 +193,10 @@ class Daemon:
     def launch(self):
         self.configure()
         self.log = open(f"{self.folder}/log", "ab")
+        # malloc overwrites memory that is freed, so that a use of it is noticed.
         self.process = subprocess.Popen(
-            [self.program, "-c", f"{self.folder}/hwheeld.conf"], stderr=self.log)
+            [self.program, "-c", f"{self.folder}/hwheeld.conf"], stderr=self.log,
+            env=os.environ | {"MALLOC_PERTURB_": "165"} if self.poison else None)
 
     def is_up(self):
         true(self.process.poll() is None, f"it ended: {self.said()}")

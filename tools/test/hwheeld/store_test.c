@@ -198,6 +198,22 @@ TEST_F(store, two_requests_are_committed_at_once)
 		EXPECT_EQ(i + 1, loaded[i]);
 }
 
+/* Others follow it, as they followed each other before. */
+TEST_F(store, the_first_behind_a_large_commit_waits_for_more)
+{
+	for (int i = 0; i < 4; i++)
+		submit(_metadata, self, i);
+	self->store->ops->flush(self->store);
+	wait_for(self, 4);
+	submit(_metadata, self, 4);
+	self->store->ops->flush(self->store);
+	EXPECT_EQ(4, endings);
+	wait_for(self, 5);
+	submit(_metadata, self, 5);
+	self->store->ops->flush(self->store);
+	EXPECT_EQ(6, endings);
+}
+
 TEST_F(store, many_requests_are_one_commit_of_the_writer)
 {
 	struct store_figures figures;

@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Tests of gcov.py, with programs whose lines gcc counts in place of kernels."""
+
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+import gcov
+
+# As a file of the module that there is
+SOURCE = """int reached(int n)
+{
+#ifdef CLEARS
+	n += 0 * n;
+#endif
+	return n;
+}
+int missed(void)
+{
+	return 1;
+}
+int main(int argc, char **argv)
+{
+	return argc > 1 ? reached(0) : 0;
+}
+"""
+CLEARED, RETURNED, MISSED = 4, 6, 10
+
+
+class GcovTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="gcov_test"))
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.source = self.folder / "module/main.c"
+        self.source.parent.mkdir()
+        self.source.write_text(SOURCE, encoding="utf-8")
+
+    def run_program(self, name, *options, arguments=()):
+        """What gcov says of a program that was built and run in a folder of its own."""
+        folder = self.folder / name
+        folder.mkdir()
+        subprocess.run(["gcc", "--coverage", *options, "-c", self.source, "-o", "main.o"],
+                       check=True, cwd=folder)
+        subprocess.run(["gcc", "--coverage", "main.o", "-o", "main"], check=True, cwd=folder)
+        subprocess.run([folder / "main", *arguments], check=True, cwd=folder)
+        return [*gcov.run([folder / "main.gcda"], folder)]
+
+    def test_counts_of_programs_are_added(self):
+        counts = gcov.count_lines(self.run_program("a", arguments=["reach"]) +
+                                  self.run_program("b", arguments=["reach"]))["module/main.c"]
+        self.assertEqual(counts[RETURNED], 2)
+        self.assertEqual(counts[MISSED], 0)
+        self.assertIn(MISSED, counts)
+
+    def test_missed_lines_have_numbers(self):
+        counts = gcov.count_lines(self.run_program("a", arguments=["reach"]))
+        self.assertIn(MISSED, [number for _, number, _ in gcov.missed(counts, counts)])
+
+    def test_line_without_code_where_its_function_ran_is_left_out(self):
+        counts = gcov.count_lines(self.run_program("a", arguments=["reach"]) +
+                                  self.run_program("b", "-DCLEARS"))["module/main.c"]
+        self.assertNotIn(CLEARED, counts)
+
+    def test_line_without_code_is_counted_where_it_ran(self):
+        counts = gcov.count_lines(self.run_program("a", arguments=["reach"]) +
+                                  self.run_program("b", "-DCLEARS", arguments=["reach"]))
+        self.assertEqual(counts["module/main.c"][CLEARED], 1)
+
+    def test_line_stays_if_its_function_ran_nowhere_without_it(self):
+        counts = gcov.count_lines(self.run_program("a") +
+                                  self.run_program("b", "-DCLEARS"))["module/main.c"]
+        self.assertEqual(counts.get(CLEARED), 0)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
