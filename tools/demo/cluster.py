@@ -6,6 +6,7 @@ Three ZooKeeper servers run on this machine, and three nodes, each in a user-mod
 wheel of its own. Half-way a node is killed, and the others deliver what it had.
 """
 import collections
+import contextlib
 import os
 import queue
 import random
@@ -27,7 +28,7 @@ BEGIN = 15
 SPREAD = 40
 SESSION = 10
 # Longer than a takeover, and than acknowledging all on a busy machine
-LEASE = 60
+LEASE = 30
 NODES = 3
 # Of each node: an acknowledgement is a commit, and those at one time are one
 ACKNOWLEDGERS = 4
@@ -74,13 +75,17 @@ class Worker(threading.Thread):
         self.ledger = ledger
         self.error = None
 
-    def run(self):
-        try:
+    def work_on(self):
+        """Until the connection is lost"""
+        with contextlib.suppress(*LOST):
             client = self.node.connect(30)
             while not self.ledger.is_complete():
                 self.work(client)
-        except LOST:
-            pass
+
+    def run(self):
+        try:
+            while not self.ledger.is_complete() and self.node.is_there():
+                self.work_on()
         except Exception as error:  # told by the thread that waits
             self.error = error
 
