@@ -210,6 +210,9 @@ class Machine:
         self.console.do("kill -TERM $daemon && wait $daemon")
         self.kill()
 
+    def is_there(self):
+        return self.process.poll() is None
+
     def pause(self):
         self.signal(signal.SIGSTOP)
 
