@@ -22,16 +22,26 @@ tree_sources() {
 		'Origin: Debian' 'Component: main' | grep -E " $suite(-security|-updates)? " | sort -u
 }
 
-# tree_make OPTION... FOLDER: the programs that unpack packages are this machine's.
+# tree_bootstrap SOURCES OPTION... FOLDER
+tree_bootstrap() {
+	local folder=${*: -1}
+
+	as_root env DEB_BUILD_PROFILES=pkg.hwheel.nojava mmdebstrap --mode=root --variant=minbase \
+		--architectures="${machine:-$(dpkg --print-architecture)}" \
+		"${@:2:$#-2}" "$suite" "$folder/tree.tar" - <<<"$1" >"$folder/log" 2>&1 ||
+		{ tail -n 5 "$folder/log" >&2; return 1; }
+}
+
+# tree_make OPTION... FOLDER: the programs that unpack packages are this machine's. mmdebstrap ends
+# if a list cannot be had; those of updates are sometimes out of step with their checksums.
 tree_make() {
-	local folder=${*: -1} sources
+	local sources
 
 	sources=$(tree_sources) || { say "apt has no source of Debian 12 ($suite)"; return 1; }
 	say "mmdebstrap: Debian 12${machine:+ for $machine} (some minutes)"
-	as_root env DEB_BUILD_PROFILES=pkg.hwheel.nojava mmdebstrap --mode=root --variant=minbase \
-		--architectures="${machine:-$(dpkg --print-architecture)}" \
-		"${@:1:$#-1}" "$suite" "$folder/tree.tar" - <<<"$sources" >"$folder/log" 2>&1 ||
-		{ tail -n 5 "$folder/log" >&2; return 1; }
+	tree_bootstrap "$sources" "$@" && return
+	say "mmdebstrap: once more, without the lists of updates"
+	tree_bootstrap "$(grep " $suite " <<<"$sources")" "$@"
 }
 
 # tree_name OPTION...: prints that of a tree in the cache.
