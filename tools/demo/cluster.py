@@ -28,7 +28,7 @@ BEGIN = 15
 SPREAD = 40
 SESSION = 10
 # Longer than a takeover, and than acknowledging all on a busy machine
-LEASE = 30
+LEASE = 120
 NODES = 3
 # Of each node: an acknowledgement is a commit, and those at one time are one
 ACKNOWLEDGERS = 4
