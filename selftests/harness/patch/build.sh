@@ -78,7 +78,7 @@ without_warning() {
 	rm -rf "${out:?}/um/$driver"
 	in_tree -j"$(nproc)" W=1 KBUILD_MODPOST_WARN=1 "$@" >"$log" 2>&1 || { cat "$log"; return 1; }
 	grep -iE "warning:.*hwheel|($driver/|include/(uapi/)?linux/hwheel\.h).*warning:" "$log" |
-		grep -v 'modpost: ".*undefined!$' && return 1
+		grep -v 'modpost: .*undefined!$' && return 1
 	return 0
 }
 
