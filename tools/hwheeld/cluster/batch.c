@@ -10,7 +10,6 @@
 #include "batch.h"
 #include "members.h"
 #include "peer.h"
-#include "rendezvous.h"
 #include "shard.h"
 
 static const char not_sent[] = "the node that has it cannot be reached: nothing has changed";
@@ -156,7 +155,7 @@ static void cancel_all(struct batch *batch)
 	end_part(batch);
 }
 
-/* What other nodes do goes on; this one's part may be on its way. */
+/* Other nodes go on with their parts; this one's part may be on its way. */
 static void give_up(struct exchange *exchange)
 {
 	struct batch *batch = exchange->elsewhere;
@@ -170,18 +169,17 @@ static void give_up(struct exchange *exchange)
 
 /* Dividing */
 
-static unsigned int shard_of(struct json_object *timeout)
+static unsigned int shard_of_timeout(struct json_object *timeout)
 {
 	struct json_object *key;
 
 	json_object_object_get_ex(timeout, "key", &key);
-	return rendezvous_shard(json_object_get_string(key),
-				(size_t)json_object_get_string_len(key), shard_count());
+	return shard_of(json_object_get_string(key), (size_t)json_object_get_string_len(key));
 }
 
 static size_t part_of(struct json_object *timeout, size_t own)
 {
-	unsigned int shard = shard_of(timeout);
+	unsigned int shard = shard_of_timeout(timeout);
 
 	return shard_state(shard) == SHARD_OWNED ? own : members_owner(shard);
 }
@@ -303,7 +301,9 @@ static bool has_addresses(const struct batch *batch)
 static bool refuse_foreign(struct exchange *exchange, struct json_object *timeouts)
 {
 	for (size_t i = 0; i < json_object_array_length(timeouts); i++) {
-		if (shard_state(shard_of(json_object_array_get_idx(timeouts, i))) == SHARD_OWNED)
+		struct json_object *timeout = json_object_array_get_idx(timeouts, i);
+
+		if (shard_state(shard_of_timeout(timeout)) == SHARD_OWNED)
 			continue;
 		exchange_error(exchange, MHD_HTTP_SERVICE_UNAVAILABLE,
 			       "another node has some of them: nothing has changed");

@@ -2,7 +2,6 @@
 #include "../memory.h"
 #include "cleaning.h"
 #include "commit.h"
-#include "rendezvous.h"
 #include "shard.h"
 #include "trail.h"
 
@@ -33,14 +32,13 @@ static void number_parts(void)
 	parts_count = 0;
 }
 
-/* What the records are about is not lost before the cleaning ends. */
+/* The shards of the records are not lost before the cleaning ends. */
 static void hold_shards(void)
 {
 	holds = memory_get(shard_count(), sizeof(*holds));
 	for (size_t i = 0; i < request->count; i++) {
 		const struct record *record = &request->records[i];
-		unsigned int shard = rendezvous_shard(record->key, record->key_length,
-						      shard_count());
+		unsigned int shard = shard_of(record->key, record->key_length);
 
 		if (!holds[shard])
 			shard_hold(shard);

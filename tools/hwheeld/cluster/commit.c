@@ -6,7 +6,6 @@
 #include "../memory.h"
 #include "../say.h"
 #include "commit.h"
-#include "rendezvous.h"
 #include "shard.h"
 
 struct commit *commit_new(void)
@@ -51,7 +50,7 @@ static struct commit_part *add_part(struct commit *commit, unsigned int shard)
 
 static struct commit_part *part_of(struct commit *commit, const struct record *record)
 {
-	unsigned int shard = rendezvous_shard(record->key, record->key_length, shard_count());
+	unsigned int shard = shard_of(record->key, record->key_length);
 
 	if (!commit->index[shard])
 		return add_part(commit, shard);

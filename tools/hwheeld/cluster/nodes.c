@@ -6,7 +6,6 @@
 #include "members.h"
 #include "nodes.h"
 #include "relay.h"
-#include "rendezvous.h"
 #include "shard.h"
 #include "survey.h"
 #include "sweep.h"
@@ -18,7 +17,7 @@ static bool (*is_sure)(void);
 
 static void mark(unsigned char token[TOKEN_SIZE], const char *key, size_t length)
 {
-	unsigned int shard = rendezvous_shard(key, length, shard_count());
+	unsigned int shard = shard_of(key, length);
 
 	token[0] = (unsigned char)(shard >> 8);
 	token[1] = (unsigned char)shard;
@@ -42,7 +41,7 @@ static bool pass(struct exchange *exchange, unsigned int shard)
 
 static bool pass_timeout(struct exchange *exchange, const char *key, size_t length)
 {
-	return pass(exchange, rendezvous_shard(key, length, shard_count()));
+	return pass(exchange, shard_of(key, length));
 }
 
 static bool pass_lease(struct exchange *exchange, const unsigned char token[TOKEN_SIZE])

@@ -8,6 +8,7 @@
 #include "../memory.h"
 #include "../say.h"
 #include "loading.h"
+#include "rendezvous.h"
 #include "shard.h"
 
 /* So many shards are loaded at a time, for memory. */
@@ -302,6 +303,11 @@ void shard_changed(const char *path)
 unsigned int shard_count(void)
 {
 	return count;
+}
+
+unsigned int shard_of(const char *key, size_t length)
+{
+	return rendezvous_shard(key, length, count);
 }
 
 enum shard_state shard_state(unsigned int number)

@@ -33,7 +33,6 @@
 #include "merging.h"
 #include "nodes.h"
 #include "peer.h"
-#include "rendezvous.h"
 #include "shard.h"
 #include "trail.h"
 #include "tree.h"
@@ -63,11 +62,6 @@ static struct {
 	char node[TREE_NAME + 1];
 	struct store_figures figures;
 } zk;
-
-static unsigned int shard_of(const char *key, size_t length)
-{
-	return rendezvous_shard(key, length, shard_count());
-}
 
 /* Requests */
 
