@@ -11,7 +11,9 @@ import tempfile
 import unittest
 
 sys.dont_write_bytecode = True  # leave no __pycache__ in the source tree
+sys.path.append(os.path.join(os.path.dirname(__file__), "../../selftests/harness"))
 import judge  # noqa: E402
+import unit  # noqa: E402
 
 MS = judge.MSEC
 TICK = 10 * MS
@@ -422,32 +424,5 @@ class JudgeTest(unittest.TestCase):
         self.assertIn("usage: judge.py FOLDER OUT.json", ended.stderr)
 
 
-class TapResult(unittest.TestResult):
-    def report(self, word, test, detail=""):
-        print(f"{word} {self.testsRun} - judge: {test.id().split('.test_')[-1].replace('_', ' ')}")
-        for line in detail.splitlines():
-            print(f"# {line}")
-
-    def addSuccess(self, test):
-        self.report("ok", test)
-
-    def addFailure(self, test, err):
-        super().addFailure(test, err)
-        self.report("not ok", test, self.failures[-1][1])
-
-    def addError(self, test, err):
-        super().addError(test, err)
-        self.report("not ok", test, self.errors[-1][1])
-
-
-def main():
-    tests = unittest.defaultTestLoader.loadTestsFromTestCase(JudgeTest)
-    print("TAP version 13")
-    print(f"1..{tests.countTestCases()}")
-    result = TapResult()
-    tests.run(result)
-    return 0 if result.wasSuccessful() else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(unit.main("judge"))

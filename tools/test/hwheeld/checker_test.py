@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """The checker passes histories that keep the promises, and names the one that is broken."""
+import os
 import sys
 import unittest
 
 sys.dont_write_bytecode = True  # leave no __pycache__ in the source tree
+sys.path.append(os.path.join(os.path.dirname(__file__), "../../../selftests/harness"))
 from checker import Checker  # noqa: E402
 from history import REFUSED, UNKNOWN, Ack, Cancel, Delivery, Fault, History, Put  # noqa: E402
+import unit  # noqa: E402
 
 SESSION = 10
 LOADING = 2
@@ -182,33 +185,5 @@ class Lateness(unittest.TestCase):
         self.assertAlmostEqual(checker.takeovers()["a node is killed"], 5)
 
 
-class TapResult(unittest.TestResult):
-    def report(self, word, test, detail=""):
-        name = test.id().split(".", 1)[-1].replace("test_", "").replace("_", " ")
-        print(f"{word} {self.testsRun} - checker: {name}")
-        for line in detail.splitlines():
-            print(f"# {line}")
-
-    def addSuccess(self, test):
-        self.report("ok", test)
-
-    def addFailure(self, test, err):
-        super().addFailure(test, err)
-        self.report("not ok", test, self.failures[-1][1])
-
-    def addError(self, test, err):
-        super().addError(test, err)
-        self.report("not ok", test, self.errors[-1][1])
-
-
-def main():
-    tests = unittest.defaultTestLoader.loadTestsFromModule(sys.modules[__name__])
-    print("TAP version 13")
-    print(f"1..{tests.countTestCases()}")
-    result = TapResult()
-    tests.run(result)
-    return 0 if result.wasSuccessful() else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(unit.main("checker"))
