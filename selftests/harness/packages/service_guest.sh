@@ -101,7 +101,7 @@ restarts() {
 	os systemctl show -p NRestarts --value hwheeld
 }
 
-# What the kernel tells of the daemon: a file of its process
+# A file in which the kernel tells of the daemon's process
 process() {
 	cat "/proc/$systemd/root/proc/$(main_pid)/$1"
 }

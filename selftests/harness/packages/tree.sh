@@ -94,7 +94,7 @@ debs_share() {
 }
 
 # tree_run TREE COMMAND...: as root in there, with all that it mounts and starts gone
-# afterwards, whatever becomes of it. What hangs ends after an hour. The cache gets what apt has
+# afterwards, whatever becomes of it. A command that hangs ends after an hour. The cache gets what apt has
 # downloaded.
 tree_run() {
 	local status=0

@@ -25,7 +25,7 @@ import gcov  # noqa: E402
 # Left out: functions that no system call reaches, and those that the kernel's macros make.
 PARTS = ("device/", "engine/")
 TRACEPOINTS = ("device/file_trace.h", "engine/trace.h")
-# What syzkaller says of a machine that it hears nothing of, or whose calls take too long, which
+# Syzkaller's words for a machine that it hears nothing of, or whose calls take too long, which
 # one that gets little time does. A kernel that stands still says so itself.
 SILENT = ("no output from test machine", "lost connection to test machine", "SYZFAIL", "SYZFATAL")
 
