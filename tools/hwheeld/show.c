@@ -18,6 +18,9 @@
 #define LIST_MOST	1000
 #define LIST_SOME	100
 
+/* Between nodes: when a lease ends, in nanoseconds of the service's time */
+#define LEASE_END	"end_ns"
+
 void show_token(const unsigned char token[TOKEN_SIZE], char text[TOKEN_TEXT])
 {
 	for (size_t i = 0; i < TOKEN_SIZE; i++)
@@ -119,21 +122,43 @@ struct json_object *show_timeout(const struct timeout *timeout, bool payload)
 	return object;
 }
 
-struct json_object *show_lease(const struct timeout *timeout)
+/* How much of it is left by now */
+static void add_lease(struct json_object *object, uint64_t end_ns)
+{
+	uint64_t begin = now_after(0);
+
+	add_seconds(object, "lease", end_ns > begin ? end_ns - begin : 0);
+}
+
+struct json_object *show_lease(const struct timeout *timeout, bool for_node)
 {
 	struct json_object *object = json_object_new_object();
-	uint64_t now = now_ns(), begin = now_after(0);
+	uint64_t now = now_ns();
 	char token[TOKEN_TEXT];
 
 	show_token(timeout->lease->token, token);
 	add_name(object, timeout);
 	json_add_text(object, "token", token);
-	add_seconds(object, "lease",
-		    timeout->lease->end_ns > begin ? timeout->lease->end_ns - begin : 0);
+	add_lease(object, timeout->lease->end_ns);
+	if (for_node)
+		json_add_number(object, LEASE_END, timeout->lease->end_ns);
 	add_seconds(object, "late", now > timeout->due_ns ? now - timeout->due_ns : 0);
 	json_add_number(object, "deliveries", timeout->deliveries);
 	add_payload(object, timeout);
 	return object;
+}
+
+uint64_t show_pass_lease(struct json_object *object)
+{
+	struct json_object *end;
+	uint64_t end_ns;
+
+	if (!json_object_object_get_ex(object, LEASE_END, &end))
+		return 0;
+	end_ns = json_object_get_uint64(end);
+	json_object_object_del(object, LEASE_END);
+	add_lease(object, end_ns);
+	return end_ns;
 }
 
 static bool is_visible(const struct timeout *timeout)

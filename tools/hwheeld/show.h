@@ -9,8 +9,14 @@
 
 struct json_object *show_timeout(const struct timeout *timeout, bool payload);
 
-/* What a client gets with a lease */
-struct json_object *show_lease(const struct timeout *timeout);
+/* What a client, or another node for one, gets with a lease */
+struct json_object *show_lease(const struct timeout *timeout, bool for_node);
+
+/*
+ * Makes what a node got with a lease what a client gets. Returns when the lease ends, in the
+ * service's time; 0: the node did not say.
+ */
+uint64_t show_pass_lease(struct json_object *object);
 
 void show_one(struct exchange *exchange, const char *key, size_t length);
 void show_list(struct exchange *exchange);

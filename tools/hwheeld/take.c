@@ -28,9 +28,11 @@ struct poll {
 	struct queue *queue;
 	struct exchange *exchange;
 	struct alarm *alarm;
+	uint64_t began_ns;		/* on CLOCK_BOOTTIME */
 	uint64_t end_ns;
 	uint64_t max;
 	uint64_t lease_ns;
+	uint64_t lease_until_ns;	/* a lease that began with the poll */
 };
 
 void take_answer(struct exchange *exchange, struct json_object *timeouts)
@@ -46,7 +48,7 @@ static void answer(struct exchange *exchange, struct change *change)
 	struct json_object *array = json_object_new_array();
 
 	for (size_t i = 0; change && i < change->count; i++)
-		json_object_array_add(array, show_lease(change->timeouts[i]));
+		json_object_array_add(array, show_lease(change->timeouts[i], exchange->by_node));
 	take_answer(exchange, array);
 }
 
@@ -202,7 +204,9 @@ static void wait_for_some(const struct poll *wanted, uint64_t wait_ns)
 	poll->exchange->client->poll = poll;
 	DL_APPEND(poll->queue->polls, poll);
 	poll->queue->polls_count++;
+	poll->began_ns = now_clock_ns(CLOCK_BOOTTIME);
 	poll->end_ns = now_ns() + wait_ns;
+	poll->lease_until_ns = now_after(poll->lease_ns);
 	note_client(poll, true);
 	if (alarm_set(&poll->alarm, poll->end_ns, ring, poll))
 		end(poll);
@@ -242,20 +246,27 @@ bool take_first(const char *name, uint64_t *max, uint64_t *wait_ns, uint64_t *le
 	return true;
 }
 
-static bool fits(const struct poll *poll, uint64_t lease_ns, size_t count)
+/* Clocks tell of leases that another node was asked for earlier; they are not exact. */
+static bool lasts(const struct poll *poll, const struct taking *taking)
 {
-	return !poll->exchange->by_node && poll->lease_ns == lease_ns && poll->max >= count &&
+	return poll->lease_ns == taking->lease_ns &&
+	       (poll->began_ns <= taking->asked_ns || poll->lease_until_ns <= taking->end_ns);
+}
+
+static bool fits(const struct poll *poll, const struct taking *taking, size_t count)
+{
+	return !poll->exchange->by_node && lasts(poll, taking) && poll->max >= count &&
 	       !exchange_is_gone(poll->exchange);
 }
 
-bool take_deliver(const char *name, uint64_t lease_ns, struct json_object *timeouts)
+bool take_deliver(const char *name, const struct taking *taking, struct json_object *timeouts)
 {
 	struct queue *queue = queue_find(name, strlen(name));
 	struct poll *poll = queue ? queue->polls : NULL;
 	size_t count = json_object_array_length(timeouts);
 	struct exchange *exchange;
 
-	while (poll && !fits(poll, lease_ns, count))
+	while (poll && !fits(poll, taking, count))
 		poll = poll->next;
 	if (!poll)
 		return false;

@@ -37,7 +37,7 @@ struct feed {
 	struct line *line;
 	struct alarm *pause;
 	bool stands;
-	uint64_t lease_ns;
+	struct taking taking;
 	char address[];
 };
 
@@ -79,7 +79,7 @@ static void rest(struct feed *feed)
 static void done(struct peer_call *call)
 {
 	struct feed *feed = (struct feed *)call;
-	struct json_object *timeouts = takings_read(call);
+	struct json_object *timeouts = takings_read(call, &feed->taking.end_ns);
 	char *address = memory_copy(feed->address, strlen(feed->address));
 	char name[QUEUE_MAX + 1];
 
@@ -88,7 +88,7 @@ static void done(struct peer_call *call)
 	standing--;
 	if (call->status != MHD_HTTP_OK)
 		rest(feed);
-	if (timeouts && !take_deliver(name, feed->lease_ns, timeouts)) {
+	if (timeouts && !take_deliver(name, &feed->taking, timeouts)) {
 		refund(address, timeouts);
 		json_object_put(timeouts);
 	}
@@ -103,11 +103,12 @@ static void start(struct feed *feed)
 	char path[TAKINGS_PATH];
 
 	if (feed->stands || feed->pause ||
-	    !take_first(feed->line->name, &max, &wait_ns, &feed->lease_ns))
+	    !take_first(feed->line->name, &max, &wait_ns, &feed->taking.lease_ns))
 		return;
+	feed->taking.asked_ns = now_clock_ns(CLOCK_BOOTTIME);
 	if (standing >= LONG_MOST && wait_ns > SHORT_NS)
 		wait_ns = SHORT_NS;
-	takings_path(path, feed->line->name, max, wait_ns, feed->lease_ns);
+	takings_path(path, feed->line->name, max, wait_ns, feed->taking.lease_ns);
 	feed->stands = true;
 	standing++;
 	peer_request(&feed->call, feed->address, "POST", path, "", NULL,

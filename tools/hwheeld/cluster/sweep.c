@@ -58,7 +58,8 @@ static void deliver(struct sweep *sweep, struct json_object *timeouts)
 static void done(struct peer_call *call)
 {
 	struct sweep *sweep = (struct sweep *)call;
-	struct json_object *timeouts = takings_read(call);
+	uint64_t end_ns;
+	struct json_object *timeouts = takings_read(call, &end_ns);
 
 	if (timeouts)
 		deliver(sweep, timeouts);

@@ -5,6 +5,7 @@
 
 #include <microhttpd.h>
 
+#include "../show.h"
 #include "../wish.h"
 #include "takings.h"
 
@@ -16,7 +17,19 @@ void takings_path(char path[TAKINGS_PATH], const char *queue, uint64_t max, uint
 		 queue, max, wait_ns, lease_ns);
 }
 
-struct json_object *takings_read(struct peer_call *call)
+static uint64_t pass_leases(struct json_object *timeouts)
+{
+	uint64_t first = UINT64_MAX;
+
+	for (size_t i = 0; i < json_object_array_length(timeouts); i++) {
+		uint64_t end = show_pass_lease(json_object_array_get_idx(timeouts, i));
+
+		first = end < first ? end : first;
+	}
+	return first;
+}
+
+struct json_object *takings_read(struct peer_call *call, uint64_t *end_ns)
 {
 	struct json_object *object = wish_parse_json(call->answer, call->length);
 	struct json_object *array = NULL;
@@ -29,5 +42,7 @@ struct json_object *takings_read(struct peer_call *call)
 	else
 		array = NULL;
 	json_object_put(object);
+	if (array)
+		*end_ns = pass_leases(array);
 	return array;
 }

@@ -17,8 +17,8 @@ void takings_path(char path[TAKINGS_PATH], const char *queue, uint64_t max, uint
 
 /*
  * The timeouts of the answer, for the caller to put, or NULL if there are none. The call's answer
- * is gone then.
+ * is gone then. Fills in when the first of the leases ends, in the service's time.
  */
-struct json_object *takings_read(struct peer_call *call);
+struct json_object *takings_read(struct peer_call *call, uint64_t *end_ns);
 
 #endif /* TAKINGS_H */

@@ -13,8 +13,9 @@ import sys
 import threading
 import time
 
-from daemon import Client, Daemon, Tap, certify, equal, true, until
+from daemon import Answer, Client, Daemon, Tap, certify, equal, true, until
 from ensemble import Ensemble, free_ports
+from proxy import Proxy
 from worker import CLIENTS, Worker
 
 SESSION = 3
@@ -346,6 +347,44 @@ def a_client_that_hangs_up_keeps_nothing_of_another_node(cluster):
         equal([timeout["key"] for timeout in other.take(wait=30)], [f"k{i}"])
 
 
+def reached_by_proxy(cluster, name):
+    """A node whose answers to other nodes can be held"""
+    proxy = Proxy()
+    node = cluster.node(name, advertise=proxy.address)
+    proxy.target = node.settings["listen"].split(":")
+    return node, proxy
+
+
+def a_lease_lasts_as_long_as_a_client_asked_that_came_later(cluster):
+    """Another node's answer is on its way while one client leaves and another one comes."""
+    one = cluster.node("one").start()
+    two, proxy = reached_by_proxy(cluster, "two")
+    two.start()
+    until(lambda: all(node.is_settled() and node.knows(2) for node in (one, two)), "both know")
+    there = two.client()
+    for i in range(20):
+        equal(there.put(f"k{i}", delay=3600).status, 201)
+    keys = [timeout["key"] for timeout in there.request("GET", "/timeouts").json["timeouts"]]
+    first, later = one.client(), one.client()
+    first.connection.request("POST", "/queues/default/take?wait=60&lease=0.5")
+    until(lambda: polls(one) == 1 and polls(two) == 1, "one waits at two")
+    proxy.hold()
+    equal(there.put(keys[0], delay=0).status, 200)
+    equal([(timeout["key"], timeout["deliveries"]) for timeout in there.take(wait=30, lease=3600)],
+          [(keys[0], 2)])
+    later.connection.request("POST", "/queues/default/take?wait=60&lease=0.5")
+    until(lambda: polls(one) == 2, "another client waits")
+    first.close()
+    until(lambda: polls(one) == 1, "the first one has gone")
+    proxy.release()
+    equal(there.put(keys[1], delay=0).status, 200)
+    timeout = Answer(later.connection.getresponse()).json["timeouts"][0]
+    equal((timeout["key"], timeout["deliveries"]), (keys[1], 1))
+    true(0 < timeout["lease"] <= 0.5, timeout)
+    true("end_ns" not in timeout, timeout)
+    proxy.close()
+
+
 def polls(node):
     return sum(queue["polls"] for queue in node.ask("/queues").json["queues"])
 
@@ -628,6 +667,7 @@ def main():
              a_take_finds_what_any_node_has: (),
              a_long_poll_gets_what_becomes_due_anywhere: (),
              a_client_that_hangs_up_keeps_nothing_of_another_node: (),
+             a_lease_lasts_as_long_as_a_client_asked_that_came_later: (),
              a_lease_that_is_returned_is_due_again: (),
              each_node_tells_how_all_are: (),
              a_node_with_another_secret_is_not_served: (),
