@@ -28,7 +28,7 @@ BEGIN = 15
 SPREAD = 40
 SESSION = 10
 # Longer than a takeover, and than acknowledging all on a busy machine
-LEASE = 120
+LEASE = 30
 NODES = 3
 # Of each node: an acknowledgement is a commit, and those at one time are one
 ACKNOWLEDGERS = 4
@@ -94,27 +94,30 @@ class Taker(Worker):
     def work(self, client):
         for timeout in client.take(max=100, wait=1, lease=LEASE):
             self.ledger.take(self.node.name, timeout["key"])
-            self.ledger.to_acknowledge.put((timeout["key"], timeout["token"]))
+            self.ledger.to_acknowledge.put((timeout["key"], timeout["token"], False))
 
 
 class Acknowledger(Worker):
-    """Any node acknowledges what any node has given: one that is gone leaves it to others."""
+    """
+    Any node acknowledges what any node has given: one that is gone leaves it to others. They answer
+    410 if it has acknowledged it.
+    """
 
     def work(self, client):
         try:
-            key, token = self.ledger.to_acknowledge.get(timeout=0.1)
+            key, token, is_again = self.ledger.to_acknowledge.get(timeout=0.1)
         except queue.Empty:
             return
         try:
             status = client.ack(token)
         except LOST:
-            self.ledger.to_acknowledge.put((key, token))
+            self.ledger.to_acknowledge.put((key, token, True))
             raise
         true(status in (204, 410, 503), f"{key}: {status}")
-        if status == 204:
+        if status == 204 or (status == 410 and is_again):
             self.ledger.acknowledge(key)
         elif status == 503:
-            self.ledger.to_acknowledge.put((key, token))
+            self.ledger.to_acknowledge.put((key, token, True))
             time.sleep(0.1)
 
 
@@ -174,6 +177,7 @@ def run(nodes, ledger):
     victim = random.choice(nodes)
     victim.kill()
     print(f"  {len(ledger.came)} have come; the machine of {victim.name} is killed", flush=True)
+    print(f"  what it had leased to nobody yet comes after the lease, {LEASE} s", flush=True)
     wait(workers, ledger.acknowledged, COUNT)
     for worker in workers:
         worker.join()
