@@ -26,6 +26,9 @@ from machine import HOST, Keys, Machine, keep
 NODES = 3
 SHARDS = 32
 
+# Seconds: each process that is a node was booted so much earlier than the one before it.
+BOOT_AHEAD = 1000
+
 
 class Cluster:
     """Three nodes in kernels of their own, or three processes"""
@@ -42,8 +45,8 @@ class Cluster:
     def processes(self, arguments):
         token_file = keep(f"{arguments.folder}/token", "the secret of the nodes")
         for number, port in enumerate(free_ports(NODES)):
-            yield ProcessNode(arguments.hwheeld, arguments.folder, f"node{number}",
-                              zookeeper=self.ensemble.addresses, listen=f"127.0.0.1:{port}",
+            yield ProcessNode(os.path.realpath(arguments.hwheeld), arguments.folder,
+                              f"node{number}", number * BOOT_AHEAD, zookeeper=self.ensemble.addresses, listen=f"127.0.0.1:{port}",
                               peer_token_file=token_file, **self.settings())
 
     def machines(self, arguments):

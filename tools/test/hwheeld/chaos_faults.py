@@ -86,6 +86,10 @@ FAULTS = [
          "\tchange->apply = apply;\n\texchange_empty(exchange, MHD_HTTP_NO_CONTENT);\n"
          "\tchange->exchange = NULL;\n\tchange_submit(change);\n")],
         ["kill_leader", "kill", "kill_all_servers"], {"cancelled", "resurrected"}),
+    Fault("an ignored clock offset", [
+        ("cluster/clock.c", "\tnow_follow(line.offset_ns, line.bound_ns, line.boot_ns);\n",
+         "\tnow_follow(0, line.bound_ns, line.boot_ns);\n")],
+        ["kill"], {"early", "lost", "leased", "again"}),
     Fault("an ignored correction of ensemble time", [
         ("cluster/reckoning.c", "\tline->offset_ns += reckoning->correction.ns;\n", ""),
         ("cluster/reckoning.c", "\tother.offset_ns += reckoning->correction.ns;\n", "")],
@@ -143,7 +147,8 @@ def build(folder, tools, fault):
     for path, text in changed(folder, fault).items():
         path.write_text(text)
     program = folder / "out/hwheeld/hwheeld_heap"
-    subprocess.run(["make", "-s", "-C", folder / "tools", f"O={folder}/out", program], check=True)
+    subprocess.run(["make", "-s", "-C", folder / "tools", f"O={folder}/out", program,
+                    folder / "out/hwheeld/other_clock.so"], check=True)
     return program
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Nodes that are processes of this machine, with a heap in place of the wheel"""
 import contextlib
+import os
 import signal
 
 from daemon import Client, Daemon
@@ -10,9 +11,11 @@ from worker import LOST
 class ProcessNode(Daemon):
     """What a node may be asked for: start, kill, pause, go_on, connect, is_settled"""
 
-    def __init__(self, program, folder, name, **settings):
+    def __init__(self, program, folder, name, boot_ahead, **settings):
         super().__init__(program, f"{folder}/{name}", node=name, **settings)
         self.name = name
+        self.environment = {"LD_PRELOAD": f"{os.path.dirname(program)}/other_clock.so",
+                            "BOOT_AHEAD": str(boot_ahead)}
 
     def connect(self, patience):
         client = Client(self.socket)

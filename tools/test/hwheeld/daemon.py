@@ -179,6 +179,7 @@ class Daemon:
         self.process = None
         self.clients = []
         self.poison = True
+        self.environment = {}
         self.socket = f"{folder}/socket"
         self.settings = {"database": f"{folder}/log.sqlite", "socket": self.socket,
                          "tick": "1ms"} | settings
@@ -194,9 +195,10 @@ class Daemon:
         self.configure()
         self.log = open(f"{self.folder}/log", "ab")
         # malloc overwrites memory that is freed, so that a use of it is noticed.
+        poison = {"MALLOC_PERTURB_": "165"} if self.poison else {}
         self.process = subprocess.Popen(
             [self.program, "-c", f"{self.folder}/hwheeld.conf"], stderr=self.log,
-            env=os.environ | {"MALLOC_PERTURB_": "165"} if self.poison else None)
+            env=os.environ | poison | self.environment)
 
     def is_up(self):
         true(self.process.poll() is None, f"it ended: {self.said()}")
