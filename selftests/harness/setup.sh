@@ -146,7 +146,7 @@ need_tools() {
 }
 
 need_hwheeld() {
-	packages_to_build "${build_tools[@]}" libcurl4-openssl-dev libjson-c-dev \
+	packages_to_build "${build_tools[@]}" libcurl4-openssl-dev libjemalloc-dev libjson-c-dev \
 		libmicrohttpd-dev libsqlite3-dev libxxhash-dev libzookeeper-mt-dev uthash-dev
 	packages curl dmsetup e2fsprogs iproute2 mount openssl python3
 }

@@ -194,8 +194,8 @@ class Daemon:
     def launch(self):
         self.configure()
         self.log = open(f"{self.folder}/log", "ab")
-        # malloc overwrites memory that is freed, so that a use of it is noticed.
-        poison = {"MALLOC_PERTURB_": "165"} if self.poison else {}
+        # malloc, or jemalloc, overwrites memory that is freed, so that a use of it is noticed.
+        poison = {"MALLOC_PERTURB_": "165", "MALLOC_CONF": "junk:true"} if self.poison else {}
         self.process = subprocess.Popen(
             [self.program, "-c", f"{self.folder}/hwheeld.conf"], stderr=self.log,
             env=os.environ | poison | self.environment)
