@@ -29,12 +29,14 @@ copy_sources() {
 	sources | tar -c --null --ignore-failed-read --warning=no-failed-read -T - | tar -x -C "$out/source"
 }
 
-# Root owns what is built there. mmdebstrap's apt installs what the build depends on.
+# Root owns what is built there. This machine's apt installs what the build depends on, and the
+# tree's dpkg unpacks it.
 build_in_tree() {
 	local tree=$out/tree status=0 depends
 
-	# shellcheck disable=SC2016 # mmdebstrap's variable
-	depends='APT_CONFIG=$MMDEBSTRAP_APT_CONFIG apt-get -y --no-install-recommends build-dep .'
+	# shellcheck disable=SC2016 # variables of mmdebstrap
+	depends='APT_CONFIG=$MMDEBSTRAP_APT_CONFIG apt-get -y --no-install-recommends'
+	depends+=' -o "DPkg::Chroot-Directory=$1" build-dep .'
 	tree_unpack "$tree" --include=build-essential --customize-hook="$depends" &&
 		as_root mv "$out/source" "$tree/src" || return
 	tree_run "$tree" /src/selftests/harness/packages/inside.sh build &&
