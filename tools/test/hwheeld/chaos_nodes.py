@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Nodes that are processes of this machine, with a heap in place of the wheel"""
-import contextlib
 import os
 import signal
 
+from asked import Asked
 from daemon import Client, Daemon
-from worker import LOST
 
 
-class ProcessNode(Daemon):
+class ProcessNode(Daemon, Asked):
     """What a node may be asked for: start, kill, pause, go_on, connect, is_settled"""
 
     def __init__(self, program, folder, name, boot_ahead, **settings):
@@ -36,17 +35,6 @@ class ProcessNode(Daemon):
             return client.request("GET", path)
         finally:
             client.close()
-
-    def is_settled(self):
-        with contextlib.suppress(*LOST):
-            return self.ask("/health").status == 200
-        return False
-
-    def state(self):
-        try:
-            return self.ask("/health").text, self.ask("/cluster").text
-        except LOST as error:
-            return repr(error)
 
     def end(self):
         self.hang_up()

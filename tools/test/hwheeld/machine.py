@@ -22,8 +22,8 @@ import subprocess
 import tempfile
 import threading
 
+from asked import Asked
 from daemon import PATIENCE, Client, equal, true, until
-from worker import LOST
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 CHECKOUT = os.path.realpath(f"{HERE}/../../..")
@@ -137,7 +137,7 @@ class Console:
         self.expect("0")
 
 
-class Machine:
+class Machine(Asked):
     """What a node may be asked for: start, kill, pause, go_on, connect, is_settled, drop"""
 
     def __init__(self, kernel, module, program, folder, name, port, keys, disk=None, **settings):
@@ -235,22 +235,6 @@ class Machine:
             return client.request("GET", path)
         finally:
             client.close()
-
-    def is_up(self):
-        with contextlib.suppress(*LOST):
-            return bool(self.ask("/health").status)
-        return False
-
-    def is_settled(self):
-        with contextlib.suppress(*LOST):
-            return self.ask("/health").status == 200
-        return False
-
-    def state(self):
-        try:
-            return self.ask("/health").text, self.ask("/cluster").text
-        except LOST as error:
-            return repr(error)
 
     # Faults inside
 

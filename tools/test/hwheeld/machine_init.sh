@@ -5,23 +5,14 @@
 # network and the module, and does what it reads from the console, line by line. It answers each
 # line with its status. The kernel's command line names what it needs.
 # shellcheck disable=SC2154 # variables from the command line
-export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/tmp LANG=C.UTF-8
-mount -t proc proc /proc
-mount -t sysfs sysfs /sys
-mount -t devtmpfs devtmpfs /dev
-mount -t tmpfs tmpfs /tmp
-mount -t tmpfs tmpfs /run
-# The file system at /tmp would hide a checkout there.
-mkdir -p "$checkout"
-mount -t hostfs none "$checkout" -o "$checkout"
-stty -F /dev/console raw -echo
+# shellcheck source=tools/test/hwheeld/mounts.sh
+. "${0%/*}/mounts.sh"
 exec 2>>"$folder/console"
 
 ip link set lo up
 ip link set vec0 up
 ip address add 10.0.2.100/24 dev vec0
 ip route add default via 10.0.2.2
-mkdir /tmp/disk
 if busybox insmod "$hwheel_ko" && { [ ! -e /dev/ubda ] || mount /dev/ubda /tmp/disk; }; then
 	echo "machine: ready"
 else
