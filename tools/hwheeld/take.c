@@ -246,23 +246,25 @@ bool take_first(const char *name, uint64_t *max, uint64_t *wait_ns, uint64_t *le
 	return true;
 }
 
-/* Clocks tell of leases that another node was asked for earlier; they are not exact. */
+/*
+ * A client that came before this node asked has the whole lease. For a client that came later the
+ * clocks tell; they are not exact, so a lease may go back in vain.
+ */
 static bool lasts(const struct poll *poll, const struct taking *taking)
 {
-	return poll->lease_ns == taking->lease_ns &&
-	       (poll->began_ns <= taking->asked_ns || poll->lease_until_ns <= taking->end_ns);
+	return poll->began_ns <= taking->asked_ns || poll->lease_until_ns <= taking->end_ns;
 }
 
 static bool fits(const struct poll *poll, const struct taking *taking, size_t count)
 {
-	return !poll->exchange->by_node && lasts(poll, taking) && poll->max >= count &&
-	       !exchange_is_gone(poll->exchange);
+	return !poll->exchange->by_node && poll->lease_ns == taking->lease_ns &&
+	       poll->max >= count && lasts(poll, taking) && !exchange_is_gone(poll->exchange);
 }
 
 bool take_deliver(const char *name, const struct taking *taking, struct json_object *timeouts)
 {
 	struct queue *queue = queue_find(name, strlen(name));
-	struct poll *poll = queue ? queue->polls : NULL;
+	struct poll *poll = queue && !now_has_come(taking->end_ns) ? queue->polls : NULL;
 	size_t count = json_object_array_length(timeouts);
 	struct exchange *exchange;
 

@@ -25,13 +25,13 @@ bool take_first(const char *queue, uint64_t *max, uint64_t *wait_ns, uint64_t *l
 /* What another node gave */
 struct taking {
 	uint64_t asked_ns;		/* when this node asked, on CLOCK_BOOTTIME */
-	uint64_t lease_ns;		/* what it asked for */
+	uint64_t lease_ns;		/* what the client asked for */
 	uint64_t end_ns;		/* of the first lease that ends, in the service's time */
 };
 
 /*
- * Answers a client that waits with these timeouts. Returns false if none wants them: a client that
- * came while they were on their way would have them for less time than it asked for.
+ * Answers a client that waits with these timeouts. Returns false if no client may have them: the
+ * leases have ended, or would end too early for a client that came while they were on their way.
  */
 bool take_deliver(const char *queue, const struct taking *taking, struct json_object *timeouts);
 

@@ -35,8 +35,8 @@ build_in_tree() {
 	local tree=$out/tree status=0 depends
 
 	# shellcheck disable=SC2016 # variables of mmdebstrap
-	depends='APT_CONFIG=$MMDEBSTRAP_APT_CONFIG apt-get -y --no-install-recommends'
-	depends+=' -o "DPkg::Chroot-Directory=$1" build-dep .'
+	depends='APT_CONFIG=$MMDEBSTRAP_APT_CONFIG apt-get -y --no-install-recommends \
+		-o "DPkg::Chroot-Directory=$1" build-dep .'
 	tree_unpack "$tree" --include=build-essential --customize-hook="$depends" &&
 		as_root mv "$out/source" "$tree/src" || return
 	tree_run "$tree" /src/selftests/harness/packages/inside.sh build &&

@@ -7,6 +7,7 @@
 #include "../memory.h"
 #include "../now.h"
 #include "../record.h"
+#include "../settings.h"
 #include "../take.h"
 #include "feed.h"
 #include "members.h"
@@ -18,8 +19,8 @@
 #define PAUSE_NS	(200 * NS_PER_MS)
 
 /*
- * Standing polls outlive the client by so long. The next one comes soon, or what they have got by
- * then goes back: the answer to a poll that is cancelled is lost.
+ * Standing polls outlive the client by so long: the answer to a poll that is cancelled is lost.
+ * Leases are longer by as much, so that a client that comes meanwhile has the whole of its own.
  */
 #define LINGER_NS	(200 * NS_PER_MS)
 
@@ -97,6 +98,13 @@ static void done(struct peer_call *call)
 		start_all(find(name));
 }
 
+static uint64_t lease_for(uint64_t lease_ns)
+{
+	uint64_t longer = lease_ns + LINGER_NS;
+
+	return longer < settings.lease_most ? longer : settings.lease_most;
+}
+
 static void start(struct feed *feed)
 {
 	uint64_t max, wait_ns;
@@ -108,7 +116,7 @@ static void start(struct feed *feed)
 	feed->taking.asked_ns = now_clock_ns(CLOCK_BOOTTIME);
 	if (standing >= LONG_MOST && wait_ns > SHORT_NS)
 		wait_ns = SHORT_NS;
-	takings_path(path, feed->line->name, max, wait_ns, feed->taking.lease_ns);
+	takings_path(path, feed->line->name, max, wait_ns, lease_for(feed->taking.lease_ns));
 	feed->stands = true;
 	standing++;
 	peer_request(&feed->call, feed->address, "POST", path, "", NULL,

@@ -79,27 +79,18 @@ static void down(struct alarm *alarm)
 	put(alarm, i);
 }
 
-/* From now on, as other_clock.c may be between this process and the clock */
-static void start_timer(uint64_t at_ns)
-{
-	uint64_t now = now_clock_ns(CLOCK_BOOTTIME);
-	uint64_t wait_ns = at_ns > now ? at_ns - now : 1;
-	struct itimerspec when = {
-		.it_value = { (time_t)(wait_ns / NS_PER_S), (long)(wait_ns % NS_PER_S) },
-	};
-
-	timerfd_settime(timer, 0, &when, NULL);
-}
-
 /* A timer that rings too early costs less than setting it for each alarm that goes away. */
 static void set_timer(void)
 {
 	uint64_t at_ns = count ? now_on_boottime(heap[0]->at_ns) ?: 1 : 0;
+	struct itimerspec when = {
+		.it_value = { (time_t)(at_ns / NS_PER_S), (long)(at_ns % NS_PER_S) },
+	};
 
 	if (!at_ns || (set_ns && set_ns <= at_ns))
 		return;
 	set_ns = at_ns;
-	start_timer(at_ns);
+	timerfd_settime(timer, TFD_TIMER_ABSTIME, &when, NULL);
 }
 
 static void drop(struct alarm *alarm)

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """chaos_faults.py check | TOOLS FOLDER [GLOB]: can the checker fail? Puts faults into hwheeld.
 
-check only looks whether each fault fits the sources as they are. TOOLS is a build folder of tools/. Each fault replaces text in a copy of the sources, which is then
-built as a node without the module; three of them are disturbed by what shows the fault, and the
-checker has to find a violation. Some guards stand before others: to show what one guards from, a
+check only looks whether each fault fits the sources as they are. TOOLS is a build folder of tools/.
+Each fault replaces text in a copy of the sources, which is then built as a node without the module;
+three of them are disturbed by what shows the fault, and the checker has to find a violation. Some guards stand before others: to show what one guards from, a
 fault takes away what would hide it. Prints TAP.
 """
 import collections

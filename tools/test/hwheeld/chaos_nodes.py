@@ -4,7 +4,7 @@ import os
 import signal
 
 from asked import Asked
-from daemon import Client, Daemon
+from daemon import Client, Daemon, true
 
 
 class ProcessNode(Daemon, Asked):
@@ -13,8 +13,9 @@ class ProcessNode(Daemon, Asked):
     def __init__(self, program, folder, name, boot_ahead, **settings):
         super().__init__(program, f"{folder}/{name}", node=name, **settings)
         self.name = name
-        self.environment = {"LD_PRELOAD": f"{os.path.dirname(program)}/other_clock.so",
-                            "BOOT_AHEAD": str(boot_ahead)}
+        library = f"{os.path.dirname(program)}/other_clock.so"
+        true(os.path.exists(library), f"{library} is missing")
+        self.environment = {"LD_PRELOAD": library, "BOOT_AHEAD": str(boot_ahead)}
 
     def connect(self, patience):
         client = Client(self.socket)

@@ -347,42 +347,60 @@ def a_client_that_hangs_up_keeps_nothing_of_another_node(cluster):
         equal([timeout["key"] for timeout in other.take(wait=30)], [f"k{i}"])
 
 
-def reached_by_proxy(cluster, name):
-    """A node whose answers to other nodes can be held"""
-    proxy = Proxy()
-    node = cluster.node(name, advertise=proxy.address)
-    proxy.target = node.settings["listen"].split(":")
-    return node, proxy
+def beside_proxy(cluster, proxy):
+    """Two nodes; the proxy can hold the second one's answers to the first one."""
+    one, two = cluster.node("one"), cluster.node("two", advertise=proxy.address)
+    proxy.target = two.settings["listen"].split(":")
+    for node in one, two:
+        node.start()
+    until(lambda: all(node.is_settled() and node.knows(2) for node in (one, two)), "both know")
+    return one, two
+
+
+def put_some(client, count):
+    """Returns those that the node has itself."""
+    for i in range(count):
+        equal(client.put(f"k{i}", delay=3600).status, 201)
+    there = client.request("GET", "/timeouts").json["timeouts"]
+    return [timeout["key"] for timeout in there]
 
 
 def a_lease_lasts_as_long_as_a_client_asked_that_came_later(cluster):
     """Another node's answer is on its way while one client leaves and another one comes."""
-    one = cluster.node("one").start()
-    two, proxy = reached_by_proxy(cluster, "two")
-    two.start()
-    until(lambda: all(node.is_settled() and node.knows(2) for node in (one, two)), "both know")
-    there = two.client()
-    for i in range(20):
-        equal(there.put(f"k{i}", delay=3600).status, 201)
-    keys = [timeout["key"] for timeout in there.request("GET", "/timeouts").json["timeouts"]]
-    first, later = one.client(), one.client()
-    first.connection.request("POST", "/queues/default/take?wait=60&lease=0.5")
-    until(lambda: polls(one) == 1 and polls(two) == 1, "one waits at two")
-    proxy.hold()
-    equal(there.put(keys[0], delay=0).status, 200)
-    equal([(timeout["key"], timeout["deliveries"]) for timeout in there.take(wait=30, lease=3600)],
-          [(keys[0], 2)])
-    later.connection.request("POST", "/queues/default/take?wait=60&lease=0.5")
-    until(lambda: polls(one) == 2, "another client waits")
-    first.close()
-    until(lambda: polls(one) == 1, "the first one has gone")
-    proxy.release()
-    equal(there.put(keys[1], delay=0).status, 200)
-    timeout = Answer(later.connection.getresponse()).json["timeouts"][0]
-    equal((timeout["key"], timeout["deliveries"]), (keys[1], 1))
-    true(0 < timeout["lease"] <= 0.5, timeout)
-    true("end_ns" not in timeout, timeout)
-    proxy.close()
+    with Proxy() as proxy:
+        one, two = beside_proxy(cluster, proxy)
+        there, first, later = two.client(), one.client(), one.client()
+        keys = put_some(there, 20)
+        first.connection.request("POST", "/queues/default/take?wait=60&lease=2")
+        until(lambda: polls(one) == 1 and polls(two) == 1, "one waits at two")
+        proxy.hold()
+        equal(there.put(keys[0], delay=0).status, 200)
+        again = there.take(wait=30, lease=3600)
+        equal([(timeout["key"], timeout["deliveries"]) for timeout in again], [(keys[0], 2)])
+        until(lambda: polls(one) == 1, "two does not wait at one any more")
+        later.connection.request("POST", "/queues/default/take?wait=60&lease=2")
+        until(lambda: polls(one) == 2, "another client waits")
+        first.close()
+        until(lambda: polls(one) == 1, "the first one has gone")
+        proxy.release()
+        equal(there.put(keys[1], delay=0).status, 200)
+        timeout = Answer(later.connection.getresponse()).json["timeouts"][0]
+        equal((timeout["key"], timeout["deliveries"]), (keys[1], 1))
+        true(0 < timeout["lease"] < 3, timeout)
+        true("end_ns" not in timeout, timeout)
+
+
+def clients_that_wait_for_moments_get_what_another_node_has(cluster):
+    """Each has gone when an answer for it comes, and the next one has come."""
+    one, two = settled(cluster, "one", "two")
+    client = one.client()
+    for key in put_some(two.client(), 40)[:10]:
+        equal(client.put(key, delay=0).status, 200)
+        found = []
+        until(lambda found=found: found or found.extend(client.take(wait=0.002)),
+              "one of them gets it")
+        equal([timeout["key"] for timeout in found], [key])
+        equal(client.ack(found[0]["token"]), 204)
 
 
 def polls(node):
@@ -668,6 +686,7 @@ def main():
              a_long_poll_gets_what_becomes_due_anywhere: (),
              a_client_that_hangs_up_keeps_nothing_of_another_node: (),
              a_lease_lasts_as_long_as_a_client_asked_that_came_later: (),
+             clients_that_wait_for_moments_get_what_another_node_has: (),
              a_lease_that_is_returned_is_due_again: (),
              each_node_tells_how_all_are: (),
              a_node_with_another_secret_is_not_served: (),

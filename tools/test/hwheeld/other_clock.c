@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A library to be preloaded: the wall clock of the process is ahead by CLOCK_AHEAD seconds, which
- * may be negative, and CLOCK_BOOTTIME by BOOT_AHEAD, as on another machine. Its other clocks stay
- * as they are, and so do its timers. (ZooKeeper's servers elect no leader with
- * libfaketime, which changes how long threads wait as well.)
+ * may be negative. CLOCK_BOOTTIME is ahead by BOOT_AHEAD seconds, as on a machine that booted
+ * earlier, and so are timerfds with absolute times. The other clocks stay as they are. (ZooKeeper's
+ * servers elect no leader with libfaketime, which changes how long threads wait as well.)
  */
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -27,6 +28,18 @@ int clock_gettime(clockid_t clock, struct timespec *time)
 	if (!error)
 		time->tv_sec += ahead(clock);
 	return error;
+}
+
+int timerfd_settime(int fd, int flags, const struct itimerspec *new, struct itimerspec *old)
+{
+	struct itimerspec when = *new;
+	long seconds = ahead(CLOCK_BOOTTIME);
+
+	if (flags & TFD_TIMER_ABSTIME && when.it_value.tv_sec > seconds)
+		when.it_value.tv_sec -= seconds;
+	else if (flags & TFD_TIMER_ABSTIME && when.it_value.tv_sec)
+		when.it_value = (struct timespec) { 0, 1 };
+	return (int)syscall(SYS_timerfd_settime, fd, flags, &when, old);
 }
 
 int gettimeofday(struct timeval *restrict time, void *restrict zone)

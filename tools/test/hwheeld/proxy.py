@@ -19,11 +19,17 @@ class Proxy:
     def accept(self):
         with contextlib.suppress(OSError):
             while True:
-                near, _ = self.listener.accept()
-                far = socket.create_connection(self.target)
-                for source, sink, answers in (near, far, False), (far, near, True):
-                    threading.Thread(target=self.pass_on, args=(source, sink, answers),
-                                     daemon=True).start()
+                self.connect(self.listener.accept()[0])
+
+    def connect(self, near):
+        try:
+            far = socket.create_connection(self.target)
+        except OSError:
+            near.close()
+            return
+        for source, sink, answers in (near, far, False), (far, near, True):
+            threading.Thread(target=self.pass_on, args=(source, sink, answers),
+                             daemon=True).start()
 
     def pass_on(self, source, sink, answers):
         with contextlib.suppress(OSError):
@@ -40,6 +46,9 @@ class Proxy:
     def release(self):
         self.passes.set()
 
-    def close(self):
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
         self.release()
         self.listener.close()
