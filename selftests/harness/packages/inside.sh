@@ -48,7 +48,7 @@ update() {
 # takes very long to compile it.
 step_build() {
 	cd /src
-	DEB_BUILD_OPTIONS=noautodbgsym dpkg-buildpackage -b -us -uc -P pkg.hwheel.nojava
+	DEB_BUILD_OPTIONS=noautodbgsym dpkg-buildpackage -b -us -uc -Ppkg.hwheel.nojava
 }
 
 # The machine has what one has that is to use the module, and what this test needs.
