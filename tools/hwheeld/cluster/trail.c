@@ -75,16 +75,30 @@ void trail_forget(size_t place)
 		at(place - dropped)->number = 0;
 }
 
-/* Those of a shard that was lost are another node's. */
-static bool is_mine(const struct entry *entry)
+static bool is_of_state(const struct entry *entry, enum shard_state state)
 {
-	return entry->number && shard_state(entry->shard) == SHARD_OWNED &&
-	       shard_tenure(entry->shard) == entry->tenure;
+	return shard_state(entry->shard) == state && shard_tenure(entry->shard) == entry->tenure;
 }
 
+static bool is_removable(const struct entry *entry)
+{
+	return entry->number && is_of_state(entry, SHARD_OWNED);
+}
+
+/* Those of a shard that was lost are another node's. One that is being loaded is owned soon. */
+static bool is_over(const struct entry *entry)
+{
+	return !entry->number ||
+	       (!is_of_state(entry, SHARD_OWNED) && !is_of_state(entry, SHARD_LOADING));
+}
+
+/*
+ * An entry that is dropped too early leaves its commit in the log, while those behind it go: what
+ * they cancelled would be there again after a takeover.
+ */
 static void drop(void)
 {
-	while (count && !is_mine(at(0))) {
+	while (count && is_over(at(0))) {
 		first = (first + 1) & (room - 1);
 		count--;
 		dropped++;
@@ -109,7 +123,7 @@ static void collect(void)
 	for (size_t i = 0; i < count && removal.count < STEP; i++) {
 		if (at(i)->end > removal.before)
 			break;
-		if (is_mine(at(i)))
+		if (is_removable(at(i)))
 			add(at(i), i);
 	}
 }

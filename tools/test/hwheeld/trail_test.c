@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The trail of commits, with shards and an ensemble that the tests make up: what is removed from
+ * the logs, and in which order.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "kselftest_harness.h"
+
+#include "../../hwheeld/cluster/ensemble.h"
+#include "../../hwheeld/cluster/shard.h"
+#include "../../hwheeld/cluster/trail.h"
+
+#define SHARDS	4
+#define COMMITS	64
+
+static struct {
+	enum shard_state states[SHARDS];
+	unsigned int tenures[SHARDS];
+	bool logs[SHARDS][COMMITS];	/* what is in the ensemble */
+	struct ensemble_call *call;	/* that waits for its answer */
+	const zoo_op_t *ops;
+	zoo_op_result_t *results;
+	int count;
+	bool is_done;
+} world;
+
+enum shard_state shard_state(unsigned int shard)
+{
+	return world.states[shard];
+}
+
+unsigned int shard_tenure(unsigned int shard)
+{
+	return world.tenures[shard];
+}
+
+int shard_epoch(unsigned int shard)
+{
+	(void)shard;
+	return 1;
+}
+
+void shard_path(unsigned int shard, const char *below, char path[TREE_PATH])
+{
+	snprintf(path, TREE_PATH, "%u%s", shard, below);
+}
+
+void shard_log_path(unsigned int shard, uint64_t number, char path[TREE_PATH])
+{
+	snprintf(path, TREE_PATH, "%u/%llu", shard, (unsigned long long)number);
+}
+
+void shard_lose(unsigned int shard)
+{
+	world.states[shard] = SHARD_LEAVING;
+}
+
+void ensemble_multi(struct ensemble_call *call, int count, const zoo_op_t *ops,
+		    zoo_op_result_t *results)
+{
+	world.call = call;
+	world.ops = ops;
+	world.results = results;
+	world.count = count;
+}
+
+/* The place in the ensemble of what the operation deletes; NULL for a check */
+static bool *place_of(const zoo_op_t *op)
+{
+	unsigned int shard, number;
+
+	if (op->type != ZOO_DELETE_OP)
+		return NULL;
+	sscanf(op->delete_op.path, "%u/%u", &shard, &number);
+	return &world.logs[shard][number];
+}
+
+/* All of the operations happen, or none. */
+static int first_without_node(void)
+{
+	for (int i = 0; i < world.count; i++)
+		if (place_of(&world.ops[i]) && !*place_of(&world.ops[i]))
+			return i;
+	return world.count;
+}
+
+static void perform(void)
+{
+	for (int i = 0; i < world.count; i++)
+		if (place_of(&world.ops[i]))
+			*place_of(&world.ops[i]) = false;
+}
+
+static void answer(void)
+{
+	struct ensemble_call *call = world.call;
+	int missing = first_without_node();
+
+	for (int i = 0; i < world.count; i++)
+		world.results[i].err = i < missing ? ZOK : ZRUNTIMEINCONSISTENCY;
+	call->error = ZOK;
+	if (missing < world.count) {
+		world.results[missing].err = ZNONODE;
+		call->error = ZNONODE;
+	} else {
+		perform();
+	}
+	world.call = NULL;
+	call->done(call);
+}
+
+static void done(void)
+{
+	world.is_done = true;
+}
+
+/* Until it has ended */
+static void remove_before(uint64_t before)
+{
+	world.is_done = false;
+	trail_remove(before, done);
+	while (world.call)
+		answer();
+}
+
+/* A commit with one record. Returns its place. */
+static size_t commit(unsigned int shard, uint64_t number)
+{
+	trail_numbers(1);
+	world.logs[shard][number] = true;
+	return trail_add(shard, world.tenures[shard], number, trail_numbers(0));
+}
+
+static void own(unsigned int shard)
+{
+	world.states[shard] = SHARD_OWNED;
+	world.tenures[shard]++;
+}
+
+static void load(unsigned int shard)
+{
+	world.states[shard] = SHARD_LOADING;
+	world.tenures[shard]++;
+}
+
+TEST(old_commits_are_removed)
+{
+	own(0);
+	commit(0, 1);
+	commit(0, 2);
+	commit(0, 3);
+	remove_before(trail_numbers(0) - 1);
+	EXPECT_TRUE(world.is_done);
+	EXPECT_FALSE(world.logs[0][1]);
+	EXPECT_FALSE(world.logs[0][2]);
+	EXPECT_TRUE(world.logs[0][3]);
+}
+
+TEST(a_shard_that_is_being_loaded_keeps_its_place)
+{
+	load(0);
+	own(1);
+	commit(0, 1);
+	commit(1, 1);
+	remove_before(trail_numbers(0));
+	EXPECT_TRUE(world.logs[0][1]);
+	EXPECT_FALSE(world.logs[1][1]);
+	commit(0, 2);
+	world.states[0] = SHARD_OWNED;
+	remove_before(trail_numbers(0));
+	EXPECT_FALSE(world.logs[0][1]);
+	EXPECT_FALSE(world.logs[0][2]);
+}
+
+TEST(what_another_node_has_stays)
+{
+	own(0);
+	own(1);
+	commit(0, 1);
+	commit(1, 1);
+	world.states[0] = SHARD_FREE;
+	remove_before(trail_numbers(0));
+	EXPECT_TRUE(world.logs[0][1]);
+	EXPECT_FALSE(world.logs[1][1]);
+}
+
+TEST(a_shard_that_came_back_is_known_by_what_was_loaded_again)
+{
+	own(0);
+	commit(0, 1);
+	load(0);
+	commit(0, 1);
+	commit(0, 2);
+	world.states[0] = SHARD_OWNED;
+	remove_before(trail_numbers(0));
+	EXPECT_TRUE(world.is_done);
+	EXPECT_FALSE(world.logs[0][1]);
+	EXPECT_FALSE(world.logs[0][2]);
+}
+
+TEST(one_that_is_not_there_does_not_keep_the_others)
+{
+	own(0);
+	for (uint64_t number = 1; number < 10; number++)
+		commit(0, number);
+	world.logs[0][3] = false;
+	world.logs[0][7] = false;
+	remove_before(trail_numbers(0));
+	EXPECT_TRUE(world.is_done);
+	for (uint64_t number = 1; number < 10; number++)
+		EXPECT_FALSE(world.logs[0][number]);
+}
+
+TEST(one_that_was_merged_is_not_asked_for)
+{
+	size_t place;
+
+	own(0);
+	place = commit(0, 1);
+	commit(0, 2);
+	trail_forget(place);
+	remove_before(trail_numbers(0));
+	EXPECT_TRUE(world.logs[0][1]);
+	EXPECT_FALSE(world.logs[0][2]);
+}
+
+TEST_HARNESS_MAIN
