@@ -3,8 +3,8 @@
  * The trail of commits, with shards and an ensemble that the tests make up: what is removed from
  * the logs, and in which order.
  */
-#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "kselftest_harness.h"
 
@@ -69,12 +69,13 @@ void ensemble_multi(struct ensemble_call *call, int count, const zoo_op_t *ops,
 /* The place in the ensemble of what the operation deletes; NULL for a check */
 static bool *place_of(const zoo_op_t *op)
 {
-	unsigned int shard, number;
+	unsigned long shard;
+	char *rest;
 
 	if (op->type != ZOO_DELETE_OP)
 		return NULL;
-	sscanf(op->delete_op.path, "%u/%u", &shard, &number);
-	return &world.logs[shard][number];
+	shard = strtoul(op->delete_op.path, &rest, 10);
+	return &world.logs[shard][strtoul(rest + 1, NULL, 10)];
 }
 
 /* All of the operations happen, or none. */
