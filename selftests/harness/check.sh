@@ -114,6 +114,7 @@ guest_long_parts() {
 	part python build/python.tap -- target python-test
 	part shell build/shell-test.tap -- target shell-test
 	part cluster build/cluster.tap -- target cluster-test KILLS_DAEMON=3
+	part chaos build/chaos.tap -- target chaos TIME=90s POWER=0
 }
 
 host_lane() {
