@@ -67,11 +67,6 @@ static void end(enum store_outcome outcome, int error)
 	release_shards(held);
 }
 
-static void removed(void)
-{
-	end(STORE_COMMITTED, 0);
-}
-
 static void go_on(void);
 
 static void committed(struct commit *commit, enum store_outcome outcome, int error)
@@ -95,8 +90,9 @@ static void go_on(void)
 	struct commit *commit;
 
 	if (done == request->count) {
+		trail_remove(request->clean_before);
 		number_parts();
-		trail_remove(request->clean_before, removed);
+		end(STORE_COMMITTED, 0);
 		return;
 	}
 	commit = commit_new();
@@ -134,4 +130,9 @@ void cleaning_give_up(void)
 bool cleaning_is_busy(void)
 {
 	return request;
+}
+
+bool cleaning_is_unknown(void)
+{
+	return unknown;
 }

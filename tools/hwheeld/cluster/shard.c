@@ -248,8 +248,11 @@ static void renewal_ended(struct ensemble_call *call)
 		end_renewal();
 }
 
+/* One that is on its way belongs to this connection, as calls of the one before it have ended. */
 static void renew(struct shard *shard)
 {
+	if (shard->is_renewing)
+		return;
 	shard->is_renewing = true;
 	shard->renewal.done = renewal_ended;
 	renewals++;

@@ -26,7 +26,7 @@ static uint64_t next = 1;
 static struct removal {
 	struct ensemble_call call;
 	uint64_t before;
-	void (*done)(void);
+	bool is_busy;			/* with the call */
 	zoo_op_t ops[2 * STEP];
 	zoo_op_result_t results[2 * STEP];
 	char shards[STEP][TREE_PATH];
@@ -138,19 +138,18 @@ static void look_at_results(void)
 
 		if (removal.call.error == ZOK || removal.results[2 * i + 1].err == ZNONODE)
 			entry->number = 0;
-		else if (removal.results[2 * i].err == ZBADVERSION ||
-			 removal.results[2 * i].err == ZNONODE)
+		else if (is_removable(entry) && (removal.results[2 * i].err == ZBADVERSION ||
+						 removal.results[2 * i].err == ZNONODE))
 			shard_lose(entry->shard);
 	}
 }
 
 static void removed(struct ensemble_call *call)
 {
+	removal.is_busy = false;
 	if (call->error == ZOK || call->error == ZNONODE || call->error == ZBADVERSION) {
 		look_at_results();
 		go_on();
-	} else {
-		removal.done();
 	}
 }
 
@@ -158,17 +157,16 @@ static void go_on(void)
 {
 	drop();
 	collect();
-	if (!removal.count) {
-		removal.done();
+	if (!removal.count)
 		return;
-	}
+	removal.is_busy = true;
 	removal.call.done = removed;
 	ensemble_multi(&removal.call, 2 * removal.count, removal.ops, removal.results);
 }
 
-void trail_remove(uint64_t before, void (*done)(void))
+void trail_remove(uint64_t before)
 {
 	removal.before = before;
-	removal.done = done;
-	go_on();
+	if (!removal.is_busy)
+		go_on();
 }

@@ -22,9 +22,9 @@ size_t trail_add(unsigned int shard, unsigned int tenure, uint64_t number, uint6
 void trail_forget(size_t place);
 
 /*
- * Removes those that end at @before or earlier, and calls done(). Commits that cannot be removed
- * now are removed with the next ones. One removal at a time.
+ * Removes those that end at @before or earlier, step by step in the background. Commits that cannot
+ * be removed now are removed with the next ones.
  */
-void trail_remove(uint64_t before, void (*done)(void));
+void trail_remove(uint64_t before);
 
 #endif /* TRAIL_H */

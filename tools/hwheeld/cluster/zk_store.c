@@ -446,14 +446,14 @@ static void reap(struct store *store)
 static bool is_lost(const struct store *store)
 {
 	(void)store;
-	return !zk.usable;
+	return !zk.usable || cleaning_is_unknown();
 }
 
 /* The library connects again by itself. */
 static void recover(struct store *store)
 {
 	(void)store;
-	if (zk.connected && zk.has_epochs && zk.unknown)
+	if (zk.connected && zk.has_epochs && (zk.unknown || cleaning_is_unknown()))
 		connected(false);
 }
 

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The trail of commits, with shards and an ensemble that the tests make up: what is removed from
- * the logs, and in which order.
+ * The trail of commits and cleaning, with shards, commits and an ensemble that the tests make up:
+ * what is removed from the logs, and in which order.
  */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "kselftest_harness.h"
 
+#include "../../hwheeld/cluster/cleaning.h"
+#include "../../hwheeld/cluster/commit.h"
 #include "../../hwheeld/cluster/ensemble.h"
 #include "../../hwheeld/cluster/shard.h"
 #include "../../hwheeld/cluster/trail.h"
@@ -23,7 +25,9 @@ static struct {
 	const zoo_op_t *ops;
 	zoo_op_result_t *results;
 	int count;
-	bool is_done;
+	struct commit *commit;		/* of a cleaning, not answered yet */
+	void (*committed)(struct commit *commit, enum store_outcome outcome, int error);
+	struct store_request *ended;
 } world;
 
 enum shard_state shard_state(unsigned int shard)
@@ -64,6 +68,65 @@ void ensemble_multi(struct ensemble_call *call, int count, const zoo_op_t *ops,
 	world.ops = ops;
 	world.results = results;
 	world.count = count;
+}
+
+unsigned int shard_count(void)
+{
+	return SHARDS;
+}
+
+/* All keys belong to the first shard. */
+unsigned int shard_of(const char *key, size_t length)
+{
+	(void)key;
+	(void)length;
+	return 0;
+}
+
+void shard_hold(unsigned int shard)
+{
+	(void)shard;
+}
+
+void shard_release(unsigned int shard)
+{
+	(void)shard;
+}
+
+/* Commits of cleaning */
+
+struct commit *commit_new(void)
+{
+	return calloc(1, sizeof(struct commit));
+}
+
+size_t commit_cost(const struct record *record)
+{
+	(void)record;
+	return 1;
+}
+
+void commit_add(struct commit *commit, const struct record *record)
+{
+	(void)record;
+	commit->count = 1;
+}
+
+void commit_send(struct commit *commit,
+		 void (*done)(struct commit *commit, enum store_outcome outcome, int error))
+{
+	world.commit = commit;
+	world.committed = done;
+}
+
+void commit_read_back(struct commit *commit)
+{
+	(void)commit;
+}
+
+void commit_give_up(struct commit *commit)
+{
+	(void)commit;
 }
 
 /* The place in the ensemble of what the operation deletes; NULL for a check */
@@ -112,16 +175,10 @@ static void answer(void)
 	call->done(call);
 }
 
-static void done(void)
-{
-	world.is_done = true;
-}
-
-/* Until it has ended */
+/* Until all of it is answered */
 static void remove_before(uint64_t before)
 {
-	world.is_done = false;
-	trail_remove(before, done);
+	trail_remove(before);
 	while (world.call)
 		answer();
 }
@@ -153,7 +210,6 @@ TEST(old_commits_are_removed)
 	commit(0, 2);
 	commit(0, 3);
 	remove_before(trail_numbers(0) - 1);
-	EXPECT_TRUE(world.is_done);
 	EXPECT_FALSE(world.logs[0][1]);
 	EXPECT_FALSE(world.logs[0][2]);
 	EXPECT_TRUE(world.logs[0][3]);
@@ -196,7 +252,6 @@ TEST(a_shard_that_came_back_is_known_by_what_was_loaded_again)
 	commit(0, 2);
 	world.states[0] = SHARD_OWNED;
 	remove_before(trail_numbers(0));
-	EXPECT_TRUE(world.is_done);
 	EXPECT_FALSE(world.logs[0][1]);
 	EXPECT_FALSE(world.logs[0][2]);
 }
@@ -209,9 +264,74 @@ TEST(one_that_is_not_there_does_not_keep_the_others)
 	world.logs[0][3] = false;
 	world.logs[0][7] = false;
 	remove_before(trail_numbers(0));
-	EXPECT_TRUE(world.is_done);
 	for (uint64_t number = 1; number < 10; number++)
 		EXPECT_FALSE(world.logs[0][number]);
+}
+
+TEST(a_removal_goes_on_while_the_next_one_is_asked_for)
+{
+	own(0);
+	commit(0, 1);
+	trail_remove(trail_numbers(0));
+	commit(0, 2);
+	remove_before(trail_numbers(0));
+	EXPECT_FALSE(world.logs[0][1]);
+	EXPECT_FALSE(world.logs[0][2]);
+}
+
+TEST(a_removal_whose_answer_was_lost_is_done_again)
+{
+	own(0);
+	commit(0, 1);
+	trail_remove(trail_numbers(0));
+	world.call->error = ZCONNECTIONLOSS;
+	world.call->done(world.call);
+	EXPECT_TRUE(world.logs[0][1]);
+	remove_before(trail_numbers(0));
+	EXPECT_FALSE(world.logs[0][1]);
+}
+
+/* An epoch that was over when the removal arrived says nothing of an owner after that. */
+TEST(a_shard_that_was_taken_over_meanwhile_is_not_lost)
+{
+	own(0);
+	commit(0, 1);
+	trail_remove(trail_numbers(0));
+	load(0);
+	world.states[0] = SHARD_OWNED;
+	world.results[0].err = ZBADVERSION;
+	world.results[1].err = ZRUNTIMEINCONSISTENCY;
+	world.call->error = ZBADVERSION;
+	world.call->done(world.call);
+	EXPECT_EQ(world.states[0], SHARD_OWNED);
+}
+
+static void ended(struct store_request *request)
+{
+	world.ended = request;
+}
+
+/* The timeouts are listed by their numbers: nothing may get a later number before they are. */
+TEST(what_was_cleaned_has_the_last_numbers_when_it_ends)
+{
+	struct record records[2] = { { .key = "one" }, { .key = "two" } };
+	struct commit_part part = { .shard = 0, .number = 2 };
+	struct store_request request = { .records = records, .count = 2 };
+
+	own(0);
+	commit(0, 1);
+	part.tenure = world.tenures[0];
+	request.clean_before = trail_numbers(0);
+	cleaning_begin(&request, ended);
+	commit(0, 3);
+	world.commit->parts = &part;
+	world.committed(world.commit, STORE_COMMITTED, 0);
+	EXPECT_EQ(world.ended, &request);
+	EXPECT_EQ(request.seq + request.count, trail_numbers(0));
+	while (world.call)
+		answer();
+	EXPECT_FALSE(world.logs[0][1]);
+	EXPECT_TRUE(world.logs[0][3]);
 }
 
 TEST(one_that_was_merged_is_not_asked_for)
