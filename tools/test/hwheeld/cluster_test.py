@@ -184,6 +184,37 @@ def the_log_is_cleaned(cluster):
         equal(client.get(f"k{i}").json["payload"], "39")
 
 
+def churn(socket, number, turns):
+    """Some timeouts are put and live, others are put again and again."""
+    client = Client(socket)
+    for turn in range(turns):
+        for name, count in (f"live-{number}-{turn}", 20), (f"churn-{number}", 500):
+            equal(client.put_many([{"key": f"{name}-{i}", "delay": 3600, "payload": f"{turn}"}
+                                   for i in range(count)]).status, 200)
+    client.close()
+
+
+def cleaning_keeps_all_that_live(cluster):
+    """It goes on beside commits, for several turns of the log."""
+    node = cluster.node("one").start()
+    threads = [threading.Thread(target=churn, args=(node.socket, number, 60))
+               for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    client = node.client()
+    equal(node.ask("/health").json["timeouts"], 4 * (60 * 20 + 500))
+    until(lambda: client.put("more", delay=3600).status and
+          client.metric("hwheeld_log_records") < 40000, "the log gets short")
+    node.kill()
+    node = cluster.node("two").start()
+    equal(node.ask("/health").json["timeouts"], 4 * (60 * 20 + 500) + 1)
+    client = node.client()
+    for number in range(4):
+        equal(client.get(f"churn-{number}-7").json["payload"], "59")
+
+
 def shards_move_to_a_second_node_and_back(cluster):
     one = cluster.node("one").start()
     equal(one.shards(), 16)
@@ -676,6 +707,7 @@ def main():
     tap = Tap()
     seed = tap.begin(4)
     tests = {a_restarted_node_has_all: (), the_log_is_cleaned: (),
+             cleaning_keeps_all_that_live: (),
              small_pieces_of_the_log_become_large_ones: (),
              shards_move_to_a_second_node_and_back: (),
              any_node_answers_for_any_timeout: (),
