@@ -49,7 +49,8 @@ class Campaign:
             print(f"# {begin:.1f}: {kind.__name__}, {time.monotonic() - begin:.1f} s", flush=True)
 
     def check(self):
-        checker = Checker(self.history, self.cluster.session, LOADING)
+        checker = Checker(self.history, self.cluster.session, LOADING,
+                          self.cluster.resolution)
         return checker, checker.check()
 
     def is_drained(self):

@@ -18,6 +18,7 @@ import sys
 from campaign import Campaign
 from chaos_ensemble import ChaosEnsemble
 from chaos_nodes import ProcessNode
+from checker import RESOLUTION
 from daemon import Tap, true, until
 from disturbances import Disturbances
 from ensemble import free_ports
@@ -33,6 +34,8 @@ BOOT_AHEAD = 1000
 
 class Cluster:
     """Three nodes in kernels of their own, or three processes"""
+
+    resolution = RESOLUTION
 
     def __init__(self, arguments, ensemble):
         self.ensemble = ensemble

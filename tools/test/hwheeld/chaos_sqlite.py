@@ -31,6 +31,10 @@ class OneNode:
 
     session = 10
 
+    # After a reboot the time goes on with the wall clock, and that of a user-mode kernel is wrong by
+    # what passes in its boot before it has a clock.
+    resolution = 0.25
+
     def __init__(self, name, synchronous):
         self.folder = f"{folder}/{name}"
         os.makedirs(self.folder)

@@ -33,7 +33,8 @@ class Key:
 
 
 class Checker:
-    def __init__(self, history, session, loading):
+    def __init__(self, history, session, loading, resolution=RESOLUTION):
+        self.resolution = resolution
         self.session = session
         self.loading = loading
         self.violations = []
@@ -123,7 +124,7 @@ class Checker:
         put = self.puts.get(delivery.version)
         if not put or put.key != name or put.status not in (UNKNOWN, 200, 201):
             self.complain("invented", name, f"{delivery} of {put}")
-        elif delivery.end < put.begin + put.delay * (1 - RATE) - RESOLUTION:
+        elif delivery.end < put.begin + put.delay * (1 - RATE) - self.resolution:
             early = put.begin + put.delay - delivery.end
             self.complain("early", name, f"by {early:.4f} s: {delivery} of {put}")
 
@@ -137,12 +138,17 @@ class Checker:
         """Whichever lease was the first, it lasts beyond the moment when the other was known."""
         for i, one in enumerate(deliveries):
             for other in deliveries[i + 1:]:
-                if other.end < lasts_until(one) and one.end < lasts_until(other):
+                if other.end < self.lasts_until(one) and \
+                   one.end < self.lasts_until(other):
                     self.complain("leased", name, f"{one} and {other}")
                 elif other.number == one.number:
                     self.complain("numbered", name, f"{one} and {other}")
 
     # Time
+
+    def lasts_until(self, delivery):
+        """The lease began after the request, on a clock that may be a little faster."""
+        return delivery.begin + delivery.lease * (1 - RATE) - self.resolution
 
     def late(self):
         """Yields (put, delivery, seconds) for each timeout that came at its first attempt."""
@@ -191,11 +197,6 @@ class Checker:
                 waited = delivery.end - max(due, fault.begin)
                 longest[fault.name] = max(waited, longest.get(fault.name, 0))
         return longest
-
-
-def lasts_until(delivery):
-    """The lease began after the request, on a clock that may be a little faster."""
-    return delivery.begin + delivery.lease * (1 - RATE) - RESOLUTION
 
 
 def quantile(sorted_values, part):
