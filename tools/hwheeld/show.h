@@ -9,7 +9,7 @@
 
 struct json_object *show_timeout(const struct timeout *timeout, bool payload);
 
-/* What a client, or another node for one, gets with a lease */
+/* A timeout with its lease, for a client or for another node */
 struct json_object *show_lease(const struct timeout *timeout, bool for_node);
 
 /*

@@ -22,7 +22,7 @@ void take_answer(struct exchange *exchange, struct json_object *timeouts);
  */
 bool take_first(const char *queue, uint64_t *max, uint64_t *wait_ns, uint64_t *lease_ns);
 
-/* What another node gave */
+/* An answer of another node to a take */
 struct taking {
 	uint64_t asked_ns;		/* when this node asked, on CLOCK_BOOTTIME */
 	uint64_t lease_ns;		/* what the client asked for */

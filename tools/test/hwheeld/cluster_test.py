@@ -260,13 +260,18 @@ def small_pieces_of_the_log_become_large_ones(cluster):
         equal(client.get(f"n{turn}").status, 200 if turn % 3 else 404)
 
 
-def settled(cluster, *names, **settings):
-    """Nodes that all know of each other, and have their shards"""
-    nodes = [cluster.node(name, **settings).start() for name in names]
+def start(*nodes):
+    """Until all know of each other, and have their shards"""
     for node in nodes:
-        until(lambda node=node: node.is_settled() and node.knows(len(names)),
+        node.start()
+    for node in nodes:
+        until(lambda node=node: node.is_settled() and node.knows(len(nodes)),
               "all know each other")
     return nodes
+
+
+def settled(cluster, *names, **settings):
+    return start(*(cluster.node(name, **settings) for name in names))
 
 
 def any_node_answers_for_any_timeout(cluster):
@@ -380,12 +385,9 @@ def a_client_that_hangs_up_keeps_nothing_of_another_node(cluster):
 
 def beside_proxy(cluster, proxy):
     """Two nodes; the proxy can hold the second one's answers to the first one."""
-    one, two = cluster.node("one"), cluster.node("two", advertise=proxy.address)
+    two = cluster.node("two", advertise=proxy.address)
     proxy.target = two.settings["listen"].split(":")
-    for node in one, two:
-        node.start()
-    until(lambda: all(node.is_settled() and node.knows(2) for node in (one, two)), "both know")
-    return one, two
+    return start(cluster.node("one"), two)
 
 
 def put_some(client, count):

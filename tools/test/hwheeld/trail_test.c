@@ -157,22 +157,28 @@ static void perform(void)
 			*place_of(&world.ops[i]) = false;
 }
 
-static void answer(void)
+static void end_call(int error)
 {
 	struct ensemble_call *call = world.call;
+
+	world.call = NULL;
+	call->error = error;
+	call->done(call);
+}
+
+static void answer(void)
+{
 	int missing = first_without_node();
 
 	for (int i = 0; i < world.count; i++)
 		world.results[i].err = i < missing ? ZOK : ZRUNTIMEINCONSISTENCY;
-	call->error = ZOK;
-	if (missing < world.count) {
-		world.results[missing].err = ZNONODE;
-		call->error = ZNONODE;
-	} else {
+	if (missing == world.count) {
 		perform();
+		end_call(ZOK);
+	} else {
+		world.results[missing].err = ZNONODE;
+		end_call(ZNONODE);
 	}
-	world.call = NULL;
-	call->done(call);
 }
 
 /* Until all of it is answered */
@@ -284,8 +290,7 @@ TEST(a_removal_whose_answer_was_lost_is_done_again)
 	own(0);
 	commit(0, 1);
 	trail_remove(trail_numbers(0));
-	world.call->error = ZCONNECTIONLOSS;
-	world.call->done(world.call);
+	end_call(ZCONNECTIONLOSS);
 	EXPECT_TRUE(world.logs[0][1]);
 	remove_before(trail_numbers(0));
 	EXPECT_FALSE(world.logs[0][1]);
@@ -301,8 +306,7 @@ TEST(a_shard_that_was_taken_over_meanwhile_is_not_lost)
 	world.states[0] = SHARD_OWNED;
 	world.results[0].err = ZBADVERSION;
 	world.results[1].err = ZRUNTIMEINCONSISTENCY;
-	world.call->error = ZBADVERSION;
-	world.call->done(world.call);
+	end_call(ZBADVERSION);
 	EXPECT_EQ(world.states[0], SHARD_OWNED);
 }
 
