@@ -146,9 +146,10 @@ libraries() {
 
 # For the VM: what was installed, and what of Debian uses it
 step_pack() {
-	local programs=(/usr/bin/hwheelctl /usr/bin/udevadm /usr/bin/setpriv "$built/shared")
+	local programs=(/usr/bin/hwheelctl /usr/bin/setpriv "$built/shared")
 
-	mapfile -t programs < <(ls "${programs[@]}" /bin/udevadm 2>/dev/null)
+	# By one name only, as /bin is /usr/bin where systemd runs.
+	programs+=("$(command -v udevadm)")
 	mapfile -t libs < <(libraries "${programs[@]}")
 	tar -chf /root/debian.tar "${programs[@]}" "${libs[@]}" /lib/systemd/systemd-udevd \
 		/usr/lib/udev/rules.d/60-hwheel.rules /etc/group /etc/passwd "$built" \

@@ -39,9 +39,14 @@ places() {
 	done | sort -u
 }
 
+# Prints which folders in / are links; not each machine has lib64.
+links() {
+	find / -maxdepth 1 -type l -printf '%f\n'
+}
+
 list=$(mktemp -d)
 { files_of systemd libsystemd-shared udev; printf '%s\n' "${others[@]}"; } >"$list/files"
 libraries <"$list/files" >"$list/libraries"
-cat "$list/files" "$list/libraries" | places | sed 's|^/||' >"$list/all"
-tar -C / -cf "$1" --files-from "$list/all" bin sbin lib lib64
+{ cat "$list/files" "$list/libraries" | places | sed 's|^/||'; links; } >"$list/all"
+tar -C / -cf "$1" --files-from "$list/all"
 rm -r "$list"
