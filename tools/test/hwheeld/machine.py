@@ -43,6 +43,8 @@ class Network:
         self.api = f"{folder}/api"
         self.port = port
         self.process = None
+        # slirp4netns ends when the other end is closed, so a killed test leaves none behind.
+        self.exit, self.alive = os.pipe()
 
     def start(self):
         for path in (self.socket, self.api):
@@ -50,8 +52,9 @@ class Network:
                 os.unlink(path)
         with open(f"{self.folder}/log", "ab") as log:
             self.process = subprocess.Popen(
-                ["slirp4netns", "--target-type=bess", f"--api-socket={self.api}", self.socket],
-                stdout=log, stderr=log)
+                ["slirp4netns", "--target-type=bess", f"--exit-fd={self.exit}",
+                 f"--api-socket={self.api}", self.socket],
+                stdout=log, stderr=log, pass_fds=[self.exit])
         until(lambda: os.path.exists(self.socket), "slirp4netns listens")
 
     def ask(self, request):
