@@ -149,11 +149,14 @@ killed() {
 	says "ready, with 1 timeouts" && await is_active && [ "$(restarts)" = 1 ]
 }
 
+waits() {
+	as "$group" hwheelctl status | grep -q '"polls":1'
+}
+
 # One that waits for timeouts gets an answer when the daemon stops, and no broken connection.
 stops() {
 	as "$group" hwheelctl take -w 60s nothing >"$work/taken" 2>&1 &
-	sleep 1
-	os systemctl stop hwheeld && wait $! && says "stopping" && [ ! -s "$work/taken" ] &&
+	await waits && os systemctl stop hwheeld && wait $! && says "stopping" && [ ! -s "$work/taken" ] &&
 		[ "$(os systemctl show -p Result --value hwheeld)" = success ]
 }
 
@@ -165,11 +168,16 @@ starts_again() {
 	os systemctl start hwheeld && await lists && grep -q small "$work/out" && os systemctl stop hwheeld
 }
 
+# A unit that systemd starts again later is "activating" until then.
+has_failed() {
+	[ "$(os systemctl is-failed hwheeld)" = failed ]
+}
+
 # It tells what is wrong, and does not try again.
 wrong_configuration() {
 	echo "tick = soon" >>"$conf"
 	os systemctl start hwheeld
-	says "not a duration" && sleep 3 && [ "$(os systemctl is-failed hwheeld)" = failed ] &&
+	says "not a duration" && await has_failed && [ "$(restarts)" = 0 ] &&
 		[ "$(os systemctl show -p ExecMainStatus --value hwheeld)" = 2 ]
 }
 
