@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# leaks_test.sh: what leaks.sh takes for a leak of objects, by counts that are given. Needs no
+# leaks_test.sh: what leaks.sh takes for a leak, by counts that are given. Needs no
 # kernel. Prints TAP.
 set -uo pipefail
 
@@ -47,6 +47,22 @@ no_leak() {
 	leaks_no_objects_in 20 true && [ ${#counts[@]} -eq 0 ]
 }
 
+count_pages() {
+	[ ${#counts[@]} -gt 0 ] || return
+	read -r before after <<<"${counts[0]}"
+	counts=("${counts[@]:1}")
+}
+
+page_leak() {
+	counts=("$@")
+	! leaks_no_pages_in 20 true && [ ${#counts[@]} -eq 0 ]
+}
+
+no_page_leak() {
+	counts=("$@")
+	leaks_no_pages_in 20 true && [ ${#counts[@]} -eq 0 ]
+}
+
 few_caches() {
 	quiet=5
 	leak "kmalloc-8 100 100"
@@ -71,4 +87,8 @@ report "two caches that take turns to grow are none" \
 	no_leak "kmalloc-96 443 466, kmalloc-8 1024 1024" \
 	"kmalloc-96 454 466, kmalloc-8 1024 1192" "kmalloc-96 466 466, kmalloc-8 1024 1192"
 report "too few caches prove nothing" few_caches
+report "less than half a page a round is no leak" no_page_leak "9 18"
+report "a page a round is a leak" page_leak "9 29" "29 49" "49 69"
+# As an arm64 with kernel 6.1 counted in ten rounds
+report "pages that grew once are none" no_page_leak "9 25" "25 25"
 tap_end
