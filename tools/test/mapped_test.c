@@ -33,7 +33,8 @@ static bool shares = true, moves = true;
 static char *others;	/* memory of another thread */
 
 __typeof__(ioctl) __real_ioctl, __wrap_ioctl;
-__typeof__(mmap) __real_mmap, __wrap_mmap;
+/* With offsets of 64 bits, mmap() is mmap64(). */
+__typeof__(mmap) __real_mmap64, __wrap_mmap64;
 __typeof__(mremap) __real_mremap, __wrap_mremap;
 
 int __wrap_ioctl(int fd, unsigned long command, ...)
@@ -61,18 +62,18 @@ static void *refuse(void *at, size_t size)
 {
 	if (at) {
 		munmap(at, size);
-		others = __real_mmap(at, size, PROT_READ | PROT_WRITE,
-				     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+		others = __real_mmap64(at, size, PROT_READ | PROT_WRITE,
+				       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 		others[0] = COOKIE;
 	}
 	errno = ENOMEM;
 	return MAP_FAILED;
 }
 
-void *__wrap_mmap(void *at, size_t size, int prot, int flags, int fd, off_t offset)
+void *__wrap_mmap64(void *at, size_t size, int prot, int flags, int fd, off_t offset)
 {
 	if (shares || !(flags & MAP_SHARED))
-		return __real_mmap(at, size, prot, flags, fd, offset);
+		return __real_mmap64(at, size, prot, flags, fd, offset);
 	return refuse(at, size);
 }
 

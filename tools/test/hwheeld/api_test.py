@@ -426,6 +426,18 @@ def deadlines_are_points_in_time(daemon):
     equal(keys(client.take(wait=30)), ["b"])
 
 
+def deadlines_may_be_decades_away(daemon):
+    """The seconds since 1970 that 32 bits hold end in 2038."""
+    client = daemon.client()
+    answer = client.put("a", deadline="2100-01-01T00:00:00-05:00")
+    equal((answer.status, answer.json["error"]),
+          (400, "deadline: farther away than this server allows"))
+    daemon.configure(delay="36500d")
+    daemon.signal(signal.SIGHUP)
+    until(lambda: client.put("a", deadline="2100-01-01T00:00:00-05:00").status == 201, "reloaded")
+    equal(client.get("a").json["deadline"], "2100-01-01T05:00:00.000Z")
+
+
 def step(seconds):
     """Sets the clock of the user-mode kernel; the clock of a real machine is not a test's."""
     with open("/proc/cpuinfo", encoding="ascii") as stream:
