@@ -27,6 +27,16 @@ is_whole() {
 	[[ $machine_qemu =~ ^qemu-system-[a-z0-9_]+\ .*[:=]console\ .*[:=]channel$ ]]
 }
 
+known_without_dpkg() {
+	local here
+
+	here=$(
+		dpkg() { return 127; }
+		machine_here
+	)
+	[ "$here" = "$(dpkg --print-architecture)" ]
+}
+
 knows_no() {
 	! (machine_named "$1") 2>/dev/null
 }
@@ -38,7 +48,9 @@ for name in arm64 armhf i386 s390x; do
 done
 report "amd64 is whole" is_whole amd64
 report "a kernel with pages of 16 KiB is for arm64" runs 6.12.117+deb12-arm64-16k arm64
-report "a kernel that was built here is for amd64" runs 6.12.117-kcsan-419227e0 amd64
 report "a flavour without a name of its own is for amd64" runs "$(headers_of_flavour rt)" amd64
+report "a kernel that names no machine is for this one" \
+	runs 6.12.117-kcsan-419227e0 "$(dpkg --print-architecture)"
+report "this machine is known without dpkg, too" known_without_dpkg
 report "no machine is made up" knows_no riscv64
 tap_end

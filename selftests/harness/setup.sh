@@ -109,9 +109,16 @@ print_foreign() {
 	     "CC=$machine_triplet-gcc-$(gcc -dumpversion) SYSROOT=$(sysroot_path)"
 }
 
+# The machine's emulator and kernel come from Debian's archive.
+need_archive() {
+	has_apt ||
+		die "a VM needs apt, which gets its kernel; make module and make -C tools need none"
+}
+
 need_vm() {
 	local kver=${KVER-} kdir=${KDIR-}
 
+	need_archive
 	if [ -n "$kver" ]; then
 		machine_choose "$kver"
 		qemu_packages
@@ -128,6 +135,7 @@ need_vm() {
 
 # A kernel that can mount folders of this machine, unless the caller has chosen one
 need_shell() {
+	need_archive
 	[ -n "${KVER-}" ] || KVER=$(kernel_of_flavour shared) ||
 		die "no kernel here mounts folders: make shell SHARE= does without"
 	need_vm

@@ -17,8 +17,16 @@ without_apt() {
 	env -u KVER -u KDIR -u KSRC PATH="$work/bin" "$@" 2>"$work/said"
 }
 
-names() {
-	! without_apt selftests/harness/setup.sh "$1" && grep -q -- "$2" "$work/said"
+# refuses NEED TEXT: says so in one line, and nothing else
+refuses() {
+	! without_apt selftests/harness/setup.sh "$1" && [ "$(wc -l <"$work/said")" -eq 1 ] &&
+		grep -q -- "$2" "$work/said"
+}
+
+refuses_a_version() {
+	! without_apt env KVER=1.2.3 selftests/harness/setup.sh module &&
+		[ "$(cat "$work/said")" = \
+			"setup.sh: no headers for the kernel 1.2.3: KDIR= names a kernel's build folder" ]
 }
 
 # A folder that says as little of its version as most do
@@ -33,5 +41,7 @@ rm -f "$work"/bin/{apt*,dpkg*}
 echo "TAP version 13"
 report "programs are built with what there is" without_apt selftests/harness/setup.sh tools
 report "the module is built for a folder that is named" takes_a_folder
-report "what boots a machine names what it needs" names vm qemu-system-x86
+report "a kernel that has no headers is told in one line" refuses_a_version
+report "what boots a machine says that it needs apt" refuses vm "needs apt"
+report "and what opens a shell there does" refuses shell "needs apt"
 tap_end

@@ -11,7 +11,7 @@
 # shellcheck source=selftests/harness/kernels/newer_debian.sh
 . "$(dirname "${BASH_SOURCE[0]}")/newer_debian.sh"
 
-stock_headers=linux-headers-cloud-$(dpkg --print-architecture 2>/dev/null || uname -m)
+stock_headers=linux-headers-cloud-$(machine_here)
 source_package=linux-source-6.12
 
 # Ubuntu has kernels for virtual machines, too, and one source.
@@ -23,7 +23,7 @@ fi
 # The kernels that have names of their own, and the end of the name of their headers' package
 declare -A flavours=(
 	[newest]=cloud-amd64
-	[shared]=$(dpkg --print-architecture 2>/dev/null || uname -m)
+	[shared]=$(machine_here)
 	[arm64]=cloud-arm64
 	[arm64-6.12]=6.12-cloud-arm64
 	[arm64-16k]=6.12-arm64-16k
@@ -86,6 +86,7 @@ kernel_headers() {
 		echo "/lib/modules/$kver/build"
 		return
 	fi
+	has_apt || die "no headers for the kernel $kver: KDIR= names a kernel's build folder"
 	machine_choose "$kver" && archive_find "$(kernel_archive "$kver")" "$package" || return
 	if headers_want_image "$kver"; then
 		packages pahole || return

@@ -20,7 +20,7 @@ emulator_folder() {
 	echo "$cache/${machine_package/:/-}"
 }
 
-# What another suite lacks is taken from this machine's own.
+# Debian 12 has the libraries that QEMU of another suite needs.
 emulator_libraries() {
 	local libraries
 
@@ -35,8 +35,7 @@ emulator_fetch() {
 		qemu-system-common qemu-system-data seabios && archive_unpack "$1"
 }
 
-# emulator PACKAGE...: gets it, and these packages in one go, so that a machine without apt names
-# all that it lacks.
+# emulator PACKAGE...: gets it, and these packages in one go.
 emulator() {
 	if emulator_is_own; then
 		packages "$@" "$machine_package"

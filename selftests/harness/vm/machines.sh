@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 # The table of machines. machine_choose KVER and machine_named DEBIAN read the row of a kernel, or
-# of an architecture, into variables that begin with machine_, named as the columns.
+# of an architecture, into variables that begin with machine_, named as the columns. Need
+# messages.sh.
 
 machines=$(dirname "$(realpath "${BASH_SOURCE[0]}")")/machines
 
@@ -24,8 +25,20 @@ machine_is() {
 	[ "$1" = "$machine_debian" ]
 }
 
+machine_runs_here() {
+	[[ $(uname -m) == "${machine_triplet%%-*}"* ]]
+}
+
+# Prints Debian's name of this machine's architecture.
+machine_here() {
+	dpkg --print-architecture 2>/dev/null && return
+	machine_find machine_runs_here || die "no machine has the processor $(uname -m)"
+	echo "$machine_debian"
+}
+
+# A kernel whose version names no machine is one for this machine.
 machine_choose() {
-	machine_find machine_runs "$1" || die "no machine runs the kernel $1"
+	machine_find machine_runs "$1" || machine_named "$(machine_here)"
 }
 
 machine_named() {
@@ -34,7 +47,7 @@ machine_named() {
 
 # Does the machine run what is built for this one?
 machine_is_foreign() {
-	[ "$machine_debian" != "$(dpkg --print-architecture)" ]
+	[ "$machine_debian" != "$(machine_here)" ]
 }
 
 # Prints the name that QEMU, and the kernel of this machine, have for its processor.
