@@ -514,17 +514,19 @@ static void map_tells_where_all_is(struct kunit *test)
 {
 	struct hwheel_map arg = { .records = 1, .lists = 33 };
 	struct hwheel_file *file = open_file(sim_wheel(test), 3000);
+	u64 lists = PAGE_ALIGN(33 * sizeof(struct hwheel_map_list));
+	u64 ring = PAGE_ALIGN(4096 * sizeof(u32));
 
 	KUNIT_ASSERT_EQ(test, hwheel_mapped_file_map(file, &arg), 0);
 	KUNIT_EXPECT_EQ(test, arg.records, HWHEEL_MAP_PAGE);
 	KUNIT_EXPECT_EQ(test, arg.lists, 33);
 	KUNIT_EXPECT_EQ(test, arg.version, HWHEEL_MAP_VERSION);
 	KUNIT_EXPECT_EQ(test, file->mapping->header->version, HWHEEL_MAP_VERSION);
-	KUNIT_EXPECT_EQ(test, arg.ring_size, 4096);
+	KUNIT_EXPECT_EQ(test, arg.ring_size, ring / sizeof(u32));
 	KUNIT_EXPECT_EQ(test, arg.lists_offset, PAGE_SIZE);
-	KUNIT_EXPECT_EQ(test, arg.ring_offset, 3 * PAGE_SIZE);
-	KUNIT_EXPECT_EQ(test, arg.records_offset, 7 * PAGE_SIZE);
-	KUNIT_EXPECT_EQ(test, arg.size, 8 * PAGE_SIZE);
+	KUNIT_EXPECT_EQ(test, arg.ring_offset, PAGE_SIZE + lists);
+	KUNIT_EXPECT_EQ(test, arg.records_offset, PAGE_SIZE + lists + ring);
+	KUNIT_EXPECT_EQ(test, arg.size, PAGE_SIZE + lists + ring + PAGE_SIZE);
 	KUNIT_EXPECT_EQ(test, map_more(file, 3000 - HWHEEL_MAP_PAGE, 0), 0);
 	KUNIT_EXPECT_GE(test, file->mapping->nr, 3000);
 	close_file(file);

@@ -18,11 +18,15 @@ find_hierarchy() {
 }
 
 # Kernel pages that a group is charged for and that are none of what is told of: those of
-# timeouts, two or so of each process, and what is not known exactly
+# timeouts, two or so of each process, and what is not known exactly. Not each kernel tells smaps of
+# the size of its pages.
 pages_of() {
-	awk '$1 == "kernel" { n += $2 }
-	     /^(slab|kernel_stack|pagetables|percpu|vmalloc) / { n -= $2 }
-	     END { print int(n / 4096) }' "$1/memory.stat"
+	cat /proc/self/smaps "$1/memory.stat" 2>"$work/pages" | awk '
+		BEGIN { page = 4096 }
+		$1 == "KernelPageSize:" { page = 1024 * $2 }
+		$1 == "kernel" { n += $2 }
+		/^(slab|kernel_stack|pagetables|percpu|vmalloc) / { n -= $2 }
+		END { print int(n / page) }'
 }
 
 # From now on we and whom we start are in a group of our own, if there are groups.
