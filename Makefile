@@ -19,6 +19,8 @@ BOOT     = $(if $(filter um,$(ARCH)),$(UML) --kdir $(KDIR) --smp 2,$(VM) --kver 
 BUILD   := $(CURDIR)/build
 MODULE   = $(BUILD)/module-$(KVER)
 TEST_MODULES = $(BUILD)/modules-$(KVER)
+# Programs of another machine have a folder of their own.
+TEST_PROGRAMS = $(BUILD)/selftests$(if $(SYSROOT),-$(ARCH))
 VERSION  = $(or $(shell sed -n 's/^MODULE_VERSION("\(.*\)");$$/\1/p' module/main.c),\
 	   $(error module/main.c has no MODULE_VERSION))
 
@@ -606,20 +608,20 @@ _litmus:
 	@selftests/models/litmus.sh $(KSRC) | tee $(BUILD)/litmus.tap
 
 _test_programs:
-	@mkdir -p $(BUILD)/selftests
-	@$(MAKE) -j$$(nproc) -C selftests KSRC=$(KSRC) OUTPUT=$(BUILD)/selftests TESTS="$(TESTS)"
-	@echo "$(SEED)" >$(BUILD)/selftests/seed
+	@mkdir -p $(TEST_PROGRAMS)
+	@$(MAKE) -j$$(nproc) -C selftests KSRC=$(KSRC) OUTPUT=$(TEST_PROGRAMS) TESTS="$(TESTS)"
+	@echo "$(SEED)" >$(TEST_PROGRAMS)/seed
 
 # $(call scripts,NAME...): of a test each, wherever it is, and what they read
 scripts = $(foreach name,$(1),$(or $(wildcard selftests/*/$(name).sh),selftests/$(name).sh)) \
 	  $(addprefix selftests/harness/,common.sh counts.sh leaks.sh tap.sh)
 
 _selftests: _test_modules _test_programs
-	@cp $(if $(QUICK),$(QUICK_BOUNDS),/dev/null) $(BUILD)/selftests/bounds
+	@cp $(if $(QUICK),$(QUICK_BOUNDS),/dev/null) $(TEST_PROGRAMS)/bounds
 	@$(BOOT) --out $(BUILD)/selftests-run --timeout $(TIMEOUT) \
 		--guest selftests/harness/selftests_guest.sh $(MODULE)/hwheel.ko \
-		$(BUILD)/selftests/seed $(BUILD)/selftests/bounds \
-		$(TESTS:%=$(BUILD)/selftests/%) $(HELPERS:%=$(BUILD)/selftests/%) \
+		$(TEST_PROGRAMS)/seed $(TEST_PROGRAMS)/bounds \
+		$(TESTS:%=$(TEST_PROGRAMS)/%) $(HELPERS:%=$(TEST_PROGRAMS)/%) \
 		$(wildcard $(patsubst %,$(TEST_MODULES)/selftests/%/*.ko,module stress fault)) \
 		$(call scripts,$(SCRIPTS)) && status=0 || status=$$?; \
 	python3 -B selftests/harness/tap.py --out $(BUILD)/selftests.tap --part kselftest \
@@ -628,12 +630,12 @@ _selftests: _test_modules _test_programs
 _torture: _test_modules _test_programs
 	@printf '%s\n' "fuzz_test $(CALLS)" "torture_test $(OPS)" "unload_test $(RELOADS)" \
 		"hotplug_test $(OFFLINE)" "kill_midcall_test $(KILLS)" \
-		"populate_test $(PENDING)" >$(BUILD)/selftests/bounds
+		"populate_test $(PENDING)" >$(TEST_PROGRAMS)/bounds
 	@$(BOOT) --out $(BUILD)/$(RUN) --timeout $(TORTURE_TIMEOUT) --mem 2560 \
-		--guest selftests/stress/torture_guest.sh $(MODULE)/hwheel.ko $(BUILD)/selftests/seed \
+		--guest selftests/stress/torture_guest.sh $(MODULE)/hwheel.ko $(TEST_PROGRAMS)/seed \
 		$(patsubst %,$(TEST_MODULES)/selftests/stress/hwheel_%.ko,torture populate) \
 		$(patsubst %,$(TEST_MODULES)/selftests/module/hwheel_%.ko,sample place) \
-		$(HELPERS:%=$(BUILD)/selftests/%) $(BUILD)/selftests/bounds \
+		$(HELPERS:%=$(TEST_PROGRAMS)/%) $(TEST_PROGRAMS)/bounds \
 		$(call scripts,$(TORTURES) $(FIRES)) && status=0 || status=$$?; \
 	python3 -B selftests/harness/tap.py --out $(BUILD)/$(RUN).tap --part $(RUN) \
 		$$status $(patsubst %,$(BUILD)/$(RUN)/%.tap,$(TORTURES) $(FIRES))
