@@ -17,6 +17,13 @@ without_apt() {
 	env -u KVER -u KDIR -u KSRC PATH="$work/bin" "$@" 2>"$work/said"
 }
 
+# Nothing of hwheeld, whose libraries may not be there
+builds_shared() {
+	without_apt make -s -C tools O="$work/tools" LINK=shared libhwheel hwheelctl >"$work/made" &&
+		readelf -d "$work/tools/hwheelctl" | grep -q 'NEEDED.*libjson-c' &&
+		[ ! -e "$work/tools/hwheeld" ]
+}
+
 # refuses NEED TEXT: says so in one line, and nothing else
 refuses() {
 	! without_apt selftests/harness/setup.sh "$1" && [ "$(wc -l <"$work/said")" -eq 1 ] &&
@@ -40,6 +47,7 @@ rm -f "$work"/bin/{apt*,dpkg*}
 
 echo "TAP version 13"
 report "programs are built with what there is" without_apt selftests/harness/setup.sh tools
+report "without static libraries, too" builds_shared
 report "the module is built for a folder that is named" takes_a_folder
 report "a kernel that has no headers is told in one line" refuses_a_version
 report "what boots a machine says that it needs apt" refuses vm "needs apt"
