@@ -96,8 +96,8 @@ qemu_packages() {
 	emulator "${build_tools[@]}" busybox-static cpio python3
 }
 
-# What builds for another machine than this one. (Not the package without the compiler's
-# version: that cannot be installed beside the 32-bit libraries of this machine.)
+# The compiler for another machine. (The package without the compiler's version cannot be installed
+# beside the 32-bit libraries of this machine.)
 foreign_packages() {
 	packages "gcc-$(gcc -dumpversion)-${machine_triplet//_/-}" \
 		"libc6-dev-$machine_debian-cross"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
-# What programs for another machine are built with beside its compiler, and what that machine
-# runs first: static, as there is no other library. Needs messages.sh, packages.sh, cache.sh,
+# The libraries that programs for another machine are built with, and the busybox that this machine
+# runs first: all static, as the machine has no other library. Needs messages.sh, packages.sh, cache.sh,
 # archive.sh.
 : "${cache:?}"
 

@@ -28,7 +28,7 @@ opened_to_the_group() {
 	return 1
 }
 
-# as GROUP COMMAND...: who is not root (busybox has another setpriv)
+# as GROUP COMMAND...: runs it as a user other than root (busybox has another setpriv)
 as() {
 	local gid=$1
 

@@ -46,7 +46,7 @@ os() {
 	env -i PATH=$paths /bin/nsenter -t "$systemd" -m -p -u -i -r -w -- "$@"
 }
 
-# as GROUP COMMAND...: who is not root (busybox has another setpriv, and would take that)
+# as GROUP COMMAND...: runs it as a user other than root (busybox has another setpriv, and would take that)
 as() {
 	local gid=$1
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
-# A machine that is there for one guest script: what is put into it and what is made of
-# it, whatever boots it. It finds the script and FILEs in /hwheel/, and sends over a wire
-# what the script left in /results/, success last. Needs messages.sh.
+# A machine that is there for one guest script, a virtual one or a user-mode kernel: its files and
+# its results. It finds the script and FILEs in /hwheel/, and sends the files that the script left in
+# /results/ over a wire, success last. Needs messages.sh.
 #
-# The script that boots it sets these variables, besides those below:
+# The script that boots it sets these variables:
 #   out      folder for the results and console.log
 #   guest    the script
 #   busybox  of the machine, if its programs are not those of this one
@@ -19,7 +19,7 @@
 #   oom      yes if the kernel may kill processes for want of memory
 #   machine  process to be killed at the end, if any
 
-# shellcheck disable=SC2034 # for who boots it
+# shellcheck disable=SC2034 # the script that boots it reads them
 out='' guest='' busybox='' channel=ttyS1 timeout=300 console=live races='' oom='' machine='' work='' status=''
 files=() modules=()
 failed=0
@@ -40,8 +40,8 @@ beginning='hwheel: init begins'
 # compares it with NULL.
 known_races='data-race in hrtimer_wakeup / schedule_hrtimeout_range'
 
-# What the kernel is told whatever it is. A machine that is busy with something else, and a
-# kernel that is slow, are no reason to fail: what stands still does so for longer.
+# The options that each kernel gets. A busy machine or a slow kernel is no reason to fail: RCU waits
+# longer before it reports a stall.
 guest_command_line() {
 	local line="loglevel=5 rdinit=/init channel=$channel oops=panic panic=-1"
 
