@@ -29,11 +29,15 @@ machine_runs_here() {
 	[[ $(uname -m) == "${machine_triplet%%-*}"* ]]
 }
 
-# Prints Debian's name of this machine's architecture.
+# Prints Debian's name of this machine's architecture, or the processor's if the table has none.
 machine_here() {
-	dpkg --print-architecture 2>/dev/null && return
-	machine_find machine_runs_here || die "no machine has the processor $(uname -m)"
-	echo "$machine_debian"
+	if dpkg --print-architecture 2>/dev/null; then
+		return
+	elif machine_find machine_runs_here; then
+		echo "$machine_debian"
+	else
+		uname -m
+	fi
 }
 
 # A kernel whose version names no machine is one for this machine.
