@@ -55,8 +55,8 @@ FAULTS  ?=
 # NAME=VALUE for hwheeld-bench: rounds, ms, pending, lateness
 BENCH_DURABLE ?=
 REQUESTS ?= 1000
-TOOLS_TESTS := libhwheel_test libhwheel_test_32 mapped_test quantile_test hwheelctl_test \
-	       top_test examples_test lockdown_test
+TOOLS_TESTS := libhwheel_test $(if $(filter x86_64,$(shell uname -m)),libhwheel_test_32) mapped_test \
+	       quantile_test hwheelctl_test top_test examples_test lockdown_test
 # The folder that make shell mounts; none if it is empty
 SHARE   ?= $(CURDIR)
 # What make tools-test runs in its VM
@@ -212,7 +212,8 @@ tools: ## build libhwheel, hwheelctl, the demonstrations and examples
 	@$(MAKE) _tools
 
 tools-test: ## test libhwheel, hwheelctl and the examples in a VM (ONLY=: some of the tests)
-	@vars=$$($(SETUP) vm source programs tools tools_test) && $(MAKE) _tools_test $$vars
+	@vars=$$($(SETUP) vm source tools tools_test $(if $(filter %_32,$(TOOLS_TESTS)),programs)) && \
+		$(MAKE) _tools_test $$vars
 
 java: ## build Netty's timer on the kernel's wheel: build/java/hwheel.jar, libhwheel_jni.so
 	@$(SETUP) java

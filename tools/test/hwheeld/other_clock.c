@@ -12,6 +12,15 @@
 #include <time.h>
 #include <unistd.h>
 
+/* The calls that take a time of 64 bits, where another one takes fewer */
+#ifdef SYS_clock_gettime64
+#define GETTIME	SYS_clock_gettime64
+#define SETTIME	SYS_timerfd_settime64
+#else
+#define GETTIME	SYS_clock_gettime
+#define SETTIME	SYS_timerfd_settime
+#endif
+
 static long ahead(clockid_t clock)
 {
 	const char *name = clock == CLOCK_REALTIME ? "CLOCK_AHEAD" :
@@ -23,7 +32,7 @@ static long ahead(clockid_t clock)
 
 int clock_gettime(clockid_t clock, struct timespec *time)
 {
-	int error = (int)syscall(SYS_clock_gettime, clock, time);
+	int error = (int)syscall(GETTIME, clock, time);
 
 	if (!error)
 		time->tv_sec += ahead(clock);
@@ -39,7 +48,7 @@ int timerfd_settime(int fd, int flags, const struct itimerspec *new, struct itim
 		when.it_value.tv_sec -= seconds;
 	else if (flags & TFD_TIMER_ABSTIME && when.it_value.tv_sec)
 		when.it_value = (struct timespec) { 0, 1 };
-	return (int)syscall(SYS_timerfd_settime, fd, flags, &when, old);
+	return (int)syscall(SETTIME, fd, flags, &when, old);
 }
 
 int gettimeofday(struct timeval *restrict time, void *restrict zone)
