@@ -18,8 +18,8 @@ find_hierarchy() {
 }
 
 # Kernel pages that a group is charged for and that are none of what is told of: those of
-# timeouts, two or so of each process, and what is not known exactly. Not each kernel tells smaps of
-# the size of its pages.
+# timeouts, two or so of each process, and what is not known exactly. smaps tells the size of a page;
+# where it does not, that is 4 KiB.
 pages_of() {
 	cat /proc/self/smaps "$1/memory.stat" 2>"$work/pages" | awk '
 		BEGIN { page = 4096 }

@@ -55,12 +55,12 @@ count_pages() {
 
 page_leak() {
 	counts=("$@")
-	! leaks_no_pages_in 20 true && [ ${#counts[@]} -eq 0 ]
+	! leaks_no_pages_in 10 true && [ ${#counts[@]} -eq 0 ]
 }
 
 no_page_leak() {
 	counts=("$@")
-	leaks_no_pages_in 20 true && [ ${#counts[@]} -eq 0 ]
+	leaks_no_pages_in 10 true && [ ${#counts[@]} -eq 0 ]
 }
 
 few_caches() {
@@ -87,8 +87,8 @@ report "two caches that take turns to grow are none" \
 	no_leak "kmalloc-96 443 466, kmalloc-8 1024 1024" \
 	"kmalloc-96 454 466, kmalloc-8 1024 1192" "kmalloc-96 466 466, kmalloc-8 1024 1192"
 report "too few caches prove nothing" few_caches
-report "less than half a page a round is no leak" no_page_leak "9 18"
-report "a page a round is a leak" page_leak "9 29" "29 49" "49 69"
-# As an arm64 with kernel 6.1 counted in ten rounds
-report "pages that grew once are none" no_page_leak "9 25" "25 25"
+report "less than half a page a round is no leak" no_page_leak "9 13"
+report "a page a round is a leak" page_leak "9 19" "19 29" "29 39"
+# As an arm64 with kernel 6.1 counted
+report "pages that grew once are none" no_page_leak "9 17" "17 17"
 tap_end

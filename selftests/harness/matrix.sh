@@ -118,7 +118,7 @@ suite_kselftest() {
 }
 
 # For make check-all, in minutes: without the tests that are slow and find no more on one machine
-# than on another, and with less torture, which takes a quarter of the time of a slow machine
+# than on another. The torture of quick_bounds would take a quarter of a slow machine's time.
 suite_quick() {
 	local tests="close_test epoll_test input_test map_ioctl_test map_memory_test map_race_test"
 

@@ -112,7 +112,7 @@ print_foreign() {
 # The machine's emulator and kernel come from Debian's archive.
 need_archive() {
 	has_apt ||
-		die "a VM needs apt, which gets its kernel; make module and make -C tools need none"
+		die "a VM needs apt, which gets its kernel; make module and make -C tools do without"
 }
 
 need_vm() {

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 # The libraries that programs for another machine are built with, and the busybox that this machine
-# runs first: all static, as the machine has no other library. Needs messages.sh, packages.sh, cache.sh,
-# archive.sh.
+# runs first: all static, as the machine has no other library. Needs messages.sh, packages.sh,
+# cache.sh, archive.sh.
 : "${cache:?}"
 
 # shellcheck source=selftests/harness/vm/machines.sh

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 # A machine that is there for one guest script, a virtual one or a user-mode kernel: its files and
-# its results. It finds the script and FILEs in /hwheel/, and sends the files that the script left in
-# /results/ over a wire, success last. Needs messages.sh.
+# its results. It finds the script and FILEs in /hwheel/, and sends over a wire the files that the
+# script left in /results/, success last. Needs messages.sh.
 #
 # The script that boots it sets these variables:
 #   out      folder for the results and console.log
