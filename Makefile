@@ -55,8 +55,10 @@ FAULTS  ?=
 # NAME=VALUE for hwheeld-bench: rounds, ms, pending, lateness
 BENCH_DURABLE ?=
 REQUESTS ?= 1000
-TOOLS_TESTS := libhwheel_test $(if $(filter x86_64,$(shell uname -m)),libhwheel_test_32) mapped_test \
-	       quantile_test hwheelctl_test top_test examples_test lockdown_test
+# An x86-64 kernel runs 32-bit programs, too.
+TOOLS_32 := $(if $(filter x86_64-%,$(MAKE_HOST)),libhwheel_test_32)
+TOOLS_TESTS := libhwheel_test $(TOOLS_32) mapped_test quantile_test hwheelctl_test top_test \
+	       examples_test lockdown_test
 # The folder that make shell mounts; none if it is empty
 SHARE   ?= $(CURDIR)
 # What make tools-test runs in its VM
@@ -212,7 +214,7 @@ tools: ## build libhwheel, hwheelctl, the demonstrations and examples
 	@$(MAKE) _tools
 
 tools-test: ## test libhwheel, hwheelctl and the examples in a VM (ONLY=: some of the tests)
-	@vars=$$($(SETUP) vm source tools tools_test $(if $(filter %_32,$(TOOLS_TESTS)),programs)) && \
+	@vars=$$($(SETUP) vm source tools tools_test $(if $(TOOLS_32),programs)) && \
 		$(MAKE) _tools_test $$vars
 
 java: ## build Netty's timer on the kernel's wheel: build/java/hwheel.jar, libhwheel_jni.so
@@ -353,7 +355,7 @@ _tools:
 
 # Beside what is in the VM: that the JSON is sound, and that what is installed can be used.
 _tools_test: _module _tools
-	@$(MAKE) -C tools O=$(BUILD)/tools tests KSRC=$(KSRC)
+	@$(MAKE) -C tools O=$(BUILD)/tools tests $(TOOLS_32:%=$(BUILD)/tools/test/%) KSRC=$(KSRC)
 	@tools/test/pack.sh $(BUILD)/tools/debian.tar tmux trace-cmd bpftrace setpriv
 	@printf '%s\n' $(ONLY) >$(BUILD)/tools/only
 	@status=0; \
