@@ -56,7 +56,7 @@ headers_fetch() {
 	local kver=$1 folder=$2 package=linux-headers-$1 archive here common kbuild
 
 	archive=$(kernel_archive "$kver")
-	here=$(dpkg --print-architecture)${archive#"$machine_debian"}
+	here=$(machine_here)${archive#"$machine_debian"}
 	common=$(archive_depends "$archive" "$package" linux-headers-) || return
 	kbuild=$(archive_depends "$archive" "$package" linux-kbuild-) || return
 	say "kernel: unpacking $package (not installed)"

@@ -13,7 +13,7 @@ emulator_is_own() {
 }
 
 emulator_archive() {
-	echo "$(dpkg --print-architecture):${machine_package#*:}"
+	echo "$(machine_here):${machine_package#*:}"
 }
 
 emulator_folder() {
