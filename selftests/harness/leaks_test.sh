@@ -13,7 +13,8 @@ trap 'rm -rf "$work"' EXIT
 # shellcheck source=selftests/harness/leaks.sh
 . ./leaks.sh
 
-# Each time that rounds are counted takes the next one: "CACHE BEFORE AFTER, CACHE ..."
+# Each time that rounds are counted takes the next one: "CACHE BEFORE AFTER, CACHE ...", or of pages
+# "BEFORE AFTER"
 counts=()
 # Caches that never change, as leaks.sh wants to see many
 quiet=21
@@ -29,11 +30,17 @@ write_count() {
 	' >"$work/$1"
 }
 
-count_rounds() {
+# Sets count to the next one.
+next_count() {
 	[ ${#counts[@]} -gt 0 ] || return
-	write_count before 2 "${counts[0]}"
-	write_count after 3 "${counts[0]}"
+	count=${counts[0]}
 	counts=("${counts[@]:1}")
+}
+
+count_rounds() {
+	next_count || return
+	write_count before 2 "$count"
+	write_count after 3 "$count"
 }
 
 # leak COUNT...: do twenty rounds each with these counts leak, and were all of these looked at?
@@ -48,9 +55,7 @@ no_leak() {
 }
 
 count_pages() {
-	[ ${#counts[@]} -gt 0 ] || return
-	read -r before after <<<"${counts[0]}"
-	counts=("${counts[@]:1}")
+	next_count && read -r before after <<<"$count"
 }
 
 page_leak() {
