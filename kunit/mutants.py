@@ -49,7 +49,7 @@ TOP = pathlib.Path(__file__).resolve().parent.parent
 CACHE = pathlib.Path(os.environ.get("HWHEEL_CACHE") or
                      os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache")) + "/hwheel")
 SCRATCH = CACHE / "mutants"
-PARTS = ("Kbuild", "module", "kunit", "selftests/harness")
+PARTS = ("Kbuild", "module", "kunit", "selftests")
 RESULTS = TOP / "build/mutants.txt"
 
 SETTINGS = {"OPS": "100000", "SEED": "1"}
