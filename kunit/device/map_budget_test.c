@@ -8,6 +8,7 @@
 #include "map_sim.h"
 
 #include "device/file_trace.h"
+#include "device/map_node.h"
 
 /* A batch takes a quarter of a tick, and a little more. */
 #define RECORD_US	10
@@ -99,30 +100,33 @@ static void user_has_a_quarter_of_a_tick(struct kunit *test)
 }
 
 /* The drain alone would take several ticks. */
-static void check_flood(struct kunit *test, unsigned long record_us)
+static void check_flood(struct kunit *test, unsigned long record_us, u32 due)
 {
 	struct hwheel_file *file = map_file(test, 15 * BATCH);
 	u32 i;
 
+	for (i = 0; i < due; i++)
+		map_arm(file, i, sim_edge_time(file->wheel, 12));
+	sim_pass(file->wheel, 10);
 	make_slow(test, record_us);
-	map_arm(file, 0, sim_edge_time(file->wheel, 12));
 	sim_pass(file->wheel, 11);
-	for (i = 1; i < 15 * BATCH; i++)
+	for (; i < 15 * BATCH; i++)
 		map_arm(file, i, HWHEEL_NEVER);
 	pass_half(file->wheel, 12);
-	KUNIT_EXPECT_EQ(test, map_unread(file), 1);
+	KUNIT_EXPECT_EQ(test, map_unread(file), due);
 	KUNIT_EXPECT_LT(test, drained(file), 15 * BATCH);
 }
 
+/* The due timeouts take more steps than come before the expiry's first look at the clock. */
 static void flood_keeps_no_timeout_waiting(struct kunit *test)
 {
-	check_flood(test, RECORD_US / 5);
+	check_flood(test, RECORD_US / 5, 3 * BATCH);
 }
 
-/* The first look at the clock comes when all the time is used up. */
+/* The drain's first look at the clock comes when all the time is used up. */
 static void drain_of_one_batch_keeps_no_timeout_waiting(struct kunit *test)
 {
-	check_flood(test, RECORD_US);
+	check_flood(test, RECORD_US, 1);
 }
 
 /* The list takes several ticks, and the expiry files another record between its parts. */
@@ -340,6 +344,17 @@ static void use_up(void *ns, const struct hwheel *wheel, struct hwheel_mapping *
 	local_irq_enable();
 }
 
+/* The timeout behind which the worker goes on with the order, or the first one */
+static u32 last_placed(struct hwheel_mapping *map)
+{
+	struct hwheel_node *last;
+
+	if (!map->place || map->place == &map->ready.first)
+		return 0;
+	last = container_of(map->place, struct hwheel_node, link.next);
+	return hwheel_map_node_of(last)->index;
+}
+
 /*
  * The time is used up at any look at the clock, also while the order of due timeouts is being
  * found: the drain of one record leaves so little. A cancel waits until the order is there, and no
@@ -364,11 +379,12 @@ static void expiry_goes_on_in_the_next_tick(struct kunit *test)
 		map_arm(file, 8 * BATCH + 1, HWHEEL_NEVER);
 		sim_pass(file->wheel, edge - 1);
 		ns = SIM_TICK / 4 - left;
-		map_arm(file, 8 * BATCH + 2, HWHEEL_NEVER);
+		/* On the last list: the next drain begins with the first, which has the cancel. */
+		map_arm_on(file, 1, 8 * BATCH + 2, HWHEEL_NEVER);
 		pass_half(file->wheel, edge);
 		ns = 0;
 		cut += !!file->mapping->place;
-		nr = 8 * BATCH - map_cancel(file, BATCH - 1);
+		nr = 8 * BATCH - map_cancel(file, last_placed(file->mapping));
 		for (i = 0; i < 3; i++)
 			map_cancel(file, 8 * BATCH + i);
 		sim_settle(file->wheel);
@@ -419,6 +435,26 @@ static void own_wheel_is_for_the_file(struct kunit *test)
 	/* Longer than a part of the worker's, and in one go: before the next edge */
 	pass_half(wheel, 10);
 	KUNIT_EXPECT_EQ(test, drained(file), 16 * BATCH);
+}
+
+/* The user has used up what there is on the shared wheel in the tick, and has it left here. */
+static void own_wheel_has_time_of_its_own(struct kunit *test)
+{
+	struct hwheel_file *shared = map_file(test, 4 * BATCH);
+	struct hwheel_file *own = map_file(test, 1);
+
+	own->shared_wheel = NULL;
+	make_slow(test, RECORD_US);
+	sim_pass(shared->wheel, 10);
+	arm_many(shared, 4 * BATCH, HWHEEL_NEVER);
+	pass_half(shared->wheel, 10);
+	map_arm(own, 0, HWHEEL_NEVER);
+	hwheel_mapped_file_kick(own);
+	test_sleep(own->wheel, SIM_SETTLE);
+	KUNIT_EXPECT_EQ(test, drained(own), 1);
+	KUNIT_EXPECT_EQ(test, drained(shared), BATCH);
+	sim_settle(shared->wheel);
+	KUNIT_EXPECT_EQ(test, drained(shared), 4 * BATCH);
 }
 
 /**
@@ -488,6 +524,7 @@ static struct kunit_case budget_cases[] = {
 	KUNIT_CASE(expiry_goes_on_in_the_next_tick),
 	KUNIT_CASE(stop_goes_on_in_the_next_tick),
 	KUNIT_CASE(own_wheel_is_for_the_file),
+	KUNIT_CASE(own_wheel_has_time_of_its_own),
 	KUNIT_CASE(record_that_changes_waits_for_the_next_run),
 	{ }
 };
