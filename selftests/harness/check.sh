@@ -78,8 +78,9 @@ short_parts() {
 	part english -- python3 -B selftests/harness/english_test.py
 }
 
-# Kernels that look for faults, bounded, and the models
+# Kernels that look for faults, bounded, the models, and one fault that KUnit has to notice
 long_parts() {
+	part mutants -- target mutants ONLY="enqueued in the next slot"
 	part model build/model.tap -- target _model
 	part torture build/matrix.tap -- \
 		target torture SUITES="wrong torture" CALLS=10000 OPS=100000 \
