@@ -16,7 +16,7 @@ BARRIERS = (
     ("own wheel read without an acquire", "device/file.h",
      "return smp_load_acquire(&file->wheel);",
      "return READ_ONCE(file->wheel);",
-     "file_wheel P1: r0 = smp_load_acquire(wheel);"),
+     "file_config P1: r0 = smp_load_acquire(wheel);"),
     ("mapping published without a release", "device/mapped_file.c",
      "smp_store_release(&file->mapping, map);",
      "WRITE_ONCE(file->mapping, map);",
