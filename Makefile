@@ -158,7 +158,7 @@ coverage-all: ## tell which lines KUnit, kselftests and make syzkaller reach (TE
 	@kunit/coverage.py
 	@vars=$$($(SETUP) syzkaller_kasan source programs) && $(MAKE) _coverage_all $$vars
 
-mutants: ## put faults into the engine, one at a time, and see which test notices
+mutants: ## put faults into the module, one at a time, and see which test notices
 	@$(SETUP) source kunit >/dev/null
 	@kunit/mutants.py
 

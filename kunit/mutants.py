@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Can the KUnit tests fail? Puts faults into the engine and sees who notices.
+"""Can the KUnit tests fail? Puts faults into the module and sees which test notices.
 
 usage: mutants.py [check]
 
@@ -20,8 +20,8 @@ barrier keeps the order. From the environment:
   TIMEOUT  seconds until a run counts as hung; default 60, or thrice what the run
            without a fault took. A run that prints nothing for twenty seconds, or five
            times the longest such time without a fault, counts as hung as well
-The whole table is kept in build/mutants.txt, with the first who noticed. Exits with 0
-if all were caught, but for those that are spare.
+The outcome is kept in build/mutants.txt, or with ONLY in build/mutants-only.txt, with the first
+test that noticed. Exits with 0 if all were caught, but for those that are spare.
 """
 
 import collections
@@ -50,7 +50,7 @@ CACHE = pathlib.Path(os.environ.get("HWHEEL_CACHE") or
                      os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache")) + "/hwheel")
 SCRATCH = CACHE / "mutants"
 PARTS = ("Kbuild", "module", "kunit", "selftests")
-RESULTS = TOP / "build/mutants.txt"
+RESULTS = TOP / f"build/mutants{'-only' if os.environ.get('ONLY') else ''}.txt"
 
 SETTINGS = {"OPS": "100000", "SEED": "1"}
 PATIENCE = 60
@@ -77,7 +77,7 @@ Result = collections.namedtuple("Result", "mutant verdict catcher")
 
 
 class Stale(Exception):
-    """The table does not fit the engine any more."""
+    """The table does not fit the module any more."""
 
 
 MUTANTS = [Mutant(*fields) for fields in (

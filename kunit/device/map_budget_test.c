@@ -437,19 +437,19 @@ static void own_wheel_is_for_the_file(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, drained(file), 16 * BATCH);
 }
 
-/* The user has used up what there is on the shared wheel in the tick, and has it left here. */
+/* The user has used up the time on the shared wheel: a file on a wheel of its own still runs. */
 static void own_wheel_has_time_of_its_own(struct kunit *test)
 {
 	struct hwheel_file *shared = map_file(test, 4 * BATCH);
-	struct hwheel_file *own = map_file(test, 1);
+	struct hwheel_file *own = map_file_open(test, sim_wheel(test));
 
 	own->shared_wheel = NULL;
+	KUNIT_ASSERT_EQ(test, map_more(own, 1, 2), 0);
 	make_slow(test, RECORD_US);
 	sim_pass(shared->wheel, 10);
 	arm_many(shared, 4 * BATCH, HWHEEL_NEVER);
 	pass_half(shared->wheel, 10);
 	map_arm(own, 0, HWHEEL_NEVER);
-	hwheel_mapped_file_kick(own);
 	test_sleep(own->wheel, SIM_SETTLE);
 	KUNIT_EXPECT_EQ(test, drained(own), 1);
 	KUNIT_EXPECT_EQ(test, drained(shared), BATCH);

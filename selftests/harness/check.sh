@@ -78,7 +78,7 @@ short_parts() {
 	part english -- python3 -B selftests/harness/english_test.py
 }
 
-# Kernels that look for faults, bounded, the models, and one fault that KUnit has to notice
+# Kernels that look for faults, bounded, the models, and one fault that KUnit must notice
 long_parts() {
 	part mutants -- target mutants ONLY="enqueued in the next slot"
 	part model build/model.tap -- target _model
