@@ -77,8 +77,8 @@ declare -A script=(
 		 echo "<3> a+0x1/0x2" >/dev/kmsg; echo "<3> b+0x1/0x2" >/dev/kmsg
 		 echo "<3> c+0x1/0x2 [mine]" >/dev/kmsg'
 	[races_as_known]="echo reached
-		 echo '<3>BUG: KCSAN: $known_races' >/dev/kmsg
-		 echo '<3> a+0x1/0x2 [mine]' >/dev/kmsg; echo '<3>==========' >/dev/kmsg"
+		 $(printf "echo '<3>%s' >/dev/kmsg; echo '<3> a+0x1/0x2 [mine]' >/dev/kmsg
+		 echo '<3>==========' >/dev/kmsg\n" "${known_races[@]/#/BUG: KCSAN: }")"
 	[warns_in_a_race]='echo reached; echo "<3>BUG: KCSAN: data-race in a / b" >/dev/kmsg
 		 echo "<4>WARNING: CPU: 0 PID: 1 at a.c:1" >/dev/kmsg
 		 echo "<3>==========" >/dev/kmsg'
