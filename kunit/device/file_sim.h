@@ -47,6 +47,17 @@ static inline void file_free(struct kunit_resource *res)
 	close_file(res->data);
 }
 
+/* As CONFIG asks before it makes a wheel */
+static inline int may_configure(struct hwheel_file *file)
+{
+	int err;
+
+	mutex_lock(&file->lock);
+	err = hwheel_file_may_configure(file);
+	mutex_unlock(&file->lock);
+	return err;
+}
+
 /* A file that is closed when the test ends */
 static inline struct hwheel_file *make_file_on(struct kunit *test, struct hwheel *wheel)
 {

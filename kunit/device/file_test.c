@@ -343,16 +343,6 @@ static void short_reads_take_whole_events(struct kunit *test)
 
 /* Configuring */
 
-static int may_configure(struct hwheel_file *file)
-{
-	int err;
-
-	mutex_lock(&file->lock);
-	err = hwheel_file_may_configure(file);
-	mutex_unlock(&file->lock);
-	return err;
-}
-
 static void configure(struct hwheel_file *file, struct hwheel *wheel)
 {
 	mutex_lock(&file->lock);

@@ -586,6 +586,7 @@ static void limits_of_map(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, map_more(file, 1, 3), -EINVAL);
 	KUNIT_EXPECT_EQ(test, map_more(file, MAP_MAX + 1, 2), -ENOSPC);
 	KUNIT_EXPECT_EQ(test, map_more(file, U32_MAX, 2), -ENOSPC);
+	KUNIT_EXPECT_EQ(test, map_more(file, MAP_MAX - file->mapping->nr + 1, 2), -ENOSPC);
 	KUNIT_EXPECT_EQ(test, map_more(file, MAP_MAX - file->mapping->nr, 2), 0);
 	KUNIT_EXPECT_EQ(test, file->mapping->nr, MAP_MAX);
 	KUNIT_EXPECT_EQ(test, map_more(file, 1, 2), -ENOSPC);
@@ -712,6 +713,15 @@ static void mapped_or_with_ids(struct kunit *test)
 	add_armed(test, other, 0);
 	KUNIT_EXPECT_EQ(test, map_more(other, 1, 1), -EBUSY);
 	KUNIT_EXPECT_EQ(test, hwheel_mapped_file_kick(other), -EINVAL);
+}
+
+static void map_settles_the_wheel(struct kunit *test)
+{
+	struct hwheel_file *file = map_file_open(test, sim_wheel(test));
+
+	KUNIT_EXPECT_EQ(test, may_configure(file), 0);
+	KUNIT_ASSERT_EQ(test, map_more(file, 1, 1), 0);
+	KUNIT_EXPECT_EQ(test, may_configure(file), -EBUSY);
 }
 
 /* Stopping */
@@ -1023,6 +1033,7 @@ static struct kunit_case mapping_cases[] = {
 	KUNIT_CASE(pages_are_mapped_that_are_there),
 	KUNIT_CASE(faults_find_what_is_there),
 	KUNIT_CASE(mapped_or_with_ids),
+	KUNIT_CASE(map_settles_the_wheel),
 	KUNIT_CASE(stop_makes_events_of_all),
 	KUNIT_CASE(stop_walks_all_segments),
 	KUNIT_CASE(stop_closes_the_lists),
