@@ -160,7 +160,7 @@ coverage-all: ## tell which lines KUnit, kselftests and make syzkaller reach (TE
 
 mutants: ## put faults into the module, one at a time, and see which test notices
 	@$(SETUP) source kunit >/dev/null
-	@kunit/mutants.py
+	@python3 -B kunit/mutants
 
 selftests: ## run the kselftest programs in a VM
 	@vars=$$($(SETUP) vm source programs) && $(MAKE) _selftests $$vars

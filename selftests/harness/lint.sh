@@ -87,7 +87,7 @@ check "shellcheck" shellcheck -x "${scripts[@]}"
 check "codespell" spelling
 check "each licence has its text" selftests/harness/licences.sh
 check "English is read once" python3 -B selftests/harness/english.py
-check "each fault of make mutants fits the module" python3 -B kunit/mutants.py check
+check "each fault of make mutants fits the module" python3 -B kunit/mutants check
 check "each fault of make chaos-faults fits hwheeld" \
 	python3 -B tools/test/hwheeld/chaos_faults.py check
 check "hwheel(9) has what the comments say" \

@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the litmus tests in selftests/models/litmus/ say of one of their lines."""
+"""Litmus tests judge a fault in a barrier, by one of the lines in selftests/models/litmus/.
+
+seen_by of a mutant is that line, as "TEST P0: CODE", or the reason why none is needed. The fault
+is caught if the outcome that must never happen does happen without that line, and spare if
+another barrier keeps the order.
+"""
 
 import functools
-import pathlib
 import re
 import subprocess
 
-TOP = pathlib.Path(__file__).resolve().parent.parent
+from mutant import TOP, Result, Stale
+
 TESTS = TOP / "selftests/models/litmus"
-
-
-class NoLine(Exception):
-    """No test has that line, with something that comes in its place."""
 
 
 def line_of(where):
@@ -23,7 +24,7 @@ def line_of(where):
         inside = found[0] if (found := re.match(r"P\d", line)) else inside
         if inside == thread and re.match(rf"\s*{re.escape(code)} /\* (not|spare):", line):
             return test, number
-    raise NoLine(f"{test}.litmus has no line {thread}: {code}")
+    raise Stale(f"{test}.litmus has no line {thread}: {code}")
 
 
 @functools.cache
@@ -51,3 +52,20 @@ def judge(where):
     kind = points(test).get(number, "")
     verdict = {"needed": "caught", "spare": "spare"}.get(kind, "survived")
     return verdict, f"litmus test {test}, line {number}"
+
+
+def has_line(mutant):
+    return re.match(r"\w+ P\d: ", mutant.seen_by)
+
+
+def check(mutant):
+    if has_line(mutant):
+        line_of(mutant.seen_by)
+    elif not mutant.seen_by:
+        raise Stale(f"{mutant.name}: neither a line of a litmus test nor a reason")
+
+
+def results_of(mutants):
+    for mutant in mutants:
+        verdict = judge(mutant.seen_by) if has_line(mutant) else ("spare", mutant.seen_by)
+        yield Result(mutant, *verdict)

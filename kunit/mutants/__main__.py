@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Can the tests fail? Puts faults into the module and sees which test notices.
+
+usage: python3 kunit/mutants [check]
+
+check only looks whether each fault fits the module as it is.
+
+Each fault is one replacement in one file of a scratch copy of the project. KUnit judges them
+(kunit.py), but for those in barriers, which litmus tests judge (litmus.py). A fault that does not
+build, or with which nothing happens, is not caught. Jobs work side by side, each with a scratch
+copy and a build folder of its own. From the environment:
+  ONLY     which faults, a glob
+  JOBS     how many at a time; default: one for each CPU
+The outcome is kept in build/mutants.txt, or with ONLY in build/mutants-only.txt, with the first
+test that noticed. Exits with 0 if all were caught, but for those that are spare.
+"""
+
+import collections
+import fnmatch
+import os
+import sys
+import time
+
+import kunit
+import litmus
+from barriers import BARRIERS
+from device import DEVICE
+from engine import ENGINE
+from mutant import TOP, Mutant, Stale, mutate
+
+RESULTS = TOP / f"build/mutants{'-only' if os.environ.get('ONLY') else ''}.txt"
+
+# The quick ones first
+JUDGED = [(judge, [Mutant(*row) for row in table])
+          for judge, table in ((litmus, BARRIERS), (kunit, ENGINE + DEVICE))]
+
+
+def check_tables():
+    names = collections.Counter(mutant.name for _, mutants in JUDGED for mutant in mutants)
+    if twice := [name for name, count in names.items() if count > 1]:
+        raise Stale(f"two mutants of one name: {twice[0]}")
+    for judge, mutants in JUDGED:
+        for mutant in mutants:
+            mutate(mutant, (TOP / "module" / mutant.file).read_text(encoding="utf-8"))
+            judge.check(mutant)
+
+
+def chosen(only):
+    """Judges with those of their mutants whose names match."""
+    for judge, mutants in JUDGED:
+        if some := [mutant for mutant in mutants if fnmatch.fnmatch(mutant.name, only)]:
+            yield judge, some
+
+
+def report(result, file):
+    print(f"{result.verdict:9} {result.mutant.name} ({result.mutant.file})", file=file)
+    if result.catcher:
+        print(f"          {result.catcher}", file=file, flush=True)
+
+
+def show(result):
+    print(f"  {result.verdict:9} {result.mutant.name}" +
+          (f": {result.catcher}" if result.catcher else ""), flush=True)
+
+
+def test_all(judged):
+    RESULTS.parent.mkdir(exist_ok=True)
+    begin = time.monotonic()
+    verdicts = collections.Counter()
+    with open(RESULTS, "w", encoding="utf-8") as file:
+        for judge, mutants in judged:
+            for result in judge.results_of(mutants):
+                verdicts[result.verdict] += 1
+                show(result)
+                report(result, file)
+        minutes = (time.monotonic() - begin) / 60
+        summary = (f"{verdicts['caught']} of {verdicts.total()} mutants caught, "
+                   f"{verdicts['spare']} spare, in {minutes:.0f} minutes")
+        print(summary, file=file)
+    print(summary)
+    return verdicts["caught"] + verdicts["spare"] == verdicts.total()
+
+
+def main():
+    only = os.environ.get("ONLY") or "*"
+    judged = [*chosen(only)]
+    try:
+        check_tables()
+    except Stale as error:
+        sys.exit(f"mutants: the table is stale: {error}")
+    if not judged:
+        sys.exit(f"mutants: none is called {only}")
+    if sys.argv[1:] == ["check"]:
+        return 0
+    return 0 if test_all(judged) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""KUnit tests judge a fault: the scratch copy is built and tested by its kunit/run.sh.
+
+A fault is caught if a test fails or the kernel complains, and its run ends there, or if a test
+hangs with it. seen_by of a mutant is empty. From the environment:
+  OPS      operations of the model test; default 100000
+  SEED     where it starts; default 1
+  TIMEOUT  seconds until a run counts as hung; default 60, or thrice what the run
+           without a fault took. A run that prints nothing for twenty seconds, or five
+           times the longest such time without a fault, counts as hung as well
+"""
+
+import collections
+import contextlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import scratch
+from mutant import Result, Stale, put_into
+
+SETTINGS = {"OPS": "100000", "SEED": "1"}
+PATIENCE = 60
+SILENCE = 20
+NO_SUITE = "none"
+
+# The suites that call inline functions of a header themselves, beside that of its own name;
+# race_test includes what is tested. In all others a fault in a header changes nothing, as no
+# fault changes a structure.
+INLINE_SUITES = {"edge.h": {"slots_test"}, "fraction.h": {"slots_test", "stats_test"},
+                 "gfp.h": {"alloc_test"}, "callback.h": {"contain_test"}}
+START = "Starting KUnit Kernel"
+END = "reboot: System halted"
+
+SPLAT = re.compile(r"(BUG: .*|WARNING: .*|UBSAN: .*|ODEBUG: .*|INFO: (?:possible|task).*|"
+                   r"Kernel panic.*)")
+ASKED_FOR = ("hwheel: a complaint is asked for", "hwheel: the complaint was asked for")
+SUITE = re.compile(r"^    # Subtest: (\S+)")
+CASE = re.compile(r"^    (not )?ok \d+ (\S+)")
+
+
+def check(mutant):
+    if mutant.seen_by:
+        raise Stale(f"{mutant.name}: all of KUnit looks at it")
+
+
+def complaint(line):
+    found = SPLAT.search(line)
+    return found[1] if found else None
+
+
+class Run:
+    """What a run has printed up to now."""
+
+    def __init__(self, order):
+        self.order = order
+        self.started = self.finished = self.heard = self.gap = 0
+        self.catcher = ""
+        self.asked_for = False
+        self.begun = []
+        self.passed = collections.defaultdict(list)
+
+    def next_case(self):
+        """Which case is running, if the order is known."""
+        if not self.begun:
+            return "boot"
+        suite = self.begun[-1]
+        cases = self.order.get(suite, [])
+        at = len(self.passed[suite])
+        return f"{suite}.{cases[at]}" if at < len(cases) else suite
+
+    def hear(self):
+        """Keeps the longest time in which nothing was printed."""
+        now = time.monotonic()
+        self.gap = max(self.gap, now - (self.heard or now))
+        self.heard = now
+
+    def is_silent(self, seconds):
+        return self.heard and time.monotonic() - self.heard > seconds
+
+    def read(self, line):
+        """Takes lines before the kernel's start for the build's."""
+        if self.started:
+            self.hear()
+        if not self.started:
+            self.started = time.monotonic() if START in line else 0
+        elif match := SUITE.match(line):
+            self.begun.append(match[1])
+        elif match := CASE.match(line):
+            self.read_case(*match.groups())
+        elif any(mark in line for mark in ASKED_FOR):
+            self.asked_for = ASKED_FOR[0] in line
+        elif what := not self.asked_for and complaint(line):
+            self.catcher = f"{self.next_case()} ({what})"
+        elif END in line:
+            self.finished = time.monotonic()
+
+    def read_case(self, failed, name):
+        suite = self.begun[-1] if self.begun else ""
+        if failed:
+            self.catcher = f"{suite}.{name}"
+        else:
+            self.passed[suite].append(name)
+
+
+class Job:
+    """A scratch copy of the project; one with a number has a build folder of its own, too."""
+
+    def __init__(self, number, timeout, silence, order):
+        self.silence = silence
+        self.order = order
+        self.top = scratch.SCRATCH / str(number)
+        self.output = self.top / "output.txt"
+        self.objects = self.top / "build/kunit"
+        self.kept = self.top / "objects"
+        self.env = {**SETTINGS, "TIMEOUT": f"{timeout:.0f}",
+                    **{name: value for name, value in os.environ.items() if value},
+                    "RAW": "1", "HWHEEL_JOB": f"-mutants-{number}" if number else ""}
+        self.process = None
+        self.given_up = False
+        scratch.copy_project(self.top)
+
+    def start(self, suite):
+        return subprocess.Popen([self.top / "kunit/run.sh"], stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                encoding="utf-8", errors="replace", start_new_session=True,
+                                env={**self.env, "FILTER": suite})
+
+    def stop(self):
+        """kunit.py ends its kernel when it is interrupted, and prints until then."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGINT)
+
+    def give_up(self):
+        self.given_up = True
+        if self.process and self.process.poll() is None:
+            self.stop()
+
+    def stop_if_silent(self, process, run):
+        """A kernel in which a test hangs prints nothing any more."""
+        while process.poll() is None and not run.is_silent(self.silence):
+            time.sleep(0.5)
+        if process.poll() is None:
+            self.stop()
+
+    def run_tests(self, suite=""):
+        """Until they end or one notices."""
+        run = Run(self.order)
+        with open(self.output, "w", encoding="utf-8") as output, \
+             self.start(suite) as self.process:
+            threading.Thread(target=self.stop_if_silent, args=(self.process, run),
+                             daemon=True).start()
+            for line in self.process.stdout:
+                output.write(line)
+                if not run.catcher:
+                    run.read(line)
+                    if run.catcher:
+                        self.stop()
+        return run
+
+    def test(self):
+        """Returns a verdict and what caught it."""
+        run = self.run_tests()
+        if not run.started:
+            return "does not build", ""
+        if run.catcher or run.finished:
+            return ("caught", run.catcher) if run.catcher else ("survived", "")
+        return ("given up", "") if self.given_up else ("caught", f"{run.next_case()} hangs")
+
+    def keep_objects(self):
+        """Those without a fault, once."""
+        if not self.kept.exists():
+            self.run_tests(NO_SUITE)
+            shutil.copytree(self.objects, self.kept)
+
+    def restore_objects(self):
+        """With their times, so that only the next fault is compiled."""
+        folder = self.objects.resolve()
+        shutil.rmtree(folder)
+        shutil.copytree(self.kept, folder)
+
+    def spare_objects(self, header):
+        """Makes the objects of suites that call nothing of the header as new as its fault."""
+        needed = {"race_test", f"{header.stem}_test"} | INLINE_SUITES.get(header.name, set())
+        for path in self.objects.resolve().glob("kunit/*/*_test.o"):
+            if path.stem not in needed:
+                os.utime(path)
+
+    def test_mutant(self, mutant):
+        """Leaves all as it was, also its times."""
+        self.keep_objects()
+        path = self.top / "module" / mutant.file
+        times = path.stat()
+        try:
+            with put_into(mutant, self.top):
+                if path.suffix == ".h":
+                    self.spare_objects(path)
+                return Result(mutant, *self.test())
+        finally:
+            os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+            self.restore_objects()
+
+
+def unmutated():
+    """The order of all cases, once they have passed, the seconds that they took, and the
+    longest time in which nothing was printed."""
+    job = Job(0, 600, 600, {})
+    run = job.run_tests()
+    if run.catcher or not run.finished or not run.passed:
+        sys.exit(f"mutants: KUnit does not pass without a fault, see {job.output}")
+    count = sum(map(len, run.passed.values()))
+    print(f"  without a fault: {count} test cases pass, in {run.finished - run.started:.0f} s, "
+          f"{run.gap:.0f} s of them silent", flush=True)
+    return run.passed, run.finished - run.started, run.gap
+
+
+def results_of(mutants):
+    with scratch.alone():
+        order, seconds, gap = unmutated()
+        jobs = [Job(i + 1, max(PATIENCE, 3 * seconds), max(SILENCE, 5 * gap), order)
+                for i in range(scratch.jobs_for(mutants))]
+        yield from scratch.share_out(mutants, jobs)
