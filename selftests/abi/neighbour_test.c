@@ -334,6 +334,28 @@ static int measure_beside(struct lateness *beside, const struct lateness *latest
 	return ret;
 }
 
+static bool have_fired(const struct attacker *attackers, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		if (!__atomic_load_n(&attackers[i].fired, __ATOMIC_RELAXED))
+			return false;
+	return true;
+}
+
+/* Until each attacker has had a timeout that expired: on a slow machine that takes some rounds. */
+static int measure_among(struct lateness *beside, const struct lateness *latest,
+			 const struct attacker *attackers, unsigned int nr)
+{
+	int ret;
+
+	do {
+		ret = measure_beside(beside, latest);
+	} while (!ret && !have_fired(attackers, nr));
+	return ret;
+}
+
 static int allow_files(rlim_t nr)
 {
 	struct rlimit limit;
@@ -436,9 +458,7 @@ TEST_F(crowds, delay_nobody_else)
 		ASSERT_EQ(0, fork_attacker(&self->attackers[i], &variant->crowds[i],
 					   FIRST_USER + i, &self->pids[i]));
 	bound = latest(&usual, tick);
-	ASSERT_EQ(0, measure_beside(&beside, &bound));
-	for (i = 0; i < variant->nr; i++)
-		EXPECT_LT(0, __atomic_load_n(&self->attackers[i].fired, __ATOMIC_RELAXED));
+	ASSERT_EQ(0, measure_among(&beside, &bound, self->attackers, variant->nr));
 	EXPECT_LE(beside.fired, bound.fired);
 	EXPECT_LE(beside.seen, bound.seen);
 	EXPECT_LE(beside.worst, bound.worst);
