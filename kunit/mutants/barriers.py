@@ -115,8 +115,20 @@ BARRIERS = (
     ("word of a record read without an acquire", "device/map_word.h",
      "return atomic64_read_acquire((const atomic64_t *)word);",
      "return atomic64_read((const atomic64_t *)word);",
-     "the exchange of a record's word is fully ordered; with the ring's head read late, poll() "
-     "tells of an event that was claimed meanwhile, as it may"),
+     "the exchange of a record's word is fully ordered; with the ring's head read late, poll(), "
+     "STATS and fdinfo tell of an event that was claimed meanwhile, as they may"),
+    ("QUEUED of a record cleared without a barrier", "device/map_word.h",
+     "return atomic64_try_cmpxchg((atomic64_t *)word, (s64 *)old, new);",
+     "return atomic64_try_cmpxchg_relaxed((atomic64_t *)word, (s64 *)old, new);",
+     "drain_link P0: r1 = cmpxchg(word, 1, 0);"),
+    ("record expired before its time is known", "device/map_word.h",
+     "return atomic64_try_cmpxchg((atomic64_t *)word, (s64 *)old, new);",
+     "return atomic64_try_cmpxchg_acquire((atomic64_t *)word, (s64 *)old, new);",
+     "map_fired P0: r0 = cmpxchg(word, 0, 1);"),
+    ("record stopped before its time is known", "device/map_word.h",
+     "return test_and_set_bit(bit, low);",
+     "return test_and_set_bit_lock(bit, low);",
+     "map_fired P0: r0 = cmpxchg(word, 0, 1);"),
 
     # Callbacks under way
     ("callback entered without a release", "engine/callback.h",
@@ -217,10 +229,22 @@ BARRIERS = (
      "\ts64 word = atomic64_read_acquire(&timeout->word);\n\tbool quick = true;",
      "\ts64 word = atomic64_read(&timeout->word);\n\tbool quick = true;",
      "owner_due P1: r0 = smp_load_acquire(word);"),
+    ("word read behind the owner's due op without an acquire", "engine/worker.c",
+     "*word = atomic64_read_acquire(&timeout->word);",
+     "*word = atomic64_read(&timeout->word);",
+     "owner_due P1: r0 = smp_load_acquire(word);"),
     ("word read by stop without an acquire", "engine/stop.c",
      "s64 old = atomic64_read_acquire(&timeout->word);",
      "s64 old = atomic64_read(&timeout->word);",
      "owner_release P1: r0 = smp_load_acquire(word);"),
+    ("ended by stop without a barrier", "engine/stop.c",
+     "} while (!atomic64_try_cmpxchg(&timeout->word, &old, new));",
+     "} while (!atomic64_try_cmpxchg_relaxed(&timeout->word, &old, new));",
+     "release_arm P0: r0 = cmpxchg(word, 1, 0);"),
+    ("recalled without a barrier", "engine/state.h",
+     "atomic64_fetch_xor(HWHEEL_EXPIRED ^ HWHEEL_CANCELLED, word);",
+     "atomic64_xor(HWHEEL_EXPIRED ^ HWHEEL_CANCELLED, word);",
+     "the push that follows is fully ordered, and the worker finds the timeout by it"),
     ("word found settled without an acquire", "engine/cancel_sync.c",
      "return hwheel_word_settled(atomic64_read_acquire(&timeout->word)) &&",
      "return hwheel_word_settled(atomic64_read(&timeout->word)) &&",
@@ -239,6 +263,37 @@ BARRIERS = (
      "while (!try_cmpxchg(&queue->first, &first, node));",
      "while (!try_cmpxchg_release(&queue->first, &first, node));",
      "submit_sleep P0: r0 = cmpxchg(queue, 0, 1);"),
+    ("urgent looked at without a barrier", "engine/worker.c",
+     "set_current_state(TASK_IDLE);\n\tif (!kthread_should_stop()",
+     "__set_current_state(TASK_IDLE);\n\tif (!kthread_should_stop()",
+     "kick_sleep P1: smp_store_mb(*state, 1);"),
+    ("kick looks whether the worker sleeps", "engine/submit.c",
+     "\t\tWRITE_ONCE(wheel->urgent, 1);\n\t\twake_up_process(wheel->worker);\n",
+     "\t\tWRITE_ONCE(wheel->urgent, 1);\n\t\tif (READ_ONCE(wheel->worker->__state))\n"
+     "\t\t\twake_up_process(wheel->worker);\n",
+     "kick_sleep P0: smp_mb();"),
+    ("kick taken without a barrier", "engine/worker.c",
+     "if (READ_ONCE(wheel->urgent) && xchg(&wheel->urgent, 0))",
+     "if (READ_ONCE(wheel->urgent) && xchg_relaxed(&wheel->urgent, 0))",
+     "kick_drain P1: r0 = xchg(urgent, 0);"),
+    ("list of submitted ones taken without a barrier", "engine/submit.c",
+     "return llist_del_all(queue);",
+     "return xchg_relaxed(&queue->first, NULL);",
+     "submit_take P1: r0 = xchg(queue, none);"),
+    ("kicked outside a read section", "engine/submit.c",
+     "\trcu_read_lock_sched();\n\tif (!(READ_ONCE(wheel->special) & HWHEEL_STOPPING)) {\n"
+     "\t\tWRITE_ONCE(wheel->urgent, 1);\n\t\twake_up_process(wheel->worker);\n\t}\n"
+     "\trcu_read_unlock_sched();\n",
+     "\tif (!(READ_ONCE(wheel->special) & HWHEEL_STOPPING)) {\n"
+     "\t\tWRITE_ONCE(wheel->urgent, 1);\n\t\twake_up_process(wheel->worker);\n\t}\n",
+     "stop_submit P0: rcu_read_lock();"),
+    ("source submitted outside a read section", "engine/submit.c",
+     "\trcu_read_lock_sched();\n\tif (!(READ_ONCE(wheel->special) & HWHEEL_STOPPING)) {\n"
+     "\t\tpush(&wheel->source_queue, node);\n\t\twake_idle(wheel);\n\t}\n"
+     "\trcu_read_unlock_sched();\n",
+     "\tif (!(READ_ONCE(wheel->special) & HWHEEL_STOPPING)) {\n"
+     "\t\tpush(&wheel->source_queue, node);\n\t\twake_idle(wheel);\n\t}\n",
+     "stop_submit P0: rcu_read_lock();"),
     ("submitted outside a read section", "engine/submit.c",
      "\trcu_read_lock_sched();\t\t\t\t\t\t\\\n"
      "\t__err = (operation);\t\t\t\t\t\t\\\n"
