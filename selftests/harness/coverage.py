@@ -26,16 +26,11 @@ def files(kunit, archives):
         yield from gcov.of_archive(archive, objects)
 
 
-def reasons():
-    """A reason for the text of lines of a file. Lines with a tab belong to the reason above."""
-    found, reason = {}, ""
-    for line in (HERE / "unreached").read_text(encoding="utf-8").splitlines():
-        if line.startswith("\t"):
-            name, _, text = line.strip().partition(": ")
-            found[f"module/{name}", text] = reason
-        elif not line.startswith("#"):
-            reason = line.rstrip(":")
-    return found
+def reasons(text):
+    """A reason for each (file, function, text of a line)."""
+    return {(f"module/{name}", function, code): reason
+            for reason, place, code in gcov.reasons(text)
+            for name, _, function in [place.partition(" ")]}
 
 
 def table(counts):
@@ -50,20 +45,32 @@ def together(counts):
             for number, count in lines.items()}
 
 
-def explain(lines):
-    """Each line with its reason, as (text, reason)."""
-    known = reasons()
+def explain(lines, functions, known):
+    """Each line with its reason, as (text, reason). Reasons that are used leave known."""
+    used = set()
     for name, number, text in lines:
-        yield f"{name}:{number}:{text}", known.get((name, text.strip()), "")
+        place = name, functions[name].get(number, ""), text.strip()
+        used.add(place)
+        yield f"{name}:{number}:{text}", known.get(place, "")
+    for place in used:
+        known.pop(place, None)
+
+
+def remarks(known):
+    """Reasons that no line needed: in this run it was reached."""
+    for name, function, code in known:
+        yield f"{name} {function}: {code}  # was reached"
 
 
 def main():
     kunit, out, *rest = (pathlib.Path(path).resolve() for path in sys.argv[1:])
-    counts = gcov.count_lines(files(kunit, zip(rest[::2], rest[1::2])))
-    unreached = [*explain(gcov.missed(counts, sorted(counts)))]
+    told = [*files(kunit, zip(rest[::2], rest[1::2]))]
+    counts = gcov.count_lines(told)
+    known = reasons((HERE / "unreached").read_text(encoding="utf-8"))
+    unreached = [*explain(gcov.missed(counts, sorted(counts)), gcov.functions_of(told), known)]
     lines, unknown = together(counts), sum(not reason for _, reason in unreached)
     text = [*table(counts), "", *(f"{line}  # {reason or 'no reason is known'}"
-                                  for line, reason in unreached), "",
+                                  for line, reason in unreached), "", *remarks(known), "",
             f"{len(lines) - len(unreached)} of {len(lines)} lines covered, "
             f"{gcov.percent(lines):.1f} %; {unknown} of the others without a reason"]
     print("\n".join(text))

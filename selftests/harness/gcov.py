@@ -69,6 +69,30 @@ def count_lines(files):
     return counts
 
 
+def functions_of(files):
+    """The function of each line of each file below module/, as the compiler tells."""
+    names = collections.defaultdict(dict)
+    for file in files:
+        for function in file["functions"]:
+            lines = range(function["start_line"], function["end_line"] + 1)
+            names[f"module/{name_in_module(file)}"].update(dict.fromkeys(lines, function["name"]))
+    return names
+
+
+def reasons(text):
+    """
+    Of a list of what is not reached, each (reason, place, what). Lines with a tab, as "PLACE: WHAT",
+    belong to the reason above.
+    """
+    reason = ""
+    for line in text.splitlines():
+        if line.startswith("\t"):
+            place, _, what = line.strip().partition(": ")
+            yield reason, place, what
+        elif not line.startswith("#"):
+            reason = line.rstrip(":")
+
+
 def percent(lines):
     return 100 * sum(count > 0 for count in lines.values()) / len(lines)
 

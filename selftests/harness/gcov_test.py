@@ -74,6 +74,11 @@ class GcovTest(unittest.TestCase):
                                   self.run_program("b", "-DCLEARS"))["module/main.c"]
         self.assertEqual(counts.get(CLEARED), 0)
 
+    def test_lines_have_functions(self):
+        names = gcov.functions_of(self.run_program("a"))["module/main.c"]
+        self.assertEqual([names[CLEARED], names[RETURNED], names[MISSED]],
+                         ["reached", "reached", "missed"])
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)
