@@ -232,7 +232,7 @@ BARRIERS = (
     ("word read behind the owner's due op without an acquire", "engine/worker.c",
      "*word = atomic64_read_acquire(&timeout->word);",
      "*word = atomic64_read(&timeout->word);",
-     "owner_due P1: r0 = smp_load_acquire(word);"),
+     "owner_release P1: r0 = smp_load_acquire(word);"),
     ("word read by stop without an acquire", "engine/stop.c",
      "s64 old = atomic64_read_acquire(&timeout->word);",
      "s64 old = atomic64_read(&timeout->word);",
@@ -263,10 +263,6 @@ BARRIERS = (
      "while (!try_cmpxchg(&queue->first, &first, node));",
      "while (!try_cmpxchg_release(&queue->first, &first, node));",
      "submit_sleep P0: r0 = cmpxchg(queue, 0, 1);"),
-    ("urgent looked at without a barrier", "engine/worker.c",
-     "set_current_state(TASK_IDLE);\n\tif (!kthread_should_stop()",
-     "__set_current_state(TASK_IDLE);\n\tif (!kthread_should_stop()",
-     "kick_sleep P1: smp_store_mb(*state, 1);"),
     ("kick looks whether the worker sleeps", "engine/submit.c",
      "\t\tWRITE_ONCE(wheel->urgent, 1);\n\t\twake_up_process(wheel->worker);\n",
      "\t\tWRITE_ONCE(wheel->urgent, 1);\n\t\tif (READ_ONCE(wheel->worker->__state))\n"
@@ -275,7 +271,8 @@ BARRIERS = (
     ("kick taken without a barrier", "engine/worker.c",
      "if (READ_ONCE(wheel->urgent) && xchg(&wheel->urgent, 0))",
      "if (READ_ONCE(wheel->urgent) && xchg_relaxed(&wheel->urgent, 0))",
-     "kick_drain P1: r0 = xchg(urgent, 0);"),
+     "a worker that misses a push behind the kick looks at the lists again before it sleeps, or wakes "
+     "those who wait, who kick again"),
     ("list of submitted ones taken without a barrier", "engine/submit.c",
      "return llist_del_all(queue);",
      "return xchg_relaxed(&queue->first, NULL);",
@@ -286,14 +283,14 @@ BARRIERS = (
      "\trcu_read_unlock_sched();\n",
      "\tif (!(READ_ONCE(wheel->special) & HWHEEL_STOPPING)) {\n"
      "\t\tWRITE_ONCE(wheel->urgent, 1);\n\t\twake_up_process(wheel->worker);\n\t}\n",
-     "stop_submit P0: rcu_read_lock();"),
+     "stop_worker P0: rcu_read_lock();"),
     ("source submitted outside a read section", "engine/submit.c",
      "\trcu_read_lock_sched();\n\tif (!(READ_ONCE(wheel->special) & HWHEEL_STOPPING)) {\n"
      "\t\tpush(&wheel->source_queue, node);\n\t\twake_idle(wheel);\n\t}\n"
      "\trcu_read_unlock_sched();\n",
      "\tif (!(READ_ONCE(wheel->special) & HWHEEL_STOPPING)) {\n"
      "\t\tpush(&wheel->source_queue, node);\n\t\twake_idle(wheel);\n\t}\n",
-     "stop_submit P0: rcu_read_lock();"),
+     "stop_worker P0: rcu_read_lock();"),
     ("submitted outside a read section", "engine/submit.c",
      "\trcu_read_lock_sched();\t\t\t\t\t\t\\\n"
      "\t__err = (operation);\t\t\t\t\t\t\\\n"
