@@ -10,6 +10,7 @@ reached, each with the reason that the file "unreached" gives; OUT gets this, to
 LEAST percent were reached and each other line has a reason.
 """
 
+import itertools
 import pathlib
 import sys
 
@@ -20,10 +21,10 @@ LEAST = 97
 
 
 def files(kunit, archives):
-    """What gcov says of the files of all objects."""
-    yield from gcov.run(sorted(kunit.rglob("*.gcda")), kunit)
-    for archive, objects in archives:
-        yield from gcov.of_archive(archive, objects)
+    """What gcov says of the module's files in all objects."""
+    found = itertools.chain(gcov.run(sorted(kunit.rglob("*.gcda")), kunit),
+                            *itertools.starmap(gcov.of_archive, archives))
+    return filter(gcov.name_in_module, found)
 
 
 def reasons(text):
@@ -57,9 +58,9 @@ def explain(lines, functions, known):
 
 
 def remarks(known):
-    """Reasons that no line needed: in this run it was reached."""
+    """Reasons that no line needed: the line was reached in this run, or is gone."""
     for name, function, code in known:
-        yield f"{name} {function}: {code}  # was reached"
+        yield f"{name} {function}: {code}  # not needed"
 
 
 def main():

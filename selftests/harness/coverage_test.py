@@ -44,8 +44,8 @@ class CoverageTest(unittest.TestCase):
     def test_what_no_line_needed_is_remarked(self):
         self.explain(("module/device/a.c", 7, "return -ENOMEM;"))
         self.assertEqual([*coverage.remarks(self.known)],
-                         ["module/device/a.c widen: return -ENOMEM;  # was reached",
-                          "module/engine/b.c run: }  # was reached"])
+                         ["module/device/a.c widen: return -ENOMEM;  # not needed",
+                          "module/engine/b.c run: }  # not needed"])
 
 
 if __name__ == "__main__":

@@ -81,14 +81,14 @@ def functions_of(files):
 
 def reasons(text):
     """
-    Of a list of what is not reached, each (reason, place, what). Lines with a tab, as "PLACE: WHAT",
-    belong to the reason above.
+    The lines with a tab of a list, as (reason, place, rest): they are "PLACE: REST", and belong to the
+    reason above.
     """
     reason = ""
     for line in text.splitlines():
         if line.startswith("\t"):
-            place, _, what = line.strip().partition(": ")
-            yield reason, place, what
+            place, _, rest = line.strip().partition(": ")
+            yield reason, place, rest
         elif not line.startswith("#"):
             reason = line.rstrip(":")
 
