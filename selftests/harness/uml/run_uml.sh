@@ -56,8 +56,9 @@ uml_command() {
 	mkfifo "$work"/{silence,console,wire}
 }
 
-# The kernel drops what does not fit into a pipe, so what is read is not held up. A signal
-# that it can handle would have it complain.
+# The kernel drops what does not fit into a pipe, so what is read is not held up. The kernel complains
+# of a signal that it can handle, or hangs: timeout sends KILL, also five seconds after a signal that
+# it has passed on.
 boot() {
 	uml_command
 	cat <"$work/wire" >"$work/channel" &
@@ -66,7 +67,7 @@ boot() {
 	else
 		cat <"$work/console" >"$out/console.log" &
 	fi
-	timeout -s KILL "$timeout" "${uml[@]}" 0<>"$work/silence" 4<>"$work/silence" \
+	timeout -s KILL -k 5 "$timeout" "${uml[@]}" 0<>"$work/silence" 4<>"$work/silence" \
 		>"$work/console" 2>&1 3>"$work/wire" &
 	machine=$!
 	wait "$machine" && status=0 || status=$?
