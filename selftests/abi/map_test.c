@@ -7,6 +7,7 @@
 #include "share.h"
 #include "map.h"
 
+#include <glob.h>
 #include <pthread.h>
 
 #define RECORDS		1000
@@ -1271,10 +1272,64 @@ static long long fdinfo_number(int fd, const char *name)
 	return value;
 }
 
+/* The number in a line "NAME NUMBER" of the wheel's file in debugfs, or a negative errno */
+static long long debugfs_number(int fd, const char *name)
+{
+	char pattern[64], line[256];
+	size_t length = strlen(name);
+	long long value = -ENOENT;
+	FILE *file = NULL;
+	glob_t found;
+
+	snprintf(pattern, sizeof(pattern), "/sys/kernel/debug/hwheel/*-%lld",
+		 fdinfo_number(fd, "wheel"));
+	if (!glob(pattern, 0, NULL, &found))
+		file = fopen(found.gl_pathv[0], "r");
+	globfree(&found);
+	if (!file)
+		return value;
+	while (fgets(line, sizeof(line), file))
+		if (!strncmp(line, name, length) && line[length] == ' ')
+			value = strtoll(line + length, NULL, 10);
+	fclose(file);
+	return value;
+}
+
+/* Other files count on the shared wheel, too. The file of an own one goes with it. */
+TEST_F(timeouts, debugfs)
+{
+	bool own = variant->config.tick_ns;
+	int fd = self->m->fd;
+	long long stopped;
+
+	if (debugfs_number(fd, "mapped_pending") < 0)
+		SKIP(return, "needs debugfs");
+	ASSERT_EQ(0, map_arm_many(self->m, 5, 0));
+	ASSERT_EQ(0, map_await_unread(self->m, 5));
+	ASSERT_EQ(0, arm_filed(self->m, 5, NEVER, true));
+	ASSERT_EQ(0, arm_filed(self->m, 6, NEVER, true));
+	ASSERT_EQ(0, await_stats(self->m, (struct hwheel_file_stats){
+		.armed = 7, .pending = 2, .expired = 5, .events = 5,
+	}));
+	if (own) {
+		EXPECT_EQ(2, debugfs_number(fd, "mapped_pending"));
+		EXPECT_EQ(7, debugfs_number(fd, "mapped_drained"));
+		EXPECT_EQ(5, debugfs_number(fd, "mapped_expired"));
+	}
+	stopped = debugfs_number(fd, "mapped_stopped");
+	ASSERT_EQ(2, stop(fd));
+	if (own) {
+		EXPECT_EQ(-ENOENT, debugfs_number(fd, "mapped_stopped"));
+	} else {
+		EXPECT_LE(stopped + 2, debugfs_number(fd, "mapped_stopped"));
+	}
+}
+
 TEST_F(timeouts, fdinfo)
 {
 	EXPECT_EQ(0, fdinfo_number(self->m->fd, "events"));
 	EXPECT_EQ(0, fdinfo_number(self->m->fd, "stopped"));
+	EXPECT_EQ(1, fdinfo_number(self->m->fd, "mapped"));
 	EXPECT_LE(0, fdinfo_number(self->m->fd, "pending"));
 	EXPECT_EQ(tick_of(self->m), fdinfo_number(self->m->fd, "tick_ns"));
 	ASSERT_EQ(0, map_arm_many(self->m, 5, 0));

@@ -101,6 +101,42 @@ TEST_F(read, nonblock_is_looked_up_each_time)
 	EXPECT_EQ(0, close(fd));
 }
 
+/* Events of an edge each, as the tick is shorter than 20 ms, in the order of the edges */
+static int fire_in_order(int fd, size_t n)
+{
+	__u64 now = now_ns();
+	size_t i;
+	int ret;
+
+	for (i = 0; i < n; i++) {
+		ret = arm_at(fd, now + i * 20 * MSEC, i, NULL);
+		if (ret)
+			return ret;
+	}
+	return await_events(fd, n);
+}
+
+/* Whatever part of them could be copied, the rest comes first, in its order. */
+TEST_F(read, events_keep_their_order)
+{
+	char *pages = mmap(NULL, 2 * self->page, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *end = pages + self->page;
+	struct hwheel_event ev[8];
+	size_t there, i;
+
+	ASSERT_NE(MAP_FAILED, pages);
+	ASSERT_EQ(0, mprotect(end, self->page, PROT_NONE));
+	for (there = 0; there < 8; there++) {
+		ASSERT_EQ(0, fire_in_order(self->fd, 8));
+		ASSERT_EQ(there ? there * SIZE : -1, read(self->fd, end - there * SIZE, 8 * SIZE));
+		ASSERT_EQ(8 - there, read_events(self->fd, ev, 8));
+		for (i = there; i < 8; i++)
+			EXPECT_EQ(i, ev[i - there].cookie);
+	}
+	EXPECT_EQ(0, munmap(pages, 2 * self->page));
+}
+
 TEST_F(read, several_at_once)
 {
 	struct hwheel_event ev[10];
@@ -301,6 +337,45 @@ TEST_F(read, restarts_if_asked)
 	EXPECT_EQ(signalled_id, ev.id);
 }
 
+/* Counts the events of a read that may have stopped at a fault; -1 if not sound. */
+static int count_events(const char *buffer, ssize_t got, unsigned int *seen, size_t size)
+{
+	struct hwheel_event ev;
+	ssize_t at;
+
+	for (at = 0; at < got; at += SIZE) {
+		memcpy(&ev, buffer + at, SIZE);
+		if (!event_is_sound(&ev) || ev.cookie >= size)
+			return -1;
+		seen[ev.cookie]++;
+	}
+	return at == got ? 0 : -1;
+}
+
+#define MANY	5000
+
+/* A signal ends a read that goes on, behind a batch: with signals all the time one is seen to. */
+TEST_F(read, signal_ends_a_long_read)
+{
+	static struct hwheel_event ev[MANY];
+	unsigned int seen[MANY] = { 0 };
+	int got;
+
+	do {
+		ASSERT_EQ(0, fire(self->fd, MANY));
+		ASSERT_EQ(0, start_signals(0, count_signal, 100));
+		got = read_events(self->fd, ev, MANY);
+		ASSERT_EQ(0, stop_signals());
+		if (got == -EINTR)
+			got = 0;
+		ASSERT_LE(0, got);
+		memset(seen, 0, sizeof(seen));
+		ASSERT_EQ(0, count_events((char *)ev, got * SIZE, seen, MANY));
+		ASSERT_EQ(0, collect(self->fd, seen, MANY, MANY - got));
+		ASSERT_TRUE(each_once(seen, MANY));
+	} while (!got || got == MANY);
+}
+
 /* Interrupted at every moment there is, it loses nothing and repeats nothing. */
 TEST_F(read, signals_lose_nothing)
 {
@@ -348,21 +423,6 @@ TEST_F(read, bad_buffer)
 	EXPECT_EQ(-1, read(self->fd, page, 3 * SIZE));
 	EXPECT_EQ(EFAULT, errno);
 	EXPECT_EQ(0, expect_all(self->fd, 5));
-}
-
-/* Counts the events of a read that may have stopped at a fault; -1 if not sound. */
-static int count_events(const char *buffer, ssize_t got, unsigned int *seen, size_t size)
-{
-	struct hwheel_event ev;
-	ssize_t at;
-
-	for (at = 0; at < got; at += SIZE) {
-		memcpy(&ev, buffer + at, SIZE);
-		if (!event_is_sound(&ev) || ev.cookie >= size)
-			return -1;
-		seen[ev.cookie]++;
-	}
-	return at == got ? 0 : -1;
 }
 
 /* The fault at every byte of four events: each before it may be read, none is lost. */

@@ -594,6 +594,7 @@ TEST_F(stats, fdinfo_of_the_set)
 	EXPECT_TRUE(fdinfo_says(self->fd, 5, 1, 0));
 	ASSERT_EQ(5, stop(self->fd));
 	EXPECT_TRUE(fdinfo_says(self->fd, 0, 6, 1));
+	EXPECT_EQ(0, number(self->fd, "mapped"));
 }
 
 /* The name that its worker and its file in debugfs have, too */

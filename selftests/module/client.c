@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * client load|hold|limit|count|wait MS|info|own|wheels N|exhaust|largest|starve|map: what
+ * client load|hold|limit|count|wait MS|info|own|stop N|wheels N|exhaust|largest|starve|map: what
  * the tests in shell let the module do.
  *
  *  load   arms, refreshes, cancels, reads, and leaves the rest to the exit: of
@@ -13,6 +13,7 @@
  *  wait   until one that it arms has expired, after MS ms
  *  info   prints what the module says of itself, one "name=value" a line
  *  own    as info, of a file that has a wheel of its own with nothing else asked for
+ *  stop   stops the wheels of N files, and closes these
  *  wheels exactly N files may have a wheel of their own
  *  exhaust  in a memory cgroup that is limited: arms until there is no more memory, and
  *         goes on with what there is
@@ -269,7 +270,8 @@ static int try_configure(int fd, struct hwheel_config config)
 	return ioctl(fd, HWHEEL_IOC_CONFIG, &config) ? errno : 0;
 }
 
-static void print_own(void)
+/* A file that has a wheel of its own with nothing else asked for */
+static int open_own(void)
 {
 	int fd = open_device(), error;
 
@@ -278,7 +280,19 @@ static void print_own(void)
 	});
 	if (error)
 		errx(1, "CONFIG: %s", strerror(error));
-	print_info(fd);
+	return fd;
+}
+
+static void stop(unsigned int n)
+{
+	int fd;
+
+	while (n--) {
+		fd = open_own();
+		if (ioctl(fd, HWHEEL_IOC_STOP))
+			err(1, "STOP");
+		close(fd);
+	}
 }
 
 static void wheels(unsigned int n)
@@ -570,7 +584,9 @@ int main(int argc, char **argv)
 	else if (!strcmp(what, "info"))
 		print_info(open_device());
 	else if (!strcmp(what, "own"))
-		print_own();
+		print_info(open_own());
+	else if (!strcmp(what, "stop") && argc == 3)
+		stop(strtoul(argv[2], NULL, 10));
 	else if (!strcmp(what, "wheels") && argc == 3)
 		wheels(strtoul(argv[2], NULL, 10));
 	else if (!strcmp(what, "exhaust"))

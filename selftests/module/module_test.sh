@@ -93,6 +93,12 @@ accepted() {
 	quietly unload && [ $works -eq 0 ]
 }
 
+is_private() {
+	quietly load || return
+	mode=$(stat -c %a /dev/hwheel)
+	quietly unload && [ "$mode" = 600 ]
+}
+
 defaults() {
 	quietly load || return
 	effective tick_ns=10000000 && effective slots=512 &&
@@ -246,6 +252,7 @@ refuse_nonsense() {
 
 accept_values() {
 	report "defaults" defaults
+	report "the device is for root alone" is_private
 	report "tick_ns=50000 works" accepted busy tick_ns=50000 tick_ns=50000
 	report "tick_ns=50001 is rounded to 8 ns" accepted busy tick_ns=50001 "tick_ns=5000[08]"
 	report "a tick of an hour loads" accepted idle tick_ns=3600000000000 tick_ns=3600000000000

@@ -45,7 +45,7 @@ fresh() {
 }
 
 described() {
-	shows name dev && shows tick_ns 10000000 && shows slots 512 &&
+	shows name dev && shows tick_ns 10000000 && shows slots 512 && shows kind hashed &&
 		shows clock monotonic && shows executor no && shows stopped no &&
 		shows max_pending 0 && value creator | grep -q '^hwheel_init \[hwheel\]$'
 }
@@ -200,8 +200,9 @@ warned() {
 	return 1
 }
 
+# A wheel that was stopped is counted out when it stops, and not again when it is destroyed.
 warns_once() {
-	quietly unload && clear_log && quietly load || return
+	quietly unload && clear_log && quietly load && quietly ./client stop 10 || return
 	warned 0 63 && warned 0 63 && warned 1 70 && warned 1 70 &&
 		dmesg | grep -q "64 wheels at a time, the latest made by make_wheel \[hwheel_leak\]"
 }
