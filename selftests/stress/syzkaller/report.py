@@ -5,14 +5,17 @@
 report.py OUT OBJECTS
 
 OUT is the folder that run.sh has filled, OBJECTS that in which the module was built. Prints how
-many programs were executed, the crashes, and, where the kernel counts lines, which functions of
-each file ran and which did not; OUT/report.txt has this, too. Exits with 1 if there was a crash,
+many programs were executed, the crashes, and, where the kernel counts lines, how many functions of
+each file ran, and which did not, with the reason that the file "unreached" gives; OUT/report.txt
+has this, too. Exits with 1 if there was a crash,
 or nothing was executed or learned. A data race that does not concern the module, and a machine that
 fell silent, are no crash.
 """
 
 import collections
+import itertools
 import json
+import operator
 import pathlib
 import re
 import sys
@@ -33,6 +36,7 @@ SILENT = ("no output from test machine", "lost connection to test machine", "SYZ
 STACK = re.compile(r" by (task|interrupt) |reordered to")
 FRAME = re.compile(r"[+]0x[0-9a-f]+/0x")
 
+UNREACHED = pathlib.Path(__file__).with_name("unreached")
 
 
 def statistics(out):
@@ -107,10 +111,25 @@ def function_lines(counts):
         yield f"  {name:28} {reached:3} of {len(functions):3} functions"
     every = [count for functions in counts.values() for count in functions.values()]
     yield f"  {'together':28} {sum(count > 0 for count in every):3} of {len(every):3} functions"
+
+
+def reasons():
+    """A reason for each (file, function) that is not reached."""
+    return {(name, function): reason
+            for reason, name, functions in gcov.reasons(UNREACHED.read_text(encoding="utf-8"))
+            for function in functions.split(", ")}
+
+
+def missed_lines(counts):
+    """Functions that were not reached, a line for each file and reason."""
+    known, missed = reasons(), collections.defaultdict(list)
     for name, functions in sorted(counts.items()):
-        missed = sorted(function for function, count in functions.items() if not count)
-        if missed:
-            yield f"  not reached in {name}: {', '.join(missed)}"
+        for function in sorted(function for function, count in functions.items() if not count):
+            reason = known.get((name, function), "no reason is known")
+            missed[reason, name].append(function)
+    for reason, of_reason in itertools.groupby(sorted(missed), key=operator.itemgetter(0)):
+        yield f"not reached: {reason}"
+        yield from (f"  {place[1]}: {', '.join(missed[place])}" for place in of_reason)
 
 
 def main():
@@ -119,7 +138,9 @@ def main():
     executed, corpus = figures.get("exec total", 0), figures.get("corpus", 0)
     lines = [f"programs executed: {executed}, in the corpus: {corpus}, "
              f"places in the code: {figures.get('coverage', 0)}", *crash_lines(found)]
-    lines += function_lines(count_functions(out, objects)) if any(out.glob("counts/*.tar")) else []
+    if any(out.glob("counts/*.tar")):
+        counts = count_functions(out, objects)
+        lines += [*function_lines(counts), *missed_lines(counts)]
     print("\n".join(lines))
     (out / "report.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     return 0 if executed and corpus and not found["crashes"] else 1

@@ -9,6 +9,9 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
+
+import report
 
 REPORT = pathlib.Path(__file__).with_name("report.py")
 
@@ -120,7 +123,18 @@ class ReportTest(unittest.TestCase):
         self.assertEqual(status, 0)
         self.assertRegex(text, r"engine/sample\.c +2 of +3 functions")
         self.assertRegex(text, r"together +2 of +3 functions")
-        self.assertIn("not reached in engine/sample.c: missed", text)
+        self.assertIn("not reached: no reason is known\n  engine/sample.c: missed\n", text)
+
+    def test_reasons(self):
+        unreached = self.folder / "unreached"
+        unreached.write_text("For callers in the kernel:\n\tengine/a.c: arm, refresh\n",
+                             encoding="utf-8")
+        with unittest.mock.patch("report.UNREACHED", unreached):
+            lines = [*report.missed_lines({"engine/a.c": {"arm": 0, "refresh": 0, "push": 7},
+                                           "engine/b.c": {"arm": 0}})]
+        self.assertEqual(lines, ["not reached: For callers in the kernel",
+                                 "  engine/a.c: arm, refresh",
+                                 "not reached: no reason is known", "  engine/b.c: arm"])
 
 
 if __name__ == "__main__":
