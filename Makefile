@@ -159,7 +159,7 @@ coverage-all: ## tell which lines KUnit, kselftests and make syzkaller reach (TE
 	@vars=$$($(SETUP) syzkaller_kasan source programs) && $(MAKE) _coverage_all $$vars
 
 mutants: ## put faults into the module, one at a time, and see which test notices
-	@$(SETUP) source kunit >/dev/null
+	@$(SETUP) native source programs kunit >/dev/null
 	@python3 -B kunit/mutants
 
 selftests: ## run the kselftest programs in a VM

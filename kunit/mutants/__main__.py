@@ -5,10 +5,11 @@ usage: python3 kunit/mutants [check]
 
 check only looks whether each fault fits the module as it is.
 
-Each fault is one replacement in one file of a scratch copy of the project. KUnit judges them
-(kunit.py), but for those in barriers, which litmus tests judge (litmus.py). A fault that does not
-build, or with which nothing happens, is not caught. Jobs work side by side, each with a scratch
-copy and a build folder of its own. From the environment:
+Each fault is one replacement in one file of a scratch copy of the project. KUnit judges the faults
+in the engine and in most of the device (kunit.py), kselftests in a user-mode kernel judge those in
+the code behind system calls (kselftest.py), and litmus tests judge those in barriers (litmus.py). A
+fault that does not build, or with which nothing happens, is not caught. Jobs work side by side,
+each with a scratch copy and a build folder of its own. From the environment:
   ONLY     which faults, a glob
   JOBS     how many at a time; default: one for each CPU
 The outcome is kept in build/mutants.txt, or with ONLY in build/mutants-only.txt, with the first
@@ -21,9 +22,11 @@ import os
 import sys
 import time
 
+import kselftest
 import kunit
 import litmus
 from barriers import BARRIERS
+from calls import CALLS
 from device import DEVICE
 from engine import ENGINE
 from mutant import TOP, Mutant, Stale, mutate
@@ -32,7 +35,7 @@ RESULTS = TOP / f"build/mutants{'-only' if os.environ.get('ONLY') else ''}.txt"
 
 # The quick ones first
 JUDGED = [(judge, [Mutant(*row) for row in table])
-          for judge, table in ((litmus, BARRIERS), (kunit, ENGINE + DEVICE))]
+          for judge, table in ((litmus, BARRIERS), (kselftest, CALLS), (kunit, ENGINE + DEVICE))]
 
 
 def check_tables():

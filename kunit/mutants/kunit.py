@@ -11,22 +11,18 @@ hangs with it. seen_by of a mutant is empty. From the environment:
 """
 
 import collections
-import contextlib
 import os
 import re
 import shutil
 import signal
-import subprocess
 import sys
-import threading
 import time
 
 import scratch
+from console import complaint
 from mutant import Result, Stale, put_into
 
 SETTINGS = {"OPS": "100000", "SEED": "1"}
-PATIENCE = 60
-SILENCE = 20
 NO_SUITE = "none"
 
 # The suites that call inline functions of a header themselves, beside that of its own name;
@@ -37,8 +33,6 @@ INLINE_SUITES = {"edge.h": {"slots_test"}, "fraction.h": {"slots_test", "stats_t
 START = "Starting KUnit Kernel"
 END = "reboot: System halted"
 
-SPLAT = re.compile(r"(BUG: .*|WARNING: .*|UBSAN: .*|ODEBUG: .*|INFO: (?:possible|task).*|"
-                   r"Kernel panic.*)")
 ASKED_FOR = ("hwheel: a complaint is asked for", "hwheel: the complaint was asked for")
 SUITE = re.compile(r"^    # Subtest: (\S+)")
 CASE = re.compile(r"^    (not )?ok \d+ (\S+)")
@@ -49,18 +43,11 @@ def check(mutant):
         raise Stale(f"{mutant.name}: all of KUnit looks at it")
 
 
-def complaint(line):
-    found = SPLAT.search(line)
-    return found[1] if found else None
-
-
-class Run:
-    """What a run has printed up to now."""
-
+class Run(scratch.Run):
     def __init__(self, order):
+        super().__init__()
         self.order = order
-        self.started = self.finished = self.heard = self.gap = 0
-        self.catcher = ""
+        self.started = self.finished = 0
         self.asked_for = False
         self.begun = []
         self.passed = collections.defaultdict(list)
@@ -73,15 +60,6 @@ class Run:
         cases = self.order.get(suite, [])
         at = len(self.passed[suite])
         return f"{suite}.{cases[at]}" if at < len(cases) else suite
-
-    def hear(self):
-        """Keeps the longest time in which nothing was printed."""
-        now = time.monotonic()
-        self.gap = max(self.gap, now - (self.heard or now))
-        self.heard = now
-
-    def is_silent(self, seconds):
-        return self.heard and time.monotonic() - self.heard > seconds
 
     def read(self, line):
         """Takes lines before the kernel's start for the build's."""
@@ -108,59 +86,25 @@ class Run:
             self.passed[suite].append(name)
 
 
-class Job:
-    """A scratch copy of the project; one with a number has a build folder of its own, too."""
+class Job(scratch.Job):
+    """One with a number has a build folder of its own, too."""
+
+    # kunit.py ends its kernel when it is interrupted, and prints until then.
+    stop_signal = signal.SIGINT
 
     def __init__(self, number, timeout, silence, order):
-        self.silence = silence
+        super().__init__(str(number), silence)
         self.order = order
-        self.top = scratch.SCRATCH / str(number)
-        self.output = self.top / "output.txt"
         self.objects = self.top / "build/kunit"
         self.kept = self.top / "objects"
         self.env = {**SETTINGS, "TIMEOUT": f"{timeout:.0f}",
                     **{name: value for name, value in os.environ.items() if value},
                     "RAW": "1", "HWHEEL_JOB": f"-mutants-{number}" if number else ""}
-        self.process = None
-        self.given_up = False
-        scratch.copy_project(self.top)
-
-    def start(self, suite):
-        return subprocess.Popen([self.top / "kunit/run.sh"], stdin=subprocess.DEVNULL,
-                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                encoding="utf-8", errors="replace", start_new_session=True,
-                                env={**self.env, "FILTER": suite})
-
-    def stop(self):
-        """kunit.py ends its kernel when it is interrupted, and prints until then."""
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self.process.pid, signal.SIGINT)
-
-    def give_up(self):
-        self.given_up = True
-        if self.process and self.process.poll() is None:
-            self.stop()
-
-    def stop_if_silent(self, process, run):
-        """A kernel in which a test hangs prints nothing any more."""
-        while process.poll() is None and not run.is_silent(self.silence):
-            time.sleep(0.5)
-        if process.poll() is None:
-            self.stop()
 
     def run_tests(self, suite=""):
         """Until they end or one notices."""
         run = Run(self.order)
-        with open(self.output, "w", encoding="utf-8") as output, \
-             self.start(suite) as self.process:
-            threading.Thread(target=self.stop_if_silent, args=(self.process, run),
-                             daemon=True).start()
-            for line in self.process.stdout:
-                output.write(line)
-                if not run.catcher:
-                    run.read(line)
-                    if run.catcher:
-                        self.stop()
+        self.run([self.top / "kunit/run.sh"], {**self.env, "FILTER": suite}, run)
         return run
 
     def test(self):
@@ -222,6 +166,6 @@ def unmutated():
 def results_of(mutants):
     with scratch.alone():
         order, seconds, gap = unmutated()
-        jobs = [Job(i + 1, max(PATIENCE, 3 * seconds), max(SILENCE, 5 * gap), order)
-                for i in range(scratch.jobs_for(mutants))]
+        jobs = [Job(i + 1, max(scratch.PATIENCE, 3 * seconds), max(scratch.SILENCE, 5 * gap), order)
+                for i in range(scratch.jobs_wanted(mutants))]
         yield from scratch.share_out(mutants, jobs)

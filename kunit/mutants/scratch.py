@@ -9,12 +9,21 @@ import os
 import pathlib
 import queue
 import shutil
+import signal
+import subprocess
+import threading
+import time
 
 from mutant import TOP
 
 CACHE = pathlib.Path(os.environ.get("HWHEEL_CACHE") or
                      os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache")) + "/hwheel")
 SCRATCH = CACHE / "mutants"
+# Seconds: so long a run, and a silence, may be at the least
+PATIENCE = 60
+SILENCE = 20
+# A fault may have the kernel print without end.
+LINES = 200000
 PARTS = ("Kbuild", "Makefile", "module", "kunit", "selftests")
 
 
@@ -30,6 +39,86 @@ def copy_project(top):
             shutil.copy(source, target)
 
 
+class Run:
+    """What a run has printed up to now."""
+
+    def __init__(self):
+        self.heard = self.gap = 0
+        self.catcher = ""
+
+    def hear(self):
+        """Keeps the longest time in which nothing was printed."""
+        now = time.monotonic()
+        self.gap = max(self.gap, now - (self.heard or now))
+        self.heard = now
+
+    def is_silent(self, seconds):
+        return self.heard and time.monotonic() - self.heard > seconds
+
+
+class Job:
+    """A scratch copy of the project, and the process that builds and tests it."""
+
+    stop_signal = signal.SIGTERM
+
+    def __init__(self, name, silence):
+        self.silence = silence
+        self.top = SCRATCH / name
+        self.output = self.top / "output.txt"
+        self.process = None
+        self.given_up = False
+        copy_project(self.top)
+
+    def stop(self):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, self.stop_signal)
+
+    def give_up(self):
+        self.given_up = True
+        if self.process and self.process.poll() is None:
+            self.stop()
+
+    def stop_if_silent(self, run, ended):
+        """A kernel in which a test hangs prints nothing any more."""
+        while not ended.wait(0.5):
+            if run.is_silent(self.silence):
+                self.stop()
+                return
+
+    def run(self, command, env, run):
+        """The run reads each line, and ends when something was caught. Returns whether all went
+        well."""
+        ended = threading.Event()
+        watch = threading.Thread(target=self.stop_if_silent, args=(run, ended), daemon=True)
+        watch.start()
+        try:
+            return self.read_all(command, env, run)
+        finally:
+            ended.set()
+            watch.join()
+
+    def read_all(self, command, env, run):
+        stopped = self.given_up
+        with open(self.output, "w", encoding="utf-8") as output, \
+             subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, encoding="utf-8", errors="replace",
+                              start_new_session=True, env=env) as self.process:
+            try:
+                for number, line in enumerate(self.process.stdout):
+                    if number < LINES:
+                        output.write(line)
+                    if stopped:
+                        continue
+                    run.read(line)
+                    if run.catcher or number == LINES:
+                        stopped = True
+                        self.stop()
+            except BaseException:
+                self.stop()
+                raise
+            return self.process.wait() == 0
+
+
 @contextlib.contextmanager
 def alone():
     """All checkouts share the scratch copies."""
@@ -39,7 +128,7 @@ def alone():
         yield
 
 
-def jobs_for(mutants):
+def jobs_wanted(mutants):
     jobs = int(os.environ.get("JOBS") or len(os.sched_getaffinity(0)))
     return max(1, min(jobs, len(mutants)))
 

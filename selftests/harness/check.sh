@@ -74,13 +74,16 @@ short_parts() {
 	part versions build/versions.tap -- script_test versions
 	part machines build/machines.tap -- script_test machines
 	part gcov -- python3 -B selftests/harness/gcov_test.py
+	part coverage -- python3 -B selftests/harness/coverage_test.py
 	part report -- python3 -B selftests/stress/syzkaller/report_test.py
 	part english -- python3 -B selftests/harness/english_test.py
 }
 
-# Kernels that look for faults, bounded, the models, and one fault that KUnit must notice
+# Kernels that look for faults, bounded, the models, and two faults, of which KUnit must notice one
+# and kselftests the other
 long_parts() {
 	part mutants -- target mutants ONLY="enqueued in the next slot"
+	part calls -- target mutants ONLY="kicked through a descriptor for reading"
 	part model build/model.tap -- target _model
 	part torture build/matrix.tap -- \
 		target torture SUITES="wrong torture" CALLS=10000 OPS=100000 \

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Kselftests in a user-mode kernel judge a fault in the code behind system calls.
+
+seen_by of a mutant names the tests that run then. A fault is caught if one of them fails, or if
+the kernel complains or hangs.
+"""
+
+import functools
+import itertools
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+import scratch
+from console import complaint
+from mutant import TOP, Result, Stale, put_into
+
+FOLDERS = ("abi", "module", "stress")
+# What make does not build again for each fault
+KEEP = ("-o", "_test_modules", "-o", "_test_programs")
+TOOK = re.compile(r"^# (\S+) took (\d+) s$", re.MULTILINE)
+BEGUN = re.compile(r"^# (\S+_test(?:\.sh)?)$")
+START = "hwheel: init begins"
+FAILED = re.compile(r"^not ok \d+ (?:- )?(.*)")
+
+
+def is_script(test):
+    return test.endswith(".sh")
+
+
+def sources_of(test):
+    name = test if is_script(test) else f"{test}.c"
+    return [path for folder in FOLDERS if (path := TOP / "selftests" / folder / name).exists()]
+
+
+def check(mutant):
+    if not mutant.seen_by or not all(map(sources_of, mutant.seen_by.split())):
+        raise Stale(f"{mutant.name}: there is no such test: {mutant.seen_by}")
+
+
+@functools.cache
+def kernel():
+    """NAME=VALUE for make: the kernel, and the source that the programs need."""
+    return subprocess.run([TOP / "selftests/harness/setup.sh", "native", "source", "programs"],
+                          check=True, stdout=subprocess.PIPE, text=True).stdout.split()
+
+
+def programs_of(tests):
+    """For make"""
+    return f"TESTS={' '.join(test for test in tests if not is_script(test))}"
+
+
+class Run(scratch.Run):
+    def __init__(self):
+        super().__init__()
+        self.begun = ""
+
+    def read(self, line):
+        """Takes complaints before the kernel's start for the build's."""
+        if self.begun:
+            self.hear()
+        if START in line:
+            self.begun = "start"
+        elif match := BEGUN.match(line):
+            self.begun = match[1]
+        elif match := FAILED.match(line):
+            self.catcher = f"{self.begun}: {match[1]}"
+        elif self.begun and (what := complaint(line)):
+            self.catcher = f"{self.begun} ({what})"
+
+
+class Job(scratch.Job):
+    def __init__(self, number, seconds, silence):
+        """Builds all tests that seconds names, as no fault changes them."""
+        super().__init__(f"kselftest-{number}", silence)
+        self.seconds = seconds
+        if not self.make("_test_modules") or not self.make("_test_programs", programs_of(seconds)):
+            sys.exit(f"mutants: the kselftests do not build, see {self.output}")
+
+    def make(self, target, *variables, run=None):
+        """Returns whether all went well. The variables of the make that called do not count."""
+        env = {name: value for name, value in os.environ.items() if name != "MAKEFLAGS"}
+        return self.run(["make", "-C", self.top, target, "SEED=1", *kernel(), *variables], env,
+                        run or Run())
+
+    def run_tests(self, tests):
+        """
+        Within five times what they take without a fault and another job. Without programs the
+        scripts run in full, and count what is left of the kernel's objects. Returns whether all
+        went well, and the run.
+        """
+        timeout = max(scratch.PATIENCE, 5 * sum(self.seconds[test] for test in tests))
+        scripts = [pathlib.Path(test).stem for test in tests if is_script(test)]
+        quick = "" if all(map(is_script, tests)) else "1"
+        run = Run()
+        return self.make("_selftests", *KEEP, f"QUICK={quick}", f"TIMEOUT={timeout}",
+                         programs_of(tests), f"SCRIPTS={' '.join(scripts)}", run=run), run
+
+    def test(self, tests):
+        """Returns a verdict and what caught it."""
+        if not self.make("_module"):
+            return ("given up" if self.given_up else "does not build"), ""
+        passed, run = self.run_tests(tests)
+        if self.given_up:
+            return "given up", ""
+        if passed or not run.begun:
+            return ("survived" if passed else "does not start"), ""
+        return "caught", run.catcher or f"{run.begun} hangs"
+
+    def test_mutant(self, mutant):
+        with put_into(mutant, self.top):
+            return Result(mutant, *self.test(mutant.seen_by.split()))
+
+
+def unmutated(job, tests):
+    """The seconds that each test takes, once all have passed, and the longest time in which nothing
+    was printed. Programs and scripts run apart."""
+    seconds, gap = {}, 0
+    for some in (list(group) for _, group in itertools.groupby(tests, is_script)):
+        passed, run = job.run_tests(some)
+        if not passed:
+            sys.exit(f"mutants: kselftests do not pass without a fault, see {job.output}")
+        took = TOOK.findall(job.output.read_text(encoding="utf-8"))
+        seconds |= {test: int(number) for test, number in took}
+        gap = max(gap, run.gap)
+    print(f"  without a fault: {' '.join(tests)} pass, in {sum(seconds.values())} s, "
+          f"{gap:.0f} s of them silent", flush=True)
+    return seconds, gap
+
+
+def jobs_for(mutants):
+    tests = {test for mutant in mutants for test in mutant.seen_by.split()}
+    first = Job(1, dict.fromkeys(tests, 600), 600)
+    seconds, gap = unmutated(first, sorted(tests, key=lambda test: (is_script(test), test)))
+    first.seconds, first.silence = seconds, max(scratch.SILENCE, 5 * gap)
+    return [first, *(Job(i + 1, seconds, first.silence)
+                     for i in range(1, scratch.jobs_wanted(mutants)))]
+
+
+def results_of(mutants):
+    with scratch.alone():
+        yield from scratch.share_out(mutants, jobs_for(mutants))
