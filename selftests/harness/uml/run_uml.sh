@@ -56,9 +56,16 @@ uml_command() {
 	mkfifo "$work"/{silence,console,wire}
 }
 
-# The kernel drops what does not fit into a pipe, so what is read is not held up. The kernel complains
-# of a signal that it can handle, or hangs: timeout sends KILL, also five seconds after a signal that
-# it has passed on.
+# The kernel, a child of timeout, has helpers in a process group of its own. It hangs on a signal that
+# it can handle, or complains, and a helper may outlive it: all are killed.
+end_machine() {
+	local kernel
+
+	read -r kernel _ <"/proc/$machine/task/$machine/children"
+	kill -KILL -- "-$kernel" || kill "$machine"
+}
+
+# The kernel drops what does not fit into a pipe, so what is read is not held up.
 boot() {
 	uml_command
 	cat <"$work/wire" >"$work/channel" &
@@ -67,7 +74,7 @@ boot() {
 	else
 		cat <"$work/console" >"$out/console.log" &
 	fi
-	timeout -s KILL -k 5 "$timeout" "${uml[@]}" 0<>"$work/silence" 4<>"$work/silence" \
+	timeout -s KILL "$timeout" "${uml[@]}" 0<>"$work/silence" 4<>"$work/silence" \
 		>"$work/console" 2>&1 3>"$work/wire" &
 	machine=$!
 	wait "$machine" && status=0 || status=$?

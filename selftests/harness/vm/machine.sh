@@ -224,8 +224,12 @@ judge() {
 	return $failed
 }
 
+end_machine() {
+	kill "$machine"
+}
+
 cleanup() {
-	[ -z "$machine" ] || kill "$machine" 2>/dev/null || true
+	[ -z "$machine" ] || end_machine 2>/dev/null || true
 	rm -rf "$work"
 }
 
