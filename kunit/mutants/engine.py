@@ -751,6 +751,15 @@ ENGINE = (
     ("handback not told to debug objects", "engine/stop.c",
      "\thwheel_debug_unreference(timeout);\n",
      ""),
+    ("found object stays active", "engine/debug_objects.c",
+     "\tif (state == ODEBUG_STATE_ACTIVE)\n\t\tdebug_object_deactivate(object, &descr);\n",
+     ""),
+    ("timeout on the stack taken for another", "engine/debug_objects.c",
+     "\tif (object_is_on_stack(timeout))\n\t\tdebug_track(timeout);\n\tdebug_object_activate",
+     "\tdebug_object_activate"),
+    ("freed while it is pending", "engine/debug_objects.c",
+     "\t.fixup_free\t\t= debug_found,\n",
+     ""),
 
     # Placement
     ("niceness not set", "engine/worker.c",

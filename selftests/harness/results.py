@@ -53,7 +53,7 @@ REQUIRED = (
     ("7.3.*-cloud-amd64", "", "gcc kselftest torture"),
     ("7.3.* user-mode, SMP*", "", "gcc clang kselftest torture fire"),
     ("7.3.* user-mode, SMP*", "KASAN*", "wrong kselftest torture"),
-    ("* SMP, PREEMPT", "KCSAN*", "wrong kselftest torture"),
+    ("* SMP, PREEMPT", "KCSAN*", "wrong kselftest torture fire"),
     ("* SMP, PREEMPT", "fail-nth*", "faults"),
     ("* user-mode", "simulated time*", "kunit soak"),
     ("* user-mode, 32 bits", "simulated time*", "kunit"),
@@ -66,6 +66,8 @@ REQUIRED = (
 LEAST = (
     (("6.*-cloud-amd64", "", "fire"), 90_000_000),
     (("7.3.* user-mode, SMP*", "", "fire"), 90_000_000),
+    (("7.3.* user-mode, SMP*", "KASAN*", "torture"), 4_000_000),
+    (("* SMP, PREEMPT", "KCSAN*", "torture"), 3_000_000),
     (("* user-mode", "simulated time*", "soak"), 100_000_000),
 )
 
