@@ -576,6 +576,16 @@ CALLS = (
      "",
      "map_ioctl_test"),
 
+    # Mapped files
+    ("drain of a hierarchy files in the lowest level", "device/map_drain.c",
+     "return map->slots.levels == 1 && map->first",
+     "return map->first",
+     "map_test"),
+    ("drain of what is due files behind the cursor", "device/map_drain.c",
+     "map->slots.levels == 1 && map->first > map->slots.cursor &&",
+     "map->slots.levels == 1 &&",
+     "map_test"),
+
     # Parameters
     ("no parameter is too small", "main.c",
      "*check->value >= check->min && *check->value",
