@@ -296,12 +296,6 @@ DEVICE = (
     ("records of the last list count", "device/map_drain.c",
      "\t\tmap->length = 0;\n",
      ""),
-    ("records to be acted on again lost", "device/map_drain.c",
-     "\tkeep_again(map, &rest);\n",
-     ""),
-    ("goes on with a corrupt list", "device/map_drain.c",
-     "return !map->corrupt;",
-     "return true;"),
 
     # Mapped files: what ends
     ("later one not filed again", "device/map_expire.c",
@@ -401,10 +395,6 @@ DEVICE = (
      "map->nr);\n\tif (hwheel_file_is_on_shared_wheel(file))\n"
      "\t\thwheel_user_remove_mapping(file->user);",
      "map->nr);"),
-    ("timeout counted as stopped that had expired", "device/map_stop.c",
-     "return !hwheel_map_word_set(&record->word, EXPIRED_BIT) &&\n"
-     "\t       hwheel_word_state(hwheel_map_word_load(&record->word)) == HWHEEL_EXPIRED;",
-     "hwheel_map_word_set(&record->word, EXPIRED_BIT);\n\treturn true;"),
     ("header does not tell of the stop", "device/map_stop.c",
      "\tWRITE_ONCE(map->header->stopped, 1);\n",
      ""),
