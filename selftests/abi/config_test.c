@@ -1286,8 +1286,10 @@ TEST(configured_by_many)
 	}
 	/* The wheels of those that lost do not count. */
 	if (limit < WHEELS_MAX) {
-		EXPECT_EQ(limit, make_wheels(fds, limit, &err));
-		close_wheels(fds, limit);
+		size_t n = make_wheels(fds, limit, &err);
+
+		EXPECT_EQ(limit, n);
+		close_wheels(fds, n);
 	}
 }
 
