@@ -687,7 +687,7 @@ CALLS = (
      "module->name, wheel->name, 0ULL,",
      "leak_test.sh"),
 
-    # What debugfs shows
+    # Files of debugfs
     ("everybody reads of wheels", "admin/debugfs.c",
      "debugfs_create_file(name, 0400,",
      "debugfs_create_file(name, 0444,",

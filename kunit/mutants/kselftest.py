@@ -18,7 +18,7 @@ from console import complaint
 from mutant import TOP, Result, Stale, put_into
 
 FOLDERS = ("abi", "module", "stress")
-# What make does not build again for each fault
+# Targets that make does not build again for each fault
 KEEP = ("-o", "_test_modules", "-o", "_test_programs")
 TOOK = re.compile(r"^# (\S+) took (\d+) s$", re.MULTILINE)
 BEGUN = re.compile(r"^# (\S+_test(?:\.sh)?)$")
@@ -48,7 +48,7 @@ def kernel():
 
 
 def programs_of(tests):
-    """For make"""
+    """The variable for make that names the programs among the tests"""
     return f"TESTS={' '.join(test for test in tests if not is_script(test))}"
 
 
@@ -80,14 +80,14 @@ class Job(scratch.Job):
             sys.exit(f"mutants: the kselftests do not build, see {self.output}")
 
     def make(self, target, *variables, run=None):
-        """Returns whether all went well. The variables of the make that called do not count."""
+        """Returns whether all went well. The make that started this script hands no variables on."""
         env = {name: value for name, value in os.environ.items() if name != "MAKEFLAGS"}
         return self.run(["make", "-C", self.top, target, "SEED=1", *kernel(), *variables], env,
                         run or Run())
 
     def run_tests(self, tests):
         """
-        Within five times what they take without a fault and another job. Without programs the
+        Within five times the time that they take alone and without a fault. Without programs the
         scripts run in full, and count what is left of the kernel's objects. Returns whether all
         went well, and the run.
         """
@@ -105,8 +105,10 @@ class Job(scratch.Job):
         passed, run = self.run_tests(tests)
         if self.given_up:
             return "given up", ""
-        if passed or not run.begun:
-            return ("survived" if passed else "does not start"), ""
+        if passed and not run.catcher:
+            return "survived", ""
+        if not run.begun:
+            return "does not start", ""
         return "caught", run.catcher or f"{run.begun} hangs"
 
     def test_mutant(self, mutant):

@@ -87,7 +87,7 @@ class Run(scratch.Run):
 
 
 class Job(scratch.Job):
-    """One with a number has a build folder of its own, too."""
+    """A job with a number other than 0 has a build folder of its own."""
 
     # kunit.py ends its kernel when it is interrupted, and prints until then.
     stop_signal = signal.SIGINT
@@ -102,7 +102,7 @@ class Job(scratch.Job):
                     "RAW": "1", "HWHEEL_JOB": f"-mutants-{number}" if number else ""}
 
     def run_tests(self, suite=""):
-        """Until they end or one notices."""
+        """Runs the tests until they end or one fails."""
         run = Run(self.order)
         self.run([self.top / "kunit/run.sh"], {**self.env, "FILTER": suite}, run)
         return run
@@ -110,20 +110,22 @@ class Job(scratch.Job):
     def test(self):
         """Returns a verdict and what caught it."""
         run = self.run_tests()
+        if self.given_up:
+            return "given up", ""
         if not run.started:
             return "does not build", ""
-        if run.catcher or run.finished:
-            return ("caught", run.catcher) if run.catcher else ("survived", "")
-        return ("given up", "") if self.given_up else ("caught", f"{run.next_case()} hangs")
+        if run.finished and not run.catcher:
+            return "survived", ""
+        return "caught", run.catcher or f"{run.next_case()} hangs"
 
     def keep_objects(self):
-        """Those without a fault, once."""
+        """Keeps the objects without a fault, once."""
         if not self.kept.exists():
             self.run_tests(NO_SUITE)
             shutil.copytree(self.objects, self.kept)
 
     def restore_objects(self):
-        """With their times, so that only the next fault is compiled."""
+        """The objects get their times back, so that make compiles the next fault alone."""
         folder = self.objects.resolve()
         shutil.rmtree(folder)
         shutil.copytree(self.kept, folder)
@@ -136,7 +138,7 @@ class Job(scratch.Job):
                 os.utime(path)
 
     def test_mutant(self, mutant):
-        """Leaves all as it was, also its times."""
+        """Leaves all as it was, also the times of the files."""
         self.keep_objects()
         path = self.top / "module" / mutant.file
         times = path.stat()

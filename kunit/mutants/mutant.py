@@ -30,6 +30,6 @@ def put_into(mutant, top):
     text = path.read_text(encoding="utf-8")
     path.write_text(mutate(mutant, text), encoding="utf-8")
     try:
-        yield path
+        yield
     finally:
         path.write_text(text, encoding="utf-8")

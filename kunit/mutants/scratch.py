@@ -28,7 +28,7 @@ PARTS = ("Kbuild", "Makefile", "module", "kunit", "selftests")
 
 
 def copy_project(top):
-    """With the times of now, as objects of an earlier run may be younger than the sources."""
+    """The copies get the present time, as objects of an earlier run may be younger."""
     shutil.rmtree(top, ignore_errors=True)
     for part in PARTS:
         source, target = TOP / part, top / part
@@ -86,8 +86,9 @@ class Job:
                 return
 
     def run(self, command, env, run):
-        """The run reads each line, and ends when something was caught. Returns whether all went
-        well."""
+        """Stops the command once the run has caught something. Returns whether it succeeded."""
+        if self.given_up:
+            return False
         ended = threading.Event()
         watch = threading.Thread(target=self.stop_if_silent, args=(run, ended), daemon=True)
         watch.start()
@@ -98,7 +99,7 @@ class Job:
             watch.join()
 
     def read_all(self, command, env, run):
-        stopped = self.given_up
+        stopped = False
         with open(self.output, "w", encoding="utf-8") as output, \
              subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, encoding="utf-8", errors="replace",

@@ -1253,49 +1253,47 @@ TEST_F(timeouts, stats_of_the_wheel)
 			    sizeof(after.wheel_lateness)));
 }
 
-/* The number in a line "NAME:\tNUMBER" of fdinfo, or a negative errno */
-static long long fdinfo_number(int fd, const char *name)
+/* The number in a line "NAME:\tNUMBER" or "NAME NUMBER" of a file, or a negative errno */
+static long long number_in(const char *path, const char *name)
 {
 	long long value = -ENOENT;
 	size_t length = strlen(name);
-	char path[64], line[256];
-	FILE *file;
+	FILE *file = fopen(path, "r");
+	char line[256];
 
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
-	file = fopen(path, "r");
 	if (!file)
 		return -errno;
 	while (fgets(line, sizeof(line), file))
-		if (!strncmp(line, name, length) && !strncmp(line + length, ":\t", 2))
-			value = strtoll(line + length + 2, NULL, 10);
+		if (!strncmp(line, name, length) && strchr(": ", line[length]))
+			value = strtoll(line + length + 1, NULL, 10);
 	fclose(file);
 	return value;
 }
 
-/* The number in a line "NAME NUMBER" of the wheel's file in debugfs, or a negative errno */
+static long long fdinfo_number(int fd, const char *name)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	return number_in(path, name);
+}
+
+/* Of the file's wheel */
 static long long debugfs_number(int fd, const char *name)
 {
-	char pattern[64], line[256];
-	size_t length = strlen(name);
 	long long value = -ENOENT;
-	FILE *file = NULL;
+	char pattern[64];
 	glob_t found;
 
 	snprintf(pattern, sizeof(pattern), "/sys/kernel/debug/hwheel/*-%lld",
 		 fdinfo_number(fd, "wheel"));
 	if (!glob(pattern, 0, NULL, &found))
-		file = fopen(found.gl_pathv[0], "r");
+		value = number_in(found.gl_pathv[0], name);
 	globfree(&found);
-	if (!file)
-		return value;
-	while (fgets(line, sizeof(line), file))
-		if (!strncmp(line, name, length) && line[length] == ' ')
-			value = strtoll(line + length, NULL, 10);
-	fclose(file);
 	return value;
 }
 
-/* Other files count on the shared wheel, too. The file of an own one goes with it. */
+/* Other files count on the shared wheel, too. STOP removes the file of an own wheel. */
 TEST_F(timeouts, debugfs)
 {
 	bool own = variant->config.tick_ns;

@@ -337,11 +337,13 @@ static int measure_beside(struct lateness *beside, const struct lateness *latest
 /* Until each attacker has had a timeout that expired; -ECHILD if one has ended. */
 static int await_attacks(const struct attacker *attackers, const pid_t *pids, unsigned int nr)
 {
+	siginfo_t ended = { .si_pid = 0 };
 	unsigned int i;
 
 	for (i = 0; i < nr; i++)
 		while (!__atomic_load_n(&attackers[i].fired, __ATOMIC_RELAXED)) {
-			if (waitpid(pids[i], NULL, WNOHANG))
+			if (waitid(P_PID, pids[i], &ended, WEXITED | WNOHANG | WNOWAIT) ||
+			    ended.si_pid)
 				return -ECHILD;
 			poll(NULL, 0, 1);
 		}

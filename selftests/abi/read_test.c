@@ -112,7 +112,7 @@ static int fire_in_order(int fd, size_t n)
 	return ret;
 }
 
-/* Whatever part of them could be copied, the rest comes first, in its order. */
+/* Events that a read could not copy come first in the next read, in their order. */
 TEST_F(read, events_keep_their_order)
 {
 	char *pages = mmap(NULL, 2 * self->page, PROT_READ | PROT_WRITE,
@@ -333,21 +333,6 @@ TEST_F(read, restarts_if_asked)
 	EXPECT_EQ(signalled_id, ev.id);
 }
 
-/* Counts the events of a read that may have stopped at a fault; -1 if not sound. */
-static int count_events(const char *buffer, ssize_t got, unsigned int *seen, size_t size)
-{
-	struct hwheel_event ev;
-	ssize_t at;
-
-	for (at = 0; at < got; at += SIZE) {
-		memcpy(&ev, buffer + at, SIZE);
-		if (!event_is_sound(&ev) || ev.cookie >= size)
-			return -1;
-		seen[ev.cookie]++;
-	}
-	return at == got ? 0 : -1;
-}
-
 /* Interrupted at every moment there is, it loses nothing and repeats nothing. */
 TEST_F(read, signals_lose_nothing)
 {
@@ -395,6 +380,21 @@ TEST_F(read, bad_buffer)
 	EXPECT_EQ(-1, read(self->fd, page, 3 * SIZE));
 	EXPECT_EQ(EFAULT, errno);
 	EXPECT_EQ(0, expect_all(self->fd, 5));
+}
+
+/* Counts the events of a read that may have stopped at a fault; -1 if not sound. */
+static int count_events(const char *buffer, ssize_t got, unsigned int *seen, size_t size)
+{
+	struct hwheel_event ev;
+	ssize_t at;
+
+	for (at = 0; at < got; at += SIZE) {
+		memcpy(&ev, buffer + at, SIZE);
+		if (!event_is_sound(&ev) || ev.cookie >= size)
+			return -1;
+		seen[ev.cookie]++;
+	}
+	return at == got ? 0 : -1;
 }
 
 /* The fault at every byte of four events: each before it may be read, none is lost. */

@@ -81,8 +81,8 @@ def functions_of(files):
 
 def reasons(text):
     """
-    The lines with a tab of a list, as (reason, place, rest): they are "PLACE: REST", and belong to the
-    reason above.
+    The lines with a tab of a list, as (reason, place, rest). Each such line is "PLACE: REST", and
+    belongs to the reason above.
     """
     reason = ""
     for line in text.splitlines():

@@ -13,7 +13,7 @@
  *  wait   until one that it arms has expired, after MS ms
  *  info   prints what the module says of itself, one "name=value" a line
  *  own    as info, of a file that has a wheel of its own with nothing else asked for
- *  stop   stops the wheels of N files, and closes these
+ *  stop   stops the wheels of N files, and closes the files
  *  wheels exactly N files may have a wheel of their own
  *  exhaust  in a memory cgroup that is limited: arms until there is no more memory, and
  *         goes on with what there is

@@ -7,9 +7,8 @@ report.py OUT OBJECTS
 OUT is the folder that run.sh has filled, OBJECTS that in which the module was built. Prints how
 many programs were executed, the crashes, and, where the kernel counts lines, how many functions of
 each file ran, and which did not, with the reason that the file "unreached" gives; OUT/report.txt
-has this, too. Exits with 1 if there was a crash,
-or nothing was executed or learned. A data race that does not concern the module, and a machine that
-fell silent, are no crash.
+has this, too. Exits with 1 if there was a crash, or nothing was executed or learned. A data race
+that does not concern the module, and a machine that fell silent, are no crash.
 """
 
 import collections
