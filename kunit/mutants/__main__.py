@@ -19,6 +19,7 @@ test that noticed. Exits with 0 if all were caught, but for those that are spare
 import collections
 import fnmatch
 import os
+import signal
 import sys
 import time
 
@@ -44,7 +45,9 @@ def check_tables():
         raise Stale(f"two mutants of one name: {twice[0]}")
     for judge, mutants in JUDGED:
         for mutant in mutants:
-            mutate(mutant, (TOP / "module" / mutant.file).read_text(encoding="utf-8"))
+            if not (path := TOP / "module" / mutant.file).exists():
+                raise Stale(f"{mutant.name}: there is no module/{mutant.file}")
+            mutate(mutant, path.read_text(encoding="utf-8"))
             judge.check(mutant)
 
 
@@ -58,7 +61,7 @@ def chosen(only):
 def report(result, file):
     print(f"{result.verdict:9} {result.mutant.name} ({result.mutant.file})", file=file)
     if result.catcher:
-        print(f"          {result.catcher}", file=file, flush=True)
+        print(f"          {result.catcher}", file=file)
 
 
 def show(result):
@@ -70,7 +73,7 @@ def test_all(judged):
     RESULTS.parent.mkdir(exist_ok=True)
     begin = time.monotonic()
     verdicts = collections.Counter()
-    with open(RESULTS, "w", encoding="utf-8") as file:
+    with open(RESULTS, "w", buffering=1, encoding="utf-8") as file:
         for judge, mutants in judged:
             for result in judge.results_of(mutants):
                 verdicts[result.verdict] += 1
@@ -84,7 +87,14 @@ def test_all(judged):
     return verdicts["caught"] + verdicts["spare"] == verdicts.total()
 
 
+def stop_with_jobs():
+    """Python ends without a word when it gets these signals, and would leave its jobs behind."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda number, _: sys.exit(128 + number))
+
+
 def main():
+    stop_with_jobs()
     only = os.environ.get("ONLY") or "*"
     judged = [*chosen(only)]
     try:

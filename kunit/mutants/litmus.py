@@ -36,19 +36,23 @@ def source():
 
 
 @functools.cache
+def output_of(test):
+    return subprocess.run([TOP / "selftests/models/litmus.sh", source(), test], check=False,
+                          stdout=subprocess.PIPE, text=True).stdout
+
+
 def points(test):
     """The test points about the lines of a test: what each is, by its number."""
-    output = subprocess.run([TOP / "selftests/models/litmus.sh", source(), test], check=False,
-                            stdout=subprocess.PIPE, text=True).stdout
     return {int(number): kind for number, kind in
-            re.findall(r"^ok \d+ - \w+: line (\d+) is (needed|spare)$", output, re.MULTILINE)}
+            re.findall(r"^ok \d+ - \w+: line (\d+) is (needed|spare)$", output_of(test),
+                       re.MULTILINE)}
 
 
 def judge(where):
     """A verdict on what "TEST P0: CODE" stands for, and what it comes from."""
     test, number = line_of(where)
-    if not points(test):
-        return "not judged", "there is no herd7"
+    if skipped := re.search(r"# SKIP (.*)", output_of(test)):
+        return "not judged", skipped[1]
     kind = points(test).get(number, "")
     verdict = {"needed": "caught", "spare": "spare"}.get(kind, "survived")
     return verdict, f"litmus test {test}, line {number}"
