@@ -6,9 +6,10 @@ report.py OUT OBJECTS
 
 OUT is the folder that run.sh has filled, OBJECTS that in which the module was built. Prints how
 many programs were executed, the crashes, and, where the kernel counts lines, how many functions of
-each file ran, and which did not, with the reason that the file "unreached" gives; OUT/report.txt
-has this, too. Exits with 1 if there was a crash, or nothing was executed or learned. A data race
-that does not concern the module, and a machine that fell silent, are no crash.
+each file ran, which did not, with the reason that the file "unreached" gives, and which reasons no
+function needed; OUT/report.txt has this, too. Exits with 1 if there was a crash, or nothing was
+executed or learned. A data race that does not concern the module, and a machine that fell silent,
+are no crash.
 """
 
 import collections
@@ -131,6 +132,13 @@ def missed_lines(counts):
         yield from (f"  {place[1]}: {', '.join(missed[place])}" for place in of_reason)
 
 
+def remarks(counts):
+    """Functions whose reason was not needed: they were reached in this run, or are gone."""
+    for name, function in reasons():
+        if counts.get(name, {}).get(function, 1):
+            yield f"reason not needed: {name}: {function}"
+
+
 def main():
     out, objects = (pathlib.Path(folder).resolve() for folder in sys.argv[1:])
     figures, found = statistics(out), crashes(out)
@@ -139,7 +147,7 @@ def main():
              f"places in the code: {figures.get('coverage', 0)}", *crash_lines(found)]
     if any(out.glob("counts/*.tar")):
         counts = count_functions(out, objects)
-        lines += [*function_lines(counts), *missed_lines(counts)]
+        lines += [*function_lines(counts), *missed_lines(counts), *remarks(counts)]
     print("\n".join(lines))
     (out / "report.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     return 0 if executed and corpus and not found["crashes"] else 1

@@ -127,14 +127,18 @@ class ReportTest(unittest.TestCase):
 
     def test_reasons(self):
         unreached = self.folder / "unreached"
-        unreached.write_text("For callers in the kernel:\n\tengine/a.c: arm, refresh\n",
+        unreached.write_text("For callers in the kernel:\n"
+                             "\tengine/a.c: arm, gone, push, refresh\n\tengine/c.c: gone\n",
                              encoding="utf-8")
+        counts = {"engine/a.c": {"arm": 0, "refresh": 0, "push": 7}, "engine/b.c": {"arm": 0}}
         with unittest.mock.patch("report.UNREACHED", unreached):
-            lines = [*report.missed_lines({"engine/a.c": {"arm": 0, "refresh": 0, "push": 7},
-                                           "engine/b.c": {"arm": 0}})]
-        self.assertEqual(lines, ["not reached: For callers in the kernel",
-                                 "  engine/a.c: arm, refresh",
-                                 "not reached: no reason is known", "  engine/b.c: arm"])
+            missed, remarks = [*report.missed_lines(counts)], [*report.remarks(counts)]
+        self.assertEqual(missed, ["not reached: For callers in the kernel",
+                                  "  engine/a.c: arm, refresh",
+                                  "not reached: no reason is known", "  engine/b.c: arm"])
+        self.assertEqual(remarks, ["reason not needed: engine/a.c: gone",
+                                   "reason not needed: engine/a.c: push",
+                                   "reason not needed: engine/c.c: gone"])
 
 
 if __name__ == "__main__":
