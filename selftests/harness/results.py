@@ -52,7 +52,7 @@ REQUIRED = (
     ("6.12.*-rt-*", "", "gcc clang kselftest torture"),
     ("7.3.*-cloud-amd64", "", "gcc kselftest torture"),
     ("7.3.* user-mode, SMP*", "", "gcc clang kselftest torture fire"),
-    ("7.3.* user-mode, SMP*", "KASAN*", "wrong kselftest torture"),
+    ("7.3.* user-mode, SMP*", "KASAN*", "wrong kselftest torture fire"),
     ("* SMP, PREEMPT", "KCSAN*", "wrong kselftest torture fire"),
     ("* SMP, PREEMPT", "fail-nth*", "faults"),
     ("* user-mode", "simulated time*", "kunit soak"),
