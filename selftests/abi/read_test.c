@@ -635,6 +635,22 @@ TEST_F(read, epoll_after_fault)
 	EXPECT_EQ(0, close(epoll));
 }
 
+/* Events that were put back are told of once more: meanwhile a reader may have found none. */
+TEST_F(read, epoll_edge_after_fault)
+{
+	int epoll = watch(self->fd, EPOLLIN | EPOLLET);
+
+	ASSERT_LE(0, epoll);
+	ASSERT_EQ(0, arm(self->fd, 0, 0, NULL));
+	EXPECT_EQ(EPOLLIN, watched(epoll, WAIT_MS));
+	ASSERT_EQ(0, settle(now_ns()));
+	EXPECT_EQ(0, watched(epoll, 0));
+	EXPECT_EQ(-EFAULT, read_nowhere(self->fd, SIZE));
+	EXPECT_EQ(EPOLLIN, watched(epoll, WAIT_MS));
+	EXPECT_EQ(0, expect_all(self->fd, 1));
+	EXPECT_EQ(0, close(epoll));
+}
+
 #define SHARED_EVENTS	4000
 #define LAST		UINT64_MAX
 
