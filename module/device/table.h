@@ -60,7 +60,7 @@ struct hwheel_table {
 	struct hwheel_entry	**pages;
 	/** @nr: How many pages there are. */
 	unsigned int		nr;
-	/** @room: How many @pages has room for; belongs to who makes them. */
+	/** @room: How many @pages has room for. The thread that makes them owns it. */
 	unsigned int		room;
 	/** @free: Entries that are not in use. */
 	struct hwheel_entry	*free;

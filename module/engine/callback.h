@@ -132,7 +132,7 @@ static __always_inline void hwheel_callback_call_from(struct hwheel *wheel,
 		hwheel_callback_contain(wheel, callback, count, irqs_off);
 }
 
-/* For the worker, and who stops a wheel, which have both on. */
+/* Called by the worker, or the thread that stops a wheel: with preemption and interrupts on. */
 static inline void hwheel_callback_call(struct hwheel *wheel,
 					hwheel_callback_t *callback,
 					struct hwheel_timeout *timeout)

@@ -43,7 +43,7 @@ struct hwheel_search {
  * edge that it had found is over, or the last node for that edge was unlinked. A call of
  * hwheel_slots_advance() below the next edge is O(levels). Others, and hwheel_slots_search(),
  * make HWHEEL_SEARCH_STEPS at most, each O(levels), and can be called again to go on.
- * One writer at a time: the wheel's worker, or who stops the wheel after it.
+ * One writer at a time: the wheel's worker, or the thread that stops the wheel after it.
  */
 struct hwheel_slots {
 	/**

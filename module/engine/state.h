@@ -182,7 +182,7 @@ static inline void hwheel_word_close(atomic64_t *word)
 	atomic64_or(HWHEEL_CLOSED, word);
 }
 
-/* Acquire: what the callback wrote is seen by who goes on after this. */
+/* Acquire: a thread that goes on after this sees what the callback wrote. */
 static inline void hwheel_word_open(atomic64_t *word)
 {
 	atomic64_fetch_andnot_acquire(HWHEEL_CLOSED, word);

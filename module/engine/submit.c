@@ -412,7 +412,7 @@ bool hwheel_cancel(struct hwheel_timeout *timeout)
 }
 EXPORT_SYMBOL_GPL(hwheel_cancel);
 
-/* For who has a timeout that is QUEUED, on no list. */
+/* Submits a timeout that is QUEUED, and on no list. */
 void hwheel_submit_return(struct hwheel *wheel, struct hwheel_timeout *timeout)
 {
 	rcu_read_lock_sched();
@@ -421,9 +421,9 @@ void hwheel_submit_return(struct hwheel *wheel, struct hwheel_timeout *timeout)
 }
 
 /*
- * And for one that is handed over. When it is that no more, the worker may do nothing but look
- * for it, so it must not keep us from adding it: with PREEMPT_RT the executor's lock does not
- * hinder it, the section does.
+ * Submits a timeout that is handed over. From the recall on the worker may do nothing but look for
+ * the timeout, so it must not preempt the caller before the push: with PREEMPT_RT the executor's
+ * lock does not prevent that, the section does.
  */
 void hwheel_submit_recall(struct hwheel *wheel, struct hwheel_timeout *timeout)
 {

@@ -264,9 +264,9 @@ static unsigned int worker_drain_some(struct hwheel *wheel, unsigned int *lists)
 }
 
 /*
- * The exchange comes before the look at the lists, so who sets urgent after it gets another
- * drain. What that one waits for may be about to be added by another CPU, so that we don't
- * find it: then we go to sleep with idle set, as it waits, and the adder wakes us.
+ * The exchange comes before the look at the lists, so a thread that sets urgent after it gets
+ * another drain. Another CPU may be about to add the timeout that this thread waits for, so that
+ * the drain does not find it: then the worker goes to sleep with idle set, and the adder wakes it.
  */
 static void begin_drain(struct hwheel *wheel, unsigned int *lists)
 {
@@ -276,7 +276,8 @@ static void begin_drain(struct hwheel *wheel, unsigned int *lists)
 }
 
 /*
- * By a callback, or who stops the wheel. Returns how many timeouts were acted on.
+ * Called in a callback, or by the thread that stops the wheel. Returns how many timeouts were
+ * acted on.
  *
  * The pass does not learn that there may be more, so then urgent says it: what this took
  * away may have been about what is left.
