@@ -19,6 +19,7 @@ test that noticed. Exits with 0 if all were caught, but for those that are spare
 import collections
 import fnmatch
 import os
+import re
 import signal
 import sys
 import time
@@ -30,7 +31,7 @@ from barriers import BARRIERS
 from calls import CALLS
 from device import DEVICE
 from engine import ENGINE
-from mutant import TOP, Mutant, Stale, mutate
+from mutant import TOP, Mutant, Stale, mutate, source_of
 
 RESULTS = TOP / f"build/mutants{'-only' if os.environ.get('ONLY') else ''}.txt"
 
@@ -39,16 +40,29 @@ JUDGED = [(judge, [Mutant(*row) for row in table])
           for judge, table in ((litmus, BARRIERS), (kselftest, CALLS), (kunit, ENGINE + DEVICE))]
 
 
+def mutated(mutant):
+    """The file with the fault, without what the compiler does not see: spaces, empty statements."""
+    if not (path := source_of(mutant)).exists():
+        raise Stale(f"{mutant.name}: there is no module/{mutant.file}")
+    text = re.sub(r"\s", "", mutate(mutant, path.read_text(encoding="utf-8")))
+    return mutant.file, re.sub(r";+", ";", text)
+
+
+def check_differ(mutants, key):
+    known = {}
+    for mutant in mutants:
+        if (other := known.setdefault(key(mutant), mutant)) is not mutant:
+            raise Stale(f"two mutants are one: {other.name}, {mutant.name}")
+
+
 def check_tables():
-    names = collections.Counter(mutant.name for _, mutants in JUDGED for mutant in mutants)
-    if twice := [name for name, count in names.items() if count > 1]:
-        raise Stale(f"two mutants of one name: {twice[0]}")
+    every = [mutant for _, mutants in JUDGED for mutant in mutants]
+    check_differ(every, lambda mutant: mutant.name)
+    check_differ(every, mutated)
     for judge, mutants in JUDGED:
         for mutant in mutants:
-            if not (path := TOP / "module" / mutant.file).exists():
-                raise Stale(f"{mutant.name}: there is no module/{mutant.file}")
-            mutate(mutant, path.read_text(encoding="utf-8"))
             judge.check(mutant)
+    litmus.check_calls(dict(JUDGED)[litmus])
 
 
 def chosen(only):

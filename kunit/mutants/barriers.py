@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Faults in barriers, which no test on this machine can notice: a litmus test judges each of them.
 
-A row has a name, the file, what is replaced by what, and the line of the litmus test that stands
-for it, as "TEST P0: CODE". That line says in a comment what comes in its place, and herd7
-whether the outcome of the test then happens ("not:"), or another barrier keeps the order
-("spare:"). A row without a litmus test has the reason instead.
+A row has a name, the file, the text to replace, its replacement, and the line of the litmus test
+that stands for the fault, as "TEST P0: CODE". A comment in that line has its replacement, and
+herd7 tells whether the outcome of the test then happens ("not:"), or another barrier keeps the
+order ("spare:"). A row without a litmus test has the reason instead. Each operation of the module
+that orders others has a row (litmus.py looks).
 """
 
 BARRIERS = (
@@ -57,6 +58,11 @@ BARRIERS = (
      "waiters->left = atomic_xchg(&waiters->owed, 0);",
      "waiters->left = atomic_xchg_relaxed(&waiters->owed, 0);",
      "waiters_end P1: r0 = atomic_xchg(owed, 0);"),
+    ("place given back without a barrier", "device/config.c",
+     "if (xchg(&file->charged, 0)) {",
+     "if (xchg_relaxed(&file->charged, 0)) {",
+     "the exchange decides which of two STOPs gives the place back; hwheel_stop() has ordered all "
+     "that comes before"),
 
     # Mapped files
     ("stop of a mapping told without a release", "device/map_stop.c",
@@ -104,6 +110,11 @@ BARRIERS = (
      "is_empty(READ_ONCE(*map->heads[i])) &&\n"
      "\t\t\t  (WRITE_ONCE(*map->heads[i], HWHEEL_MAP_ASLEEP), true);",
      "map_asleep P1: r0 = cmpxchg_relaxed(head, 0, 3);"),
+    ("list woken without a barrier", "device/map_list.c",
+     "cmpxchg(map->heads[i], HWHEEL_MAP_ASLEEP, 0);",
+     "cmpxchg_relaxed(map->heads[i], HWHEEL_MAP_ASLEEP, 0);",
+     "nothing but the head matters: a pusher finds ASLEEP there and kicks, or the worker finds "
+     "what was pushed"),
     ("list closed without a barrier", "device/map_list.c",
      "xchg(map->heads[i], HWHEEL_MAP_CLOSED);",
      "xchg_release(map->heads[i], HWHEEL_MAP_CLOSED);",
@@ -208,7 +219,7 @@ BARRIERS = (
     ("handed over without a barrier", "engine/state.h",
      "return atomic64_try_cmpxchg(word, old, new);",
      "return atomic64_try_cmpxchg_relaxed(word, old, new);",
-     "the executor's lock is held, and runners and those who recall a timeout take it"),
+     "executor_hand P0: r0 = cmpxchg(word, 1, 2);"),
     ("link read behind the exchange of the word", "engine/state.h",
      "return atomic64_try_cmpxchg(word, &old, old - HWHEEL_QUEUED);",
      "return atomic64_try_cmpxchg_acquire(word, &old, old - HWHEEL_QUEUED);",
@@ -244,7 +255,19 @@ BARRIERS = (
     ("recalled without a barrier", "engine/state.h",
      "atomic64_fetch_xor(HWHEEL_EXPIRED ^ HWHEEL_CANCELLED, word);",
      "atomic64_xor(HWHEEL_EXPIRED ^ HWHEEL_CANCELLED, word);",
-     "the push that follows is fully ordered, and the worker finds the timeout by it"),
+     "executor_recall P0: r0 = xchg(word, 2);"),
+    ("the first overlong callback told of without a barrier", "engine/callback.c",
+     "if (atomic_long_inc_return(&wheel->overlong) == 1)",
+     "if (atomic_long_inc_return_relaxed(&wheel->overlong) == 1)",
+     "the count decides which thread warns, and orders nothing else"),
+    ("the first contained callback told of without a barrier", "engine/callback.c",
+     "if (atomic_long_inc_return(&wheel->contained) == 1)",
+     "if (atomic_long_inc_return_relaxed(&wheel->contained) == 1)",
+     "the count decides which thread warns, and orders nothing else"),
+    ("softirq told of without a barrier", "engine/executor.c",
+     "if (!xchg(&wheel->executor->in_softirq, 1))",
+     "if (!xchg_relaxed(&wheel->executor->in_softirq, 1))",
+     "the exchange decides which runner warns; one that finds 0 finds itself in softirq, too"),
     ("word found settled without an acquire", "engine/cancel_sync.c",
      "return hwheel_word_settled(atomic64_read_acquire(&timeout->word)) &&",
      "return hwheel_word_settled(atomic64_read(&timeout->word)) &&",
@@ -263,6 +286,16 @@ BARRIERS = (
      "while (!try_cmpxchg(&queue->first, &first, node));",
      "while (!try_cmpxchg_release(&queue->first, &first, node));",
      "submit_sleep P0: r0 = cmpxchg(queue, 0, 1);"),
+    ("pushed without a release", "engine/submit.c",
+     "while (!try_cmpxchg(&queue->first, &first, node));",
+     "while (!try_cmpxchg_acquire(&queue->first, &first, node));",
+     "submit_take P0: r0 = xchg(queue, link);"),
+    ("submitted again by the worker without a barrier", "engine/worker.c",
+     "llist_add(&timeout->queue, &raw_cpu_ptr(wheel->cpu)->queue);",
+     "timeout->queue.next = READ_ONCE(raw_cpu_ptr(wheel->cpu)->queue.first);\n"
+     "\twhile (!try_cmpxchg_relaxed(&raw_cpu_ptr(wheel->cpu)->queue.first,\n"
+     "\t\t\t\t    &timeout->queue.next, &timeout->queue))\n\t\t;",
+     "the worker is awake, and it takes the lists itself"),
     ("kick looks whether the worker sleeps", "engine/submit.c",
      "\t\tWRITE_ONCE(wheel->urgent, 1);\n\t\twake_up_process(wheel->worker);\n",
      "\t\tWRITE_ONCE(wheel->urgent, 1);\n\t\tif (READ_ONCE(wheel->worker->__state))\n"
@@ -271,8 +304,8 @@ BARRIERS = (
     ("kick taken without a barrier", "engine/worker.c",
      "if (READ_ONCE(wheel->urgent) && xchg(&wheel->urgent, 0))",
      "if (READ_ONCE(wheel->urgent) && xchg_relaxed(&wheel->urgent, 0))",
-     "a worker that misses a push behind the kick looks at the lists again before it sleeps, or wakes "
-     "those who wait, who kick again"),
+     "a worker that misses a push behind the kick looks at the lists again before it sleeps, or "
+     "wakes those who wait, who kick again"),
     ("list of submitted ones taken without a barrier", "engine/submit.c",
      "return llist_del_all(queue);",
      "return xchg_relaxed(&queue->first, NULL);",
@@ -297,6 +330,27 @@ BARRIERS = (
      "\trcu_read_unlock_sched();\t\t\t\t\t\\\n",
      "\t__err = (operation);\t\t\t\t\t\t\\\n",
      "stop_submit P0: rcu_read_lock();"),
+    ("returned by the executor outside a read section", "engine/submit.c",
+     "\trcu_read_lock_sched();\n\tsubmit(wheel, wheel->cpu, timeout);\n"
+     "\trcu_read_unlock_sched();\n",
+     "\tsubmit(wheel, wheel->cpu, timeout);\n",
+     "stop_wheel() drains the lists once the executor is idle, for which it takes the executor's "
+     "lock; the section keeps the runner on its CPU"),
+    ("recalled outside a read section", "engine/submit.c",
+     "\trcu_read_lock_sched();\n\thwheel_word_recall(&timeout->word);\n"
+     "\tsubmit(wheel, wheel->cpu, timeout);\n\trcu_read_unlock_sched();\n",
+     "\thwheel_word_recall(&timeout->word);\n\tsubmit(wheel, wheel->cpu, timeout);\n",
+     "stop_wheel() drains the lists once the executor is idle, for which it takes the executor's "
+     "lock; the section keeps the canceller on its CPU"),
+    ("stopped without a barrier", "engine/stop.c",
+     "if (!atomic_xchg(&wheel->stopping, 1))",
+     "if (!atomic_xchg_relaxed(&wheel->stopping, 1))",
+     "the exchange decides which thread stops the wheel; the others await its completion, which "
+     "orders all that it did"),
+    ("wheel put without a release", "engine/wheel.c",
+     "if (refcount_dec_and_test(&wheel->users))",
+     "if (!atomic_dec_return_relaxed(&wheel->users.refs))",
+     "wheel_put P0: r1 = atomic_sub_return_release(1, users);"),
     ("stop without a grace period", "engine/stop.c",
      "\tsynchronize_rcu();\n",
      "\tsmp_mb();\n",
@@ -307,6 +361,20 @@ BARRIERS = (
      "if (!test_and_set_bit_lock(HWHEEL_SOURCE_IS_ACTIVE, &source->flags))\n"
      "\t\thwheel_submit_source",
      "map_kick P0: r0 = xchg(active, 1);"),
+    ("source found due without a barrier", "engine/source.c",
+     "if (!test_and_set_bit(HWHEEL_SOURCE_IS_ACTIVE, &source->flags))\n\t\tsource_add",
+     "if (!test_and_set_bit_lock(HWHEEL_SOURCE_IS_ACTIVE, &source->flags))\n\t\tsource_add",
+     "a kick that finds the bit set has pushed before source_park() clears it, and that looks "
+     "behind its own barrier"),
+    ("source woken when parked without a barrier", "engine/source.c",
+     "if (!test_and_set_bit(HWHEEL_SOURCE_IS_ACTIVE, &source->flags))\n\t\tsource_wake",
+     "if (!test_and_set_bit_lock(HWHEEL_SOURCE_IS_ACTIVE, &source->flags))\n\t\tsource_wake",
+     "a kick that finds the bit set has pushed before source_park() clears it, and that looks "
+     "behind its own barrier"),
+    ("list of kicked sources taken without a barrier", "engine/source.c",
+     "llist_del_all(&wheel->source_queue)",
+     "xchg_relaxed(&wheel->source_queue.first, NULL)",
+     "submit_take P1: r0 = xchg(queue, none);"),
     ("source parked without a release", "engine/source.c",
      "clear_bit_unlock(HWHEEL_SOURCE_IS_ACTIVE, &source->flags);",
      "clear_bit(HWHEEL_SOURCE_IS_ACTIVE, &source->flags);",
@@ -317,6 +385,13 @@ BARRIERS = (
      "map_park P0: smp_mb__after_atomic();"),
 
     # Counts
+    ("pending counted without a barrier", "engine/wheel.h",
+     "atomic64_add_unless(&wheel->pending, 1, wheel->max_pending);",
+     "({\n\t\ts64 __old = atomic64_read(&wheel->pending);\n\n"
+     "\t\twhile (__old != wheel->max_pending &&\n"
+     "\t\t       !atomic64_try_cmpxchg_relaxed(&wheel->pending, &__old, __old + 1))\n\t\t\t;\n"
+     "\t\t__old != wheel->max_pending;\n\t});",
+     "the exchange that arms the timeout is a release, which orders the count before it"),
     ("reserved without a release", "engine/wheel.h",
      "atomic64_fetch_add_release(n, &wheel->reserved);",
      "atomic64_fetch_add_relaxed(n, &wheel->reserved);",

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Faults in the code behind system calls, and in the files that administrators read.
+"""Faults in the code behind system calls, the parameters, and the files that administrators read.
 
-A row has a name, the file, what is replaced by what, and the kselftests that judge it.
+A row has a name, the file, the text to replace, its replacement, and the kselftests that judge the
+fault.
 """
 
 CALLS = (

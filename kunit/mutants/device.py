@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Faults in those parts of the device that KUnit tests: as in engine.py."""
+"""Faults in those parts of the device that KUnit tests. A row is like one of engine.py."""
 
 DEVICE = (
     # Time namespaces
@@ -290,12 +290,6 @@ DEVICE = (
     ("drained while the order is being found", "device/map_source.c",
      "if (!map->place)",
      "if (true)"),
-    ("corrupt link told as an end", "device/map_drain.c",
-     "\tif (unlikely(left && link))\n\t\tWRITE_ONCE(map->corrupt, true);\n",
-     ""),
-    ("records of the last list count", "device/map_drain.c",
-     "\t\tmap->length = 0;\n",
-     ""),
 
     # Mapped files: what ends
     ("later one not filed again", "device/map_expire.c",
@@ -398,9 +392,6 @@ DEVICE = (
     ("header does not tell of the stop", "device/map_stop.c",
      "\tWRITE_ONCE(map->header->stopped, 1);\n",
      ""),
-    ("records stopped are filed for ever", "device/map_stop.c",
-     "\tmap->now.filed = 0;\n",
-     ""),
 
     # Mapped files: how long the worker works for them
     ("a user has half a tick", "device/map_budget.c",
@@ -463,9 +454,6 @@ DEVICE = (
     ("time of others counts", "device/map_budget.c",
      "if (likely(READ_ONCE(current->nivcsw) == map->preempted))",
      "if (true)"),
-    ("debts without end", "device/map_budget.c",
-     "time->spent = min(time->spent, CARRIED * limit);",
-     ";"),
     ("run without a busy end", "device/map_budget.c",
      "return spent > hwheel_mapping_wheel(map)->tick / SMALL_PART;",
      "return false;"),

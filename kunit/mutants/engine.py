@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Faults in the engine, which KUnit tests: a name, the file, and what is replaced by what."""
+"""Faults in the engine, which KUnit tests. A row has a name, the file, the text to replace, and its
+replacement."""
 
 ENGINE = (
     # Memory
@@ -973,7 +974,7 @@ ENGINE = (
     ("owner not asked", "engine/worker.c",
      "if (full && timeout->ops->due && is_due(wheel, word))",
      "if (false)"),
-    ("owner asked as long as he says later", "engine/worker.c",
+    ("owner asked until it does not say later", "engine/worker.c",
      "if (full && timeout->ops->due && is_due(wheel, word))",
      "while (full && timeout->ops->due && is_due(wheel, word))"),
 )

@@ -3,16 +3,23 @@
 
 seen_by of a mutant is that line, as "TEST P0: CODE", or the reason why none is needed. The fault
 is caught if the outcome that must never happen does happen without that line, and spare if
-another barrier keeps the order.
+another barrier keeps the order. Each operation in module/ that orders others has a mutant.
 """
 
 import functools
 import re
 import subprocess
 
-from mutant import TOP, Result, Stale
+from mutant import TOP, Result, Stale, source_of
 
 TESTS = TOP / "selftests/models/litmus"
+# Calls that order others; comments name functions without arguments, and without a semicolon
+ORDERS = re.compile(r"\b(smp_\w*mb\w*|smp_load_acquire|smp_store_release|synchronize_rcu|"
+                    r"(\w+_)?(cmp)?xchg(_acquire|_release)?|rcu_read_lock_sched|"
+                    r"set_current_state|\w+_read_acquire|\w+_set_release|"
+                    r"atomic\w*_fetch_\w+(?<!_relaxed)|atomic\w+_return|atomic\w+_unless|"
+                    r"refcount_dec_and_test|test_and_set_bit|clear_bit_unlock|wq_has_sleeper|"
+                    r"llist_add|llist_del_all)\(([^)]|\);)")
 
 
 def line_of(where):
@@ -25,6 +32,22 @@ def line_of(where):
         if inside == thread and re.match(rf"\s*{re.escape(code)} /\* (not|spare):", line):
             return test, number
     raise Stale(f"{test}.litmus has no line {thread}: {code}")
+
+
+def part_of(mutant, text):
+    start = text.find(mutant.old)
+    return range(start, start + len(mutant.old))
+
+
+def check_calls(mutants):
+    """Each call in module/ that orders others has a mutant."""
+    for path in sorted((TOP / "module").rglob("*.[ch]")):
+        text = path.read_text(encoding="utf-8")
+        parts = [part_of(mutant, text) for mutant in mutants if source_of(mutant) == path]
+        for call in ORDERS.finditer(text):
+            if not any(call.start() in part for part in parts):
+                line = text.count("\n", 0, call.start()) + 1
+                raise Stale(f"{path}:{line}: no mutant takes the order of {call[1]}() away")
 
 
 @functools.cache
@@ -53,6 +76,8 @@ def judge(where):
     test, number = line_of(where)
     if skipped := re.search(r"# SKIP (.*)", output_of(test)):
         return "not judged", skipped[1]
+    if not re.search(rf"^ok \d+ - {test}: never$", output_of(test), re.MULTILINE):
+        return "not judged", f"litmus test {test} fails as it is"
     kind = points(test).get(number, "")
     verdict = {"needed": "caught", "spare": "spare"}.get(kind, "survived")
     return verdict, f"litmus test {test}, line {number}"
