@@ -23,6 +23,7 @@ KEEP = ("-o", "_test_modules", "-o", "_test_programs")
 TOOK = re.compile(r"^# (\S+) took (\d+) s$", re.MULTILINE)
 BEGUN = re.compile(r"^# (\S+_test(?:\.sh)?)$")
 START = "hwheel: init begins"
+END = "reboot: Power down"
 FAILED = re.compile(r"^not ok \d+ (?:- )?(.*)")
 
 
@@ -53,9 +54,12 @@ def programs_of(tests):
 
 
 class Run(scratch.Run):
-    def __init__(self):
-        super().__init__()
+    def __init__(self, *limits):
+        super().__init__(*limits)
         self.begun = ""
+
+    def place(self):
+        return self.begun
 
     def read(self, line):
         """Takes complaints before the kernel's start for the build's."""
@@ -69,13 +73,15 @@ class Run(scratch.Run):
             self.catcher = f"{self.begun}: {match[1]}"
         elif self.begun and (what := complaint(line)):
             self.catcher = f"{self.begun} ({what})"
+        elif END in line:
+            self.ended = True
 
 
 class Job(scratch.Job):
     def __init__(self, number, seconds, silence):
         """Builds all tests that seconds names, as no fault changes them."""
-        super().__init__(f"kselftest-{number}", silence)
-        self.seconds = seconds
+        super().__init__(f"kselftest-{number}")
+        self.seconds, self.silence = seconds, silence
         if not self.make("_test_modules") or not self.make("_test_programs", programs_of(seconds)):
             sys.exit(f"mutants: the kselftests do not build, see {self.output}")
 
@@ -91,12 +97,13 @@ class Job(scratch.Job):
         scripts run in full, and count what is left of the kernel's objects. Returns whether all
         went well, and the run.
         """
-        timeout = max(scratch.PATIENCE, 5 * sum(self.seconds[test] for test in tests))
+        seconds = max(scratch.PATIENCE, 5 * sum(self.seconds[test] for test in tests))
         scripts = [pathlib.Path(test).stem for test in tests if is_script(test)]
         quick = "" if all(map(is_script, tests)) else "1"
-        run = Run()
-        return self.make("_selftests", *KEEP, f"QUICK={quick}", f"TIMEOUT={timeout}",
-                         programs_of(tests), f"SCRIPTS={' '.join(scripts)}", run=run), run
+        run = Run(seconds, self.silence)
+        return self.make("_selftests", *KEEP, f"QUICK={quick}",
+                         f"TIMEOUT={seconds + scratch.MARGIN}", programs_of(tests),
+                         f"SCRIPTS={' '.join(scripts)}", run=run), run
 
     def test(self, tests):
         """Returns a verdict and what caught it."""
@@ -105,11 +112,7 @@ class Job(scratch.Job):
         passed, run = self.run_tests(tests)
         if self.given_up:
             return "given up", ""
-        if passed and not run.catcher:
-            return "survived", ""
-        if not run.begun:
-            return "does not start", ""
-        return "caught", run.catcher or f"{run.begun} hangs"
+        return run.verdict(passed) if run.begun else ("does not start", "")
 
     def test_mutant(self, mutant):
         with put_into(mutant, self.top):

@@ -5,8 +5,8 @@ A fault is caught if a test fails or the kernel complains, and its run ends ther
 hangs with it. seen_by of a mutant is empty. From the environment:
   OPS      operations of the model test; default 100000
   SEED     where it starts; default 1
-  TIMEOUT  seconds until a run counts as hung; default 60, or thrice what the run
-           without a fault took. A run that prints nothing for twenty seconds, or five
+  TIMEOUT  seconds until a run counts as hung; default 60, or three times those of the run
+           without a fault. A run that prints nothing for twenty seconds, or five
            times the longest such time without a fault, counts as hung as well
 """
 
@@ -16,11 +16,10 @@ import re
 import shutil
 import signal
 import sys
-import time
 
 import scratch
 from console import complaint
-from mutant import Result, Stale, put_into
+from mutant import Result, Stale, put_into, source_of
 
 SETTINGS = {"OPS": "100000", "SEED": "1"}
 NO_SUITE = "none"
@@ -44,15 +43,17 @@ def check(mutant):
 
 
 class Run(scratch.Run):
-    def __init__(self, order):
-        super().__init__()
+    def __init__(self, order, *limits):
+        super().__init__(*limits)
         self.order = order
-        self.started = self.finished = 0
         self.asked_for = False
         self.begun = []
         self.passed = collections.defaultdict(list)
 
-    def next_case(self):
+    def is_complete(self):
+        return all(self.passed[suite] == cases for suite, cases in self.order.items())
+
+    def place(self):
         """Which case is running, if the order is known."""
         if not self.begun:
             return "boot"
@@ -63,20 +64,20 @@ class Run(scratch.Run):
 
     def read(self, line):
         """Takes lines before the kernel's start for the build's."""
-        if self.started:
+        if self.started or START in line:
             self.hear()
         if not self.started:
-            self.started = time.monotonic() if START in line else 0
-        elif match := SUITE.match(line):
+            return
+        if match := SUITE.match(line):
             self.begun.append(match[1])
         elif match := CASE.match(line):
             self.read_case(*match.groups())
         elif any(mark in line for mark in ASKED_FOR):
             self.asked_for = ASKED_FOR[0] in line
         elif what := not self.asked_for and complaint(line):
-            self.catcher = f"{self.next_case()} ({what})"
+            self.catcher = f"{self.place()} ({what})"
         elif END in line:
-            self.finished = time.monotonic()
+            self.ended = True
 
     def read_case(self, failed, name):
         suite = self.begun[-1] if self.begun else ""
@@ -92,31 +93,29 @@ class Job(scratch.Job):
     # kunit.py ends its kernel when it is interrupted, and prints until then.
     stop_signal = signal.SIGINT
 
-    def __init__(self, number, timeout, silence, order):
-        super().__init__(str(number), silence)
-        self.order = order
+    def __init__(self, number, seconds, silence, order):
+        super().__init__(str(number))
+        self.limits = order, seconds, silence
         self.objects = self.top / "build/kunit"
         self.kept = self.top / "objects"
-        self.env = {**SETTINGS, "TIMEOUT": f"{timeout:.0f}",
+        self.env = {**SETTINGS,
                     **{name: value for name, value in os.environ.items() if value},
+                    "TIMEOUT": f"{seconds + scratch.MARGIN:.0f}",
                     "RAW": "1", "HWHEEL_JOB": f"-mutants-{number}" if number else ""}
 
     def run_tests(self, suite=""):
-        """Runs the tests until they end or one fails."""
-        run = Run(self.order)
-        self.run([self.top / "kunit/run.sh"], {**self.env, "FILTER": suite}, run)
-        return run
+        """Until they end or one fails. Returns whether all went well, and the run."""
+        run = Run(*self.limits)
+        return self.run([self.top / "kunit/run.sh"], {**self.env, "FILTER": suite}, run), run
 
     def test(self):
         """Returns a verdict and what caught it."""
-        run = self.run_tests()
+        passed, run = self.run_tests()
         if self.given_up:
             return "given up", ""
         if not run.started:
             return "does not build", ""
-        if run.finished and not run.catcher:
-            return "survived", ""
-        return "caught", run.catcher or f"{run.next_case()} hangs"
+        return run.verdict(passed and run.is_complete())
 
     def keep_objects(self):
         """Keeps the objects without a fault, once."""
@@ -140,7 +139,7 @@ class Job(scratch.Job):
     def test_mutant(self, mutant):
         """Leaves all as it was, also the times of the files."""
         self.keep_objects()
-        path = self.top / "module" / mutant.file
+        path = source_of(mutant, self.top)
         times = path.stat()
         try:
             with put_into(mutant, self.top):
@@ -156,18 +155,19 @@ def unmutated():
     """The order of all cases, once they have passed, the seconds that they took, and the
     longest time in which nothing was printed."""
     job = Job(0, 600, 600, {})
-    run = job.run_tests()
-    if run.catcher or not run.finished or not run.passed:
+    passed, run = job.run_tests()
+    if not passed:
         sys.exit(f"mutants: KUnit does not pass without a fault, see {job.output}")
-    count = sum(map(len, run.passed.values()))
-    print(f"  without a fault: {count} test cases pass, in {run.finished - run.started:.0f} s, "
+    count, seconds = sum(map(len, run.passed.values())), run.heard - run.started
+    print(f"  without a fault: {count} test cases pass, in {seconds:.0f} s, "
           f"{run.gap:.0f} s of them silent", flush=True)
-    return run.passed, run.finished - run.started, run.gap
+    return run.passed, seconds, run.gap
 
 
 def results_of(mutants):
     with scratch.alone():
-        order, seconds, gap = unmutated()
-        jobs = [Job(i + 1, max(scratch.PATIENCE, 3 * seconds), max(scratch.SILENCE, 5 * gap), order)
+        order, took, gap = unmutated()
+        seconds = int(os.environ.get("TIMEOUT") or max(scratch.PATIENCE, 3 * took))
+        jobs = [Job(i + 1, seconds, max(scratch.SILENCE, 5 * gap), order)
                 for i in range(scratch.jobs_wanted(mutants))]
         yield from scratch.share_out(mutants, jobs)

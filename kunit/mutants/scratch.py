@@ -5,6 +5,7 @@ import concurrent.futures
 import contextlib
 import fcntl
 import functools
+import math
 import os
 import pathlib
 import queue
@@ -22,7 +23,9 @@ SCRATCH = CACHE / "mutants"
 # Seconds: so long a run, and a silence, may be at the least
 PATIENCE = 60
 SILENCE = 20
-# A fault may have the kernel print without end.
+# How long after that the run's own limit ends it
+MARGIN = 30
+# A fault may make the kernel print without end.
 LINES = 200000
 PARTS = ("Kbuild", "Makefile", "module", "kunit", "selftests")
 
@@ -40,20 +43,44 @@ def copy_project(top):
 
 
 class Run:
-    """What a run has printed up to now."""
+    """
+    What a run has printed up to now. A kernel that has started hangs if it prints nothing for so
+    many seconds of silence, or has not ended after so many seconds.
+    """
 
-    def __init__(self):
-        self.heard = self.gap = 0
+    def __init__(self, seconds=math.inf, silence=math.inf):
+        self.seconds, self.silence = seconds, silence
+        self.started = self.heard = self.gap = 0
+        self.hung = self.ended = False
         self.catcher = ""
 
     def hear(self):
         """Keeps the longest time in which nothing was printed."""
         now = time.monotonic()
+        self.started = self.started or now
         self.gap = max(self.gap, now - (self.heard or now))
         self.heard = now
 
-    def is_silent(self, seconds):
-        return self.heard and time.monotonic() - self.heard > seconds
+    def hangs(self):
+        now = time.monotonic()
+        self.hung = bool(self.started) and (now - self.heard > self.silence or
+                                            now - self.started > self.seconds)
+        return self.hung
+
+    def verdict(self, passed):
+        """
+        Returns a verdict and its reason. A kernel that neither hung nor came to its end says nothing
+        of the fault: something else may have ended it.
+        """
+        if self.catcher:
+            return "caught", self.catcher
+        if passed:
+            return "survived", ""
+        if self.hung:
+            return "caught", f"{self.place()} hangs"
+        if self.ended:
+            return "caught", "the end of the run"
+        return "broke off", self.place()
 
 
 class Job:
@@ -61,8 +88,7 @@ class Job:
 
     stop_signal = signal.SIGTERM
 
-    def __init__(self, name, silence):
-        self.silence = silence
+    def __init__(self, name):
         self.top = SCRATCH / name
         self.output = self.top / "output.txt"
         self.process = None
@@ -78,10 +104,9 @@ class Job:
         if self.process and self.process.poll() is None:
             self.stop()
 
-    def stop_if_silent(self, run, ended):
-        """A kernel in which a test hangs prints nothing any more."""
+    def stop_if_hung(self, run, ended):
         while not ended.wait(0.5):
-            if run.is_silent(self.silence):
+            if run.hangs():
                 self.stop()
                 return
 
@@ -90,7 +115,7 @@ class Job:
         if self.given_up:
             return False
         ended = threading.Event()
-        watch = threading.Thread(target=self.stop_if_silent, args=(run, ended), daemon=True)
+        watch = threading.Thread(target=self.stop_if_hung, args=(run, ended), daemon=True)
         watch.start()
         try:
             return self.read_all(command, env, run)
@@ -111,7 +136,9 @@ class Job:
                     if stopped:
                         continue
                     run.read(line)
-                    if run.catcher or number == LINES:
+                    if number == LINES:
+                        run.catcher = f"{run.place()} prints without end"
+                    if run.catcher:
                         stopped = True
                         self.stop()
             except BaseException:

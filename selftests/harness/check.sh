@@ -76,6 +76,7 @@ short_parts() {
 	part gcov -- python3 -B selftests/harness/gcov_test.py
 	part coverage -- python3 -B selftests/harness/coverage_test.py
 	part report -- python3 -B selftests/stress/syzkaller/report_test.py
+	part judges -- python3 -B kunit/mutants/judge_test.py
 	part english -- python3 -B selftests/harness/english_test.py
 }
 
