@@ -65,7 +65,8 @@ def count_lines():
     found = [beside_its_notes(path) for path in sorted(COUNTERS.rglob("*.gcda"))]
     if not found:
         sys.exit("coverage: the kernel wrote no counters")
-    return gcov.count_lines(gcov.run(found, COUNTERS))
+    counts, _ = gcov.count_lines(gcov.run(found, COUNTERS))
+    return counts
 
 
 def too_low(counts):
@@ -74,9 +75,7 @@ def too_low(counts):
 
 def table(counts):
     for name, lines in sorted(counts.items()):
-        covered = sum(count > 0 for count in lines.values())
-        yield (f"{name:31} {len(lines):5} lines {covered:5} covered {gcov.percent(lines):6.1f} %"
-               f"{' *' if name in JUDGED else ''}")
+        yield f"{gcov.row(name, lines)}{' *' if name in JUDGED else ''}"
     low = too_low(counts)
     yield f"* at least {LEAST} %: {'not ' + ', '.join(low) if low else 'yes'}"
 

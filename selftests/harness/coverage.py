@@ -5,8 +5,9 @@
 coverage.py KUNIT OUT [ARCHIVE OBJECTS]...
 
 KUNIT is the folder that kunit/coverage.py leaves, ARCHIVE one of counts.sh, and OBJECTS the folder
-in which its module was built. Prints a table of the files, and the lines that nothing has
-reached, each with the reason that the file "unreached" gives; OUT gets this, too. Exits with 0 if
+in which its module was built. Prints a table of the files, the lines that nothing has reached, each
+with the reason that the file "unreached" gives, the lines that were left out as a build has no code
+for them, and the archives of which no count fits the objects; OUT gets this, too. Exits with 0 if
 LEAST percent were reached and each other line has a reason.
 """
 
@@ -21,10 +22,15 @@ LEAST = 97
 
 
 def files(kunit, archives):
-    """What gcov says of the module's files in all objects."""
-    found = itertools.chain(gcov.run(sorted(kunit.rglob("*.gcda")), kunit),
-                            *itertools.starmap(gcov.of_archive, archives))
-    return filter(gcov.name_in_module, found)
+    """What gcov says of the module's files in KUnit's objects and in those of each archive"""
+    found = {kunit: gcov.run(sorted(kunit.rglob("*.gcda")), kunit),
+             **{archive: gcov.of_archive(archive, objects) for archive, objects in archives}}
+    return {path: [*filter(gcov.name_in_module, told)] for path, told in found.items()}
+
+
+def fits(told):
+    """gcov counts nothing where counts and objects are of two builds."""
+    return any(line["count"] for file in told for line in file["lines"])
 
 
 def reasons(text):
@@ -32,13 +38,6 @@ def reasons(text):
     return {(f"module/{name}", function, code): reason
             for reason, place, code in gcov.reasons(text)
             for name, _, function in [place.partition(" ")]}
-
-
-def table(counts):
-    for name, lines in sorted(counts.items()):
-        covered = sum(count > 0 for count in lines.values())
-        yield (f"{name:31} {len(lines):5} lines {covered:5} covered "
-               f"{gcov.percent(lines):6.1f} %")
 
 
 def together(counts):
@@ -65,13 +64,18 @@ def remarks(known):
 
 def main():
     kunit, out, *rest = (pathlib.Path(path).resolve() for path in sys.argv[1:])
-    told = [*files(kunit, zip(rest[::2], rest[1::2]))]
-    counts = gcov.count_lines(told)
+    found = files(kunit, zip(rest[::2], rest[1::2]))
+    told = [*itertools.chain(*found.values())]
+    counts, out_of_it = gcov.count_lines(told)
     known = reasons((HERE / "unreached").read_text(encoding="utf-8"))
     unreached = [*explain(gcov.missed(counts, sorted(counts)), gcov.functions_of(told), known)]
     lines, unknown = together(counts), sum(not reason for _, reason in unreached)
-    text = [*table(counts), "", *(f"{line}  # {reason or 'no reason is known'}"
-                                  for line, reason in unreached), "", *remarks(known), "",
+    text = [*(gcov.row(*file) for file in sorted(counts.items())), "",
+            *(f"{line}  # {reason or 'no reason is known'}" for line, reason in unreached), "",
+            *remarks(known), "",
+            *(f"{name}:{number}:{text}  # no code in a build in which its function ran"
+              for name, number, text in gcov.texts(out_of_it)), "",
+            *(f"{path}: no count fits" for path, told in found.items() if not fits(told)),
             f"{len(lines) - len(unreached)} of {len(lines)} lines covered, "
             f"{gcov.percent(lines):.1f} %; {unknown} of the others without a reason"]
     print("\n".join(text))

@@ -2,7 +2,9 @@
 """What gcov says of objects of the module whose lines a kernel has counted."""
 
 import collections
+import itertools
 import json
+import operator
 import pathlib
 import shutil
 import subprocess
@@ -24,17 +26,22 @@ def unpack(archive, objects, folder):
     subprocess.run(["tar", "-xf", archive, "-C", folder], check=True)
     for counters in sorted(folder.rglob("*.gcda")):
         _, found, name = str(counters).partition(f"/{objects.name}/")
-        if found:
-            shutil.copy((objects / name).with_suffix(".gcno"), counters.with_suffix(".gcno"))
+        notes = (objects / name).with_suffix(".gcno")
+        if found and notes.exists():
+            shutil.copy(notes, counters.with_suffix(".gcno"))
             yield counters
 
 
 def of_archive(archive, objects):
-    """As run(), of the module that was built in the folder objects."""
+    """
+    As run(), of the module that was built in the folder objects. Counts of objects that were built
+    again since are left out.
+    """
     folder = archive.with_suffix("")
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
-    yield from run([*unpack(archive, objects, folder)], folder)
+    if counters := [*unpack(archive, objects, folder)]:
+        yield from run(counters, folder)
 
 
 def name_in_module(file):
@@ -51,10 +58,19 @@ def bare_lines(file):
             yield from set(range(function["start_line"], function["end_line"] + 1)) - own
 
 
+def left_out(counts, bare):
+    """
+    Lines that have code in one build only, as a declaration that is cleared: they were not reached,
+    and their function ran in a build without code for them.
+    """
+    return [(name, number) for name, lines in sorted(counts.items())
+            for number in sorted(bare[name]) if lines.get(number) == 0]
+
+
 def count_lines(files):
     """
-    How often each line of each file below module/ was reached, in all objects together. A line that
-    has code in one build only, as a declaration that is cleared, is left out unless it was reached.
+    How often each line of each file below module/ was reached, in all objects together; and which
+    lines were left out.
     """
     counts, bare = (collections.defaultdict(collections.Counter) for _ in range(2))
     for file in files:
@@ -63,10 +79,10 @@ def count_lines(files):
             for line in file["lines"]:
                 counts[f"module/{name}"][line["line_number"]] += line["count"]
             bare[f"module/{name}"].update(bare_lines(file))
-    for name, lines in counts.items():
-        for number in [number for number in bare[name] if lines.get(number) == 0]:
-            del lines[number]
-    return counts
+    out = left_out(counts, bare)
+    for name, number in out:
+        del counts[name][number]
+    return counts, out
 
 
 def functions_of(files):
@@ -97,9 +113,21 @@ def percent(lines):
     return 100 * sum(count > 0 for count in lines.values()) / len(lines)
 
 
-def missed(counts, names):
-    """Each line that was not reached, as file, number and text."""
-    for name in names:
+def row(name, lines):
+    """A line of the table of files"""
+    covered = sum(count > 0 for count in lines.values())
+    return f"{name:31} {len(lines):5} lines {covered:5} covered {percent(lines):6.1f} %"
+
+
+def texts(places):
+    """Each line, given as file and number, as file, number and text"""
+    for name, group in itertools.groupby(places, key=operator.itemgetter(0)):
         text = (TOP / name).read_text(encoding="utf-8").splitlines()
-        for number in sorted(number for number, count in counts[name].items() if not count):
-            yield name, number, text[number - 1]
+        yield from ((name, number, text[number - 1]) for _, number in group)
+
+
+def missed(counts, names):
+    """As texts(), of each line that was not reached."""
+    return texts((name, number) for name in names
+                 for number in sorted(number for number, count in counts[name].items()
+                                      if not count))

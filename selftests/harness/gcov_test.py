@@ -48,30 +48,52 @@ class GcovTest(unittest.TestCase):
         subprocess.run([folder / "main", *arguments], check=True, cwd=folder)
         return [*gcov.run([folder / "main.gcda"], folder)]
 
+    def count(self, files):
+        counts, _ = gcov.count_lines(files)
+        return counts["module/main.c"]
+
+    def pack(self, name):
+        archive = self.folder / f"counts-of-{name}.tar"
+        counters = self.folder / name / "main.gcda"
+        subprocess.run(["tar", "-cf", archive, "-C", "/", str(counters)[1:]], check=True)
+        return archive
+
+    def test_archive(self):
+        self.run_program("a", arguments=["reach"])
+        counts = self.count(gcov.of_archive(self.pack("a"), self.folder / "a"))
+        self.assertEqual(counts[RETURNED], 1)
+
+    def test_archive_of_objects_that_are_gone(self):
+        self.run_program("a")
+        archive = self.pack("a")
+        (self.folder / "a/main.gcno").unlink()
+        self.assertEqual([*gcov.of_archive(archive, self.folder / "a")], [])
+        self.assertEqual([*gcov.of_archive(archive, self.folder / "b")], [])
+
     def test_counts_of_programs_are_added(self):
-        counts = gcov.count_lines(self.run_program("a", arguments=["reach"]) +
-                                  self.run_program("b", arguments=["reach"]))["module/main.c"]
+        counts = self.count(self.run_program("a", arguments=["reach"]) +
+                            self.run_program("b", arguments=["reach"]))
         self.assertEqual(counts[RETURNED], 2)
         self.assertEqual(counts[MISSED], 0)
         self.assertIn(MISSED, counts)
 
     def test_missed_lines_have_numbers(self):
-        counts = gcov.count_lines(self.run_program("a", arguments=["reach"]))
+        counts, _ = gcov.count_lines(self.run_program("a", arguments=["reach"]))
         self.assertIn(MISSED, [number for _, number, _ in gcov.missed(counts, counts)])
 
     def test_line_without_code_where_its_function_ran_is_left_out(self):
-        counts = gcov.count_lines(self.run_program("a", arguments=["reach"]) +
-                                  self.run_program("b", "-DCLEARS"))["module/main.c"]
-        self.assertNotIn(CLEARED, counts)
+        counts, out = gcov.count_lines(self.run_program("a", arguments=["reach"]) +
+                                       self.run_program("b", "-DCLEARS"))
+        self.assertNotIn(CLEARED, counts["module/main.c"])
+        self.assertEqual(out, [("module/main.c", CLEARED)])
 
     def test_line_without_code_is_counted_where_it_ran(self):
-        counts = gcov.count_lines(self.run_program("a", arguments=["reach"]) +
-                                  self.run_program("b", "-DCLEARS", arguments=["reach"]))
-        self.assertEqual(counts["module/main.c"][CLEARED], 1)
+        counts = self.count(self.run_program("a", arguments=["reach"]) +
+                            self.run_program("b", "-DCLEARS", arguments=["reach"]))
+        self.assertEqual(counts[CLEARED], 1)
 
     def test_line_stays_if_its_function_ran_nowhere_without_it(self):
-        counts = gcov.count_lines(self.run_program("a") +
-                                  self.run_program("b", "-DCLEARS"))["module/main.c"]
+        counts = self.count(self.run_program("a") + self.run_program("b", "-DCLEARS"))
         self.assertEqual(counts.get(CLEARED), 0)
 
     def test_lines_have_functions(self):
