@@ -25,7 +25,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "harness"))
 import gcov  # noqa: E402
 
 
-# Left out: functions that no system call reaches, and those that the kernel's macros make.
+# The files whose functions are counted; the kernel's macros make those of the tracepoints.
 PARTS = ("device/", "engine/")
 TRACEPOINTS = ("device/file_trace.h", "engine/trace.h")
 # Syzkaller's words for a machine that it hears nothing of, or whose calls take too long, which

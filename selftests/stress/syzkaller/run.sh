@@ -53,6 +53,14 @@ make_initramfs() {
 	rm -rf "$out/root"
 }
 
+# The run before may have found some that nobody has looked at.
+keep_crashes() {
+	[ -n "$(ls "$out/work/crashes" 2>/dev/null)" ] || return 0
+	rm -rf "$out-before"
+	mv "$out" "$out-before"
+	say "syzkaller: the crashes of the run before are in $out-before/work/crashes"
+}
+
 configure() {
 	: >"$out/no-image"
 	sed -e "s|@OUT@|$out|; s|@SYZKALLER@|$syzkaller|; s|@KERNEL@|$kernel|; s|@WORDS@|$words|" \
@@ -80,10 +88,11 @@ call() {
 }
 
 [ ! -d "$out" ] || [ -e "$out/manager.json" ] || die "$out holds something else than a run"
+keep_crashes
 rm -rf "$out"
 mkdir -p "$out"
-make_initramfs
 configure
+make_initramfs
 begin_with_corpus
 trap keep_corpus EXIT
 say "syzkaller: calling the module for $limit ($out/log)"
