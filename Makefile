@@ -14,6 +14,8 @@ VM      := selftests/harness/vm/run_vm.sh
 STEP    := selftests/harness/step.sh
 UML     := selftests/harness/uml/run_uml.sh
 RESULTS := python3 -B selftests/harness/results.py
+# Where what is tested leaves rows of doc/results.md
+ROWS    ?= $(BUILD)/results
 # The kernel that was chosen, booted
 BOOT     = $(if $(filter um,$(ARCH)),$(UML) --kdir $(KDIR) --smp 2,$(VM) --kver $(KVER))
 BUILD   := $(CURDIR)/build
@@ -168,7 +170,7 @@ selftests: ## run the kselftest programs in a VM
 torture: ## test and call at random where KASAN, KCSAN and lockdep look (CALLS=, OPS=, KERNELS=)
 	@MAKE="$(MAKE)" selftests/harness/matrix.sh $(or $(KERNELS),kasan kcsan)
 
-matrix: ## the same on Debian's kernels, a newer one, other machines (KERNELS=, CALLS=, OPS=)
+matrix: ## run selftests and torture on many kernels and machines (KERNELS=, CALLS=, OPS=)
 	@MAKE="$(MAKE)" selftests/harness/matrix.sh $(or $(KERNELS),$(MATRIX))
 
 soak: ## have KUnit account for very many timeouts in simulated time (SOAK=100000000)
@@ -181,7 +183,7 @@ syzkaller: ## have syzkaller call the device at random (TIME=2h, FLAVOUR=kcsan, 
 	@vars=$$($(SETUP) syzkaller syzkaller_$(FLAVOUR)) && $(MAKE) _syzkaller $$vars
 
 results: ## put what all these did into doc/results.md
-	@$(RESULTS) gather doc/results.json $(wildcard $(BUILD)/results/*.json)
+	@$(RESULTS) gather doc/results.json $(wildcard $(ROWS)/*.json)
 	@$(RESULTS) page doc/results.md doc/results.json
 
 model: ## have spin search the models of the engine, whole and with each barrier taken out
@@ -454,13 +456,13 @@ _cluster: _module
 
 _chaos: _module
 	@$(MAKE) -C tools O=$(BUILD)/tools hwheeld
-	@mkdir -p $(BUILD)/results
+	@mkdir -p $(ROWS)
 	@status=0; \
 	python3 -B tools/test/hwheeld/chaos.py $(BUILD)/chaos-run $(CHAOS_TIME) \
 		$(BUILD)/tools/hwheeld/hwheeld --kernel $(KDIR)/linux --module $(MODULE)/hwheel.ko \
 		$(if $(SEED),--seed $(SEED)) $(if $(FAULTS),--only $(FAULTS)) | \
 		tee $(BUILD)/chaos-run.tap || status=$$?; \
-	$(RESULTS) row $(BUILD)/results/chaos.json "three nodes, $(KVER)" "" chaos \
+	$(RESULTS) row $(ROWS)/chaos.json "three nodes, $(KVER)" "" chaos \
 		"$$(git describe --always --dirty --abbrev=12)" $$SECONDS $$status \
 		$(BUILD)/chaos-run.tap $(BUILD)/chaos-run.tap; \
 	[ $(POWER) -eq 0 ] || python3 -B tools/test/hwheeld/chaos_sqlite.py $(BUILD)/chaos-sqlite \

@@ -3,8 +3,8 @@
 #
 # matrix.sh KERNEL...: for each of these kernels: builds the module without a warning,
 # runs the kselftests in a machine with two CPUs or more, and a bounded torture.
-# build/matrix/KERNEL/ has the results of each, build/matrix.tap the test points, build/results/
-# the rows of doc/results.md. The last line says how many points passed, failed and were
+# build/matrix/KERNEL/ has the results of each, build/matrix.tap the test points, ROWS the rows
+# of doc/results.md. The last line says how many points passed, failed and were
 # skipped. KERNEL is one of
 #   cloud, rt, 6.12-cloud, 6.12-rt, ...   flavours as Debian names its packages: the
 #                      current version of each; or a version
@@ -22,6 +22,7 @@
 #   TIMEOUT    seconds that quick and KUnit may take
 #   CLANG      the compiler: one that is new enough for all of them
 #   RESULT     the name that matrix.tap gets, as another one may run at the same time
+#   ROWS       build/results, from which make results takes the rows
 set -uo pipefail
 shopt -s extglob
 
@@ -40,6 +41,8 @@ cd "$(dirname "$(realpath "$0")")/../.." || exit
 
 clang=${CLANG:-clang-19}
 result=build/${RESULT:-matrix}
+# Where the rows of doc/results.md go
+into=${ROWS:-build/results}
 parts=()
 rows=()
 
@@ -82,7 +85,7 @@ commit_of_run() {
 # part NAME LOG TAP -- COMMAND...: LOG and TAP are what COMMAND writes, if it does; old ones
 # must not stand for them. LOG tells of operations, TAP of test points.
 part() {
-	local name=$1 log=$2 tap=$3 status row=build/results/$kernel-$1.json taps=()
+	local name=$1 log=$2 tap=$3 status row=$into/$kernel-$1.json taps=()
 
 	shift 4
 	[ ! -e "$log" ] || : >"$log"
@@ -280,7 +283,7 @@ choose() {
 }
 
 [ $# -gt 0 ] || die "KERNEL is needed"
-mkdir -p build/results
+mkdir -p "$into"
 rm -f "$result.tap" "$result.md"
 commit=$(commit_now)
 vars=$(selftests/harness/setup.sh source programs) || exit

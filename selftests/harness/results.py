@@ -60,6 +60,7 @@ REQUIRED = (
     ("* s390x", "lockdep*", "kunit"),
     ("models", "spin*", "model"),
     ("litmus tests", "herd7*", "litmus"),
+    ("three nodes*", "", "chaos"),
 )
 
 # Which of them have to have how many operations
@@ -69,6 +70,7 @@ LEAST = (
     (("7.3.* user-mode, SMP*", "KASAN*", "torture"), 4_000_000),
     (("* SMP, PREEMPT", "KCSAN*", "torture"), 3_000_000),
     (("* user-mode", "simulated time*", "soak"), 100_000_000),
+    (("three nodes*", "", "chaos"), 100_000),
 )
 
 
