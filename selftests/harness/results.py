@@ -67,7 +67,7 @@ REQUIRED = (
 LEAST = (
     (("6.*-cloud-amd64", "", "fire"), 90_000_000),
     (("7.3.* user-mode, SMP*", "", "fire"), 90_000_000),
-    (("7.3.* user-mode, SMP*", "KASAN*", "torture"), 4_000_000),
+    (("7.3.* user-mode, SMP*", "KASAN*", "torture"), 14_000_000),
     (("* SMP, PREEMPT", "KCSAN*", "torture"), 3_000_000),
     (("* user-mode", "simulated time*", "soak"), 100_000_000),
     (("three nodes*", "", "chaos"), 100_000),
