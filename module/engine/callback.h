@@ -4,10 +4,10 @@
  *
  * A timeout is entered as running before the transition after which nothing else
  * would show that the wheel still refers to it: from pending to expired, or QUEUED
- * to not QUEUED if a release op follows. Those transitions are fully ordered, so who
- * reads the word after it (acquire) and then looks here finds the timeout until its
- * callback has returned. Entering and leaving are releases, the look is an acquire:
- * who does not find it any more sees what the callback wrote.
+ * to not QUEUED if a release op follows. Those transitions are fully ordered, so a
+ * thread that reads the word after it (acquire) and then looks here finds the timeout until
+ * its callback has returned. Entering and leaving are releases, the look is an acquire: a
+ * thread that does not find it any more sees what the callback wrote.
  *
  * A callback that calls hwheel_cancel_sync() drains the queues itself, which runs
  * release ops inside it: hence a stack. All is written by the owner of the slots.

@@ -9,7 +9,7 @@
  *
  * A timeout that is handed over is EXPIRED and QUEUED, which keeps others from arming and
  * from freeing it. It gets so, and comes on the list, under the lock, and under the lock
- * it leaves both: so who holds the lock finds it here if its word says so. It leaves when
+ * it leaves both: so a thread that holds the lock finds it here if its word says so. It leaves when
  * a runner begins to run its callback, or when hwheel_cancel_sync() takes it back, which
  * may be called by the very callback that all the runners are busy with: then it is
  * cancelled, and submitted like any other.

@@ -41,7 +41,7 @@
 /**
  * struct hwheel_stop - a stop under way
  * @wheel:    the wheel
- * @handback: who wants the timeouts, or NULL
+ * @handback: called for each timeout that was pending, or NULL
  * @data:     for @handback
  * @count:    timeouts handed back so far
  */

@@ -147,7 +147,7 @@ TRACE_EVENT(worker_wake,
 	TP_printk("wheel=%p edge=%llu", __entry->wheel, __entry->edge)
 );
 
-/* Until this edge, or for ever: -1. @deep: who submits something wakes it. */
+/* Until this edge, or for ever: -1. @deep: a thread that submits wakes it. */
 TRACE_EVENT(worker_sleep,
 	TP_PROTO(const struct hwheel *wheel, u64 edge, bool deep),
 	TP_ARGS(wheel, edge, deep),
