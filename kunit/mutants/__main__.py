@@ -102,9 +102,11 @@ def test_all(judged):
 
 
 def stop_with_jobs():
-    """Python ends without a word when it gets these signals, and would leave its jobs behind."""
+    """Python ends without a word when it gets these signals, and would leave its jobs behind. With
+    nohup it does not end."""
     for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda number, _: sys.exit(128 + number))
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, lambda number, _: sys.exit(128 + number))
 
 
 def main():

@@ -4,8 +4,8 @@
 A row has a name, the file, the text to replace, its replacement, and the line of the litmus test
 that stands for the fault, as "TEST P0: CODE". A comment in that line has its replacement, and
 herd7 tells whether the outcome of the test then happens ("not:"), or another barrier keeps the
-order ("spare:"). A row without a litmus test has the reason instead. Each operation of the module
-that orders others has a row (litmus.py looks).
+order ("spare:"). A row without a litmus test has the reason instead. Each barrier, atomic
+operation, RCU section and call of llist.h that orders others has a row (litmus.py looks).
 """
 
 BARRIERS = (
@@ -267,7 +267,8 @@ BARRIERS = (
     ("softirq told of without a barrier", "engine/executor.c",
      "if (!xchg(&wheel->executor->in_softirq, 1))",
      "if (!xchg_relaxed(&wheel->executor->in_softirq, 1))",
-     "the exchange decides which runner warns; one that finds 0 finds itself in softirq, too"),
+     "the exchange decides which runner warns; one that still reads 0 is queued once more on the "
+     "caller's workqueue, and finds itself in softirq there"),
     ("word found settled without an acquire", "engine/cancel_sync.c",
      "return hwheel_word_settled(atomic64_read_acquire(&timeout->word)) &&",
      "return hwheel_word_settled(atomic64_read(&timeout->word)) &&",
@@ -341,7 +342,8 @@ BARRIERS = (
      "\tsubmit(wheel, wheel->cpu, timeout);\n\trcu_read_unlock_sched();\n",
      "\thwheel_word_recall(&timeout->word);\n\tsubmit(wheel, wheel->cpu, timeout);\n",
      "stop_wheel() drains the lists once the executor is idle, for which it takes the executor's "
-     "lock; the section keeps the canceller on its CPU"),
+     "lock; with PREEMPT_RT the section is needed, as the worker must not preempt the canceller "
+     "before the push, of which no model knows"),
     ("stopped without a barrier", "engine/stop.c",
      "if (!atomic_xchg(&wheel->stopping, 1))",
      "if (!atomic_xchg_relaxed(&wheel->stopping, 1))",
@@ -364,13 +366,13 @@ BARRIERS = (
     ("source found due without a barrier", "engine/source.c",
      "if (!test_and_set_bit(HWHEEL_SOURCE_IS_ACTIVE, &source->flags))\n\t\tsource_add",
      "if (!test_and_set_bit_lock(HWHEEL_SOURCE_IS_ACTIVE, &source->flags))\n\t\tsource_add",
-     "a kick that finds the bit set has pushed before source_park() clears it, and that looks "
-     "behind its own barrier"),
+     "a kick that finds the bit set has pushed before source_park() clears it, and source_park() "
+     "then looks at the lists behind its own barrier"),
     ("source woken when parked without a barrier", "engine/source.c",
      "if (!test_and_set_bit(HWHEEL_SOURCE_IS_ACTIVE, &source->flags))\n\t\tsource_wake",
      "if (!test_and_set_bit_lock(HWHEEL_SOURCE_IS_ACTIVE, &source->flags))\n\t\tsource_wake",
-     "a kick that finds the bit set has pushed before source_park() clears it, and that looks "
-     "behind its own barrier"),
+     "a kick that finds the bit set has pushed before source_park() clears it, and source_park() "
+     "then looks at the lists behind its own barrier"),
     ("list of kicked sources taken without a barrier", "engine/source.c",
      "llist_del_all(&wheel->source_queue)",
      "xchg_relaxed(&wheel->source_queue.first, NULL)",

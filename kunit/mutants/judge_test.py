@@ -75,6 +75,10 @@ class KUnitTest(unittest.TestCase):
         self.assertEqual(of_kunit([*PASSES[:3], PASSES[-1]], True),
                          ("caught", "the end of the run"))
 
+    def test_kernel_that_is_gone_without_a_fault(self):
+        self.assertFalse(heard(kunit.Run({}), PASSES[:3]).is_complete())
+        self.assertTrue(heard(kunit.Run({}), PASSES).is_complete())
+
     def test_kernel_that_is_gone(self):
         self.assertEqual(of_kunit(PASSES[:3], False), ("broke off", "hwheel_a.second"))
 
@@ -127,6 +131,11 @@ class HungTest(unittest.TestCase):
     def test_killed(self):
         script = "echo hwheel: init begins; echo '# a_test'; kill -KILL $$"
         self.assertEqual(self.run_shell(script, 1000, 1000), ("broke off", "a_test"))
+
+    def test_silence_behind_the_end(self):
+        run = heard(kselftest.Run(0, 0), [*STARTS, ENDS])
+        time.sleep(0.001)
+        self.assertFalse(run.hangs())
 
     def test_build_may_be_silent(self):
         run = kselftest.Run(0, 0)

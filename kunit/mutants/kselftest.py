@@ -86,7 +86,7 @@ class Job(scratch.Job):
             sys.exit(f"mutants: the kselftests do not build, see {self.output}")
 
     def make(self, target, *variables, run=None):
-        """Returns whether all went well. The make that started this script hands no variables on."""
+        """Returns whether all went well. The make that began this script hands no variables on."""
         env = {name: value for name, value in os.environ.items() if name != "MAKEFLAGS"}
         return self.run(["make", "-C", self.top, target, "SEED=1", *kernel(), *variables], env,
                         run or Run())

@@ -51,7 +51,8 @@ class Run(scratch.Run):
         self.passed = collections.defaultdict(list)
 
     def is_complete(self):
-        return all(self.passed[suite] == cases for suite, cases in self.order.items())
+        return self.ended and all(self.passed[suite] == cases
+                                  for suite, cases in self.order.items())
 
     def place(self):
         """Which case is running, if the order is known."""
@@ -156,7 +157,7 @@ def unmutated():
     longest time in which nothing was printed."""
     job = Job(0, 600, 600, {})
     passed, run = job.run_tests()
-    if not passed:
+    if not passed or not run.is_complete():
         sys.exit(f"mutants: KUnit does not pass without a fault, see {job.output}")
     count, seconds = sum(map(len, run.passed.values())), run.heard - run.started
     print(f"  without a fault: {count} test cases pass, in {seconds:.0f} s, "

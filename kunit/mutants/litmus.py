@@ -3,7 +3,7 @@
 
 seen_by of a mutant is that line, as "TEST P0: CODE", or the reason why none is needed. The fault
 is caught if the outcome that must never happen does happen without that line, and spare if
-another barrier keeps the order. Each operation in module/ that orders others has a mutant.
+another barrier keeps the order. Each call in module/ that ORDERS names has a mutant.
 """
 
 import functools
@@ -13,7 +13,8 @@ import subprocess
 from mutant import TOP, Result, Stale, source_of
 
 TESTS = TOP / "selftests/models/litmus"
-# Calls that order others; comments name functions without arguments, and without a semicolon
+# Barriers, atomic operations, RCU sections and calls of llist.h that order others, but no locks and
+# completions; comments name functions without arguments, and without a semicolon
 ORDERS = re.compile(r"\b(smp_\w*mb\w*|smp_load_acquire|smp_store_release|synchronize_rcu|"
                     r"(\w+_)?(cmp)?xchg(_acquire|_release)?|rcu_read_lock_sched|"
                     r"set_current_state|\w+_read_acquire|\w+_set_release|"
@@ -40,7 +41,7 @@ def part_of(mutant, text):
 
 
 def check_calls(mutants):
-    """Each call in module/ that orders others has a mutant."""
+    """Each call in module/ that ORDERS names has a mutant."""
     for path in sorted((TOP / "module").rglob("*.[ch]")):
         text = path.read_text(encoding="utf-8")
         parts = [part_of(mutant, text) for mutant in mutants if source_of(mutant) == path]

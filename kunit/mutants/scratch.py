@@ -44,8 +44,8 @@ def copy_project(top):
 
 class Run:
     """
-    What a run has printed up to now. A kernel that has started hangs if it prints nothing for so
-    many seconds of silence, or has not ended after so many seconds.
+    What a run has printed up to now. A kernel that has started hangs if it prints nothing for
+    longer than silence, or has not ended after seconds, which are seconds both.
     """
 
     def __init__(self, seconds=math.inf, silence=math.inf):
@@ -63,14 +63,14 @@ class Run:
 
     def hangs(self):
         now = time.monotonic()
-        self.hung = bool(self.started) and (now - self.heard > self.silence or
-                                            now - self.started > self.seconds)
+        self.hung = bool(self.started) and not self.ended and (
+            now - self.heard > self.silence or now - self.started > self.seconds)
         return self.hung
 
     def verdict(self, passed):
         """
-        Returns a verdict and its reason. A kernel that neither hung nor came to its end says nothing
-        of the fault: something else may have ended it.
+        Returns a verdict and its reason. A kernel that neither hung nor came to its end says
+        nothing of the fault: something else may have ended it.
         """
         if self.catcher:
             return "caught", self.catcher
@@ -123,24 +123,26 @@ class Job:
             ended.set()
             watch.join()
 
+    def read_lines(self, output, run):
+        """Lines that come once the run has caught something do not count."""
+        for number, line in enumerate(self.process.stdout):
+            if number < LINES:
+                output.write(line)
+            if run.catcher:
+                continue
+            run.read(line)
+            if number == LINES:
+                run.catcher = f"{run.place()} prints without end"
+            if run.catcher:
+                self.stop()
+
     def read_all(self, command, env, run):
-        stopped = False
         with open(self.output, "w", encoding="utf-8") as output, \
              subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, encoding="utf-8", errors="replace",
                               start_new_session=True, env=env) as self.process:
             try:
-                for number, line in enumerate(self.process.stdout):
-                    if number < LINES:
-                        output.write(line)
-                    if stopped:
-                        continue
-                    run.read(line)
-                    if number == LINES:
-                        run.catcher = f"{run.place()} prints without end"
-                    if run.catcher:
-                        stopped = True
-                        self.stop()
+                self.read_lines(output, run)
             except BaseException:
                 self.stop()
                 raise
