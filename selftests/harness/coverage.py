@@ -28,11 +28,6 @@ def files(kunit, archives):
     return {path: [*filter(gcov.name_in_module, told)] for path, told in found.items()}
 
 
-def fits(told):
-    """gcov counts nothing where counts and objects are of two builds."""
-    return any(line["count"] for file in told for line in file["lines"])
-
-
 def reasons(text):
     """A reason for each (file, function, text of a line)."""
     return {(f"module/{name}", function, code): reason
@@ -75,7 +70,7 @@ def main():
             *remarks(known), "",
             *(f"{name}:{number}:{text}  # no code in a build in which its function ran"
               for name, number, text in gcov.texts(out_of_it)), "",
-            *(f"{path}: no count fits" for path, told in found.items() if not fits(told)),
+            *(f"{path}: no count fits" for path, told in found.items() if not gcov.fits(told)),
             f"{len(lines) - len(unreached)} of {len(lines)} lines covered, "
             f"{gcov.percent(lines):.1f} %; {unknown} of the others without a reason"]
     print("\n".join(text))

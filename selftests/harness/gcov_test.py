@@ -101,6 +101,11 @@ class GcovTest(unittest.TestCase):
         self.assertEqual([names[CLEARED], names[RETURNED], names[MISSED]],
                          ["reached", "reached", "missed"])
 
+    def test_counts_of_another_build_do_not_fit(self):
+        self.assertTrue(gcov.fits([{"lines": [{"count": 0}, {"count": 1}]}]))
+        self.assertFalse(gcov.fits([{"lines": [{"count": 0}]}]))
+        self.assertFalse(gcov.fits([]))
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

@@ -134,6 +134,9 @@ def missed_lines(counts):
 
 def remarks(counts):
     """Functions whose reason was not needed: they were reached in this run, or are gone."""
+    if not counts:
+        yield "no count fits the objects"
+        return
     for name, function in reasons():
         if counts.get(name, {}).get(function, 1):
             yield f"reason not needed: {name}: {function}"

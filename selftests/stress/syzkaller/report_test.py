@@ -140,6 +140,9 @@ class ReportTest(unittest.TestCase):
                                    "reason not needed: engine/a.c: push",
                                    "reason not needed: engine/c.c: gone"])
 
+    def test_counts_of_another_build(self):
+        self.assertEqual([*report.remarks({})], ["no count fits the objects"])
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

@@ -55,10 +55,12 @@ make_initramfs() {
 
 # The run before may have found some that nobody has looked at.
 keep_crashes() {
+	local kept
+
 	[ -n "$(ls "$out/work/crashes" 2>/dev/null)" ] || return 0
-	rm -rf "$out-before"
-	mv "$out" "$out-before"
-	say "syzkaller: the crashes of the run before are in $out-before/work/crashes"
+	kept=$out-$(date +%Y%m%d-%H%M%S)
+	mv "$out" "$kept"
+	say "syzkaller: the crashes of the run before are in $kept/work/crashes"
 }
 
 configure() {
