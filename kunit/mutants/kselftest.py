@@ -22,8 +22,6 @@ FOLDERS = ("abi", "module", "stress")
 KEEP = ("-o", "_test_modules", "-o", "_test_programs")
 TOOK = re.compile(r"^# (\S+) took (\d+) s$", re.MULTILINE)
 BEGUN = re.compile(r"^# (\S+_test(?:\.sh)?)$")
-START = "hwheel: init begins"
-END = "reboot: Power down"
 FAILED = re.compile(r"^not ok \d+ (?:- )?(.*)")
 
 
@@ -54,27 +52,23 @@ def programs_of(tests):
 
 
 class Run(scratch.Run):
+    start = "hwheel: init begins"
+    end = "reboot: Power down"
+
     def __init__(self, *limits):
         super().__init__(*limits)
-        self.begun = ""
+        self.begun = "start"
 
     def place(self):
         return self.begun
 
-    def read(self, line):
-        """Takes complaints before the kernel's start for the build's."""
-        if self.begun:
-            self.hear()
-        if START in line:
-            self.begun = "start"
-        elif match := BEGUN.match(line):
+    def take(self, line):
+        if match := BEGUN.match(line):
             self.begun = match[1]
         elif match := FAILED.match(line):
             self.catcher = f"{self.begun}: {match[1]}"
-        elif self.begun and (what := complaint(line)):
+        elif what := complaint(line):
             self.catcher = f"{self.begun} ({what})"
-        elif END in line:
-            self.ended = True
 
 
 class Job(scratch.Job):
@@ -110,9 +104,7 @@ class Job(scratch.Job):
         if not self.make("_module"):
             return ("given up" if self.given_up else "does not build"), ""
         passed, run = self.run_tests(tests)
-        if self.given_up:
-            return "given up", ""
-        return run.verdict(passed) if run.begun else ("does not start", "")
+        return self.verdict(run, passed)
 
     def test_mutant(self, mutant):
         with put_into(mutant, self.top):

@@ -29,9 +29,6 @@ NO_SUITE = "none"
 # fault changes a structure.
 INLINE_SUITES = {"edge.h": {"slots_test"}, "fraction.h": {"slots_test", "stats_test"},
                  "gfp.h": {"alloc_test"}, "callback.h": {"contain_test"}}
-START = "Starting KUnit Kernel"
-END = "reboot: System halted"
-
 ASKED_FOR = ("hwheel: a complaint is asked for", "hwheel: the complaint was asked for")
 SUITE = re.compile(r"^    # Subtest: (\S+)")
 CASE = re.compile(r"^    (not )?ok \d+ (\S+)")
@@ -43,6 +40,11 @@ def check(mutant):
 
 
 class Run(scratch.Run):
+    start = "Starting KUnit Kernel"
+    end = "reboot: System halted"
+    # As one script builds and starts the kernel
+    not_started = "does not build"
+
     def __init__(self, order, *limits):
         super().__init__(*limits)
         self.order = order
@@ -63,12 +65,7 @@ class Run(scratch.Run):
         at = len(self.passed[suite])
         return f"{suite}.{cases[at]}" if at < len(cases) else suite
 
-    def read(self, line):
-        """Takes lines before the kernel's start for the build's."""
-        if self.started or START in line:
-            self.hear()
-        if not self.started:
-            return
+    def take(self, line):
         if match := SUITE.match(line):
             self.begun.append(match[1])
         elif match := CASE.match(line):
@@ -77,8 +74,6 @@ class Run(scratch.Run):
             self.asked_for = ASKED_FOR[0] in line
         elif what := not self.asked_for and complaint(line):
             self.catcher = f"{self.place()} ({what})"
-        elif END in line:
-            self.ended = True
 
     def read_case(self, failed, name):
         suite = self.begun[-1] if self.begun else ""
@@ -112,11 +107,7 @@ class Job(scratch.Job):
     def test(self):
         """Returns a verdict and what caught it."""
         passed, run = self.run_tests()
-        if self.given_up:
-            return "given up", ""
-        if not run.started:
-            return "does not build", ""
-        return run.verdict(passed and run.is_complete())
+        return self.verdict(run, passed and run.is_complete())
 
     def keep_objects(self):
         """Keeps the objects without a fault, once."""

@@ -44,9 +44,13 @@ def copy_project(top):
 
 class Run:
     """
-    What a run has printed up to now. A kernel that has started hangs if it prints nothing for
-    longer than silence, or has not ended after seconds, which are seconds both.
+    The lines of a run so far, of which start and end tell that the kernel starts and ends: those
+    before are the build's. A kernel that has started hangs if it prints nothing for longer than
+    silence, or has not ended after seconds, which are seconds both.
     """
+
+    start = end = ""
+    not_started = "does not start"
 
     def __init__(self, seconds=math.inf, silence=math.inf):
         self.seconds, self.silence = seconds, silence
@@ -61,6 +65,12 @@ class Run:
         self.gap = max(self.gap, now - (self.heard or now))
         self.heard = now
 
+    def read(self, line):
+        if self.started or self.start in line:
+            self.hear()
+            self.take(line)
+            self.ended |= self.end in line
+
     def hangs(self):
         now = time.monotonic()
         self.hung = bool(self.started) and not self.ended and (
@@ -72,6 +82,8 @@ class Run:
         Returns a verdict and its reason. A kernel that neither hung nor came to its end says
         nothing of the fault: something else may have ended it.
         """
+        if not self.started:
+            return self.not_started, ""
         if self.catcher:
             return "caught", self.catcher
         if passed:
@@ -98,6 +110,9 @@ class Job:
     def stop(self):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, self.stop_signal)
+
+    def verdict(self, run, passed):
+        return ("given up", "") if self.given_up else run.verdict(passed)
 
     def give_up(self):
         self.given_up = True
