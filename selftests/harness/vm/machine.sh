@@ -26,6 +26,8 @@ failed=0
 
 # shellcheck source=selftests/harness/complaints.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../complaints.sh"
+# shellcheck source=selftests/harness/vm/races.sh
+. "$(dirname "${BASH_SOURCE[0]}")/races.sh"
 
 # On the console, whatever the level it was printed at. Userspace may print such words; the
 # kernel puts its time before them.
@@ -35,14 +37,6 @@ splat+="($complaints|[*]{2} [0-9]+ printk messages dropped)"
 # With this init begins: what the kernel complains of before is not about what is tested.
 # (With two CPUs a user-mode kernel starts the second in a way that lockdep does not like.)
 beginning='hwheel: init begins'
-
-# Known races of the kernel with itself. A sleeper reads a pointer that its timer sets, and only
-# compares it with NULL. A reader of the clock reads what the tick may be changing, and then looks
-# whether it has.
-known_races=(
-	'data-race in hrtimer_wakeup / schedule_hrtimeout_range'
-	'data-race in ktime_get_mono_fast_ns'
-)
 
 # The options that each kernel gets. A busy machine or a slow kernel is no reason to fail: RCU waits
 # longer before it reports a stall.
@@ -103,41 +97,6 @@ judge_boot() {
 	fi
 }
 
-# Blanks out the titles of KCSAN's reports that are not about $races: of the two innermost
-# frames of each stack, what accesses and who called it, none has that in it. Further out
-# stand all that called the kernel for something, and what an interrupt came upon; behind the
-# stacks, from "Reported by" on, stands the work item that the task was at. A report ends with
-# a rule; in one that has none, all that follows up to the next one is taken to be its own, and
-# anything that is named there counts.
-without_races_of_others() {
-	awk -v races="$races" -v known="$(IFS='|'; echo "${known_races[*]}")" '
-		function flush(ours) {
-			if (!inside)
-				return
-			print ours && title !~ known ? title : ""
-			for (i = 0; i < nr; i++)
-				print lines[i]
-			inside = 0
-		}
-		/BUG: KCSAN/ {
-			flush(named)
-			inside = 1
-			title = $0
-			nr = depth = 0
-			named = raced = index($0, races)
-			next
-		}
-		!inside { print; next }
-		{ lines[nr++] = $0 }
-		/ by (task|interrupt) |reordered to/ { depth = 0 }
-		/Reported by / { depth = 3 }
-		/[+]0x[0-9a-f]+[/]0x/ { depth++ }
-		index($0, races) { named = 1; raced = raced || depth <= 2 }
-		/==========/ { flush(raced) }
-		END { flush(named) }
-	'
-}
-
 # After this nothing of ours is there any more: what drivers complain of while the machine
 # powers off is theirs.
 end='reboot: Power down'
@@ -160,7 +119,7 @@ without_kills() {
 # Leaves the lines of the console that are to be judged in $work/judged.
 judged() {
 	since_beginning | if [ -n "$races" ]; then
-		without_races_of_others
+		without_races_of_others "$races"
 	elif [ -n "$oom" ]; then
 		without_kills
 	else

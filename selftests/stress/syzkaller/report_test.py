@@ -102,6 +102,14 @@ class ReportTest(unittest.TestCase):
         self.assertEqual(status, 0)
         self.assertIn("crashes: 0\nraces of the kernel with itself: 1\n", text)
 
+    def test_known_race_is_no_crash(self):
+        self.bench({"exec total": 300, "corpus": 20})
+        report = RACE.replace("kfree / other", "ktime_get_mono_fast_ns / tick")
+        self.crash("KCSAN: data-race in ktime_get", 1, report.format("arm+0x10/0x20 [hwheel]"))
+        status, text = self.report()
+        self.assertEqual(status, 0)
+        self.assertIn("crashes: 0\nraces of the kernel with itself: 1\n", text)
+
     def test_silence_is_no_crash(self):
         self.bench({"exec total": 300, "corpus": 20})
         self.crash("no output from test machine", 1)

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash
+# Data races that KCSAN reports: whose are they?
+
+# Known races of the kernel with itself. A sleeper reads a pointer that its timer sets, and only
+# compares it with NULL. A reader of the clock reads what the tick may be changing, and then looks
+# whether it has.
+known_races=(
+	'data-race in hrtimer_wakeup / schedule_hrtimeout_range'
+	'data-race in ktime_get_mono_fast_ns'
+)
+
+# Blanks out the titles of KCSAN's reports that are not about TEXT: of the two innermost
+# frames of each stack, what accesses and who called it, none has that in it. Further out
+# stand all that called the kernel for something, and what an interrupt came upon; behind the
+# stacks, from "Reported by" on, stands the work item that the task was at. A report ends with
+# a rule; in one that has none, all that follows up to the next one is taken to be its own, and
+# anything that is named there counts.
+without_races_of_others() { # TEXT
+	awk -v races="$1" -v known="$(IFS='|'; echo "${known_races[*]}")" '
+		function flush(ours) {
+			if (!inside)
+				return
+			print ours && title !~ known ? title : ""
+			for (i = 0; i < nr; i++)
+				print lines[i]
+			inside = 0
+		}
+		/BUG: KCSAN/ {
+			flush(named)
+			inside = 1
+			title = $0
+			nr = depth = 0
+			named = raced = index($0, races)
+			next
+		}
+		!inside { print; next }
+		{ lines[nr++] = $0 }
+		/ by (task|interrupt) |reordered to/ { depth = 0 }
+		/Reported by / { depth = 3 }
+		/[+]0x[0-9a-f]+[/]0x/ { depth++ }
+		index($0, races) { named = 1; raced = raced || depth <= 2 }
+		/==========/ { flush(raced) }
+		END { flush(named) }
+	'
+}
