@@ -5,6 +5,7 @@
  */
 
 #include "share.h"
+#include "fdinfo.h"
 #include "map.h"
 
 #include <glob.h>
@@ -1268,14 +1269,6 @@ static long long number_in(const char *path, const char *name)
 			value = strtoll(line + length + 1, NULL, 10);
 	fclose(file);
 	return value;
-}
-
-static long long fdinfo_number(int fd, const char *name)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
-	return number_in(path, name);
 }
 
 /* Of the file's wheel */

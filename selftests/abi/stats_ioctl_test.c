@@ -2,6 +2,7 @@
 /* STATS and /proc/PID/fdinfo: each counter tells what was done, and they add up. */
 
 #include "common.h"
+#include "fdinfo.h"
 
 #include <linux/capability.h>
 #include <pthread.h>
@@ -533,47 +534,11 @@ TEST_F(stats, add_up_while_used)
  * fdinfo
  */
 
-/* The value of a line "NAME:\tVALUE" of another process's or our own fdinfo */
-static int fdinfo_value(pid_t pid, int fd, const char *name, char *value, size_t size)
-{
-	size_t length = strlen(name);
-	char path[64], line[256];
-	int ret = -ENOENT;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%d/fdinfo/%d", pid, fd);
-	file = fopen(path, "r");
-	if (!file)
-		return -errno;
-	while (fgets(line, sizeof(line), file)) {
-		line[strcspn(line, "\n")] = 0;
-		if (strncmp(line, name, length) || strncmp(line + length, ":\t", 2))
-			continue;
-		/* Not two of a name */
-		ret = ret == -ENOENT ? 0 : -EEXIST;
-		snprintf(value, size, "%s", line + length + 2);
-	}
-	fclose(file);
-	return ret;
-}
-
-static long long number(int fd, const char *name)
-{
-	char value[64] = "", *end;
-	long long n;
-	int ret = fdinfo_value(getpid(), fd, name, value, sizeof(value));
-
-	if (ret)
-		return ret;
-	n = strtoll(value, &end, 10);
-	return *value && !*end ? n : -EPROTO;
-}
-
 /* What it says of the file's set */
 static bool fdinfo_says(int fd, long long pending, long long events, long long stopped)
 {
-	return number(fd, "pending") == pending && number(fd, "events") == events &&
-	       number(fd, "stopped") == stopped;
+	return fdinfo_number(fd, "pending") == pending && fdinfo_number(fd, "events") == events &&
+	       fdinfo_number(fd, "stopped") == stopped;
 }
 
 TEST_F(stats, fdinfo_of_the_set)
@@ -594,7 +559,7 @@ TEST_F(stats, fdinfo_of_the_set)
 	EXPECT_TRUE(fdinfo_says(self->fd, 5, 1, 0));
 	ASSERT_EQ(5, stop(self->fd));
 	EXPECT_TRUE(fdinfo_says(self->fd, 0, 6, 1));
-	EXPECT_EQ(0, number(self->fd, "mapped"));
+	EXPECT_EQ(0, fdinfo_number(self->fd, "mapped"));
 }
 
 /* The name that its worker and its file in debugfs have, too */
@@ -603,11 +568,11 @@ TEST_F(stats, fdinfo_of_the_wheel)
 	struct hwheel_info info;
 
 	ASSERT_EQ(0, get_info(self->fd, &info));
-	EXPECT_EQ(info.tick_ns, number(self->fd, "tick_ns"));
-	EXPECT_EQ(info.clock, number(self->fd, "clockid"));
-	EXPECT_EQ(info.max_timeouts, number(self->fd, "max_timeouts"));
-	EXPECT_EQ(0, number(self->fd, "pos"));
-	EXPECT_LT(0, number(self->fd, "wheel"));
+	EXPECT_EQ(info.tick_ns, fdinfo_number(self->fd, "tick_ns"));
+	EXPECT_EQ(info.clock, fdinfo_number(self->fd, "clockid"));
+	EXPECT_EQ(info.max_timeouts, fdinfo_number(self->fd, "max_timeouts"));
+	EXPECT_EQ(0, fdinfo_number(self->fd, "pos"));
+	EXPECT_LT(0, fdinfo_number(self->fd, "wheel"));
 }
 
 /* Files share a wheel, or they do not. */
