@@ -131,7 +131,7 @@ def jobs_for(mutants):
     tests = {test for mutant in mutants for test in mutant.seen_by.split()}
     first = Job(1, dict.fromkeys(tests, 600), 600)
     seconds, gap = unmutated(first, sorted(tests, key=lambda test: (is_script(test), test)))
-    first.seconds, first.silence = seconds, max(scratch.SILENCE, 5 * gap)
+    first.seconds, first.silence = seconds, scratch.longest_silence(gap)
     return [first, *(Job(i + 1, seconds, first.silence)
                      for i in range(1, scratch.jobs_wanted(mutants)))]
 

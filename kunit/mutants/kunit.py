@@ -160,6 +160,6 @@ def results_of(mutants):
     with scratch.alone():
         order, took, gap = unmutated()
         seconds = int(os.environ.get("TIMEOUT") or max(scratch.PATIENCE, 3 * took))
-        jobs = [Job(i + 1, seconds, max(scratch.SILENCE, 5 * gap), order)
+        jobs = [Job(i + 1, seconds, scratch.longest_silence(gap), order)
                 for i in range(scratch.jobs_wanted(mutants))]
         yield from scratch.share_out(mutants, jobs)

@@ -30,6 +30,11 @@ LINES = 200000
 PARTS = ("Kbuild", "Makefile", "module", "kunit", "selftests")
 
 
+def longest_silence(gap):
+    """Seconds that a run with a fault may print nothing, if one without was silent for gap."""
+    return max(SILENCE, 5 * gap)
+
+
 def copy_project(top):
     """The copies get the present time, as objects of an earlier run may be younger."""
     shutil.rmtree(top, ignore_errors=True)
