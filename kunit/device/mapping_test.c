@@ -983,14 +983,27 @@ static void strange_words_do_no_harm(struct kunit *test)
 	KUNIT_EXPECT_LE(test, map_unread(file), 64);
 }
 
-static void head_beyond_tail_is_bounded(struct kunit *test)
+/* As seen between the two stores of hwheel_map_ring_publish() */
+static void claimed_before_the_tail_is_known(struct kunit *test)
 {
 	struct hwheel_file *file = map_file(test, 1);
 
+	file->mapping->header->tail = 1;
 	file->mapping->header->head = 1;
-	KUNIT_EXPECT_EQ(test, map_unread(file), file->mapping->nr);
+	KUNIT_EXPECT_EQ(test, map_unread(file), 0);
+	KUNIT_EXPECT_EQ(test, hwheel_mapped_file_poll(file), 0);
+}
+
+static void head_far_from_tail_is_bounded(struct kunit *test)
+{
+	struct hwheel_file *file = map_file(test, 1);
+
 	file->mapping->header->head = U64_MAX;
 	KUNIT_EXPECT_EQ(test, map_unread(file), 1);
+	file->mapping->header->head = (u64)S64_MAX + 2;
+	KUNIT_EXPECT_EQ(test, map_unread(file), file->mapping->nr);
+	file->mapping->header->head = (u64)S64_MAX + 1;
+	KUNIT_EXPECT_EQ(test, map_unread(file), 0);
 }
 
 static struct kunit_case mapping_cases[] = {
@@ -1049,7 +1062,8 @@ static struct kunit_case mapping_cases[] = {
 	KUNIT_CASE(other_files_go_on),
 	KUNIT_CASE(record_on_two_lists_is_there_once),
 	KUNIT_CASE(strange_words_do_no_harm),
-	KUNIT_CASE(head_beyond_tail_is_bounded),
+	KUNIT_CASE(claimed_before_the_tail_is_known),
+	KUNIT_CASE(head_far_from_tail_is_bounded),
 	{ }
 };
 

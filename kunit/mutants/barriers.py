@@ -127,7 +127,7 @@ BARRIERS = (
      "return atomic64_read_acquire((const atomic64_t *)word);",
      "return atomic64_read((const atomic64_t *)word);",
      "the exchange of a record's word is fully ordered; with the ring's head read late, poll(), "
-     "STATS and fdinfo tell of an event that was claimed meanwhile, as they may"),
+     "STATS and fdinfo do not count an event that was claimed meanwhile"),
     ("QUEUED of a record cleared without a barrier", "device/map_word.h",
      "return atomic64_try_cmpxchg((atomic64_t *)word, (s64 *)old, new);",
      "return atomic64_try_cmpxchg_relaxed((atomic64_t *)word, (s64 *)old, new);",

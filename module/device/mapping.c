@@ -259,11 +259,15 @@ void hwheel_mapping_get_counts(const struct hwheel_mapping *map,
 	counts->stopped = READ_ONCE(map->source.counts.stopped);
 }
 
-/* Events that were not claimed. The program writes @head, so the number is bounded. */
+/*
+ * Events that were not claimed. The program writes @head, so the number is bounded; a head beyond
+ * the tail tells that it has claimed events whose tail the worker is about to store here.
+ */
 u64 hwheel_mapping_unread(const struct hwheel_mapping *map)
 {
 	/* Before the tail: a program claims after that no more than there is. */
 	u64 head = hwheel_map_word_load(&map->header->head);
+	s64 unread = hwheel_map_word_load(&map->tail) - head;
 
-	return min_t(u64, hwheel_map_word_load(&map->tail) - head, READ_ONCE(map->nr));
+	return clamp_t(s64, unread, 0, READ_ONCE(map->nr));
 }
