@@ -305,8 +305,7 @@ BARRIERS = (
     ("kick taken without a barrier", "engine/worker.c",
      "if (READ_ONCE(wheel->urgent) && xchg(&wheel->urgent, 0))",
      "if (READ_ONCE(wheel->urgent) && xchg_relaxed(&wheel->urgent, 0))",
-     "a worker that misses a push behind the kick looks at the lists again before it sleeps, or "
-     "wakes those who wait, who kick again"),
+     "kick_take P1: r0 = xchg(urgent, 0);"),
     ("list of submitted ones taken without a barrier", "engine/submit.c",
      "return llist_del_all(queue);",
      "return xchg_relaxed(&queue->first, NULL);",
