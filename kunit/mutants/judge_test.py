@@ -13,7 +13,7 @@ import kunit
 import litmus
 import scratch
 from console import complaint
-from mutant import Mutant, Stale
+from mutant import Mutant, Result, Stale
 
 ORDER = {"hwheel_a": ["first", "second"]}
 BOOT = "Starting KUnit Kernel (1/1)..."
@@ -160,6 +160,11 @@ class LitmusTest(unittest.TestCase):
                          "not judged")
         self.assertEqual(self.judge("ok 1 - litmus tests # SKIP there is no herd7\n"),
                          "not judged")
+
+    def test_reason_judges_nothing(self):
+        mutant = Mutant("x", "engine/worker.c", "smp_mb", "", "the lock has an order of its own")
+        self.assertEqual([*litmus.results_of([mutant])],
+                         [Result(mutant, "no model", "the lock has an order of its own")])
 
     def test_call_without_a_mutant(self):
         with self.assertRaisesRegex(Stale, r"no mutant takes the order of \w+\(\) away"):

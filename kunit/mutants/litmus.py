@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Litmus tests judge a fault in a barrier, by one of the lines in selftests/models/litmus/.
 
-seen_by of a mutant is that line, as "TEST P0: CODE", or the reason why none is needed. The fault
+seen_by of a mutant is that line, as "TEST P0: CODE", or the reason why there is none. The fault
 is caught if the outcome that must never happen does happen without that line, and spare if
-another barrier keeps the order. Each call in module/ that ORDERS names has a mutant.
+another barrier keeps the order. Nothing judges one that has a reason: it gets the verdict
+"no model". Each call in module/ that ORDERS names has a mutant.
 """
 
 import functools
@@ -97,5 +98,5 @@ def check(mutant):
 
 def results_of(mutants):
     for mutant in mutants:
-        verdict = judge(mutant.seen_by) if has_line(mutant) else ("spare", mutant.seen_by)
+        verdict = judge(mutant.seen_by) if has_line(mutant) else ("no model", mutant.seen_by)
         yield Result(mutant, *verdict)
