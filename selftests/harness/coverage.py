@@ -7,7 +7,7 @@ coverage.py KUNIT OUT [ARCHIVE OBJECTS]...
 KUNIT is the folder that kunit/coverage.py leaves, ARCHIVE one of counts.sh, and OBJECTS the folder
 in which its module was built. Prints a table of the files, the lines that nothing has reached, each
 with the reason that the file "unreached" gives, the lines that were left out as a build has no code
-for them, and the archives of which no count fits the objects; OUT gets this, too. Exits with 0 if
+for them, and the archives that have counters of other objects; OUT gets this, too. Exits with 0 if
 LEAST percent were reached and each other line has a reason.
 """
 
@@ -22,10 +22,11 @@ LEAST = 97
 
 
 def files(kunit, archives):
-    """What gcov says of the module's files in KUnit's objects and in those of each archive"""
-    found = {kunit: gcov.run(sorted(kunit.rglob("*.gcda")), kunit),
-             **{archive: gcov.of_archive(archive, objects) for archive, objects in archives}}
-    return {path: [*filter(gcov.name_in_module, told)] for path, told in found.items()}
+    """What gcov says of the module's files in KUnit's objects and those of each archive; remarks"""
+    told = [([*gcov.run(sorted(kunit.rglob("*.gcda")), kunit)], ""),
+            *itertools.starmap(gcov.of_archive, archives)]
+    return ([file for of_one, _ in told for file in of_one if gcov.name_in_module(file)],
+            [remark for _, remark in told if remark])
 
 
 def reasons(text):
@@ -59,8 +60,7 @@ def remarks(known):
 
 def main():
     kunit, out, *rest = (pathlib.Path(path).resolve() for path in sys.argv[1:])
-    found = files(kunit, zip(rest[::2], rest[1::2]))
-    told = [*itertools.chain(*found.values())]
+    told, misfits = files(kunit, zip(rest[::2], rest[1::2]))
     counts, out_of_it = gcov.count_lines(told)
     known = reasons((HERE / "unreached").read_text(encoding="utf-8"))
     unreached = [*explain(gcov.missed(counts, sorted(counts)), gcov.functions_of(told), known)]
@@ -70,7 +70,7 @@ def main():
             *remarks(known), "",
             *(f"{name}:{number}:{text}  # no code in a build in which its function ran"
               for name, number, text in gcov.texts(out_of_it)), "",
-            *(f"{path}: no count fits" for path, told in found.items() if not gcov.fits(told)),
+            *misfits,
             f"{len(lines) - len(unreached)} of {len(lines)} lines covered, "
             f"{gcov.percent(lines):.1f} %; {unknown} of the others without a reason"]
     print("\n".join(text))

@@ -10,6 +10,8 @@ import shutil
 import subprocess
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
+# Where counters and notes have the stamp of their build, behind their kind and version
+STAMP = slice(8, 12)
 
 
 def run(counters, folder):
@@ -22,31 +24,34 @@ def run(counters, folder):
 
 
 def unpack(archive, objects, folder):
-    """The counters of the objects in an archive of counts.sh, each beside its notes."""
+    """The counters in an archive of counts.sh, each with the notes of its object."""
     subprocess.run(["tar", "-xf", archive, "-C", folder], check=True)
     for counters in sorted(folder.rglob("*.gcda")):
         _, found, name = str(counters).partition(f"/{objects.name}/")
-        notes = (objects / name).with_suffix(".gcno")
-        if found and notes.exists():
-            shutil.copy(notes, counters.with_suffix(".gcno"))
-            yield counters
+        if found:
+            yield counters, (objects / name).with_suffix(".gcno")
+
+
+def fit(counters, notes):
+    """Whether they are of one build, as each has a stamp; gcov fails if they are of two."""
+    return notes.exists() and counters.read_bytes()[STAMP] == notes.read_bytes()[STAMP]
 
 
 def of_archive(archive, objects):
     """
-    As run(), of the module that was built in the folder objects. Counts of objects that were built
-    again since are left out.
+    As run(), of the module that was built in the folder objects; and a remark if there are no
+    counters of it, or some that are left out, as their object was built again since.
     """
     folder = archive.with_suffix("")
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
-    if counters := [*unpack(archive, objects, folder)]:
-        yield from run(counters, folder)
-
-
-def fits(files):
-    """gcov counts nothing where counts and objects are of two builds."""
-    return any(line["count"] for file in files for line in file["lines"])
+    pairs = [*unpack(archive, objects, folder)]
+    fitting = [pair for pair in pairs if fit(*pair)]
+    for counters, notes in fitting:
+        shutil.copy(notes, counters.with_suffix(".gcno"))
+    files = [*run([counters for counters, _ in fitting], folder)] if fitting else []
+    remark = f"{archive}: {len(fitting)} of {len(pairs)} counters fit the objects"
+    return files, "" if pairs and fitting == pairs else remark
 
 
 def name_in_module(file):
@@ -55,18 +60,16 @@ def name_in_module(file):
     return name if found else ""
 
 
-def bare_lines(file):
-    """Lines in functions that ran, for which the compiler has made no code of their own."""
-    own = {line["line_number"] for line in file["lines"]}
-    for function in file["functions"]:
-        if function["execution_count"]:
-            yield from set(range(function["start_line"], function["end_line"] + 1)) - own
+def lines_that_ran(file):
+    """The numbers of all lines of the functions that ran."""
+    return {number for function in file["functions"] if function["execution_count"]
+            for number in range(function["start_line"], function["end_line"] + 1)}
 
 
 def left_out(counts, bare):
     """
-    Lines that have code in one build only, as a declaration that is cleared: they were not reached,
-    and their function ran in a build without code for them.
+    Lines that have code only in builds in which their function did not run, as a declaration that
+    is cleared; it ran in others.
     """
     return [(name, number) for name, lines in sorted(counts.items())
             for number in sorted(bare[name]) if lines.get(number) == 0]
@@ -77,16 +80,19 @@ def count_lines(files):
     How often each line of each file below module/ was reached, in all objects together; and which
     lines were left out.
     """
-    counts, bare = (collections.defaultdict(collections.Counter) for _ in range(2))
+    counts, bare, coded = (collections.defaultdict(kind)
+                           for kind in (collections.Counter, set, set))
     for file in files:
-        name = name_in_module(file)
-        if name and (TOP / "module" / name).exists():
+        path = f"module/{name_in_module(file)}"
+        if path != "module/" and (TOP / path).exists():
+            ran, own = lines_that_ran(file), {line["line_number"] for line in file["lines"]}
             for line in file["lines"]:
-                counts[f"module/{name}"][line["line_number"]] += line["count"]
-            bare[f"module/{name}"].update(bare_lines(file))
-    out = left_out(counts, bare)
-    for name, number in out:
-        del counts[name][number]
+                counts[path][line["line_number"]] += line["count"]
+            bare[path] |= ran - own
+            coded[path] |= ran & own
+    out = left_out(counts, {path: bare[path] - coded[path] for path in counts})
+    for path, number in out:
+        del counts[path][number]
     return counts, out
 
 

@@ -7,9 +7,10 @@ report.py OUT OBJECTS
 OUT is the folder that run.sh has filled, OBJECTS that in which the module was built. Prints how
 many programs were executed, the crashes, and, where the kernel counts lines, how many functions of
 each file ran, which did not, with the reason that the file "unreached" gives, and which reasons no
-function needed; OUT/report.txt has this, too. Exits with 1 if there was a crash, or nothing was
-executed or learned. A data race that does not concern the module, and a machine that fell silent,
-are no crash.
+function needed; OUT/report.txt has this, too. Exits with 1 if there was a crash, if nothing was
+executed or learned, or if the kernel counts lines and no function of the module ran. A data race
+that does not concern the module, a machine that fell silent, and a failure of syzkaller's own
+program are no crash.
 """
 
 import collections
@@ -28,12 +29,21 @@ import gcov  # noqa: E402
 # The files whose functions are counted; the kernel's macros make those of the tracepoints.
 PARTS = ("device/", "engine/")
 TRACEPOINTS = ("device/file_trace.h", "engine/trace.h")
-# Syzkaller's words for a machine that it hears nothing of, or whose calls take too long, which
-# one that gets little time does. A kernel that stands still says so itself.
-SILENT = ("no output from test machine", "lost connection to test machine", "SYZFAIL", "SYZFATAL")
+KINDS = CRASH, RACE, SILENT, FAILED = (
+    "crashes", "races of the kernel with itself", "machines that fell silent",
+    "failures of syzkaller's own program")
+# How their titles begin. A machine that prints nothing or answers too late, as on a busy host: a
+# kernel that hangs reports a stall or a hung task. What the program in the machine says as it fails
+TITLES = {SILENT: ("no output from test machine", "lost connection to test machine"),
+          FAILED: ("SYZFAIL", "SYZFATAL")}
 
 UNREACHED = pathlib.Path(__file__).with_name("unreached")
-RACES = pathlib.Path(gcov.__file__).with_name("vm") / "races.sh"
+HARNESS = pathlib.Path(gcov.__file__).parent
+# Of standard input: does the kernel complain of anything but data races of others?
+COMPLAIN = '''. "$0/complaints.sh" && . "$0/vm/races.sh" &&
+    without_races_of_others "[hwheel]" | grep -Eq "$complaints"'''
+# With this the kernel ends once it has reported a data race.
+PANIC = "Kernel panic - not syncing: KCSAN: panic_on_warn set"
 
 
 def statistics(out):
@@ -47,29 +57,30 @@ def statistics(out):
     return records[-1]
 
 
+def complains(text):
+    """Adds the rule at the end of a report of a data race, which syzkaller has cut off."""
+    return subprocess.run(["bash", "-c", COMPLAIN, HARNESS], input=text + "\n==========\n",
+                          check=False, encoding="utf-8").returncode != 1
+
+
 def is_race_of_others(report):
-    """A data race that races.sh takes for the kernel's: syzkaller cuts the rule at its end off."""
-    left = subprocess.run(["bash", "-c", '. "$0" && without_races_of_others "[hwheel]"', RACES],
-                          input=report + "\n==========\n", stdout=subprocess.PIPE, check=True,
-                          encoding="utf-8").stdout
-    return "BUG: KCSAN" in report and "BUG: KCSAN" not in left
+    """A data race that does not concern the module, and no other complaint besides"""
+    return "BUG: KCSAN" in report and not complains(report.partition(PANIC)[0])
 
 
 def kind(folder, title):
     """Whose fault it is: the module's, until its text says otherwise."""
+    for name, beginnings in TITLES.items():
+        if title.startswith(beginnings):
+            return name
     reports = [path.read_text(encoding="utf-8", errors="replace")
                for path in folder.glob("report*")]
-    if title.startswith(SILENT):
-        return "machines that fell silent"
-    if reports and all(map(is_race_of_others, reports)):
-        return "races of the kernel with itself"
-    return "crashes"
+    return RACE if reports and all(map(is_race_of_others, reports)) else CRASH
 
 
 def crashes(out):
     """Titles of each kind, with how often each was seen."""
-    found = {"crashes": [], "races of the kernel with itself": [],
-             "machines that fell silent": []}
+    found = {name: [] for name in KINDS}
     for folder in sorted((out / "work/crashes").glob("*")):
         title = (folder / "description").read_text(encoding="utf-8").strip()
         found[kind(folder, title)].append((title, len(list(folder.glob("log*")))))
@@ -78,21 +89,23 @@ def crashes(out):
 
 def crash_lines(found):
     for name, titles in found.items():
-        if titles or name == "crashes":
+        if titles or name == CRASH:
             yield f"{name}: {len(titles)}"
         yield from (f"  {title}, logs: {times}" for title, times in titles)
 
 
 def count_functions(out, objects):
-    """How often each function of each file was called, in all starts of the machine."""
-    counts = collections.defaultdict(collections.Counter)
+    """How often each function of each file was called, in all starts of the machine; remarks"""
+    counts, misfits = collections.defaultdict(collections.Counter), []
     for archive in sorted((out / "counts").glob("*.tar")):
-        for file in gcov.of_archive(archive, objects):
+        files, misfit = gcov.of_archive(archive, objects)
+        misfits += filter(None, [misfit])
+        for file in files:
             name = gcov.name_in_module(file)
             if name.startswith(PARTS) and name not in TRACEPOINTS:
                 for function in file["functions"]:
                     counts[name][function["name"]] += function["execution_count"]
-    return counts
+    return counts, misfits
 
 
 def function_lines(counts):
@@ -124,12 +137,16 @@ def missed_lines(counts):
 
 def remarks(counts):
     """Functions whose reason was not needed: they were reached in this run, or are gone."""
-    if not counts:
-        yield "no count fits the objects"
-        return
     for name, function in reasons():
         if counts.get(name, {}).get(function, 1):
             yield f"reason not needed: {name}: {function}"
+
+
+def counted_lines(out, objects):
+    """What the counts tell, and whether any function of the module ran."""
+    counts, misfits = count_functions(out, objects)
+    lines = [*function_lines(counts), *missed_lines(counts), *(misfits or remarks(counts))]
+    return lines, any(map(collections.Counter.total, counts.values()))
 
 
 def main():
@@ -138,12 +155,13 @@ def main():
     executed, corpus = figures.get("exec total", 0), figures.get("corpus", 0)
     lines = [f"programs executed: {executed}, in the corpus: {corpus}, "
              f"places in the code: {figures.get('coverage', 0)}", *crash_lines(found)]
-    if any(out.glob("counts/*.tar")):
-        counts = count_functions(out, objects)
-        lines += [*function_lines(counts), *missed_lines(counts), *remarks(counts)]
-    print("\n".join(lines))
-    (out / "report.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return 0 if executed and corpus and not found["crashes"] else 1
+    counted, ran = [], True
+    if any(objects.rglob("*.gcno")):
+        counted, ran = counted_lines(out, objects)
+    text = "\n".join([*lines, *counted]) + "\n"
+    print(text, end="")
+    (out / "report.txt").write_text(text, encoding="utf-8")
+    return 0 if executed and corpus and ran and not found[CRASH] else 1
 
 
 if __name__ == "__main__":

@@ -55,13 +55,16 @@ class ReportTest(unittest.TestCase):
         for i in range(logs):
             (folder / f"log{i}").touch()
 
+    def build_program(self, *options):
+        source = self.folder / "module/engine/sample.c"
+        source.parent.mkdir(parents=True, exist_ok=True)
+        source.write_text(SOURCE, encoding="utf-8")
+        subprocess.run(["gcc", "--coverage", *options, "-c", source, "-o", "sample.o"],
+                       check=True, cwd=self.objects)
+
     def run_program(self):
         """Leaves its counters in an archive, as one start of the machine does."""
-        source = self.folder / "module/engine/sample.c"
-        source.parent.mkdir(parents=True)
-        source.write_text(SOURCE, encoding="utf-8")
-        subprocess.run(["gcc", "--coverage", "-c", source, "-o", "sample.o"], check=True,
-                       cwd=self.objects)
+        self.build_program()
         subprocess.run(["gcc", "--coverage", "sample.o", "-o", "sample"], check=True,
                        cwd=self.objects)
         subprocess.run([self.objects / "sample"], check=True)
@@ -110,6 +113,24 @@ class ReportTest(unittest.TestCase):
         self.assertEqual(status, 0)
         self.assertIn("crashes: 0\nraces of the kernel with itself: 1\n", text)
 
+    def test_panic_of_a_race_is_no_crash(self):
+        self.bench({"exec total": 300, "corpus": 20})
+        panic = "Kernel panic - not syncing: KCSAN: panic_on_warn set ...\nCall Trace:\n"
+        self.crash("KCSAN: data-race in kfree / kmalloc", 1,
+                   RACE.format("kmalloc+0x10/0x20") + panic)
+        self.assertEqual(self.report()[0], 0)
+
+    def test_warning_besides_a_race_fails(self):
+        self.bench({"exec total": 300, "corpus": 20})
+        self.crash("KCSAN: data-race in kfree / kmalloc", 1,
+                   RACE.format("kmalloc+0x10/0x20") + "WARNING: CPU: 1 PID: 10 at a.c:7\n")
+        self.assertEqual(self.report()[0], 1)
+
+    def test_failure_of_the_executor_is_listed(self):
+        self.bench({"exec total": 300, "corpus": 20})
+        self.crash("SYZFAIL: mmap of data segment failed", 1)
+        self.assertIn("failures of syzkaller's own program: 1\n", self.report()[1])
+
     def test_silence_is_no_crash(self):
         self.bench({"exec total": 300, "corpus": 20})
         self.crash("no output from test machine", 1)
@@ -133,6 +154,11 @@ class ReportTest(unittest.TestCase):
         self.assertRegex(text, r"together +2 of +3 functions")
         self.assertIn("not reached: no reason is known\n  engine/sample.c: missed\n", text)
 
+    def test_kernel_that_counts_no_function_fails(self):
+        self.bench({"exec total": 300, "corpus": 20})
+        self.build_program()
+        self.assertEqual(self.report()[0], 1)
+
     def test_reasons(self):
         unreached = self.folder / "unreached"
         unreached.write_text("For callers in the kernel:\n"
@@ -148,8 +174,13 @@ class ReportTest(unittest.TestCase):
                                    "reason not needed: engine/a.c: push",
                                    "reason not needed: engine/c.c: gone"])
 
-    def test_counts_of_another_build(self):
-        self.assertEqual([*report.remarks({})], ["no count fits the objects"])
+    def test_counters_of_another_build(self):
+        self.bench({"exec total": 300, "corpus": 20})
+        self.run_program()
+        self.build_program("-Dmissed=never_called")
+        status, text = self.report()
+        self.assertEqual(status, 1)
+        self.assertIn("counts/1.tar: 0 of 1 counters fit the objects\n", text)
 
 
 if __name__ == "__main__":
