@@ -50,8 +50,8 @@ def copy_project(top):
 class Run:
     """
     The lines of a run so far, of which start and end tell that the kernel starts and ends: those
-    before are the build's. A kernel that has started hangs if it prints nothing for longer than
-    silence, or has not ended after seconds, which are seconds both.
+    before are the build's. A kernel that has started hangs if it prints nothing for silence seconds,
+    or if it has not ended after so many seconds.
     """
 
     start = end = ""

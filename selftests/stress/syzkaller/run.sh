@@ -53,7 +53,7 @@ make_initramfs() {
 	rm -rf "$out/root"
 }
 
-# The run before may have found some that nobody has looked at.
+# An earlier run may have found crashes that nobody has looked at.
 keep_crashes() {
 	local kept
 
@@ -80,7 +80,7 @@ keep_corpus() {
 	cp "$out/work/corpus.db" "$corpus.new" && mv "$corpus.new" "$corpus"
 }
 
-# timeout ends it as a person would (Ctrl-C), and it ends its machine.
+# timeout interrupts syz-manager, which then ends its machine.
 call() {
 	local status=0
 
