@@ -173,20 +173,20 @@ torture: ## test and call at random where KASAN, KCSAN and lockdep look (CALLS=,
 matrix: ## run selftests and torture on many kernels and machines (KERNELS=, CALLS=, OPS=)
 	@MAKE="$(MAKE)" selftests/harness/matrix.sh $(or $(KERNELS),$(MATRIX))
 
-soak: ## have KUnit account for very many timeouts in simulated time (SOAK=100000000)
+soak: ## account for very many timeouts in simulated time, with KUnit (SOAK=100000000)
 	@MAKE="$(MAKE)" selftests/harness/matrix.sh kunit
 
-faults: ## have each allocation and copy fail, in a kernel that can do that (builds it)
+faults: ## make each allocation and copy fail, in a kernel that can do that (builds it)
 	@MAKE="$(MAKE)" selftests/harness/matrix.sh faults
 
-syzkaller: ## have syzkaller call the device at random (TIME=2h, FLAVOUR=kcsan, SYZKALLER_SRC=)
+syzkaller: ## call the device at random with syzkaller (TIME=2h, FLAVOUR=kcsan, SYZKALLER_SRC=)
 	@vars=$$($(SETUP) syzkaller syzkaller_$(FLAVOUR)) && $(MAKE) _syzkaller $$vars
 
 results: ## put what all these did into doc/results.md
 	@$(RESULTS) gather doc/results.json $(wildcard $(ROWS)/*.json)
 	@$(RESULTS) page doc/results.md doc/results.json
 
-model: ## have spin search the models of the engine, whole and with each barrier taken out
+model: ## search the models of the engine with spin, whole and with each barrier taken out
 	@MAKE="$(MAKE)" selftests/harness/matrix.sh model
 
 litmus: ## judge the barriers by the kernel's memory model (with herd7, if there is one)
