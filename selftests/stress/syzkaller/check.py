@@ -19,7 +19,17 @@ TEXT = (HERE / "dev_hwheel.txt").read_text(encoding="utf-8")
 CONSTS = (HERE / "dev_hwheel.txt.const").read_text(encoding="utf-8")
 HEADER = (pathlib.Path(sys.argv[1]) / "linux/hwheel.h").read_text(encoding="utf-8")
 
-SIZES = {"int32": "4", "int64": "8", "hwheel_id": "8"}
+SIZES = {"int32": "4", "int64": "8", "hwheel_id": "8", "hwheel_map_word": "8"}
+
+# Numbers in the description that have no name there
+NUMBERS = (
+    "offsetof(struct hwheel_map_header, head) == 256",
+    "sizeof(struct hwheel_map_list) == 128",
+    "sizeof(struct hwheel_map_record) == 32",
+    "HWHEEL_MAP_PENDING == 0 && HWHEEL_MAP_CANCELLED == 2",
+    "HWHEEL_MAP_QUEUED == 4",
+    "IORING_POLL_ADD_MULTI == 1",
+)
 
 
 def size_of(syzlang):
@@ -28,7 +38,7 @@ def size_of(syzlang):
         return f"{SIZES[match[1]]} * {match[2]}"
     if syzlang.startswith("ptr64["):
         return "8"
-    return SIZES[re.findall(r"hwheel_id|int\d+", syzlang)[-1]]
+    return SIZES[re.findall("|".join(SIZES), syzlang)[-1]]
 
 
 def struct_of(name):
@@ -52,6 +62,7 @@ def const_assertions():
 
 
 def assertions():
+    yield from NUMBERS
     yield from const_assertions()
     for name, body in re.findall(r"^(hwheel_\w+) \{\n(.*?)^\}", TEXT, re.M | re.S):
         yield from struct_assertions(name, body)
@@ -67,6 +78,7 @@ def undescribed():
 def main():
     lines = ["#define _GNU_SOURCE", "#include <fcntl.h>", "#include <stddef.h>",
              "#include <sys/mman.h>", "#include <time.h>", "#include <linux/hwheel.h>",
+             "#include <linux/io_uring.h>",
              "#define O_RDWR_NONBLOCK (O_RDWR | O_NONBLOCK)",
              "#define MAP_SHARED_FIXED (MAP_SHARED | MAP_FIXED)"]
     lines += [f'_Static_assert({a}, "");' for a in assertions()]
