@@ -890,6 +890,25 @@ static void kicks_alone_end_in_polling(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, is_polled(file));
 }
 
+/* The search for the next edge leaves off so far away that its time does not fit 64 bits. */
+static void far_edge_costs_no_wakeup(struct kunit *test)
+{
+	struct hwheel *wheel = sim_create(test, (struct hwheel_params) {
+		.tick_ns = BIT(26), .slots = 65536, .levels = 3,
+	});
+	struct hwheel_file *file = map_file_on(test, wheel, 1);
+	unsigned long wakeups;
+
+	sim_pass(wheel, 3);
+	map_arm(file, 0, sim_edge_time(wheel, 5));
+	sim_pass(wheel, 75);
+	hwheel_mapped_file_kick(file);
+	sim_settle(wheel);
+	wakeups = sim_wakeups(wheel);
+	sim_pass(wheel, 100);
+	KUNIT_EXPECT_LE(test, sim_wakeups(wheel), wakeups + 1);
+}
+
 static void cycle_in_a_list_is_found(struct kunit *test)
 {
 	struct hwheel_file *file = map_file(test, 1);
@@ -1055,6 +1074,7 @@ static struct kunit_case mapping_cases[] = {
 	KUNIT_CASE(mapped_files_of_a_user_are_limited),
 	KUNIT_CASE(lone_records_are_not_lingered_for),
 	KUNIT_CASE(kicks_alone_end_in_polling),
+	KUNIT_CASE(far_edge_costs_no_wakeup),
 	KUNIT_CASE(cycle_in_a_list_is_found),
 	KUNIT_CASE(damage_wakes_those_who_poll),
 	KUNIT_CASE(link_to_nothing_is_found),

@@ -932,6 +932,24 @@ static void never_is_an_edge_that_no_clock_reaches(struct kunit *test)
 	}
 }
 
+/* A search may leave off at such an edge. */
+static void time_of_an_edge_does_not_wrap(struct kunit *test)
+{
+	u64 edge, tick = *(const u64 *)test->param_value;
+	struct hwheel wheel = { };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(epochs); i++) {
+		hwheel_edge_init(&wheel, epochs[i], tick);
+		edge = div64_u64(U64_MAX - wheel.epoch, wheel.tick);
+		KUNIT_EXPECT_EQ(test, hwheel_edge_time(&wheel, edge), KTIME_MAX);
+		KUNIT_EXPECT_EQ(test, hwheel_edge_time(&wheel, edge + 1), KTIME_MAX);
+		KUNIT_EXPECT_EQ(test, hwheel_edge_time(&wheel, U64_MAX / wheel.tick + 1),
+				KTIME_MAX);
+		KUNIT_EXPECT_EQ(test, hwheel_edge_time(&wheel, HWHEEL_NO_EDGE - 1), KTIME_MAX);
+	}
+}
+
 static struct kunit_case slots_cases[] = {
 	KUNIT_CASE_PARAM(new_slots_are_empty, shape_gen_params),
 	KUNIT_CASE_PARAM(each_slot_fires_at_its_edge, geometry_gen_params),
@@ -966,6 +984,7 @@ static struct kunit_case slots_cases[] = {
 	KUNIT_CASE_PARAM(a_deadline_up_to_the_epoch_is_due_at_edge_0, tick_gen_params),
 	KUNIT_CASE_PARAM(any_deadline_is_due_within_a_tick, tick_gen_params),
 	KUNIT_CASE_PARAM(never_is_an_edge_that_no_clock_reaches, tick_gen_params),
+	KUNIT_CASE_PARAM(time_of_an_edge_does_not_wrap, tick_gen_params),
 	{}
 };
 

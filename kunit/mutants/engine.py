@@ -195,6 +195,15 @@ ENGINE = (
     ("due by the edge after this one", "engine/worker.c",
      "hwheel_edge_time(wheel, wheel->reached);",
      "hwheel_edge_time(wheel, wheel->reached + 1);"),
+    ("time of a far edge wraps", "engine/edge.h",
+     "if (check_mul_overflow(edge, wheel->tick, &time) ||\n"
+     "\t    check_add_overflow(time, wheel->epoch, &time))",
+     "time = edge * wheel->tick;\n\tif (check_add_overflow(time, wheel->epoch, &time))"),
+    ("sum of the epoch and a far edge wraps", "engine/edge.h",
+     "if (check_mul_overflow(edge, wheel->tick, &time) ||\n"
+     "\t    check_add_overflow(time, wheel->epoch, &time))",
+     "if (check_mul_overflow(edge, wheel->tick, &time))\n\t\treturn KTIME_MAX;\n"
+     "\ttime += wheel->epoch;\n\tif (time < edge)"),
     ("edge rounded down", "engine/edge.h",
      "epoch / HWHEEL_DEADLINE_UNIT - (units - 1);",
      "epoch / HWHEEL_DEADLINE_UNIT;"),

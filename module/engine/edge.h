@@ -75,10 +75,18 @@ static inline u64 hwheel_edge_due(const struct hwheel *wheel, u64 deadline)
 	       wheel->edge_shift;
 }
 
-/* The time of an edge, at most KTIME_MAX: the edge of HWHEEL_NEVER may lie beyond it. */
+/*
+ * The time of an edge, at most KTIME_MAX. The edge of HWHEEL_NEVER may lie beyond it, and that at
+ * which a search left off beyond what 64 bits hold.
+ */
 static inline u64 hwheel_edge_time(const struct hwheel *wheel, u64 edge)
 {
-	return min_t(u64, wheel->epoch + edge * wheel->tick, KTIME_MAX);
+	u64 time;
+
+	if (check_mul_overflow(edge, wheel->tick, &time) ||
+	    check_add_overflow(time, wheel->epoch, &time))
+		return KTIME_MAX;
+	return min_t(u64, time, KTIME_MAX);
 }
 
 #endif /* _HWHEEL_EDGE_H */
