@@ -587,6 +587,8 @@ static void worker_sleep(struct hwheel *wheel, bool linger)
 	__set_current_state(TASK_RUNNING);
 	if (idle)
 		WRITE_ONCE(wheel->idle, 0);
+	/* Callers that kick again and again may keep the worker from going to sleep. */
+	let_others_run();
 }
 
 /* Edges that passed since the one that this pass is for */
