@@ -968,8 +968,9 @@ ENGINE = (
      "*of_wheel + now - *of_source",
      "now"),
     ("records that are reserved are pending", "engine/stats.c",
-     "return pending - reserved;",
-     "return pending;"),
+     "\tstats->pending = pending_of(wheel, stats);\n",
+     "\tstats->pending = wheel->max_pending ? atomic64_read(&wheel->pending) :\n"
+     "\t\t\t\t\t     pending_of(wheel, stats);\n"),
     ("busy source before the others", "engine/source.c",
      "\tlist_splice_init(&wheel->sources[false], &round);\n"
      "\tlist_splice_tail_init(&wheel->sources[true], &round);\n",

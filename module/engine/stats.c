@@ -66,22 +66,6 @@ static bool is_stopped(const struct hwheel *wheel)
 	return completion_done((struct completion *)&wheel->stopped);
 }
 
-/*
- * Reserved ones are added to @pending before they are to @reserved, and taken from it after that.
- * As long as @reserved stays as it is, the difference is not too low.
- */
-static u64 pending_of_limit(const struct hwheel *wheel)
-{
-	s64 reserved, pending;
-
-	do {
-		/* Pair with hwheel_pending_reserve(), and with hwheel_pending_unreserve(). */
-		reserved = atomic64_read_acquire(&wheel->reserved);
-		pending = atomic64_read_acquire(&wheel->pending);
-	} while (reserved != atomic64_read(&wheel->reserved));
-	return pending - reserved;
-}
-
 /* Unsigned, so it comes out right when the counters of a 32-bit machine have wrapped. */
 static u64 pending_of(const struct hwheel *wheel,
 		      const struct hwheel_stats *stats)
@@ -91,8 +75,6 @@ static u64 pending_of(const struct hwheel *wheel,
 
 	if (is_stopped(wheel))
 		return 0;
-	if (wheel->max_pending)
-		return pending_of_limit(wheel);
 	return max_t(long, (unsigned long)stats->armed - ended, 0);
 }
 
@@ -109,7 +91,7 @@ static void sum_pending(const struct hwheel *wheel, struct hwheel_stats *stats)
  * hwheel_pending - how many timeouts are pending
  * @wheel: the wheel
  *
- * Context: any.
+ * Context: any but NMI and under scheduler locks.
  * Return: the number; while others arm and end timeouts it may be too high by some
  * that ended meanwhile, never too low. After hwheel_stop() it is 0.
  */
@@ -117,9 +99,8 @@ u64 hwheel_pending(const struct hwheel *wheel)
 {
 	struct hwheel_stats stats = { };
 
-	if (!wheel->max_pending)
-		sum_pending(wheel, &stats);
-	return pending_of(wheel, &stats);
+	sum_pending(wheel, &stats);
+	return stats.pending;
 }
 EXPORT_SYMBOL_GPL(hwheel_pending);
 
@@ -129,9 +110,10 @@ EXPORT_SYMBOL_GPL(hwheel_pending);
  * @stats: where to
  *
  * Sums up the counters of all CPUs while others go on counting: each of the figures is
- * exact at some time during the call, each at another time.
+ * exact at some time during the call, each at another time; but @pending as hwheel_pending()
+ * tells, and @armed counts an arm before it may fail.
  *
- * Context: any.
+ * Context: any but NMI and under scheduler locks.
  */
 void hwheel_get_stats(const struct hwheel *wheel, struct hwheel_stats *stats)
 {

@@ -106,10 +106,8 @@ struct hwheel {
 
 	/* Changed by everybody */
 
-	/** @pending: Timeouts pending or reserved, if @max_pending. */
+	/** @pending: Timeouts pending or reserved, if @max_pending; for the limit alone. */
 	atomic64_t		pending ____cacheline_aligned_in_smp;
-	/** @reserved: Of these the reserved ones. */
-	atomic64_t		reserved;
 
 	/* For those who submit and those who wait */
 
@@ -289,18 +287,13 @@ static inline bool hwheel_pending_reserve(struct hwheel *wheel, u64 n)
 		if (n > wheel->max_pending - old)
 			return false;
 	} while (!atomic64_try_cmpxchg_relaxed(&wheel->pending, &old, old + n));
-	/* Pairs with pending_of_limit(). */
-	atomic64_fetch_add_release(n, &wheel->reserved);
 	return true;
 }
 
 static inline void hwheel_pending_unreserve(struct hwheel *wheel, u64 n)
 {
-	if (!wheel->max_pending)
-		return;
-	atomic64_sub(n, &wheel->reserved);
-	/* Pairs with pending_of_limit(). */
-	atomic64_fetch_sub_release(n, &wheel->pending);
+	if (wheel->max_pending)
+		atomic64_sub(n, &wheel->pending);
 }
 
 /* The thread that ends a timeout counts how; only the limit needs the exact count. */
