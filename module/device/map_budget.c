@@ -18,6 +18,7 @@
  * The accounts of the shared wheel are its worker's own.
  */
 #include <linux/jiffies.h>
+#include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/overflow.h>
 #include <linux/sched.h>
@@ -59,7 +60,7 @@ static void pay(struct hwheel_user_time *time, u64 edge, u64 limit)
 static u64 left_of(struct hwheel_user_time *time, const struct hwheel *wheel,
 		   unsigned int part)
 {
-	u64 limit = wheel->tick / part;
+	u64 limit = div_u64(wheel->tick, part);
 
 	if (time->edge != wheel->reached)
 		pay(time, wheel->reached, limit);
