@@ -922,6 +922,18 @@ static void cycle_in_a_list_is_found(struct kunit *test)
 	expect_given_up(test, file);
 }
 
+/* As seen before the worker has closed the lists */
+static void damage_is_told_once_the_lists_are_closed(struct kunit *test)
+{
+	struct hwheel_file *file = map_file(test, 1);
+
+	file->mapping->corrupt = true;
+	KUNIT_EXPECT_EQ(test, hwheel_mapped_file_poll(file), 0);
+	hwheel_mapped_file_kick(file);
+	expect_given_up(test, file);
+	KUNIT_EXPECT_EQ(test, *head_of(file, 1), HWHEEL_MAP_CLOSED);
+}
+
 static void damage_wakes_those_who_poll(struct kunit *test)
 {
 	struct hwheel_file *file = map_file(test, 1);
@@ -1076,6 +1088,7 @@ static struct kunit_case mapping_cases[] = {
 	KUNIT_CASE(kicks_alone_end_in_polling),
 	KUNIT_CASE(far_edge_costs_no_wakeup),
 	KUNIT_CASE(cycle_in_a_list_is_found),
+	KUNIT_CASE(damage_is_told_once_the_lists_are_closed),
 	KUNIT_CASE(damage_wakes_those_who_poll),
 	KUNIT_CASE(link_to_nothing_is_found),
 	KUNIT_CASE(head_to_nothing_is_found),

@@ -119,7 +119,7 @@ static __always_inline unsigned int act_on_batch(struct hwheel_mapping *map, boo
 	}
 	map->taken = left ? 0 : link;
 	if (unlikely(left && link))
-		WRITE_ONCE(map->corrupt, true);
+		map->corrupt = true;
 	return HWHEEL_MAP_BATCH - left;
 }
 
@@ -143,7 +143,7 @@ static void act_on_some(struct hwheel_mapping *map)
 	map->now.drained += n;
 	map->length += n;
 	if (map->length > map->known)
-		WRITE_ONCE(map->corrupt, true);
+		map->corrupt = true;
 }
 
 /* Takes a list if none is taken, and acts on a part of it. False: nothing is left to do. */

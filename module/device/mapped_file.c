@@ -153,7 +153,7 @@ int hwheel_mapped_file_mmap(struct hwheel_file *file, struct vm_area_struct *vma
 __poll_t hwheel_mapped_file_poll(const struct hwheel_file *file)
 {
 	const struct hwheel_mapping *map = hwheel_file_mapping(file);
-	__poll_t events = READ_ONCE(map->corrupt) ? EPOLLERR : 0;
+	__poll_t events = READ_ONCE(map->damaged) ? EPOLLERR : 0;
 	/* Before the look at the events. Pairs with the release when all records were stopped. */
 	bool stopped = smp_load_acquire(&map->stopped);
 

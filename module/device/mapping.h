@@ -112,7 +112,7 @@ struct hwheel_mapping {
 	/** @released: What the file had reserved is free again; under its @await_lock. */
 	bool				released;
 
-	/* The worker's own, but for @corrupt, @stopped and @tail, which anyone may read */
+	/* The worker's own, but for @damaged, @stopped and @tail, which anyone may read */
 
 	/** @slots: Where the nodes wait. */
 	struct hwheel_slots		slots;
@@ -126,6 +126,8 @@ struct hwheel_mapping {
 	struct work_struct		damage;
 	/** @corrupt: A list was longer than there are records: the program is left alone. */
 	bool				corrupt;
+	/** @damaged: As @corrupt, and the lists are closed. */
+	bool				damaged;
 	/** @known: How many records there were when a list was last taken. */
 	u32				known;
 	/** @segment: The segment that was last used, at first the first one. */
