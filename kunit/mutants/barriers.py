@@ -58,11 +58,6 @@ BARRIERS = (
      "waiters->left = atomic_xchg(&waiters->owed, 0);",
      "waiters->left = atomic_xchg_relaxed(&waiters->owed, 0);",
      "waiters_end P1: r0 = atomic_xchg(owed, 0);"),
-    ("place given back without a barrier", "device/config.c",
-     "if (xchg(&file->charged, 0)) {",
-     "if (xchg_relaxed(&file->charged, 0)) {",
-     "the exchange decides which of two STOPs gives the place back; hwheel_stop() has ordered all "
-     "that comes before"),
 
     # Mapped files
     ("stop of a mapping told without a release", "device/map_stop.c",

@@ -137,6 +137,17 @@ static void config_destroy(struct hwheel_file *file, struct hwheel *wheel)
 	hwheel_user_remove_wheel(file->user);
 }
 
+/* The wheel is stopped: another one may have its place. */
+static void give_back(struct hwheel_file *file)
+{
+	lockdep_assert_held(&file->await_lock);
+	if (!file->charged)
+		return;
+	file->charged = false;
+	hwheel_retire(file->wheel);
+	hwheel_user_remove_wheel(file->user);
+}
+
 /*
  * STOP. A file of which nothing is pending needs no wheel any more, so its own is stopped,
  * too, and its place is free for another one.
@@ -147,12 +158,12 @@ long hwheel_config_stop(struct hwheel_file *file)
 
 	if (ret < 0 || hwheel_file_is_on_shared_wheel(file))
 		return ret;
-	/* A second one waits for the first. */
+	/* A second one waits for the first, until the place is free. */
+	if (mutex_lock_killable(&file->await_lock))
+		return -EINTR;
 	hwheel_stop(file->wheel, NULL, NULL);
-	if (xchg(&file->charged, 0)) {
-		hwheel_retire(file->wheel);
-		hwheel_user_remove_wheel(file->user);
-	}
+	give_back(file);
+	mutex_unlock(&file->await_lock);
 	return ret;
 }
 

@@ -59,8 +59,8 @@ struct hwheel_file {
 	char			owner_name[TASK_COMM_LEN];
 	/** @user: Whose file it is; constant. */
 	struct hwheel_user	*user;
-	/** @charged: Has @user a place taken for the file's own wheel? Changed with xchg(). */
-	unsigned int		charged;
+	/** @charged: Has @user a place taken for the file's own wheel? STOP clears it. */
+	bool			charged;
 	/**
 	 * @lock: Serialises the making of entries, configuring, MAP and STOP. No thread that holds
 	 * it waits for the worker. mmap() does not take it.
