@@ -11,6 +11,7 @@
 #include "file_sim.h"
 
 #define CROWD	2000
+#define STOPPED	1000
 #define FILES	(4 * HWHEEL_USER_WAITERS / HWHEEL_WAITERS_MAX)
 
 /**
@@ -108,6 +109,23 @@ static void a_pass_wakes_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, watcher->woken, 1);
 	KUNIT_EXPECT_EQ(test, watcher->by_worker, 1);
 	remove_watchers(file, watcher, 1);
+}
+
+/* Though the worker makes events of them in parts */
+static void a_stop_wakes_once(struct kunit *test)
+{
+	struct hwheel_file *file = open_file(sim_wheel(test), STOPPED);
+	struct watcher *watcher;
+	int i;
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(file));
+	watcher = make_watchers(test, file, 1, false);
+	for (i = 0; i < STOPPED; i++)
+		add_armed(test, file, HWHEEL_NEVER);
+	KUNIT_EXPECT_EQ(test, hwheel_file_stop(file), STOPPED);
+	KUNIT_EXPECT_EQ(test, watcher->woken, 1);
+	remove_watchers(file, watcher, 1);
+	close_file(file);
 }
 
 static void each_event_wakes_a_reader(struct kunit *test)
@@ -440,6 +458,7 @@ static void a_long_one_is_the_last_of_the_worker(struct kunit *test)
 
 static struct kunit_case waiters_cases[] = {
 	KUNIT_CASE(a_pass_wakes_once),
+	KUNIT_CASE(a_stop_wakes_once),
 	KUNIT_CASE(each_event_wakes_a_reader),
 	KUNIT_CASE(the_worker_looks_at_a_few),
 	KUNIT_CASE(as_many_as_a_few_are_woken_by_the_worker),

@@ -111,6 +111,8 @@ struct hwheel_file {
 	unsigned int		settled;
 	/** @settled_stopped: Settled timeouts that are still counted as stopping. */
 	unsigned int		settled_stopped;
+	/** @unwoken: Events of which readers are not woken yet. */
+	unsigned int		unwoken;
 	/** @settle: Publishes what ended, at the end of the pass. */
 	struct hwheel_pass_work	settle;
 };

@@ -104,15 +104,19 @@ static bool publish_unreference(struct hwheel_file *file, bool wait)
 }
 
 /* Threads are woken without the lock; the file stays as long as the entries are enqueued. */
-static void wake_readers(struct hwheel_file *file, unsigned int events)
+static void wake_readers(struct hwheel_file *file)
 {
-	if (events)
-		hwheel_waiters_wake(&file->wait, events);
+	if (file->unwoken)
+		hwheel_waiters_wake(&file->wait, file->unwoken);
+	file->unwoken = 0;
 	if (unlikely(hwheel_file_at_end(file)))
 		hwheel_waiters_end(&file->wait);
 }
 
-/* On the worker, at the end of a pass. */
+/*
+ * On the worker, at the end of a pass. Readers are woken for what expired, and for all that was
+ * stopped once the last of it is an event.
+ */
 static bool publish_settle(struct hwheel_pass_work *work, bool wait)
 {
 	struct hwheel_file *file = container_of(work, struct hwheel_file, settle);
@@ -126,10 +130,12 @@ static bool publish_settle(struct hwheel_pass_work *work, bool wait)
 	expired = queue_expired_locked(file);
 	file->settled += expired + drop_released_locked(file, &stopped);
 	file->settled_stopped += stopped;
+	file->unwoken += expired + stopped;
 	all = !file->released;
 	spin_unlock(&file->table.lock);
 
-	wake_readers(file, expired + stopped);
+	if (expired || all)
+		wake_readers(file);
 	return publish_unreference(file, wait) && all;
 }
 
