@@ -455,6 +455,19 @@ static void stop_wakes_those_who_poll(struct kunit *test)
 	remove_wait_queue(&file->wait.queue, &watcher.entry);
 }
 
+/* A call that fails on a stopped file tells nobody of an end that poll() tells of. */
+static void failed_call_wakes_nobody(struct kunit *test)
+{
+	struct hwheel_file *file = map_file(test, 1);
+	struct watcher watcher;
+
+	KUNIT_EXPECT_EQ(test, hwheel_file_stop(file), 0);
+	watch(&watcher, file, -1);
+	hwheel_file_publish_end(file);
+	KUNIT_EXPECT_EQ(test, watcher.woken, 0);
+	remove_wait_queue(&file->wait.queue, &watcher.entry);
+}
+
 /* The worker, which has just drained the list, is about to park it. */
 static void what_is_pushed_before_parking_is_found(struct kunit *test)
 {
@@ -1063,6 +1076,7 @@ static struct kunit_case mapping_cases[] = {
 	KUNIT_CASE(lone_ones_are_not_waited_for),
 	KUNIT_CASE(events_wake_those_who_poll),
 	KUNIT_CASE(stop_wakes_those_who_poll),
+	KUNIT_CASE(failed_call_wakes_nobody),
 	KUNIT_CASE(what_is_pushed_before_parking_is_found),
 	KUNIT_CASE(second_map_adds_records),
 	KUNIT_CASE(records_of_many_segments_are_found),

@@ -153,7 +153,7 @@ static inline bool hwheel_file_at_end(const struct hwheel_file *file)
 /* After entries were dropped, without the lock: everybody learns that this is the end. */
 static inline void hwheel_file_publish_end(struct hwheel_file *file)
 {
-	if (unlikely(hwheel_file_at_end(file)))
+	if (unlikely(hwheel_file_at_end(file)) && !hwheel_file_mapping(file))
 		hwheel_waiters_end(&file->wait);
 }
 
