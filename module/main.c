@@ -114,6 +114,8 @@ static int __init hwheel_init(void)
 destroy_wheel:
 	hwheel_destroy(wheel);
 exit_debugfs:
+	/* Built-in code may go on to create wheels. */
+	hwheel_observe(NULL);
 	hwheel_debugfs_exit();
 	hwheel_module_notifier_exit();
 	return err;

@@ -30,7 +30,7 @@
 
 static_assert(!((HWHEEL_STOPPING | HWHEEL_LIMITED) & HWHEEL_FLAGS));
 
-/* Set before the first wheel is created */
+/* Set as hwheel is initialised; built-in code may create wheels before that. */
 static const struct hwheel_observer *observer;
 
 void hwheel_observe(const struct hwheel_observer *new)
@@ -190,6 +190,8 @@ static int wheel_populate(struct hwheel *wheel, const struct hwheel_params *para
 	init_llist_head(&wheel->source_queue);
 	INIT_LIST_HEAD(&wheel->sources[false]);
 	INIT_LIST_HEAD(&wheel->sources[true]);
+	/* No observer sees a wheel that built-in code creates before hwheel_init(). */
+	INIT_LIST_HEAD(&wheel->registered);
 	wheel->taken_cpu = -1;
 	wheel->planned = HWHEEL_NO_EDGE;
 	wheel->cpu = alloc_percpu_gfp(struct hwheel_cpu, gfp_of(params));
