@@ -316,7 +316,7 @@ static noinline int refresh_in(struct hwheel_timeout *timeout, u64 delay_ns)
  *
  * Context: any but NMI and under scheduler locks (it may wake the worker).
  * Return: 0, or an error with which nothing changed: -EBUSY (it is pending, is being
- * waited for by hwheel_cancel_sync(), has a release op that was not called yet after a
+ * waited for by hwheel_cancel_sync(), has a release op that has not returned yet after a
  * cancel, or has expired and waits for the executor to call its callback), -EDQUOT (as
  * many as hwheel_params.max_pending are pending), -ERANGE (more than a revolution away, on a
  * wheel that is HWHEEL_SIMPLE), -ESHUTDOWN (the wheel was stopped), -EINVAL (it has no
@@ -389,7 +389,7 @@ EXPORT_SYMBOL_GPL(hwheel_refresh);
  * @timeout: in any state
  *
  * After true the callback does not run for this arm, and the timeout may be armed
- * again (with a release op: once that was called). It may not be freed yet: the
+ * again (with a release op: once that has returned, or in it). It may not be freed yet: the
  * worker refers to it until its next pass, at most one tick away. The release op
  * tells when that is over, hwheel_cancel_sync() waits for it. What the caller wrote
  * before is seen by the release op. A false says nothing about whether the callback

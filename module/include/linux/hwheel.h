@@ -118,8 +118,9 @@ struct hwheel_params {
  *           thread that stops the wheel, in process context, in the worker's next
  *           pass, which is at most one tick away unless callbacks hold the worker;
  *           not while another callback of the same timeout runs, which may have armed it.
- *           A timeout with this op can't be armed between cancel and release
- *           (-EBUSY), but see hwheel_arm_at(). Not called for one that expired,
+ *           A timeout with this op can't be armed from its cancel until the op has returned
+ *           (-EBUSY), but for an arm by the op itself; see also hwheel_arm_at(). A thread
+ *           that the op wakes may come before that. Not called for one that expired,
  *           nor for one that hwheel_stop() gave to its handback callback.
  * @due:     optional. The timeout is due, and expires unless this gives it a later deadline
  *           with hwheel_refresh_at(). So whoever has the object can refresh the timeout by
@@ -248,15 +249,16 @@ struct hwheel_stats {
  *          call, so a compound literal will do
  *
  * Edge 0 is now. The worker starts and sleeps until the first arm; an empty wheel
- * never wakes up. The calling module is recorded: should it be unloaded before the wheel
+ * does not wake up, but for a few times after its last timeout ended if it has more than
+ * 65,536 slots. The calling module is recorded: should it be unloaded before the wheel
  * is destroyed, the log says so and names this caller, and the wheel is stopped.
  *
  * Context: process; may sleep.
  * Return: the wheel, to be given to hwheel_destroy() in the end, or ERR_PTR:
  * -EINVAL (flags, more than HWHEEL_MAX_SLOTS slots or HWHEEL_MAX_LEVELS levels,
  * HWHEEL_SIMPLE with more than one level, the tick times the slots exceeds 2^63 ns, or a
- * niceness, priority or CPUs that there are not), -ENOMEM, or -EINTR (the caller was
- * killed meanwhile).
+ * niceness, priority or CPUs that there are not), -ENOMEM, -EAGAIN (there may be no more
+ * threads), or -EINTR (the caller was killed meanwhile).
  */
 #define hwheel_create(params...)	__hwheel_create(params, THIS_MODULE, __func__)
 
@@ -278,7 +280,7 @@ int hwheel_refresh_at(struct hwheel_timeout *timeout, u64 deadline_ns);
 bool hwheel_cancel(struct hwheel_timeout *timeout);
 int hwheel_cancel_sync(struct hwheel_timeout *timeout);
 
-/* A snapshot: it may be out of date when the caller looks at it. Any context. */
+/* A snapshot: it may be out of date when the caller looks at it. Any context but NMI. */
 static inline enum hwheel_state
 hwheel_timeout_state(const struct hwheel_timeout *timeout)
 {
@@ -289,7 +291,7 @@ hwheel_timeout_state(const struct hwheel_timeout *timeout)
  * hwheel_is_pending - was the timeout armed, and has it not ended yet?
  * @timeout: the timeout
  *
- * Context: any.
+ * Context: any but NMI.
  * Return: a snapshot.
  */
 static inline bool hwheel_is_pending(const struct hwheel_timeout *timeout)
@@ -303,7 +305,7 @@ static inline bool hwheel_is_pending(const struct hwheel_timeout *timeout)
  *
  * True already before the callback is called, and until the next arm.
  *
- * Context: any.
+ * Context: any but NMI.
  * Return: a snapshot.
  */
 static inline bool hwheel_is_expired(const struct hwheel_timeout *timeout)
@@ -315,7 +317,7 @@ static inline bool hwheel_is_expired(const struct hwheel_timeout *timeout)
  * hwheel_is_cancelled - was the timeout cancelled, or handed back by a stop?
  * @timeout: the timeout
  *
- * Context: any.
+ * Context: any but NMI.
  * Return: a snapshot.
  */
 static inline bool hwheel_is_cancelled(const struct hwheel_timeout *timeout)
@@ -327,7 +329,7 @@ static inline bool hwheel_is_cancelled(const struct hwheel_timeout *timeout)
  * hwheel_deadline - when is (or was) the timeout due?
  * @timeout: the timeout
  *
- * Context: any.
+ * Context: any but NMI.
  * Return: ns on the wheel's clock as last armed or refreshed, rounded up to 8 ns.
  */
 static inline u64 hwheel_deadline(const struct hwheel_timeout *timeout)

@@ -232,8 +232,9 @@ struct hwheel_config {
  * that it has taken from lists, ever, and @events those in the ring that were not claimed;
  * @refreshed and @cancelled are 0. @wheel_pending to @wheel_lateness do not count mapped timeouts.
  *
- * While others go on counting each figure is exact at some time, each at another. On
- * 32-bit kernels they wrap at 2^32. What the wheel counts of its inner workings is in
+ * While others go on counting each figure is exact at some time, each at another; but
+ * @wheel_pending may be too high by timeouts that ended meanwhile, and @events of a mapped file by
+ * events that were claimed meanwhile. On 32-bit kernels they wrap at 2^32. What the wheel counts of its inner workings is in
  * debugfs.
  */
 struct hwheel_file_stats {
@@ -364,7 +365,9 @@ struct hwheel_file_stats {
  * of the file ends any more, and the lists are CLOSED. A program that waits for edges (EPOLLET)
  * looks again with poll() when it has found the ring empty.
  *
- * Timeouts that one thread arms for one edge come in the order of arming, on a wheel of one level.
+ * On a wheel of one level, timeouts that one thread pushes for one edge come in the order of the
+ * pushes, as long as the worker has time to take a list at once. A record that is armed again while
+ * Q is set keeps its place.
  *
  * Java: the exchanges are VarHandle.compareAndSet() (or weaker, as named), a load that is seq_cst
  * is getVolatile(). Go: all of sync/atomic is seq_cst, which is always right here.
