@@ -72,7 +72,7 @@ static enum hwheel_source_next give_up(struct hwheel_mapping *map)
 {
 	schedule_work(&map->damage);
 	hwheel_map_lists_close(map);
-	/* After the exchanges, which are fully ordered: a thread that polls finds the lists closed. */
+	/* Behind the exchanges, which are fully ordered: the lists are closed before. */
 	WRITE_ONCE(map->damaged, true);
 	hwheel_waiters_end(&map->file->wait);
 	return go(map);

@@ -234,8 +234,8 @@ struct hwheel_config {
  *
  * While others go on counting each figure is exact at some time, each at another; but
  * @wheel_pending may be too high by timeouts that ended meanwhile, and @events of a mapped file by
- * events that were claimed meanwhile. On 32-bit kernels they wrap at 2^32. What the wheel counts of its inner workings is in
- * debugfs.
+ * events that were claimed meanwhile. On 32-bit kernels they wrap at 2^32. What the wheel counts of
+ * its inner workings is in debugfs.
  */
 struct hwheel_file_stats {
 	__u64 held;
