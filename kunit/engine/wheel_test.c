@@ -9,6 +9,7 @@
 #include <linux/workqueue.h>
 
 #include "../sim.h"
+#include "admin/registry.h"
 
 /* The other deadlines are absolute, so tests look no further at the clock. */
 static void arm_edge(struct kunit *test, struct sim_timeout *sim, u64 edge)
@@ -1384,7 +1385,20 @@ static void boottime_wheel_fires_on_its_edges(struct kunit *test)
 		sim_expect_fired(test, &sim[i], 3 + 3 * i);
 }
 
+/* Built-in code may create wheels before hwheel_init(). */
+static void wheel_that_no_observer_saw_can_be_destroyed(struct kunit *test)
+{
+	struct hwheel *wheel;
+
+	hwheel_observe(NULL);
+	wheel = hwheel_create(&(struct hwheel_params) { });
+	hwheel_registry_init();
+	KUNIT_ASSERT_FALSE(test, IS_ERR(wheel));
+	hwheel_destroy(wheel);
+}
+
 static struct kunit_case wheel_cases[] = {
+	KUNIT_CASE(wheel_that_no_observer_saw_can_be_destroyed),
 	KUNIT_CASE(deadline_fires_on_the_first_edge_not_before_it),
 	KUNIT_CASE(relative_deadlines_fire_on_their_edge),
 	KUNIT_CASE(deadline_reads_back_rounded_up_to_8ns),

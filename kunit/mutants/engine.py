@@ -195,6 +195,9 @@ ENGINE = (
     ("due by the edge after this one", "engine/worker.c",
      "hwheel_edge_time(wheel, wheel->reached);",
      "hwheel_edge_time(wheel, wheel->reached + 1);"),
+    ("wheel that no observer saw has no links", "engine/wheel.c",
+     "\tINIT_LIST_HEAD(&wheel->registered);\n",
+     ""),
     ("time of a far edge wraps", "engine/edge.h",
      "if (check_mul_overflow(edge, wheel->tick, &time) ||\n"
      "\t    check_add_overflow(time, wheel->epoch, &time))",

@@ -67,7 +67,7 @@ static const struct hwheel_observer registry_observer = {
 	.retired = registry_remove,
 };
 
-/* Before the first wheel is created */
+/* Built-in code may have created wheels before. */
 void hwheel_registry_init(void)
 {
 	hwheel_observe(&registry_observer);

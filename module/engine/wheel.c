@@ -30,12 +30,12 @@
 
 static_assert(!((HWHEEL_STOPPING | HWHEEL_LIMITED) & HWHEEL_FLAGS));
 
-/* Set as hwheel is initialised; built-in code may create wheels before that. */
+/* hwheel_init() sets it; built-in code may create wheels before that, or meanwhile. */
 static const struct hwheel_observer *observer;
 
 void hwheel_observe(const struct hwheel_observer *new)
 {
-	observer = new;
+	WRITE_ONCE(observer, new);
 }
 
 static gfp_t gfp_of(const struct hwheel_params *params)
@@ -163,11 +163,21 @@ static void free_wheel(struct hwheel *wheel)
 	kfree(wheel);
 }
 
+static void tell_of_creation(struct hwheel *wheel, struct module *owner, const char *creator)
+{
+	const struct hwheel_observer *seen = READ_ONCE(observer);
+
+	if (seen)
+		seen->created(wheel, owner, creator);
+}
+
 /* For a wheel that is stopped: its owner may keep it, but administrators need not see it. */
 void hwheel_retire(struct hwheel *wheel)
 {
-	if (observer)
-		observer->retired(wheel);
+	const struct hwheel_observer *seen = READ_ONCE(observer);
+
+	if (seen)
+		seen->retired(wheel);
 }
 
 /* Frees a wheel that is stopped, when nobody refers to it any more. */
@@ -223,8 +233,7 @@ struct hwheel *__hwheel_create(const struct hwheel_params *params,
 		free_wheel(wheel);
 		return ERR_PTR(err);
 	}
-	if (observer)
-		observer->created(wheel, owner, creator);
+	tell_of_creation(wheel, owner, creator);
 	return wheel;
 }
 EXPORT_SYMBOL_GPL(__hwheel_create);
