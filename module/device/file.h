@@ -140,20 +140,21 @@ static inline struct hwheel_mapping *hwheel_file_mapping(const struct hwheel_fil
 	return smp_load_acquire(&file->mapping);
 }
 
-/* Is there nothing to read, and never will be? Lockless; not of a mapped file. */
+/* Is there nothing to read, and never will be? Lockless. A mapped file has an end of its own. */
 static inline bool hwheel_file_at_end(const struct hwheel_file *file)
 {
 	/*
 	 * Of a file that is seen stopped what it held then is seen, too: pairs with the lock,
 	 * under which both were written.
 	 */
-	return smp_load_acquire(&file->stopped) && !READ_ONCE(file->counts.held);
+	return smp_load_acquire(&file->stopped) && !READ_ONCE(file->counts.held) &&
+	       !hwheel_file_mapping(file);
 }
 
 /* After entries were dropped, without the lock: everybody learns that this is the end. */
 static inline void hwheel_file_publish_end(struct hwheel_file *file)
 {
-	if (unlikely(hwheel_file_at_end(file)) && !hwheel_file_mapping(file))
+	if (unlikely(hwheel_file_at_end(file)))
 		hwheel_waiters_end(&file->wait);
 }
 
