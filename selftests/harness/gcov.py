@@ -10,7 +10,7 @@ import shutil
 import subprocess
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
-# Where counters and notes have the stamp of their build, behind their kind and version
+# Counters and notes begin with their kind, a version, and the stamp of their build.
 STAMP = slice(8, 12)
 
 

@@ -32,15 +32,15 @@ TRACEPOINTS = ("device/file_trace.h", "engine/trace.h")
 KINDS = CRASH, RACE, SILENT, FAILED = (
     "crashes", "races of the kernel with itself", "machines that fell silent",
     "failures of syzkaller's own program")
-# How their titles begin. A machine that prints nothing or answers too late, as on a busy host: a
-# kernel that hangs reports a stall or a hung task. What the program in the machine says as it fails
+# How their titles begin. A machine falls silent, or answers too late, on a busy host: a kernel that
+# hangs reports a stall or a hung task. The program in the machine names itself when it fails.
 TITLES = {SILENT: ("no output from test machine", "lost connection to test machine"),
           FAILED: ("SYZFAIL", "SYZFATAL")}
 
 UNREACHED = pathlib.Path(__file__).with_name("unreached")
 HARNESS = pathlib.Path(gcov.__file__).parent
 # Of standard input: does the kernel complain of anything but data races of others?
-COMPLAIN = '''. "$0/complaints.sh" && . "$0/vm/races.sh" &&
+COMPLAIN = '''{ . "$0/complaints.sh" && . "$0/vm/races.sh"; } || exit 2
     without_races_of_others "[hwheel]" | grep -Eq "$complaints"'''
 # With this the kernel ends once it has reported a data race.
 PANIC = "Kernel panic - not syncing: KCSAN: panic_on_warn set"
