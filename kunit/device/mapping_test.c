@@ -935,7 +935,7 @@ static void cycle_in_a_list_is_found(struct kunit *test)
 	expect_given_up(test, file);
 }
 
-/* As seen before the worker has closed the lists */
+/* The worker has found the damage, and not closed the lists yet. */
 static void damage_is_told_once_the_lists_are_closed(struct kunit *test)
 {
 	struct hwheel_file *file = map_file(test, 1);
@@ -1027,7 +1027,7 @@ static void strange_words_do_no_harm(struct kunit *test)
 	KUNIT_EXPECT_LE(test, map_unread(file), 64);
 }
 
-/* As seen between the two stores of hwheel_map_ring_publish() */
+/* The worker is between the two stores of hwheel_map_ring_publish(). */
 static void claimed_before_the_tail_is_known(struct kunit *test)
 {
 	struct hwheel_file *file = map_file(test, 1);

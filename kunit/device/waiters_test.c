@@ -111,7 +111,7 @@ static void a_pass_wakes_once(struct kunit *test)
 	remove_watchers(file, watcher, 1);
 }
 
-/* Though the worker makes events of them in parts */
+/* The worker makes events of the timeouts in parts. */
 static void a_stop_wakes_once(struct kunit *test)
 {
 	struct hwheel_file *file = open_file(sim_wheel(test), STOPPED);

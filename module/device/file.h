@@ -59,7 +59,10 @@ struct hwheel_file {
 	char			owner_name[TASK_COMM_LEN];
 	/** @user: Whose file it is; constant. */
 	struct hwheel_user	*user;
-	/** @charged: Has @user a place taken for the file's own wheel? STOP clears it. */
+	/**
+	 * @charged: Has @user a place taken for the file's own wheel? CONFIG sets it under @lock,
+	 * STOP clears it under @await_lock.
+	 */
 	bool			charged;
 	/**
 	 * @lock: Serialises the making of entries, configuring, MAP and STOP. No thread that holds
@@ -68,7 +71,8 @@ struct hwheel_file {
 	struct mutex		lock;
 	/**
 	 * @await_lock: Held by the one thread at most that waits in @unreferenced: STOP, or an
-	 * ARM of a full file. Taken before @lock.
+	 * ARM of a full file. STOP also holds it while it stops the file's own wheel. Taken
+	 * before @lock.
 	 */
 	struct mutex		await_lock;
 	/** @mapping: The mapped timeouts, or NULL; set once, under @lock. */

@@ -72,7 +72,7 @@ static enum hwheel_source_next give_up(struct hwheel_mapping *map)
 {
 	schedule_work(&map->damage);
 	hwheel_map_lists_close(map);
-	/* Behind the exchanges, which are fully ordered: the lists are closed before. */
+	/* The exchanges are fully ordered: a thread that sees this finds the lists closed. */
 	WRITE_ONCE(map->damaged, true);
 	hwheel_waiters_end(&map->file->wait);
 	return go(map);

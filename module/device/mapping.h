@@ -126,7 +126,7 @@ struct hwheel_mapping {
 	struct work_struct		damage;
 	/** @corrupt: A list was longer than there are records: the program is left alone. */
 	bool				corrupt;
-	/** @damaged: As @corrupt, and the lists are closed. */
+	/** @damaged: The lists of a @corrupt mapping are closed: poll() tells it. */
 	bool				damaged;
 	/** @known: How many records there were when a list was last taken. */
 	u32				known;

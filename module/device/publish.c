@@ -114,8 +114,8 @@ static void wake_readers(struct hwheel_file *file)
 }
 
 /*
- * On the worker, at the end of a pass. Readers are woken for what expired, and for all that was
- * stopped once the last of it is an event.
+ * On the worker, at the end of a pass. Readers are woken for what expired at once, and for what was
+ * stopped once nothing that was released is left, rather than for each part of it.
  */
 static bool publish_settle(struct hwheel_pass_work *work, bool wait)
 {

@@ -93,7 +93,7 @@ static void sum_pending(const struct hwheel *wheel, struct hwheel_stats *stats)
  *
  * Context: any but NMI and under scheduler locks.
  * Return: the number; while others arm and end timeouts it may be too high by some
- * that ended meanwhile, never too low. After hwheel_stop() it is 0.
+ * that ended meanwhile, and by arms that fail, never too low. After hwheel_stop() it is 0.
  */
 u64 hwheel_pending(const struct hwheel *wheel)
 {
