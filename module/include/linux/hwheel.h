@@ -250,8 +250,9 @@ struct hwheel_stats {
  *
  * Edge 0 is now. The worker starts and sleeps until the first arm; an empty wheel
  * does not wake up, but for a few times after its last timeout ended if its levels have more
- * than 65,536 slots together (32,768 on 32-bit machines). The calling module is recorded: should it be unloaded before the wheel
- * is destroyed, the log says so and names this caller, and the wheel is stopped.
+ * than 65,536 slots together (32,768 on 32-bit machines). The calling module is recorded:
+ * should it be unloaded before the wheel is destroyed, the log says so and names this
+ * caller, and the wheel is stopped.
  *
  * Context: process; may sleep.
  * Return: the wheel, to be given to hwheel_destroy() in the end, or ERR_PTR:

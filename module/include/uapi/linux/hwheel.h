@@ -233,9 +233,9 @@ struct hwheel_config {
  * @refreshed and @cancelled are 0. @wheel_pending to @wheel_lateness do not count mapped timeouts.
  *
  * While others go on counting each figure is exact at some time, each at another; but
- * @wheel_pending may be too high by timeouts that ended meanwhile or could not be armed, and @events
- * of a mapped file by events that were claimed meanwhile. On 32-bit kernels they wrap at 2^32. What the wheel counts of
- * its inner workings is in debugfs.
+ * @wheel_pending may be too high by timeouts that ended meanwhile or could not be armed, and
+ * @events of a mapped file by events that were claimed meanwhile. On 32-bit kernels they wrap at
+ * 2^32. What the wheel counts of its inner workings is in debugfs.
  */
 struct hwheel_file_stats {
 	__u64 held;
