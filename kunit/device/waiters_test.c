@@ -136,6 +136,8 @@ static void each_event_wakes_a_reader(struct kunit *test)
 	fire(test, file, 3);
 	KUNIT_EXPECT_EQ(test, sum_woken(readers, 5), 3);
 	KUNIT_EXPECT_EQ(test, count_woken(readers, 5), 3);
+	fire(test, file, 1);
+	KUNIT_EXPECT_EQ(test, sum_woken(readers, 5), 4);
 	remove_watchers(file, readers, 5);
 }
 

@@ -28,7 +28,8 @@ NO_SUITE = "none"
 # race_test includes what is tested. In all others a fault in a header changes nothing, as no
 # fault changes a structure.
 INLINE_SUITES = {"edge.h": {"slots_test"}, "fraction.h": {"slots_test", "stats_test"},
-                 "gfp.h": {"alloc_test"}, "callback.h": {"contain_test"}}
+                 "gfp.h": {"alloc_test"}, "callback.h": {"contain_test"},
+                 "file.h": {"mapping_test"}}
 ASKED_FOR = ("hwheel: a complaint is asked for", "hwheel: the complaint was asked for")
 SUITE = re.compile(r"^    # Subtest: (\S+)")
 CASE = re.compile(r"^    (not )?ok \d+ (\S+)")
