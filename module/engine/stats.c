@@ -13,6 +13,7 @@
 #include <linux/cpumask.h>
 #include <linux/export.h>
 #include <linux/kernel.h>
+#include <linux/limits.h>
 #include <linux/minmax.h>
 #include <linux/percpu.h>
 #include <linux/string.h>
@@ -66,7 +67,10 @@ static bool is_stopped(const struct hwheel *wheel)
 	return completion_done((struct completion *)&wheel->stopped);
 }
 
-/* Unsigned, so it comes out right when the counters of a 32-bit machine have wrapped. */
+/*
+ * Unsigned, so it comes out right when the counters of a 32-bit machine have wrapped. The
+ * difference may be too high, but there are never more than the limit.
+ */
 static u64 pending_of(const struct hwheel *wheel,
 		      const struct hwheel_stats *stats)
 {
@@ -75,7 +79,8 @@ static u64 pending_of(const struct hwheel *wheel,
 
 	if (is_stopped(wheel))
 		return 0;
-	return max_t(long, (unsigned long)stats->armed - ended, 0);
+	return min_t(u64, max_t(long, (unsigned long)stats->armed - ended, 0),
+		     wheel->max_pending ?: U64_MAX);
 }
 
 static void sum_pending(const struct hwheel *wheel, struct hwheel_stats *stats)
@@ -93,7 +98,8 @@ static void sum_pending(const struct hwheel *wheel, struct hwheel_stats *stats)
  *
  * Context: any but NMI and under scheduler locks.
  * Return: the number; while others arm and end timeouts it may be too high by some
- * that ended meanwhile, and by arms that fail, never too low. After hwheel_stop() it is 0.
+ * that ended meanwhile, and by arms that fail, but not beyond max_pending, and never too
+ * low. After hwheel_stop() it is 0.
  */
 u64 hwheel_pending(const struct hwheel *wheel)
 {
