@@ -235,7 +235,7 @@ struct hwheel_config {
  * While others go on counting each figure is exact at some time, each at another; but
  * @wheel_pending may be too high by timeouts that ended meanwhile or could not be armed, and
  * @events of a mapped file by events that were claimed meanwhile. On 32-bit kernels they wrap at
- * 2^32. What the wheel counts of its inner workings is in debugfs.
+ * 2^32. debugfs has the counts of the wheel's inner workings.
  */
 struct hwheel_file_stats {
 	__u64 held;
