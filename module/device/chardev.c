@@ -142,7 +142,7 @@ static long device_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 	case HWHEEL_IOC_CONFIG:
 		return device_config(file, argp);
 	case HWHEEL_IOC_STOP:
-		return hwheel_config_stop(file);
+		return hwheel_file_stop(file);
 	case HWHEEL_IOC_STATS:
 		return device_stats(file, argp);
 	case HWHEEL_IOC_MAP:

@@ -23,7 +23,6 @@
 #include "config.h"
 #include "engine/wheel.h"
 #include "file.h"
-#include "file_stop.h"
 #include "user.h"
 
 #define DEFAULT_LEVELS	3
@@ -135,36 +134,6 @@ static void config_destroy(struct hwheel_file *file, struct hwheel *wheel)
 {
 	hwheel_destroy(wheel);
 	hwheel_user_remove_wheel(file->user);
-}
-
-/* The wheel is stopped: another one may have its place. */
-static void give_back(struct hwheel_file *file)
-{
-	lockdep_assert_held(&file->await_lock);
-	if (!file->charged)
-		return;
-	file->charged = false;
-	hwheel_retire(file->wheel);
-	hwheel_user_remove_wheel(file->user);
-}
-
-/*
- * STOP. A file of which nothing is pending needs no wheel any more, so its own is stopped,
- * too, and its place is free for another one.
- */
-long hwheel_config_stop(struct hwheel_file *file)
-{
-	long ret = hwheel_file_stop(file);
-
-	if (ret < 0 || hwheel_file_is_on_shared_wheel(file))
-		return ret;
-	/* A second one waits for the first, until the place is free. */
-	if (mutex_lock_killable(&file->await_lock))
-		return -EINTR;
-	hwheel_stop(file->wheel, NULL, NULL);
-	give_back(file);
-	mutex_unlock(&file->await_lock);
-	return ret;
 }
 
 /* The file is closed. */

@@ -12,7 +12,6 @@ void hwheel_config_init(unsigned int max, unsigned int max_of_user);
 int hwheel_config_apply(struct hwheel_file *file,
 			const struct hwheel_config *config,
 			     unsigned int max_timeouts);
-long hwheel_config_stop(struct hwheel_file *file);
 void hwheel_config_destroy(struct hwheel_file *file);
 
 #endif /* _HWHEEL_CONFIG_H */

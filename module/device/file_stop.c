@@ -15,11 +15,13 @@
 #include <linux/wait.h>
 
 #include "engine/submit.h"
+#include "engine/wheel.h"
 #include "entry.h"
 #include "file.h"
 #include "file_stop.h"
 #include "file_trace.h"
 #include "mapped_file.h"
+#include "user.h"
 
 /* How many events are dropped in one go, with the lock held */
 #define DROP_BATCH	64
@@ -108,7 +110,25 @@ static long stop_killable(struct hwheel_file *file)
 	return file->mapping ? hwheel_mapped_file_stop(file) : stop_all(file, true);
 }
 
-/* Returns how many were pending, or -EINTR when killed. */
+/*
+ * A file of which nothing is pending needs no wheel any more: its own is stopped, too, and
+ * another one may have the place.
+ */
+static void give_back_wheel(struct hwheel_file *file)
+{
+	lockdep_assert_held(&file->await_lock);
+	if (!file->charged)
+		return;
+	file->charged = false;
+	hwheel_stop(file->wheel, NULL, NULL);
+	hwheel_retire(file->wheel);
+	hwheel_user_remove_wheel(file->user);
+}
+
+/*
+ * Returns how many were pending, or -EINTR when killed. A second STOP waits for the first one
+ * until the wheel's place is free.
+ */
 long hwheel_file_stop(struct hwheel_file *file)
 {
 	unsigned long before;
@@ -118,6 +138,8 @@ long hwheel_file_stop(struct hwheel_file *file)
 		return -EINTR;
 	before = file->counts.stopped;
 	ret = stop_killable(file) ?: file->counts.stopped - before;
+	if (ret >= 0)
+		give_back_wheel(file);
 	mutex_unlock(&file->await_lock);
 	return ret;
 }
