@@ -957,6 +957,61 @@ TEST(wheels_are_limited)
 	EXPECT_EQ(0, await_workers(getpid(), 0));
 }
 
+#define STOP_ROUNDS	20
+
+struct stopper {
+	pthread_barrier_t	barrier;
+	int			fd;
+	int			ret;
+};
+
+static void *stop_at_once(void *data)
+{
+	struct stopper *stopper = data;
+
+	pthread_barrier_wait(&stopper->barrier);
+	stopper->ret = stop(stopper->fd);
+	return NULL;
+}
+
+/* Two threads stop @fd; as soon as this one has, another file gets a wheel: that, or an errno. */
+static int stop_and_take_place(int fd, int n)
+{
+	struct stopper stopper = { .fd = fd };
+	pthread_t thread;
+	int other, stopped, err;
+
+	other = arm_many(fd, n, NEVER, NULL) ?: open_device(O_NONBLOCK);
+	if (other < 0 || pthread_barrier_init(&stopper.barrier, NULL, 2) ||
+	    pthread_create(&thread, NULL, stop_at_once, &stopper))
+		return -EPROTO;
+	pthread_barrier_wait(&stopper.barrier);
+	stopped = stop(fd);
+	err = configure(other, &some_wheel);
+	pthread_join(thread, NULL);
+	pthread_barrier_destroy(&stopper.barrier);
+	if (close(fd) || stopped < 0 || stopper.ret < 0 || stopped + stopper.ret != n)
+		return -EPROTO;
+	return err ?: other;
+}
+
+/* The place is free when STOP returns, also if another thread's STOP has done the work. */
+TEST(each_stop_waits_for_the_place)
+{
+	size_t limit = parameter("max_wheels", 64), n;
+	int fds[WHEELS_MAX], round, err = 0;
+
+	if (!limit || limit >= WHEELS_MAX)
+		SKIP(return, "the limit does not fit");
+	n = make_wheels(fds, limit + 1, &err);
+	ASSERT_EQ(limit, n);
+	for (round = 0; round < STOP_ROUNDS; round++) {
+		fds[0] = stop_and_take_place(fds[0], 1000);
+		ASSERT_LE(0, fds[0]);
+	}
+	close_wheels(fds, n);
+}
+
 /* A CONFIG that fails for another reason takes none of them away. */
 TEST(refused_wheels_do_not_count)
 {
