@@ -7,7 +7,6 @@
  * caller's. A wheel has its place from CONFIG until its file is stopped or closed: a wheel
  * that was stopped has no thread any more, and no slots.
  */
-#include <linux/atomic.h>
 #include <linux/capability.h>
 #include <linux/err.h>
 #include <linux/errno.h>
