@@ -114,8 +114,9 @@ static int __init hwheel_init(void)
 destroy_wheel:
 	hwheel_destroy(wheel);
 exit_debugfs:
-	/* Built-in code may go on to create wheels. */
-	hwheel_observe(NULL);
+	/* Built in, wheels of other code go on, and so does what they are registered with. */
+	if (IS_BUILTIN(CONFIG_HWHEEL))
+		return err;
 	hwheel_debugfs_exit();
 	hwheel_module_notifier_exit();
 	return err;

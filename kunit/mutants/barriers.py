@@ -9,6 +9,16 @@ operation, RCU section and call of llist.h that orders others has a row (litmus.
 """
 
 BARRIERS = (
+    # Wheels
+    ("observer published without a release", "engine/wheel.c",
+     "smp_store_release(&observer, new);",
+     "WRITE_ONCE(observer, new);",
+     "file_wheel P0: smp_store_release(wheel, whole);"),
+    ("observer read without an acquire", "engine/wheel.c",
+     "return smp_load_acquire(&observer);",
+     "return READ_ONCE(observer);",
+     "file_wheel P1: r0 = smp_load_acquire(wheel);"),
+
     # Files
     ("own wheel published without a release", "device/file.c",
      "smp_store_release(&file->wheel, own_wheel);",

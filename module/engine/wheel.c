@@ -35,7 +35,14 @@ static const struct hwheel_observer *observer;
 
 void hwheel_observe(const struct hwheel_observer *new)
 {
-	WRITE_ONCE(observer, new);
+	/* Pairs with the acquire in observer_now(). */
+	smp_store_release(&observer, new);
+}
+
+/* What the observer uses was ready before it was set. Pairs with the release in hwheel_observe(). */
+static const struct hwheel_observer *observer_now(void)
+{
+	return smp_load_acquire(&observer);
 }
 
 static gfp_t gfp_of(const struct hwheel_params *params)
@@ -165,7 +172,7 @@ static void free_wheel(struct hwheel *wheel)
 
 static void tell_of_creation(struct hwheel *wheel, struct module *owner, const char *creator)
 {
-	const struct hwheel_observer *seen = READ_ONCE(observer);
+	const struct hwheel_observer *seen = observer_now();
 
 	if (seen)
 		seen->created(wheel, owner, creator);
@@ -174,7 +181,7 @@ static void tell_of_creation(struct hwheel *wheel, struct module *owner, const c
 /* For a wheel that is stopped: its owner may keep it, but administrators need not see it. */
 void hwheel_retire(struct hwheel *wheel)
 {
-	const struct hwheel_observer *seen = READ_ONCE(observer);
+	const struct hwheel_observer *seen = observer_now();
 
 	if (seen)
 		seen->retired(wheel);
