@@ -114,7 +114,7 @@ static int __init hwheel_init(void)
 destroy_wheel:
 	hwheel_destroy(wheel);
 exit_debugfs:
-	/* Built in, wheels of other code go on, and so does what they are registered with. */
+	/* Wheels of other built-in code go on, and stay registered. */
 	if (IS_BUILTIN(CONFIG_HWHEEL))
 		return err;
 	hwheel_debugfs_exit();

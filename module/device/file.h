@@ -61,7 +61,8 @@ struct hwheel_file {
 	struct hwheel_user	*user;
 	/**
 	 * @charged: Has @user a place taken for the file's own wheel? CONFIG sets it under @lock,
-	 * STOP clears it under @await_lock.
+	 * STOP clears it under @await_lock, after it has set @stopped under @lock: then CONFIG
+	 * does not change it any more.
 	 */
 	bool			charged;
 	/**
@@ -149,7 +150,8 @@ static inline bool hwheel_file_at_end(const struct hwheel_file *file)
 {
 	/*
 	 * Of a file that is seen stopped what it held then is seen, too: pairs with the lock,
-	 * under which both were written.
+	 * under which both were written. That the file is mapped is seen as well, as MAP takes
+	 * @lock, and STOP took it later: so the look at the mapping comes last.
 	 */
 	return smp_load_acquire(&file->stopped) && !READ_ONCE(file->counts.held) &&
 	       !hwheel_file_mapping(file);

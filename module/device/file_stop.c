@@ -111,8 +111,8 @@ static long stop_killable(struct hwheel_file *file)
 }
 
 /*
- * A file of which nothing is pending needs no wheel any more: its own is stopped, too, and
- * another one may have the place.
+ * A file of which nothing is pending needs no wheel any more: STOP stops the file's own wheel,
+ * and another wheel may have its place.
  */
 static void give_back_wheel(struct hwheel_file *file)
 {

@@ -72,7 +72,10 @@ static enum hwheel_source_next give_up(struct hwheel_mapping *map)
 {
 	schedule_work(&map->damage);
 	hwheel_map_lists_close(map);
-	/* The exchanges are fully ordered: a thread that sees this finds the lists closed. */
+	/*
+	 * Pairs with the look in hwheel_mapped_file_poll(): a thread that sees @damaged finds the
+	 * lists closed, as the exchanges are fully ordered.
+	 */
 	WRITE_ONCE(map->damaged, true);
 	hwheel_waiters_end(&map->file->wait);
 	return go(map);

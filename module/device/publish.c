@@ -114,8 +114,9 @@ static void wake_readers(struct hwheel_file *file)
 }
 
 /*
- * On the worker, at the end of a pass. Readers are woken for what expired at once, and for what was
- * stopped once nothing that was released is left, rather than for each part of it.
+ * On the worker, at the end of a pass. The worker wakes readers at once for timeouts that expired.
+ * For those that STOP has ended it first works off @released, so that it wakes readers once, and
+ * not after each part.
  */
 static bool publish_settle(struct hwheel_pass_work *work, bool wait)
 {

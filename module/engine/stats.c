@@ -69,7 +69,7 @@ static bool is_stopped(const struct hwheel *wheel)
 
 /*
  * Unsigned, so it comes out right when the counters of a 32-bit machine have wrapped. The
- * difference may be too high, but there are never more than the limit.
+ * difference may be too high, but no more timeouts are pending than the limit allows.
  */
 static u64 pending_of(const struct hwheel *wheel,
 		      const struct hwheel_stats *stats)
@@ -116,8 +116,8 @@ EXPORT_SYMBOL_GPL(hwheel_pending);
  * @stats: where to
  *
  * Sums up the counters of all CPUs while others go on counting: each of the figures is
- * exact at some time during the call, each at another time; but @pending as hwheel_pending()
- * tells, and @armed counts an arm before it may fail.
+ * exact at some time during the call, each at another time; but @pending may be too high, as
+ * that of hwheel_pending(), and @armed counts an arm before it may fail.
  *
  * Context: any but NMI and under scheduler locks.
  */

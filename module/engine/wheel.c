@@ -39,9 +39,9 @@ void hwheel_observe(const struct hwheel_observer *new)
 	smp_store_release(&observer, new);
 }
 
-/* What the observer uses was ready before it was set. Pairs with the release in hwheel_observe(). */
 static const struct hwheel_observer *observer_now(void)
 {
+	/* Pairs with the release in hwheel_observe(): what the observer uses is ready. */
 	return smp_load_acquire(&observer);
 }
 

@@ -120,8 +120,8 @@ struct hwheel_params {
  *           not while another callback of the same timeout runs, which may have armed it.
  *           A timeout with this op can't be armed from its cancel until the op has returned
  *           (-EBUSY), but for an arm by the op itself; see also hwheel_arm_at(). A thread
- *           that the op wakes may come before that. Not called for one that expired,
- *           nor for one that hwheel_stop() gave to its handback callback.
+ *           that the op wakes may arm it too early, and get -EBUSY. Not called for one
+ *           that expired, nor for one that hwheel_stop() gave to its handback callback.
  * @due:     optional. The timeout is due, and expires unless this gives it a later deadline
  *           with hwheel_refresh_at(). So whoever has the object can refresh the timeout by
  *           storing a time in it, without a call; a store that comes after this look
@@ -249,8 +249,8 @@ struct hwheel_stats {
  *          call, so a compound literal will do
  *
  * Edge 0 is now. The worker starts and sleeps until the first arm; an empty wheel
- * does not wake up, but for a few times after its last timeout ended if its levels have more
- * than 65,536 slots together (32,768 on 32-bit machines). The calling module is recorded:
+ * does not wake up, but for a few times after its last timeout ended if its levels have
+ * 65,536 slots or more together (32,768 on 32-bit machines). The calling module is recorded:
  * should it be unloaded before the wheel is destroyed, the log says so and names this
  * caller, and the wheel is stopped.
  *

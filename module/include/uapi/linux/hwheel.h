@@ -233,9 +233,9 @@ struct hwheel_config {
  * @refreshed and @cancelled are 0. @wheel_pending to @wheel_lateness do not count mapped timeouts.
  *
  * While others go on counting each figure is exact at some time, each at another; but
- * @wheel_pending may be too high by timeouts that ended meanwhile or could not be armed, and
- * @events of a mapped file by events that were claimed meanwhile. On 32-bit kernels they wrap at
- * 2^32. debugfs has the counts of the wheel's inner workings.
+ * @wheel_pending may be too high by timeouts that ended meanwhile, and @events of a mapped file by
+ * events that were claimed meanwhile. On 32-bit kernels the figures wrap at 2^32. debugfs has the
+ * counts of the wheel's inner workings.
  */
 struct hwheel_file_stats {
 	__u64 held;
@@ -366,8 +366,8 @@ struct hwheel_file_stats {
  * looks again with poll() when it has found the ring empty.
  *
  * On a wheel of one level, timeouts that one thread pushes for one edge come in the order of the
- * pushes, as long as the worker has time to take a list at once. A record that is armed again while
- * Q is set keeps its place.
+ * pushes, as long as the worker has time to act on a whole list in one go. A record that is armed
+ * again while Q is set keeps its place.
  *
  * Java: the exchanges are VarHandle.compareAndSet() (or weaker, as named), a load that is seq_cst
  * is getVolatile(). Go: all of sync/atomic is seq_cst, which is always right here.
