@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Faults in barriers, which no test on this machine can notice: a litmus test judges each of them.
+"""Faults in barriers, which no test on this machine can notice: litmus tests judge most of them.
 
 A row has a name, the file, the text to replace, its replacement, and the line of the litmus test
 that stands for the fault, as "TEST P0: CODE". A comment in that line has its replacement, and
@@ -113,7 +113,7 @@ BARRIERS = (
     ("list parked without an exchange", "device/map_list.c",
      "is_empty(cmpxchg(map->heads[i], 0, HWHEEL_MAP_ASLEEP));",
      "is_empty(READ_ONCE(*map->heads[i])) &&\n"
-     "\t\t\t  (WRITE_ONCE(*map->heads[i], HWHEEL_MAP_ASLEEP), true);",
+     "\t\t\t  ({ WRITE_ONCE(*map->heads[i], HWHEEL_MAP_ASLEEP); true; });",
      "map_asleep P1: r0 = cmpxchg_relaxed(head, 0, 3);"),
     ("list woken without a barrier", "device/map_list.c",
      "cmpxchg(map->heads[i], HWHEEL_MAP_ASLEEP, 0);",

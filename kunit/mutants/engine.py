@@ -329,7 +329,7 @@ ENGINE = (
      "*list = node->next;",
      "*list = NULL;"),
 
-    # What nearly all need, in short
+    # The short paths, which nearly all calls take
     ("simple wheel's deadlines not looked at", "engine/wheel.h",
      "(HWHEEL_SIMPLE | HWHEEL_STOPPING | HWHEEL_LIMITED)\n",
      "(HWHEEL_STOPPING | HWHEEL_LIMITED)\n"),
@@ -898,6 +898,9 @@ ENGINE = (
     ("slots kept when the wheel is stopped", "engine/stop.c",
      "\thwheel_slots_free(&wheel->slots);\n\tWRITE_ONCE(wheel->owner, NULL);",
      "\tWRITE_ONCE(wheel->owner, NULL);"),
+    ("work of a pass added twice", "engine/pass_work.h",
+     "\tif (list_empty(&work->link))\n",
+     ""),
 
     # Sources
     ("sources before the work of the pass", "engine/worker.c",
@@ -982,6 +985,15 @@ ENGINE = (
     ("busy source without time before the others", "engine/source.c",
      "list_move_tail(&source->link, &first[source->busy]);",
      "list_move_tail(&source->link, &first[false]);"),
+    ("kicked source waits for others", "engine/source.h",
+     "llist_empty(&wheel->source_queue) && !hwheel_has_active_sources(wheel)",
+     "!hwheel_has_active_sources(wheel)"),
+    ("busy source not polled", "engine/source.h",
+     "!list_empty(&wheel->sources[false]) || !list_empty(&wheel->sources[true])",
+     "!list_empty(&wheel->sources[false])"),
+    ("source in the slots taken for a timeout", "engine/source.h",
+     "return hwheel_word_state(word) == HWHEEL_IDLE;",
+     "return false;"),
 
     # Deadlines of the owner's own
     ("owner not asked", "engine/worker.c",
@@ -990,4 +1002,18 @@ ENGINE = (
     ("owner asked until it does not say later", "engine/worker.c",
      "if (full && timeout->ops->due && is_due(wheel, word))",
      "while (full && timeout->ops->due && is_due(wheel, word))"),
+
+    # What other modules see of a timeout
+    ("expired one seems to be pending", "include/linux/hwheel.h",
+     "hwheel_timeout_state(timeout) == HWHEEL_PENDING",
+     "hwheel_timeout_state(timeout) != HWHEEL_CANCELLED"),
+    ("cancelled one seems to have expired", "include/linux/hwheel.h",
+     "hwheel_timeout_state(timeout) == HWHEEL_EXPIRED",
+     "hwheel_timeout_state(timeout) != HWHEEL_PENDING"),
+    ("expired one seems to be cancelled", "include/linux/hwheel.h",
+     "hwheel_timeout_state(timeout) == HWHEEL_CANCELLED",
+     "hwheel_timeout_state(timeout) != HWHEEL_PENDING"),
+    ("deadline in the units of the word", "include/linux/hwheel.h",
+     ">> 4 << 3",
+     ">> 4"),
 )

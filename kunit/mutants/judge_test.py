@@ -163,8 +163,14 @@ class LitmusTest(unittest.TestCase):
 
     def test_reason_judges_nothing(self):
         mutant = Mutant("x", "engine/worker.c", "smp_mb", "", "the lock has an order of its own")
-        self.assertEqual([*litmus.results_of([mutant])],
-                         [Result(mutant, "no model", "the lock has an order of its own")])
+        self.assertEqual(litmus.verdict_on(mutant),
+                         Result(mutant, "no model", "the lock has an order of its own"))
+
+    def test_fault_that_leaves_the_call(self):
+        for old, new in (("smp_mb();", "smp_mb();\nbarrier();"), ("xchg(a, 1);", "xchg(a, 2);")):
+            with self.assertRaisesRegex(Stale, "leaves each call"):
+                litmus.check(Mutant("x", "engine/worker.c", old, new, "a reason"))
+        litmus.check(Mutant("x", "engine/worker.c", "xchg(a, 1);", "xchg_release(a, 1);", "why"))
 
     def test_call_without_a_mutant(self):
         with self.assertRaisesRegex(Stale, r"no mutant takes the order of \w+\(\) away"):

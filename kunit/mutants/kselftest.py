@@ -5,14 +5,12 @@ seen_by of a mutant names the tests that run then. A fault is caught if one of t
 the kernel complains or hangs.
 """
 
-import functools
 import itertools
-import os
 import pathlib
 import re
-import subprocess
 import sys
 
+import module_job
 import scratch
 from console import complaint
 from mutant import TOP, Result, Stale, put_into
@@ -37,13 +35,6 @@ def sources_of(test):
 def check(mutant):
     if not mutant.seen_by or not all(map(sources_of, mutant.seen_by.split())):
         raise Stale(f"{mutant.name}: there is no such test: {mutant.seen_by}")
-
-
-@functools.cache
-def kernel():
-    """NAME=VALUE for make: the kernel, and the source that the programs need."""
-    return subprocess.run([TOP / "selftests/harness/setup.sh", "native", "source", "programs"],
-                          check=True, stdout=subprocess.PIPE, text=True).stdout.split()
 
 
 def programs_of(tests):
@@ -71,19 +62,13 @@ class Run(scratch.Run):
             self.catcher = f"{self.begun} ({what})"
 
 
-class Job(scratch.Job):
+class Job(module_job.Job):
     def __init__(self, number, seconds, silence):
         """Builds all tests that seconds names, as no fault changes them."""
         super().__init__(f"kselftest-{number}")
         self.seconds, self.silence = seconds, silence
         if not self.make("_test_modules") or not self.make("_test_programs", programs_of(seconds)):
             sys.exit(f"mutants: the kselftests do not build, see {self.output}")
-
-    def make(self, target, *variables, run=None):
-        """Returns whether all went well. The make that began this script hands no variables on."""
-        env = {name: value for name, value in os.environ.items() if name != "MAKEFLAGS"}
-        return self.run(["make", "-C", self.top, target, "SEED=1", *kernel(), *variables], env,
-                        run or Run())
 
     def run_tests(self, tests):
         """
@@ -101,8 +86,8 @@ class Job(scratch.Job):
 
     def test(self, tests):
         """Returns a verdict and what caught it."""
-        if not self.make("_module"):
-            return ("given up" if self.given_up else "does not build"), ""
+        if verdict := self.fails_to_build():
+            return verdict, ""
         passed, run = self.run_tests(tests)
         return self.verdict(run, passed)
 

@@ -29,7 +29,9 @@ NO_SUITE = "none"
 # fault changes a structure.
 INLINE_SUITES = {"edge.h": {"slots_test"}, "fraction.h": {"slots_test", "stats_test"},
                  "gfp.h": {"alloc_test"}, "callback.h": {"contain_test"},
-                 "file.h": {"mapping_test"}}
+                 "file.h": {"mapping_test"},
+                 "hwheel.h": {"cancel_sync_test", "due_test", "kinds_test", "model_test",
+                              "netty_test", "stats_test", "table_test", "wheel_test"}}
 ASKED_FOR = ("hwheel: a complaint is asked for", "hwheel: the complaint was asked for")
 SUITE = re.compile(r"^    # Subtest: (\S+)")
 CASE = re.compile(r"^    (not )?ok \d+ (\S+)")

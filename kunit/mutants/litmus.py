@@ -4,14 +4,18 @@
 seen_by of a mutant is that line, as "TEST P0: CODE", or the reason why there is none. The fault
 is caught if the outcome that must never happen does happen without that line, and spare if
 another barrier keeps the order. Nothing judges one that has a reason: it gets the verdict
-"no model". Each call in module/ that ORDERS names has a mutant.
+"no model". Each call in module/ that ORDERS names has a mutant, with which the module has to build.
 """
 
+import collections
 import functools
 import re
 import subprocess
+import sys
 
-from mutant import TOP, Result, Stale, source_of
+import module_job
+import scratch
+from mutant import TOP, Result, Stale, put_into, source_of
 
 TESTS = TOP / "selftests/models/litmus"
 # Barriers, atomic operations, RCU sections and calls of llist.h that order others, but no locks and
@@ -89,14 +93,41 @@ def has_line(mutant):
     return re.match(r"\w+ P\d: ", mutant.seen_by)
 
 
+def calls_in(text):
+    return collections.Counter(call[1] for call in ORDERS.finditer(text))
+
+
 def check(mutant):
+    orders = calls_in(mutant.old)
+    if orders and not orders - calls_in(mutant.new):
+        raise Stale(f"{mutant.name} leaves each call that orders others")
     if has_line(mutant):
         line_of(mutant.seen_by)
     elif not mutant.seen_by:
         raise Stale(f"{mutant.name}: neither a line of a litmus test nor a reason")
 
 
+def verdict_on(mutant):
+    return Result(mutant, *(judge(mutant.seen_by) if has_line(mutant) else
+                            ("no model", mutant.seen_by)))
+
+
+class Job(module_job.Job):
+    """What a line stands for has to be code: the module is built with each fault."""
+
+    def __init__(self, number):
+        super().__init__(f"litmus-{number}")
+        if self.fails_to_build():
+            sys.exit(f"mutants: the module does not build, see {self.output}")
+
+    def test_mutant(self, mutant):
+        with put_into(mutant, self.top):
+            if verdict := self.fails_to_build():
+                return Result(mutant, verdict, "")
+        return verdict_on(mutant)
+
+
 def results_of(mutants):
-    for mutant in mutants:
-        verdict = judge(mutant.seen_by) if has_line(mutant) else ("no model", mutant.seen_by)
-        yield Result(mutant, *verdict)
+    with scratch.alone():
+        jobs = [Job(i + 1) for i in range(scratch.jobs_wanted(mutants))]
+        yield from scratch.share_out(mutants, jobs)
