@@ -33,7 +33,8 @@ KINDS = CRASH, RACE, SILENT, FAILED = (
     "crashes", "races of the kernel with itself", "machines that fell silent",
     "failures of syzkaller's own program")
 # How their titles begin. A machine falls silent, or answers too late, on a busy host: a kernel that
-# hangs reports a stall or a hung task. The program in the machine names itself when it fails.
+# hangs reports a stall or a hung task, as long as one of its CPUs takes interrupts. The program in
+# the machine names itself when it fails.
 TITLES = {SILENT: ("no output from test machine", "lost connection to test machine"),
           FAILED: ("SYZFAIL", "SYZFATAL")}
 
