@@ -53,6 +53,12 @@ class ComplaintTest(unittest.TestCase):
         self.assertIsNone(complaint("ok 1 - no WARNING: is printed"))
 
 
+class BuildTest(unittest.TestCase):
+    def test_has_no_kernel(self):
+        run = heard(scratch.Run(), ["make: built", BOOT])
+        self.assertFalse(run.started or run.hangs())
+
+
 class KUnitTest(unittest.TestCase):
     def test_passes(self):
         self.assertEqual(of_kunit(PASSES, True), ("survived", ""))

@@ -50,7 +50,7 @@ def copy_project(top):
 class Run:
     """
     The lines of a run so far, of which start and end tell that the kernel starts and ends: those
-    before are the build's. A kernel that has started hangs if it prints nothing for silence seconds,
+    before are the build's, and all if there is no start. A kernel that has started hangs if it prints nothing for silence seconds,
     or if it has not ended after so many seconds.
     """
 
@@ -71,7 +71,7 @@ class Run:
         self.heard = now
 
     def read(self, line):
-        if self.started or self.start in line:
+        if self.started or self.start and self.start in line:
             self.hear()
             self.take(line)
             self.ended |= self.end in line
