@@ -13,11 +13,11 @@ BARRIERS = (
     ("observer published without a release", "engine/wheel.c",
      "smp_store_release(&observer, new);",
      "WRITE_ONCE(observer, new);",
-     "file_wheel P0: smp_store_release(wheel, whole);"),
+     "file_config P0: smp_store_release(wheel, own);"),
     ("observer read without an acquire", "engine/wheel.c",
      "return smp_load_acquire(&observer);",
      "return READ_ONCE(observer);",
-     "file_wheel P1: r0 = smp_load_acquire(wheel);"),
+     "file_config P1: r0 = smp_load_acquire(wheel);"),
 
     # Files
     ("own wheel published without a release", "device/file.c",
