@@ -545,6 +545,15 @@ static void map_tells_where_all_is(struct kunit *test)
 	close_file(file);
 }
 
+/* The worker does not search the slots of all edges since the wheel was created. */
+static void mapping_begins_where_the_wheel_is(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+
+	sim_pass(wheel, 1000);
+	KUNIT_EXPECT_EQ(test, map_file_on(test, wheel, 1)->mapping->slots.cursor, 1000);
+}
+
 static void header_has_the_offset_of_the_clock(struct kunit *test)
 {
 	struct hwheel_file *file = open_file(sim_wheel(test), MAP_MAX);
@@ -1081,6 +1090,7 @@ static struct kunit_case mapping_cases[] = {
 	KUNIT_CASE(second_map_adds_records),
 	KUNIT_CASE(records_of_many_segments_are_found),
 	KUNIT_CASE(map_tells_where_all_is),
+	KUNIT_CASE(mapping_begins_where_the_wheel_is),
 	KUNIT_CASE(header_has_the_offset_of_the_clock),
 	KUNIT_CASE(outputs_of_map_are_to_be_zero),
 	KUNIT_CASE(simple_wheel_is_not_mapped),
