@@ -1003,7 +1003,7 @@ ENGINE = (
      "if (full && timeout->ops->due && is_due(wheel, word))",
      "while (full && timeout->ops->due && is_due(wheel, word))"),
 
-    # What other modules see of a timeout
+    # The state of a timeout, as other modules see it
     ("expired one seems to be pending", "include/linux/hwheel.h",
      "hwheel_timeout_state(timeout) == HWHEEL_PENDING",
      "hwheel_timeout_state(timeout) != HWHEEL_CANCELLED"),

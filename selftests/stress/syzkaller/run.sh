@@ -71,7 +71,8 @@ configure() {
 
 begin_with_corpus() {
 	mkdir -p "$out"/{counts,work} "$(dirname "$corpus")"
-	"$syzkaller/bin/syz-db" -os linux -arch amd64 pack "$here/seeds" "$out/work/corpus.db" >"$out/seeds.log" 2>&1
+	"$syzkaller/bin/syz-db" -os linux -arch amd64 pack "$here/seeds" "$out/work/corpus.db" \
+		>"$out/seeds.log" 2>&1
 	[ ! -e "$corpus" ] ||
 		"$syzkaller/bin/syz-db" merge "$out/work/corpus.db" "$corpus" >>"$out/seeds.log"
 }
