@@ -19,7 +19,7 @@
 #   SUITES     which suites (gcc clang kselftest torture fire; kasan and kcsan have wrong,
 #              too, and faults has one of its own), or quick, which is a bounded kselftest
 #   CALLS, OPS, RELOADS, OFFLINE, KILLS, PENDING   how long torture and fire are
-#   TIMEOUT    seconds that quick and KUnit may take
+#   TIMEOUT    seconds that kselftest (7200), quick and KUnit may take: a busy machine needs more
 #   CLANG      the compiler: one that is new enough for all of them
 #   RESULT     the name that matrix.tap gets, as another one may run at the same time
 #   ROWS       build/results, from which make results takes the rows
@@ -117,7 +117,7 @@ suite_kselftest() {
 	quick=$(basename -s .sh selftests/{module,stress}/*_test.sh |
 		grep -vxE 'fuzz_test|torture_test' | tr '\n' ' ')
 	part kselftest "$here/selftests-run/console.log" "$here/selftests.tap" -- \
-		target _selftests SCRIPTS="$quick" TIMEOUT=7200
+		target _selftests SCRIPTS="$quick" TIMEOUT="${TIMEOUT:-7200}"
 }
 
 # For make check-all, in minutes: without the tests that are slow and find no more on one machine
