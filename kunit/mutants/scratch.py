@@ -50,8 +50,8 @@ def copy_project(top):
 class Run:
     """
     The lines of a run so far, of which start and end tell that the kernel starts and ends: those
-    before are the build's, and all if there is no start. A kernel that has started hangs if it prints nothing for silence seconds,
-    or if it has not ended after so many seconds.
+    before are the build's, and all if there is no start. A kernel that has started hangs if it
+    prints nothing for silence seconds, or if it has not ended after so many seconds.
     """
 
     start = end = ""

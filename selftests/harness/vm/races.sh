@@ -4,8 +4,8 @@
 
 # Known races of the kernel with itself. A sleeper reads a pointer that its timer sets, and only
 # compares it with NULL. A reader of the clock reads what the tick may be changing, and then looks
-# whether it has. A kworker that moves a work item reads whether another one is linked to it, and one
-# that activates it whether it was inactive, while queue_work_on() sets another bit of that word.
+# whether it has. A kworker reads from the word of a work item whether another item is linked to it,
+# or whether the item was inactive, while queue_work_on() sets another bit of that word.
 known_races=(
 	'data-race in hrtimer_wakeup / schedule_hrtimeout_range'
 	'data-race in ktime_get_mono_fast_ns'
