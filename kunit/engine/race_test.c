@@ -788,13 +788,13 @@ static void lingers_whatever_is_submitted(struct kunit *test)
 	expect_fires(test, sim, 100);
 }
 
-/* While it is armed by another: one of the two arms counts. */
+/* While it is armed by another: one of the two arms counts, and takes one place of the limit. */
 static void race_two_arms(struct kunit *test, u64 max_pending, int err)
 {
 	struct hwheel *wheel = sim_create(test, (struct hwheel_params) {
 		.tick_ns = SIM_TICK, .max_pending = max_pending,
 	});
-	struct sim_timeout *sim = sim_timeouts(test, wheel, 1, &sim_release_ops);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 2, &sim_release_ops);
 	struct hwheel_stats stats;
 
 	race = (struct race) { .sim = sim };
@@ -804,6 +804,8 @@ static void race_two_arms(struct kunit *test, u64 max_pending, int err)
 	hwheel_get_stats(wheel, &stats);
 	KUNIT_EXPECT_EQ(test, stats.armed, 1);
 	race_over(test);
+	KUNIT_EXPECT_EQ(test, hwheel_arm_at(&sim[1].timeout, sim_edge_time(wheel, 10)),
+			max_pending == 1 ? -EDQUOT : 0);
 	expect_fires(test, sim, 10);
 }
 

@@ -912,6 +912,7 @@ static void stop_counts_down(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, hwheel_stop(wheel, count_the_rest, &rest), 10);
 		KUNIT_EXPECT_EQ(test, rest.nr, 0);
 		KUNIT_EXPECT_EQ(test, rest.wrong, 0);
+		KUNIT_EXPECT_EQ(test, atomic64_read(&wheel->pending), 0);
 	}
 }
 
