@@ -14,7 +14,7 @@ VM      := selftests/harness/vm/run_vm.sh
 STEP    := selftests/harness/step.sh
 UML     := selftests/harness/uml/run_uml.sh
 RESULTS := python3 -B selftests/harness/results.py
-# Where what is tested leaves rows of doc/results.md
+# The folder in which tests leave rows of doc/results.md
 ROWS    ?= $(BUILD)/results
 # The kernel that was chosen, booted
 BOOT     = $(if $(filter um,$(ARCH)),$(UML) --kdir $(KDIR) --smp 2,$(VM) --kver $(KVER))
@@ -98,14 +98,14 @@ RELOADS ?= 30
 OFFLINE ?= 50
 KILLS   ?= 1000
 PENDING ?= 10000000
-# What the result is called
+# The name of the result
 RUN     ?= torture
-# How long make syzkaller runs, and what its kernel looks for: kasan, or kcsan, whose reports of the
+# How long make syzkaller runs, and the sanitizer of its kernel: kasan, or kcsan, whose reports of the
 # kernel's own races must not end the machine
 TIME    ?= 2h
 FLAVOUR ?= kasan
 SYZKALLER_WORDS = $(if $(filter kcsan,$(FLAVOUR)),kcsan.early_enable=0,panic_on_warn=1)
-# What of hwheel_wrong.ko the kernel has to notice: all but data races, or these (--racy)
+# The faults of hwheel_wrong.ko that the kernel has to notice: all but data races, or these (--racy)
 WRONG   ?= --wrong
 # Seconds that make selftests may take, and a torture
 TIMEOUT ?= 3600
@@ -583,8 +583,8 @@ _wrong: _test_modules
 		$(WRONG) $(TEST_MODULES)/selftests/harness/vm/hwheel_wrong.ko $(BOOT) | \
 		tee $(BUILD)/wrong.tap
 
-# The kselftests' objects are in a folder of their own. What make syzkaller has counted before is
-# added: gcov leaves out counts that do not fit the objects, which are built again if a source is
+# The kselftests' objects are in a folder of their own. The counts of an earlier make syzkaller are
+# added: gcov.py leaves out those that do not fit the objects, which are built again if a source is
 # newer.
 _coverage_all:
 	@$(MAKE) _module KCOV_INSTRUMENT=y GCOV_PROFILE=y >/dev/null

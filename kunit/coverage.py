@@ -6,9 +6,10 @@ usage: coverage.py
 
 Runs them in a user-mode kernel of its own, in which module and tests are compiled
 with gcov's counters; SEED, OPS and KSRC are those of kunit/run.sh. Prints a table and
-the lines of the engine that were not reached; build/coverage.txt has those of the other
-files, too. Inline functions count in their headers, and what a test includes in its
-file. Exits with 0 if the engine is covered as it has to be.
+the lines of the files in JUDGED that were not reached; build/coverage.txt has those of
+the other files, too. An inline function counts in its header, and a file that a test
+includes under its own name. Exits with 0 if LEAST percent of each file in JUDGED were
+reached.
 """
 
 import os
@@ -25,7 +26,7 @@ import gcov  # noqa: E402
 COUNTERS = TOP / "build/coverage"
 RESULTS = TOP / "build/coverage.txt"
 
-# The engine. What the others do is tested by programs, through the device.
+# The way of a timeout through the engine. Programs test the others through the device, too.
 JUDGED = ("module/engine/slots.c", "module/engine/slots.h", "module/engine/state.h",
           "module/engine/submit.c", "module/engine/submit.h", "module/engine/worker.c")
 LEAST = 95
@@ -55,10 +56,9 @@ def run_tests():
 
 
 def beside_its_notes(counters):
-    """gcov wants what the kernel counted beside what the compiler noted."""
+    """The kernel was told to write its counters below COUNTERS."""
     notes = pathlib.Path("/", counters.relative_to(COUNTERS)).with_suffix(".gcno")
-    shutil.copy(notes, counters.with_suffix(".gcno"))
-    return counters
+    return gcov.put_beside(counters, notes)
 
 
 def count_lines():

@@ -78,7 +78,7 @@ def points(test):
 
 
 def judge(where):
-    """A verdict on what "TEST P0: CODE" stands for, and what it comes from."""
+    """A verdict on the fault that "TEST P0: CODE" stands for, and the test that gives it."""
     test, number = line_of(where)
     if skipped := re.search(r"# SKIP (.*)", output_of(test)):
         return "not judged", skipped[1]
@@ -113,7 +113,7 @@ def verdict_on(mutant):
 
 
 class Job(module_job.Job):
-    """What a line stands for has to be code: the module is built with each fault."""
+    """The fault that a line stands for has to be code: the module is built with each."""
 
     def __init__(self, number):
         super().__init__(f"litmus-{number}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What gcov says of objects of the module whose lines a kernel has counted."""
+"""gcov's counts for objects of the module that ran in a kernel."""
 
 import collections
 import itertools
@@ -32,6 +32,12 @@ def unpack(archive, objects, folder):
             yield counters, (objects / name).with_suffix(".gcno")
 
 
+def put_beside(counters, notes):
+    """gcov wants the compiler's notes beside the kernel's counters."""
+    shutil.copy(notes, counters.with_suffix(".gcno"))
+    return counters
+
+
 def fit(counters, notes):
     """Whether they are of one build, as each has a stamp; gcov fails if they are of two."""
     return notes.exists() and counters.read_bytes()[STAMP] == notes.read_bytes()[STAMP]
@@ -47,9 +53,7 @@ def of_archive(archive, objects):
     folder.mkdir()
     pairs = [*unpack(archive, objects, folder)]
     fitting = [pair for pair in pairs if fit(*pair)]
-    for counters, notes in fitting:
-        shutil.copy(notes, counters.with_suffix(".gcno"))
-    files = [*run([counters for counters, _ in fitting], folder)] if fitting else []
+    files = [*run(list(itertools.starmap(put_beside, fitting)), folder)] if fitting else []
     remark = f"{archive}: {len(fitting)} of {len(pairs)} counters fit the objects"
     return files, "" if pairs and fitting == pairs else remark
 

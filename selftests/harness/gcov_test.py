@@ -41,7 +41,7 @@ class GcovTest(unittest.TestCase):
         self.source.write_text(SOURCE, encoding="utf-8")
 
     def run_program(self, name, *options, arguments=()):
-        """What gcov says of a program that was built and run in a folder of its own."""
+        """gcov's counts for a program, which this builds and runs in a folder of its own."""
         folder = self.folder / name
         folder.mkdir()
         subprocess.run(["gcc", "--coverage", *options, "-c", self.source, "-o", "main.o"],

@@ -14,7 +14,7 @@ known_races=(
 )
 
 # Blanks out the titles of KCSAN's reports that are not about TEXT: of the two innermost
-# frames of each stack, what accesses and who called it, none has that in it. Further out
+# frames of each stack, the function with the access and its caller, none has that in it. Further out
 # stand all that called the kernel for something, and what an interrupt came upon; behind the
 # stacks, from "Reported by" on, stands the work item that the task was at. A report ends with
 # a rule; in one that has none, all that follows up to the next one is taken to be its own, and

@@ -33,7 +33,7 @@ NUMBERS = (
 
 
 def size_of(syzlang):
-    """In C. The last word says it, but for arrays and pointers."""
+    """The size in C of a type, which its last word tells unless it is an array or a pointer."""
     if match := re.fullmatch(r"array\[(?:const\[0, )?(\w+)\]?, (\w+)\]", syzlang):
         return f"{SIZES[match[1]]} * {match[2]}"
     if syzlang.startswith("ptr64["):

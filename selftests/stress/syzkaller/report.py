@@ -70,7 +70,7 @@ def is_race_of_others(report):
 
 
 def kind(folder, title):
-    """Whose fault it is: the module's, until its text says otherwise."""
+    """A crash is the module's, unless its title or each of its reports tells otherwise."""
     for name, beginnings in TITLES.items():
         if title.startswith(beginnings):
             return name
@@ -144,7 +144,7 @@ def remarks(counts):
 
 
 def counted_lines(out, objects):
-    """What the counts tell, and whether any function of the module ran."""
+    """The part of the report that counts make; and whether any function of the module ran."""
     counts, misfits = count_functions(out, objects)
     lines = [*function_lines(counts), *missed_lines(counts), *(misfits or remarks(counts))]
     return lines, any(map(collections.Counter.total, counts.values()))
