@@ -5,12 +5,14 @@
 # Known races of the kernel with itself. A sleeper reads a pointer that its timer sets, and only
 # compares it with NULL. A reader of the clock reads what the tick may be changing, and then looks
 # whether it has. A kworker reads from the word of a work item whether another item is linked to it,
-# or whether the item was inactive, while queue_work_on() sets another bit of that word.
+# whether the item was inactive, or its color, while queue_work_on() sets a bit of that word that is
+# set already.
 known_races=(
 	'data-race in hrtimer_wakeup / schedule_hrtimeout_range'
 	'data-race in ktime_get_mono_fast_ns'
 	'data-race in move_linked_works / queue_work_on'
 	'data-race in __pwq_activate_work / queue_work_on'
+	'data-race in process_scheduled_works / queue_work_on'
 )
 
 # Blanks out the titles of KCSAN's reports that are not about TEXT: of the two innermost
