@@ -15,8 +15,8 @@ known_races=(
 	'data-race in process_scheduled_works / queue_work_on'
 )
 
-# Blanks out the titles of KCSAN's reports that are not about TEXT: of the two innermost
-# frames of each stack, the function with the access and its caller, none has that in it. Further out
+# Blanks out the titles of KCSAN's reports that are not about TEXT: of the two innermost frames
+# of each stack, the function with the access and its caller, none has that in it. Further out
 # stand all that called the kernel for something, and what an interrupt came upon; behind the
 # stacks, from "Reported by" on, stands the work item that the task was at. A report ends with
 # a rule; in one that has none, all that follows up to the next one is taken to be its own, and
