@@ -574,13 +574,17 @@ static void check_count(const char *name, __u64 stats, __u64 model)
 		contradict("STATS: %llu %s, not %llu", stats, name, model);
 }
 
-/* The worker goes on meanwhile. */
+/*
+ * The worker goes on meanwhile, and STATS reads each count at another time: @armed may be less than
+ * @expired, but neither is less than what expired before the call.
+ */
 static void check_used_counts(const struct model *model, const struct hwheel_file_stats *stats)
 {
-	if (stats->expired < model->expired)
-		contradict("STATS: %llu expired, not %llu", stats->expired, model->expired);
-	if (stats->armed < stats->expired || stats->pending > stats->held)
-		contradict("STATS: %llu drained, %llu filed", stats->armed, stats->pending);
+	if (stats->armed < model->expired || stats->expired < model->expired)
+		contradict("STATS: %llu drained, %llu expired, not %llu", stats->armed,
+			   stats->expired, model->expired);
+	if (stats->pending > stats->held)
+		contradict("STATS: %llu filed of %llu", stats->pending, stats->held);
 }
 
 static void check_mapped_counts(const struct model *model,
