@@ -654,6 +654,8 @@ static void check_end(const struct model *model, const struct hwheel_file_stats 
 	check_count("that STOP told of", model->told, model->stops);
 	check_count("pending", stats->pending, 0);
 	check_count("events", stats->events, 0);
+	if (stats->armed < stats->expired)
+		contradict("STATS: %llu armed, but %llu expired", stats->armed, stats->expired);
 	if (!model->layout.records)
 		check_count("held", stats->held, 0);
 }
