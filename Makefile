@@ -100,8 +100,8 @@ KILLS   ?= 1000
 PENDING ?= 10000000
 # The name of the result
 RUN     ?= torture
-# How long make syzkaller runs, and the sanitizer of its kernel: kasan, or kcsan, whose reports of the
-# kernel's own races must not end the machine
+# How long make syzkaller runs, and the sanitizer of its kernel: kasan, or kcsan, whose reports of
+# the kernel's own races must not end the machine
 TIME    ?= 2h
 FLAVOUR ?= kasan
 SYZKALLER_WORDS = $(if $(filter kcsan,$(FLAVOUR)),kcsan.early_enable=0,panic_on_warn=1)

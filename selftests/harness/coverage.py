@@ -22,7 +22,7 @@ LEAST = 97
 
 
 def files(kunit, archives):
-    """gcov's counts for the module's files, by KUnit's objects and those of each archive; remarks"""
+    """gcov's counts for the module's files, by KUnit's objects and each archive's; remarks"""
     told = [([*gcov.run(sorted(kunit.rglob("*.gcda")), kunit)], ""),
             *itertools.starmap(gcov.of_archive, archives)]
     return ([file for of_one, _ in told for file in of_one if gcov.name_in_module(file)],

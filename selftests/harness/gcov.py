@@ -53,7 +53,7 @@ def of_archive(archive, objects):
     folder.mkdir()
     pairs = [*unpack(archive, objects, folder)]
     fitting = [pair for pair in pairs if fit(*pair)]
-    files = [*run(list(itertools.starmap(put_beside, fitting)), folder)] if fitting else []
+    files = [*run(itertools.starmap(put_beside, fitting), folder)] if fitting else []
     remark = f"{archive}: {len(fitting)} of {len(pairs)} counters fit the objects"
     return files, "" if pairs and fitting == pairs else remark
 
