@@ -3,8 +3,8 @@
 
 A row has a name, the file, the text to replace, its replacement, and the line of the litmus test
 that stands for the fault, as "TEST P0: CODE". A comment in that line has its replacement, and
-herd7 tells whether the outcome of the test then happens ("not:"), or another barrier keeps the
-order ("spare:"). A row without a litmus test has the reason instead. Each barrier, atomic
+herd7 tells whether the outcome of the test then happens ("not:"), or another barrier, a lock or a
+dependency keeps the order ("spare:"). A row without a litmus test has the reason instead. Each barrier, atomic
 operation, RCU section and call of llist.h that orders others has a row (litmus.py looks).
 """
 
@@ -63,7 +63,7 @@ BARRIERS = (
     ("walk owed without a release", "device/waiters.c",
      "atomic_fetch_add_release(events, &waiters->owed);",
      "atomic_fetch_add_relaxed(events, &waiters->owed);",
-     "waiters_end P0: r0 = atomic_fetch_add_release(1, owed);"),
+     "waiters_end P0: r1 = atomic_fetch_add_release(1, owed);"),
     ("walk taken without a barrier", "device/waiters.c",
      "waiters->left = atomic_xchg(&waiters->owed, 0);",
      "waiters->left = atomic_xchg_relaxed(&waiters->owed, 0);",
@@ -109,7 +109,7 @@ BARRIERS = (
     ("list taken without a barrier", "device/map_list.c",
      "map->taken = xchg(head, 0);",
      "map->taken = xchg_relaxed(head, 0);",
-     "map_push P1: r0 = xchg(head, 0);"),
+     "map_push P1: r0 = xchg(head, none);"),
     ("list parked without an exchange", "device/map_list.c",
      "is_empty(cmpxchg(map->heads[i], 0, HWHEEL_MAP_ASLEEP));",
      "is_empty(READ_ONCE(*map->heads[i])) &&\n"
@@ -132,7 +132,8 @@ BARRIERS = (
      "return atomic64_read_acquire((const atomic64_t *)word);",
      "return atomic64_read((const atomic64_t *)word);",
      "the exchange of a record's word is fully ordered; with the ring's head read late, poll(), "
-     "STATS and fdinfo do not count an event that was claimed meanwhile"),
+     "STATS and fdinfo do not count an event that was claimed meanwhile; of a record that a program "
+     "arms again while QUEUED is set, the tracepoint may tell an earlier cookie"),
     ("QUEUED of a record cleared without a barrier", "device/map_word.h",
      "return atomic64_try_cmpxchg((atomic64_t *)word, (s64 *)old, new);",
      "return atomic64_try_cmpxchg_relaxed((atomic64_t *)word, (s64 *)old, new);",
@@ -212,7 +213,7 @@ BARRIERS = (
     ("opened without an acquire", "engine/state.h",
      "atomic64_fetch_andnot_acquire(HWHEEL_CLOSED, word);",
      "atomic64_fetch_andnot_relaxed(HWHEEL_CLOSED, word);",
-     "word_open P1: r0 = xchg_acquire(word, 2);"),
+     "word_open P1: r1 = xchg_acquire(word, 2);"),
     ("acted on without a barrier", "engine/state.h",
      "return atomic64_try_cmpxchg(word, &old, old - HWHEEL_QUEUED);",
      "return atomic64_try_cmpxchg_relaxed(word, &old, old - HWHEEL_QUEUED);",
@@ -328,7 +329,7 @@ BARRIERS = (
      "\trcu_read_unlock_sched();\n",
      "\tif (!(READ_ONCE(wheel->special) & HWHEEL_STOPPING)) {\n"
      "\t\tpush(&wheel->source_queue, node);\n\t\twake_idle(wheel);\n\t}\n",
-     "stop_worker P0: rcu_read_lock();"),
+     "stop_source P0: rcu_read_lock();"),
     ("submitted outside a read section", "engine/submit.c",
      "\trcu_read_lock_sched();\t\t\t\t\t\t\\\n"
      "\t__err = (operation);\t\t\t\t\t\t\\\n"
@@ -340,7 +341,7 @@ BARRIERS = (
      "\trcu_read_unlock_sched();\n",
      "\tsubmit(wheel, wheel->cpu, timeout);\n",
      "stop_wheel() drains the lists once the executor is idle, for which it takes the executor's "
-     "lock; the section keeps the runner on its CPU"),
+     "lock; with PREEMPT_RT the section keeps the runner on its CPU, of which no model knows"),
     ("recalled outside a read section", "engine/submit.c",
      "\trcu_read_lock_sched();\n\thwheel_word_recall(&timeout->word);\n"
      "\tsubmit(wheel, wheel->cpu, timeout);\n\trcu_read_unlock_sched();\n",
@@ -367,16 +368,22 @@ BARRIERS = (
      "if (!test_and_set_bit_lock(HWHEEL_SOURCE_IS_ACTIVE, &source->flags))\n"
      "\t\thwheel_submit_source",
      "map_kick P0: r0 = xchg(active, 1);"),
+    ("source kicked with preemption on", "engine/source.c",
+     "\tpreempt_disable();\n\tif (!test_and_set_bit(HWHEEL_SOURCE_IS_ACTIVE, &source->flags))\n"
+     "\t\thwheel_submit_source(source->timeout.wheel, &source->timeout.queue);\n"
+     "\tpreempt_enable();\n",
+     "\tif (!test_and_set_bit(HWHEEL_SOURCE_IS_ACTIVE, &source->flags))\n"
+     "\t\thwheel_submit_source(source->timeout.wheel, &source->timeout.queue);\n",
+     "hwheel_submit_source() has a read section of its own; with preemption on, a kicker that is "
+     "preempted between the bit and the push holds up the source for all, of which no model knows"),
     ("source found due without a barrier", "engine/source.c",
      "if (!test_and_set_bit(HWHEEL_SOURCE_IS_ACTIVE, &source->flags))\n\t\tsource_add",
      "if (!test_and_set_bit_lock(HWHEEL_SOURCE_IS_ACTIVE, &source->flags))\n\t\tsource_add",
-     "a kick that finds the bit set has pushed before source_park() clears it, and source_park() "
-     "then looks at the lists behind its own barrier"),
+     "source_due P0: r0 = xchg(active, 1);"),
     ("source woken when parked without a barrier", "engine/source.c",
      "if (!test_and_set_bit(HWHEEL_SOURCE_IS_ACTIVE, &source->flags))\n\t\tsource_wake",
      "if (!test_and_set_bit_lock(HWHEEL_SOURCE_IS_ACTIVE, &source->flags))\n\t\tsource_wake",
-     "a kick that finds the bit set has pushed before source_park() clears it, and source_park() "
-     "then looks at the lists behind its own barrier"),
+     "source_due P0: r0 = xchg(active, 1);"),
     ("list of kicked sources taken without a barrier", "engine/source.c",
      "llist_del_all(&wheel->source_queue)",
      "xchg_relaxed(&wheel->source_queue.first, NULL)",
@@ -397,7 +404,7 @@ BARRIERS = (
      "\t\twhile (__old != wheel->max_pending &&\n"
      "\t\t       !atomic64_try_cmpxchg_relaxed(&wheel->pending, &__old, __old + 1))\n\t\t\t;\n"
      "\t\t__old != wheel->max_pending;\n\t});",
-     "the exchange that arms the timeout is a release, which orders the count before it"),
+     "pending_count P0: r0 = atomic_add_return(1, pending);"),
     ("ends and arms summed up without a barrier", "engine/stats.c",
      "\tsmp_rmb();\n",
      "",

@@ -172,6 +172,11 @@ class LitmusTest(unittest.TestCase):
         self.assertEqual(litmus.verdict_on(mutant),
                          Result(mutant, "no model", "the lock has an order of its own"))
 
+    def test_reason_is_no_misspelt_line(self):
+        for text in ("", "map_kick P0 smp_mb();"):
+            with self.assertRaisesRegex(Stale, "neither a line of a litmus test nor a reason"):
+                litmus.check(Mutant("x", "engine/worker.c", "smp_mb();", "", text))
+
     def test_fault_that_leaves_the_call(self):
         for old, new in (("smp_mb();", "smp_mb();\nbarrier();"), ("xchg(a, 1);", "xchg(a, 2);")):
             with self.assertRaisesRegex(Stale, "leaves each call"):

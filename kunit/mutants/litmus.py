@@ -3,7 +3,7 @@
 
 seen_by of a mutant is that line, as "TEST P0: CODE", or the reason why there is none. The fault
 is caught if the outcome that must never happen does happen without that line, and spare if
-another barrier keeps the order. Nothing judges one that has a reason: it gets the verdict
+another barrier, a lock or a dependency keeps the order. Nothing judges one that has a reason: it gets the verdict
 "no model". Each call in module/ that ORDERS names has a mutant, with which the module has to build.
 """
 
@@ -18,10 +18,11 @@ import scratch
 from mutant import TOP, Result, Stale, put_into, source_of
 
 TESTS = TOP / "selftests/models/litmus"
-# Barriers, atomic operations, RCU sections and calls of llist.h that order others, but no locks and
-# completions; comments name functions without arguments, and without a semicolon
+# Barriers, atomic operations, RCU sections (each without preemption is one) and calls of llist.h
+# that order others, but no locks and completions; comments name functions without arguments, and
+# without a semicolon
 ORDERS = re.compile(r"\b(smp_\w*mb\w*|smp_load_acquire|smp_store_release|synchronize_rcu|"
-                    r"(\w+_)?(cmp)?xchg(_acquire|_release)?|rcu_read_lock_sched|"
+                    r"(\w+_)?(cmp)?xchg(_acquire|_release)?|rcu_read_lock_sched|preempt_disable|"
                     r"set_current_state|\w+_read_acquire|\w+_set_release|"
                     r"atomic\w*_fetch_\w+(?<!_relaxed)|atomic\w+_return|atomic\w+_unless|"
                     r"refcount_dec_and_test|test_and_set_bit|clear_bit_unlock|wq_has_sleeper|"
@@ -93,6 +94,11 @@ def has_line(mutant):
     return re.match(r"\w+ P\d: ", mutant.seen_by)
 
 
+def is_reason(text):
+    """A text that begins with the name of a test names a line wrongly."""
+    return text and not (TESTS / f"{text.split()[0]}.litmus").exists()
+
+
 def calls_in(text):
     return collections.Counter(call[1] for call in ORDERS.finditer(text))
 
@@ -103,7 +109,7 @@ def check(mutant):
         raise Stale(f"{mutant.name} leaves each call that orders others")
     if has_line(mutant):
         line_of(mutant.seen_by)
-    elif not mutant.seen_by:
+    elif not is_reason(mutant.seen_by):
         raise Stale(f"{mutant.name}: neither a line of a litmus test nor a reason")
 
 

@@ -6,8 +6,9 @@
 # script replaces, one at a time, the lines that have such a comment, and the outcome must happen:
 #   /* not: */        without the line
 #   /* not: CODE */   with CODE in its place
-#   /* spare: CODE */ with CODE in its place the outcome must not happen, as another barrier keeps
-#                     the order
+#   /* spare: CODE */ with CODE in its place the outcome must not happen, as another barrier, a lock
+#                     or a dependency keeps the order
+#   /* too: */        the line goes together with the line above that goes without CODE
 # HERD7 is herd7, and may have options. Prints TAP; skips where there is no herd7.
 set -uo pipefail
 
@@ -40,16 +41,27 @@ never() {
 	grep -q '^Observation [^ ]* Never ' <<<"$verdict" && ! grep '^Flag ' <<<"$verdict"
 }
 
+# Without a barrier plain accesses may race, but no lock may be without its unlock.
 happens() {
 	local verdict
 
 	verdict=$(judge "$1")
-	grep -qE '^Observation [^ ]* (Sometimes|Always) ' <<<"$verdict"
+	grep -qE '^Observation [^ ]* (Sometimes|Always) ' <<<"$verdict" &&
+		! grep '^Flag ' <<<"$verdict" | grep -v '^Flag data-race$'
+}
+
+# replace TEST LINE: prints the test with the replacement of the line, and without those that go
+# together with it
+replace() {
+	awk -v line="$2" '
+		/\/\* (not|spare): \*\/$/ { left_out = NR == line }
+		/\/\* too: \*\/$/ && left_out { next }
+		{ print }' "$1" | sed "$2s/^.*$replacement$/\2/"
 }
 
 # without JUDGEMENT TEST LINE: with the replacement of the line
 without() {
-	sed "$3s/^.*$replacement$/\2/" "$2" >"$work/${2##*/}"
+	replace "$2" "$3" >"$work/${2##*/}"
 	"$1" "$work/${2##*/}"
 }
 
