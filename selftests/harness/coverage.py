@@ -7,7 +7,7 @@ coverage.py KUNIT OUT [ARCHIVE OBJECTS]...
 KUNIT is the folder that kunit/coverage.py leaves, ARCHIVE one of counts.sh, and OBJECTS the folder
 in which its module was built. Prints a table of the files, the lines that nothing has reached, each
 with the reason that the file "unreached" gives, the lines that were left out as a build has no code
-for them, and the archives that have counters of other objects; OUT gets this, too. Exits with 0 if
+for them, the archives that have counters of other objects, and what was counted; OUT gets this, too. Exits with 0 if
 LEAST percent were reached and each other line has a reason.
 """
 
@@ -58,9 +58,15 @@ def remarks(known):
         yield f"{name} {function}: {code}  # not needed"
 
 
+def verdict(lines, unknown):
+    """The exit status, for how often each line was reached, and how many lines lack a reason"""
+    return 0 if gcov.percent(lines) >= LEAST and not unknown else 1
+
+
 def main():
     kunit, out, *rest = (pathlib.Path(path).resolve() for path in sys.argv[1:])
-    told, misfits = files(kunit, zip(rest[::2], rest[1::2]))
+    archives = rest[::2]
+    told, misfits = files(kunit, zip(archives, rest[1::2]))
     counts, out_of_it = gcov.count_lines(told)
     known = reasons((HERE / "unreached").read_text(encoding="utf-8"))
     unreached = [*explain(gcov.missed(counts, sorted(counts)), gcov.functions_of(told), known)]
@@ -71,11 +77,12 @@ def main():
             *(f"{name}:{number}:{text}  # no code in a build in which its function ran"
               for name, number, text in gcov.texts(out_of_it)), "",
             *misfits,
+            f"counts of {kunit}{''.join(f', {archive}' for archive in archives)}",
             f"{len(lines) - len(unreached)} of {len(lines)} lines covered, "
             f"{gcov.percent(lines):.1f} %; {unknown} of the others without a reason"]
     print("\n".join(text))
     out.write_text("\n".join(text) + "\n", encoding="utf-8")
-    return 0 if gcov.percent(lines) >= LEAST and not unknown else 1
+    return verdict(lines, unknown)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of coverage.py: which lines a reason explains, and which reasons none needs."""
+"""Tests of coverage.py: which lines a reason explains, which reasons none needs, and the verdict."""
 
 import unittest
 
@@ -46,6 +46,12 @@ class CoverageTest(unittest.TestCase):
         self.assertEqual([*coverage.remarks(self.known)],
                          ["module/device/a.c widen: return -ENOMEM;  # not needed",
                           "module/engine/b.c run: }  # not needed"])
+
+    def test_verdict(self):
+        enough, few = ({n: int(n < reached) for n in range(100)}
+                       for reached in (coverage.LEAST, coverage.LEAST - 1))
+        self.assertEqual([coverage.verdict(enough, 0), coverage.verdict(enough, 1),
+                          coverage.verdict(few, 0)], [0, 1, 1])
 
 
 if __name__ == "__main__":
