@@ -112,7 +112,7 @@ int hwheel_open(struct hwheel **wheel, unsigned int flags);
  * closed on exec if it has FD_CLOEXEC, and without write access nothing but
  * hwheel_info(), hwheel_stats(), hwheel_query() and hwheel_next_events() works. Its set of
  * timeouts, with what is pending, is shared with all who have the file open. What they
- * configure later the handle does not learn: whoever opened the file configures it first.
+ * configure later the handle does not learn: the program that opens the file configures it first.
  *
  * Return: 0; -EBADF: not an open descriptor; -ENOTTY: not one of /dev/hwheel; -ENOMEM.
  */

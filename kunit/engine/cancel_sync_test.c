@@ -152,7 +152,7 @@ static void another_callback_is_not_waited_for(struct kunit *test)
 	KUNIT_EXPECT_NOT_NULL(test, sim[1].data);
 }
 
-/* Two at one edge: who was the first, and how many have returned */
+/* Two at one edge: the first one, and how many have returned */
 struct row {
 	struct sim_timeout	*first;
 	unsigned int		ended;

@@ -466,7 +466,7 @@ static void preempted_callback_is_not_to_blame(struct kunit *test)
 	check_preempted(test, stall_and_get_preempted, 1);
 }
 
-/* Those of the device: whoever reads the log could do nothing about them. */
+/* Those of the device: an administrator that reads the log could do nothing about them. */
 static void own_callbacks_are_not_to_blame(struct kunit *test)
 {
 	struct hwheel *wheel = sim_create(test, (struct hwheel_params) {

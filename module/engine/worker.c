@@ -567,8 +567,8 @@ static u64 next_edge(struct hwheel *wheel)
  * if it did so for something that we drained before, going to sleep without idle would
  * leave the next one unnoticed.
  *
- * Somebody who kicks us in hwheel_cancel_sync() while nothing is to be done waits for a
- * timeout that is about to be added: whoever adds it has to wake us, as in deep sleep.
+ * A thread that kicks us in hwheel_cancel_sync() while nothing is to be done waits for a
+ * timeout that is about to be added: its submitter has to wake us, as in deep sleep.
  */
 static void worker_sleep(struct hwheel *wheel, bool linger)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * One set of timeouts in several hands: whoever has a descriptor of the file, by dup(),
- * fork() or SCM_RIGHTS, has all of it, and who has not has nothing of it.
+ * One set of timeouts in several hands: a process that has a descriptor of the file, by
+ * dup(), fork() or SCM_RIGHTS, has all of it, and one that has none has nothing of it.
  */
 
 #include "share.h"

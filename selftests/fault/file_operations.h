@@ -100,8 +100,8 @@ static inline int prepare_read(struct state *state)
 }
 
 /*
- * Nothing but the call: who looks at an event asks for the time, and where that is a system
- * call, its copy would be made to fail.
+ * Nothing but the call: a look at an event asks for the time, and where that is a system call,
+ * its copy would be made to fail.
  */
 static inline int act_read(struct state *state)
 {

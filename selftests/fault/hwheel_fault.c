@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A wheel's whole life in one system call, so that a test can have any of its
- * allocations fail: who writes to the parameter life creates a wheel, uses it and
- * destroys it, and is told the error.
+ * allocations fail: a write to the parameter life creates a wheel, uses it and
+ * destroys it, and returns the error.
  */
 #include <linux/err.h>
 #include <linux/hwheel.h>

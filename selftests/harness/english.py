@@ -42,7 +42,7 @@ Pattern = collections.namedtuple("Pattern", "what regex example")
 
 PROSE = (
     # The reader has to guess which thread or program the sentence is about.
-    Pattern("name the subject instead of who", rf"(?:^W|; w)ho(?:ever)?\b{QUESTION}",
+    Pattern("name the subject instead of who", rf"(?:^W|[:;] w)ho(?:ever)?\b{QUESTION}",
             "Who waits for that frees it when it gets the lock."),
     # A clause as the subject hides the verb of the sentence.
     Pattern("name the subject instead of what",

@@ -29,7 +29,7 @@ pages_of() {
 		END { print int(n / page) }'
 }
 
-# From now on we and whom we start are in a group of our own, if there are groups.
+# From now on this shell and its children are in a cgroup of their own, if there is a hierarchy.
 enter_group() {
 	find_hierarchy || return
 	group=$root/hwheel_count

@@ -111,7 +111,7 @@ inline wake_worker()
 	state.mem = (state.mem == IDLE -> RUNNING : state.mem)
 }
 
-/* wake_up_all(): who is woken is off the list. */
+/* wake_up_all(): a waiter that is woken is off the list. */
 inline wake_waiters()
 {
 	if
@@ -147,7 +147,7 @@ inline submit(cpu, timeouts)
 	fi
 }
 
-/* hwheel_cancel(), close: who finds the timeout queued has nothing to add. */
+/* hwheel_cancel(), close: a caller that finds the timeout queued has nothing to add. */
 inline cancel_waited(cpu)
 {
 	if

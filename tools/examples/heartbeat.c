@@ -155,8 +155,8 @@ static void expire_some(void)
 }
 
 /*
- * Events of the wheel come last: who was heard in this round is not idle, and no descriptor is
- * closed that the round still has an event for.
+ * Events of the wheel come last: a client that was heard in this round is not idle, and no
+ * descriptor is closed that the round still has an event for.
  */
 static void serve_round(int listener)
 {

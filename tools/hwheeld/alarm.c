@@ -4,8 +4,8 @@
  * on the way has no owner any more, and is freed with the event.
  *
  * Alarms that have ended take room on the wheel until their events are read. If there is no room
- * for another one, they are read at once, and ring later: whoever sets an alarm is in the midst of
- * something.
+ * for another one, they are read at once, and ring later: the caller that sets one is in the
+ * midst of something.
  */
 #include <errno.h>
 #include <stdlib.h>
