@@ -114,7 +114,9 @@ def function_lines(counts):
         reached = sum(count > 0 for count in functions.values())
         yield f"  {name:28} {reached:3} of {len(functions):3} functions"
     every = [count for functions in counts.values() for count in functions.values()]
-    yield f"  {'together':28} {sum(count > 0 for count in every):3} of {len(every):3} functions"
+    reached, unknown = sum(count > 0 for count in every), len([*unexplained(counts)])
+    yield (f"  {'together':28} {reached:3} of {len(every):3} functions; {unknown} of the others "
+           "without a reason")
 
 
 def reasons():
@@ -124,13 +126,22 @@ def reasons():
             for function in functions.split(", ")}
 
 
+def missed_functions(counts):
+    """Each that was not reached, as (file, function)"""
+    return ((name, function) for name, functions in sorted(counts.items())
+            for function, count in sorted(functions.items()) if not count)
+
+
+def unexplained(counts):
+    known = reasons()
+    return (place for place in missed_functions(counts) if place not in known)
+
+
 def missed_lines(counts):
     """Functions that were not reached, a line for each file and reason."""
     known, missed = reasons(), collections.defaultdict(list)
-    for name, functions in sorted(counts.items()):
-        for function in sorted(function for function, count in functions.items() if not count):
-            reason = known.get((name, function), "no reason is known")
-            missed[reason, name].append(function)
+    for name, function in missed_functions(counts):
+        missed[known.get((name, function), "no reason is known"), name].append(function)
     for reason, of_reason in itertools.groupby(sorted(missed), key=operator.itemgetter(0)):
         yield f"not reached: {reason}"
         yield from (f"  {place[1]}: {', '.join(missed[place])}" for place in of_reason)

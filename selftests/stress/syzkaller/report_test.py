@@ -147,7 +147,7 @@ class ReportTest(unittest.TestCase):
         status, text = self.report()
         self.assertEqual(status, 0)
         self.assertRegex(text, r"engine/sample\.c +2 of +3 functions")
-        self.assertRegex(text, r"together +2 of +3 functions")
+        self.assertRegex(text, r"together +2 of +3 functions; 1 of the others without a reason")
         self.assertIn("not reached: no reason is known\n  engine/sample.c: missed\n", text)
 
     def test_kernel_that_counts_no_function_fails(self):
