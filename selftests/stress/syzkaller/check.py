@@ -6,9 +6,12 @@ check.py INCLUDE
 
 INCLUDE is the folder that has linux/hwheel.h. Every constant, and the place and the size
 of every field, is written as a static assertion, which the compiler then judges. A
-struct named like one of the header, with or without something behind it, is that one.
+struct named like one of the header, with or without something behind it, is that one. Each call has
+to be one that manager.json enables.
 """
 
+import fnmatch
+import json
 import pathlib
 import re
 import subprocess
@@ -17,9 +20,11 @@ import sys
 HERE = pathlib.Path(__file__).parent
 TEXT = (HERE / "dev_hwheel.txt").read_text(encoding="utf-8")
 CONSTS = (HERE / "dev_hwheel.txt.const").read_text(encoding="utf-8")
+ENABLED = json.loads((HERE / "manager.json").read_text(encoding="utf-8"))["enable_syscalls"]
 HEADER = (pathlib.Path(sys.argv[1]) / "linux/hwheel.h").read_text(encoding="utf-8")
 
-SIZES = {"int32": "4", "int64": "8", "hwheel_id": "8", "hwheel_map_word": "8"}
+SIZES = {"int32": "4", "int64": "8", "hwheel_id": "8", "hwheel_deadline": "8", "hwheel_time": "8",
+         "hwheel_map_word": "8"}
 
 # Numbers in the description that have no name there
 NUMBERS = (
@@ -75,6 +80,12 @@ def undescribed():
             yield name
 
 
+def disabled():
+    """Calls of the description that manager.json does not enable."""
+    return (call for call in re.findall(r"^(\w+\$\w+)\(", TEXT, re.M)
+            if not any(fnmatch.fnmatchcase(call, pattern) for pattern in ENABLED))
+
+
 def main():
     lines = ["#define _GNU_SOURCE", "#include <fcntl.h>", "#include <stddef.h>",
              "#include <sys/mman.h>", "#include <time.h>", "#include <linux/hwheel.h>",
@@ -86,6 +97,9 @@ def main():
                             input="\n".join(lines), text=True, check=False).returncode
     for name in undescribed():
         print(f"dev_hwheel.txt: {name} is missing")
+        status = 1
+    for call in disabled():
+        print(f"manager.json: {call} is missing")
         status = 1
     return status
 

@@ -15,7 +15,7 @@ syzkaller_folder=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
 syzkaller_name() {
 	local hash
 
-	hash=$(grep -hv '^#' "$syzkaller_folder"/dev_hwheel.txt{,.const} | sha256sum)
+	hash=$(grep -hv '^#' "$syzkaller_folder"/{dev_hwheel.txt{,.const},pseudo.{h,go}} | sha256sum)
 	echo "syzkaller-${syzkaller_commit:0:12}-${hash:0:8}"
 }
 
@@ -49,7 +49,9 @@ syzkaller_unpack() {
 	git --git-dir="$(git -C "$repository" rev-parse --absolute-git-dir)" archive \
 		"$syzkaller_commit" ':!pkg/cover/backend/test_data' ':!vendor/*/compute-api.json' |
 		tar -x -C "$1" &&
-		cp "$syzkaller_folder"/dev_hwheel.txt{,.const} "$1/sys/linux/"
+		cp "$syzkaller_folder"/dev_hwheel.txt{,.const} "$1/sys/linux/" &&
+		cp "$syzkaller_folder/pseudo.go" "$1/pkg/vminfo/" &&
+		cat "$syzkaller_folder/pseudo.h" >>"$1/executor/common_linux.h"
 }
 
 # syzkaller_make FOLDER TARGET...: the descriptions of other systems and machines are left out. The

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What syzkaller's executor runs for a call of syz_hwheel_time(): a call of the description is given
+ * numbers that were chosen before the program runs, and none of them tells when it runs.
+ */
+
+#include <time.h>
+
+/*
+ * Returns the machine's time in @delay ns, as a deadline (@shift 0) or as a word (1) with @state;
+ * the module rounds deadlines to 8 ns.
+ */
+static long syz_hwheel_time(volatile long delay, volatile long shift, volatile long state)
+{
+	struct timespec now;
+	long deadline;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	deadline = (now.tv_sec * 1000000000L + now.tv_nsec + delay) & -8L;
+	return deadline << shift | state;
+}
