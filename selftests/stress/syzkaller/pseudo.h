@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What syzkaller's executor runs for a call of syz_hwheel_time(): a call of the description is given
- * numbers that were chosen before the program runs, and none of them tells when it runs.
+ * What syzkaller's executor runs for a call of syz_hwheel_time(): the numbers in a program were
+ * chosen before it runs, and none of them tells when that is.
  */
 
 #include <time.h>
@@ -10,7 +10,7 @@
  * Returns the machine's time in @delay ns, as a deadline (@shift 0) or as a word (1) with @state;
  * the module rounds deadlines to 8 ns.
  */
-static long syz_hwheel_time(volatile long delay, volatile long shift, volatile long state)
+static long syz_hwheel_time(long delay, long shift, long state)
 {
 	struct timespec now;
 	long deadline;
