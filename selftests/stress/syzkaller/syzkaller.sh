@@ -11,7 +11,8 @@ syzkaller_address=https://github.com/google/syzkaller
 syzkaller_go=golang-1.23
 syzkaller_folder=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
 
-# Another description makes another syzkaller, another comment does not.
+# Another description or pseudo-call makes another syzkaller, another comment of the description
+# does not.
 syzkaller_name() {
 	local hash
 
