@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What syzkaller's executor runs for a call of syz_hwheel_time(): the numbers in a program were
- * chosen before it runs, and none of them tells when that is.
+ * syzkaller's executor runs this for a call of syz_hwheel_time(). A program needs it because its
+ * numbers were chosen before it runs, and none of them tells when that is.
  */
 
 #include <time.h>
