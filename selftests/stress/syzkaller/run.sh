@@ -69,12 +69,28 @@ configure() {
 		"$here/manager.json" >"$out/manager.json"
 }
 
+syz_db() {
+	"$syzkaller/bin/syz-db" -os linux -arch amd64 "$@" >>"$out/seeds.log" 2>&1
+}
+
+# syzkaller puts 0 in place of what does not fit its description, and does not tell. Packed
+# programs are named after their text.
+check_seeds() {
+	local seed name
+
+	for seed in "$here"/seeds/*; do
+		name=$(sha1sum <"$seed")
+		[ -e "$out/seeds/${name%% *}" ] ||
+			die "$seed: syzkaller reads another program: see $out/seeds.log, $out/seeds"
+	done
+}
+
 begin_with_corpus() {
-	mkdir -p "$out"/{counts,work} "$(dirname "$corpus")"
-	"$syzkaller/bin/syz-db" -os linux -arch amd64 pack "$here/seeds" "$out/work/corpus.db" \
-		>"$out/seeds.log" 2>&1
-	[ ! -e "$corpus" ] ||
-		"$syzkaller/bin/syz-db" merge "$out/work/corpus.db" "$corpus" >>"$out/seeds.log"
+	mkdir -p "$out"/{counts,seeds,work} "$(dirname "$corpus")"
+	syz_db pack "$here/seeds" "$out/work/corpus.db"
+	syz_db unpack "$out/work/corpus.db" "$out/seeds"
+	check_seeds
+	[ ! -e "$corpus" ] || syz_db merge "$out/work/corpus.db" "$corpus"
 }
 
 keep_corpus() {
