@@ -3,8 +3,8 @@
 #
 # run.sh SYZKALLER DROPBEAR KERNEL MODULE OUT TIME WORD...: syzkaller in the folder SYZKALLER calls
 # MODULE (hwheel.ko) in a machine with KERNEL for TIME, as timeout(1) takes it, and begins with
-# the programs in seeds/ and those that earlier runs with such a kernel have found. WORDs are put on
-# the kernel's command line. OUT gets its log, figures, crashes and the counts of the module's
+# the programs in seeds/ and those that earlier runs of this syzkaller with such a kernel have found.
+# WORDs are put on the kernel's command line. OUT gets its log, figures, crashes and the counts of the module's
 # lines. report.py judges them.
 set -euo pipefail
 
@@ -16,7 +16,9 @@ syzkaller=$1 dropbear=$2 kernel=$3 module=$4 out=$5 limit=$6 words="${*:7}"
 # shellcheck source=selftests/harness/cache.sh
 . "$here/../../harness/cache.sh"
 
-corpus=$cache/syzkaller-corpus/$(basename "$out").db
+# syzkaller makes 0 of the numbers of a program that do not fit its description, and does not tell.
+# A syzkaller with another description begins anew, therefore.
+corpus=$cache/syzkaller-corpus/$(basename "$out")-${syzkaller##*-}.db
 
 copy_dropbear() {
 	local libraries=$out/root/lib/x86_64-linux-gnu name
@@ -73,8 +75,7 @@ syz_db() {
 	"$syzkaller/bin/syz-db" -os linux -arch amd64 "$@" >>"$out/seeds.log" 2>&1
 }
 
-# syzkaller puts 0 in place of what does not fit its description, and does not tell. Packed
-# programs are named after their text.
+# Packed programs are named after their text.
 check_seeds() {
 	local seed name
 
@@ -87,7 +88,8 @@ check_seeds() {
 
 begin_with_corpus() {
 	mkdir -p "$out"/{counts,seeds,work} "$(dirname "$corpus")"
-	syz_db pack "$here/seeds" "$out/work/corpus.db"
+	syz_db pack "$here/seeds" "$out/work/corpus.db" ||
+		die "syzkaller does not read the seeds: see $out/seeds.log"
 	syz_db unpack "$out/work/corpus.db" "$out/seeds"
 	check_seeds
 	[ ! -e "$corpus" ] || syz_db merge "$out/work/corpus.db" "$corpus"

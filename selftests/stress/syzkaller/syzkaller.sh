@@ -16,7 +16,8 @@ syzkaller_folder=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
 syzkaller_name() {
 	local hash
 
-	hash=$(grep -hv '^#' "$syzkaller_folder"/{dev_hwheel.txt{,.const},pseudo.{h,go}} | sha256sum)
+	hash=$({ grep -hv '^#' "$syzkaller_folder"/dev_hwheel.txt{,.const} &&
+		cat "$syzkaller_folder"/pseudo.{h,go}; } | sha256sum)
 	echo "syzkaller-${syzkaller_commit:0:12}-${hash:0:8}"
 }
 
