@@ -4,8 +4,9 @@
 A row has a name, the file, the text to replace, its replacement, and the line of the litmus test
 that stands for the fault, as "TEST P0: CODE". A comment in that line has its replacement, and
 herd7 tells whether the outcome of the test then happens ("not:"), or another barrier, a lock or a
-dependency keeps the order ("spare:"). A row without a litmus test has the reason instead. Each barrier, atomic
-operation, RCU section and call of llist.h that orders others has a row (litmus.py looks).
+dependency keeps the order ("spare:"). A row without a litmus test has the reason instead. Each
+barrier, atomic operation, RCU section and call of llist.h that orders others has a row (litmus.py
+looks).
 """
 
 BARRIERS = (

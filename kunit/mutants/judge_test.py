@@ -126,21 +126,21 @@ class HungTest(unittest.TestCase):
             return run.verdict(passed)
 
     def test_silence(self):
-        script = "echo hwheel: init begins; echo '# a_test'; exec tail -f /dev/null"
+        script = "printf 'hwheel: init begins\n# a_test\n'; exec tail -f /dev/null"
         self.assertEqual(self.run_shell(script, 1000, 0.1), ("caught", "a_test hangs"))
 
     def test_no_end(self):
-        script = "echo hwheel: init begins; echo '# a_test'; exec tail -f /dev/null"
+        script = "printf 'hwheel: init begins\n# a_test\n'; exec tail -f /dev/null"
         self.assertEqual(self.run_shell(script, 0.1, 1000), ("caught", "a_test hangs"))
 
     def test_flood(self):
-        script = "echo hwheel: init begins; echo '# a_test'; yes"
+        script = "printf 'hwheel: init begins\n# a_test\n'; yes"
         with unittest.mock.patch("scratch.LINES", 100):
             self.assertEqual(self.run_shell(script, 1000, 1000),
                              ("caught", "a_test prints without end"))
 
     def test_killed(self):
-        script = "echo hwheel: init begins; echo '# a_test'; kill -KILL $$"
+        script = "printf 'hwheel: init begins\n# a_test\n'; kill -KILL $$"
         self.assertEqual(self.run_shell(script, 1000, 1000), ("broke off", "a_test"))
 
     def test_silence_behind_the_end(self):
@@ -182,6 +182,11 @@ class LitmusTest(unittest.TestCase):
             with self.assertRaisesRegex(Stale, "leaves each call"):
                 litmus.check(Mutant("x", "engine/worker.c", old, new, "a reason"))
         litmus.check(Mutant("x", "engine/worker.c", "xchg(a, 1);", "xchg_release(a, 1);", "why"))
+
+    def test_mutant_that_keeps_one_of_two_calls(self):
+        mutant = Mutant("x", "engine/worker.c", "smp_mb();\nxchg(a, 1);", "smp_mb();")
+        self.assertEqual([litmus.takes(mutant, call, mutant.old)
+                          for call in litmus.ORDERS.finditer(mutant.old)], [False, True])
 
     def test_call_without_a_mutant(self):
         with self.assertRaisesRegex(Stale, r"no mutant takes the order of \w+\(\) away"):

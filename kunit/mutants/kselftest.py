@@ -73,7 +73,7 @@ class Job(module_job.Job):
     def run_tests(self, tests):
         """
         Within five times the time that they take alone and without a fault. Without programs the
-        scripts run in full, and count what is left of the kernel's objects. Returns whether all
+        scripts run in full, and count the kernel's objects that are left. Returns whether all
         went well, and the run.
         """
         seconds = max(scratch.PATIENCE, 5 * sum(self.seconds[test] for test in tests))

@@ -3,8 +3,9 @@
 
 seen_by of a mutant is that line, as "TEST P0: CODE", or the reason why there is none. The fault
 is caught if the outcome that must never happen does happen without that line, and spare if
-another barrier, a lock or a dependency keeps the order. Nothing judges one that has a reason: it gets the verdict
-"no model". Each call in module/ that ORDERS names has a mutant, with which the module has to build.
+another barrier, a lock or a dependency keeps the order. Nothing judges one that has a reason: it
+gets the verdict "no model". Each call in module/ that ORDERS names has a mutant that takes it away,
+and with which the module has to build.
 """
 
 import collections
@@ -41,18 +42,28 @@ def line_of(where):
     raise Stale(f"{test}.litmus has no line {thread}: {code}")
 
 
+def calls_in(text):
+    return collections.Counter(call[1] for call in ORDERS.finditer(text))
+
+
 def part_of(mutant, text):
     start = text.find(mutant.old)
     return range(start, start + len(mutant.old))
 
 
-def check_calls(mutants):
+def takes(mutant, call, text):
+    """Does the mutant change the part of the text with the call, and have one call of it less?"""
+    return (call.start() in part_of(mutant, text) and
+            calls_in(mutant.old)[call[1]] > calls_in(mutant.new)[call[1]])
+
+
+def check_calls(mutants, folder=TOP / "module"):
     """Each call in module/ that ORDERS names has a mutant."""
-    for path in sorted((TOP / "module").rglob("*.[ch]")):
+    for path in sorted(folder.rglob("*.[ch]")):
         text = path.read_text(encoding="utf-8")
-        parts = [part_of(mutant, text) for mutant in mutants if source_of(mutant) == path]
+        here = [mutant for mutant in mutants if source_of(mutant) == path]
         for call in ORDERS.finditer(text):
-            if not any(call.start() in part for part in parts):
+            if not any(takes(mutant, call, text) for mutant in here):
                 line = text.count("\n", 0, call.start()) + 1
                 raise Stale(f"{path}:{line}: no mutant takes the order of {call[1]}() away")
 
@@ -97,10 +108,6 @@ def has_line(mutant):
 def is_reason(text):
     """A text that begins with the name of a test names a line wrongly."""
     return text and not (TESTS / f"{text.split()[0]}.litmus").exists()
-
-
-def calls_in(text):
-    return collections.Counter(call[1] for call in ORDERS.finditer(text))
 
 
 def check(mutant):
