@@ -7,8 +7,9 @@ coverage.py KUNIT OUT [ARCHIVE OBJECTS]...
 KUNIT is the folder that kunit/coverage.py leaves, ARCHIVE one of counts.sh, and OBJECTS the folder
 in which its module was built. Prints a table of the files, the lines that nothing has reached, each
 with the reason that the file "unreached" gives, the lines that were left out as a build has no code
-for them, the archives that have counters of other objects, and what was counted; OUT gets this, too. Exits with 0 if
-LEAST percent were reached and each other line has a reason.
+for them, the archives that have counters of other objects, and the folders and archives that were
+counted; OUT gets this, too. Exits with 0 if LEAST percent were reached and each other line has a
+reason.
 """
 
 import itertools

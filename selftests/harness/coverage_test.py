@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of coverage.py: which lines a reason explains, which reasons none needs, and the verdict."""
+"""Tests of coverage.py: which lines a reason explains, which reasons none needs, the verdict."""
 
 import unittest
 
