@@ -3,9 +3,9 @@
 #
 # run.sh SYZKALLER DROPBEAR KERNEL MODULE OUT TIME WORD...: syzkaller in the folder SYZKALLER calls
 # MODULE (hwheel.ko) in a machine with KERNEL for TIME, as timeout(1) takes it, and begins with
-# the programs in seeds/ and those that earlier runs of this syzkaller with such a kernel have found.
-# WORDs are put on the kernel's command line. OUT gets its log, figures, crashes and the counts of the module's
-# lines. report.py judges them.
+# the programs in seeds/ and those that earlier runs of this syzkaller with such a kernel have
+# found. WORDs are put on the kernel's command line. OUT gets its log, figures, crashes and the
+# counts of the module's lines. report.py judges them.
 set -euo pipefail
 
 here=$(dirname "$(realpath "$0")")
