@@ -57,9 +57,9 @@ def takes(mutant, call, text):
             calls_in(mutant.old)[call[1]] > calls_in(mutant.new)[call[1]])
 
 
-def check_calls(mutants, folder=TOP / "module"):
+def check_calls(mutants):
     """Each call in module/ that ORDERS names has a mutant."""
-    for path in sorted(folder.rglob("*.[ch]")):
+    for path in sorted((TOP / "module").rglob("*.[ch]")):
         text = path.read_text(encoding="utf-8")
         here = [mutant for mutant in mutants if source_of(mutant) == path]
         for call in ORDERS.finditer(text):
