@@ -104,6 +104,8 @@ RUN     ?= torture
 # the kernel's own races must not end the machine
 TIME    ?= 2h
 FLAVOUR ?= kasan
+SANITIZERS_kasan := KASAN, lockdep, UBSAN, debug objects
+SANITIZERS_kcsan := KCSAN, lockdep
 SYZKALLER_WORDS = $(if $(filter kcsan,$(FLAVOUR)),kcsan.early_enable=0,panic_on_warn=1)
 # The faults of hwheel_wrong.ko that the kernel has to notice: all but data races, or these (--racy)
 WRONG   ?= --wrong
@@ -588,6 +590,8 @@ _wrong: _test_modules
 # newer.
 _coverage_all:
 	@$(MAKE) _module $(COUNTED) >/dev/null
+	@[ -d $(BUILD)/syzkaller-kasan/counts ] || \
+		echo "coverage-all: no make syzkaller has run, which alone reaches some lines"
 	@status=0; \
 	$(MAKE) _selftests BUILD=$(BUILD)/coverage-vm QUICK=1 GCOV_PROFILE=y || status=$$?; \
 	selftests/harness/coverage.py $(BUILD)/coverage $(BUILD)/coverage-all.txt \
@@ -602,9 +606,15 @@ COUNTED := KCOV_INSTRUMENT=y GCOV_PROFILE=y KCFLAGS=-fno-early-inlining
 # syzkaller.
 _syzkaller:
 	@$(MAKE) _module $(COUNTED)
-	@selftests/stress/syzkaller/run.sh $(SYZKALLER) $(DROPBEAR) $(KDIR)/../vmlinuz \
-		$(MODULE)/hwheel.ko $(BUILD)/syzkaller-$(FLAVOUR) $(TIME) $(SYZKALLER_WORDS) && \
-		selftests/stress/syzkaller/report.py $(BUILD)/syzkaller-$(FLAVOUR) $(MODULE)
+	@mkdir -p $(ROWS)
+	@out=$(BUILD)/syzkaller-$(FLAVOUR) status=0; \
+	{ selftests/stress/syzkaller/run.sh $(SYZKALLER) $(DROPBEAR) $(KDIR)/../vmlinuz \
+		$(MODULE)/hwheel.ko $$out $(TIME) $(SYZKALLER_WORDS) && \
+		selftests/stress/syzkaller/report.py $$out $(MODULE); } || status=$$?; \
+	$(RESULTS) row $(ROWS)/syzkaller-$(FLAVOUR).json \
+		"$(firstword $(subst -, ,$(KVER))) SMP, PREEMPT" "$(SANITIZERS_$(FLAVOUR))" syzkaller \
+		"$$(git describe --always --dirty --abbrev=12)" $$SECONDS $$status $$out/report.txt; \
+	exit $$status
 
 _model:
 	@$(SETUP) model >/dev/null

@@ -9,9 +9,9 @@ results.py page PAGE.md ROWS.json
 results.py check-page PAGE.md ROWS.json
 
 row reads the test points as tap.py does, and adds up what the diagnostics in LOG call
-operations=N or states=N. show prints a table of rows. gather puts rows into one file; a new row
-replaces an old one of its kernel, sanitizer and suite. page renders the table that stands between
-two comments. check-page complains of a table that is not that one, of a row with a failure,
+operations=N, states=N or programs=N. show prints a table of rows. gather puts rows into one file; a
+new row replaces an old one of its kernel, sanitizer and suite. page renders the table that stands
+between two comments. check-page complains of a table that is not that one, of a row with a failure,
 without a passed test point, of a changed tree or with too few operations, and of a row that is
 missing.
 
@@ -31,7 +31,7 @@ import tap
 BEGIN = "<!-- results: make results renders what follows -->\n"
 END = "<!-- end of results -->\n"
 
-DONE = re.compile(r"^ *# .*?\b(?:operations|states)=(\d+)", re.MULTILINE)
+DONE = re.compile(r"^ *# .*?\b(?:operations|states|programs)=(\d+)", re.MULTILINE)
 HEADS = ("kernel", "sanitizer", "suite", "operations", "test points", "skipped",
          "failures", "minutes", "at")
 ALIGNED = ("---",) * 3 + ("--:",) * 5 + ("---",)
@@ -53,7 +53,8 @@ REQUIRED = (
     ("7.3.*-cloud-amd64", "", "gcc kselftest torture"),
     ("7.3.* user-mode, SMP*", "", "gcc clang kselftest torture fire"),
     ("7.3.* user-mode, SMP*", "KASAN*", "wrong kselftest torture fire"),
-    ("* SMP, PREEMPT", "KCSAN*", "wrong kselftest torture fire"),
+    ("* SMP, PREEMPT", "KCSAN*", "wrong kselftest torture fire syzkaller"),
+    ("* SMP, PREEMPT", "KASAN*", "syzkaller"),
     ("* SMP, PREEMPT", "fail-nth*", "faults"),
     ("* user-mode", "simulated time*", "kunit soak"),
     ("* user-mode, 32 bits", "simulated time*", "kunit"),
@@ -69,6 +70,7 @@ LEAST = (
     (("7.3.* user-mode, SMP*", "", "fire"), 90_000_000),
     (("7.3.* user-mode, SMP*", "KASAN*", "torture"), 14_000_000),
     (("* SMP, PREEMPT", "KCSAN*", "torture"), 3_000_000),
+    (("* SMP, PREEMPT", "K?SAN*", "syzkaller"), 9_000),
     (("* user-mode", "simulated time*", "soak"), 100_000_000),
     (("three nodes*", "", "chaos"), 100_000),
 )

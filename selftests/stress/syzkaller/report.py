@@ -5,12 +5,12 @@
 report.py OUT OBJECTS
 
 OUT is the folder that run.sh has filled, OBJECTS that in which the module was built. Prints how
-many programs were executed, the crashes, and, where the kernel counts lines, how many functions of
-each file ran, which did not, with the reason that the file "unreached" gives, and which reasons no
-function needed; OUT/report.txt has this, too. Exits with 1 if there was a crash, if nothing was
-executed or learned, or if the kernel counts lines and no function of the module ran. A data race
-that does not concern the module, a machine that fell silent, and a failure of syzkaller's own
-program are no crash.
+many programs were executed, which results.py reads, the crashes, and, where the kernel counts
+lines, how many functions of each file ran, which did not, with the reason that the file "unreached"
+gives, and which reasons no function needed; OUT/report.txt has this, too. Exits with 1 if there was
+a crash, if nothing was executed or learned, or if the kernel counts lines and no function of the
+module ran. A data race that does not concern the module, a machine that fell silent, and a failure
+of syzkaller's own program are no crash.
 """
 
 import collections
@@ -159,7 +159,7 @@ def main():
     out, objects = (pathlib.Path(folder).resolve() for folder in sys.argv[1:])
     figures, found = statistics(out), crashes(out)
     executed, corpus = figures.get("exec total", 0), figures.get("corpus", 0)
-    lines = [f"programs executed: {executed}, in the corpus: {corpus}, "
+    lines = [f"# programs={executed} in all, {corpus} in the corpus; "
              f"places in the code: {figures.get('coverage', 0)}", *crash_lines(found)]
     counted, ran = [], True
     if any(objects.rglob("*.gcno")):

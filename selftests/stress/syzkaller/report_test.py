@@ -83,7 +83,7 @@ class ReportTest(unittest.TestCase):
                                                     "coverage": 4000})
         status, text = self.report()
         self.assertEqual(status, 0)
-        self.assertIn("programs executed: 300, in the corpus: 20, places in the code: 4000", text)
+        self.assertIn("# programs=300 in all, 20 in the corpus; places in the code: 4000", text)
         self.assertIn("crashes: 0", text)
 
     def test_crash_fails(self):
