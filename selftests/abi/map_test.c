@@ -1016,7 +1016,7 @@ TEST_F(timeouts, epoll_of_a_stopped_file)
 	ASSERT_LE(0, epoll);
 	ASSERT_EQ(0, map_arm_many(self->m, 2, NEVER));
 	ASSERT_EQ(2, stop(self->m->fd));
-	EXPECT_EQ(EPOLLIN, watched(epoll, 0));
+	EXPECT_EQ(EPOLLIN, watched(epoll, WAIT_MS));
 	ASSERT_EQ(0, map_collect(self->m, self->seen, 2, 2));
 	EXPECT_EQ(EPOLLHUP, watched(epoll, 0));
 	EXPECT_EQ(EPOLLHUP, watched(epoll, 0));

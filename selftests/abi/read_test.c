@@ -629,7 +629,7 @@ TEST_F(read, epoll_after_fault)
 	ASSERT_LE(0, epoll);
 	ASSERT_EQ(0, fire(self->fd, 2));
 	EXPECT_EQ(-EFAULT, read_nowhere(self->fd, 2 * SIZE));
-	EXPECT_EQ(EPOLLIN, watched(epoll, 0));
+	EXPECT_EQ(EPOLLIN, watched(epoll, WAIT_MS));
 	EXPECT_EQ(0, expect_all(self->fd, 2));
 	EXPECT_EQ(0, watched(epoll, 0));
 	EXPECT_EQ(0, close(epoll));
