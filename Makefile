@@ -14,8 +14,9 @@ VM      := selftests/harness/vm/run_vm.sh
 STEP    := selftests/harness/step.sh
 UML     := selftests/harness/uml/run_uml.sh
 RESULTS := python3 -B selftests/harness/results.py
-# The folder in which tests leave rows of doc/results.md
+# The folder in which tests leave rows of doc/results.md, and the commit that a row names
 ROWS    ?= $(BUILD)/results
+COMMIT  := "$$(git describe --always --dirty --abbrev=12)"
 # The kernel that was chosen, booted
 BOOT     = $(if $(filter um,$(ARCH)),$(UML) --kdir $(KDIR) --smp 2,$(VM) --kver $(KVER))
 BUILD   := $(CURDIR)/build
@@ -465,7 +466,7 @@ _chaos: _module
 		$(if $(SEED),--seed $(SEED)) $(if $(FAULTS),--only $(FAULTS)) | \
 		tee $(BUILD)/chaos-run.tap || status=$$?; \
 	$(RESULTS) row $(ROWS)/chaos.json "three nodes, $(KVER)" "" chaos \
-		"$$(git describe --always --dirty --abbrev=12)" $$SECONDS $$status \
+		$(COMMIT) $$SECONDS $$status \
 		$(BUILD)/chaos-run.tap $(BUILD)/chaos-run.tap; \
 	[ $(POWER) -eq 0 ] || python3 -B tools/test/hwheeld/chaos_sqlite.py $(BUILD)/chaos-sqlite \
 		$(POWER) $(BUILD)/tools/hwheeld/hwheeld $(KDIR)/linux $(MODULE)/hwheel.ko $(SEED) | \
@@ -613,7 +614,7 @@ _syzkaller:
 		selftests/stress/syzkaller/report.py $$out $(MODULE); } || status=$$?; \
 	$(RESULTS) row $(ROWS)/syzkaller-$(FLAVOUR).json \
 		"$(firstword $(subst -, ,$(KVER))) SMP, PREEMPT" "$(SANITIZERS_$(FLAVOUR))" syzkaller \
-		"$$(git describe --always --dirty --abbrev=12)" $$SECONDS $$status $$out/report.txt; \
+		$(COMMIT) $$SECONDS $$status $$out/report.txt; \
 	exit $$status
 
 _model:
