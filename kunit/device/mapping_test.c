@@ -931,6 +931,37 @@ static void far_edge_costs_no_wakeup(struct kunit *test)
 	KUNIT_EXPECT_LE(test, sim_wakeups(wheel), wakeups + 1);
 }
 
+/* Where a record's node is, or was last */
+static unsigned int level_of(struct hwheel_file *file, u32 i)
+{
+	struct hwheel_mapping *map = file->mapping;
+
+	return map->segments[0]->nodes[i].node.slot / map->slots.stride;
+}
+
+/* 1,024 records of one slot, in ticks of 1 ms: four parts of the time of a pass */
+static void full_slot_is_emptied_before_it_is_due(struct kunit *test)
+{
+	struct hwheel *wheel = sim_create(test, (struct hwheel_params) {
+		.tick_ns = NSEC_PER_MSEC, .slots = 64, .levels = 2,
+	});
+	struct hwheel_file *file = map_file_on(test, wheel, 1024);
+	u32 i;
+
+	for (i = 0; i < 1024; i++)
+		map_arm(file, i, sim_edge_time(wheel, 320 + i % 32));
+	sim_pass(wheel, 313);
+	for (i = 0; i < 1024; i++)
+		KUNIT_ASSERT_EQ(test, level_of(file, i), 1);
+	sim_pass(wheel, 319);
+	for (i = 0; i < 1024; i++)
+		KUNIT_ASSERT_EQ(test, level_of(file, i), 0);
+	for (i = 0; i < 32; i++) {
+		sim_pass(wheel, 320 + i);
+		KUNIT_EXPECT_EQ(test, map_unread(file), (i + 1) * 1024 / 32);
+	}
+}
+
 static void cycle_in_a_list_is_found(struct kunit *test)
 {
 	struct hwheel_file *file = map_file(test, 1);
@@ -1111,6 +1142,7 @@ static struct kunit_case mapping_cases[] = {
 	KUNIT_CASE(lone_records_are_not_lingered_for),
 	KUNIT_CASE(kicks_alone_end_in_polling),
 	KUNIT_CASE(far_edge_costs_no_wakeup),
+	KUNIT_CASE(full_slot_is_emptied_before_it_is_due),
 	KUNIT_CASE(cycle_in_a_list_is_found),
 	KUNIT_CASE(damage_is_told_once_the_lists_are_closed),
 	KUNIT_CASE(damage_wakes_those_who_poll),

@@ -69,13 +69,15 @@ static void note_resched(void)
 
 /* The functions of the copies, by their names here */
 static int copy_slots_init(struct hwheel_slots *slots, unsigned int nr,
-			   unsigned int levels, gfp_t gfp);
+			   unsigned int levels, unsigned int rate, gfp_t gfp);
 static void copy_slots_free(struct hwheel_slots *slots);
-static unsigned int copy_slots_of_level(const struct hwheel_slots *slots, u64 edge) __maybe_unused;
+static void copy_slots_enqueue_above(struct hwheel_slots *slots, struct hwheel_node *node,
+				     u64 edge) __maybe_unused;
 static bool copy_slots_search(struct hwheel_slots *slots) __maybe_unused;
-static u64 copy_slots_next(const struct hwheel_slots *slots) __maybe_unused;
+static u64 copy_slots_next(struct hwheel_slots *slots) __maybe_unused;
 static bool copy_slots_advance(struct hwheel_slots *slots, u64 edge) __maybe_unused;
 static void copy_slots_put_off(struct hwheel_slots *slots) __maybe_unused;
+static struct hlist_head *copy_slots_moving(struct hwheel_slots *slots) __maybe_unused;
 static struct hlist_head *copy_slots_next_backlog(struct hwheel_slots *slots) __maybe_unused;
 static struct hwheel_node *copy_slots_pop_any(struct hwheel_slots *slots) __maybe_unused;
 static int copy_executor_create(struct hwheel *wheel, struct workqueue_struct *queue, gfp_t gfp);
@@ -106,7 +108,8 @@ static void copy_destroy(struct hwheel *wheel);
 
 #define hwheel_slots_init		copy_slots_init
 #define hwheel_slots_free		copy_slots_free
-#define hwheel_slots_of_level		copy_slots_of_level
+#define hwheel_slots_enqueue_above	copy_slots_enqueue_above
+#define hwheel_slots_moving		copy_slots_moving
 #define hwheel_slots_search		copy_slots_search
 #define hwheel_slots_next		copy_slots_next
 #define hwheel_slots_advance		copy_slots_advance
@@ -180,7 +183,7 @@ static void others_run_while_slots_are_initialised(struct kunit *test)
 	struct hwheel_slots slots;
 
 	notes = (struct notes) { };
-	KUNIT_EXPECT_EQ(test, copy_slots_init(&slots, nr, levels, GFP_KERNEL), 0);
+	KUNIT_EXPECT_EQ(test, copy_slots_init(&slots, nr, levels, 0, GFP_KERNEL), 0);
 	copy_slots_free(&slots);
 	KUNIT_EXPECT_GE(test, notes.rescheds, levels * nr / IN_A_ROW);
 }

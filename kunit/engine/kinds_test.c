@@ -68,7 +68,7 @@ static void expect_levels(struct kunit *test, struct hwheel_params params,
 	KUNIT_EXPECT_EQ(test, wheel->slots.levels, levels);
 }
 
-/* 2^63 ns are 2^39.7 ticks of 10 ms, 2^19.7 of 3 hours. */
+/* 2^63 ns are 2^39.7 ticks of 10 ms, 2^19.7 of 3 hours; a slot spans half a turn of those below. */
 static void levels_beyond_the_clock_are_left_out(struct kunit *test)
 {
 	const u64 hours = 3 * 3600ULL * NSEC_PER_SEC;
@@ -81,12 +81,14 @@ static void levels_beyond_the_clock_are_left_out(struct kunit *test)
 	expect_levels(test, (struct hwheel_params) {
 		.tick_ns = hours, .slots = 512, .levels = 8 }, 3);
 	expect_levels(test, (struct hwheel_params) {
-		.tick_ns = hours, .slots = 1024, .levels = 8 }, 2);
+		.tick_ns = hours, .slots = 2048, .levels = 8 }, 2);
 }
 
 /* A slot of a level above would be no longer than this one. */
 static void one_slot_is_one_level(struct kunit *test)
 {
+	expect_levels(test, (struct hwheel_params) {
+		.tick_ns = SIM_TICK, .slots = 2, .levels = 8 }, 1);
 	expect_levels(test, (struct hwheel_params) {
 		.tick_ns = SIM_TICK, .slots = 1, .levels = 1 }, 1);
 	expect_levels(test, (struct hwheel_params) {
@@ -193,11 +195,11 @@ static void expires_on_its_edge_from_any_level(struct kunit *test)
 	test_took_long(test);
 }
 
-/* On three levels two moves each are enough; in rounds there are many more. */
+/* On four levels three moves each are enough; in rounds there are many more. */
 static void levels_save_moves(struct kunit *test)
 {
 	struct hwheel *hashed = wheel_of_levels(test, 1);
-	struct hwheel *levels = wheel_of_levels(test, 3);
+	struct hwheel *levels = wheel_of_levels(test, 4);
 	struct sim_timeout *a = sim_timeouts(test, hashed, 500, &sim_ops);
 	struct sim_timeout *b = sim_timeouts(test, levels, 500, &sim_ops);
 	unsigned int i;
@@ -209,7 +211,7 @@ static void levels_save_moves(struct kunit *test)
 	sim_pass(levels, 510);
 	KUNIT_EXPECT_EQ(test, sim_count_expired(a, 500), 500);
 	KUNIT_EXPECT_EQ(test, sim_count_expired(b, 500), 500);
-	KUNIT_EXPECT_LE(test, stats_of(levels).moved, 2 * 500);
+	KUNIT_EXPECT_LE(test, stats_of(levels).moved, 3 * 500);
 	KUNIT_EXPECT_GT(test, stats_of(hashed).moved, 20 * 500);
 }
 
@@ -233,6 +235,75 @@ static void refreshed_on_a_higher_level(struct kunit *test)
 	sim_pass(wheel, 400);
 	sim_expect_fired(test, &sim[1], 400);
 	KUNIT_EXPECT_EQ(test, sim[2].expired, 0);
+}
+
+/* How many of them are still above the lowest level, or on the way down */
+static unsigned int count_above(const struct hwheel *wheel, const struct sim_timeout *sim,
+				unsigned int nr)
+{
+	unsigned int n = 0, i;
+
+	for (i = 0; i < nr; i++)
+		n += sim[i].timeout.node.slot >= wheel->slots.stride;
+	return n;
+}
+
+/* 5,120 take five times the rate of a tick of 1 ms: so many ticks, and two, come before the span. */
+static void a_full_slot_is_emptied_before_it_is_due(struct kunit *test)
+{
+	struct hwheel *wheel = sim_create(test, (struct hwheel_params) {
+		.tick_ns = NSEC_PER_MSEC, .slots = 64, .levels = 2,
+	});
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 5120, &sim_ops);
+	unsigned int i;
+
+	for (i = 0; i < 5120; i++)
+		hwheel_arm_at(&sim[i].timeout, sim_edge_time(wheel, 320 + i % 32));
+	sim_pass(wheel, 312);
+	KUNIT_EXPECT_EQ(test, count_above(wheel, sim, 5120), 5120);
+	sim_pass(wheel, 319);
+	KUNIT_EXPECT_EQ(test, count_above(wheel, sim, 5120), 0);
+	for (i = 0; i < 32; i++) {
+		sim_pass(wheel, 320 + i);
+		KUNIT_EXPECT_EQ(test, sim_count_expired(sim, 5120), (i + 1) * 5120 / 32);
+		sim_expect_fired(test, &sim[i], 320 + i);
+	}
+	KUNIT_EXPECT_EQ(test, stats_of(wheel).moved, 5120);
+}
+
+#define CROWD	200000
+
+/*
+ * The clock, which takes 256 ns to read, is read once for so many moves that 100 readings fill half
+ * a tick, and a pass.
+ */
+static void moving_leaves_time_for_what_is_due(struct kunit *test)
+{
+	struct hwheel *wheel = sim_create(test, (struct hwheel_params) {
+		.tick_ns = HWHEEL_MIN_TICK_NS, .slots = 512, .levels = 2,
+	});
+	struct sim_timeout *crowd = sim_timeouts(test, wheel, CROWD, &sim_ops);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 6, &sim_ops);
+	const u64 start = 40 * 256, begin = start - 256;
+	unsigned int left = CROWD, above, i;
+
+	for (i = 0; i < CROWD; i++)
+		hwheel_arm_at(&crowd[i].timeout, sim_edge_time(wheel, start + i % 256));
+	for (i = 0; i < 6; i++)
+		hwheel_arm_at(&sim[i].timeout, sim_edge_time(wheel, begin + i));
+	for (i = 0; i < 6; i++) {
+		sim_pass(wheel, begin + i);
+		sim_expect_fired(test, &sim[i], begin + i);
+		above = count_above(wheel, crowd, CROWD);
+		KUNIT_EXPECT_GT(test, above, 0);
+		KUNIT_EXPECT_LT(test, above, left);
+		left = above;
+	}
+	sim_pass(wheel, start - 1);
+	KUNIT_EXPECT_EQ(test, count_above(wheel, crowd, CROWD), 0);
+	sim_pass(wheel, start + 255);
+	for (i = 0; i < CROWD; i++)
+		KUNIT_ASSERT_EQ(test, crowd[i].edge, start + i % 256);
 }
 
 static void stop_hands_back_from_all_levels(struct kunit *test)
@@ -498,6 +569,8 @@ static struct kunit_case kinds_cases[] = {
 	KUNIT_CASE(expires_on_its_edge_from_any_level),
 	KUNIT_CASE(levels_save_moves),
 	KUNIT_CASE(refreshed_on_a_higher_level),
+	KUNIT_CASE(a_full_slot_is_emptied_before_it_is_due),
+	KUNIT_CASE(moving_leaves_time_for_what_is_due),
 	KUNIT_CASE(stop_hands_back_from_all_levels),
 	KUNIT_CASE_PARAM(three_days_are_caught_up_in_one_pass, levels_gen_params),
 	KUNIT_CASE_PARAM(a_far_deadline_costs_no_wakeup_before, levels_gen_params),

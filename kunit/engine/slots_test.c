@@ -59,20 +59,27 @@ static void fixture_exit(struct kunit *test)
 	struct fixture *f = test->priv;
 
 	hwheel_slots_free(&f->slots);
+	kvfree(f->items);
 }
 
-static struct fixture *make_levels(struct kunit *test, unsigned int slots,
-				   unsigned int levels, unsigned int items)
+static struct fixture *make_moving(struct kunit *test, unsigned int slots, unsigned int levels,
+				   unsigned int rate, unsigned int items)
 {
 	struct fixture *f = test->priv;
 
 	f->test = test;
 	f->nr = items;
-	f->items = kunit_kcalloc(test, items, sizeof(*f->items), GFP_KERNEL);
+	f->items = kvcalloc(items, sizeof(*f->items), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, f->items);
-	KUNIT_ASSERT_EQ(test, 0, hwheel_slots_init(&f->slots, slots, levels,
-						   GFP_KERNEL));
+	KUNIT_ASSERT_EQ(test, 0, hwheel_slots_init(&f->slots, slots, levels, rate, GFP_KERNEL));
 	return f;
+}
+
+/* No slot has so many nodes that it is begun before they are due. */
+static struct fixture *make_levels(struct kunit *test, unsigned int slots,
+				   unsigned int levels, unsigned int items)
+{
+	return make_moving(test, slots, levels, 16, items);
 }
 
 static struct fixture *make_slots(struct kunit *test, unsigned int slots,
@@ -175,6 +182,20 @@ static u64 first_enqueued(const struct fixture *f)
 	return first;
 }
 
+/*
+ * What the worker does between two edges, for so many nodes at the most. A node that is not due is
+ * looked at as any other.
+ */
+static unsigned int move_some(struct fixture *f, unsigned int max)
+{
+	struct hlist_head *moving;
+	unsigned int n;
+
+	for (n = 0; n < max && (moving = hwheel_slots_moving(&f->slots)); n++)
+		look_at(f, container_of(hwheel_slots_pop(moving), struct item, node));
+	return n;
+}
+
 /* A slot has a bit and a next edge if it has nodes, and only then. */
 static void check_slots(const struct fixture *f)
 {
@@ -216,9 +237,8 @@ static const struct shape shapes[] = {
 	{ 1, 1 },	{ 2, 1 },	{ 8, 1 },	{ 32, 1 },
 	{ 64, 1 },	{ 128, 1 },	{ 512, 1 },	{ 4096, 1 },
 	{ 65536, 1 },	{ HWHEEL_MAX_SLOTS, 1 },
-	{ 1, 2 },	{ 1, HWHEEL_MAX_LEVELS },
-	{ 2, 2 },	{ 2, 3 },	{ 2, HWHEEL_MAX_LEVELS },
-	{ 4, 3 },	{ 8, 2 },	{ 8, HWHEEL_MAX_LEVELS },
+	{ 4, 2 },	{ 4, 3 },	{ 4, HWHEEL_MAX_LEVELS },
+	{ 8, 2 },	{ 8, HWHEEL_MAX_LEVELS },
 	{ 64, 2 },	{ 64, 3 },	{ 128, 4 },	{ 512, 2 },
 	{ 512, 4 },	{ 4096, 3 },	{ HWHEEL_MAX_SLOTS, 2 },
 };
@@ -680,11 +700,11 @@ static void a_search_under_way_misses_nothing(struct kunit *test)
 /* How far a level reaches before it has to use rounds, or as far as matters */
 static u64 reach_of(const struct fixture *f)
 {
-	u64 reach = 1;
+	u64 reach = slots_of(f);
 	unsigned int level;
 
-	for (level = 0; level < f->slots.levels && reach < EDGES_OF_3_DAYS; level++)
-		reach *= slots_of(f);
+	for (level = 1; level < f->slots.levels && reach < EDGES_OF_3_DAYS; level++)
+		reach *= slots_of(f) / 2;
 	return reach;
 }
 
@@ -713,8 +733,8 @@ static void alone_in_its_slot_it_is_not_moved(struct kunit *test)
 
 	enqueue(f, 0, 3);
 	enqueue(f, 1, 8 * 8 + 5);
-	enqueue(f, 2, 3 * 8 * 8 * 8 + 7);
-	run_to(f, 8 * 8 * 8 * 8);
+	enqueue(f, 2, 3 * 8 * 4 * 4 + 7);
+	run_to(f, 8 * 4 * 4 * 4);
 	KUNIT_EXPECT_EQ(test, f->advances, 3);
 	KUNIT_EXPECT_EQ(test, f->looks, 3);
 }
@@ -725,7 +745,7 @@ static void levels_that_are_due_at_one_edge(struct kunit *test)
 	unsigned int i;
 
 	enqueue(f, 0, 100);
-	run_to(f, 50);
+	run_to(f, 75);
 	enqueue(f, 1, 100);
 	run_to(f, 95);
 	enqueue(f, 2, 100);
@@ -737,6 +757,257 @@ static void levels_that_are_due_at_one_edge(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, f->advances, 3);
 	for (i = 0; i < f->nr; i++)
 		KUNIT_EXPECT_EQ(test, f->items[i].fired, 1);
+}
+
+/* Moving down */
+
+/* Where a node is */
+static unsigned int level_of(const struct fixture *f, unsigned int i)
+{
+	return f->items[i].node.slot / f->slots.stride;
+}
+
+/* Level 1 spans 32 edges; 16 nodes can be moved between two edges, and more than 2 are many. */
+static struct fixture *make_slot_at_320(struct kunit *test, unsigned int nr)
+{
+	struct fixture *f = make_moving(test, 64, 2, 4, nr);
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		enqueue(f, i, 320 + i % 32);
+		KUNIT_ASSERT_EQ(test, level_of(f, i), 1);
+	}
+	return f;
+}
+
+/* 160 nodes take 10 times, after which the slots of the lowest level have an edge to spare. */
+static void many_are_begun_as_early_as_it_takes(struct kunit *test)
+{
+	struct fixture *f = make_slot_at_320(test, 160);
+	u64 edge, begin = 320 - 160 / 16 - 2;
+	unsigned int i;
+
+	KUNIT_EXPECT_EQ(test, next_of(f), begin);
+	run_to(f, begin - 1);
+	KUNIT_EXPECT_NULL(test, hwheel_slots_moving(&f->slots));
+	for (edge = begin; edge < 318; edge++) {
+		run_to(f, edge);
+		KUNIT_EXPECT_EQ(test, move_some(f, 16), 16);
+	}
+	KUNIT_EXPECT_NULL(test, hwheel_slots_moving(&f->slots));
+	for (i = 0; i < f->nr; i++)
+		KUNIT_EXPECT_EQ(test, level_of(f, i), 0);
+	run_to(f, 352);
+	KUNIT_EXPECT_EQ(test, f->looks, 160);
+}
+
+/* However many they are: from there on they are within a turn of the lowest level. */
+static void none_is_begun_more_than_a_span_early(struct kunit *test)
+{
+	struct fixture *f = make_slot_at_320(test, 10000);
+
+	KUNIT_EXPECT_EQ(test, next_of(f), 320 - 32);
+	run_to(f, 320 - 32);
+	KUNIT_EXPECT_EQ(test, move_some(f, 10000), 10000);
+	check_slots(f);
+	KUNIT_EXPECT_EQ(test, next_of(f), 320);
+}
+
+/* A few cost no edge of their own. */
+static void few_wait_for_the_first_of_them(struct kunit *test)
+{
+	struct fixture *f = make_slot_at_320(test, 2);
+
+	unlink_item(f, 0);
+	KUNIT_EXPECT_EQ(test, next_of(f), 320);
+	run_to(f, 320);
+	KUNIT_EXPECT_EQ(test, next_of(f), 321);
+}
+
+/* What is left when the span begins is due at once, and not at its edges alone. */
+static void too_slow_a_mover_loses_nothing(struct kunit *test)
+{
+	struct fixture *f = make_slot_at_320(test, 160);
+	unsigned int i;
+
+	run_to(f, 318);
+	KUNIT_EXPECT_EQ(test, move_some(f, 10), 10);
+	unlink_item(f, 5);
+	enqueue(f, 5, 330);
+	KUNIT_EXPECT_EQ(test, level_of(f, 5), 0);
+	KUNIT_EXPECT_EQ(test, next_of(f), 319);
+	run_to(f, 320);
+	KUNIT_EXPECT_NULL(test, hwheel_slots_moving(&f->slots));
+	run_to(f, 352);
+	for (i = 0; i < f->nr; i++)
+		KUNIT_EXPECT_EQ(test, f->items[i].fired, 1);
+}
+
+/* Late by so much that the slot would have to be moved and expired already */
+static void a_late_owner_misses_no_slot(struct kunit *test)
+{
+	static const u64 late[] = { 319, 320, 321, 351, 352, 5000 };
+	struct fixture *f = make_slot_at_320(test, 160);
+	unsigned int n, i;
+
+	for (n = 0; n < ARRAY_SIZE(late); n++) {
+		u64 turn = 352 * 16 * n;
+
+		for (i = 0; i < f->nr; i++) {
+			unlink_item(f, i);
+			enqueue(f, i, turn + 320 + i % 32);
+		}
+		run_to(f, turn + late[n]);
+		KUNIT_EXPECT_GT(test, first_enqueued(f), f->slots.cursor);
+		run_to(f, turn + max(late[n], 352ULL));
+		for (i = 0; i < f->nr; i++)
+			KUNIT_ASSERT_EQ(test, f->items[i].fired, n + 1);
+	}
+}
+
+/* On the highest level, nodes of a later round are in the way of one that is due before. */
+static void later_rounds_keep_nobody_waiting(struct kunit *test)
+{
+	struct fixture *f = make_moving(test, 64, 2, 4, 1000);
+	unsigned int i;
+
+	enqueue(f, 0, 320);
+	for (i = 1; i < f->nr; i++)
+		enqueue(f, i, 320 + 64 * 32 + i % 32);
+	KUNIT_EXPECT_EQ(test, next_of(f), 320 - 32);
+	run_to(f, 320 - 32);
+	KUNIT_EXPECT_EQ(test, move_some(f, 1000), 1000);
+	KUNIT_EXPECT_EQ(test, level_of(f, 0), 0);
+	KUNIT_EXPECT_EQ(test, level_of(f, 1), 1);
+	KUNIT_EXPECT_EQ(test, next_of(f), 320);
+	run_to(f, 320);
+	KUNIT_EXPECT_EQ(test, f->items[0].fired, 1);
+	KUNIT_EXPECT_EQ(test, next_of(f), 320 + 64 * 32 - 32);
+}
+
+/*
+ * Slots beside an array, with any rate, and an owner that is in time, late, or asleep, and moves as
+ * many as it likes. look_at() checks that each fires at its edge.
+ */
+static void slots_do_as_an_array_does(struct kunit *test)
+{
+	const struct shape *shape = test->param_value;
+	struct fixture *f = NULL;
+	struct rnd_state rnd;
+	unsigned int n, moved = 0;
+
+	prandom_seed_state(&rnd, shape->slots * shape->levels);
+	f = make_moving(test, min(shape->slots, 512U), shape->levels,
+			prandom_u32_state(&rnd) % 6, 300);
+	for (n = 0; n < 20000; n++) {
+		unsigned int i = prandom_u32_state(&rnd) % f->nr;
+		u64 edge = f->slots.cursor;
+
+		if (!f->items[i].enqueued) {
+			enqueue(f, i, random_edge(f, &rnd));
+			continue;
+		}
+		switch (prandom_u32_state(&rnd) % 8) {
+		case 0:
+			unlink_item(f, i);
+			continue;
+		case 1:
+			edge = random_edge(f, &rnd);
+			break;
+		case 2:
+		case 3:
+			edge = min(next_of(f), HWHEEL_NO_EDGE - 1);
+			break;
+		default:
+			edge++;
+		}
+		run_to(f, edge);
+		moved += move_some(f, prandom_u32_state(&rnd) % 40);
+		if (n % 16 == 0)
+			check_slots(f);
+		KUNIT_ASSERT_GT_MSG(test, first_enqueued(f), f->slots.cursor, "step %u", n);
+		KUNIT_ASSERT_LE_MSG(test, next_of(f), first_enqueued(f), "step %u", n);
+	}
+	KUNIT_EXPECT_TRUE(test, moved || shape->levels == 1);
+}
+
+/**
+ * struct load - timeouts that all expire within a time
+ * @tick:   in ns
+ * @slots:  of each level
+ * @levels: how many
+ * @nr:     how many timeouts
+ * @cost:   ns that it takes to look at one
+ * @mapped: by the rate of a mapping
+ */
+struct load {
+	u64		tick;
+	unsigned int	slots;
+	unsigned int	levels;
+	unsigned int	nr;
+	unsigned int	cost;
+	bool		mapped;
+};
+
+static const struct load loads[] = {
+	{ NSEC_PER_MSEC, 512, 2, 1000000, 250 },
+	{ NSEC_PER_MSEC, 512, 3, 1000000, 250 },
+	{ NSEC_PER_MSEC, 512, 2, 200000, 250 },
+	{ NSEC_PER_MSEC, 64, 4, 200000, 250 },
+	{ 10 * NSEC_PER_MSEC, 512, 2, 1000000, 250 },
+	{ NSEC_PER_MSEC, 512, 2, 100000, 500, true },
+	{ 200 * NSEC_PER_USEC, 512, 2, 20000, 250 },
+	{ HWHEEL_MIN_TICK_NS, 8, 8, 20000, 250 },
+};
+
+static void describe_load(const struct load *load, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%u%s on %u levels of %u, tick %llu us",
+		 load->nr, load->mapped ? " mapped" : "", load->levels, load->slots,
+		 load->tick / NSEC_PER_USEC);
+}
+
+KUNIT_ARRAY_PARAM(load, loads, describe_load);
+
+/* Looks at all that is due, each of which takes time, and returns how late the latest was. */
+static u64 expire_in_time(struct fixture *f, const struct load *load, u64 *now)
+{
+	struct item *item;
+	u64 worst = 0;
+
+	while (advance(f, div64_u64(*now, load->tick))) {
+		while ((item = pop_due(f))) {
+			*now += load->cost;
+			if (item->edge <= f->slots.cursor)
+				worst = max(worst, *now - item->edge * load->tick);
+			look_at(f, item);
+		}
+	}
+	return worst;
+}
+
+/* Looks and moves take time, and the owner moves for half a tick between two edges. */
+static void all_are_in_time(struct kunit *test)
+{
+	const struct load *load = test->param_value;
+	unsigned int rate = hwheel_move_rate(load->tick / 2) - (load->mapped ? 2 : 0);
+	struct fixture *f = make_moving(test, load->slots, load->levels, rate, load->nr);
+	u64 now = 0, worst = 0, next;
+	struct rnd_state rnd;
+	unsigned int i;
+
+	prandom_seed_state(&rnd, load->slots);
+	for (i = 0; i < f->nr; i++)
+		enqueue(f, i, 100 + random_below(&rnd, 2000));
+	while ((next = next_of(f)) != HWHEEL_NO_EDGE) {
+		now = max(now, next * load->tick);
+		worst = max(worst, expire_in_time(f, load, &now));
+		now += move_some(f, load->tick / 2 / load->cost) * load->cost;
+	}
+	for (i = 0; i < f->nr; i++)
+		KUNIT_ASSERT_EQ(test, f->items[i].fired, 1);
+	kunit_info(test, "at most %llu ns late, with a tick of %llu ns\n", worst, load->tick);
+	KUNIT_EXPECT_LE(test, worst, 2 * load->tick);
 }
 
 /* Backlogs */
@@ -976,6 +1247,14 @@ static struct kunit_case slots_cases[] = {
 	KUNIT_CASE_PARAM(moved_once_per_level_at_most, shape_gen_params),
 	KUNIT_CASE(alone_in_its_slot_it_is_not_moved),
 	KUNIT_CASE(levels_that_are_due_at_one_edge),
+	KUNIT_CASE(many_are_begun_as_early_as_it_takes),
+	KUNIT_CASE(none_is_begun_more_than_a_span_early),
+	KUNIT_CASE(few_wait_for_the_first_of_them),
+	KUNIT_CASE(too_slow_a_mover_loses_nothing),
+	KUNIT_CASE(a_late_owner_misses_no_slot),
+	KUNIT_CASE(later_rounds_keep_nobody_waiting),
+	KUNIT_CASE_PARAM(slots_do_as_an_array_does, shape_gen_params),
+	KUNIT_CASE_PARAM(all_are_in_time, load_gen_params),
 	KUNIT_CASE(backlogs_have_a_turn_each),
 	KUNIT_CASE(a_backlog_too_many_stays_due),
 	KUNIT_CASE(pop_any_finds_backlogs),

@@ -4,6 +4,7 @@
 
 #include <linux/timekeeping.h>
 
+#include "engine/wheel.h"
 #include "mapping.h"
 
 bool hwheel_map_budget_begin(struct hwheel_mapping *map);
@@ -13,6 +14,13 @@ u64 hwheel_map_budget_spent(struct hwheel_mapping *map);
 static inline void hwheel_map_budget_extend(struct hwheel_mapping *map)
 {
 	map->may = map->all;
+}
+
+/* As long a part from now on as the worker may take to move the wheel's own timeouts down */
+static inline void hwheel_map_budget_limit(struct hwheel_mapping *map)
+{
+	map->may = min(map->all, hwheel_map_budget_spent(map) +
+				 hwheel_mapping_wheel(map)->move_ns);
 }
 
 static inline bool hwheel_map_budget_is_used(struct hwheel_mapping *map)

@@ -65,13 +65,13 @@ static __always_inline void map_look_at(struct hwheel_mapping *map, struct hwhee
 			     HWHEEL_MAP_ALONE, false);
 }
 
-static void look_at_some(struct hwheel_mapping *map)
+static void look_at_some(struct hwheel_mapping *map, struct hlist_head *list)
 {
 	unsigned int left = HWHEEL_MAP_BATCH;
 	struct hwheel_map_node *node;
 
 	hwheel_clock_read(hwheel_mapping_wheel(map));
-	while (left-- && (node = hwheel_map_node_pop(map, &map->ready)))
+	while (left-- && (node = hwheel_map_node_pop(map, list)))
 		map_look_at(map, node);
 }
 
@@ -141,7 +141,7 @@ static bool expire_some(struct hwheel_mapping *map)
 	u64 reached = hwheel_mapping_wheel(map)->reached;
 
 	if (!map->place && !hlist_empty(&map->ready))
-		look_at_some(map);
+		look_at_some(map, &map->ready);
 	else if (!hlist_empty(&map->slots.due))
 		place_some(map);
 	else if (!hwheel_slots_advance(&map->slots, reached))
@@ -166,6 +166,21 @@ bool hwheel_map_expire(struct hwheel_mapping *map)
 		cond_resched();
 	}
 	return true;
+}
+
+/* As move_down() in engine/worker.c */
+void hwheel_map_move(struct hwheel_mapping *map)
+{
+	struct hlist_head *moving = hwheel_slots_moving(&map->slots);
+
+	if (likely(!moving))
+		return;
+	hwheel_map_budget_limit(map);
+	do {
+		look_at_some(map, moving);
+		cond_resched();
+		moving = hwheel_slots_moving(&map->slots);
+	} while (moving && !hwheel_map_budget_is_used(map));
 }
 
 /* Nothing is due before this edge. The search is bounded, and goes on the next time. */

@@ -76,7 +76,10 @@ static void place_all(struct hwheel_mapping *map)
 		map->ring[i] = hwheel_mmap_pages_at(pages, ring_page(map) + i);
 }
 
-/* It begins where the wheel is. */
+/*
+ * It begins where the wheel is. Records and nodes are in memory of their own, and a mapped file of
+ * the shared wheel has a quarter of a tick, so the rate is a quarter of the wheel's.
+ */
 static int make_slots(struct hwheel_mapping *map)
 {
 	const struct hwheel *wheel = hwheel_mapping_wheel(map);
@@ -84,7 +87,7 @@ static int make_slots(struct hwheel_mapping *map)
 	int err;
 
 	err = hwheel_slots_init(&map->slots, wheel->slots.mask + 1, wheel->slots.levels,
-				HWHEEL_GFP_USER);
+				wheel->slots.rate - 2, HWHEEL_GFP_USER);
 	while (!err && map->slots.cursor < edge) {
 		hwheel_slots_advance(&map->slots, edge);
 		cond_resched();

@@ -3,7 +3,7 @@
  * The slots of a wheel: pure data, which knows neither clock nor lock.
  *
  * There are one or more levels of so many slots each. A slot of the lowest level spans
- * one edge, one of the next level as many as a whole revolution of the level below. A node is
+ * one edge, one of the next level as many as half a revolution of the level below. A node is
  * enqueued for an edge, in the lowest level on which that is less than a revolution away; on the
  * highest one it may be any number of revolutions (rounds) away. One level with rounds is the
  * hashed wheel, several are the hierarchical one.
@@ -18,10 +18,18 @@
  *
  * Advancing to an edge takes a whole slot that is due to the due list; the caller pops the
  * nodes one by one and enqueues again those which are not due: a later revolution, a deadline that
- * was moved meanwhile, or the rest of a slot of a higher level, which cascades. All in such
- * a slot are within a revolution of the level below, so each goes down a level at least: a node
- * is moved once per level at most, and only when another that shares its slot is due, not
- * already when the slot's span begins.
+ * was moved meanwhile, or the rest of a slot of a higher level, which cascades.
+ *
+ * A slot of a higher level is taken when the first of its nodes is due, if it has few: they cost
+ * no pass of their own. One with more nodes than can be looked at in passing is begun earlier, the
+ * earlier the more were filed there, and never more than its own span before that span. From then
+ * on the span ends less than a revolution of the level below away, so each node goes down a level
+ * at least, and what is filed for that span meanwhile goes there at once. Such a slot becomes a
+ * moving list. Between two edges the caller pops as many of its nodes as there is time for. The
+ * nodes that are left when the span begins are due.
+ *
+ * Two slots of a level never move down at the same time: the span of one ends where the lead of
+ * the next one begins at the earliest.
  *
  * A node can be unlinked at any time in O(1), from the lists as well, so no cursor into a
  * list is ever kept.
@@ -44,8 +52,13 @@
 
 static int alloc_slots(struct hwheel_slots *slots, unsigned int nr, gfp_t gfp)
 {
-	unsigned int i;
+	unsigned int above = nr - slots->stride, i;
 
+	if (above) {
+		slots->filed = kvcalloc(above, sizeof(*slots->filed), gfp);
+		if (!slots->filed)
+			return -ENOMEM;
+	}
 	slots->slot = kvcalloc(nr, sizeof(*slots->slot), gfp);
 	slots->occupied = kvcalloc(BITS_TO_LONGS(nr), sizeof(long), gfp);
 	if (!slots->slot || !slots->occupied)
@@ -58,18 +71,24 @@ static int alloc_slots(struct hwheel_slots *slots, unsigned int nr, gfp_t gfp)
 	return 0;
 }
 
-/* When it fails, too, hwheel_slots_free() is the caller's to call. */
+/*
+ * @nr slots on each level, at least 4 if there are several. When it fails, too,
+ * hwheel_slots_free() is the caller's to call.
+ */
 int hwheel_slots_init(struct hwheel_slots *slots, unsigned int nr,
-		      unsigned int levels, gfp_t gfp)
+		      unsigned int levels, unsigned int rate, gfp_t gfp)
 {
-	if (WARN_ON_ONCE(!is_power_of_2(nr) || !levels ||
-			 (levels - 1) * ilog2(nr) >= BITS_PER_LONG_LONG))
+	unsigned int bits = levels > 1 ? ilog2(nr) - 1 : 0;
+
+	if (WARN_ON_ONCE(!is_power_of_2(nr) || !levels || (levels > 1 && nr < 4) ||
+			 (levels - 1) * bits >= BITS_PER_LONG_LONG))
 		return -EINVAL;
 
 	*slots = (struct hwheel_slots) {
 		.found	= HWHEEL_NO_EDGE,
 		.mask	= nr - 1,
-		.bits	= ilog2(nr),
+		.bits	= bits,
+		.rate	= rate,
 		.levels	= levels,
 		.stride	= round_up(nr, BITS_PER_LONG),
 	};
@@ -81,8 +100,10 @@ void hwheel_slots_free(struct hwheel_slots *slots)
 {
 	kvfree(slots->slot);
 	kvfree(slots->occupied);
+	kvfree(slots->filed);
 	slots->slot = NULL;
 	slots->occupied = NULL;
+	slots->filed = NULL;
 }
 
 /* Is an edge less than a revolution away on this level? */
@@ -101,23 +122,67 @@ static unsigned int slot_of_edge(const struct hwheel_slots *slots, unsigned int 
 	return level * slots->stride + ((edge >> (level * slots->bits)) & slots->mask);
 }
 
-/* For hwheel_slots_of(), where there are several levels */
-unsigned int hwheel_slots_of_level(const struct hwheel_slots *slots, u64 edge)
+/* How many edges a slot of a level spans, and how long before its span it is begun at the most */
+static u64 span_of(const struct hwheel_slots *slots, unsigned int level)
 {
-	unsigned int level = 0;
+	return 1ULL << (level * slots->bits);
+}
+
+/*
+ * The first edge of the span to which slot @i of a higher level is taken at @edge: the span that
+ * has this edge, or that follows. Neighbours differ in the lowest bit.
+ */
+static u64 start_of(const struct hwheel_slots *slots, unsigned int level, unsigned int i,
+		    u64 edge)
+{
+	u64 span = edge >> (level * slots->bits);
+
+	span += (span ^ i) & 1;
+	return span << (level * slots->bits);
+}
+
+/*
+ * The edge at which a slot of a higher level is to be taken, with a node that is to be filed for
+ * @edge. A slot whose nodes take no more than an eighth of the time between two edges waits until
+ * the first of them is due. Others are begun as early as it takes to move so many, with each level
+ * below moving as many, and before the slots are begun to which the nodes go.
+ */
+static u64 begin_of(struct hwheel_slots *slots, unsigned int level, unsigned int i, u64 edge)
+{
+	u32 *filed = &slots->filed[i - slots->stride];
+	u64 next = slots->slot[i].next, begin, lead;
+
+	if (next == HWHEEL_NO_EDGE)
+		*filed = 0;
+	if (likely(*filed < U32_MAX))
+		++*filed;
+	if (*filed <= (1U << slots->rate) / 8)
+		return edge;
+	lead = (u64)level * (*filed >> slots->rate) + 1 + span_of(slots, level - 1);
+	begin = start_of(slots, level, i, min(next, edge)) - min(lead, span_of(slots, level));
+	return max(begin, slots->cursor + 1);
+}
+
+/* For hwheel_slots_enqueue(): an edge that is not within a revolution of the lowest level */
+void hwheel_slots_enqueue_above(struct hwheel_slots *slots, struct hwheel_node *node, u64 edge)
+{
+	unsigned int level = 1, i;
 
 	while (level < slots->levels - 1 && !is_within_revolution(slots, edge, level))
 		level++;
-	return slot_of_edge(slots, level, edge);
+	i = slot_of_edge(slots, level, edge);
+	hwheel_slots_enqueue_in(slots, node, begin_of(slots, level, i, edge), i);
 }
 
-/* The first edge of what is still to be looked at on a level */
+/* The first edge at which something may be due of what is still to be looked at on a level */
 static u64 edge_of(const struct hwheel_slots *slots, unsigned int level)
 {
 	const struct hwheel_search *search = &slots->search[level];
+	u64 edge = search->span << (level * slots->bits);
 
-	return search->left ? search->span << (level * slots->bits) :
-			      HWHEEL_NO_EDGE;
+	if (!search->left)
+		return HWHEEL_NO_EDGE;
+	return level ? edge - min(edge, span_of(slots, level)) : edge;
 }
 
 /* The level on which the search has to go on, and the edge to which it has come there */
@@ -196,21 +261,34 @@ static bool search_up_to(struct hwheel_slots *slots, u64 edge)
 	return true;
 }
 
-/* Is there still a slot that has this edge for its first? */
-static bool is_occupied(const struct hwheel_slots *slots, u64 edge)
+/*
+ * A slot that is to be taken at an edge, of the lowest level that has one: it spans the edge, or
+ * follows. -1 if there is none.
+ */
+static int slot_to_take(const struct hwheel_slots *slots, u64 edge, unsigned int *level)
 {
-	unsigned int level;
+	unsigned int i = slot_of_edge(slots, 0, edge);
 
-	for (level = 0; level < slots->levels; level++)
-		if (slots->slot[slot_of_edge(slots, level, edge)].next == edge)
-			return true;
-	return false;
+	*level = 0;
+	if (slots->slot[i].next <= edge)
+		return i;
+	for (*level = 1; *level < slots->levels; ++*level) {
+		i = slot_of_edge(slots, *level, edge);
+		if (slots->slot[i].next <= edge)
+			return i;
+		i = slot_of_edge(slots, *level, edge + span_of(slots, *level));
+		if (slots->slot[i].next <= edge)
+			return i;
+	}
+	return -1;
 }
 
 /* Was the slot of the edge that was found taken, or the last node for it unlinked? */
 static bool search_is_over(const struct hwheel_slots *slots)
 {
-	return slots->found != HWHEEL_NO_EDGE && !is_occupied(slots, slots->found);
+	unsigned int level;
+
+	return slots->found != HWHEEL_NO_EDGE && slot_to_take(slots, slots->found, &level) < 0;
 }
 
 /* Goes on with the search for the next edge; false if there is more to look at. */
@@ -221,30 +299,73 @@ bool hwheel_slots_search(struct hwheel_slots *slots)
 	return search_up_to(slots, HWHEEL_NO_EDGE);
 }
 
-/* Nothing is due before this edge, as far as the search has come. */
-u64 hwheel_slots_next(const struct hwheel_slots *slots)
+/*
+ * The nodes to be moved down first, or NULL. The caller pops some between two edges, and looks at
+ * them as if they were due.
+ */
+struct hlist_head *hwheel_slots_moving(struct hwheel_slots *slots)
+{
+	unsigned int level;
+
+	for (level = 1; level < slots->levels; level++)
+		if (!hlist_empty(&slots->moving[level].nodes))
+			return &slots->moving[level].nodes;
+	return NULL;
+}
+
+/* No slot is to be taken before this edge, as far as the search has come. */
+static u64 next_found(const struct hwheel_slots *slots)
 {
 	unsigned int level;
 
 	return min(slots->found, hindmost(slots, &level));
 }
 
-static void take_slot(struct hwheel_slots *slots, unsigned int i)
+/* Nothing is to be done before this edge, as far as the search has come. */
+u64 hwheel_slots_next(struct hwheel_slots *slots)
 {
-	hlist_move_list(&slots->slot[i].nodes, &slots->due);
+	return hwheel_slots_moving(slots) ? slots->cursor + 1 : next_found(slots);
+}
+
+static void take_slot(struct hwheel_slots *slots, unsigned int i, struct hlist_head *list)
+{
+	hlist_move_list(&slots->slot[i].nodes, list);
 	hwheel_slots_set_empty(slots, i);
 }
 
-/* The slot that is due at the cursor, of the lowest level that has one */
-static bool take_due(struct hwheel_slots *slots)
+/*
+ * Takes a slot that is to be taken at the cursor. It moves down if its span is beyond @edge.
+ * Returns whether there was one to look at now.
+ */
+static bool take_due(struct hwheel_slots *slots, u64 edge)
+{
+	unsigned int level;
+	int i;
+
+	while ((i = slot_to_take(slots, slots->cursor, &level)) >= 0) {
+		struct hwheel_slot *moving = &slots->moving[level];
+		u64 start = level ? start_of(slots, level, i, slots->cursor) : 0;
+
+		if (start <= edge) {
+			take_slot(slots, i, &slots->due);
+			return true;
+		}
+		take_slot(slots, i, &moving->nodes);
+		moving->next = start;
+	}
+	return false;
+}
+
+/* Nodes that should have been moved down, but their span begins by @edge */
+static bool take_late(struct hwheel_slots *slots, u64 edge)
 {
 	unsigned int level;
 
-	for (level = 0; level < slots->levels; level++) {
-		unsigned int i = slot_of_edge(slots, level, slots->cursor);
+	for (level = 1; level < slots->levels; level++) {
+		struct hwheel_slot *moving = &slots->moving[level];
 
-		if (slots->slot[i].next <= slots->cursor) {
-			take_slot(slots, i);
+		if (!hlist_empty(&moving->nodes) && moving->next <= edge) {
+			hlist_move_list(&moving->nodes, &slots->due);
 			return true;
 		}
 	}
@@ -262,13 +383,15 @@ bool hwheel_slots_advance(struct hwheel_slots *slots, u64 edge)
 	bool searched;
 	u64 next;
 
+	if (take_late(slots, edge))
+		return true;
 	while ((searched = search_up_to(slots, edge)) && slots->found <= edge) {
 		slots->cursor = max(slots->cursor, slots->found);
-		if (take_due(slots))
+		if (take_due(slots, edge))
 			return true;
 		begin_search(slots);
 	}
-	next = searched ? edge : hwheel_slots_next(slots) - 1;
+	next = searched ? edge : next_found(slots) - 1;
 	slots->cursor = max(slots->cursor, next);
 	return false;
 }
@@ -319,14 +442,17 @@ static unsigned int next_occupied(const struct hwheel_slots *slots)
 /* Empties the slots node by node, whatever their edges. */
 struct hwheel_node *hwheel_slots_pop_any(struct hwheel_slots *slots)
 {
+	struct hlist_head *moving = hwheel_slots_moving(slots);
 	struct hwheel_node *node;
 
 	node = hwheel_slots_pop_due(slots) ?: pop_backlog(slots);
+	if (!node && moving)
+		node = hwheel_slots_pop(moving);
 	if (node)
 		return node;
 	slots->emptied = next_occupied(slots);
 	if (slots->emptied >= slots->levels * slots->stride)
 		return NULL;
-	take_slot(slots, slots->emptied);
+	take_slot(slots, slots->emptied, &slots->due);
 	return hwheel_slots_pop_due(slots);
 }

@@ -5,6 +5,8 @@
 #include <linux/bitops.h>
 #include <linux/hwheel.h>
 #include <linux/list.h>
+#include <linux/log2.h>
+#include <linux/minmax.h>
 
 #define HWHEEL_NO_EDGE	U64_MAX
 
@@ -17,7 +19,8 @@
 /**
  * struct hwheel_slot - the nodes of a level whose edges fall into one span of it
  * @nodes: enqueued here, in no order
- * @next:  no node here was enqueued for an earlier edge; HWHEEL_NO_EDGE if empty
+ * @next:  edge at which the slot is to be taken: no node here was enqueued for an earlier one, and
+ *         a slot that moves down is begun before that; HWHEEL_NO_EDGE if empty
  */
 struct hwheel_slot {
 	struct hlist_head	nodes;
@@ -53,8 +56,13 @@ struct hwheel_slots {
 	u64			cursor;
 	/** @mask: Slots of a level - 1; they are a power of two. */
 	unsigned int		mask;
-	/** @bits: Logarithm of the slots of a level. */
+	/**
+	 * @bits: Logarithm of how many slots of a level one slot of the next level spans: half a
+	 * revolution.
+	 */
 	unsigned int		bits;
+	/** @rate: Logarithm of how many nodes the owner can move down between two edges. */
+	unsigned int		rate;
 	/** @levels: How many levels there are. */
 	unsigned int		levels;
 	/** @stride: From the slots of a level to those of the next, in whole words of @occupied. */
@@ -70,6 +78,16 @@ struct hwheel_slots {
 	/** @occupied: A bit for each slot that is not empty. */
 	unsigned long		*occupied;
 	/**
+	 * @filed: For each slot above the lowest level: nodes filed since it was empty, unlinked
+	 * ones included.
+	 */
+	u32			*filed;
+	/**
+	 * @moving: For each level above the lowest: the rest of a slot that was begun before its
+	 * span, to be filed on lower levels, and the first edge of that span.
+	 */
+	struct hwheel_slot	moving[HWHEEL_MAX_LEVELS];
+	/**
 	 * @due: Still to be looked at: taken from a slot that is due at the cursor, or drained
 	 * after the cursor had passed their edge.
 	 */
@@ -84,34 +102,35 @@ struct hwheel_slots {
 	struct hwheel_search	search[HWHEEL_MAX_LEVELS];
 };
 
+/* How long it takes to move a node that is in no cache, in ns */
+#define HWHEEL_MOVE_NS	256
+
+/* The @rate of slots, of an owner that has so much time between two edges, at least HWHEEL_MOVE_NS */
+static inline unsigned int hwheel_move_rate(u64 ns)
+{
+	return ilog2((unsigned int)min_t(u64, ns, U32_MAX) / HWHEEL_MOVE_NS);
+}
+
 int hwheel_slots_init(struct hwheel_slots *slots, unsigned int nr,
-		      unsigned int levels, gfp_t gfp);
+		      unsigned int levels, unsigned int rate, gfp_t gfp);
 void hwheel_slots_free(struct hwheel_slots *slots);
 
-u64 hwheel_slots_next(const struct hwheel_slots *slots);
+u64 hwheel_slots_next(struct hwheel_slots *slots);
 bool hwheel_slots_search(struct hwheel_slots *slots);
 bool hwheel_slots_advance(struct hwheel_slots *slots, u64 edge);
 void hwheel_slots_put_off(struct hwheel_slots *slots);
 struct hlist_head *hwheel_slots_next_backlog(struct hwheel_slots *slots);
+struct hlist_head *hwheel_slots_moving(struct hwheel_slots *slots);
 struct hwheel_node *hwheel_slots_pop_any(struct hwheel_slots *slots);
 
-unsigned int hwheel_slots_of_level(const struct hwheel_slots *slots, u64 edge);
+void hwheel_slots_enqueue_above(struct hwheel_slots *slots, struct hwheel_node *node, u64 edge);
 
 /*
  * Operations on each timeout are inline, with the instructions counted: every register that a
  * call costs would show.
  */
 
-/* The slot to enqueue in; an edge beyond the cursor */
-static __always_inline unsigned long
-hwheel_slots_of(const struct hwheel_slots *slots, u64 edge)
-{
-	if (likely(slots->levels == 1))
-		return edge & slots->mask;
-	return hwheel_slots_of_level(slots, edge);
-}
-
-/* As the next one, in the slot of @edge that the caller knows */
+/* Enqueues in a slot that the caller has chosen, to be looked at by @edge. */
 static __always_inline void hwheel_slots_enqueue_in(struct hwheel_slots *slots,
 						    struct hwheel_node *node, u64 edge,
 						    unsigned long i)
@@ -133,7 +152,10 @@ static __always_inline void hwheel_slots_enqueue_in(struct hwheel_slots *slots,
 static __always_inline void hwheel_slots_enqueue(struct hwheel_slots *slots,
 						 struct hwheel_node *node, u64 edge)
 {
-	hwheel_slots_enqueue_in(slots, node, edge, hwheel_slots_of(slots, edge));
+	if (likely(slots->levels == 1 || edge - slots->cursor <= slots->mask))
+		hwheel_slots_enqueue_in(slots, node, edge, edge & slots->mask);
+	else
+		hwheel_slots_enqueue_above(slots, node, edge);
 }
 
 /* As for a node that was taken from a slot that is due at the cursor */

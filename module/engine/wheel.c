@@ -91,7 +91,7 @@ static unsigned int wheel_levels_of(const struct hwheel *wheel,
 	u64 edges = div64_u64(HWHEEL_NEVER, wheel->tick);
 	unsigned int levels = 1;
 
-	while (slots > 1 && levels < params->levels && (edges >>= ilog2(slots)))
+	while (slots > 2 && levels < params->levels && (edges >>= ilog2(slots / 2)))
 		levels++;
 	return levels;
 }
@@ -113,8 +113,10 @@ static int wheel_configure_slots(struct hwheel *wheel,
 	wheel->tick = round_up(tick, HWHEEL_DEADLINE_UNIT);
 	wheel->special = params->flags & HWHEEL_SIMPLE;
 	wheel->revolution = wheel->special ? wheel->tick * slots : 0;
+	wheel->move_ns = min_t(u64, wheel->tick / 2, 10 * NSEC_PER_MSEC);
 	return hwheel_slots_init(&wheel->slots, slots,
 				 wheel_levels_of(wheel, params, slots),
+				 hwheel_move_rate(wheel->move_ns),
 				 gfp_of(params));
 }
 

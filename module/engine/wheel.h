@@ -81,6 +81,8 @@ struct hwheel {
 	u64			tick;
 	/** @revolution: 0, or ns from now beyond which no deadline is accepted. */
 	u64			revolution;
+	/** @move_ns: For how long a pass may move timeouts to lower levels. */
+	u64			move_ns;
 	/** @max_pending: 0 or the limit of @pending. */
 	u64			max_pending;
 	/** @clock: CLOCK_MONOTONIC or CLOCK_BOOTTIME. */

@@ -498,6 +498,24 @@ static bool expire_backlogs(struct hwheel *wheel)
 	return true;
 }
 
+/* What is left waits for the next edge: the slots are begun in time for that. */
+static void move_down(struct hwheel *wheel)
+{
+	struct hlist_head *moving = hwheel_slots_moving(&wheel->slots);
+	u64 until;
+
+	if (likely(!moving))
+		return;
+	hwheel_clock_read(wheel);
+	until = wheel->now + wheel->move_ns;
+	do {
+		unsigned int n = 0;
+
+		look_at_some(wheel, moving, &n);
+		moving = hwheel_slots_moving(&wheel->slots);
+	} while (moving && wheel->now < until);
+}
+
 /*
  * Returns whether nothing is left that is due. Timeouts that are too much for one pass are put
  * off, so that in the next one the edges that were reached meanwhile come first. So as long as
@@ -527,6 +545,7 @@ static bool expire_due(struct hwheel *wheel)
 	if (!through)
 		hwheel_slots_put_off(&wheel->slots);
 	through &= expire_backlogs(wheel);
+	move_down(wheel);
 	wheel->first = first;
 	return through;
 }
