@@ -31,6 +31,7 @@ enum gap {
 	GAP_CANCEL,	/* between the word set to cancelled and what follows from it */
 	GAP_SLEEP,	/* between deep being published and the last look at the lists */
 	GAP_ARM,	/* between a timeout found idle and its word set to pending */
+	GAP_DOUBT,	/* while another arm decides whether there is a place */
 };
 
 /**
@@ -144,12 +145,6 @@ static int race_sleep_until(ktime_t *until, u64 delta, enum hrtimer_mode mode,
 	return 0;
 }
 
-static bool race_pending_begin(struct hwheel *wheel)
-{
-	race_in(GAP_ARM);
-	return hwheel_pending_begin(wheel);
-}
-
 static void arm_10(struct sim_timeout *sim)
 {
 	hwheel_arm_at(&sim->timeout, sim_edge_time(sim_wheel_of(sim), 10));
@@ -191,7 +186,6 @@ static void race_stop(struct hwheel *wheel) __maybe_unused;
 #define hwheel_refresh_at		race_refresh_at
 #define hwheel_refresh			race_refresh
 #define hwheel_cancel			race_cancel
-#define hwheel_pending_begin		race_pending_begin
 #define hwheel_word_arm			race_word_arm
 #define hwheel_word_acted		race_word_acted
 #define hwheel_word_is_enqueued		race_word_is_enqueued
@@ -207,6 +201,8 @@ static void race_stop(struct hwheel *wheel) __maybe_unused;
 #undef cond_resched_tasks_rcu_qs
 #define cond_resched_tasks_rcu_qs	race_resched
 #define schedule_hrtimeout_range_clock	race_sleep_until
+#undef cpu_relax
+#define cpu_relax()			race_in(GAP_DOUBT)
 
 /* It is the test that does the worker's part, while that one is asleep. */
 #define hwheel_assert_owner(wheel)	((void)(wheel))
@@ -789,7 +785,7 @@ static void lingers_whatever_is_submitted(struct kunit *test)
 }
 
 /* While it is armed by another: one of the two arms counts, and takes one place of the limit. */
-static void race_two_arms(struct kunit *test, u64 max_pending, int err)
+static void race_two_arms(struct kunit *test, u64 max_pending)
 {
 	struct hwheel *wheel = sim_create(test, (struct hwheel_params) {
 		.tick_ns = SIM_TICK, .max_pending = max_pending,
@@ -799,21 +795,73 @@ static void race_two_arms(struct kunit *test, u64 max_pending, int err)
 
 	race = (struct race) { .sim = sim };
 	race_for(GAP_ARM, 1, arm_10);
-	KUNIT_EXPECT_EQ(test, hwheel_arm_at(&sim->timeout, 0), err);
+	KUNIT_EXPECT_EQ(test, hwheel_arm_at(&sim->timeout, 0), -EBUSY);
 	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 1);
 	hwheel_get_stats(wheel, &stats);
 	KUNIT_EXPECT_EQ(test, stats.armed, 1);
 	race_over(test);
-	KUNIT_EXPECT_EQ(test, hwheel_arm_at(&sim[1].timeout, sim_edge_time(wheel, 10)),
-			max_pending == 1 ? -EDQUOT : 0);
+	KUNIT_EXPECT_EQ(test, hwheel_arm_at(&sim[1].timeout, sim_edge_time(wheel, 10)), 0);
 	expect_fires(test, sim, 10);
 }
 
 static void second_of_two_arms_is_refused_and_rolled_back(struct kunit *test)
 {
-	race_two_arms(test, 0, -EBUSY);
-	race_two_arms(test, 1, -EDQUOT);
-	race_two_arms(test, 2, -EBUSY);
+	race_two_arms(test, 0);
+	race_two_arms(test, 2);
+}
+
+static void give_place_back(struct sim_timeout *sim)
+{
+	hwheel_limit_decide(sim_wheel_of(sim), false);
+}
+
+static void keep_place(struct sim_timeout *sim)
+{
+	hwheel_limit_decide(sim_wheel_of(sim), true);
+}
+
+/* The only place is in doubt, as another CPU is about to arm, and may have to give it back. */
+static struct sim_timeout *race_doubt(struct kunit *test, void (*decide)(struct sim_timeout *sim),
+				      int err)
+{
+	struct sim_timeout *sim = race_timeout_within(test, 1);
+
+	KUNIT_ASSERT_TRUE(test, hwheel_limit_begin(sim_wheel_of(sim)));
+	race_for(GAP_DOUBT, 1, decide);
+	KUNIT_EXPECT_EQ(test, hwheel_arm_at(&sim->timeout, sim_edge_time(sim_wheel_of(sim), 10)),
+			err);
+	race_over(test);
+	return sim;
+}
+
+static void a_place_in_doubt_keeps_nobody_out(struct kunit *test)
+{
+	expect_fires(test, race_doubt(test, give_place_back, 0), 10);
+}
+
+static void a_place_that_was_in_doubt_counts(struct kunit *test)
+{
+	struct sim_timeout *sim = race_doubt(test, keep_place, -EDQUOT);
+
+	hwheel_limit_end(sim_wheel_of(sim));
+	arm_edge(test, sim, 10);
+	expect_fires(test, sim, 10);
+}
+
+/* The timeout ends before the CPU that has armed it keeps its place. */
+static void an_end_before_the_place_is_kept_frees_it(struct kunit *test)
+{
+	struct sim_timeout *sim = race_timeout_within(test, 1);
+	struct hwheel *wheel = sim_wheel_of(sim);
+
+	KUNIT_ASSERT_TRUE(test, hwheel_limit_begin(wheel));
+	hwheel_limit_end(wheel);
+	KUNIT_EXPECT_EQ(test, hwheel_arm_at(&sim->timeout, sim_edge_time(wheel, 10)), 0);
+	hwheel_limit_decide(wheel, true);
+	KUNIT_EXPECT_EQ(test, hwheel_limit_settled(atomic64_read(&wheel->pending)), 1);
+	race_for(NO_GAP, 0, NULL);
+	race_over(test);
+	expect_fires(test, sim, 10);
 }
 
 static void does_not_linger_while_somebody_waits(struct kunit *test)
@@ -975,6 +1023,9 @@ static struct kunit_case race_cases[] = {
 	KUNIT_CASE(cancelled_one_is_freed_by_its_release),
 	KUNIT_CASE(refreshed_one_is_freed_by_its_release),
 	KUNIT_CASE(second_of_two_arms_is_refused_and_rolled_back),
+	KUNIT_CASE(a_place_in_doubt_keeps_nobody_out),
+	KUNIT_CASE(a_place_that_was_in_doubt_counts),
+	KUNIT_CASE(an_end_before_the_place_is_kept_frees_it),
 	{}
 };
 

@@ -7,6 +7,7 @@
 #include <linux/stddef.h>
 #include <linux/string.h>
 
+#include "engine/limit.h"
 #include "engine/stats.h"
 #include "executor_sim.h"
 
@@ -596,7 +597,7 @@ static void expect_none_pending(struct kunit *test, struct hwheel *wheel)
 	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 0);
 	KUNIT_EXPECT_EQ(test, stats_of(wheel).pending, 0);
 	this_cpu_inc(wheel->cpu->cancelled[0]);
-	hwheel_pending_end(wheel);
+	hwheel_limit_end(wheel);
 	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 0);
 }
 

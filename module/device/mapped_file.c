@@ -14,6 +14,7 @@
 #include <linux/mutex.h>
 #include <linux/workqueue.h>
 
+#include "engine/limit.h"
 #include "engine/source.h"
 #include "engine/wheel.h"
 #include "file.h"
@@ -38,17 +39,9 @@ static int check(const struct hwheel_map *arg)
 /* Records come by the page. */
 static int mapped_grow(struct hwheel_file *file, struct hwheel_mapping *map, u32 records)
 {
-	int err;
-
 	if (map->nr > file->max - records)
 		return -ENOSPC;
-	records = round_up(records, HWHEEL_MAP_PAGE);
-	if (!hwheel_pending_reserve(file->wheel, records))
-		return -EDQUOT;
-	err = hwheel_mapping_grow(map, records);
-	if (err)
-		hwheel_pending_unreserve(file->wheel, records);
-	return err;
+	return hwheel_mapping_grow(map, round_up(records, HWHEEL_MAP_PAGE));
 }
 
 /* Publishes a mapping that has the records of the first MAP, or nothing on failure. */
@@ -176,7 +169,7 @@ static void release(struct hwheel_file *file, struct hwheel_mapping *map)
 	if (map->released)
 		return;
 	map->released = true;
-	hwheel_pending_unreserve(file->wheel, map->nr);
+	hwheel_limit_unreserve(file->wheel, map->nr);
 	if (hwheel_file_is_on_shared_wheel(file))
 		hwheel_user_remove_mapping(file->user);
 }

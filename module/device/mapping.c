@@ -14,6 +14,7 @@
 
 #include "engine/edge.h"
 #include "engine/gfp.h"
+#include "engine/limit.h"
 #include "file.h"
 #include "map_source.h"
 #include "map_word.h"
@@ -184,6 +185,11 @@ int hwheel_mapping_grow(struct hwheel_mapping *map, u32 records)
 	segment = make_segment(map, records);
 	if (!segment)
 		return -ENOMEM;
+	/* Last, so that a call that fails takes no place. */
+	if (!hwheel_limit_reserve(hwheel_mapping_wheel(map), records)) {
+		free_segment(segment);
+		return -EDQUOT;
+	}
 	if (!map->nr_segments)
 		map->segment = segment;
 	map->segments[map->nr_segments] = segment;

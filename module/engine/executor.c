@@ -43,6 +43,7 @@
 #include "callback.h"
 #include "debug_objects.h"
 #include "executor.h"
+#include "limit.h"
 #include "state.h"
 #include "submit.h"
 #include "trace.h"
@@ -283,7 +284,7 @@ bool hwheel_executor_hand_over(struct hwheel *wheel,
 	spin_lock(&executor->lock);
 	expired = hwheel_word_hand_over(&timeout->word, word);
 	if (expired) {
-		hwheel_pending_end(wheel);
+		hwheel_limit_end(wheel);
 		list_add_tail(&timeout->handed, &executor->handed);
 	}
 	spin_unlock(&executor->lock);

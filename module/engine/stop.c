@@ -32,6 +32,7 @@
 #include "callback.h"
 #include "debug_objects.h"
 #include "executor.h"
+#include "limit.h"
 #include "pass_work.h"
 #include "state.h"
 #include "submit.h"
@@ -92,7 +93,7 @@ static void hand_back(struct hwheel_stop *stop, struct hwheel_timeout *timeout,
 	state = hwheel_word_state(end_timeout(timeout, queued));
 	if (state == HWHEEL_PENDING) {
 		local_inc(&wheel->counts.handed_back);
-		hwheel_pending_end(wheel);
+		hwheel_limit_end(wheel);
 		stop->count++;
 	}
 	if (state == HWHEEL_PENDING && stop->handback)

@@ -18,6 +18,7 @@
 #include <linux/compiler.h>
 #include <linux/cpumask.h>
 #include <linux/export.h>
+#include <linux/irqflags.h>
 #include <linux/llist.h>
 #include <linux/preempt.h>
 #include <linux/rcupdate.h>
@@ -26,6 +27,7 @@
 #include "callback.h"
 #include "debug_objects.h"
 #include "edge.h"
+#include "limit.h"
 #include "state.h"
 #include "submit.h"
 #include "trace.h"
@@ -125,7 +127,7 @@ static __always_inline bool is_quick_arm(const struct hwheel *wheel,
 	       (hwheel_word_is_released(word) && !timeout->ops->release);
 }
 
-/* Admits an arm, and counts it against a limit. Returns 0, or why the arm is refused. */
+/* Returns 0, or why an arm is refused. */
 static int admit_arm(struct hwheel *wheel, const struct hwheel_timeout *timeout, u64 word,
 		     u64 deadline)
 {
@@ -136,7 +138,29 @@ static int admit_arm(struct hwheel *wheel, const struct hwheel_timeout *timeout,
 	if (!hwheel_word_may_arm(word, timeout->ops->release) ||
 	    in_release(wheel, timeout, word))
 		return timeout->ops->expire ? -EBUSY : -EINVAL;
-	return hwheel_pending_begin(wheel) ? 0 : -EDQUOT;
+	return 0;
+}
+
+/* Arms from a word that may be armed; -EAGAIN if it is another one meanwhile, now in @word. */
+static __always_inline int arm_from(struct hwheel_timeout *timeout, s64 *word, u64 deadline)
+{
+	return likely(hwheel_word_arm(&timeout->word, word, deadline)) ? 0 : -EAGAIN;
+}
+
+/* As arm_from(), or -EDQUOT; see limit.h. */
+static int arm_within_limit(struct hwheel *wheel, struct hwheel_timeout *timeout, s64 *word,
+			    u64 deadline)
+{
+	int err = -EDQUOT;
+	unsigned long flags;
+
+	local_irq_save(flags);
+	if (hwheel_limit_begin(wheel)) {
+		err = arm_from(timeout, word, deadline);
+		hwheel_limit_decide(wheel, !err);
+	}
+	local_irq_restore(flags);
+	return err;
 }
 
 static __always_inline int do_arm(struct hwheel_timeout *timeout, u64 deadline, bool full)
@@ -155,11 +179,15 @@ static __always_inline int do_arm(struct hwheel_timeout *timeout, u64 deadline, 
 		if (err)
 			return err;
 		this_cpu_inc(cpu->armed);
-		if (likely(hwheel_word_arm(&timeout->word, &word, deadline)))
+		if (full && wheel->max_pending)
+			err = arm_within_limit(wheel, timeout, &word, deadline);
+		else
+			err = arm_from(timeout, &word, deadline);
+		if (likely(!err))
 			break;
 		this_cpu_dec(cpu->armed);
-		if (full)
-			hwheel_pending_end(wheel);
+		if (full && err == -EDQUOT)
+			return err;
 	}
 
 	if (full)
@@ -248,7 +276,7 @@ static __always_inline bool cancel_from(struct hwheel *wheel,
 	if (!hwheel_word_cancel_from(&timeout->word, word, queued))
 		return false;
 	this_cpu_inc(cpu->cancelled[!queued]);
-	hwheel_pending_end(wheel);
+	hwheel_limit_end(wheel);
 	if (full)
 		trace_timeout_cancel(wheel, timeout, queued);
 	if (!queued)

@@ -108,7 +108,7 @@ struct hwheel {
 
 	/* Changed by everybody */
 
-	/** @pending: Timeouts pending or reserved, if @max_pending; for the limit alone. */
+	/** @pending: Places of the limit that are taken, if @max_pending; see limit.h. */
 	atomic64_t		pending ____cacheline_aligned_in_smp;
 
 	/* For those who submit and those who wait */
@@ -269,40 +269,6 @@ static inline enum hwheel_kind hwheel_kind(const struct hwheel *wheel)
 		return HWHEEL_IS_SIMPLE;
 	return wheel->slots.levels > 1 ? HWHEEL_IS_HIERARCHICAL :
 					 HWHEEL_IS_HASHED;
-}
-
-/* Counted before others can see the timeout pending. Returns false at the limit. */
-static inline bool hwheel_pending_begin(struct hwheel *wheel)
-{
-	return !wheel->max_pending ||
-	       atomic64_add_unless(&wheel->pending, 1, wheel->max_pending);
-}
-
-/* As hwheel_pending_begin(), for so many that may be pending at some time */
-static inline bool hwheel_pending_reserve(struct hwheel *wheel, u64 n)
-{
-	s64 old = atomic64_read(&wheel->pending);
-
-	if (!wheel->max_pending)
-		return true;
-	do {
-		if (n > wheel->max_pending - old)
-			return false;
-	} while (!atomic64_try_cmpxchg_relaxed(&wheel->pending, &old, old + n));
-	return true;
-}
-
-static inline void hwheel_pending_unreserve(struct hwheel *wheel, u64 n)
-{
-	if (wheel->max_pending)
-		atomic64_sub(n, &wheel->pending);
-}
-
-/* The thread that ends a timeout counts how; only the limit needs the exact count. */
-static inline void hwheel_pending_end(struct hwheel *wheel)
-{
-	if (wheel->max_pending)
-		atomic64_dec(&wheel->pending);
 }
 
 /**

@@ -36,6 +36,7 @@
 #include "debug_objects.h"
 #include "edge.h"
 #include "executor.h"
+#include "limit.h"
 #include "pass_work.h"
 #include "source.h"
 #include "state.h"
@@ -370,7 +371,7 @@ static __always_inline bool worker_expire(struct hwheel *wheel,
 	if (unlikely(!worker_expired(timeout, word)))
 		return false;
 	if (full)
-		hwheel_pending_end(wheel);
+		hwheel_limit_end(wheel);
 	hwheel_batch_exchanged(wheel);
 	return true;
 }

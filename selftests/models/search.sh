@@ -204,7 +204,7 @@ takeouts() {
 }
 
 [ $# -gt 0 ] || set -- sleep timeout nested again stop rearm within executor across finish \
-	source edges mapped stalled reap stale shutdown close shard
+	source edges limit mapped stalled reap stale shutdown close shard
 
 echo "TAP version 13"
 check_names
