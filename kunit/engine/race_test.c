@@ -42,6 +42,7 @@ enum gap {
  * @sim:      to whom
  * @entered:  it was among the running ones
  * @slept:    how often the worker went to sleep
+ * @rests:    how often it let others run
  * @unqueued: how often the worker touched the links of a timeout it did not hold
  * @stop:     the worker is to end
  */
@@ -52,6 +53,7 @@ static struct race {
 	struct sim_timeout	*sim;
 	bool			entered;
 	unsigned int		slept;
+	unsigned int		rests;
 	unsigned int		unqueued;
 	bool			stop;
 } race;
@@ -130,6 +132,7 @@ static void race_unlink(struct hwheel_slots *slots, struct hwheel_node *node)
 /* The wheel's worker, which was woken, is not to have its turn. */
 static void race_resched(void)
 {
+	race.rests++;
 	race_in(GAP_RESCHED);
 }
 
@@ -253,7 +256,8 @@ static void arm_edge(struct kunit *test, struct sim_timeout *sim, u64 edge)
 	KUNIT_ASSERT_EQ(test, hwheel_arm_at(&sim->timeout, deadline), 0);
 }
 
-static void expect_fires(struct kunit *test, struct sim_timeout *sim, u64 edge)
+/* @others stay pending. */
+static void expect_fires_beside(struct kunit *test, struct sim_timeout *sim, u64 edge, u64 others)
 {
 	struct hwheel *wheel = sim_wheel_of(sim);
 
@@ -261,7 +265,12 @@ static void expect_fires(struct kunit *test, struct sim_timeout *sim, u64 edge)
 	KUNIT_EXPECT_EQ(test, sim->expired, 0);
 	sim_pass(wheel, edge);
 	sim_expect_fired(test, sim, edge);
-	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 0);
+	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), others);
+}
+
+static void expect_fires(struct kunit *test, struct sim_timeout *sim, u64 edge)
+{
+	expect_fires_beside(test, sim, edge, 0);
 }
 
 static void expect_cancelled(struct kunit *test, struct sim_timeout *sim)
@@ -774,6 +783,62 @@ static void does_not_sleep_when_kicked(struct kunit *test)
 	race_over(test);
 }
 
+#define FULL_SLOTS	16384U
+
+/* One in each slot, of the turn after the next: the search takes a while. */
+static struct sim_timeout *race_full(struct kunit *test)
+{
+	struct hwheel *wheel = sim_create(test, (struct hwheel_params) {
+		.tick_ns = SIM_TICK, .slots = FULL_SLOTS,
+	});
+	unsigned int i;
+
+	race = (struct race) { };
+	race.sim = sim_timeouts(test, wheel, FULL_SLOTS + 1, &sim_ops);
+	sim_pass(wheel, 2);
+	for (i = 1; i <= FULL_SLOTS; i++)
+		arm_edge(test, &race.sim[i], 2 * FULL_SLOTS + i);
+	KUNIT_EXPECT_EQ(test, race_drain(wheel), FULL_SLOTS);
+	return race.sim;
+}
+
+/* An interrupt arms while the worker searches for the next edge: it goes on with that later. */
+static void searches_no_further_once_called(struct kunit *test)
+{
+	struct sim_timeout *sim = race_full(test);
+	struct hwheel *wheel = sim_wheel_of(sim);
+
+	/* As if an earlier search had found one that is over, a long time ago */
+	wheel->slots.found = 1;
+	wheel->slots.cursor = 2;
+	wheel->searched = -FULL_SLOTS;
+	race.rests = 0;
+	race_for(GAP_RESCHED, 1, arm_10);
+	worker_sleep(wheel, false);
+	KUNIT_EXPECT_EQ(test, race.slept, 0);
+	KUNIT_EXPECT_LE(test, race.rests, 3);
+	KUNIT_EXPECT_EQ(test, race_drain(wheel), 1);
+	race_over(test);
+	expect_fires_beside(test, sim, 10, FULL_SLOTS);
+}
+
+/* Nor does a late worker that looks for what is due meanwhile. */
+static void catches_up_no_further_once_called(struct kunit *test)
+{
+	struct sim_timeout *sim = race_full(test);
+	struct hwheel *wheel = sim_wheel_of(sim);
+
+	wheel->slots.found = 3;
+	wheel->reached = FULL_SLOTS;
+	race_for(GAP_RESCHED, 1, arm_10);
+	KUNIT_EXPECT_FALSE(test, expire_due(wheel));
+	KUNIT_EXPECT_LT(test, wheel->slots.cursor, 2 * HWHEEL_SEARCH_STEPS);
+	KUNIT_EXPECT_EQ(test, race_drain(wheel), 1);
+	KUNIT_EXPECT_TRUE(test, expire_due(wheel));
+	KUNIT_EXPECT_EQ(test, sim->expired, 1);
+	race_over(test);
+}
+
 /* It looks at the lists at the next edge anyway. */
 static void lingers_whatever_is_submitted(struct kunit *test)
 {
@@ -1014,6 +1079,8 @@ static struct kunit_case race_cases[] = {
 	KUNIT_CASE(is_not_idle_on_a_submission),
 	KUNIT_CASE(is_not_idle_when_another_took_idle),
 	KUNIT_CASE(does_not_sleep_when_kicked),
+	KUNIT_CASE(searches_no_further_once_called),
+	KUNIT_CASE(catches_up_no_further_once_called),
 	KUNIT_CASE(lingers_whatever_is_submitted),
 	KUNIT_CASE(does_not_linger_while_somebody_waits),
 	KUNIT_CASE(cancel_while_refreshed),

@@ -531,14 +531,14 @@ static const struct hwheel_timeout_ops stream_ops = {
 };
 
 /*
- * There is always more to drain than a tick has time for. An enqueued timeout waits for one
- * part of the drain, which ends after two jiffies and a release op, and for the wake-up; and
- * for a look at the clock after each.
+ * There is always more to drain than a tick has time for. An enqueued timeout waits for two
+ * parts of the drain, that in which its edge comes and the next one: each ends after two jiffies
+ * and a release op; and for a look at the clock after each.
  */
 static void a_stream_of_submissions_keeps_no_edge_waiting(struct kunit *test)
 {
 	const unsigned int nr = 150;
-	const u64 bound = 3 * TICK_NSEC + 2 * NSEC_PER_MSEC + nr * NSEC_PER_USEC;
+	const u64 bound = 4 * TICK_NSEC + 2 * NSEC_PER_MSEC + nr * NSEC_PER_USEC;
 	struct hwheel *wheel = sim_create(test, (struct hwheel_params) { });
 	struct sim_timeout *stream = sim_timeouts(test, wheel, nr, &stream_ops);
 	struct sim_timeout *sim = sim_timeouts(test, wheel, 10, &sim_ops);
@@ -790,6 +790,31 @@ static void release_is_called_once_within_a_tick(struct kunit *test)
 		KUNIT_EXPECT_LE(test, sim[i].released_ns,
 				cancelled + SIM_TICK + SIM_SETTLE);
 		KUNIT_EXPECT_EQ(test, sim[i].expired, 0);
+	}
+}
+
+/* Of a timeout that is due at the next edge, or later; lingering, and when that is over */
+static void release_does_not_wait_for_a_long_tick(struct kunit *test)
+{
+	static const u64 waits[] = { 0, NSEC_PER_MSEC, NSEC_PER_SEC };
+	struct hwheel *wheel = sim_create(test, (struct hwheel_params) {
+		.tick_ns = 3600ULL * NSEC_PER_SEC,
+	});
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 2 * ARRAY_SIZE(waits),
+					       &sim_release_ops);
+	unsigned int i;
+
+	for (i = 0; i < 2 * ARRAY_SIZE(waits); i++) {
+		u64 cancelled;
+
+		arm_edge(test, &sim[i], i % 2 ? 100 : 1);
+		test_sleep(wheel, waits[i / 2]);
+		cancelled = test_now(wheel);
+		KUNIT_EXPECT_TRUE(test, hwheel_cancel(&sim[i].timeout));
+		test_sleep(wheel, NSEC_PER_SEC);
+		KUNIT_EXPECT_EQ(test, sim[i].released, 1);
+		KUNIT_EXPECT_LE(test, sim[i].released_ns,
+				cancelled + 100 * NSEC_PER_MSEC + SIM_SETTLE);
 	}
 }
 
@@ -1412,6 +1437,7 @@ static struct kunit_case wheel_cases[] = {
 	KUNIT_CASE(object_may_be_freed_by_its_release_op),
 	KUNIT_CASE(object_may_be_freed_by_the_handback),
 	KUNIT_CASE(release_is_called_once_within_a_tick),
+	KUNIT_CASE(release_does_not_wait_for_a_long_tick),
 	KUNIT_CASE(not_armed_between_cancel_and_release),
 	KUNIT_CASE(release_is_not_called_after_expiry),
 	KUNIT_CASE(stop_hands_back_each_pending_once),

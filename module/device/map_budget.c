@@ -12,8 +12,8 @@
  * A run that took more than a small part makes its file a busy one. The worker runs busy files
  * after the others (engine/source.c), so that no file with little work waits for floods.
  *
- * On a wheel of its own a file keeps nobody else waiting; its part is bounded so that the worker
- * looks at the clock.
+ * On a wheel of its own a file keeps nobody else waiting; its part is bounded by a tick, so that the
+ * worker looks at the clock and at the lists.
  *
  * The accounts of the shared wheel are its worker's own.
  */
@@ -39,7 +39,7 @@
 /* How many parts an account may be behind: what a stall of the machine costs is bounded. */
 #define CARRIED		3
 
-/* How long a file on a wheel of its own may take before its worker looks at the clock, in ns */
+/* How long a file on a wheel of its own may take before its worker drains the lists, in ns */
 #define OWN_NS		(10 * NSEC_PER_MSEC)
 
 static struct hwheel_user_time all;
@@ -74,7 +74,7 @@ static u64 time_left(const struct hwheel_mapping *map)
 	u64 left;
 
 	if (!hwheel_file_is_on_shared_wheel(map->file))
-		return OWN_NS;
+		return min_t(u64, OWN_NS, wheel->tick);
 	left = min(left_of(&map->file->user->mapped, wheel, USER_PART),
 		   left_of(&all, wheel, ALL_PART));
 	return left > wheel->tick / SMALL_PART ? left : 0;

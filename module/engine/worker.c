@@ -15,11 +15,11 @@
  * the worker puts it on the due list of the same pass.
  *
  * Then it sleeps, in one of two depths. After a pass that drained something, more is
- * likely to come, so the worker lingers until the next edge: submitters need not wake
- * it, and all they submit within a tick is drained at once. After an empty pass it
- * sleeps to its next occupied edge. If that lies beyond the next edge, it publishes
- * this deep sleep, and a caller that submits something wakes it. A caller that waits in
- * hwheel_cancel_sync() wakes it from either.
+ * likely to come, so the worker lingers until the next edge, but for LINGER_NS at most:
+ * submitters need not wake it, and all they submit meanwhile is drained at once. After an
+ * empty pass it sleeps to its next occupied edge. If that lies beyond the next edge, or may be
+ * farther away than LINGER_NS, it publishes this deep sleep, and a caller that submits
+ * something wakes it. A caller that waits in hwheel_cancel_sync() wakes it from either.
  *
  * Models: life.pml, timeout.pml, nested.pml, sleep.pml, stop.pml, executor.pml and source.pml
  * in selftests/models/.
@@ -52,6 +52,9 @@
 
 /* For each so many edges since the last search the next may make HWHEEL_SEARCH_STEPS more. */
 #define EDGES_PER_SEARCH	16
+
+/* How long submissions may wait for a worker that lingers */
+#define LINGER_NS	(100 * NSEC_PER_MSEC)
 
 /* How often more in one pass to act on a timeout that changes all the time */
 #define ACT_MAX		3
@@ -307,13 +310,24 @@ static __always_inline void count_lateness(struct hwheel *wheel, u64 word)
 			      wheel->lateness_scale);
 }
 
-/* Has the next slot that is due in this pass looked at. */
+/* Is there something to drain, or does a thread wait for the next pass? */
+static bool is_called(const struct hwheel *wheel)
+{
+	return READ_ONCE(wheel->urgent) || !hwheel_submit_empty(wheel);
+}
+
+/*
+ * Has the next slot that is due in this pass looked at. False if there is none, or the way to it is
+ * long and the lists are not empty: they are drained first.
+ */
 static bool next_slot(struct hwheel *wheel)
 {
 	while (!hwheel_slots_advance(&wheel->slots, wheel->reached)) {
 		if (wheel->slots.cursor >= wheel->reached)
 			return false;
 		let_others_run();
+		if (is_called(wheel))
+			return false;
 	}
 	local_inc(&wheel->counts.visited);
 	return true;
@@ -467,7 +481,7 @@ static void look_at_some(struct hwheel *wheel, struct hlist_head *list,
 		worker_resched(wheel);
 }
 
-/* Returns whether there was not too much for one pass. */
+/* Returns whether there was not too much for one pass, nor too long a way to the next slot. */
 static bool expire_slots(struct hwheel *wheel)
 {
 	struct hwheel_slots *slots = &wheel->slots;
@@ -481,7 +495,7 @@ static bool expire_slots(struct hwheel *wheel)
 			look_at_some(wheel, &slots->due, &n);
 		}
 	} while (next_slot(wheel));
-	return true;
+	return slots->cursor >= wheel->reached;
 }
 
 /* Expires timeouts that were too much for earlier passes. */
@@ -551,10 +565,13 @@ static bool expire_due(struct hwheel *wheel)
 	return through;
 }
 
-static void sleep_until(struct hwheel *wheel, u64 edge)
+/* If the worker lingers, it does so for LINGER_NS at most. */
+static void sleep_until(struct hwheel *wheel, u64 edge, bool linger)
 {
 	ktime_t until = hwheel_edge_time(wheel, edge);
 
+	if (linger && wheel->tick > LINGER_NS)
+		until = min_t(u64, until, wheel->now + LINGER_NS);
 	if (edge == HWHEEL_NO_EDGE)
 		schedule();
 	else
@@ -567,7 +584,8 @@ static void sleep_until(struct hwheel *wheel, u64 edge)
  * The next edge at which something may be due, or less: where the search left off. It may
  * take longer the more time has gone by since the last one, so that what it costs is in
  * proportion to time, however often the worker goes to sleep. As each sleep up to where it
- * left off allows for a multiple of that, there are few of them on a quiet wheel.
+ * left off allows for a multiple of that, there are few of them on a quiet wheel. It ends when
+ * something was submitted, as submitters wake a worker only that is idle.
  */
 static u64 next_edge(struct hwheel *wheel)
 {
@@ -575,7 +593,7 @@ static u64 next_edge(struct hwheel *wheel)
 	u64 rounds = 1 + div_u64(cursor - wheel->searched, EDGES_PER_SEARCH);
 
 	wheel->searched = cursor;
-	while (!hwheel_slots_search(&wheel->slots) && --rounds)
+	while (!hwheel_slots_search(&wheel->slots) && --rounds && !is_called(wheel))
 		let_others_run();
 	return hwheel_slots_next(&wheel->slots);
 }
@@ -594,7 +612,7 @@ static void worker_sleep(struct hwheel *wheel, bool linger)
 {
 	u64 soon = wheel->slots.cursor + 1;
 	u64 edge = linger ? soon : next_edge(wheel);
-	bool idle = edge > soon || wheel->kicked;
+	bool idle = edge > soon || wheel->kicked || (!linger && wheel->tick > LINGER_NS);
 
 	wheel->planned = edge;
 	trace_worker_sleep(wheel, edge, idle);
@@ -603,7 +621,7 @@ static void worker_sleep(struct hwheel *wheel, bool linger)
 	set_current_state(TASK_IDLE);
 	if (!kthread_should_stop() && !READ_ONCE(wheel->urgent) &&
 	    (!idle || (READ_ONCE(wheel->idle) && hwheel_submit_empty(wheel))))
-		sleep_until(wheel, edge);
+		sleep_until(wheel, edge, linger);
 	__set_current_state(TASK_RUNNING);
 	if (idle)
 		WRITE_ONCE(wheel->idle, 0);
