@@ -2,8 +2,8 @@
 /*
  * All wheels that there are, for administrators and for what owners forget.
  *
- * Wheels cost a thread each, so very many of them are a mistake: Netty and hwheel
- * warn at the 65th.
+ * Wheels cost a thread each, so very many of them are a mistake of kernel code: Netty and hwheel
+ * warn at the 65th. Wheels of programs have a limit of their own.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -22,7 +22,7 @@
 
 static DEFINE_MUTEX(lock);	/* protects all that follows */
 static LIST_HEAD(wheels);
-static unsigned int nr_wheels;
+static unsigned int nr_wheels;	/* of kernel code */
 static unsigned int last_id;
 
 static void warn_of_many(const struct hwheel *wheel)
@@ -42,7 +42,7 @@ static void registry_add(struct hwheel *wheel, struct module *owner,
 	wheel->module = owner;
 	wheel->id = ++last_id;
 	list_add_tail(&wheel->registered, &wheels);
-	nr_wheels++;
+	nr_wheels += !wheel->own;
 	warn_of_many(wheel);
 	hwheel_debugfs_add(wheel);
 	mutex_unlock(&lock);
@@ -56,7 +56,7 @@ static void registry_remove(struct hwheel *wheel)
 {
 	mutex_lock(&lock);
 	if (!list_empty(&wheel->registered))
-		nr_wheels--;
+		nr_wheels -= !wheel->own;
 	list_del_init(&wheel->registered);
 	mutex_unlock(&lock);
 	hwheel_debugfs_remove(wheel);
