@@ -11,8 +11,10 @@
 #include <linux/delay.h>
 #include <linux/hrtimer.h>
 #include <linux/irqflags.h>
+#include <linux/kmsg_dump.h>
 #include <linux/printk.h>
 #include <linux/sched.h>
+#include <linux/string.h>
 
 #include "engine/edge.h"
 #include "engine/wheel.h"
@@ -90,6 +92,22 @@ static inline void test_complaint_begin(void)
 static inline void test_complaint_end(void)
 {
 	pr_info("hwheel: the complaint was asked for\n");
+}
+
+/* How many lines of the kernel's log have a text */
+static inline unsigned int test_count_logged(const char *text)
+{
+	struct kmsg_dump_iter iter;
+	unsigned int n = 0;
+	char line[256];
+	size_t len;
+
+	kmsg_dump_rewind(&iter);
+	while (kmsg_dump_get_line(&iter, false, line, sizeof(line) - 1, &len)) {
+		line[len] = '\0';
+		n += !!strstr(line, text);
+	}
+	return n;
 }
 
 /* lockdep looks at nothing more once it has complained, rightly or not. */

@@ -1002,6 +1002,38 @@ static void damage_wakes_those_who_poll(struct kunit *test)
 	remove_wait_queue(&file->wait.queue, &watcher.entry);
 }
 
+/* However many lists are damaged, and however often the program kicks */
+static void damage_is_one_line_of_the_log(struct kunit *test)
+{
+	static const char text[] = "a mapped list of uid ";
+	struct hwheel_file *file = map_file(test, 1);
+	unsigned int i, before;
+
+	/* Others may have used up the ratelimit. */
+	test_sleep(file->wheel, 60ULL * NSEC_PER_SEC);
+	before = test_count_logged(text);
+	for (i = 0; i < 2; i++)
+		*head_of(file, i) = file->mapping->nr + 1;
+	for (i = 0; i < 3; i++) {
+		hwheel_mapped_file_kick(file);
+		sim_settle(file->wheel);
+	}
+	expect_given_up(test, file);
+	flush_work(&file->mapping->damage);
+	KUNIT_EXPECT_EQ(test, test_count_logged(text) - before, 1);
+}
+
+/* The kernel's exchanges and the program's have to be one, and so have their views of a page. */
+static void mapped_where_exchanges_are_atomic(struct kunit *test)
+{
+	struct hwheel_file *file = open_file(sim_wheel(test), MAP_MAX);
+	bool works = !IS_ENABLED(CONFIG_GENERIC_ATOMIC64) && !IS_ENABLED(CONFIG_ARM) &&
+		     !IS_ENABLED(CONFIG_MIPS);
+
+	KUNIT_EXPECT_EQ(test, map_more(file, 1, 1), works ? 0 : -EOPNOTSUPP);
+	close_file(file);
+}
+
 static void link_to_nothing_is_found(struct kunit *test)
 {
 	struct hwheel_file *file = map_file(test, 1);
@@ -1146,6 +1178,8 @@ static struct kunit_case mapping_cases[] = {
 	KUNIT_CASE(cycle_in_a_list_is_found),
 	KUNIT_CASE(damage_is_told_once_the_lists_are_closed),
 	KUNIT_CASE(damage_wakes_those_who_poll),
+	KUNIT_CASE(damage_is_one_line_of_the_log),
+	KUNIT_CASE(mapped_where_exchanges_are_atomic),
 	KUNIT_CASE(link_to_nothing_is_found),
 	KUNIT_CASE(head_to_nothing_is_found),
 	KUNIT_CASE(other_files_go_on),

@@ -412,6 +412,27 @@ static void own_callback_is_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hwheel_cancel_sync(&sim->timeout), 1);
 }
 
+/* Whichever call of this kernel was the first; the log may have lost what is old. */
+static void own_callback_is_named_once(struct kunit *test)
+{
+	static const char text[] = "cancel_sync in the timeout's own callback: sim_expire";
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 3, &sim_ops);
+	struct order order[3];
+	unsigned int i;
+
+	for (i = 0; i < 3; i++) {
+		order[i] = (struct order) { .other = &sim[i] };
+		sim[i].then = cancel_other;
+		sim[i].data = &order[i];
+		arm_edge(test, &sim[i], 2 + i);
+	}
+	sim_pass(wheel, 5);
+	for (i = 0; i < 3; i++)
+		KUNIT_EXPECT_EQ(test, order[i].result, -EDEADLK);
+	KUNIT_EXPECT_EQ(test, test_count_logged(text), 1);
+}
+
 static void expect_freed_by_callback(struct kunit *test, struct hwheel *wheel,
 				     struct sim_timeout *other,
 				     void (*prepare)(struct sim_timeout *other),
@@ -964,6 +985,7 @@ static struct kunit_case sync_cases[] = {
 	KUNIT_CASE(one_without_an_expire_op_is_refused),
 	KUNIT_CASE(release_is_waited_for),
 	KUNIT_CASE(own_callback_is_refused),
+	KUNIT_CASE(own_callback_is_named_once),
 	KUNIT_CASE(callback_frees_an_enqueued_one),
 	KUNIT_CASE(callback_frees_a_cancelled_one),
 	KUNIT_CASE(callback_frees_one_with_a_release),

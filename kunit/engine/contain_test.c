@@ -502,7 +502,31 @@ static void release_op_during_a_stop_is_not_blamed_for_it(struct kunit *test)
 	expect_counted(test, wheel, 0, 0);
 }
 
+/* In the log, each wheel names the first of each kind. Earlier ones use up the ratelimit. */
+static void misbehaviour_is_named_once(struct kunit *test)
+{
+	struct hwheel *wheel = sim_create(test, (struct hwheel_params) {
+		.name = "misbehaved", .tick_ns = SIM_TICK, .slots = SIM_SLOTS,
+	});
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 6, &sim_ops);
+	u64 length = 5 * SIM_TICK;
+	unsigned int i;
+
+	test_sleep(wheel, 60ULL * NSEC_PER_SEC);
+	for (i = 0; i < 6; i++) {
+		sim[i].then = i < 3 ? leave_preemption_off : stall;
+		sim[i].data = &length;
+		KUNIT_ASSERT_EQ(test, hwheel_arm(&sim[i].timeout, (1 + 10 * i) * SIM_TICK), 0);
+	}
+	test_sleep(wheel, 100 * SIM_TICK);
+	expect_counted(test, wheel, 3, 3);
+	KUNIT_EXPECT_EQ(test, test_count_logged("wheel misbehaved: sim_expire"), 2);
+	KUNIT_EXPECT_EQ(test, test_count_logged("wheel misbehaved: sim_expire returned with"), 1);
+	KUNIT_EXPECT_EQ(test, test_count_logged("wheel misbehaved: sim_expire held the"), 1);
+}
+
 static struct kunit_case contain_cases[] = {
+	KUNIT_CASE(misbehaviour_is_named_once),
 	KUNIT_CASE(expire_callback_on_the_worker_is_contained),
 	KUNIT_CASE(expire_callback_on_an_executor_is_contained),
 	KUNIT_CASE(release_op_is_contained),

@@ -684,6 +684,23 @@ static void uncovered_tick_bounds(struct kunit *test)
 	}
 }
 
+/* The wheel is named in the log, once for each that is too short. */
+static void uncovered_short_tick_warns(struct kunit *test)
+{
+	static const struct { u64 asked; unsigned int warnings; } ticks[] = {
+		{ 0, 0 }, { 1, 1 }, { 49999, 2 }, { 50000, 2 },
+	};
+	static const char text[] = "wheel too-short: tick of ";
+	unsigned int i, before = test_count_logged(text);
+
+	for (i = 0; i < ARRAY_SIZE(ticks); i++) {
+		sim_create(test, (struct hwheel_params) {
+			.name = "too-short", .tick_ns = ticks[i].asked,
+		});
+		KUNIT_EXPECT_EQ(test, test_count_logged(text) - before, ticks[i].warnings);
+	}
+}
+
 static void uncovered_tick_times_slots_bounds(struct kunit *test)
 {
 	static const unsigned int slots[] = { 1, 4, 512, HWHEEL_MAX_SLOTS };
@@ -813,6 +830,7 @@ static struct kunit_case uncovered_cases[] = {
 	KUNIT_CASE(uncovered_pending_after_a_failed_arm),
 	KUNIT_CASE(uncovered_max_pending_is_exact),
 	KUNIT_CASE(uncovered_tick_bounds),
+	KUNIT_CASE(uncovered_short_tick_warns),
 	KUNIT_CASE(uncovered_tick_times_slots_bounds),
 	KUNIT_CASE(uncovered_longest_tick_does_not_fire),
 	KUNIT_CASE(uncovered_slots_bounds),

@@ -354,6 +354,61 @@ static void deadline_fires_on_the_first_edge_not_before_it(struct kunit *test)
 		sim_expect_fired(test, &sim[i], cases[i].edge);
 }
 
+/* Each look at the clock takes 256 ns. The worker lingers, so no call wakes it. */
+#define LOOK_NS		256
+
+static void expect_looks(struct kunit *test, struct hwheel *wheel, u64 since, unsigned int looks)
+{
+	KUNIT_EXPECT_EQ(test, test_now(wheel) - since, looks * LOOK_NS);
+}
+
+static void relative_times_cost_one_look_at_the_clock(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 3, &sim_ops);
+	u64 since;
+
+	arm_edge(test, &sim[2], 100);
+	test_sleep(wheel, SIM_SETTLE);
+	since = test_now(wheel);
+	hwheel_arm(&sim[0].timeout, NSEC_PER_SEC);
+	expect_looks(test, wheel, since, 1);
+	since = test_now(wheel);
+	hwheel_refresh(&sim[0].timeout, 2ULL * NSEC_PER_SEC);
+	expect_looks(test, wheel, since, 1);
+	since = test_now(wheel);
+	hwheel_refresh(&sim[0].timeout, NSEC_PER_SEC);
+	expect_looks(test, wheel, since, 1);
+	since = test_now(wheel);
+	hwheel_arm_at(&sim[1].timeout, since + NSEC_PER_SEC);
+	hwheel_refresh_at(&sim[1].timeout, since + 2ULL * NSEC_PER_SEC);
+	hwheel_cancel(&sim[1].timeout);
+	hwheel_is_pending(&sim[0].timeout);
+	expect_looks(test, wheel, since, 0);
+}
+
+/* Of 1,000 connections each is heard every second, on a wheel as it is by default. */
+static void moved_ones_cost_a_look_per_delay(struct kunit *test)
+{
+	const unsigned int nr = 1000, seconds = 300, delay = 30;
+	struct hwheel *wheel = sim_create(test, (struct hwheel_params) { });
+	struct sim_timeout *sim = sim_timeouts(test, wheel, nr, &sim_ops);
+	struct hwheel_stats stats;
+	unsigned int i, s;
+
+	for (i = 0; i < nr; i++)
+		KUNIT_ASSERT_EQ(test, hwheel_arm(&sim[i].timeout, delay * NSEC_PER_SEC), 0);
+	for (s = 0; s < seconds; s++) {
+		test_sleep(wheel, NSEC_PER_SEC);
+		for (i = 0; i < nr; i++)
+			hwheel_refresh(&sim[i].timeout, delay * NSEC_PER_SEC);
+	}
+	hwheel_get_stats(wheel, &stats);
+	KUNIT_EXPECT_EQ(test, sim_count_expired(sim, nr), 0);
+	KUNIT_EXPECT_LE(test, stats.moved, nr * (seconds / (delay - 1) + 1));
+	KUNIT_EXPECT_GE(test, stats.moved, nr * (seconds / delay - 1));
+}
+
 /* Any delay, from anywhere in a tick, on a busy wheel */
 static void relative_deadlines_fire_on_their_edge(struct kunit *test)
 {
@@ -1426,6 +1481,8 @@ static void wheel_that_no_observer_saw_can_be_destroyed(struct kunit *test)
 static struct kunit_case wheel_cases[] = {
 	KUNIT_CASE(wheel_that_no_observer_saw_can_be_destroyed),
 	KUNIT_CASE(deadline_fires_on_the_first_edge_not_before_it),
+	KUNIT_CASE(relative_times_cost_one_look_at_the_clock),
+	KUNIT_CASE(moved_ones_cost_a_look_per_delay),
 	KUNIT_CASE(relative_deadlines_fire_on_their_edge),
 	KUNIT_CASE(deadline_reads_back_rounded_up_to_8ns),
 	KUNIT_CASE(delay_0_from_own_callback_fires_once_per_edge),

@@ -118,6 +118,31 @@ TEST_F(operations, absolute_deadline_comes_back)
 	EXPECT_GE(event.fired_ns, deadline);
 }
 
+/* Of all that a delay can be; the sum with the time of day may not fit. */
+TEST_F(operations, delays_beyond_the_clock_mean_never)
+{
+	const uint64_t delays[] = {
+		UINT64_MAX, UINT64_MAX - 1, UINT64_MAX - hwheel_now(self->wheel), 1ULL << 63,
+		INT64_MAX, INT64_MAX - hwheel_now(self->wheel),
+	};
+	struct hwheel_event event;
+	uint64_t id, left;
+
+	for (size_t i = 0; i < ARRAY_SIZE(delays); i++) {
+		ASSERT_EQ(0, hwheel_arm(self->wheel, delays[i], i, &id));
+		EXPECT_EQ(HWHEEL_STATE_PENDING, hwheel_query(self->wheel, id, &left, NULL));
+		EXPECT_GT(left, 200ULL * 365 * 24 * HOUR);
+		ASSERT_EQ(0, hwheel_arm(self->wheel, HOUR, i, &id));
+		EXPECT_EQ(0, hwheel_refresh(self->wheel, id, delays[i]));
+		EXPECT_EQ(HWHEEL_STATE_PENDING, hwheel_query(self->wheel, id, &left, NULL));
+		EXPECT_GT(left, 200ULL * 365 * 24 * HOUR);
+	}
+	ASSERT_EQ(0, hwheel_arm(self->wheel, 30 * MSEC, 100, &id));
+	event = next_event(self->wheel);
+	EXPECT_EQ(100, event.cookie);
+	EXPECT_EQ(-EAGAIN, hwheel_next_events(self->wheel, &event, 1));
+}
+
 TEST_F(operations, query_tells_state)
 {
 	uint64_t id, left, cookie;
