@@ -22,7 +22,8 @@
 #include "bench.h"
 
 static const struct bench_kind * const kinds[] = {
-	&bench_hwheel, &bench_timer_list, &bench_hrtimer, &bench_delayed_work,
+	&bench_hwheel, &bench_hierarchical, &bench_timer_list, &bench_hrtimer,
+	&bench_delayed_work,
 };
 
 /**

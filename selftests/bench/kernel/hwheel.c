@@ -122,10 +122,10 @@ static s64 refile(void)
 	return took;
 }
 
-static int begin(bool limited)
+static int begin(unsigned int levels, bool limited)
 {
 	const struct hwheel_params params = {
-		.name = "bench", .tick_ns = BENCH_TICK,
+		.name = "bench", .tick_ns = BENCH_TICK, .levels = levels,
 		.max_pending = limited ? 2 * bench_n : 0,
 	};
 	unsigned int i;
@@ -152,27 +152,49 @@ static bool is_pending(const union bench_object *object)
 	return hwheel_is_pending(&object->timeout);
 }
 
+static int begin_hashed(bool limited)
+{
+	return begin(1, limited);
+}
+
+static int begin_hierarchical(bool limited)
+{
+	return begin(2, limited);
+}
+
+#define STEPS						\
+{							\
+	[BENCH_ARM]			= arm,		\
+	[BENCH_ARM_AT]			= arm_at,	\
+	[BENCH_ARM_LIMITED]		= arm,		\
+	[BENCH_REFRESH_LATER]		= refresh_at,	\
+	[BENCH_REFRESH_LATER_IN]	= refresh,	\
+	[BENCH_REFRESH_EARLIER]		= refresh_at,	\
+	[BENCH_REFRESH_EARLIER_QUEUED]	= refresh_at,	\
+	[BENCH_CANCEL_QUEUED]		= cancel,	\
+	[BENCH_CANCEL_FILED]		= cancel,	\
+	[BENCH_DRAIN]			= drain,	\
+	[BENCH_MOVE]			= drain,	\
+	[BENCH_DROP]			= drain,	\
+	[BENCH_UNLINK]			= drain,	\
+	[BENCH_REFILE]			= refile,	\
+	[BENCH_EXPIRE]			= expire,	\
+}
+
 const struct bench_kind bench_hwheel = {
 	.name		= "hwheel",
 	.size		= sizeof(struct hwheel_timeout),
-	.begin		= begin,
+	.begin		= begin_hashed,
 	.end		= end,
 	.is_pending	= is_pending,
-	.step		= {
-		[BENCH_ARM]			= arm,
-		[BENCH_ARM_AT]			= arm_at,
-		[BENCH_ARM_LIMITED]		= arm,
-		[BENCH_REFRESH_LATER]		= refresh_at,
-		[BENCH_REFRESH_LATER_IN]	= refresh,
-		[BENCH_REFRESH_EARLIER]		= refresh_at,
-		[BENCH_REFRESH_EARLIER_QUEUED]	= refresh_at,
-		[BENCH_CANCEL_QUEUED]		= cancel,
-		[BENCH_CANCEL_FILED]		= cancel,
-		[BENCH_DRAIN]			= drain,
-		[BENCH_MOVE]			= drain,
-		[BENCH_DROP]			= drain,
-		[BENCH_UNLINK]			= drain,
-		[BENCH_REFILE]			= refile,
-		[BENCH_EXPIRE]			= expire,
-	},
+	.step		= STEPS,
+};
+
+const struct bench_kind bench_hierarchical = {
+	.name		= "hierarchical",
+	.size		= sizeof(struct hwheel_timeout),
+	.begin		= begin_hierarchical,
+	.end		= end,
+	.is_pending	= is_pending,
+	.step		= STEPS,
 };

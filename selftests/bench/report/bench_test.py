@@ -81,7 +81,8 @@ def good():
              ("memory.user", "hwheel", 1000, 300, "bytes"),
              ("idle.empty", "hwheel", 0, 0, "1/min"), ("idle.empty", "heap", 0, 9, "1/min"),
              ("lateness.idle_1ms_p50", "hwheel", 1000, 0.5, "ticks"),
-             ("lateness.idle_1ms_early", "hwheel", 1000, 0, "count")]
+             ("lateness.idle_1ms_early", "hwheel", 1000, 0, "count"),
+             ("life.arm_expire", "hierarchical", 100000, 200)]
     return measured(*rows, *good_mapped())
 
 
@@ -350,6 +351,7 @@ class TargetsTest(unittest.TestCase):
         self.only_missed(30, "memory.user", "mapped", 100000, 80.1)
         for operation in targets.CALLS:
             self.only_missed(33, f"user.{operation}", "mapped", 100000, 50.1)
+        self.only_missed(34, "life.arm_expire", "hierarchical", 100000, 200.1)
 
     def test_refreshing_too_dear(self):
         words = self.words(changed(good(), "op.refresh_later", "hwheel", 100000, 30.1))
@@ -371,7 +373,7 @@ class TargetsTest(unittest.TestCase):
 
     def test_the_text_counts_them(self):
         lines = list(targets.text(changed(good(), "op.arm", "hwheel", 100000, 111)))
-        self.assertIn("33 of 34 targets met", lines[-1])
+        self.assertIn("34 of 35 targets met", lines[-1])
         self.assertEqual(sum("MISSED" in line for line in lines), 1)
 
 
@@ -410,6 +412,13 @@ class TableTest(unittest.TestCase):
         self.assertEqual(self.line("hwheel timerfd", found),
                          "hwheel timerfd at 10,000 io_uring at best io_uring at 16,000 heap")
         self.assertEqual(self.line("cancel", found), "cancel 100 150 (1.50) 70,000 (700.00)")
+
+    def test_the_hierarchical_wheel_has_a_column(self):
+        found = self.FOUND + (("op.drop", "hierarchical", 100000, 84),
+                              ("op.arm_limited", "hwheel", 100000, 150),
+                              ("op.arm_limited", "hierarchical", 100000, 300))
+        self.assertEqual(self.line("drop", found), "drop one cancelled while queued 56 84 (1.50)")
+        self.assertEqual(self.line("arm, with", found), "arm, with a limit 150 300 (2.00) 250 (1.67)")
 
     def test_what_is_in_no_section(self):
         self.assertEqual(self.line("idle"), "idle.empty 0 1/min: hwheel 0")

@@ -13,7 +13,7 @@ import results
 import table
 
 IN_KERNEL = ("hwheel",) + table.IN_KERNEL
-COLOURS = ("#1b6ca8", "#d1495b", "#edae49", "#66a182")
+COLOURS = ("#1b6ca8", "#6fb1de", "#d1495b", "#edae49", "#66a182")
 OWN, OTHERS = "0x1b6ca8", "0xa0a0a0"
 SIZE = "800,440"
 

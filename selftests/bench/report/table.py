@@ -9,9 +9,11 @@ import itertools
 # The number of timeouts, unless others were measured
 N = 100000
 
-# A peer that searches for the timeout to cancel has a second column, for the number at which
-# each operation takes least.
-IN_KERNEL = ("timer_list", "hrtimer", "delayed_work")
+# The hierarchical wheel is hwheel's, too, and has each metric that the hashed one has. A peer that
+# searches for the timeout to cancel has a second column, for the number at which each operation
+# takes least.
+HIERARCHICAL = "hierarchical"
+IN_KERNEL = (HIERARCHICAL, "timer_list", "hrtimer", "delayed_work")
 BEST = " at best"
 IN_PROGRAMS = ("mapped", "timerfd", "posix", "io_uring" + BEST, "io_uring", "heap")
 
@@ -155,7 +157,8 @@ def row_of(results, row, impls, n):
         return None
     cells = []
     for impl in impls:
-        theirs = None if is_a_part(own, impl) else total(results, other, impl, n)
+        metrics = own if impl == HIERARCHICAL else other
+        theirs = None if is_a_part(own, impl) else total(results, metrics, impl, n)
         cells.append(theirs and (amount(theirs[0]), times(theirs[0], mine[0]), theirs[1]))
     return title, amount(mine[0]), cells
 

@@ -171,6 +171,8 @@ TARGETS = (
            any_of("program", MAPPED, "hwheel", "heap")),
     Target("mapped: any operation, batches of 256, part of a heap's at its best", 1.0,
            any_of("user", CALLS, "mapped", "heap")),
+    Target("arm + expire on 2 levels of 512: instructions", 200,
+           cost("life.arm_expire", impl="hierarchical")),
 )
 
 
