@@ -215,4 +215,7 @@ struct seq_file;
 int bench_count(unsigned int n, unsigned int rounds);
 void bench_show(struct seq_file *file);
 
+int bench_lateness(unsigned int n);
+void bench_show_lateness(struct seq_file *file);
+
 #endif /* _BENCH_H */

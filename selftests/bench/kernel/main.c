@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What the operations of hwheel, timer_list, hrtimer and delayed_work take, and whole lives
- * of timers: instructions, or ns.
+ * of timers: instructions, or ns; and the worst lateness on hierarchical wheels.
  *
  * For a virtual machine whose time stamp counter counts instructions (QEMU with -icount
  * shift=0), or for a user-mode kernel; with one CPU. Anywhere else the results are not what
@@ -44,6 +44,7 @@ static int results_show(struct seq_file *file, void *unused)
 	if (!IS_ENABLED(CONFIG_UML))
 		seq_printf(file, "check ten_nops %llu\n", div_u64(ten_nops, n));
 	bench_show(file);
+	bench_show_lateness(file);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(results);
@@ -58,7 +59,7 @@ static int __init bench_init(void)
 	if (err)
 		return err;
 	measure_ten_nops();
-	err = bench_count(n, rounds);
+	err = bench_lateness(n) ?: bench_count(n, rounds);
 	bench_objects_free();
 	if (!err)
 		results = debugfs_create_file("hwheel_bench", 0400, NULL, NULL, &results_fops);

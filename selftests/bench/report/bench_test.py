@@ -83,6 +83,8 @@ def good():
              ("lateness.idle_1ms_p50", "hwheel", 1000, 0.5, "ticks"),
              ("lateness.idle_1ms_early", "hwheel", 1000, 0, "count"),
              ("life.arm_expire", "hierarchical", 100000, 200)]
+    rows += [(f"hierarchical.{wheel}_worst", impl, n, 2, "ticks")
+             for impl, n, wheel in targets.LATE]
     return measured(*rows, *good_mapped())
 
 
@@ -352,6 +354,8 @@ class TargetsTest(unittest.TestCase):
         for operation in targets.CALLS:
             self.only_missed(33, f"user.{operation}", "mapped", 100000, 50.1)
         self.only_missed(34, "life.arm_expire", "hierarchical", 100000, 200.1)
+        for i, (impl, n, wheel) in enumerate(targets.LATE):
+            self.only_missed(35 + i, f"hierarchical.{wheel}_worst", impl, n, 2.001)
 
     def test_refreshing_too_dear(self):
         words = self.words(changed(good(), "op.refresh_later", "hwheel", 100000, 30.1))
@@ -373,7 +377,7 @@ class TargetsTest(unittest.TestCase):
 
     def test_the_text_counts_them(self):
         lines = list(targets.text(changed(good(), "op.arm", "hwheel", 100000, 111)))
-        self.assertIn("34 of 35 targets met", lines[-1])
+        self.assertIn("40 of 41 targets met", lines[-1])
         self.assertEqual(sum("MISSED" in line for line in lines), 1)
 
 
@@ -419,6 +423,12 @@ class TableTest(unittest.TestCase):
                               ("op.arm_limited", "hierarchical", 100000, 300))
         self.assertEqual(self.line("drop", found), "drop one cancelled while queued 56 84 (1.50)")
         self.assertEqual(self.line("arm, with", found), "arm, with a limit 150 300 (2.00) 250 (1.67)")
+
+    def test_lateness_of_hierarchical_wheels(self):
+        found = [(f"hierarchical.1ms_2x512_{what}", "mapped", 100000, value)
+                 for what, value in (("worst", 1.25), ("late", 0), ("worker", 123.5))]
+        self.assertEqual(self.line("1ms", found), "1ms_2x512 100,000 mapped 1.25 0 123.5")
+        self.assertEqual(self.line("1ms", found[::2]), "1ms_2x512 100,000 mapped 1.25 123.5")
 
     def test_what_is_in_no_section(self):
         self.assertEqual(self.line("idle"), "idle.empty 0 1/min: hwheel 0")
@@ -534,6 +544,10 @@ class ReadmeTest(Folders):
 
     def test_lateness_has_a_row(self):
         self.assertIn("| idle_1ms | 1,000 | hwheel | 0.5 |  |  |  | 0 |",
+                      page.section(good(), self.ABOUT, "doc"))
+
+    def test_hierarchical_wheels_have_a_row(self):
+        self.assertIn("| 1ms_4x64 | 200,000 | hwheel | 2 |  |  |",
                       page.section(good(), self.ABOUT, "doc"))
 
     def test_threads_have_a_ratio(self):

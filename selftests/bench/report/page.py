@@ -95,6 +95,14 @@ def lateness(found):
                              for (name, n, impl), values in sorted(rows.items())))
 
 
+def hierarchical(found):
+    rows = table.lateness(found)
+    if rows:
+        yield f"{table.LATENESS_HEADING}:"
+        yield ""
+        yield from markdown(["", "timeouts", "", *table.LATENESS_HEADS.values()], rows)
+
+
 def targeted(found):
     yield "Goals, computed from the same run:"
     yield ""
@@ -123,8 +131,8 @@ def section(found, abouts, folder):
     """The plots are in that folder, seen from the page."""
     lines = ["The number in brackets is the cost divided by hwheel's: below 1 the peer is "
              "cheaper.", "", *pictures(found, folder),
-             *compared(found), *threads(found), *lateness(found), *listed(found),
-             *targeted(found),
+             *compared(found), *threads(found), *lateness(found),
+             *hierarchical(found), *listed(found), *targeted(found),
              "Measured on:", "", *facts(abouts), ""]
     return "\n".join(lines) + "\n"
 

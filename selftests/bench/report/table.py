@@ -69,6 +69,12 @@ PROGRAMS = (
 # Here the number is that of threads.
 THREADS = "threads."
 
+# Lateness on hierarchical wheels: metrics are hierarchical.WHEEL_WHAT.
+LATENESS = "hierarchical."
+LATENESS_HEADING = "Hierarchical wheels, deadlines within 2,000 ticks"
+LATENESS_HEADS = {"worst": "worst, in ticks", "late": "more than 2 ticks late",
+                  "worker": "worker's instructions"}
+
 # Mapped timeouts, and those that a program keeps itself
 INSIDE = ("heap", "wheel")
 MAPPED = (
@@ -196,7 +202,7 @@ def others(results):
         return row["metric"], row["n"], row["unit"]
 
     rest = [row for row in results if row["metric"] not in shown_metrics() and
-            not row["metric"].startswith(THREADS)]
+            not row["metric"].startswith((THREADS, LATENESS))]
     return [(*about, [(row["impl"], amount(row["value"])) for row in rows])
             for about, rows in itertools.groupby(sorted(rest, key=key), key)]
 
@@ -211,6 +217,18 @@ def threads(results):
         cells = [(row["n"], row["value"]) for row in rows]
         alone = dict(cells).get(1)
         yield *about, [(n, amount(value), times(value, alone)) for n, value in cells]
+
+
+def lateness(results):
+    """[(wheel, n, impl, one value for each of LATENESS_HEADS)]"""
+    found = {}
+    for row in results:
+        if row["metric"].startswith(LATENESS):
+            wheel, what = row["metric"].removeprefix(LATENESS).rsplit("_", 1)
+            found.setdefault((wheel, row["n"], row["impl"]), {})[what] = row["value"]
+    return [(wheel, f"{n:,}", impl, *(f"{values[what]:,.6g}" if what in values else ""
+                                      for what in LATENESS_HEADS))
+            for (wheel, n, impl), values in found.items()]
 
 
 def text_cell(cell):
@@ -230,6 +248,12 @@ def text(results):
         yield f"{'':40}{'hwheel':>9}{heads}"
         for title, own, cells in rows:
             yield f"  {title:38}{own:>9}{''.join(map(text_cell, cells))}".rstrip()
+        yield ""
+    if lateness(results):
+        yield LATENESS_HEADING
+        heads = ("", "timeouts", "", *LATENESS_HEADS.values())
+        for wheel, n, impl, *values in (heads, *lateness(results)):
+            yield f"  {wheel:12}{n:>10} {impl:8}" + "".join(f"{value:>24}" for value in values)
         yield ""
     for metric, impl, unit, cells in threads(results):
         values = ", ".join(f"{n} {value} ({ratio})" for n, value, ratio in cells)

@@ -21,6 +21,11 @@ CALLS = ("arm", "refresh", "cancel", "life_arm_cancel")
 LIVES = ("arm_cancel_queued", "arm_at_cancel_queued", "arm_cancel_filed",
          "arm_at_cancel_filed", "arm_expire", "arm_at_expire", "refresh10_cancel")
 
+# Measurements of the worst lateness on hierarchical wheels: implementation, number, wheel
+LATE = (("hwheel", MANY, "1ms_2x512"), ("hwheel", MANY, "1ms_3x512"),
+        ("hwheel", 200000, "1ms_2x512"), ("hwheel", 200000, "1ms_4x64"),
+        ("hwheel", MANY, "10ms_2x512"), ("hwheel", 20000, "200us_2x512"))
+
 Target = collections.namedtuple("Target", "title bound find")
 Verdict = collections.namedtuple("Verdict", "title bound seen detail word")
 
@@ -173,6 +178,8 @@ TARGETS = (
            any_of("user", CALLS, "mapped", "heap")),
     Target("arm + expire on 2 levels of 512: instructions", 200,
            cost("life.arm_expire", impl="hierarchical")),
+    *(Target(f"hierarchical wheel {wheel}, {impl}, {n:,}: worst lateness in ticks", 2,
+             cost(f"hierarchical.{wheel}_worst", n, impl)) for impl, n, wheel in LATE),
 )
 
 
