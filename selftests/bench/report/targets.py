@@ -24,7 +24,8 @@ LIVES = ("arm_cancel_queued", "arm_at_cancel_queued", "arm_cancel_filed",
 # Measurements of the worst lateness on hierarchical wheels: implementation, number, wheel
 LATE = (("hwheel", MANY, "1ms_2x512"), ("hwheel", MANY, "1ms_3x512"),
         ("hwheel", 200000, "1ms_2x512"), ("hwheel", 200000, "1ms_4x64"),
-        ("hwheel", MANY, "10ms_2x512"), ("hwheel", 20000, "200us_2x512"))
+        ("hwheel", MANY, "10ms_2x512"), ("hwheel", 20000, "200us_2x512"),
+        ("mapped", N, "1ms_2x512"))
 
 Target = collections.namedtuple("Target", "title bound find")
 Verdict = collections.namedtuple("Verdict", "title bound seen detail word")

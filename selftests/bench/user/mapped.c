@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Mapped timeouts: what they take hwheel's worker, and the program, which here is a loop over the
- * protocol as include/uapi/linux/hwheel.h tells it.
+ * protocol as include/uapi/linux/hwheel.h tells it; and their worst lateness on a hierarchical
+ * wheel.
  *
  * The run time of the worker is what the scheduler accounts to it, in ns, which are instructions in
  * a machine that counts them. Passes, falling asleep and waking up are shared by many records, but
@@ -32,6 +33,10 @@
 #define TICK		(10 * MSEC)
 #define PARKED		100
 #define UNPRIVILEGED	1234
+
+/* In ticks: until the first of many deadlines on a hierarchical wheel, and until the last one */
+#define LEAD		1000
+#define SPAN		2000
 
 /* Until the worker has done all, and sleeps until something comes */
 #define QUIET_NS	(20 * TICK)
@@ -65,14 +70,12 @@ static void map_file(struct mapped *m, __u32 records)
 	m->records = (void *)(start + m->map.records_offset);
 }
 
-static void open_mapped(struct mapped *m, __u32 records)
+static void open_mapped(struct mapped *m, const struct hwheel_config *config)
 {
-	const struct hwheel_config config = own_wheel(records, TICK);
-
 	m->fd = open("/dev/hwheel", O_RDWR | O_CLOEXEC);
 	must(m->fd >= 0, "open");
-	must(!ioctl(m->fd, HWHEEL_IOC_CONFIG, &config), "CONFIG");
-	map_file(m, records);
+	must(!ioctl(m->fd, HWHEEL_IOC_CONFIG, config), "CONFIG");
+	map_file(m, config->max_timeouts);
 	m->worker = thread_of_worker();
 }
 
@@ -372,10 +375,45 @@ static void measure_parked(void)
 	must(!kill(others, SIGKILL) && waitpid(others, NULL, 0) == others, "kill");
 }
 
+/* As selftests/bench/kernel/lateness.c, by the time at which the wheel fired them */
+static void measure_lateness(void)
+{
+	const struct hwheel_config config = {
+		.tick_ns = MSEC, .max_timeouts = N, .slots = 512, .levels = 2,
+		.kind = HWHEEL_KIND_HIERARCHICAL, .clock = CLOCK_MONOTONIC,
+	};
+	__u64 *deadlines = zeros(N, sizeof(*deadlines)), first, worst = 0;
+	unsigned int nr_late = 0, i;
+
+	open_mapped(&mapped, &config);
+	srandom(1);
+	first = now_ns() + LEAD * MSEC;
+	for (i = 0; i < N; i++) {
+		deadlines[i] = first + (double)random() / RAND_MAX * SPAN * MSEC;
+		arm(&mapped, i, deadlines[i]);
+	}
+	sleep_ns(2 * (LEAD + SPAN) * MSEC);
+	must(mapped.header->tail == N, "expire");
+	for (i = 0; i < N; i++) {
+		__u64 late = mapped.records[i].fired_ns - deadlines[i];
+
+		worst = late > worst ? late : worst;
+		nr_late += late > 2 * MSEC;
+	}
+	report("hierarchical.1ms_2x512_worst", "mapped", N, "ticks", (double)worst / MSEC);
+	report("hierarchical.1ms_2x512_late", "mapped", N, "count", nr_late);
+	report("hierarchical.1ms_2x512_worker", "mapped", N, "instructions",
+	       (double)thread_run_time(mapped.worker) / N);
+	close_mapped(&mapped);
+	free(deadlines);
+}
+
 void bench_mapped(void)
 {
+	const struct hwheel_config config = own_wheel(N, TICK);
+
 	measure_check();
-	open_mapped(&mapped, N);
+	open_mapped(&mapped, &config);
 	far = now_ns() + FAR;
 	sleep_ns(QUIET_NS);
 	measure_lives();
@@ -383,5 +421,6 @@ void bench_mapped(void)
 	measure_kicks();
 	measure_idle();
 	close_mapped(&mapped);
+	measure_lateness();
 	measure_parked();
 }
