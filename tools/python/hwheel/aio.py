@@ -44,15 +44,16 @@ class Handle:
         """The callback is not called any more. False: it was, or this is not the first call."""
         if self._ended:
             return False
-        self._ended = True
         if self._timers._wheel.cancel(self._timeout):
             self._timers._forget(self)
+        self._ended = True
         return True
 
     def refresh(self, delay: Delay) -> bool:
         """Puts the call off until delay seconds from now. False: it was called, or cancelled.
 
-        A timeout that has expired, but whose callback was not called yet, is armed anew.
+        A timeout that has expired, but whose callback was not called yet, is armed anew. An
+        exception, such as OSError where no more may be pending, leaves the call as it was.
         """
         if self._ended:
             return False
@@ -104,10 +105,10 @@ class Timers:
 
     def _arm(self, handle: Handle, delay: Delay) -> None:
         """Arms under a new cookie: the event of an older timeout then finds no handle."""
+        timeout = self._wheel.arm(delay, self._last + 1)
         self._handles.pop(handle._cookie, None)
         self._last += 1
-        handle._cookie = self._last
-        handle._timeout = self._wheel.arm(delay, self._last)
+        handle._cookie, handle._timeout = self._last, timeout
         self._handles[self._last] = handle
 
     def _forget(self, handle: Handle) -> None:

@@ -11,6 +11,7 @@ import os
 import select
 import threading
 import unittest
+import unittest.mock
 
 import hwheel
 import hwheel._wheel
@@ -205,6 +206,51 @@ class AsyncioTest(unittest.IsolatedAsyncioTestCase):
         await self.timers.sleep(0)
         self.assertEqual((found, len(self.timers)), ([], 1))
         self.assertTrue(handle.cancel())
+
+    async def take(self, timers):
+        """Takes the events that wait, and lets the loop call their callbacks."""
+        timers._take()
+        await asyncio.sleep(0)
+
+    async def refused_refresh(self, timers, handle, found):
+        """The timer is full, so a handle that has expired cannot be armed anew."""
+        with self.assertRaises(OSError) as caught:
+            handle.refresh(LATER)
+        self.assertEqual(caught.exception.errno, errno.ENOSPC)
+        self.assertTrue(handle.pending)
+        await self.take(timers)
+        self.assertEqual((found, handle.pending), ([1], False))
+
+    def full_timers(self):
+        timers = Timers(kind=Kind.HASHED, max_timeouts=1, room=0)
+        self.addCleanup(timers.close)
+        return timers
+
+    async def test_refresh_that_fails_keeps_the_event(self):
+        found, timers = [], self.full_timers()
+        handle = timers.call_later(SOON, found.append, 1)
+        select.select([timers._wheel], [], [])
+        await self.refused_refresh(timers, handle, found)
+
+    async def test_refresh_that_fails_keeps_the_call(self):
+        """The event was taken, and another timeout has its place."""
+        found, timers = [], self.full_timers()
+        handle = timers.call_later(SOON, found.append, 1)
+        select.select([timers._wheel], [], [])
+        timers._take()
+        timers.call_later(LATER, found.append, 2)
+        await self.refused_refresh(timers, handle, found)
+
+    async def test_cancel_that_fails_keeps_the_callback(self):
+        """The wheel refuses, as it does where a child process has it after fork()."""
+        found = []
+        handle = self.timers.call_later(SOON, found.append, 1)
+        with unittest.mock.patch.object(Wheel, "cancel", side_effect=OSError(errno.EBADF, "")):
+            self.assertRaises(OSError, handle.cancel)
+        self.assertTrue(handle.pending)
+        select.select([self.timers._wheel], [], [])
+        await self.take(self.timers)
+        self.assertEqual((found, len(self.timers)), ([1], 0))
 
     async def test_refresh_puts_off(self):
         handle = self.timers.call_later(LATER, lambda: None)
