@@ -11,7 +11,8 @@ nanoseconds on the clock of the wheel:
             print(event.cookie, event.late_ns)
 
 The module hwheel.aio puts timeouts into an asyncio loop. An error of the library is an OSError
-with its errno, as everywhere in Python.
+with its errno, as everywhere in Python. A number that is outside of its range (see help(Wheel))
+raises OverflowError, and changes nothing.
 """
 
 from ._wheel import Clock, Event, EventType, Info, Kind, State, Timeout, Wheel

@@ -2,10 +2,23 @@
 """libhwheel, and the structures of linux/hwheel.h, as ctypes sees them."""
 
 import ctypes
+import operator
 import os
+from collections.abc import Callable
 from ctypes import POINTER, c_int, c_int32, c_size_t, c_uint, c_uint32, c_uint64, c_void_p
+from types import SimpleNamespace
+from typing import Any
 
 SONAME = "libhwheel.so.0"
+INTEGERS = (c_int32, c_size_t, c_uint, c_uint32, c_uint64)
+
+
+def fitting(number: int, kind: Any) -> int:
+    """Returns the number if the C type holds it, else raises OverflowError: ctypes would cut it."""
+    number = operator.index(number)
+    if kind(number).value != number:
+        raise OverflowError(f"{number} is out of range")
+    return number
 
 
 class EventStruct(ctypes.Structure):
@@ -24,6 +37,9 @@ class ConfigStruct(ctypes.Structure):
     _fields_ = [("tick_ns", c_uint64), ("max_timeouts", c_uint64), ("slots", c_uint32),
                 ("levels", c_uint32), ("kind", c_uint32), ("clock", c_int32),
                 ("flags", c_uint32), ("reserved", c_uint32 * 11)]
+
+    def __setattr__(self, name: str, number: int) -> None:
+        super().__setattr__(name, fitting(number, dict(self._fields_)[name]))
 
 
 PROTOTYPES = {
@@ -45,14 +61,27 @@ PROTOTYPES = {
 }
 
 
-def _load() -> ctypes.CDLL:
+def _checked(function: Any) -> Callable[..., Any]:
+    """Returns the function with a check of each integer that it is called with."""
+    integers = [(place, kind) for place, kind in enumerate(function.argtypes) if kind in INTEGERS]
+
+    def call(*arguments: Any) -> Any:
+        for place, kind in integers:
+            fitting(arguments[place], kind)
+        return function(*arguments)
+
+    return call
+
+
+def _load() -> SimpleNamespace:
     """Loads the library, and declares the functions that are called."""
-    found = ctypes.CDLL(SONAME)
+    found, functions = ctypes.CDLL(SONAME), SimpleNamespace()
     for name, (result, *arguments) in PROTOTYPES.items():
         function = getattr(found, name)
         function.restype = result
         function.argtypes = arguments
-    return found
+        setattr(functions, name, _checked(function))
+    return functions
 
 
 library = _load()

@@ -7,11 +7,12 @@ import ctypes
 import datetime
 import enum
 import errno
+import math
 import time
 from types import TracebackType
 from typing import NamedTuple, NewType, Union
 
-from ._library import ConfigStruct, EventStruct, InfoStruct, check, library
+from ._library import ConfigStruct, EventStruct, InfoStruct, check, fitting, library
 
 Delay = Union[float, datetime.timedelta]
 Timeout = NewType("Timeout", int)
@@ -78,21 +79,29 @@ class Info(NamedTuple):
     max_pending: int
 
 
-def nanoseconds(delay: Delay) -> int:
-    """Returns a delay in whole nanoseconds, rounded up, so that nothing comes early."""
-    if isinstance(delay, datetime.timedelta):
-        number = delay // datetime.timedelta(microseconds=1) * 1000
-    elif delay == float("inf"):
-        number = LONGEST_NS
-    else:
-        number = -int(-delay * 1_000_000_000 // 1)
-    return min(max(number, 0), LONGEST_NS)
+def nanoseconds(time: Delay) -> int:
+    """Returns a time in whole nanoseconds, rounded up, so that nothing comes early."""
+    if isinstance(time, datetime.timedelta):
+        return time // datetime.timedelta(microseconds=1) * 1000
+    return -math.floor(-time * 1_000_000_000)
+
+
+def delay_ns(delay: Delay) -> int:
+    """Returns a delay in nanoseconds: 0 if it is over, and never if it is beyond the clock."""
+    if not isinstance(delay, datetime.timedelta):
+        delay = min(max(delay, 0), LONGEST_NS / 1_000_000_000)
+    return min(max(nanoseconds(delay), 0), LONGEST_NS)
 
 
 class Wheel:
     """A private set of timeouts of the hwheel kernel module.
 
     Any number of threads may use it. Close it with close() or a with statement.
+
+    A delay is in seconds: a negative one is over, and from 292 years on it means never. A deadline,
+    a cookie and a timeout are integers from 0 to 2 ** 64 - 1. A number that is outside of its range
+    raises OverflowError, NaN ValueError, and a float in place of an integer TypeError. In each case
+    nothing was changed.
     """
 
     def __init__(self, *, tick: Delay = 0, slots: int = 0, levels: int = 0,
@@ -124,7 +133,7 @@ class Wheel:
 
     def _map(self, room: int) -> None:
         """Simple wheels and some processors have no mapped timeouts: all works without."""
-        if room:
+        if fitting(room, ctypes.c_size_t):
             result = library.hwheel_map(self._open(), min(room, self.info().max_timeouts))
             if result != -errno.EOPNOTSUPP:
                 check(result)
@@ -162,7 +171,7 @@ class Wheel:
     def arm(self, delay: Delay, cookie: int = 0) -> Timeout:
         """Arms a timeout that expires after delay seconds. Its event has the cookie."""
         timeout = ctypes.c_uint64()
-        check(library.hwheel_arm(self._open(), nanoseconds(delay), cookie,
+        check(library.hwheel_arm(self._open(), delay_ns(delay), cookie,
                                  ctypes.byref(timeout)))
         return Timeout(timeout.value)
 
@@ -181,7 +190,7 @@ class Wheel:
 
     def refresh(self, timeout: Timeout, delay: Delay) -> bool:
         """Gives a pending timeout another delay, from now. False: it has ended."""
-        return self._found(library.hwheel_refresh(self._open(), timeout, nanoseconds(delay)))
+        return self._found(library.hwheel_refresh(self._open(), timeout, delay_ns(delay)))
 
     def refresh_at(self, timeout: Timeout, deadline_ns: int) -> bool:
         """Gives a pending timeout another deadline. False: it has ended."""
@@ -206,7 +215,7 @@ class Wheel:
         An empty list: none waits, or, if the wheel is blocking or was stopped, none comes any
         more.
         """
-        buffer = (EventStruct * most)()
+        buffer = (EventStruct * fitting(most, ctypes.c_size_t))()
         count = library.hwheel_next_events(self._open(), buffer, most)
         while count == -errno.EINTR:
             count = library.hwheel_next_events(self._open(), buffer, most)

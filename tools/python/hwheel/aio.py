@@ -70,7 +70,10 @@ class Handle:
 
 
 class Timers:
-    """Timeouts in the loop that runs. Its methods are for the thread of the loop."""
+    """Timeouts in the loop that runs. Its methods are for the thread of the loop.
+
+    Delays have the range that help(Wheel) describes.
+    """
 
     def __init__(self, **options: Any) -> None:
         """Makes a set of timeouts. The options are those of Wheel, but for blocking."""

@@ -21,6 +21,7 @@ from hwheel.aio import Timers
 
 SOON = 0.001
 LATER = 3600
+CUT = (-1, -2 ** 63, 2 ** 64, 2 ** 64 + 5)
 
 
 class WheelTest(unittest.TestCase):
@@ -73,6 +74,63 @@ class WheelTest(unittest.TestCase):
         while len(found) < 3:
             found += [event.cookie for event in self.wheel.events()]
         self.assertEqual(found, [1, 2, 3])
+
+    def test_integers_out_of_range_change_nothing(self):
+        deadline = self.wheel.now_ns() + 3600 * 10 ** 9
+        timeout = self.wheel.arm_at(deadline, 5)
+        for number in CUT:
+            for call in (lambda: self.wheel.arm(LATER, number),
+                         lambda: self.wheel.arm_at(number),
+                         lambda: self.wheel.arm_at(deadline, number),
+                         lambda: self.wheel.refresh_at(timeout, number),
+                         lambda: self.wheel.refresh(number, SOON),
+                         lambda: self.wheel.refresh_at(number, deadline),
+                         lambda: self.wheel.cancel(number),
+                         lambda: self.wheel.query(number),
+                         lambda: self.wheel.events(number)):
+                self.assertRaises(OverflowError, call)
+        for call in (self.wheel.refresh, self.wheel.refresh_at):
+            self.assertRaises(OverflowError, call, timeout + 2 ** 64, 1)
+        for call in (self.wheel.cancel, self.wheel.query):
+            self.assertRaises(OverflowError, call, timeout + 2 ** 64)
+        self.assert_alone(timeout, deadline)
+
+    def test_delays_that_are_none_change_nothing(self):
+        deadline = self.wheel.now_ns() + 3600 * 10 ** 9
+        timeout = self.wheel.arm_at(deadline, 5)
+        for delay, error in ((float("nan"), ValueError), ("1", TypeError), (None, TypeError)):
+            self.assertRaises(error, self.wheel.arm, delay)
+            self.assertRaises(error, self.wheel.refresh, timeout, delay)
+        self.assert_alone(timeout, deadline)
+
+    def test_numbers_are_integers(self):
+        deadline = self.wheel.now_ns() + 3600 * 10 ** 9
+        timeout = self.wheel.arm_at(deadline, 5)
+        for number in (1.0, "1", None):
+            for call in (lambda: self.wheel.arm(LATER, number),
+                         lambda: self.wheel.arm_at(number),
+                         lambda: self.wheel.refresh_at(timeout, number),
+                         lambda: self.wheel.cancel(number),
+                         lambda: self.wheel.query(number),
+                         lambda: self.wheel.events(number)):
+                self.assertRaises(TypeError, call)
+        self.assert_alone(timeout, deadline)
+
+    def test_ends_of_the_ranges(self):
+        first = self.wheel.arm_at(2 ** 64 - 1, 2 ** 64 - 1)
+        second = self.wheel.arm((2 ** 64 - 1) // 10 ** 9)
+        self.assertFalse(self.wheel.cancel(2 ** 64 - 1))
+        self.assertFalse(self.wheel.cancel(0))
+        self.assertEqual(self.wheel.query(first)[::2], (State.PENDING, 2 ** 64 - 1))
+        self.assertTrue(self.wheel.refresh_at(second, 0))
+        self.assertEqual(self.wheel.events()[0].timeout, second)
+
+    def assert_alone(self, timeout, deadline_ns):
+        """The timeout is as it was armed, and the only one."""
+        self.assertEqual(self.wheel.stop(), 1)
+        (event,) = self.wheel.events()
+        self.assertEqual((event.timeout, event.cookie), (timeout, 5))
+        self.assertIn(event.deadline_ns - deadline_ns, range(1024))
 
     def test_stop_ends_all(self):
         timeouts = {self.wheel.arm(LATER, cookie) for cookie in range(300)}
@@ -129,6 +187,19 @@ class ConfigTest(unittest.TestCase):
         self.assertEqual(caught.exception.errno, errno.EINVAL)
         self.assertEqual(os.listdir("/proc/self/fd"), before)
 
+    def test_parameters_out_of_range(self):
+        before = os.listdir("/proc/self/fd")
+        for name, bits in (("slots", 32), ("levels", 32), ("kind", 32), ("clock", 31),
+                           ("max_timeouts", 64), ("room", 64)):
+            for number in (-2 ** bits - 1, 2 ** bits, 2 ** bits + 1, 2 ** 64 + 1):
+                with self.assertRaises(OverflowError, msg=(name, number)):
+                    Wheel(**{name: number})
+            self.assertRaises(TypeError, lambda: Wheel(**{name: 0.5}))
+        for tick, error in ((-1, OverflowError), (float("inf"), OverflowError),
+                            (2 ** 64 / 1e9, OverflowError), (float("nan"), ValueError)):
+            self.assertRaises(error, lambda: Wheel(kind=Kind.HASHED, tick=tick))
+        self.assertEqual(os.listdir("/proc/self/fd"), before)
+
     def test_limit(self):
         with Wheel(kind=Kind.HASHED, max_timeouts=2, room=0) as wheel:
             wheel.arm(LATER)
@@ -158,12 +229,17 @@ class ConfigTest(unittest.TestCase):
 
 class DelayTest(unittest.TestCase):
     def test_delays_are_rounded_up(self):
-        longest = 2 ** 63 - 1
         for delay, ns in ((0, 0), (1, 10 ** 9), (1e-9, 1), (1e-10, 1), (0.25, 250_000_000),
-                          (-1, 0), (float("inf"), longest), (1e30, longest),
                           (datetime.timedelta(days=2, microseconds=1), 172_800_000_001_000)):
-            self.assertEqual(hwheel._wheel.nanoseconds(delay), ns, delay)
-        self.assertRaises(ValueError, hwheel._wheel.nanoseconds, float("nan"))
+            self.assertEqual(hwheel._wheel.delay_ns(delay), ns, delay)
+
+    def test_delays_are_clamped(self):
+        longest = 2 ** 63 - 1
+        for delay, ns in ((-1, 0), (-1e-9, 0), (float("-inf"), 0), (-1e300, 0),
+                          (datetime.timedelta(microseconds=-1), 0), (2 ** 64, longest),
+                          (1e300, longest), (2 ** 64 / 1e9, longest), (float("inf"), longest),
+                          (datetime.timedelta.max, longest)):
+            self.assertEqual(hwheel._wheel.delay_ns(delay), ns, delay)
 
 
 class AsyncioTest(unittest.IsolatedAsyncioTestCase):
@@ -240,6 +316,17 @@ class AsyncioTest(unittest.IsolatedAsyncioTestCase):
         timers._take()
         timers.call_later(LATER, found.append, 2)
         await self.refused_refresh(timers, handle, found)
+
+    async def test_refresh_by_no_delay_keeps_the_callback(self):
+        found = []
+        handle = self.timers.call_later(SOON, found.append, 1)
+        for delay, error in ((float("nan"), ValueError), ("1", TypeError)):
+            self.assertRaises(error, handle.refresh, delay)
+            self.assertRaises(error, self.timers.call_later, delay, found.append, 2)
+        self.assertEqual(len(self.timers), 1)
+        select.select([self.timers._wheel], [], [])
+        await self.take(self.timers)
+        self.assertEqual((found, len(self.timers)), ([1], 0))
 
     async def test_cancel_that_fails_keeps_the_callback(self):
         """The wheel refuses, as it does where a child process has it after fork()."""
