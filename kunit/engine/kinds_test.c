@@ -68,7 +68,7 @@ static void expect_levels(struct kunit *test, struct hwheel_params params,
 	KUNIT_EXPECT_EQ(test, wheel->slots.levels, levels);
 }
 
-/* 2^63 ns are 2^39.7 ticks of 10 ms, 2^19.7 of 3 hours; a slot spans half a turn of those below. */
+/* 2^63 ns are 2^39.7 ticks of 10 ms, 2^19.7 of 3 hours. Each level spans half a turn as much. */
 static void levels_beyond_the_clock_are_left_out(struct kunit *test)
 {
 	const u64 hours = 3 * 3600ULL * NSEC_PER_SEC;
@@ -248,7 +248,7 @@ static unsigned int count_above(const struct hwheel *wheel, const struct sim_tim
 	return n;
 }
 
-/* 5,120 take five times the rate of a tick of 1 ms: so many ticks, and two, come before the span. */
+/* 5,120 are five times the rate of a tick of 1 ms, so the slot is begun seven ticks early. */
 static void a_full_slot_is_emptied_before_it_is_due(struct kunit *test)
 {
 	struct hwheel *wheel = sim_create(test, (struct hwheel_params) {

@@ -767,7 +767,7 @@ static unsigned int level_of(const struct fixture *f, unsigned int i)
 	return f->items[i].node.slot / f->slots.stride;
 }
 
-/* Level 1 spans 32 edges; 16 nodes can be moved between two edges, and more than 2 are many. */
+/* Level 1 spans 32 edges; 16 nodes can be moved between two edges, and 2 are not few. */
 static struct fixture *make_slot_at_320(struct kunit *test, unsigned int nr)
 {
 	struct fixture *f = make_moving(test, 64, 2, 4, nr);
@@ -816,15 +816,17 @@ static void none_is_begun_more_than_a_span_early(struct kunit *test)
 /* A few cost no edge of their own. */
 static void few_wait_for_the_first_of_them(struct kunit *test)
 {
-	struct fixture *f = make_slot_at_320(test, 2);
+	struct fixture *f = make_slot_at_320(test, 1);
 
-	unlink_item(f, 0);
 	KUNIT_EXPECT_EQ(test, next_of(f), 320);
+	run_to(f, 319);
+	KUNIT_EXPECT_NULL(test, hwheel_slots_moving(&f->slots));
+	KUNIT_EXPECT_EQ(test, level_of(f, 0), 1);
 	run_to(f, 320);
-	KUNIT_EXPECT_EQ(test, next_of(f), 321);
+	KUNIT_EXPECT_EQ(test, f->advances, 1);
 }
 
-/* What is left when the span begins is due at once, and not at its edges alone. */
+/* The owner looks at what is left when the span begins, all at once. */
 static void too_slow_a_mover_loses_nothing(struct kunit *test)
 {
 	struct fixture *f = make_slot_at_320(test, 160);

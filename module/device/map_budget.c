@@ -12,8 +12,8 @@
  * A run that took more than a small part makes its file a busy one. The worker runs busy files
  * after the others (engine/source.c), so that no file with little work waits for floods.
  *
- * On a wheel of its own a file keeps nobody else waiting; its part is bounded by a tick, so that the
- * worker looks at the clock and at the lists.
+ * On a wheel of its own a file keeps nobody else waiting; its part is bounded by a tick, so that
+ * the worker looks at the clock and at the lists.
  *
  * The accounts of the shared wheel are its worker's own.
  */

@@ -128,6 +128,12 @@ static u64 span_of(const struct hwheel_slots *slots, unsigned int level)
 	return 1ULL << (level * slots->bits);
 }
 
+/* So many nodes, a power of two, take an eighth of the time that there is to move some. */
+static unsigned int few(const struct hwheel_slots *slots)
+{
+	return 1U << max(slots->rate, 3U) >> 3;
+}
+
 /*
  * The first edge of the span to which slot @i of a higher level is taken at @edge: the span that
  * has this edge, or that follows. Neighbours differ in the lowest bit.
@@ -142,36 +148,43 @@ static u64 start_of(const struct hwheel_slots *slots, unsigned int level, unsign
 }
 
 /*
- * The edge at which a slot of a higher level is to be taken, with a node that is to be filed for
- * @edge. A slot whose nodes take no more than an eighth of the time between two edges waits until
- * the first of them is due. Others are begun as early as it takes to move so many, with each level
- * below moving as many, and before the slots are begun to which the nodes go.
+ * The edge at which a slot of a higher level is to be taken, whose first node is for @edge. A slot
+ * with few nodes waits until the first of them is due. Others are begun as early as it takes to
+ * move so many, with each level below moving as many, and before the slots are begun to which the
+ * nodes go.
  */
-static u64 begin_of(struct hwheel_slots *slots, unsigned int level, unsigned int i, u64 edge)
+static u64 begin_of(const struct hwheel_slots *slots, unsigned int level, unsigned int i,
+		    u64 edge, u32 nodes)
 {
-	u32 *filed = &slots->filed[i - slots->stride];
-	u64 next = slots->slot[i].next, begin, lead;
+	u64 lead = level * (u64)(nodes >> slots->rate) + 1 + span_of(slots, level - 1);
 
-	if (next == HWHEEL_NO_EDGE)
-		*filed = 0;
-	if (likely(*filed < U32_MAX))
-		++*filed;
-	if (*filed <= (1U << slots->rate) / 8)
+	if (nodes < few(slots))
 		return edge;
-	lead = (u64)level * (*filed >> slots->rate) + 1 + span_of(slots, level - 1);
-	begin = start_of(slots, level, i, min(next, edge)) - min(lead, span_of(slots, level));
-	return max(begin, slots->cursor + 1);
+	edge = start_of(slots, level, i, edge) - min(lead, span_of(slots, level));
+	return max(edge, slots->cursor + 1);
 }
 
-/* For hwheel_slots_enqueue(): an edge that is not within a revolution of the lowest level */
+/*
+ * For hwheel_slots_enqueue(): an edge that is not within a revolution of the lowest level. A slot
+ * is to be taken earlier with an earlier node, or with every few nodes more.
+ */
 void hwheel_slots_enqueue_above(struct hwheel_slots *slots, struct hwheel_node *node, u64 edge)
 {
 	unsigned int level = 1, i;
+	struct hwheel_slot *slot;
+	u32 *filed;
 
 	while (level < slots->levels - 1 && !is_within_revolution(slots, edge, level))
 		level++;
 	i = slot_of_edge(slots, level, edge);
-	hwheel_slots_enqueue_in(slots, node, begin_of(slots, level, i, edge), i);
+	slot = &slots->slot[i];
+	filed = &slots->filed[i - slots->stride];
+	if (slot->next == HWHEEL_NO_EDGE)
+		*filed = 0;
+	*filed += *filed < U32_MAX;
+	if (edge < slot->next || !(*filed & (few(slots) - 1)))
+		edge = begin_of(slots, level, i, min(edge, slot->next), *filed);
+	hwheel_slots_enqueue_in(slots, node, edge, i);
 }
 
 /* The first edge at which something may be due of what is still to be looked at on a level */
@@ -299,11 +312,8 @@ bool hwheel_slots_search(struct hwheel_slots *slots)
 	return search_up_to(slots, HWHEEL_NO_EDGE);
 }
 
-/*
- * The nodes to be moved down first, or NULL. The caller pops some between two edges, and looks at
- * them as if they were due.
- */
-struct hlist_head *hwheel_slots_moving(struct hwheel_slots *slots)
+/* For hwheel_slots_moving(), where there are several levels */
+struct hlist_head *hwheel_slots_moving_above(struct hwheel_slots *slots)
 {
 	unsigned int level;
 

@@ -105,7 +105,7 @@ struct hwheel_slots {
 /* How long it takes to move a node that is in no cache, in ns */
 #define HWHEEL_MOVE_NS	256
 
-/* The @rate of slots, of an owner that has so much time between two edges, at least HWHEEL_MOVE_NS */
+/* The rate of slots whose owner has so much time between two edges, at least HWHEEL_MOVE_NS */
 static inline unsigned int hwheel_move_rate(u64 ns)
 {
 	return ilog2((unsigned int)min_t(u64, ns, U32_MAX) / HWHEEL_MOVE_NS);
@@ -120,7 +120,7 @@ bool hwheel_slots_search(struct hwheel_slots *slots);
 bool hwheel_slots_advance(struct hwheel_slots *slots, u64 edge);
 void hwheel_slots_put_off(struct hwheel_slots *slots);
 struct hlist_head *hwheel_slots_next_backlog(struct hwheel_slots *slots);
-struct hlist_head *hwheel_slots_moving(struct hwheel_slots *slots);
+struct hlist_head *hwheel_slots_moving_above(struct hwheel_slots *slots);
 struct hwheel_node *hwheel_slots_pop_any(struct hwheel_slots *slots);
 
 void hwheel_slots_enqueue_above(struct hwheel_slots *slots, struct hwheel_node *node, u64 edge);
@@ -129,6 +129,15 @@ void hwheel_slots_enqueue_above(struct hwheel_slots *slots, struct hwheel_node *
  * Operations on each timeout are inline, with the instructions counted: every register that a
  * call costs would show.
  */
+
+/*
+ * The nodes to be moved down first, or NULL. The owner pops some between two edges, and enqueues
+ * them again.
+ */
+static __always_inline struct hlist_head *hwheel_slots_moving(struct hwheel_slots *slots)
+{
+	return likely(slots->levels == 1) ? NULL : hwheel_slots_moving_above(slots);
+}
 
 /* Enqueues in a slot that the caller has chosen, to be looked at by @edge. */
 static __always_inline void hwheel_slots_enqueue_in(struct hwheel_slots *slots,

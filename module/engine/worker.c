@@ -513,7 +513,26 @@ static bool expire_backlogs(struct hwheel *wheel)
 	return true;
 }
 
-/* What is left waits for the next edge: the slots are begun in time for that. */
+/* None of these is due. One that is queued is left to the next drain. */
+static void move_batch(struct hwheel *wheel, struct hlist_head *moving)
+{
+	unsigned int left = RESCHED_EVERY;
+	struct hwheel_node *node;
+
+	while (left && (node = hwheel_slots_pop(moving))) {
+		struct hwheel_timeout *timeout = timeout_of(node);
+		s64 word = atomic64_read_acquire(&timeout->word);
+
+		left--;
+		if (likely(!(word & HWHEEL_QUEUED)))
+			worker_enqueue(wheel, timeout, word, wheel->first, false);
+		else if (hwheel_word_is_source(word))
+			hwheel_source_is_due(wheel, timeout);
+	}
+	local_add(RESCHED_EVERY - left, &wheel->counts.moved);
+}
+
+/* The rest waits for the next edge, as slots are begun in time for that. */
 static void move_down(struct hwheel *wheel)
 {
 	struct hlist_head *moving = hwheel_slots_moving(&wheel->slots);
@@ -521,12 +540,10 @@ static void move_down(struct hwheel *wheel)
 
 	if (likely(!moving))
 		return;
-	hwheel_clock_read(wheel);
-	until = wheel->now + wheel->move_ns;
+	until = hwheel_now(wheel) + wheel->move_ns;
 	do {
-		unsigned int n = 0;
-
-		look_at_some(wheel, moving, &n);
+		move_batch(wheel, moving);
+		worker_resched(wheel);
 		moving = hwheel_slots_moving(&wheel->slots);
 	} while (moving && wheel->now < until);
 }

@@ -58,11 +58,13 @@ struct workqueue_struct;
  *               when one is due. Default: 512.
  * @levels:      1 to HWHEEL_MAX_LEVELS. On one level, a timeout that is more than a revolution
  *               (@slots x @tick_ns) away waits in its slot for as many rounds: the
- *               hashed wheel. Each further level has slots of which one is a revolution of the
- *               level below, to where a timeout comes down when another in its slot is
- *               due: the hierarchical wheel, for many far deadlines. It expires to the
- *               tick in either. Levels that no deadline can reach are left out, and
- *               all but one if each has one slot. Default: 1.
+ *               hashed wheel. A slot of each further level spans half a revolution of the
+ *               level below, to which its timeouts move down: the hierarchical wheel, for
+ *               many far deadlines. A full slot is moved in parts, before it is due, so
+ *               both expire to the tick, as long as a slot has no more timeouts than the
+ *               worker can move in half of the time that the slot spans. Levels that no
+ *               deadline can reach are left out, and all but one if each has fewer than
+ *               four slots. Default: 1.
  * @flags:       HWHEEL_SIMPLE, for one level and no rounds: deadlines more than a revolution
  *               away are refused (-ERANGE). HWHEEL_ACCOUNT charges the wheel's memory to
  *               the caller's memory cgroup; if that is at its limit create fails, and
