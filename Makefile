@@ -442,14 +442,14 @@ _cluster_test:
 	@$(MAKE) -C tools O=$(BUILD)/tools hwheeld_tests KSRC=$(KSRC)
 	@rm -rf $(BUILD)/cluster && mkdir -p $(BUILD)/cluster
 	@status=0; \
-	for test in rendezvous_test reckoning_test trail_test; do \
+	for test in rendezvous_test reckoning_test trail_test commit_test; do \
 		$(BUILD)/tools/hwheeld/$$test >$(BUILD)/cluster/$$test.tap || status=$$?; \
 	done; \
 	python3 -B tools/test/hwheeld/cluster_test.py $(BUILD)/tools/hwheeld/hwheeld_heap \
 		$(BUILD)/cluster/run $(KILLS_DAEMON) >$(BUILD)/cluster/cluster_test.tap || status=$$?; \
 	python3 -B selftests/harness/tap.py --out $(BUILD)/cluster.tap --part cluster $$status \
 		$(BUILD)/cluster/rendezvous_test.tap $(BUILD)/cluster/reckoning_test.tap \
-		$(BUILD)/cluster/trail_test.tap \
+		$(BUILD)/cluster/trail_test.tap $(BUILD)/cluster/commit_test.tap \
 		$(BUILD)/cluster/cluster_test.tap
 
 _cluster: _module

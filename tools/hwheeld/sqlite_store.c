@@ -362,6 +362,8 @@ static void recover(struct store *base)
 		there = request->count ? database_has(store->database, request->seq) : 0;
 		if (there >= 0)
 			request->outcome = there ? STORE_COMMITTED : STORE_REFUSED;
+		if (there > 0)
+			request->error = 0;
 	}
 	end(store, &list);
 	if (!is_lost(base))

@@ -10,6 +10,9 @@
  *   STORE_UNKNOWN    the store cannot tell yet. done() comes again, with one of the other two,
  *                    once it can; until then the store refuses further requests.
  *
+ * STORE_REFUSED behind STORE_UNKNOWN with -ESTALE is the one that may be there: another node has
+ * its part of the log, and this one forgets the timeouts of that part.
+ *
  * A request stands for one commit or for a part of one. It may also remove the records at the
  * oldest end of the log; these are gone exactly if its own records are there, and then it is a
  * commit of its own.
@@ -37,7 +40,7 @@ struct store_request {
 	uint64_t seq;			/* out: number of the first record, when it is committed */
 	uint64_t clean_before;		/* remove records with smaller numbers; 0: none */
 	enum store_outcome outcome;
-	int error;			/* 0 or, if it is not committed, -ENOSPC, -EIO, ... */
+	int error;			/* 0: committed; or -ENOSPC, -EIO, ... */
 	void (*done)(struct store_request *request);
 };
 

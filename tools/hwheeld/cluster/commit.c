@@ -173,12 +173,14 @@ static void read_epoch(struct ensemble_call *call)
 	struct commit *commit = (struct commit *)call;
 	const struct commit_part *witness = &commit->parts[commit->witness];
 
-	if (call->error == ZOK && call->stat.version == shard_epoch(witness->shard))
-		end(commit, commit->was_there ? STORE_COMMITTED : STORE_REFUSED, -EIO);
-	else if (call->error != ZOK && call->error != ZNONODE)
+	if (call->error != ZOK && call->error != ZNONODE)
 		stay_unknown(commit);
-	else
+	else if (call->error == ZNONODE || call->stat.version != shard_epoch(witness->shard))
 		lose_witness(commit);
+	else if (commit->was_there)
+		end(commit, STORE_COMMITTED, 0);
+	else
+		end(commit, STORE_REFUSED, -EIO);
 }
 
 static void read_log(struct ensemble_call *call)

@@ -55,8 +55,9 @@ size_t commit_cost(const struct record *record);
 void commit_add(struct commit *commit, const struct record *record);
 
 /*
- * Calls done(). Afterwards the commit is freed, unless it is STORE_UNKNOWN: then it waits for
- * commit_read_back() or commit_give_up(), and done() comes again. No shard of it is lost before.
+ * Calls done(), with error 0 exactly if it is STORE_COMMITTED. Afterwards the commit is
+ * freed, unless it is STORE_UNKNOWN: then it waits for commit_read_back() or commit_give_up(), and
+ * done() comes again. No shard of it is lost before.
  */
 void commit_send(struct commit *commit,
 		 void (*done)(struct commit *commit, enum store_outcome outcome, int error));

@@ -12,6 +12,7 @@
 
 #include "kselftest_harness.h"
 
+#include "../../hwheeld/database.h"
 #include "../../hwheeld/now.h"
 #include "../../hwheeld/percent.h"
 #include "../../hwheeld/record.h"
@@ -100,6 +101,17 @@ TEST(random_bytes_are_no_record)
 /* The store */
 
 #define REQUESTS	10
+
+static bool finds_all;
+
+/* In place of database_has(), see tools/Makefile */
+int __real_database_has(struct database *database, uint64_t seq);
+int __wrap_database_has(struct database *database, uint64_t seq);
+
+int __wrap_database_has(struct database *database, uint64_t seq)
+{
+	return finds_all ? 1 : __real_database_has(database, seq);
+}
 
 FIXTURE(store)
 {
@@ -285,6 +297,28 @@ TEST_F(store, an_unknown_outcome_becomes_known)
 	ASSERT_EQ(4, loads);
 	EXPECT_EQ(2, loaded[1]);
 	EXPECT_EQ(7, loaded[2]);
+}
+
+/* A commit that failed behind its last write is there, and its request has no error then. */
+TEST_F(store, a_commit_that_is_found_has_no_error)
+{
+	struct rlimit limit, none = { 512, RLIM_INFINITY };
+
+	signal(SIGXFSZ, SIG_IGN);
+	ASSERT_EQ(0, getrlimit(RLIMIT_FSIZE, &limit));
+	none.rlim_max = limit.rlim_max;
+	ASSERT_EQ(0, setrlimit(RLIMIT_FSIZE, &none));
+	submit(_metadata, self, 0);
+	self->store->ops->flush(self->store);
+	EXPECT_EQ(STORE_UNKNOWN, self->requests[0].outcome);
+	EXPECT_EQ(-EIO, self->requests[0].error);
+	ASSERT_EQ(0, setrlimit(RLIMIT_FSIZE, &limit));
+	finds_all = true;
+	self->store->ops->recover(self->store);
+	finds_all = false;
+	EXPECT_EQ(STORE_COMMITTED, self->requests[0].outcome);
+	EXPECT_EQ(0, self->requests[0].error);
+	EXPECT_EQ(1, endings);
 }
 
 TEST_F(store, a_damaged_row_is_not_passed_over)
