@@ -230,8 +230,9 @@ static void end_renewal(void)
 }
 
 /*
- * An owner whose renewal was lost cannot tell it from a takeover: it loads the shard anew. Without
- * a connection the next one renews.
+ * An owner whose renewal failed cannot tell a lost answer from a takeover, and a commit that is on
+ * its way still has the old epoch: it loads the shard anew. Without a connection the next one
+ * renews.
  */
 static void renewal_ended(struct ensemble_call *call)
 {
@@ -241,7 +242,7 @@ static void renewal_ended(struct ensemble_call *call)
 	shard->is_renewing = false;
 	if (call->error == ZOK)
 		shard->epoch = call->stat.version;
-	else if (call->error == ZBADVERSION || call->error == ZNONODE)
+	else if (connected)
 		shard_lose(number_of(shard));
 	leave_if_idle(shard);
 	if (connected)

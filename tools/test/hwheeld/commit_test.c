@@ -415,6 +415,22 @@ TEST_F(commit, reading_back_may_fail_again_and_again)
 	EXPECT_EQ(0, world.error);
 }
 
+/* Without a new epoch the commit may arrive after its place in the log was looked at. */
+TEST_F(commit, an_epoch_that_was_not_renewed_tells_nothing)
+{
+	send_commit("0");
+	fail(ZCONNECTIONLOSS, false);
+	reconnect();
+	fail(ZSYSTEMERROR, false);
+	while (world.commit && world.count)
+		answer();
+	EXPECT_EQ(STORE_REFUSED, world.outcome);
+	EXPECT_EQ(-ESTALE, world.error);
+	EXPECT_NE(SHARD_OWNED, shard_state(0));
+	answer_all();
+	EXPECT_EQ(SHARD_OWNED, shard_state(0));
+}
+
 /* Another shard that is still this node's tells of all parts. */
 TEST_F(commit, any_shard_that_is_left_tells_of_all_parts)
 {
