@@ -31,6 +31,7 @@ struct alarm {
 	void *owner;
 	struct alarm *next;		/* that has ended */
 	uint64_t ended_ns;
+	bool has_ended;			/* the wheel does not know it */
 };
 
 static struct alarm *ended, **ended_end = &ended;
@@ -110,6 +111,7 @@ static bool collect(void)
 			struct alarm *alarm = (struct alarm *)(uintptr_t)events[i].cookie;
 
 			alarm->ended_ns = now_from_boottime(events[i].deadline_ns);
+			alarm->has_ended = true;
 			alarm->next = NULL;
 			*ended_end = alarm;
 			ended_end = &alarm->next;
@@ -163,7 +165,8 @@ int alarm_set(struct alarm **place, uint64_t at_ns, void (*ring)(void *, uint64_
 {
 	struct alarm *alarm = *place;
 
-	if (alarm && !hwheel_refresh_at(wheel, alarm->id, now_on_boottime(at_ns))) {
+	if (alarm && !alarm->has_ended &&
+	    !hwheel_refresh_at(wheel, alarm->id, now_on_boottime(at_ns))) {
 		alarm->ring = ring;
 		alarm->owner = owner;
 		return 0;
@@ -183,6 +186,6 @@ void alarm_clear(struct alarm **place)
 		return;
 	*place = NULL;
 	alarm->place = NULL;
-	if (!hwheel_cancel(wheel, alarm->id))
+	if (!alarm->has_ended && !hwheel_cancel(wheel, alarm->id))
 		free(alarm);
 }
