@@ -47,7 +47,7 @@ DEVEL    = $(DESTDIR)/usr/src/hwheel-headers-$(VERSION)
 PROGRAMS = $(BUILD)/tools/hwheelctl $(wildcard $(BUILD)/tools/demo/*)
 EXAMPLES := $(notdir $(basename $(wildcard tools/examples/*.c)))
 EXAMPLES := $(if $(wildcard /usr/include/uv.h),$(EXAMPLES),$(filter-out libuv,$(EXAMPLES)))
-HWHEELD_TESTS := api_test disk_test fuzz_test kill_test
+HWHEELD_TESTS := api_test wheel_test disk_test fuzz_test kill_test
 # How often hwheeld-test kills the daemon, and a machine with it, and how many hostile requests
 # it sends
 KILLS_DAEMON ?= 100
@@ -426,7 +426,9 @@ _hwheeld_test: _module
 		"$(KILLS_DAEMON) $(REQUESTS) $(SEED)" \
 		>$(BUILD)/hwheeld-in/inside
 	@status=0; \
-	$(BUILD)/tools/hwheeld/store_test >$(BUILD)/hwheeld-in/store_test.tap || status=$$?; \
+	for test in store_test alarm_test; do \
+		$(BUILD)/tools/hwheeld/$$test >$(BUILD)/hwheeld-in/$$test.tap || status=$$?; \
+	done; \
 	$(HWHEELD_RUN) --out $(BUILD)/hwheeld-run \
 		--timeout $$(($(TIMEOUT) + 5 * $(KILLS_DAEMON))) \
 		$(MODULE)/hwheel.ko $(BUILD)/hwheeld-in/inside || status=$$?; \
@@ -434,7 +436,8 @@ _hwheeld_test: _module
 		$(BUILD)/tools/hwheeld/hwheeld $(BUILD)/hwheeld-power $(POWER) $(SEED) | \
 		tee $(BUILD)/hwheeld-in/power_test.tap || status=$$?; \
 	python3 -B selftests/harness/tap.py --out $(BUILD)/hwheeld.tap --part hwheeld $$status \
-		$(BUILD)/hwheeld-in/store_test.tap $(BUILD)/hwheeld-in/power_test.tap \
+		$(BUILD)/hwheeld-in/store_test.tap $(BUILD)/hwheeld-in/alarm_test.tap \
+		$(BUILD)/hwheeld-in/power_test.tap \
 		$(HWHEELD_TESTS:%=$(BUILD)/hwheeld-run/%.tap)
 
 # On this machine, with a heap in place of the wheel

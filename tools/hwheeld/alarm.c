@@ -5,7 +5,8 @@
  *
  * Alarms that have ended take room on the wheel until their events are read. If there is no room
  * for another one, they are read at once, and ring later: the caller that sets one is in the
- * midst of something.
+ * midst of something. An alarm that still finds no room waits in a heap beside the wheel: it rings
+ * from there in its time, or gets room that others leave, the earliest one first.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,7 +14,9 @@
 #include <time.h>
 
 #include "alarm.h"
+#include "heap.h"
 #include "libhwheel.h"
+#include "memory.h"
 #include "now.h"
 #include "say.h"
 
@@ -24,17 +27,28 @@
 /* Room at first; libhwheel makes more */
 #define FIRST	16384
 
+/* While alarms wait beside the wheel, it is asked for room so often. */
+#define RETRY_NS	NS_PER_S
+
+/* Nothing more is said of a full wheel for so long. */
+#define QUIET_NS	(60 * NS_PER_S)
+
+enum alarm_state { ON_WHEEL, BESIDE, ENDED };
+
 struct alarm {
-	uint64_t id;
+	struct heap_entry by_time;	/* first; on CLOCK_BOOTTIME */
+	enum alarm_state state;
+	uint64_t id;			/* on the wheel */
 	struct alarm **place;		/* of its owner; NULL: cleared */
 	void (*ring)(void *owner, uint64_t at_ns);
 	void *owner;
 	struct alarm *next;		/* that has ended */
 	uint64_t ended_ns;
-	bool has_ended;			/* the wheel does not know it */
 };
 
 static struct alarm *ended, **ended_end = &ended;
+static struct heap beside;
+static uint64_t retry_ns, quiet_ns;	/* until then, on CLOCK_BOOTTIME */
 static struct hwheel *wheel;
 static uint64_t tick_ns;
 
@@ -77,6 +91,8 @@ int alarm_open(uint64_t tick, uint64_t count)
 void alarm_close(void)
 {
 	hwheel_close(wheel);
+	free(beside.entries);
+	beside = (struct heap) { 0 };
 }
 
 uint64_t alarm_tick_ns(void)
@@ -98,6 +114,15 @@ static void ring(struct alarm *alarm, uint64_t at_ns)
 	free(alarm);
 }
 
+static void end(struct alarm *alarm, uint64_t boot_ns)
+{
+	alarm->state = ENDED;
+	alarm->ended_ns = now_from_boottime(boot_ns);
+	alarm->next = NULL;
+	*ended_end = alarm;
+	ended_end = &alarm->next;
+}
+
 /* Reads the events that there are. Returns false if there were none. */
 static bool collect(void)
 {
@@ -107,16 +132,9 @@ static bool collect(void)
 
 	do {
 		count = hwheel_next_events(wheel, events, EVENTS);
-		for (int i = 0; i < count; i++) {
-			struct alarm *alarm = (struct alarm *)(uintptr_t)events[i].cookie;
-
-			alarm->ended_ns = now_from_boottime(events[i].deadline_ns);
-			alarm->has_ended = true;
-			alarm->next = NULL;
-			*ended_end = alarm;
-			ended_end = &alarm->next;
-			found = true;
-		}
+		for (int i = 0; i < count; i++)
+			end((struct alarm *)(uintptr_t)events[i].cookie, events[i].deadline_ns);
+		found |= count > 0;
 	} while (count == EVENTS);
 	if (count < 0 && count != -EAGAIN && count != -EINTR) {
 		fail("the wheel", count);
@@ -125,9 +143,87 @@ static bool collect(void)
 	return found;
 }
 
-bool alarm_has_ended(void)
+/* Returns 0 or a negative errno. */
+static int arm(struct alarm *alarm)
 {
-	return ended;
+	uint64_t at_ns = alarm->by_time.at_ns;
+	int error = hwheel_arm_at(wheel, at_ns, (uintptr_t)alarm, &alarm->id);
+
+	if (error && collect())
+		error = hwheel_arm_at(wheel, at_ns, (uintptr_t)alarm, &alarm->id);
+	if (!error)
+		alarm->state = ON_WHEEL;
+	return error;
+}
+
+/* Beside the wheel */
+
+static struct alarm *first_beside(void)
+{
+	return (struct alarm *)heap_first(&beside);
+}
+
+static void wait_beside(struct alarm *alarm, int error)
+{
+	uint64_t now = now_clock_ns(CLOCK_BOOTTIME);
+
+	if (now >= quiet_ns) {
+		say(LOG_WARNING, "no room on the wheel: %s; timeouts wait beside it",
+		    strerror(-error));
+		quiet_ns = now + QUIET_NS;
+	}
+	alarm->state = BESIDE;
+	heap_add(&beside, &alarm->by_time);
+	retry_ns = now + RETRY_NS;
+}
+
+static void end_those_beside(uint64_t now)
+{
+	struct alarm *alarm;
+
+	while ((alarm = first_beside()) && alarm->by_time.at_ns <= now) {
+		heap_remove(&beside, &alarm->by_time);
+		end(alarm, alarm->by_time.at_ns);
+	}
+}
+
+static void move_to_wheel(uint64_t now)
+{
+	struct alarm *alarm;
+
+	while ((alarm = first_beside()) && !arm(alarm))
+		heap_remove(&beside, &alarm->by_time);
+	retry_ns = now + RETRY_NS;
+}
+
+static void look_beside(void)
+{
+	uint64_t now = now_clock_ns(CLOCK_BOOTTIME);
+
+	if (!beside.count)
+		return;
+	end_those_beside(now);
+	if (now >= retry_ns)
+		move_to_wheel(now);
+}
+
+size_t alarm_beside(void)
+{
+	return beside.count;
+}
+
+int alarm_wait_ms(void)
+{
+	uint64_t now, until;
+
+	if (ended)
+		return 0;
+	if (!beside.count)
+		return -1;
+	now = now_clock_ns(CLOCK_BOOTTIME);
+	until = first_beside()->by_time.at_ns;
+	until = until < retry_ns ? until : retry_ns;
+	return until > now ? (int)((until - now + NS_PER_MS - 1) / NS_PER_MS) : 0;
 }
 
 void alarm_reap(void)
@@ -135,6 +231,7 @@ void alarm_reap(void)
 	struct alarm *alarm;
 
 	collect();
+	look_beside();
 	while ((alarm = ended)) {
 		ended = alarm->next;
 		if (!ended)
@@ -143,39 +240,38 @@ void alarm_reap(void)
 	}
 }
 
-static int arm(struct alarm **place, uint64_t at_ns, void (*ring)(void *, uint64_t), void *owner)
+/* An alarm whose event is on the way cannot be moved. */
+static bool move(struct alarm *alarm, uint64_t boot_ns)
 {
-	struct alarm *alarm = malloc(sizeof(*alarm));
-	int error;
-
-	if (!alarm)
-		return -ENOMEM;
-	*alarm = (struct alarm) { .place = place, .ring = ring, .owner = owner };
-	error = hwheel_arm_at(wheel, now_on_boottime(at_ns), (uintptr_t)alarm, &alarm->id);
-	if (error == -ENOSPC && collect())
-		error = hwheel_arm_at(wheel, now_on_boottime(at_ns), (uintptr_t)alarm, &alarm->id);
-	if (error)
-		free(alarm);
-	else
-		*place = alarm;
-	return error;
+	if (alarm->state == BESIDE)
+		heap_move(&beside, &alarm->by_time, boot_ns);
+	return alarm->state == BESIDE ||
+	       (alarm->state == ON_WHEEL && !hwheel_refresh_at(wheel, alarm->id, boot_ns));
 }
 
-int alarm_set(struct alarm **place, uint64_t at_ns, void (*ring)(void *, uint64_t), void *owner)
+static void set_new(struct alarm **place, uint64_t boot_ns)
 {
-	struct alarm *alarm = *place;
+	struct alarm *alarm = memory_get(1, sizeof(*alarm));
+	int error;
 
-	if (alarm && !alarm->has_ended &&
-	    !hwheel_refresh_at(wheel, alarm->id, now_on_boottime(at_ns))) {
-		alarm->ring = ring;
-		alarm->owner = owner;
-		return 0;
-	}
-	if (alarm) {
-		alarm->place = NULL;
-		*place = NULL;
-	}
-	return arm(place, at_ns, ring, owner);
+	if (*place)
+		(*place)->place = NULL;
+	alarm->by_time.at_ns = boot_ns;
+	alarm->place = place;
+	*place = alarm;
+	error = arm(alarm);
+	if (error)
+		wait_beside(alarm, error);
+}
+
+void alarm_set(struct alarm **place, uint64_t at_ns, void (*ring)(void *, uint64_t), void *owner)
+{
+	uint64_t boot_ns = now_on_boottime(at_ns);
+
+	if (!*place || !move(*place, boot_ns))
+		set_new(place, boot_ns);
+	(*place)->ring = ring;
+	(*place)->owner = owner;
 }
 
 void alarm_clear(struct alarm **place)
@@ -186,6 +282,9 @@ void alarm_clear(struct alarm **place)
 		return;
 	*place = NULL;
 	alarm->place = NULL;
-	if (!alarm->has_ended && !hwheel_cancel(wheel, alarm->id))
+	if (alarm->state == BESIDE)
+		heap_remove(&beside, &alarm->by_time);
+	if (alarm->state == BESIDE ||
+	    (alarm->state == ON_WHEEL && !hwheel_cancel(wheel, alarm->id)))
 		free(alarm);
 }

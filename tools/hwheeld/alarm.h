@@ -7,7 +7,7 @@
 #ifndef ALARM_H
 #define ALARM_H
 
-#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct alarm;
@@ -23,16 +23,21 @@ uint64_t alarm_tick_ns(void);
 int alarm_fd(void);
 void alarm_reap(void);
 
-/* Are there some that alarm_fd() does not tell of any more? */
-bool alarm_has_ended(void);
+/*
+ * How long the loop may wait, beside alarm_fd(), until it calls alarm_reap(): -1: for ever. 0:
+ * alarms have ended that alarm_fd() does not tell.
+ */
+int alarm_wait_ms(void);
+
+/* How many found no room on the wheel. They ring in time; there should be no new ones. */
+size_t alarm_beside(void);
 
 /*
  * Sets, or sets anew, the alarm of an owner. @at_ns: service's time. ring() is called with the
- * time at which the alarm was due, and *@alarm is NULL by then. Returns 0 or a negative errno; the
- * alarm is as before then, but not if it was about to ring.
+ * time at which the alarm was due, and *@alarm is NULL by then.
  */
-int alarm_set(struct alarm **alarm, uint64_t at_ns, void (*ring)(void *owner, uint64_t at_ns),
-	      void *owner);
+void alarm_set(struct alarm **alarm, uint64_t at_ns, void (*ring)(void *owner, uint64_t at_ns),
+	       void *owner);
 
 /* Afterwards it does not ring any more. */
 void alarm_clear(struct alarm **alarm);

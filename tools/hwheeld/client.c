@@ -199,8 +199,7 @@ static void ring(void *owner, uint64_t at_ns)
 
 void client_limit_time(struct client *client)
 {
-	if (alarm_set(&client->limit, now_ns() + settings.request_time, ring, client))
-		shutdown(client->fd, SHUT_RDWR);
+	alarm_set(&client->limit, now_ns() + settings.request_time, ring, client);
 }
 
 /* It hung up */

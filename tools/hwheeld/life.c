@@ -3,14 +3,12 @@
  * From pending to due. A timeout whose change is being stored is busy: an alarm meanwhile sets
  * rang, and life_go_on() acts on it.
  */
-#include <string.h>
 #include <utlist.h>
 
 #include "alarm.h"
 #include "life.h"
 #include "metrics.h"
 #include "now.h"
-#include "say.h"
 
 void life_make_due(struct timeout *timeout)
 {
@@ -63,25 +61,17 @@ static void ring(void *owner, uint64_t at_ns)
 		end_wait(timeout);
 }
 
-/*
- * If the wait is over before the change is stored, no alarm is needed. Without an alarm an accepted
- * timeout would be forgotten; the store still knows it.
- */
+/* If the wait is over before the change is stored, no alarm is needed. */
 void life_arm(struct timeout *timeout)
 {
 	uint64_t end_ns = end_of_wait(timeout);
-	int error;
 
 	if (timeout->busy && now_has_come(end_ns)) {
 		alarm_clear(&timeout->alarm);
 		ring(timeout, end_ns);
 		return;
 	}
-	error = alarm_set(&timeout->alarm, now_alarm_ns(end_ns), ring, timeout);
-	if (error) {
-		say(LOG_CRIT, "no room on the wheel: %s", strerror(-error));
-		abort();
-	}
+	alarm_set(&timeout->alarm, now_alarm_ns(end_ns), ring, timeout);
 }
 
 void life_go_on(struct timeout *timeout)

@@ -123,7 +123,7 @@ static void stop(void)
 	listener_quiesce();
 	exchange_stop();
 	take_end();
-	out_of_time = alarm_set(&last_moment, now_ns() + settings.grace, last_moment_came, NULL);
+	alarm_set(&last_moment, now_ns() + settings.grace, last_moment_came, NULL);
 }
 
 static void take_signal(struct loop_source *source)
@@ -156,9 +156,8 @@ static void try_again(void *owner, uint64_t at_ns)
 static void look_after_store(void)
 {
 	store->ops->flush(store);
-	if (store->ops->is_lost(store) && !retry &&
-	    alarm_set(&retry, now_ns() + RETRY_NS, try_again, NULL))
-		say(LOG_WARNING, "a lost store will not be tried again");
+	if (store->ops->is_lost(store) && !retry)
+		alarm_set(&retry, now_ns() + RETRY_NS, try_again, NULL);
 }
 
 static bool is_done(void)
@@ -170,15 +169,24 @@ static bool is_done(void)
 static void take_events(void)
 {
 	listener_run();
-	if (alarms_rang || alarm_has_ended())
+	if (alarms_rang || !alarm_wait_ms())
 		alarm_reap();
 	alarms_rang = false;
+}
+
+/* The shorter one; -1 is for ever. */
+static int wait_ms(void)
+{
+	unsigned int alarm = (unsigned int)alarm_wait_ms();
+	unsigned int listener = (unsigned int)listener_wait_ms();
+
+	return (int)(alarm < listener ? alarm : listener);
 }
 
 static void run(void)
 {
 	while (!is_done()) {
-		loop_wait(alarm_has_ended() ? 0 : listener_wait_ms());
+		loop_wait(wait_ms());
 		take_events();
 		do {
 			take_serve();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdio.h>
 
+#include "alarm.h"
 #include "change.h"
 #include "client.h"
 #include "memory.h"
@@ -92,6 +93,8 @@ static void print_timeouts(FILE *stream)
 	print_gauge(stream, "timeouts", "Timeouts that there are", (double)timeout_count());
 	print_gauge(stream, "queues", "Queues that there are", (double)queue_count());
 	print_gauge(stream, "memory_bytes", "Memory that timeouts take", (double)timeout_bytes());
+	print_gauge(stream, "alarms_beside_wheel", "Alarms that found no room on the wheel",
+		    (double)alarm_beside());
 	print_histogram(stream, "lateness", "From the deadline until the timeout is due",
 			&metrics.lateness);
 	print_gauge(stream, "lateness_max_seconds", "The largest lateness",

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * All is checked before anything changes. A new timeout is in the index, and its alarm is set,
- * before its record is committed, so that nothing can fail afterwards; nobody sees it before.
+ * before its record is committed, so that nothing can fail afterwards; nobody sees it before. If
+ * its alarm finds no room on the wheel, later requests for new timeouts are refused.
  */
 #include <stdio.h>
 
@@ -99,6 +100,10 @@ static bool is_within_limits(struct put *put)
 	}
 	if (new && timeout_count() + new > settings.timeouts) {
 		refuse(put, MHD_HTTP_INSUFFICIENT_STORAGE, "there are as many timeouts as allowed");
+		return false;
+	}
+	if (new && alarm_beside()) {
+		refuse(put, MHD_HTTP_INSUFFICIENT_STORAGE, "the wheel is full");
 		return false;
 	}
 	return true;

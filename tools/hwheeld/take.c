@@ -208,8 +208,7 @@ static void wait_for_some(const struct poll *wanted, uint64_t wait_ns)
 	poll->end_ns = now_ns() + wait_ns;
 	poll->lease_until_ns = now_after(poll->lease_ns);
 	note_client(poll, true);
-	if (alarm_set(&poll->alarm, poll->end_ns, ring, poll))
-		end(poll);
+	alarm_set(&poll->alarm, poll->end_ns, ring, poll);
 }
 
 static void serve(struct poll *poll)

@@ -73,8 +73,7 @@ static void go_on(void *owner, uint64_t at_ns)
 
 static void rest(struct feed *feed)
 {
-	if (alarm_set(&feed->pause, now_ns() + PAUSE_NS, go_on, feed->line))
-		feed->pause = NULL;
+	alarm_set(&feed->pause, now_ns() + PAUSE_NS, go_on, feed->line);
 }
 
 static void done(struct peer_call *call)
@@ -240,8 +239,7 @@ static void end_of_linger(void *owner, uint64_t at_ns)
 
 static void linger(struct line *line)
 {
-	if (alarm_set(&line->idle, now_ns() + LINGER_NS, end_of_linger, line))
-		end_line(line);
+	alarm_set(&line->idle, now_ns() + LINGER_NS, end_of_linger, line);
 }
 
 void feed_stop(const char *queue)

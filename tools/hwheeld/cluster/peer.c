@@ -120,9 +120,10 @@ static int set_timer(CURLM *multi, long ms, void *data)
 
 	(void)multi;
 	alarm_clear(&pool->alarm);
-	if (!ms || (ms > 0 && alarm_set(&pool->alarm, now_ns() + (uint64_t)ms * NS_PER_MS, ring,
-					pool)))
+	if (!ms)
 		loop_soon(&pool->due);
+	else if (ms > 0)
+		alarm_set(&pool->alarm, now_ns() + (uint64_t)ms * NS_PER_MS, ring, pool);
 	return 0;
 }
 
@@ -233,8 +234,7 @@ static void set_limits(struct peer_call *call, long ms)
 {
 	curl_easy_setopt(call->handle, CURLOPT_NOSIGNAL, 1L);
 	curl_easy_setopt(call->handle, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_MS);
-	if (alarm_set(&call->limit, now_ns() + (uint64_t)ms * NS_PER_MS, be_late, call))
-		curl_easy_setopt(call->handle, CURLOPT_TIMEOUT_MS, ms);
+	alarm_set(&call->limit, now_ns() + (uint64_t)ms * NS_PER_MS, be_late, call);
 }
 
 static void set_callbacks(struct peer_call *call)

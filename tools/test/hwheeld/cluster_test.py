@@ -239,6 +239,37 @@ def shards_move_to_a_second_node_and_back(cluster):
         equal(clients[1].get(f"k{i}").status, 200)
 
 
+def a_takeover_by_a_full_wheel_loses_nothing(cluster):
+    """The other node's wheel has room for half of what it gets."""
+    one = cluster.node("one").start()
+    client = one.client()
+    for part in range(10):
+        equal(client.put_many([{"key": f"{part}-{i}", "delay": 3600 if part < 9 else 10}
+                               for i in range(200)]).status, 200)
+    due = time.monotonic() + 10
+    one.kill()
+    two = cluster.node("two")
+    two.environment = {"HEAP_ROOM": "1000"}
+    client = two.start().client()
+    equal(two.ask("/health").json["timeouts"], 2000)
+    true(client.metric("hwheeld_alarms_beside_wheel") > 900, "the wheel is full")
+    equal(client.put("new", delay=1).status, 507)
+    batch = client.put_many([{"key": f"new-{i}", "delay": 1} for i in range(10)])
+    equal(batch.status, 507)
+    taken = set()
+    while len(taken) < 200:
+        for timeout in client.take(max=1000, wait=30):
+            true(time.monotonic() > due - 0.1, "it is early")
+            taken.add(timeout["key"])
+            equal(client.ack(timeout["token"]), 204)
+    equal(taken, {f"9-{i}" for i in range(200)})
+    for i in range(200):
+        equal([client.cancel(f"{part}-{i}").status for part in range(5)], [204] * 5)
+    until(lambda: client.metric("hwheeld_alarms_beside_wheel") == 0, "all have room")
+    equal(client.put("new", delay=3600).status, 201)
+    equal(two.stop(), 0)
+
+
 def small_pieces_of_the_log_become_large_ones(cluster):
     """Sixteen shards, and a piece in each for each of 600 batches: they do not stay."""
     node = cluster.node("one").start()
@@ -721,6 +752,7 @@ def main():
              cleaning_keeps_all_that_live: (),
              small_pieces_of_the_log_become_large_ones: (),
              shards_move_to_a_second_node_and_back: (),
+             a_takeover_by_a_full_wheel_loses_nothing: (),
              any_node_answers_for_any_timeout: (),
              a_key_is_passed_on_as_it_is: (),
              a_node_ends_while_another_one_keeps_it_waiting: (),

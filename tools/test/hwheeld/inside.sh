@@ -26,6 +26,7 @@ run_test() {
 
 ip link set lo up
 run_test api_test
+run_test wheel_test "$build/fail_map.so"
 run_test disk_test "$build/fail_sync.so"
 run_test fuzz_test "$requests" "${seed[@]}"
 run_test kill_test "$kills" "${seed[@]}"
