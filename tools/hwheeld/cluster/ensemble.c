@@ -15,7 +15,6 @@
 
 #include "../memory.h"
 #include "../now.h"
-#include "../now.h"
 #include "../say.h"
 #include "ensemble.h"
 
@@ -107,8 +106,10 @@ static int connect_servers(void)
 {
 	ensemble.handle = zookeeper_init(ensemble.servers, watch, (int)ensemble.session_ms, NULL,
 					 NULL, 0);
-	if (!ensemble.handle)
-		return -errno;
+	if (!ensemble.handle) {
+		say(LOG_ERR, "cluster: no new session with %s: %m", ensemble.servers);
+		return -EIO;
+	}
 	if (ensemble.secret)
 		zoo_add_auth(ensemble.handle, "digest", ensemble.secret,
 			     (int)strlen(ensemble.secret), authorised, NULL);
@@ -162,15 +163,19 @@ static void end_session(void)
 		finish_calls();
 }
 
+/* Calls without a session end with an error. */
+void ensemble_retry(void)
+{
+	if (!ensemble.handle)
+		connect_servers();
+}
+
 static void renew_session(void)
 {
 	end_session();
 	ensemble.has_expired = false;
 	ensemble.events->expired();
-	if (connect_servers()) {
-		say(LOG_ERR, "cluster: no new session: %m");
-		abort();
-	}
+	ensemble_retry();
 }
 
 void ensemble_reap(void)

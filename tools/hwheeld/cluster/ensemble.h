@@ -48,6 +48,9 @@ bool ensemble_is_lost(int error);
 int ensemble_fd(void);
 void ensemble_reap(void);
 
+/* Begins a session if none could begin when the last one ended. */
+void ensemble_retry(void);
+
 int64_t ensemble_session(void);
 
 /* For so long after an answer was asked for, and has come, the session has surely not ended. */

@@ -449,10 +449,11 @@ static bool is_lost(const struct store *store)
 	return !zk.usable || cleaning_is_unknown();
 }
 
-/* The library connects again by itself. */
+/* The library connects again by itself while there is a session. */
 static void recover(struct store *store)
 {
 	(void)store;
+	ensemble_retry();
 	if (zk.connected && zk.has_epochs && (zk.unknown || cleaning_is_unknown()))
 		connected(false);
 }

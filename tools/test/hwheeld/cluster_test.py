@@ -738,6 +738,37 @@ def an_ended_session_loses_nothing(cluster, seed):
         worker.drain(node.client())
 
 
+def a_session_that_cannot_be_renewed_is_tried_again(cluster):
+    """The node answers 503 meanwhile, and ends as it should."""
+    node = cluster.node("one")
+    flag = f"{node.folder}/fail_session"
+    node.environment = {"LD_PRELOAD": f"{os.path.dirname(cluster.program)}/fail_session.so",
+                        "FAIL_SESSION": flag}
+    client = node.start().client()
+    equal(client.put("a", delay=3600).status, 201)
+    node.signal(signal.SIGSTOP)
+    until(lambda: cluster.ensemble.leader().number("zk_ephemerals_count") == 0,
+          "its session ends")
+    with open(flag, "w", encoding="ascii"):
+        pass
+    node.signal(signal.SIGCONT)
+    until(lambda: node.said().count("no new session") > 1, "it tries again")
+    equal(client.put("b", delay=3600).status, 503)
+    true(not node.is_settled(), "its store is lost")
+    os.unlink(flag)
+    until(node.is_settled, "it goes on")
+    equal(client.get("a").status, 200)
+    equal(client.put("b", delay=3600).status, 201)
+    node.signal(signal.SIGSTOP)
+    until(lambda: cluster.ensemble.leader().number("zk_ephemerals_count") == 0,
+          "its session ends again")
+    with open(flag, "w", encoding="ascii"):
+        pass
+    node.signal(signal.SIGCONT)
+    until(lambda: node.said().count("the session has ended") > 1, "it has none")
+    equal(node.stop(), 0)
+
+
 def warm_up(program, folder, ensemble):
     """The first request takes servers that have just started longer than a session of the tests."""
     with Cluster(program, folder, ensemble, "warm_up") as cluster:
@@ -773,6 +804,7 @@ def main():
              a_leader_with_another_clock_moves_no_delay: (),
              a_node_shows_its_clock: (),
              a_lost_server_loses_nothing: (seed,),
+             a_session_that_cannot_be_renewed_is_tried_again: (),
              an_ended_session_loses_nothing: (seed,),
              a_killed_node_loses_nothing: (rounds, seed)}
     with Ensemble(folder) as ensemble:
