@@ -198,7 +198,8 @@ def main():
         print(f"  three ZooKeeper servers are up: {ensemble.addresses}", flush=True)
         nodes = [Machine(kernel, module, program, folder, f"node{number}", port, keys,
                          zookeeper=ensemble.addresses.replace("127.0.0.1", HOST),
-                         advertise=f"{HOST}:{port}", session=f"{SESSION}s")
+                         zookeeper_may_lose="yes", advertise=f"{HOST}:{port}",
+                         session=f"{SESSION}s")
                  for number, port in enumerate(free_ports(NODES))]
         try:
             for node in nodes:

@@ -21,7 +21,7 @@
 
 struct settings settings;
 
-enum sort { TEXT, NUMBER, OCTAL, DURATION };
+enum sort { TEXT, NUMBER, OCTAL, DURATION, CHOICE };
 
 static const struct setting {
 	const char *name;
@@ -45,6 +45,7 @@ static const struct setting {
 	{ "certificate_key", TEXT,     false, AT(certificate_key), NULL, 0, 0, 0 },
 	{ "zookeeper",	     TEXT,     false, AT(zookeeper), NULL, 0, 0, 0 },
 	{ "zookeeper_secret_file", TEXT, false, AT(zookeeper_secret_file), NULL, 0, 0, 0 },
+	{ "zookeeper_may_lose", CHOICE, false, AT(zookeeper_may_lose), NULL, 0, 0, 1 },
 	{ "advertise",	     TEXT,     false, AT(advertise), NULL, 0, 0, 0 },
 	{ "peer_token_file", TEXT,     false, AT(peer_token_file), NULL, 0, 0, 0 },
 	{ "peer_ca",	     TEXT,     false, AT(peer_ca), NULL, 0, 0, 0 },
@@ -118,6 +119,9 @@ static const char *set_number(struct settings *to, const struct setting *setting
 	if (setting->sort == DURATION) {
 		wrong = duration_parse(text, &number);
 		parsed = number;
+	} else if (setting->sort == CHOICE) {
+		parsed = !strcmp(text, "yes");
+		wrong = parsed || !strcmp(text, "no") ? NULL : "yes or no is expected";
 	} else {
 		wrong = number_parse(text, setting->sort == OCTAL ? 8 : 10, &parsed) ? NULL :
 			"not a number";

@@ -21,6 +21,7 @@ struct settings {
 	char *certificate_key;
 	char *zookeeper;		/* servers; NULL: the database is the store */
 	char *zookeeper_secret_file;
+	uint64_t zookeeper_may_lose;	/* 1: whichever version the servers have */
 	char *advertise;		/* ADDRESS:PORT for other nodes; NULL: what listen says */
 	char *peer_token_file;		/* the secret of all nodes */
 	char *peer_ca;			/* certificates of their authority; NULL: the system's */

@@ -36,7 +36,8 @@ def start_node(ensemble, name):
         print("the secret of the nodes", file=stream)
     node = Daemon(program, folder, zookeeper=ensemble.addresses, cluster=name, node=name,
                   shards=options["shards"], session="10s", tick="10ms", timeouts=3000000,
-                  listen=f"127.0.0.1:{free_ports(1)[0]}", peer_token_file=f"{folder}/token")
+                  listen=f"127.0.0.1:{free_ports(1)[0]}", peer_token_file=f"{folder}/token",
+                  zookeeper_may_lose="yes")
     node.start()
     wait_for(node)
     return node

@@ -38,7 +38,7 @@ static struct {
 	pthread_mutex_t lock;
 } ensemble = { .fd = -1, .end = &ensemble.ended, .lock = PTHREAD_MUTEX_INITIALIZER };
 
-static void post(struct ensemble_call *call)
+void ensemble_post(struct ensemble_call *call)
 {
 	uint64_t one = 1;
 
@@ -92,7 +92,7 @@ static void watch(zhandle_t *handle, int type, int state, const char *path, void
 	event->state = state;
 	if (type != ZOO_SESSION_EVENT)
 		event->path = memory_copy(path, strlen(path));
-	post(&event->call);
+	ensemble_post(&event->call);
 }
 
 static void authorised(int error, const void *data)
@@ -243,7 +243,7 @@ static void end(const void *data, int error)
 
 	call->error = error;
 	call->ended_ns = now_clock_ns(CLOCK_BOOTTIME);
-	post(call);
+	ensemble_post(call);
 }
 
 static void end_plain(int error, const void *data)

@@ -48,6 +48,9 @@ bool ensemble_is_lost(int error);
 int ensemble_fd(void);
 void ensemble_reap(void);
 
+/* Has the loop call done(). Any thread may do so, for a call that ensemble.c knows nothing of. */
+void ensemble_post(struct ensemble_call *call);
+
 /* Begins a session if none could begin when the last one ended. */
 void ensemble_retry(void);
 

@@ -4,7 +4,7 @@
  *
  *	zk_store -> commit, cleaning, merging -> ensemble -> servers
  *	members -> shard -> loading --------^
- *	clock ------------------------------^
+ *	clock, versions --------------------^
  *	nodes -> relay, batch, sweep, feed, survey -> peer -> other nodes
  *
  * A commit has all requests that wait, of as many shards as they are about; while as many as
@@ -36,6 +36,7 @@
 #include "shard.h"
 #include "trail.h"
 #include "tree.h"
+#include "versions.h"
 
 #define WINDOW		16
 
@@ -314,7 +315,7 @@ static const struct shard_events shard_events = {
 
 static void look_whether_usable(void)
 {
-	if (zk.usable || !zk.connected || !zk.has_epochs || zk.unknown)
+	if (zk.usable || !zk.connected || !zk.has_epochs || zk.unknown || !versions_are_fine())
 		return;
 	zk.usable = true;
 	say(LOG_NOTICE, "cluster: connected");
@@ -336,6 +337,7 @@ static void connected(bool is_new)
 {
 	zk.connected = true;
 	zk.has_epochs = false;
+	versions_look();
 	members_connected();
 	clock_connected();
 	shard_connected(is_new, read_back);
@@ -368,6 +370,13 @@ static void changed(const char *path)
 {
 	members_changed(path);
 	shard_changed(path);
+}
+
+/* Nothing more is written while a server may lose it. */
+static void versions_changed(void)
+{
+	zk.usable = zk.usable && versions_are_fine();
+	look_whether_usable();
 }
 
 static const struct ensemble_events ensemble_events = {
@@ -493,6 +502,7 @@ static void close_store(struct store *store)
 		reap(store);
 	zk.usable = false;
 	flush(store);
+	versions_end();
 	ensemble_close();
 	nodes_end();
 	feed_end();
@@ -550,7 +560,7 @@ static int connect_first(void)
 		return error;
 	while (!ensemble_wait(PATIENCE_MS))
 		say(LOG_WARNING, "cluster: no server of %s answers", settings.zookeeper);
-	return 0;
+	return versions_begin(settings.zookeeper, versions_changed) ? 0 : -EPROTONOSUPPORT;
 }
 
 static int name_node(void)

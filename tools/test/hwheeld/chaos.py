@@ -44,7 +44,8 @@ class Cluster:
         self.nodes = list(make(arguments))
 
     def settings(self):
-        return {"cluster": "chaos", "session": f"{self.session}s", "shards": SHARDS}
+        return {"cluster": "chaos", "session": f"{self.session}s", "shards": SHARDS,
+                "zookeeper_may_lose": "yes"}
 
     def processes(self, arguments):
         token_file = keep(f"{arguments.folder}/token", "the secret of the nodes")

@@ -15,7 +15,7 @@ import time
 
 from daemon import Answer, Client, Daemon, Tap, certify, equal, true, until
 from ensemble import Ensemble, free_ports
-from proxy import Proxy
+from proxy import Proxy, VersionProxy
 from worker import CLIENTS, Worker
 
 SESSION = 3
@@ -64,7 +64,7 @@ class Node(Daemon):
         super().__init__(cluster.program, f"{cluster.folder}/{name}", **{
             "node": name, "zookeeper": cluster.ensemble.addresses, "cluster": cluster.name,
             "listen": address, "peer_token_file": cluster.token_file,
-            "session": f"{SESSION}s", "shards": 16} | settings)
+            "session": f"{SESSION}s", "shards": 16, "zookeeper_may_lose": "yes"} | settings)
 
     def ask(self, path):
         client = Client(self.socket)
@@ -597,6 +597,97 @@ def a_node_without_the_secret_is_refused(cluster):
     equal(one.client().get("a").status, 200)
 
 
+def refusal(node):
+    """What the node says as it refuses to start"""
+    node.launch()
+    equal(node.wait(), 1)
+    return node.said().split("hwheeld: cluster: ", 1)[1].splitlines()[0]
+
+
+def a_server_that_may_lose_is_refused(cluster):
+    """Debian 12 has 3.8.0."""
+    said = refusal(cluster.node("one", zookeeper_may_lose="no"))
+    for text in "ZooKeeper 3.8.0 at 127.0.0.1:", "3.9.4 is needed", "zookeeper_may_lose = yes":
+        true(text in said, said)
+    node = cluster.node("two", zookeeper_may_lose="perhaps")
+    node.launch()
+    equal(node.wait(), 2)
+    node = cluster.node("three", zookeeper_may_lose="yes").start()
+    equal(node.client().put("a", delay=3600).status, 201)
+
+
+class Versions:
+    """Proxies of all servers, which have these answers to srvr"""
+
+    def __init__(self, cluster, *answers):
+        self.proxies = [VersionProxy(("127.0.0.1", server.port), answer) for server, answer
+                        in zip(cluster.ensemble.servers, answers)]
+        self.addresses = ",".join(proxy.address for proxy in self.proxies)
+
+    def __enter__(self):
+        return self.proxies
+
+    def __exit__(self, *_):
+        for proxy in self.proxies:
+            proxy.close()
+
+
+def version(text):
+    return f"Zookeeper version: {text}-0a1b2c, built on 2025-01-01 00:00 UTC\nLatency min/avg/max: "
+
+
+AWAY = "This ZooKeeper instance is not currently serving requests\n"
+WHITELIST = "srvr is not executed because it is not in the whitelist.\n"
+
+
+def the_version_of_each_server_counts(cluster):
+    """One that does not answer, or serves nobody yet, is not an old one."""
+    for number, fine in enumerate((version("3.9.4"), version("3.9.10"), version("3.10.0"),
+                                   version("4.0.0"), AWAY, "", None)):
+        versions = Versions(cluster, version("3.9.4"), version("3.9.6"), fine)
+        with versions:
+            node = cluster.node(f"fine{number}", zookeeper=versions.addresses,
+                                zookeeper_may_lose="no").start()
+            equal(node.client().put("a", delay=3600).status, 200 if number else 201)
+            equal(node.stop(), 0)
+    for number, (wrong, text) in enumerate((
+            (version("3.9.3"), "ZooKeeper 3.9.3 at {}"),
+            (version("3.8.4"), "ZooKeeper 3.8.4 at {}"),
+            (version("2.10.10"), "ZooKeeper 2.10.10"), (WHITELIST, "at {} cannot be read"),
+            ("HTTP/1.1 400 Bad Request", "at {} cannot be read"))):
+        answers = [version("3.9.4")] * 3
+        answers[number % 3] = wrong
+        versions = Versions(cluster, *answers)
+        with versions as proxies:
+            said = refusal(cluster.node(f"wrong{number}", zookeeper=versions.addresses,
+                                        zookeeper_may_lose="no"))
+            true(text.format(proxies[number % 3].address) in said, said)
+            true("zookeeper_may_lose = yes" in said, said)
+    versions = Versions(cluster, "", "", "")
+    with versions:
+        said = refusal(cluster.node("none", zookeeper=versions.addresses,
+                                    zookeeper_may_lose="no"))
+        true(f"no server of {versions.addresses} answers" in said, said)
+
+
+def a_server_that_comes_later_counts(cluster):
+    """It is away as the node starts, and then has an old version, and then a new one."""
+    versions = Versions(cluster, version("3.9.4"), version("3.9.4"), AWAY)
+    with versions as proxies:
+        node = cluster.node("one", zookeeper=versions.addresses, zookeeper_may_lose="no").start()
+        client = node.client()
+        equal(client.put("a", delay=3600).status, 201)
+        proxies[2].answer = version("3.8.0")
+        until(lambda: not node.is_settled(), "it takes nothing")
+        equal(client.put("b", delay=3600).status, 503)
+        true(f"ZooKeeper 3.8.0 at {proxies[2].address}" in node.said(), node.said())
+        proxies[2].answer = version("3.9.6")
+        until(node.is_settled, "it goes on")
+        equal(client.put("b", delay=3600).status, 201)
+        equal(client.get("a").status, 200)
+        equal(node.stop(), 0)
+
+
 def a_delay_is_not_short_on_another_node(cluster):
     """All of them become due, on the node that takes over, after the delay that was asked for."""
     one = cluster.node("one").start()
@@ -800,6 +891,9 @@ def main():
              a_stopped_owner_writes_nothing_later: (),
              an_owner_of_an_old_epoch_writes_nothing: (),
              a_node_without_the_secret_is_refused: (),
+             a_server_that_may_lose_is_refused: (),
+             the_version_of_each_server_counts: (),
+             a_server_that_comes_later_counts: (),
              a_delay_is_not_short_on_another_node: (),
              a_leader_with_another_clock_moves_no_delay: (),
              a_node_shows_its_clock: (),

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Three ZooKeeper servers on this machine's loopback, of Debian's package."""
+"""Three ZooKeeper servers on this machine's loopback, of Debian's package.
+
+Those of Debian 12 are older than hwheeld takes: nodes need zookeeper_may_lose = yes.
+"""
 import os
 import socket
 import subprocess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A way to a node that keeps its answers back while it is told to."""
+"""Ways to a node that keep its answers back, or to a server that has another version."""
 import contextlib
 import socket
 import threading
@@ -46,9 +46,37 @@ class Proxy:
     def release(self):
         self.passes.set()
 
+    def close(self):
+        self.release()
+        self.listener.close()
+
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
-        self.release()
-        self.listener.close()
+        self.close()
+
+
+class VersionProxy(Proxy):
+    """A way to a server of ZooKeeper that answers the command srvr as it is told to"""
+
+    def __init__(self, target, answer):
+        super().__init__()
+        self.target = target
+        self.answer = answer
+
+    def connect(self, near):
+        threading.Thread(target=self.look_and_connect, args=(near,), daemon=True).start()
+
+    def look_and_connect(self, near):
+        with contextlib.suppress(OSError):
+            if near.recv(4, socket.MSG_PEEK | socket.MSG_WAITALL) != b"srvr":
+                super().connect(near)
+                return
+            # Bytes that nobody has read would reset the connection.
+            near.recv(4)
+            if self.answer is None:
+                near.recv(1)
+            else:
+                near.sendall(self.answer.encode())
+            near.close()
