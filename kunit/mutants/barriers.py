@@ -399,13 +399,6 @@ BARRIERS = (
      "map_park P0: smp_mb__after_atomic();"),
 
     # Counts
-    ("pending counted without a barrier", "engine/wheel.h",
-     "atomic64_add_unless(&wheel->pending, 1, wheel->max_pending);",
-     "({\n\t\ts64 __old = atomic64_read(&wheel->pending);\n\n"
-     "\t\twhile (__old != wheel->max_pending &&\n"
-     "\t\t       !atomic64_try_cmpxchg_relaxed(&wheel->pending, &__old, __old + 1))\n\t\t\t;\n"
-     "\t\t__old != wheel->max_pending;\n\t});",
-     "pending_count P0: r0 = atomic_add_return(1, pending);"),
     ("ends and arms summed up without a barrier", "engine/stats.c",
      "\tsmp_rmb();\n",
      "",

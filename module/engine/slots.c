@@ -199,7 +199,7 @@ static u64 edge_of(const struct hwheel_slots *slots, unsigned int level)
 }
 
 /* The level on which the search has to go on, and the edge to which it has come there */
-static u64 hindmost(const struct hwheel_slots *slots, unsigned int *level)
+static __always_inline u64 hindmost(const struct hwheel_slots *slots, unsigned int *level)
 {
 	u64 first = edge_of(slots, 0);
 	unsigned int i;

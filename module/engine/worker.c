@@ -513,7 +513,10 @@ static bool expire_backlogs(struct hwheel *wheel)
 	return true;
 }
 
-/* None of these is due. One that is queued is left to the next drain. */
+/*
+ * None of these is due. One that is queued is left to the next drain. The words are read relaxed, as
+ * nothing but the deadline is looked at, and the slots are the worker's own.
+ */
 static void move_batch(struct hwheel *wheel, struct hlist_head *moving)
 {
 	unsigned int left = RESCHED_EVERY;
@@ -521,7 +524,7 @@ static void move_batch(struct hwheel *wheel, struct hlist_head *moving)
 
 	while (left && (node = hwheel_slots_pop(moving))) {
 		struct hwheel_timeout *timeout = timeout_of(node);
-		s64 word = atomic64_read_acquire(&timeout->word);
+		s64 word = atomic64_read(&timeout->word);
 
 		left--;
 		if (likely(!(word & HWHEEL_QUEUED)))

@@ -20,8 +20,8 @@
 #include "bench.h"
 
 /* In ticks */
-#define LEAD	1000
-#define SPAN	2000
+#define LEAD	600
+#define SPAN	1400
 
 /**
  * struct load - timeouts on a wheel
