@@ -25,7 +25,7 @@
 #include "wheel.h"
 
 #define HWHEEL_DOUBT_SHIFT	48
-#define HWHEEL_DOUBT		(1LL << HWHEEL_DOUBT_SHIFT)
+#define HWHEEL_DOUBT		((s64)BIT_ULL(HWHEEL_DOUBT_SHIFT))
 
 static inline s64 hwheel_limit_settled(s64 pending)
 {

@@ -514,8 +514,8 @@ static bool expire_backlogs(struct hwheel *wheel)
 }
 
 /*
- * None of these is due. One that is queued is left to the next drain. The words are read relaxed, as
- * nothing but the deadline is looked at, and the slots are the worker's own.
+ * None of these is due. One that is queued is left to the next drain. The words are read relaxed,
+ * as nothing but the deadline is looked at, and the slots are the worker's own.
  */
 static void move_batch(struct hwheel *wheel, struct hlist_head *moving)
 {

@@ -32,13 +32,13 @@ checkpatch() {
 	local options=(--no-tree --strict --quiet --terse --no-summary --show-types)
 
 	printf '%s\n' "${c_files[@]}" |
-		grep -vE '^(module/(engine/trace|device/file_trace)\.h|tools/(java|hwheeld/cluster)/.*)$' |
+		grep -vE '^(module/(engine/trace|device/file_trace)\.h|tools/(java|hwheeld/cluster)/.*|tools/test/hwheeld/commit_test\.c)$' |
 		xargs perl "$KSRC/scripts/checkpatch.pl" "${options[@]}" -f &&
 	perl "$KSRC/scripts/checkpatch.pl" "${options[@]}" \
 		--ignore OPEN_ENDED_LINE,PARENTHESIS_ALIGNMENT \
 		-f module/engine/trace.h module/device/file_trace.h &&
 	perl "$KSRC/scripts/checkpatch.pl" "${options[@]}" --ignore CAMELCASE \
-		-f tools/hwheeld/cluster/*.[ch] &&
+		-f tools/hwheeld/cluster/*.[ch] tools/test/hwheeld/commit_test.c &&
 	perl "$KSRC/scripts/checkpatch.pl" "${options[@]}" --ignore CAMELCASE,SPACING \
 		-f tools/java/jni/hwheel_jni.c
 }

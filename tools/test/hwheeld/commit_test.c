@@ -22,11 +22,11 @@
 #define COMMITS	8
 #define SESSION	1
 
-enum sort { EXISTS, SET, DELETE, MULTI };
+enum request { EXISTS, SET, DELETE, MULTI };
 
 /* A call that waits for its answer, or a late one whose sender has given it up */
 struct asked {
-	enum sort sort;
+	enum request request;
 	struct ensemble_call *call;
 	char path[TREE_PATH];
 	int version;
@@ -51,10 +51,7 @@ static struct {
 
 static unsigned int shard_at(const char *path)
 {
-	unsigned int shard = 0;
-
-	sscanf(path, "/shards/%u", &shard);
-	return shard;
+	return strtoul(path + strlen("/shards/"), NULL, 10);
 }
 
 static bool *place_of(const char *path)
@@ -110,7 +107,7 @@ static int perform_multi(const struct asked *it)
 
 static int perform(struct asked *it)
 {
-	switch (it->sort) {
+	switch (it->request) {
 	case EXISTS:
 		return look(it->path, &it->call->stat);
 	case SET:
@@ -124,11 +121,11 @@ static int perform(struct asked *it)
 	return ZSYSTEMERROR;
 }
 
-static struct asked *ask(enum sort sort, struct ensemble_call *call, const char *path)
+static struct asked *ask(enum request wanted, struct ensemble_call *call, const char *path)
 {
 	struct asked *it = &world.calls[world.count++];
 
-	*it = (struct asked) { .sort = sort, .call = call };
+	*it = (struct asked) { .request = wanted, .call = call };
 	if (path)
 		snprintf(it->path, sizeof(it->path), "%s", path);
 	return it;

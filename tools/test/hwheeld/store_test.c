@@ -105,8 +105,7 @@ TEST(random_bytes_are_no_record)
 static bool finds_all;
 
 /* In place of database_has(), see tools/Makefile */
-int __real_database_has(struct database *database, uint64_t seq);
-int __wrap_database_has(struct database *database, uint64_t seq);
+typeof(database_has) __real_database_has, __wrap_database_has;
 
 int __wrap_database_has(struct database *database, uint64_t seq)
 {
