@@ -69,12 +69,12 @@ static void judge(const char *server, const char *answer, char text[TEXT])
 	versions.answers++;
 	if (sscanf(answer, "Zookeeper version: %u.%u.%u", &major, &minor, &patch) != 3)
 		snprintf(text, TEXT,
-			 "the version of ZooKeeper at %s cannot be read: the server does not "
-			 "answer the command srvr (4lw.commands.whitelist)", server);
+			 "the version of ZooKeeper at %s cannot be read: srvr gets no answer",
+			 server);
 	else if (major < 3 || (major == 3 && (minor < 9 || (minor == 9 && patch < 4))))
 		snprintf(text, TEXT,
-			 "ZooKeeper %u.%u.%u at %s may lose accepted timeouts when leaders are "
-			 "killed: 3.9.4 is needed", major, minor, patch, server);
+			 "ZooKeeper %u.%u.%u at %s may lose accepted timeouts: 3.9.4 is needed",
+			 major, minor, patch, server);
 }
 
 /* HOST:PORT; an IPv6 address is in brackets. Returns false if it is something else. */
@@ -194,8 +194,8 @@ bool versions_begin(const char *servers, void (*changed)(void))
 	look();
 	if (!versions.answers)
 		snprintf(versions.found, TEXT,
-			 "the version of ZooKeeper cannot be read: no server of %s answers the "
-			 "command srvr", servers);
+			 "the version of ZooKeeper cannot be read: srvr gets no answer of %s",
+			 servers);
 	if (*versions.found)
 		refuse();
 	return !*versions.found;
