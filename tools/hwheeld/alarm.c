@@ -36,14 +36,13 @@
 enum alarm_state { ON_WHEEL, BESIDE, ENDED };
 
 struct alarm {
-	struct heap_entry by_time;	/* first; on CLOCK_BOOTTIME */
+	struct heap_entry by_time;	/* first; on CLOCK_BOOTTIME, not of a refreshed one */
 	enum alarm_state state;
 	uint64_t id;			/* on the wheel */
 	struct alarm **place;		/* of its owner; NULL: cleared */
 	void (*ring)(void *owner, uint64_t at_ns);
 	void *owner;
 	struct alarm *next;		/* that has ended */
-	uint64_t ended_ns;
 };
 
 static struct alarm *ended, **ended_end = &ended;
@@ -105,11 +104,11 @@ int alarm_fd(void)
 	return hwheel_fd(wheel);
 }
 
-static void ring(struct alarm *alarm, uint64_t at_ns)
+static void ring(struct alarm *alarm)
 {
 	if (alarm->place) {
 		*alarm->place = NULL;
-		alarm->ring(alarm->owner, at_ns);
+		alarm->ring(alarm->owner, now_from_boottime(alarm->by_time.at_ns));
 	}
 	free(alarm);
 }
@@ -117,7 +116,7 @@ static void ring(struct alarm *alarm, uint64_t at_ns)
 static void end(struct alarm *alarm, uint64_t boot_ns)
 {
 	alarm->state = ENDED;
-	alarm->ended_ns = now_from_boottime(boot_ns);
+	alarm->by_time.at_ns = boot_ns;
 	alarm->next = NULL;
 	*ended_end = alarm;
 	ended_end = &alarm->next;
@@ -236,7 +235,7 @@ void alarm_reap(void)
 		ended = alarm->next;
 		if (!ended)
 			ended_end = &ended;
-		ring(alarm, alarm->ended_ns);
+		ring(alarm);
 	}
 }
 

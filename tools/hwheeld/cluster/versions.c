@@ -69,7 +69,7 @@ static void judge(const char *server, const char *answer, char text[TEXT])
 	versions.answers++;
 	if (sscanf(answer, "Zookeeper version: %u.%u.%u", &major, &minor, &patch) != 3)
 		snprintf(text, TEXT,
-			 "the version of ZooKeeper at %s cannot be read: srvr gets no answer",
+			 "the version of ZooKeeper at %s cannot be read by the command srvr",
 			 server);
 	else if (major < 3 || (major == 3 && (minor < 9 || (minor == 9 && patch < 4))))
 		snprintf(text, TEXT,
@@ -194,8 +194,7 @@ bool versions_begin(const char *servers, void (*changed)(void))
 	look();
 	if (!versions.answers)
 		snprintf(versions.found, TEXT,
-			 "the version of ZooKeeper cannot be read: srvr gets no answer of %s",
-			 servers);
+			 "no server of %s answers the command srvr with its version", servers);
 	if (*versions.found)
 		refuse();
 	return !*versions.found;

@@ -22,11 +22,11 @@
 #define COMMITS	8
 #define SESSION	1
 
-enum request { EXISTS, SET, DELETE, MULTI };
+enum kind { EXISTS, SET, DELETE, MULTI };
 
 /* A call that waits for its answer, or a late one whose sender has given it up */
 struct asked {
-	enum request request;
+	enum kind is;
 	struct ensemble_call *call;
 	char path[TREE_PATH];
 	int version;
@@ -51,7 +51,9 @@ static struct {
 
 static unsigned int shard_at(const char *path)
 {
-	return strtoul(path + strlen("/shards/"), NULL, 10);
+	unsigned int shard;
+
+	return sscanf(path, "/shards/%u", &shard) == 1 ? shard : SHARDS;
 }
 
 static bool *place_of(const char *path)
@@ -107,7 +109,7 @@ static int perform_multi(const struct asked *it)
 
 static int perform(struct asked *it)
 {
-	switch (it->request) {
+	switch (it->is) {
 	case EXISTS:
 		return look(it->path, &it->call->stat);
 	case SET:
@@ -121,11 +123,11 @@ static int perform(struct asked *it)
 	return ZSYSTEMERROR;
 }
 
-static struct asked *ask(enum request wanted, struct ensemble_call *call, const char *path)
+static struct asked *ask(enum kind which, struct ensemble_call *call, const char *path)
 {
 	struct asked *it = &world.calls[world.count++];
 
-	*it = (struct asked) { .request = wanted, .call = call };
+	*it = (struct asked) { .is = which, .call = call };
 	if (path)
 		snprintf(it->path, sizeof(it->path), "%s", path);
 	return it;

@@ -105,7 +105,7 @@ TEST(random_bytes_are_no_record)
 static bool finds_all;
 
 /* In place of database_has(), see tools/Makefile */
-typeof(database_has) __real_database_has, __wrap_database_has;
+__typeof__(database_has) __real_database_has, __wrap_database_has;
 
 int __wrap_database_has(struct database *database, uint64_t seq)
 {
