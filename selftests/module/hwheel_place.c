@@ -9,6 +9,7 @@
 #include <linux/kstrtox.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
+#include <linux/workqueue.h>
 
 static int nice;
 module_param(nice, int, 0444);
@@ -25,6 +26,8 @@ MODULE_PARM_DESC(cpus, "CPUs where it may run, such as 0-1,3 (default: any)");
 static struct hwheel *wheel;
 static struct cpumask wanted, given;
 static DECLARE_COMPLETION(ran);
+static DECLARE_COMPLETION(held);
+static DECLARE_COMPLETION(go);
 
 static void expire(struct hwheel_timeout *timeout)
 {
@@ -63,6 +66,51 @@ static const struct kernel_param_ops fire_ops = { .set = set_fire };
 module_param_cb(fire, &fire_ops, NULL, 0200);
 MODULE_PARM_DESC(fire, "Write to it: fires one after so many ms, and waits for that");
 
+/* Keeps the worker until it is told to go on. */
+static void hold(struct hwheel_timeout *timeout)
+{
+	complete(&held);
+	wait_for_completion(&go);
+}
+
+static const struct hwheel_timeout_ops hold_ops = { .expire = hold };
+
+static long arm_stranded(void *timeout)
+{
+	hwheel_timeout_init(timeout, wheel, &ops);
+	return hwheel_arm(timeout, 0);
+}
+
+static int set_strand(const char *value, const struct kernel_param *kp)
+{
+	static struct hwheel_timeout holder, stranded;
+	unsigned int cpu;
+	int err = kstrtouint(value, 0, &cpu);
+
+	if (err || !wheel || cpu >= nr_cpu_ids || !cpu_online(cpu))
+		return err ?: -EINVAL;
+	hwheel_timeout_init(&holder, wheel, &hold_ops);
+	err = hwheel_arm(&holder, 0);
+	if (err)
+		return err;
+	wait_for_completion(&held);
+	return work_on_cpu(cpu, arm_stranded, &stranded);
+}
+
+static const struct kernel_param_ops strand_ops = { .set = set_strand };
+module_param_cb(strand, &strand_ops, NULL, 0200);
+MODULE_PARM_DESC(strand, "Write a CPU to it, once: it arms one while the worker is in a callback");
+
+static int set_found(const char *value, const struct kernel_param *kp)
+{
+	complete_all(&go);
+	return wait_for_completion_timeout(&ran, 30 * HZ) ? 0 : -ETIMEDOUT;
+}
+
+static const struct kernel_param_ops found_ops = { .set = set_found };
+module_param_cb(found, &found_ops, NULL, 0200);
+MODULE_PARM_DESC(found, "Write to it: lets the worker go on, and waits for that one");
+
 /* A text that is no list of CPUs is another error than those of hwheel_create(). */
 static int __init place_init(void)
 {
@@ -89,6 +137,7 @@ module_init(place_init);
 
 static void __exit place_exit(void)
 {
+	complete_all(&go);
 	hwheel_destroy(wheel);
 }
 module_exit(place_exit);

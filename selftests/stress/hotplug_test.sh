@@ -7,7 +7,7 @@
 # wheels whose worker may run on one CPU only lose that. What they choose comes from SEED of
 # the environment, if there is one. Run as root where nobody else uses the module, on two
 # CPUs at least, of which some can be taken offline; needs hwheel.ko, hwheel_torture.ko,
-# hwheel_place.ko, fuzz, holders and common.sh beside it. Prints TAP. A module that was
+# hwheel_place.ko, fuzz and common.sh beside it. Prints TAP. A module that was
 # loaded before is loaded again at the end.
 
 cd "$(dirname "$0")" || exit 1
@@ -17,8 +17,7 @@ times=${1:-20}
 ops=${2:-200000}
 calls=${3:-20000}
 cpus=/sys/devices/system/cpu
-wheels=/sys/kernel/debug/hwheel
-fire=/sys/module/hwheel_place/parameters/fire
+parameters=/sys/module/hwheel_place/parameters
 verdict=/sys/module/hwheel_torture/parameters/verdict
 second=$cpus/cpu1/online
 # The programs at work see a CPU go about each time, if any can.
@@ -156,59 +155,20 @@ both() {
 	return $status
 }
 
-counter() {
-	sed -n "s/^$1 //p" $wheels/dev-*
-}
-
-# start COMMAND...: holders, a process group that is killed as one
-start() {
-	"$@" >"$work/holders" 2>&1 &
-	groups="$groups $!"
-	await grep -q . "$work/holders" && grep -qx ready "$work/holders"
-}
-
-kill_groups() {
-	for group in $groups; do
-		kill -9 "-$group"
-		wait "$group" 2>/dev/null
-	done
-}
-
 # Something else may be going on with CPUs.
 take_second() {
 	await sh -c "echo 0 >$second" 2>/dev/null
 }
 
-first_drained() {
-	[ "$(counter drained)" -eq 1 ]
-}
-
-# With a tick of an hour the worker, when it has drained the first one, does not come back
-# for the others before that: they stay where CPU 1 has put them.
-queue_on_second() {
-	start ./holders 1 1 && await first_drained && start taskset 2 ./holders 2 1000 &&
-		first_drained && take_second && first_drained
-}
-
-all_let_go() {
-	await unused && [ "$(counter pending)" -eq 0 ] &&
-		[ "$(counter drained)" -ge "$(counter armed)" ]
-}
-
-# Closing the files needs what is on the list of the CPU that is gone.
+# The worker is in a callback while CPU 1 arms a timeout, and goes away.
 queued_on_dead() {
-	local queued
+	local found
 
-	groups=
-	quietly load tick_ns=3600000000000 || return
-	queue_on_second
-	queued=$?
-	diagnose "armed $(counter armed), drained $(counter drained)"
-	kill_groups
-	all_let_go || queued=1
-	diagnose "armed $(counter armed), drained $(counter drained)"
+	quietly load && quietly insmod ./hwheel_place.ko || return
+	echo 1 >$parameters/strand && take_second && echo 1 >$parameters/found
+	found=$?
 	echo 1 >$second
-	quietly unload && return $queued
+	quietly rmmod hwheel_place && quietly unload && return $found
 }
 
 # That it runs on another CPU than it is told to is what the module complains of.
@@ -220,11 +180,11 @@ elsewhere() {
 fires_meanwhile() {
 	local firing fired
 
-	echo "$1" >$fire &
+	echo "$1" >$parameters/fire &
 	firing=$!
 	take_second
 	fired=$?
-	wait $firing && echo 0 >$fire || fired=1
+	wait $firing && echo 0 >$parameters/fire || fired=1
 	echo 1 >$second
 	return $fired
 }
