@@ -940,7 +940,7 @@ static unsigned int level_of(struct hwheel_file *file, u32 i)
 }
 
 /* 1,024 records of one slot, in ticks of 1 ms: four parts of the time of a pass */
-static void full_slot_is_emptied_before_it_is_due(struct kunit *test)
+static struct hwheel_file *file_with_full_slot(struct kunit *test)
 {
 	struct hwheel *wheel = sim_create(test, (struct hwheel_params) {
 		.tick_ns = NSEC_PER_MSEC, .slots = 64, .levels = 2,
@@ -951,6 +951,26 @@ static void full_slot_is_emptied_before_it_is_due(struct kunit *test)
 	for (i = 0; i < 1024; i++)
 		map_arm(file, i, sim_edge_time(wheel, 320 + i % 32));
 	sim_pass(wheel, 313);
+	return file;
+}
+
+/* By a thread that is stopped before its push; the slot is begun at edge 314. */
+static void due_while_it_is_moved_is_published(struct kunit *test)
+{
+	struct hwheel_file *file = file_with_full_slot(test);
+
+	KUNIT_EXPECT_TRUE(test, map_arm_only(file, 5, sim_edge_time(file->wheel, 1)));
+	sim_pass(file->wheel, 315);
+	KUNIT_EXPECT_EQ(test, map_unread(file), 1);
+	KUNIT_EXPECT_EQ(test, map_reap(file), 5);
+}
+
+static void full_slot_is_emptied_before_it_is_due(struct kunit *test)
+{
+	struct hwheel_file *file = file_with_full_slot(test);
+	struct hwheel *wheel = file->wheel;
+	u32 i;
+
 	for (i = 0; i < 1024; i++)
 		KUNIT_ASSERT_EQ(test, level_of(file, i), 1);
 	sim_pass(wheel, 319);
@@ -1175,6 +1195,7 @@ static struct kunit_case mapping_cases[] = {
 	KUNIT_CASE(kicks_alone_end_in_polling),
 	KUNIT_CASE(far_edge_costs_no_wakeup),
 	KUNIT_CASE(full_slot_is_emptied_before_it_is_due),
+	KUNIT_CASE(due_while_it_is_moved_is_published),
 	KUNIT_CASE(cycle_in_a_list_is_found),
 	KUNIT_CASE(damage_is_told_once_the_lists_are_closed),
 	KUNIT_CASE(damage_wakes_those_who_poll),

@@ -858,7 +858,7 @@ static void every_kind_of_transition_happened(struct kunit *test)
 {
 	unsigned int i;
 
-	if (totals.operations < 100000)
+	if (totals.operations < 1000000)
 		kunit_skip(test, "too few operations to tell");
 	for (i = 0; i < NR_KINDS; i++) {
 		kunit_info(test, "%10lu %s\n", totals.kinds[i], kind_names[i]);

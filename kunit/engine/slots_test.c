@@ -191,7 +191,7 @@ static unsigned int move_some(struct fixture *f, unsigned int max)
 	struct hlist_head *moving;
 	unsigned int n;
 
-	for (n = 0; n < max && (moving = hwheel_slots_moving(&f->slots)); n++)
+	for (n = 0; n < max && (moving = hwheel_slots_moving(&f->slots, f->slots.cursor)); n++)
 		look_at(f, container_of(hwheel_slots_pop(moving), struct item, node));
 	return n;
 }
@@ -789,12 +789,12 @@ static void many_are_begun_as_early_as_it_takes(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, next_of(f), begin);
 	run_to(f, begin - 1);
-	KUNIT_EXPECT_NULL(test, hwheel_slots_moving(&f->slots));
+	KUNIT_EXPECT_NULL(test, hwheel_slots_moving(&f->slots, 0));
 	for (edge = begin; edge < 318; edge++) {
 		run_to(f, edge);
 		KUNIT_EXPECT_EQ(test, move_some(f, 16), 16);
 	}
-	KUNIT_EXPECT_NULL(test, hwheel_slots_moving(&f->slots));
+	KUNIT_EXPECT_NULL(test, hwheel_slots_moving(&f->slots, 0));
 	for (i = 0; i < f->nr; i++)
 		KUNIT_EXPECT_EQ(test, level_of(f, i), 0);
 	run_to(f, 352);
@@ -820,7 +820,7 @@ static void few_wait_for_the_first_of_them(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, next_of(f), 320);
 	run_to(f, 319);
-	KUNIT_EXPECT_NULL(test, hwheel_slots_moving(&f->slots));
+	KUNIT_EXPECT_NULL(test, hwheel_slots_moving(&f->slots, 0));
 	KUNIT_EXPECT_EQ(test, level_of(f, 0), 1);
 	run_to(f, 320);
 	KUNIT_EXPECT_EQ(test, f->advances, 1);
@@ -839,7 +839,7 @@ static void too_slow_a_mover_loses_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, level_of(f, 5), 0);
 	KUNIT_EXPECT_EQ(test, next_of(f), 319);
 	run_to(f, 320);
-	KUNIT_EXPECT_NULL(test, hwheel_slots_moving(&f->slots));
+	KUNIT_EXPECT_NULL(test, hwheel_slots_moving(&f->slots, 0));
 	run_to(f, 352);
 	for (i = 0; i < f->nr; i++)
 		KUNIT_EXPECT_EQ(test, f->items[i].fired, 1);

@@ -65,9 +65,8 @@ static __always_inline void map_look_at(struct hwheel_mapping *map, struct hwhee
 			     HWHEEL_MAP_ALONE, false);
 }
 
-static void look_at_some(struct hwheel_mapping *map, struct hlist_head *list)
+static void look_at_some(struct hwheel_mapping *map, struct hlist_head *list, unsigned int left)
 {
-	unsigned int left = HWHEEL_MAP_BATCH;
 	struct hwheel_map_node *node;
 
 	hwheel_clock_read(hwheel_mapping_wheel(map));
@@ -141,7 +140,7 @@ static bool expire_some(struct hwheel_mapping *map)
 	u64 reached = hwheel_mapping_wheel(map)->reached;
 
 	if (!map->place && !hlist_empty(&map->ready))
-		look_at_some(map, &map->ready);
+		look_at_some(map, &map->ready, HWHEEL_MAP_BATCH);
 	else if (!hlist_empty(&map->slots.due))
 		place_some(map);
 	else if (!hwheel_slots_advance(&map->slots, reached))
@@ -168,19 +167,25 @@ bool hwheel_map_expire(struct hwheel_mapping *map)
 	return true;
 }
 
-/* As move_down() in engine/worker.c */
-void hwheel_map_move(struct hwheel_mapping *map)
+/*
+ * As move_down() in engine/worker.c. A record that a program has made due meanwhile expires.
+ * Returns whether nodes were looked at.
+ */
+bool hwheel_map_move(struct hwheel_mapping *map)
 {
-	struct hlist_head *moving = hwheel_slots_moving(&map->slots);
+	unsigned int batch = hwheel_slots_move_batch(&map->slots, HWHEEL_MAP_BATCH);
+	u64 reached = hwheel_mapping_wheel(map)->reached;
+	struct hlist_head *moving = hwheel_slots_moving(&map->slots, reached);
 
 	if (likely(!moving))
-		return;
+		return false;
 	hwheel_map_budget_limit(map);
 	do {
-		look_at_some(map, moving);
+		look_at_some(map, moving, batch);
 		cond_resched();
-		moving = hwheel_slots_moving(&map->slots);
+		moving = hwheel_slots_moving(&map->slots, reached);
 	} while (moving && !hwheel_map_budget_is_used(map));
+	return true;
 }
 
 /* Nothing is due before this edge. The search is bounded, and goes on the next time. */

@@ -5,7 +5,7 @@
 #include "mapping.h"
 
 bool hwheel_map_expire(struct hwheel_mapping *map);
-void hwheel_map_move(struct hwheel_mapping *map);
+bool hwheel_map_move(struct hwheel_mapping *map);
 u64 hwheel_map_next_edge(struct hwheel_mapping *map);
 
 #endif /* _HWHEEL_MAP_EXPIRE_H */

@@ -119,8 +119,8 @@ static bool drain_and_expire(struct hwheel_mapping *map)
 	hwheel_map_budget_extend(map);
 	through = !map->corrupt && hwheel_map_expire(map);
 	publish(map);
-	if (through)
-		hwheel_map_move(map);
+	if (through && hwheel_map_move(map))
+		publish(map);
 	if (through && !hwheel_map_is_drained(map)) {
 		hwheel_map_budget_extend(map);
 		hwheel_map_drain(map);

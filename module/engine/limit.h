@@ -5,14 +5,16 @@
  * An arm takes a place before it exchanges the word, so that others see no timeout pending that is
  * not counted. It may then lose the exchange to another arm, so its place is in doubt until that
  * is decided. An arm that finds no place free but for those in doubt waits: neither answer would be
- * right. A CPU with a place in doubt has interrupts off, so that the wait is as long as two atomic
- * operations, and no interrupt handler waits for what it has interrupted.
+ * right. A CPU with a place in doubt has interrupts off, so that it decides after two atomic
+ * operations, and no interrupt handler waits for what it has interrupted. As long as CPUs go on
+ * taking the last place and giving it back, the wait goes on; that takes two arms of one timeout.
  *
  * @pending of struct hwheel counts places that are taken for good in its lower bits, and those in
  * doubt above. A timeout may end before the arm has taken its place for good, so the lower bits may
  * be -1.
  *
- * Model: limit.pml in selftests/models/.
+ * Models: limit.pml in selftests/models/, which takes the memory for sequentially consistent, and
+ * pending_count.litmus in litmus/ there.
  */
 #ifndef _HWHEEL_LIMIT_H
 #define _HWHEEL_LIMIT_H

@@ -10,8 +10,8 @@
  *
  * A slot keeps a lower bound of the edges that its nodes were enqueued for. With it and the
  * bitmap of occupied slots the next edge at which something may be due is found without
- * looking at any node. Below the highest level the first occupied slot has it. On the highest
- * one any number of slots may be occupied for later rounds only, so the search is made in
+ * looking at any node. A slot is taken up to a span before its own. On the highest level any
+ * number of slots may be occupied for later rounds only, so the search is made in
  * bounded parts, and its caller meanwhile sleeps no further than it has come. Time in which
  * nothing is due is skipped however long it is. Revolutions in which a slot has nothing due are
  * skipped, too: a node has no round counter that every revolution would count down.
@@ -20,16 +20,15 @@
  * nodes one by one and enqueues again those which are not due: a later revolution, a deadline that
  * was moved meanwhile, or the rest of a slot of a higher level, which cascades.
  *
- * A slot of a higher level is taken when the first of its nodes is due, if it has few: they cost
- * no pass of their own. One with more nodes than can be looked at in passing is begun earlier, the
- * earlier the more were filed there, and never more than its own span before that span. From then
- * on the span ends less than a revolution of the level below away, so each node goes down a level
- * at least, and what is filed for that span meanwhile goes there at once. Such a slot becomes a
- * moving list. Between two edges the caller pops as many of its nodes as there is time for. The
- * nodes that are left when the span begins are due.
+ * A slot of a higher level with few nodes is taken when the first of them is due, and costs no pass
+ * of its own. A slot with many nodes is begun before its span: the more were filed there, the
+ * earlier, but by no more than the length of the span. From then on all of the span is within a
+ * revolution of the level below, so each node goes down a level at least, and nodes that are filed
+ * for the span meanwhile go there at once. The slot becomes a moving list. Between two edges the
+ * caller pops as many of its nodes as there is time for. The rest is due when the span begins.
  *
- * Two slots of a level never move down at the same time: the span of one ends where the lead of
- * the next one begins at the earliest.
+ * Two slots of a level never move down at the same time: a slot moves until its span begins, and
+ * the next one is begun then at the earliest.
  *
  * A node can be unlinked at any time in O(1), from the lists as well, so no cursor into a
  * list is ever kept.
@@ -313,13 +312,16 @@ bool hwheel_slots_search(struct hwheel_slots *slots)
 }
 
 /* For hwheel_slots_moving(), where there are several levels */
-struct hlist_head *hwheel_slots_moving_above(struct hwheel_slots *slots)
+struct hlist_head *hwheel_slots_moving_above(struct hwheel_slots *slots, u64 edge)
 {
 	unsigned int level;
 
-	for (level = 1; level < slots->levels; level++)
-		if (!hlist_empty(&slots->moving[level].nodes))
-			return &slots->moving[level].nodes;
+	for (level = 1; level < slots->levels; level++) {
+		struct hwheel_slot *moving = &slots->moving[level];
+
+		if (!hlist_empty(&moving->nodes) && moving->next > edge)
+			return &moving->nodes;
+	}
 	return NULL;
 }
 
@@ -334,7 +336,7 @@ static u64 next_found(const struct hwheel_slots *slots)
 /* Nothing is to be done before this edge, as far as the search has come. */
 u64 hwheel_slots_next(struct hwheel_slots *slots)
 {
-	return hwheel_slots_moving(slots) ? slots->cursor + 1 : next_found(slots);
+	return hwheel_slots_moving(slots, 0) ? slots->cursor + 1 : next_found(slots);
 }
 
 static void take_slot(struct hwheel_slots *slots, unsigned int i, struct hlist_head *list)
@@ -452,7 +454,7 @@ static unsigned int next_occupied(const struct hwheel_slots *slots)
 /* Empties the slots node by node, whatever their edges. */
 struct hwheel_node *hwheel_slots_pop_any(struct hwheel_slots *slots)
 {
-	struct hlist_head *moving = hwheel_slots_moving(slots);
+	struct hlist_head *moving = hwheel_slots_moving(slots, 0);
 	struct hwheel_node *node;
 
 	node = hwheel_slots_pop_due(slots) ?: pop_backlog(slots);

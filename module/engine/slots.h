@@ -45,7 +45,8 @@ struct hwheel_search {
  * It goes on where it left off, and looks at a slot once in a revolution. It begins again when the
  * edge that it had found is over, or the last node for that edge was unlinked. A call of
  * hwheel_slots_advance() below the next edge is O(levels). Others, and hwheel_slots_search(),
- * make HWHEEL_SEARCH_STEPS at most, each O(levels), and can be called again to go on.
+ * make HWHEEL_SEARCH_STEPS at most, for each slot that begins to move too, each O(levels), and
+ * can be called again to go on.
  * One writer at a time: the wheel's worker, or the thread that stops the wheel after it.
  */
 struct hwheel_slots {
@@ -120,7 +121,7 @@ bool hwheel_slots_search(struct hwheel_slots *slots);
 bool hwheel_slots_advance(struct hwheel_slots *slots, u64 edge);
 void hwheel_slots_put_off(struct hwheel_slots *slots);
 struct hlist_head *hwheel_slots_next_backlog(struct hwheel_slots *slots);
-struct hlist_head *hwheel_slots_moving_above(struct hwheel_slots *slots);
+struct hlist_head *hwheel_slots_moving_above(struct hwheel_slots *slots, u64 edge);
 struct hwheel_node *hwheel_slots_pop_any(struct hwheel_slots *slots);
 
 void hwheel_slots_enqueue_above(struct hwheel_slots *slots, struct hwheel_node *node, u64 edge);
@@ -131,12 +132,19 @@ void hwheel_slots_enqueue_above(struct hwheel_slots *slots, struct hwheel_node *
  */
 
 /*
- * The nodes to be moved down first, or NULL. The owner pops some between two edges, and enqueues
- * them again.
+ * The nodes to be moved down first, of those that are for edges beyond @edge; or NULL. Between two
+ * edges the owner pops hwheel_slots_move_batch() of them at a time, and enqueues them again.
  */
-static __always_inline struct hlist_head *hwheel_slots_moving(struct hwheel_slots *slots)
+static __always_inline struct hlist_head *hwheel_slots_moving(struct hwheel_slots *slots, u64 edge)
 {
-	return likely(slots->levels == 1) ? NULL : hwheel_slots_moving_above(slots);
+	return likely(slots->levels == 1) ? NULL : hwheel_slots_moving_above(slots, edge);
+}
+
+/* As many nodes as @max, and not more than can be moved between two edges */
+static inline unsigned int hwheel_slots_move_batch(const struct hwheel_slots *slots,
+						   unsigned int max)
+{
+	return min(max, 1U << slots->rate);
 }
 
 /* Enqueues in a slot that the caller has chosen, to be looked at by @edge. */

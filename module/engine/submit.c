@@ -339,8 +339,9 @@ static noinline int refresh_in(struct hwheel_timeout *timeout, u64 delay_ns)
  * callback. If it has a release op, the owner sees to it that no two calls arm it at a time:
  * one that is overtaken by another arm and its cancel might succeed before the release op was
  * called. Lock-free and without a look at the clock, but for one on a wheel that is
- * HWHEEL_SIMPLE. Of several errors the one that stands first here is returned:
- * -ERANGE, -ESHUTDOWN, -EINVAL, -EBUSY, -EDQUOT.
+ * HWHEEL_SIMPLE. With max_pending an arm that finds the last place in doubt waits, with
+ * interrupts off, until the arm on another CPU that has taken it is decided. Of several errors
+ * the one that stands first here is returned: -ERANGE, -ESHUTDOWN, -EINVAL, -EBUSY, -EDQUOT.
  *
  * Context: any but NMI and under scheduler locks (it may wake the worker).
  * Return: 0, or an error with which nothing changed: -EBUSY (it is pending, is being
@@ -418,7 +419,8 @@ EXPORT_SYMBOL_GPL(hwheel_refresh);
  *
  * After true the callback does not run for this arm, and the timeout may be armed
  * again (with a release op: once that has returned, or in it). It may not be freed yet: the
- * worker refers to it until its next pass, at most one tick away. The release op
+ * worker refers to it until its next pass, at most one tick and at most
+ * 100 ms away. The release op
  * tells when that is over, hwheel_cancel_sync() waits for it. What the caller wrote
  * before is seen by the release op. A false says nothing about whether the callback
  * has returned.

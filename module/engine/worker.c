@@ -514,44 +514,6 @@ static bool expire_backlogs(struct hwheel *wheel)
 }
 
 /*
- * None of these is due. One that is queued is left to the next drain. The words are read relaxed,
- * as nothing but the deadline is looked at, and the slots are the worker's own.
- */
-static void move_batch(struct hwheel *wheel, struct hlist_head *moving)
-{
-	unsigned int left = RESCHED_EVERY;
-	struct hwheel_node *node;
-
-	while (left && (node = hwheel_slots_pop(moving))) {
-		struct hwheel_timeout *timeout = timeout_of(node);
-		s64 word = atomic64_read(&timeout->word);
-
-		left--;
-		if (likely(!(word & HWHEEL_QUEUED)))
-			worker_enqueue(wheel, timeout, word, wheel->first, false);
-		else if (hwheel_word_is_source(word))
-			hwheel_source_is_due(wheel, timeout);
-	}
-	local_add(RESCHED_EVERY - left, &wheel->counts.moved);
-}
-
-/* The rest waits for the next edge, as slots are begun in time for that. */
-static void move_down(struct hwheel *wheel)
-{
-	struct hlist_head *moving = hwheel_slots_moving(&wheel->slots);
-	u64 until;
-
-	if (likely(!moving))
-		return;
-	until = hwheel_now(wheel) + wheel->move_ns;
-	do {
-		move_batch(wheel, moving);
-		worker_resched(wheel);
-		moving = hwheel_slots_moving(&wheel->slots);
-	} while (moving && wheel->now < until);
-}
-
-/*
  * Returns whether nothing is left that is due. Timeouts that are too much for one pass are put
  * off, so that in the next one the edges that were reached meanwhile come first. So as long as
  * no more than EXPIRE_MAX timeouts of other edges come up during a pass, each waits for
@@ -580,7 +542,6 @@ static bool expire_due(struct hwheel *wheel)
 	if (!through)
 		hwheel_slots_put_off(&wheel->slots);
 	through &= expire_backlogs(wheel);
-	move_down(wheel);
 	wheel->first = first;
 	return through;
 }
@@ -604,8 +565,8 @@ static void sleep_until(struct hwheel *wheel, u64 edge, bool linger)
  * The next edge at which something may be due, or less: where the search left off. It may
  * take longer the more time has gone by since the last one, so that what it costs is in
  * proportion to time, however often the worker goes to sleep. As each sleep up to where it
- * left off allows for a multiple of that, there are few of them on a quiet wheel. It ends when
- * something was submitted, as submitters wake a worker only that is idle.
+ * left off allows for a multiple of that, there are few of them on a quiet wheel. It ends early
+ * if something was submitted: no submitter wakes a worker that searches.
  */
 static u64 next_edge(struct hwheel *wheel)
 {
@@ -674,6 +635,47 @@ static void begin_pass(struct hwheel *wheel)
 	trace_worker_wake(wheel, wheel->reached);
 }
 
+/*
+ * None of these is due. One that is queued is left to the next drain. The words are read relaxed,
+ * as nothing but the deadline is looked at, and the slots are the worker's own.
+ */
+static void move_batch(struct hwheel *wheel, struct hlist_head *moving)
+{
+	unsigned int left = hwheel_slots_move_batch(&wheel->slots, RESCHED_EVERY), moved = 0;
+	u64 first = wheel->reached + 1;
+	struct hwheel_node *node;
+
+	while (left && (node = hwheel_slots_pop(moving))) {
+		struct hwheel_timeout *timeout = timeout_of(node);
+		s64 word = atomic64_read(&timeout->word);
+
+		left--;
+		if (likely(!(word & HWHEEL_QUEUED))) {
+			worker_enqueue(wheel, timeout, word, first, false);
+			moved++;
+		} else if (hwheel_word_is_source(word)) {
+			hwheel_source_is_due(wheel, timeout);
+		}
+	}
+	local_add(moved, &wheel->counts.moved);
+}
+
+/* The rest waits for the next edge, as slots are begun in time for that. */
+static void move_down(struct hwheel *wheel)
+{
+	struct hlist_head *moving = hwheel_slots_moving(&wheel->slots, wheel->reached);
+	u64 until;
+
+	if (likely(!moving))
+		return;
+	until = hwheel_now(wheel) + wheel->move_ns;
+	do {
+		move_batch(wheel, moving);
+		worker_resched(wheel);
+		moving = hwheel_slots_moving(&wheel->slots, wheel->reached);
+	} while (moving && wheel->now < until);
+}
+
 /* Returns whether nothing is left to do. */
 static bool worker_run_pass(struct hwheel *wheel, bool *drained)
 {
@@ -687,6 +689,8 @@ static bool worker_run_pass(struct hwheel *wheel, bool *drained)
 	/* Before the sources, which may take a part of the tick: events wait for no source. */
 	through &= hwheel_pass_work_run(wheel);
 	through &= hwheel_sources_run(wheel);
+	/* Last, as nothing of it is due. */
+	move_down(wheel);
 	return through && is_drained(wheel, wheel->lists);
 }
 

@@ -171,9 +171,11 @@ static void wait_beside(struct alarm *alarm, int error)
 		    strerror(-error));
 		quiet_ns = now + QUIET_NS;
 	}
+	/* Others that find no room must not put it off. */
+	if (!beside.count)
+		retry_ns = now + RETRY_NS;
 	alarm->state = BESIDE;
 	heap_add(&beside, &alarm->by_time);
-	retry_ns = now + RETRY_NS;
 }
 
 static void end_those_beside(uint64_t now)

@@ -118,7 +118,7 @@ struct hwheel_params {
  * @release: optional. A timeout that was cancelled is on no list of the wheel any
  *           more: it may be freed, or armed again. Runs on the worker, or on the
  *           thread that stops the wheel, in process context, in the worker's next
- *           pass, which is at most one tick away unless callbacks hold the worker;
+ *           pass, at most one tick and at most 100 ms away unless callbacks hold the worker;
  *           not while another callback of the same timeout runs, which may have armed it.
  *           A timeout with this op can't be armed from its cancel until the op has returned
  *           (-EBUSY), but for an arm by the op itself; see also hwheel_arm_at(). A thread
@@ -202,9 +202,9 @@ enum hwheel_state {
  * @handed_back:       timeouts ended by hwheel_stop()
  * @passes:            passes of the worker
  * @visited:           slots that had come up, and were looked through
- * @moved:             timeouts found there that were not due, and filed again: for another
- *                     round, on a lower level, or for a deadline that they were given
- *                     meanwhile
+ * @moved:             timeouts that were not due, and filed again: for another round, on a
+ *                     lower level, also before their slot has come up, or for a deadline that
+ *                     they were given meanwhile
  * @wakeups:           how often the worker slept, and woke up
  * @drained:           timeouts taken from submission queues
  * @drained_max:       the most of them in one pass

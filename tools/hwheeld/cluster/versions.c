@@ -191,10 +191,11 @@ bool versions_begin(const char *servers, void (*changed)(void))
 	versions.changed = changed;
 	if (settings.zookeeper_may_lose)
 		return true;
-	look();
-	if (!versions.answers)
-		snprintf(versions.found, TEXT,
-			 "no server of %s answers the command srvr with its version", servers);
+	/* During an election none does. */
+	for (look(); !versions.answers; look()) {
+		say(LOG_WARNING, "cluster: no server of %s answers the command srvr", servers);
+		sleep(1);
+	}
 	if (*versions.found)
 		refuse();
 	return !*versions.found;
