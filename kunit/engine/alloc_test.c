@@ -77,8 +77,8 @@ static bool copy_slots_search(struct hwheel_slots *slots) __maybe_unused;
 static u64 copy_slots_next(struct hwheel_slots *slots) __maybe_unused;
 static bool copy_slots_advance(struct hwheel_slots *slots, u64 edge) __maybe_unused;
 static void copy_slots_put_off(struct hwheel_slots *slots) __maybe_unused;
-static struct hlist_head *copy_slots_moving_above(struct hwheel_slots *slots,
-						   u64 edge) __maybe_unused;
+static struct hlist_head *
+copy_slots_moving_above(struct hwheel_slots *slots, u64 edge) __maybe_unused;
 static struct hlist_head *copy_slots_next_backlog(struct hwheel_slots *slots) __maybe_unused;
 static struct hwheel_node *copy_slots_pop_any(struct hwheel_slots *slots) __maybe_unused;
 static int copy_executor_create(struct hwheel *wheel, struct workqueue_struct *queue, gfp_t gfp);
