@@ -663,11 +663,20 @@ def the_version_of_each_server_counts(cluster):
                                         zookeeper_may_lose="no"))
             true(text.format(proxies[number % 3].address) in said, said)
             true("zookeeper_may_lose = yes" in said, said)
-    versions = Versions(cluster, "", "", "")
-    with versions:
-        said = refusal(cluster.node("none", zookeeper=versions.addresses,
-                                    zookeeper_may_lose="no"))
-        true(f"no server of {versions.addresses} answers" in said, said)
+
+
+def a_start_waits_for_an_election(cluster):
+    """No server serves anybody, and then one does."""
+    versions = Versions(cluster, AWAY, "", None)
+    with versions as proxies:
+        node = cluster.node("one", zookeeper=versions.addresses, zookeeper_may_lose="no")
+        node.launch()
+        until(lambda: f"no server of {versions.addresses} answers" in node.said(), "it waits")
+        proxies[1].answer = version("3.9.4")
+        until(node.is_up, "it listens")
+        until(node.is_settled, "all shards are loaded")
+        equal(node.client().put("a", delay=3600).status, 201)
+        equal(node.stop(), 0)
 
 
 def a_server_that_comes_later_counts(cluster):
@@ -893,6 +902,7 @@ def main():
              a_node_without_the_secret_is_refused: (),
              a_server_that_may_lose_is_refused: (),
              the_version_of_each_server_counts: (),
+             a_start_waits_for_an_election: (),
              a_server_that_comes_later_counts: (),
              a_delay_is_not_short_on_another_node: (),
              a_leader_with_another_clock_moves_no_delay: (),
