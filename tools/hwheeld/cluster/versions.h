@@ -12,8 +12,9 @@
 #include <stdbool.h>
 
 /*
- * There is a connection: asks all servers, until one answers, as none does during an election. Returns
- * false, and says why, if one of them is refused. In the loop changed() is called when that has changed.
+ * There is a connection: asks all servers, until one answers; none does during an election.
+ * Returns false, and says why, if one of them is refused. In the loop changed() is called when
+ * that has changed.
  */
 bool versions_begin(const char *servers, void (*changed)(void));
 void versions_end(void);
