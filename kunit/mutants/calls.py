@@ -598,11 +598,11 @@ CALLS = (
      "map_ioctl_test"),
 
     # Mapped files
-    ("drain of a hierarchy files in the lowest level", "device/map_drain.c",
+    ("drain of a hierarchy files in the lowest level", "device/mapped/drain.c",
      "return map->slots.levels == 1 && map->first",
      "return map->first",
      "map_test"),
-    ("drain of what is due files behind the cursor", "device/map_drain.c",
+    ("drain of what is due files behind the cursor", "device/mapped/drain.c",
      "map->slots.levels == 1 && map->first > map->slots.cursor &&",
      "map->slots.levels == 1 &&",
      "map_test"),

@@ -27,7 +27,7 @@
 #include "engine/gfp.h"
 #include "engine/wheel.h"
 #include "file.h"
-#include "mapping.h"
+#include "mapped/mapping.h"
 #include "timens.h"
 #include "user.h"
 

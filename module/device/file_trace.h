@@ -22,7 +22,7 @@
 #include "engine/state.h"
 #include "engine/wheel.h"
 #include "file.h"
-#include "mapping.h"
+#include "mapped/mapping.h"
 #include "table.h"
 
 /* The lock of the table, or the worker that expires the timeout, keeps it. */

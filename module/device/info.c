@@ -15,7 +15,7 @@
 #include "engine/wheel.h"
 #include "file.h"
 #include "info.h"
-#include "mapping.h"
+#include "mapped/mapping.h"
 
 #define FEATURES	(HWHEEL_FEATURE_QUERY | HWHEEL_FEATURE_SUBMIT |	\
 			 HWHEEL_FEATURE_CONFIG | HWHEEL_FEATURE_STOP |	\

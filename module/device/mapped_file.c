@@ -18,9 +18,9 @@
 #include "engine/source.h"
 #include "engine/wheel.h"
 #include "file.h"
-#include "map_stop.h"
+#include "mapped/mapping.h"
+#include "mapped/stop.h"
 #include "mapped_file.h"
-#include "mapping.h"
 #include "user.h"
 #include "waiters.h"
 

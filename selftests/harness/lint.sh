@@ -45,8 +45,8 @@ checkpatch() {
 
 # The engine knows nothing of the device, and neither of them of admin.
 one_way() {
-	! grep -nE '#include "(device|admin)/' module/engine/*.[ch] &&
-		! grep -n '#include "admin/' module/device/*.[ch]
+	! grep -rnE '#include "(device|admin)/' module/engine &&
+		! grep -rn '#include "admin/' module/device
 }
 
 kernel_doc() {

@@ -4,12 +4,12 @@
  * record.pml tells what is checked.
  *
  *	hwheel_map_lists_take(), hwheel_map_lists_park(),
- *	hwheel_map_lists_wake()				module/device/map_list.c
- *	map_act(), hwheel_map_drain()			module/device/map_drain.c
- *	map_look_at(), hwheel_map_expire()		module/device/map_expire.c
+ *	hwheel_map_lists_wake()				module/device/mapped/list.c
+ *	map_act(), hwheel_map_drain()			module/device/mapped/drain.c
+ *	map_look_at(), hwheel_map_expire()		module/device/mapped/expire.c
  *	take_kick(), work(), drain_and_expire(),
- *	goes_on()					module/device/map_source.c
- *	hwheel_map_ring_put(), hwheel_map_ring_publish()	module/device/map_ring.h
+ *	goes_on()					module/device/mapped/source.c
+ *	hwheel_map_ring_put(), hwheel_map_ring_publish()	module/device/mapped/ring.h
  *
  * SPARE_PUSH_CANCEL: a thread that cancels need not push the record. The worker would come upon
  * the node at its edge, and the next arm pushes.

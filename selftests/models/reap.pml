@@ -7,8 +7,8 @@
  *  - copies that a thread keeps are of the arm that has ended, and of its end;
  *  - no thread sleeps in poll() while there are events.
  *
- *	publish()					module/device/map_source.c
- *	hwheel_map_ring_publish()			module/device/map_ring.h
+ *	publish()					module/device/mapped/source.c
+ *	hwheel_map_ring_publish()			module/device/mapped/ring.h
  *	hwheel_waiters_wake()				module/device/waiters.c
  *
  * SPARE_FIELDS_FIRST: a thread may read the fields of the records after it has claimed the entries,

@@ -24,9 +24,9 @@
  * (NO_ACQUIRE_CLOSE, NO_ORDER_CLOSE).
  *
  *	hwheel_map_stop_begin(), end_record(),
- *	stop_record(), hwheel_map_stop_walk()		module/device/map_stop.c
- *	hwheel_map_lists_close()			module/device/map_list.c
- *	map_run()					module/device/map_source.c
+ *	stop_record(), hwheel_map_stop_walk()		module/device/mapped/stop.c
+ *	hwheel_map_lists_close()			module/device/mapped/list.c
+ *	map_run()					module/device/mapped/source.c
  *	hwheel_mapped_file_stop(),
  *	hwheel_mapped_file_end()			module/device/mapped_file.c
  *

@@ -13,7 +13,7 @@
 #include <linux/slab.h>
 
 #include "engine/gfp.h"
-#include "mmap_pages.h"
+#include "pages.h"
 
 int hwheel_mmap_pages_init(struct hwheel_mmap_pages *pages, unsigned long max)
 {

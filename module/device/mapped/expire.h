@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef _HWHEEL_MAP_EXPIRE_H
-#define _HWHEEL_MAP_EXPIRE_H
+#ifndef _HWHEEL_MAPPED_EXPIRE_H
+#define _HWHEEL_MAPPED_EXPIRE_H
 
 #include "mapping.h"
 
@@ -8,4 +8,4 @@ bool hwheel_map_expire(struct hwheel_mapping *map);
 bool hwheel_map_move(struct hwheel_mapping *map);
 u64 hwheel_map_next_edge(struct hwheel_mapping *map);
 
-#endif /* _HWHEEL_MAP_EXPIRE_H */
+#endif /* _HWHEEL_MAPPED_EXPIRE_H */

@@ -5,11 +5,11 @@
  *
  * Models: mapped.pml and reap.pml in selftests/models/.
  */
-#ifndef _HWHEEL_MAP_RING_H
-#define _HWHEEL_MAP_RING_H
+#ifndef _HWHEEL_MAPPED_RING_H
+#define _HWHEEL_MAPPED_RING_H
 
-#include "map_word.h"
 #include "mapping.h"
+#include "word.h"
 
 static __always_inline void hwheel_map_ring_put(struct hwheel_mapping *map, u32 entry)
 {
@@ -32,4 +32,4 @@ static inline u64 hwheel_map_ring_publish(struct hwheel_mapping *map)
 	return n;
 }
 
-#endif /* _HWHEEL_MAP_RING_H */
+#endif /* _HWHEEL_MAPPED_RING_H */

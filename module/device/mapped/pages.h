@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef _HWHEEL_MMAP_PAGES_H
-#define _HWHEEL_MMAP_PAGES_H
+#ifndef _HWHEEL_MAPPED_PAGES_H
+#define _HWHEEL_MAPPED_PAGES_H
 
 #include <linux/kconfig.h>
 #include <linux/mm.h>
@@ -48,4 +48,4 @@ static inline void *hwheel_mmap_pages_at(const struct hwheel_mmap_pages *pages,
 	return page_address(pages->pages[i]);
 }
 
-#endif /* _HWHEEL_MMAP_PAGES_H */
+#endif /* _HWHEEL_MAPPED_PAGES_H */

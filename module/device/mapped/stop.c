@@ -12,15 +12,15 @@
 #include <linux/bitops.h>
 #include <linux/sched.h>
 
+#include "device/file_trace.h"
 #include "engine/callback.h"
 #include "engine/state.h"
 #include "engine/wheel.h"
-#include "file_trace.h"
-#include "map_budget.h"
-#include "map_list.h"
-#include "map_ring.h"
-#include "map_stop.h"
-#include "map_word.h"
+#include "budget.h"
+#include "list.h"
+#include "ring.h"
+#include "stop.h"
+#include "word.h"
 
 /* The caller stops the file, and kicks the worker, which then begins with the walk. */
 void hwheel_map_stop_begin(struct hwheel_mapping *map)

@@ -19,15 +19,15 @@
 #include <linux/minmax.h>
 #include <linux/sched.h>
 
+#include "device/file_trace.h"
 #include "engine/callback.h"
 #include "engine/state.h"
 #include "engine/wheel.h"
-#include "file_trace.h"
-#include "map_budget.h"
-#include "map_expire.h"
-#include "map_node.h"
-#include "map_ring.h"
-#include "map_word.h"
+#include "budget.h"
+#include "expire.h"
+#include "node.h"
+#include "ring.h"
+#include "word.h"
 
 static __always_inline void map_expired(struct hwheel_mapping *map, u32 i, u64 word)
 {

@@ -2,8 +2,8 @@
 /*
  * The node of a record, in the mapping's slots or in one of its lists.
  */
-#ifndef _HWHEEL_MAP_NODE_H
-#define _HWHEEL_MAP_NODE_H
+#ifndef _HWHEEL_MAPPED_NODE_H
+#define _HWHEEL_MAPPED_NODE_H
 
 #include "engine/edge.h"
 #include "engine/slots.h"
@@ -66,4 +66,4 @@ static __always_inline void hwheel_map_node_unlink(struct hwheel_mapping *map,
 	hwheel_slots_unlink(&map->slots, &node->node);
 }
 
-#endif /* _HWHEEL_MAP_NODE_H */
+#endif /* _HWHEEL_MAPPED_NODE_H */

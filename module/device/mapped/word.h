@@ -4,8 +4,8 @@
  * accesses. On 32 bits a plain access is one of two halves, so these take what the processor has
  * for atomic64_t; where it has nothing (CONFIG_GENERIC_ATOMIC64) no file is mapped.
  */
-#ifndef _HWHEEL_MAP_WORD_H
-#define _HWHEEL_MAP_WORD_H
+#ifndef _HWHEEL_MAPPED_WORD_H
+#define _HWHEEL_MAPPED_WORD_H
 
 #include <linux/atomic.h>
 #include <linux/bitops.h>
@@ -52,4 +52,4 @@ static inline bool hwheel_map_word_set(u64 *word, unsigned int bit)
 	return test_and_set_bit(bit, low);
 }
 
-#endif /* _HWHEEL_MAP_WORD_H */
+#endif /* _HWHEEL_MAPPED_WORD_H */

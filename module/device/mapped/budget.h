@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef _HWHEEL_MAP_BUDGET_H
-#define _HWHEEL_MAP_BUDGET_H
+#ifndef _HWHEEL_MAPPED_BUDGET_H
+#define _HWHEEL_MAPPED_BUDGET_H
 
 #include <linux/timekeeping.h>
 
@@ -28,4 +28,4 @@ static inline bool hwheel_map_budget_is_used(struct hwheel_mapping *map)
 	return hwheel_map_budget_spent(map) > map->may;
 }
 
-#endif /* _HWHEEL_MAP_BUDGET_H */
+#endif /* _HWHEEL_MAPPED_BUDGET_H */

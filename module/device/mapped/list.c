@@ -12,7 +12,7 @@
  */
 #include <linux/atomic.h>
 
-#include "map_list.h"
+#include "list.h"
 
 static bool is_empty(u32 head)
 {

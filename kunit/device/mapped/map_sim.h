@@ -5,11 +5,11 @@
 #ifndef _HWHEEL_KUNIT_MAP_SIM_H
 #define _HWHEEL_KUNIT_MAP_SIM_H
 
-#include "file_sim.h"
+#include "../file_sim.h"
 
-#include "device/map_word.h"
+#include "device/mapped/mapping.h"
+#include "device/mapped/word.h"
 #include "device/mapped_file.h"
-#include "device/mapping.h"
 #include "device/user.h"
 
 #define MAP_MAX		4096U

@@ -23,11 +23,11 @@
 #include <linux/overflow.h>
 #include <linux/sched.h>
 
+#include "device/file.h"
+#include "device/user.h"
 #include "engine/callback.h"
 #include "engine/wheel.h"
-#include "file.h"
-#include "map_budget.h"
-#include "user.h"
+#include "budget.h"
 
 /* Parts of a tick */
 #define USER_PART	4

@@ -12,14 +12,14 @@
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
+#include "device/file.h"
+#include "device/timens.h"
 #include "engine/edge.h"
 #include "engine/gfp.h"
 #include "engine/limit.h"
-#include "file.h"
-#include "map_source.h"
-#include "map_word.h"
 #include "mapping.h"
-#include "timens.h"
+#include "source.h"
+#include "word.h"
 
 #define RING_PER_PAGE	(PAGE_SIZE / sizeof(u32))
 

@@ -9,22 +9,22 @@
  * A list that was taken is the worker's: each record on it has QUEUED, so no thread pushes it
  * again. Each record is on a list once: a list that is longer than there are records, or that has
  * a link to no record, is corrupt. A list has the latest record first. The worker files the whole
- * list, in however many parts, as one batch, from which map_expire.c finds the order again.
+ * list, in however many parts, as one batch, from which expire.c finds the order again.
  *
  * Model: mapped.pml in selftests/models/.
  */
 #include <linux/nospec.h>
 #include <linux/sched.h>
 
+#include "device/file_trace.h"
 #include "engine/state.h"
 #include "engine/wheel.h"
-#include "file_trace.h"
-#include "map_budget.h"
-#include "map_drain.h"
-#include "map_list.h"
-#include "map_node.h"
-#include "map_word.h"
+#include "budget.h"
+#include "drain.h"
+#include "list.h"
 #include "mapping.h"
+#include "node.h"
+#include "word.h"
 
 static __always_inline bool map_act(struct hwheel_mapping *map, struct hwheel_map_node *node,
 				    struct hwheel_map_record *record, u64 first, u32 batch,

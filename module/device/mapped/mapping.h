@@ -11,8 +11,8 @@
  * The timeouts of one program are in nobody else's way: the wheel knows one thing of each mapping,
  * the next edge at which it is to be run.
  */
-#ifndef _HWHEEL_MAPPING_H
-#define _HWHEEL_MAPPING_H
+#ifndef _HWHEEL_MAPPED_MAPPING_H
+#define _HWHEEL_MAPPED_MAPPING_H
 
 #include <linux/list.h>
 #include <linux/minmax.h>
@@ -24,7 +24,7 @@
 
 #include "engine/slots.h"
 #include "engine/source.h"
-#include "mmap_pages.h"
+#include "pages.h"
 
 /* How many records there are in a page */
 #define HWHEEL_MAP_PAGE		(PAGE_SIZE / sizeof(struct hwheel_map_record))
@@ -160,7 +160,7 @@ struct hwheel_mapping {
 	u64				may;
 	/** @spent: How long it had taken when the worker was preempted last. */
 	u64				spent;
-	/** @since: When the run began, or went on after that, on the clock of map_budget.c. */
+	/** @since: When the run began, or went on after that, on the clock of budget.c. */
 	u64				since;
 	/** @ran: How long the worker had run then. */
 	u64				ran;
@@ -168,7 +168,7 @@ struct hwheel_mapping {
 	unsigned long			preempted;
 	/** @put: How many entries were put into the ring, ever. */
 	u64				put;
-	/** @tail: How many of them were published. Aligned for map_word.h on 32 bits. */
+	/** @tail: How many of them were published. Aligned for word.h on 32 bits. */
 	u64				tail __aligned(8);
 	/** @now: The counts as they are; those of the source are what it told last. */
 	struct hwheel_source_counts	now;
@@ -223,4 +223,4 @@ void hwheel_mapping_get_counts(const struct hwheel_mapping *map,
 			       struct hwheel_source_counts *counts);
 u64 hwheel_mapping_unread(const struct hwheel_mapping *map);
 
-#endif /* _HWHEEL_MAPPING_H */
+#endif /* _HWHEEL_MAPPED_MAPPING_H */

@@ -13,19 +13,19 @@
 #include <linux/uidgid.h>
 #include <linux/workqueue.h>
 
+#include "device/file.h"
+#include "device/user.h"
+#include "device/waiters.h"
 #include "engine/source.h"
 #include "engine/wheel.h"
-#include "file.h"
-#include "map_budget.h"
-#include "map_drain.h"
-#include "map_expire.h"
-#include "map_list.h"
-#include "map_ring.h"
-#include "map_source.h"
-#include "map_stop.h"
+#include "budget.h"
+#include "drain.h"
+#include "expire.h"
+#include "list.h"
 #include "mapping.h"
-#include "user.h"
-#include "waiters.h"
+#include "ring.h"
+#include "source.h"
+#include "stop.h"
 
 /* An administrator is told once for each file, and not by the worker, for whom others wait. */
 static void tell_of_damage(struct work_struct *work)

@@ -8,7 +8,7 @@
 #include "map_sim.h"
 
 #include "device/file_trace.h"
-#include "device/map_node.h"
+#include "device/mapped/node.h"
 
 /* A batch takes a quarter of a tick, and a little more. */
 #define RECORD_US	10
