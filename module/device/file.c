@@ -27,7 +27,6 @@
 #include "engine/gfp.h"
 #include "engine/wheel.h"
 #include "file.h"
-#include "mapped/mapping.h"
 #include "timens.h"
 #include "user.h"
 
@@ -125,7 +124,5 @@ void hwheel_file_free(struct hwheel_file *file)
 	hwheel_waiters_exit(&file->wait);
 	hwheel_user_put(file->user);
 	hwheel_table_free(&file->table);
-	if (hwheel_file_mapping(file))
-		hwheel_mapping_free(file->mapping);
 	kfree(file);
 }

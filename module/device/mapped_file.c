@@ -189,7 +189,7 @@ long hwheel_mapped_file_stop(struct hwheel_file *file)
 	return READ_ONCE(map->source.counts.stopped) - before;
 }
 
-/* The file is closed: nothing is mapped any more. */
+/* Frees the mapping of a file that is closed. */
 void hwheel_mapped_file_end(struct hwheel_file *file)
 {
 	struct hwheel_mapping *map = file->mapping;
@@ -199,4 +199,5 @@ void hwheel_mapped_file_end(struct hwheel_file *file)
 	wait_for_completion(&map->source.left);
 	flush_work(&map->damage);
 	release(file, map);
+	hwheel_mapping_free(map);
 }
