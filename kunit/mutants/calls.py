@@ -289,7 +289,7 @@ CALLS = (
      ".events\t\t= 0,",
      "map_test"),
     ("records not told as held", "device/info.c",
-     ".held\t\t= READ_ONCE(map->nr),",
+     ".held\t\t= READ_ONCE(map->memory.nr),",
      ".held\t\t= 0,",
      "map_test"),
     ("records told as expired that were stopped", "device/info.c",
@@ -581,7 +581,7 @@ CALLS = (
      "",
      "map_ioctl_test"),
     ("another MAP may have other lists", "device/mapped_file.c",
-     "if (arg->lists && arg->lists != file->mapping->lists)",
+     "if (arg->lists && arg->lists != file->mapping->memory.lists)",
      "if (false)",
      "map_ioctl_test"),
     ("stopped file is mapped", "device/mapped_file.c",
@@ -599,11 +599,11 @@ CALLS = (
 
     # Mapped files
     ("drain of a hierarchy files in the lowest level", "device/mapped/drain.c",
-     "return map->slots.levels == 1 && map->first",
-     "return map->first",
+     "return map->slots.levels == 1 && map->drain.first",
+     "return map->drain.first",
      "map_test"),
     ("drain of what is due files behind the cursor", "device/mapped/drain.c",
-     "map->slots.levels == 1 && map->first > map->slots.cursor &&",
+     "map->slots.levels == 1 && map->drain.first > map->slots.cursor &&",
      "map->slots.levels == 1 &&",
      "map_test"),
 

@@ -54,7 +54,7 @@ static void get_mapped_counts(const struct hwheel_mapping *map,
 
 	hwheel_mapping_get_counts(map, &of);
 	*counts = (struct hwheel_file_counts) {
-		.held		= READ_ONCE(map->nr),
+		.held		= READ_ONCE(map->memory.nr),
 		.pending	= of.filed,
 		.events		= hwheel_mapping_unread(map),
 		.armed		= of.drained,

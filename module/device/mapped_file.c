@@ -39,7 +39,7 @@ static int check(const struct hwheel_map *arg)
 /* Records come by the page. */
 static int mapped_grow(struct hwheel_file *file, struct hwheel_mapping *map, u32 records)
 {
-	if (map->nr > file->max - records)
+	if (map->memory.nr > file->max - records)
 		return -ENOSPC;
 	return hwheel_mapping_grow(map, round_up(records, HWHEEL_MAP_PAGE));
 }
@@ -95,7 +95,7 @@ static int map_locked(struct hwheel_file *file, const struct hwheel_map *arg)
 		return -ENOSPC;
 	if (!file->mapping)
 		return mapped_begin(file, arg);
-	if (arg->lists && arg->lists != file->mapping->lists)
+	if (arg->lists && arg->lists != file->mapping->memory.lists)
 		return -EINVAL;
 	return mapped_grow(file, file->mapping, arg->records);
 }
@@ -138,7 +138,7 @@ int hwheel_mapped_file_mmap(struct hwheel_file *file, struct vm_area_struct *vma
 		return -EINVAL;
 	if (vma->vm_pgoff + vma_pages(vma) > hwheel_mapping_nr_pages(map))
 		return -EINVAL;
-	hwheel_mmap_pages_map(&map->pages, vma);
+	hwheel_mmap_pages_map(&map->memory.pages, vma);
 	return 0;
 }
 
@@ -146,9 +146,9 @@ int hwheel_mapped_file_mmap(struct hwheel_file *file, struct vm_area_struct *vma
 __poll_t hwheel_mapped_file_poll(const struct hwheel_file *file)
 {
 	const struct hwheel_mapping *map = hwheel_file_mapping(file);
-	__poll_t events = READ_ONCE(map->damaged) ? EPOLLERR : 0;
+	__poll_t events = READ_ONCE(map->published.damaged) ? EPOLLERR : 0;
 	/* Before the look at the events. Pairs with the release when all records were stopped. */
-	bool stopped = smp_load_acquire(&map->stopped);
+	bool stopped = smp_load_acquire(&map->published.stopped);
 
 	if (hwheel_mapping_unread(map))
 		return events | EPOLLIN | EPOLLRDNORM;
@@ -169,7 +169,7 @@ static void release(struct hwheel_file *file, struct hwheel_mapping *map)
 	if (map->released)
 		return;
 	map->released = true;
-	hwheel_limit_unreserve(file->wheel, map->nr);
+	hwheel_limit_unreserve(file->wheel, map->memory.nr);
 	if (hwheel_file_is_on_shared_wheel(file))
 		hwheel_user_remove_mapping(file->user);
 }

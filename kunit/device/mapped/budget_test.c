@@ -349,9 +349,9 @@ static u32 last_placed(struct hwheel_mapping *map)
 {
 	struct hwheel_node *last;
 
-	if (!map->place || map->place == &map->ready.first)
+	if (!map->order.place || map->order.place == &map->order.ready.first)
 		return 0;
-	last = container_of(map->place, struct hwheel_node, link.next);
+	last = container_of(map->order.place, struct hwheel_node, link.next);
 	return hwheel_map_node_of(last)->index;
 }
 
@@ -383,7 +383,7 @@ static void expiry_goes_on_in_the_next_tick(struct kunit *test)
 		map_arm_on(file, 1, 8 * BATCH + 2, HWHEEL_NEVER);
 		pass_half(file->wheel, edge);
 		ns = 0;
-		cut += !!file->mapping->place;
+		cut += !!file->mapping->order.place;
 		nr = 8 * BATCH - map_cancel(file, last_placed(file->mapping));
 		for (i = 0; i < 3; i++)
 			map_cancel(file, 8 * BATCH + i);

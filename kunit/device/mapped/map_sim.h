@@ -58,7 +58,7 @@ static inline struct hwheel_file *map_file(struct kunit *test, u32 records)
 
 static inline struct hwheel_map_record *record_of(struct hwheel_file *file, u32 i)
 {
-	struct hwheel_map_segment **segment = file->mapping->segments;
+	struct hwheel_map_segment **segment = file->mapping->memory.segments;
 
 	while (i - (*segment)->first >= (*segment)->nr)
 		segment++;
@@ -67,7 +67,7 @@ static inline struct hwheel_map_record *record_of(struct hwheel_file *file, u32 
 
 static inline u32 *head_of(struct hwheel_file *file, unsigned int list)
 {
-	return file->mapping->heads[list];
+	return file->mapping->memory.heads[list];
 }
 
 /* Returns whether the list was asleep; the caller kicks then. */
@@ -151,14 +151,14 @@ static inline u64 map_unread(struct hwheel_file *file)
 static inline s64 map_reap(struct hwheel_file *file)
 {
 	struct hwheel_mapping *map = file->mapping;
-	u64 head = map->header->head;
+	u64 head = map->memory.header->head;
 	u32 entry;
 
-	if (head == map->header->tail)
+	if (head == map->memory.header->tail)
 		return -1;
-	head &= map->ring_mask;
-	entry = map->ring[head / (PAGE_SIZE / 4)][head % (PAGE_SIZE / 4)];
-	map->header->head++;
+	head &= map->memory.ring_mask;
+	entry = map->memory.ring[head / (PAGE_SIZE / 4)][head % (PAGE_SIZE / 4)];
+	map->memory.header->head++;
 	record_of(file, entry & ~HWHEEL_MAP_STOPPED)->word |= HWHEEL_MAP_IDLE;
 	return entry;
 }

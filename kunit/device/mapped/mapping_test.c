@@ -203,7 +203,7 @@ static void ring_goes_round(struct kunit *test)
 		sim_settle(file->wheel);
 		map_expect_order(test, file, 0, MANY);
 	}
-	KUNIT_EXPECT_EQ(test, file->mapping->header->tail, 10 * MANY);
+	KUNIT_EXPECT_EQ(test, file->mapping->memory.header->tail, 10 * MANY);
 }
 
 /* The worker comes when it can, and says when that was. */
@@ -224,7 +224,7 @@ static void late_one_tells_when_it_fired(struct kunit *test)
 static void list_may_have_all_records(struct kunit *test)
 {
 	struct hwheel_file *file = map_file(test, 1);
-	u32 nr = file->mapping->nr, i;
+	u32 nr = file->mapping->memory.nr, i;
 
 	for (i = 0; i < nr; i++)
 		map_arm(file, i, 0);
@@ -489,25 +489,25 @@ static void what_is_pushed_before_parking_is_found(struct kunit *test)
 static void second_map_adds_records(struct kunit *test)
 {
 	struct hwheel_file *file = map_file(test, 1);
-	u32 first = file->mapping->nr;
+	u32 first = file->mapping->memory.nr;
 
 	map_arm(file, first - 1, sim_edge_time(file->wheel, 10));
 	sim_settle(file->wheel);
 	KUNIT_ASSERT_EQ(test, map_more(file, MANY, 0), 0);
-	KUNIT_EXPECT_GE(test, file->mapping->nr, first + MANY);
+	KUNIT_EXPECT_GE(test, file->mapping->memory.nr, first + MANY);
 	map_arm(file, first, sim_edge_time(file->wheel, 10));
-	map_arm(file, file->mapping->nr - 1, sim_edge_time(file->wheel, 10));
+	map_arm(file, file->mapping->memory.nr - 1, sim_edge_time(file->wheel, 10));
 	sim_pass(file->wheel, 10);
 	KUNIT_EXPECT_EQ(test, map_reap(file), first - 1);
 	KUNIT_EXPECT_EQ(test, map_reap(file), first);
-	KUNIT_EXPECT_EQ(test, map_reap(file), file->mapping->nr - 1);
+	KUNIT_EXPECT_EQ(test, map_reap(file), file->mapping->memory.nr - 1);
 }
 
 /* In each of them the first and the last */
 static void records_of_many_segments_are_found(struct kunit *test)
 {
 	struct hwheel_file *file = map_file(test, 1);
-	u32 step = file->mapping->nr, i;
+	u32 step = file->mapping->memory.nr, i;
 
 	for (i = 1; i < 7; i++)
 		KUNIT_ASSERT_EQ(test, map_more(file, 1, 0), 0);
@@ -534,14 +534,14 @@ static void map_tells_where_all_is(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, arg.records, HWHEEL_MAP_PAGE);
 	KUNIT_EXPECT_EQ(test, arg.lists, 33);
 	KUNIT_EXPECT_EQ(test, arg.version, HWHEEL_MAP_VERSION);
-	KUNIT_EXPECT_EQ(test, file->mapping->header->version, HWHEEL_MAP_VERSION);
+	KUNIT_EXPECT_EQ(test, file->mapping->memory.header->version, HWHEEL_MAP_VERSION);
 	KUNIT_EXPECT_EQ(test, arg.ring_size, ring / sizeof(u32));
 	KUNIT_EXPECT_EQ(test, arg.lists_offset, PAGE_SIZE);
 	KUNIT_EXPECT_EQ(test, arg.ring_offset, PAGE_SIZE + lists);
 	KUNIT_EXPECT_EQ(test, arg.records_offset, PAGE_SIZE + lists + ring);
 	KUNIT_EXPECT_EQ(test, arg.size, PAGE_SIZE + lists + ring + PAGE_SIZE);
 	KUNIT_EXPECT_EQ(test, map_more(file, 3000 - HWHEEL_MAP_PAGE, 0), 0);
-	KUNIT_EXPECT_GE(test, file->mapping->nr, 3000);
+	KUNIT_EXPECT_GE(test, file->mapping->memory.nr, 3000);
 	close_file(file);
 }
 
@@ -560,7 +560,7 @@ static void header_has_the_offset_of_the_clock(struct kunit *test)
 
 	file->timens.monotonic = -12345;
 	KUNIT_EXPECT_EQ(test, map_more(file, 1, 1), 0);
-	KUNIT_EXPECT_EQ(test, file->mapping->header->clock_offset_ns, -12345);
+	KUNIT_EXPECT_EQ(test, file->mapping->memory.header->clock_offset_ns, -12345);
 	close_file(file);
 }
 
@@ -608,9 +608,9 @@ static void limits_of_map(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, map_more(file, 1, 3), -EINVAL);
 	KUNIT_EXPECT_EQ(test, map_more(file, MAP_MAX + 1, 2), -ENOSPC);
 	KUNIT_EXPECT_EQ(test, map_more(file, U32_MAX, 2), -ENOSPC);
-	KUNIT_EXPECT_EQ(test, map_more(file, MAP_MAX - file->mapping->nr + 1, 2), -ENOSPC);
-	KUNIT_EXPECT_EQ(test, map_more(file, MAP_MAX - file->mapping->nr, 2), 0);
-	KUNIT_EXPECT_EQ(test, file->mapping->nr, MAP_MAX);
+	KUNIT_EXPECT_EQ(test, map_more(file, MAP_MAX - file->mapping->memory.nr + 1, 2), -ENOSPC);
+	KUNIT_EXPECT_EQ(test, map_more(file, MAP_MAX - file->mapping->memory.nr, 2), 0);
+	KUNIT_EXPECT_EQ(test, file->mapping->memory.nr, MAP_MAX);
 	KUNIT_EXPECT_EQ(test, map_more(file, 1, 2), -ENOSPC);
 }
 
@@ -626,7 +626,7 @@ static void limited_wheel_reserves_the_records(struct kunit *test)
 		.tick_ns = SIM_TICK, .max_pending = 300,
 	});
 	struct hwheel_file *file = map_file_on(test, wheel, 1);
-	u64 first = file->mapping->nr;
+	u64 first = file->mapping->memory.nr;
 
 	KUNIT_EXPECT_EQ(test, taken_of_limit(wheel), first);
 	KUNIT_EXPECT_EQ(test, map_more(file, 301 - first, 0), -EDQUOT);
@@ -690,7 +690,7 @@ static int try_mmap(struct kunit *test, struct hwheel_file *file, vm_flags_t fla
 static void pages_are_mapped_that_are_there(struct kunit *test)
 {
 	struct hwheel_file *file = map_file(test, 1);
-	unsigned long nr = file->mapping->pages.nr;
+	unsigned long nr = file->mapping->memory.pages.nr;
 	struct vm_area_struct *vma;
 
 	KUNIT_EXPECT_EQ(test, try_mmap(test, file, VM_READ, 0, &vma), -EINVAL);
@@ -711,7 +711,7 @@ static vm_fault_t fault_at(struct vm_area_struct *vma, unsigned long pgoff, stru
 static void faults_find_what_is_there(struct kunit *test)
 {
 	struct hwheel_file *file = map_file(test, 1);
-	struct hwheel_mmap_pages *pages = &file->mapping->pages;
+	struct hwheel_mmap_pages *pages = &file->mapping->memory.pages;
 	struct vm_area_struct *vma;
 	struct page *page;
 
@@ -774,18 +774,18 @@ static void stop_makes_events_of_all(struct kunit *test)
 static void stop_walks_all_segments(struct kunit *test)
 {
 	struct hwheel_file *file = map_file(test, 1);
-	u32 first = file->mapping->nr;
+	u32 first = file->mapping->memory.nr;
 
 	map_arm_only(file, 0, HWHEEL_NEVER);
 	KUNIT_ASSERT_EQ(test, map_more(file, MANY, 0), 0);
 	map_arm_only(file, first, HWHEEL_NEVER);
-	map_arm_only(file, file->mapping->nr - 1, HWHEEL_NEVER);
+	map_arm_only(file, file->mapping->memory.nr - 1, HWHEEL_NEVER);
 	KUNIT_EXPECT_EQ(test, hwheel_file_stop(file), 3);
 	KUNIT_EXPECT_EQ(test, hwheel_mapped_file_poll(file), EPOLLIN | EPOLLRDNORM);
 	KUNIT_EXPECT_EQ(test, map_reap(file), HWHEEL_MAP_STOPPED);
 	KUNIT_EXPECT_EQ(test, map_reap(file), first | HWHEEL_MAP_STOPPED);
 	KUNIT_EXPECT_EQ(test, map_reap(file),
-			(file->mapping->nr - 1) | HWHEEL_MAP_STOPPED);
+			(file->mapping->memory.nr - 1) | HWHEEL_MAP_STOPPED);
 	KUNIT_EXPECT_EQ(test, hwheel_mapped_file_poll(file), EPOLLHUP);
 }
 
@@ -807,7 +807,7 @@ static void nothing_fires_after_stop(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, hwheel_mapped_file_poll(file), 0);
 	KUNIT_EXPECT_EQ(test, hwheel_file_stop(file), 0);
-	KUNIT_EXPECT_EQ(test, file->mapping->header->stopped, 1);
+	KUNIT_EXPECT_EQ(test, file->mapping->memory.header->stopped, 1);
 	map_arm(file, 0, 0);
 	hwheel_mapped_file_kick(file);
 	sim_settle(file->wheel);
@@ -936,7 +936,7 @@ static unsigned int level_of(struct hwheel_file *file, u32 i)
 {
 	struct hwheel_mapping *map = file->mapping;
 
-	return map->segments[0]->nodes[i].node.slot / map->slots.stride;
+	return map->memory.segments[0]->nodes[i].node.slot / map->slots.stride;
 }
 
 /* 1,024 records of one slot, in ticks of 1 ms: four parts of the time of a pass */
@@ -1013,7 +1013,7 @@ static void damage_wakes_those_who_poll(struct kunit *test)
 	struct watcher watcher;
 
 	watch(&watcher, file, -1);
-	*head_of(file, 0) = file->mapping->nr + 1;
+	*head_of(file, 0) = file->mapping->memory.nr + 1;
 	hwheel_mapped_file_kick(file);
 	sim_settle(file->wheel);
 	KUNIT_EXPECT_EQ(test, watcher.woken, 1);
@@ -1033,7 +1033,7 @@ static void damage_is_one_line_of_the_log(struct kunit *test)
 	test_sleep(file->wheel, 60ULL * NSEC_PER_SEC);
 	before = test_count_logged(text);
 	for (i = 0; i < 2; i++)
-		*head_of(file, i) = file->mapping->nr + 1;
+		*head_of(file, i) = file->mapping->memory.nr + 1;
 	for (i = 0; i < 3; i++) {
 		hwheel_mapped_file_kick(file);
 		sim_settle(file->wheel);
@@ -1060,7 +1060,7 @@ static void link_to_nothing_is_found(struct kunit *test)
 
 	map_arm_only(file, 0, 0);
 	map_push(file, 0, 0);
-	record_of(file, 0)->link = file->mapping->nr + 1;
+	record_of(file, 0)->link = file->mapping->memory.nr + 1;
 	hwheel_mapped_file_kick(file);
 	expect_given_up(test, file);
 }
@@ -1069,7 +1069,7 @@ static void head_to_nothing_is_found(struct kunit *test)
 {
 	struct hwheel_file *file = map_file(test, 1);
 
-	*head_of(file, 0) = file->mapping->nr + 1;
+	*head_of(file, 0) = file->mapping->memory.nr + 1;
 	hwheel_mapped_file_kick(file);
 	expect_given_up(test, file);
 }
@@ -1080,7 +1080,7 @@ static void other_files_go_on(struct kunit *test)
 	struct hwheel_file *other = map_file_on(test, file->wheel, 1);
 
 	map_arm(other, 0, sim_edge_time(file->wheel, 10));
-	*head_of(file, 0) = file->mapping->nr + 1;
+	*head_of(file, 0) = file->mapping->memory.nr + 1;
 	hwheel_mapped_file_kick(file);
 	sim_pass(file->wheel, 10);
 	KUNIT_EXPECT_TRUE(test, file->mapping->corrupt);
@@ -1124,8 +1124,8 @@ static void claimed_before_the_tail_is_known(struct kunit *test)
 {
 	struct hwheel_file *file = map_file(test, 1);
 
-	file->mapping->header->tail = 1;
-	file->mapping->header->head = 1;
+	file->mapping->memory.header->tail = 1;
+	file->mapping->memory.header->head = 1;
 	KUNIT_EXPECT_EQ(test, map_unread(file), 0);
 	KUNIT_EXPECT_EQ(test, hwheel_mapped_file_poll(file), 0);
 }
@@ -1134,11 +1134,11 @@ static void head_far_from_tail_is_bounded(struct kunit *test)
 {
 	struct hwheel_file *file = map_file(test, 1);
 
-	file->mapping->header->head = U64_MAX;
+	file->mapping->memory.header->head = U64_MAX;
 	KUNIT_EXPECT_EQ(test, map_unread(file), 1);
-	file->mapping->header->head = (u64)S64_MAX + 2;
-	KUNIT_EXPECT_EQ(test, map_unread(file), file->mapping->nr);
-	file->mapping->header->head = (u64)S64_MAX + 1;
+	file->mapping->memory.header->head = (u64)S64_MAX + 2;
+	KUNIT_EXPECT_EQ(test, map_unread(file), file->mapping->memory.nr);
+	file->mapping->memory.header->head = (u64)S64_MAX + 1;
 	KUNIT_EXPECT_EQ(test, map_unread(file), 0);
 }
 

@@ -80,11 +80,11 @@ static u64 time_left(const struct hwheel_mapping *map)
 	return left > wheel->tick / SMALL_PART ? left : 0;
 }
 
-static void look_at_clocks(struct hwheel_mapping *map, u64 now)
+static void look_at_clocks(struct hwheel_map_budget *budget, u64 now)
 {
-	map->since = now;
-	map->ran = hwheel_own_runtime();
-	map->preempted = READ_ONCE(current->nivcsw);
+	budget->since = now;
+	budget->ran = hwheel_own_runtime();
+	budget->preempted = READ_ONCE(current->nivcsw);
 }
 
 /*
@@ -93,13 +93,14 @@ static void look_at_clocks(struct hwheel_mapping *map, u64 now)
  */
 u64 hwheel_map_budget_spent(struct hwheel_mapping *map)
 {
-	u64 now = ktime_get_mono_fast_ns(), passed = now - map->since;
+	struct hwheel_map_budget *budget = &map->budget;
+	u64 now = ktime_get_mono_fast_ns(), passed = now - budget->since;
 
-	if (likely(READ_ONCE(current->nivcsw) == map->preempted))
-		return map->spent + passed;
-	map->spent += min(passed, hwheel_own_runtime() - map->ran);
-	look_at_clocks(map, now);
-	return map->spent;
+	if (likely(READ_ONCE(current->nivcsw) == budget->preempted))
+		return budget->spent + passed;
+	budget->spent += min(passed, hwheel_own_runtime() - budget->ran);
+	look_at_clocks(budget, now);
+	return budget->spent;
 }
 
 /*
@@ -110,10 +111,10 @@ bool hwheel_map_budget_begin(struct hwheel_mapping *map)
 {
 	u64 left = time_left(map);
 
-	map->spent = 0;
-	look_at_clocks(map, ktime_get_mono_fast_ns());
-	map->all = left;
-	map->may = left / 2;
+	map->budget.spent = 0;
+	look_at_clocks(&map->budget, ktime_get_mono_fast_ns());
+	map->budget.all = left;
+	map->budget.may = left / 2;
 	return left;
 }
 

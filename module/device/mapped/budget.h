@@ -13,19 +13,19 @@ u64 hwheel_map_budget_spent(struct hwheel_mapping *map);
 
 static inline void hwheel_map_budget_extend(struct hwheel_mapping *map)
 {
-	map->may = map->all;
+	map->budget.may = map->budget.all;
 }
 
 /* As long a part from now on as the worker may take to move the wheel's own timeouts down */
 static inline void hwheel_map_budget_limit(struct hwheel_mapping *map)
 {
-	map->may = min(map->all, hwheel_map_budget_spent(map) +
-				 hwheel_mapping_wheel(map)->move_ns);
+	map->budget.may = min(map->budget.all, hwheel_map_budget_spent(map) +
+					hwheel_mapping_wheel(map)->move_ns);
 }
 
 static inline bool hwheel_map_budget_is_used(struct hwheel_mapping *map)
 {
-	return hwheel_map_budget_spent(map) > map->may;
+	return hwheel_map_budget_spent(map) > map->budget.may;
 }
 
 #endif /* _HWHEEL_MAPPED_BUDGET_H */

@@ -46,7 +46,7 @@ static __always_inline bool map_act(struct hwheel_mapping *map, struct hwheel_ma
 static void act_again(struct hwheel_mapping *map, struct hwheel_map_node *node)
 {
 	hwheel_map_node_unlink(map, node);
-	hwheel_map_node_add(map, node, &map->again);
+	hwheel_map_node_add(map, node, &map->drain.again);
 }
 
 static noinline void map_act_on_latest(struct hwheel_mapping *map,
@@ -56,7 +56,7 @@ static noinline void map_act_on_latest(struct hwheel_mapping *map,
 	unsigned int tries;
 
 	for (tries = 1; tries < HWHEEL_MAP_TRIES; tries++)
-		if (map_act(map, node, record, map->first, batch, false))
+		if (map_act(map, node, record, map->drain.first, batch, false))
 			return;
 	act_again(map, node);
 }
@@ -66,9 +66,9 @@ static void keep_again(struct hwheel_mapping *map, struct hlist_head *rest)
 {
 	struct hwheel_map_node *node;
 
-	while ((node = hwheel_map_node_pop(map, &map->again)))
+	while ((node = hwheel_map_node_pop(map, &map->drain.again)))
 		hwheel_map_node_add(map, node, rest);
-	hlist_move_list(rest, &map->again);
+	hlist_move_list(rest, &map->drain.again);
 }
 
 /* Each once, as far as there is time. */
@@ -77,7 +77,7 @@ static void act_on_again(struct hwheel_mapping *map)
 	struct hwheel_map_node *node;
 	struct hlist_head rest;
 
-	hlist_move_list(&map->again, &rest);
+	hlist_move_list(&map->drain.again, &rest);
 	while (!hwheel_map_budget_is_used(map) && (node = hwheel_map_node_pop(map, &rest)))
 		map_act_on_latest(map, node, hwheel_mapping_record_of(map, node),
 				  HWHEEL_MAP_ALONE);
@@ -92,8 +92,8 @@ static __always_inline unsigned int act_on_batch(struct hwheel_mapping *map, boo
 {
 	struct hwheel_map_segment *segment = map->segment;
 	unsigned int left = HWHEEL_MAP_BATCH;
-	u32 link = map->taken, batch = map->batch;
-	u64 first = map->first;
+	u32 link = map->drain.taken, batch = map->drain.batch;
+	u64 first = map->drain.first;
 
 	for (; left; left--) {
 		struct hwheel_map_record *record;
@@ -117,7 +117,7 @@ static __always_inline unsigned int act_on_batch(struct hwheel_mapping *map, boo
 		if (unlikely(!map_act(map, node, record, first, batch, plain)))
 			map_act_on_latest(map, node, record, batch);
 	}
-	map->taken = left ? 0 : link;
+	map->drain.taken = left ? 0 : link;
 	if (unlikely(left && link))
 		map->corrupt = true;
 	return HWHEEL_MAP_BATCH - left;
@@ -131,7 +131,7 @@ static noinline unsigned int act_on_batch_in_full(struct hwheel_mapping *map)
 /* Is there nothing to do with most records but to file them in the one level of the slots? */
 static bool is_plain(const struct hwheel_mapping *map)
 {
-	return map->slots.levels == 1 && map->first > map->slots.cursor &&
+	return map->slots.levels == 1 && map->drain.first > map->slots.cursor &&
 	       !trace_mapped_act_enabled();
 }
 
@@ -140,18 +140,18 @@ static void act_on_some(struct hwheel_mapping *map)
 {
 	unsigned int n = is_plain(map) ? act_on_batch(map, true) : act_on_batch_in_full(map);
 
-	map->now.drained += n;
-	map->length += n;
-	if (map->length > map->known)
+	map->counts.drained += n;
+	map->drain.length += n;
+	if (map->drain.length > map->drain.known)
 		map->corrupt = true;
 }
 
 /* Takes a list if none is taken, and acts on a part of it. False: nothing is left to do. */
 static bool drain_some(struct hwheel_mapping *map)
 {
-	if (!map->taken) {
-		map->length = 0;
-		map->batch += 2;
+	if (!map->drain.taken) {
+		map->drain.length = 0;
+		map->drain.batch += 2;
 		if (!hwheel_map_lists_take(map))
 			return false;
 	}
@@ -161,13 +161,13 @@ static bool drain_some(struct hwheel_mapping *map)
 
 bool hwheel_map_is_drained(const struct hwheel_mapping *map)
 {
-	return !map->taken && map->next_list == map->lists;
+	return !map->drain.taken && map->drain.next_list == map->memory.lists;
 }
 
 static void begin_drain(struct hwheel_mapping *map)
 {
-	map->first = hwheel_mapping_wheel(map)->first;
-	map->next_list = 0;
+	map->drain.first = hwheel_mapping_wheel(map)->first;
+	map->drain.next_list = 0;
 }
 
 /* Acts on all that is in the lists, or as much as there is time for: it goes on in the next run. */
@@ -175,7 +175,7 @@ void hwheel_map_drain(struct hwheel_mapping *map)
 {
 	if (hwheel_map_is_drained(map))
 		begin_drain(map);
-	if (!hlist_empty(&map->again))
+	if (!hlist_empty(&map->drain.again))
 		act_on_again(map);
 	while (!hwheel_map_budget_is_used(map) && drain_some(map))
 		cond_resched();

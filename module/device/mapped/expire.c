@@ -32,7 +32,7 @@
 static __always_inline void map_expired(struct hwheel_mapping *map, u32 i, u64 word)
 {
 	hwheel_map_ring_put(map, i);
-	map->now.expired++;
+	map->counts.expired++;
 	trace_mapped_end(hwheel_mapping_wheel(map), map, i, word, false);
 }
 
@@ -107,31 +107,33 @@ static void move_run(struct hwheel_mapping *map, struct hlist_node *last,
 /* Behind the others of their batch, and before those of later ones; see the top. */
 static void place_run(struct hwheel_mapping *map, unsigned int *left)
 {
+	struct hwheel_map_order *order = &map->order;
 	struct hlist_node *last = map->slots.due.first;
 	u32 batch = batch_of(last);
 
 	if (unlikely(batch == HWHEEL_MAP_ALONE)) {
 		--*left;
-		move_run(map, last, &map->ready.first);
+		move_run(map, last, &order->ready.first);
 		return;
 	}
 	last = end_of_run(last, batch, left);
-	move_run(map, last, map->placed == batch ? map->place : &map->ready.first);
-	map->placed = batch;
-	map->place = &last->next;
+	move_run(map, last, order->batch == batch ? order->place : &order->ready.first);
+	order->batch = batch;
+	order->place = &last->next;
 }
 
 /* Until all are there, nothing else unlinks nodes. */
 static void place_some(struct hwheel_mapping *map)
 {
+	struct hwheel_map_order *order = &map->order;
 	unsigned int left = HWHEEL_MAP_BATCH;
 
-	if (!map->place)
-		map->place = &map->ready.first;
+	if (!order->place)
+		order->place = &order->ready.first;
 	while (left && !hlist_empty(&map->slots.due))
 		place_run(map, &left);
 	if (hlist_empty(&map->slots.due))
-		map->place = NULL;
+		order->place = NULL;
 }
 
 /* Does the next step, in bounded time. False: all that is due is in the ring. */
@@ -139,8 +141,8 @@ static bool expire_some(struct hwheel_mapping *map)
 {
 	u64 reached = hwheel_mapping_wheel(map)->reached;
 
-	if (!map->place && !hlist_empty(&map->ready))
-		look_at_some(map, &map->ready, HWHEEL_MAP_BATCH);
+	if (!map->order.place && !hlist_empty(&map->order.ready))
+		look_at_some(map, &map->order.ready, HWHEEL_MAP_BATCH);
 	else if (!hlist_empty(&map->slots.due))
 		place_some(map);
 	else if (!hwheel_slots_advance(&map->slots, reached))

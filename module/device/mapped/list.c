@@ -22,15 +22,15 @@ static bool is_empty(u32 head)
 /* Takes the next list that has something, of those that this drain has not seen yet. */
 bool hwheel_map_lists_take(struct hwheel_mapping *map)
 {
-	while (map->next_list < map->lists) {
-		u32 *head = map->heads[map->next_list++];
+	while (map->drain.next_list < map->memory.lists) {
+		u32 *head = map->memory.heads[map->drain.next_list++];
 
 		if (is_empty(READ_ONCE(*head)))
 			continue;
 		/* Fully ordered: acquires the links that were stored before the pushes. */
-		map->taken = xchg(head, 0);
+		map->drain.taken = xchg(head, 0);
 		/* All that a thread can have pushed; pairs with hwheel_mapping_grow(). */
-		map->known = smp_load_acquire(&map->nr);
+		map->drain.known = smp_load_acquire(&map->memory.nr);
 		return true;
 	}
 	return false;
@@ -42,8 +42,8 @@ bool hwheel_map_lists_park(struct hwheel_mapping *map)
 	bool parked = true;
 	unsigned int i;
 
-	for (i = 0; i < map->lists; i++)
-		parked &= is_empty(cmpxchg(map->heads[i], 0, HWHEEL_MAP_ASLEEP));
+	for (i = 0; i < map->memory.lists; i++)
+		parked &= is_empty(cmpxchg(map->memory.heads[i], 0, HWHEEL_MAP_ASLEEP));
 	return parked;
 }
 
@@ -52,8 +52,8 @@ void hwheel_map_lists_wake(struct hwheel_mapping *map)
 {
 	unsigned int i;
 
-	for (i = 0; i < map->lists; i++)
-		cmpxchg(map->heads[i], HWHEEL_MAP_ASLEEP, 0);
+	for (i = 0; i < map->memory.lists; i++)
+		cmpxchg(map->memory.heads[i], HWHEEL_MAP_ASLEEP, 0);
 }
 
 /* From now on no record is pushed. Fully ordered: the caller sees the words of those that were. */
@@ -61,6 +61,6 @@ void hwheel_map_lists_close(struct hwheel_mapping *map)
 {
 	unsigned int i;
 
-	for (i = 0; i < map->lists; i++)
-		xchg(map->heads[i], HWHEEL_MAP_CLOSED);
+	for (i = 0; i < map->memory.lists; i++)
+		xchg(map->memory.heads[i], HWHEEL_MAP_CLOSED);
 }

@@ -23,58 +23,49 @@
 
 #define RING_PER_PAGE	(PAGE_SIZE / sizeof(u32))
 
-static unsigned int list_pages(unsigned int lists)
+static unsigned int ring_pages(const struct hwheel_map_memory *memory)
 {
-	return DIV_ROUND_UP(lists * sizeof(struct hwheel_map_list), PAGE_SIZE);
+	return (memory->ring_mask + 1) / RING_PER_PAGE;
 }
 
-static unsigned int ring_pages(const struct hwheel_mapping *map)
+static unsigned int ring_page(const struct hwheel_map_memory *memory)
 {
-	return (map->ring_mask + 1) / RING_PER_PAGE;
+	return 1 + DIV_ROUND_UP(memory->lists * sizeof(struct hwheel_map_list), PAGE_SIZE);
 }
 
-static unsigned int ring_page(const struct hwheel_mapping *map)
+static int make_memory(struct hwheel_map_memory *memory, unsigned int lists, unsigned int max)
 {
-	return 1 + list_pages(map->lists);
-}
+	unsigned int pages = DIV_ROUND_UP(max, HWHEEL_MAP_PAGE);
 
-static int make_arrays(struct hwheel_mapping *map)
-{
-	unsigned int pages = map->max / HWHEEL_MAP_PAGE;
-
-	map->ring = kvcalloc(ring_pages(map), sizeof(*map->ring), HWHEEL_GFP_USER);
-	map->segments = kvcalloc(pages, sizeof(*map->segments), HWHEEL_GFP_USER);
-	if (!map->ring || !map->segments)
+	memory->lists = lists;
+	memory->max = pages * HWHEEL_MAP_PAGE;
+	memory->ring_mask = max_t(u32, roundup_pow_of_two(memory->max), RING_PER_PAGE) - 1;
+	memory->first_page = ring_page(memory) + ring_pages(memory);
+	memory->ring = kvcalloc(ring_pages(memory), sizeof(*memory->ring), HWHEEL_GFP_USER);
+	memory->segments = kvcalloc(pages, sizeof(*memory->segments), HWHEEL_GFP_USER);
+	if (!memory->ring || !memory->segments)
 		return -ENOMEM;
-	return hwheel_mmap_pages_init(&map->pages, map->first_page + pages);
+	return hwheel_mmap_pages_init(&memory->pages, memory->first_page + pages) ?:
+	       hwheel_mmap_pages_grow(&memory->pages, memory->first_page);
 }
 
-static void place_lists(struct hwheel_mapping *map)
+static void place_memory(struct hwheel_map_memory *memory)
 {
+	struct hwheel_mmap_pages *pages = &memory->pages;
 	unsigned int i;
 
-	for (i = 0; i < map->lists; i++) {
+	memory->header = hwheel_mmap_pages_at(pages, 0);
+	memory->header->version = HWHEEL_MAP_VERSION;
+	for (i = 0; i < memory->lists; i++) {
 		size_t offset = i * sizeof(struct hwheel_map_list);
-		void *page = hwheel_mmap_pages_at(&map->pages, 1 + offset / PAGE_SIZE);
+		void *page = hwheel_mmap_pages_at(pages, 1 + offset / PAGE_SIZE);
 		struct hwheel_map_list *list = page + offset % PAGE_SIZE;
 
-		map->heads[i] = &list->head;
+		memory->heads[i] = &list->head;
 		list->head = HWHEEL_MAP_ASLEEP;
 	}
-}
-
-static void place_all(struct hwheel_mapping *map)
-{
-	struct hwheel_mmap_pages *pages = &map->pages;
-	unsigned int i;
-
-	map->header = hwheel_mmap_pages_at(pages, 0);
-	map->header->version = HWHEEL_MAP_VERSION;
-	map->header->clock_offset_ns = hwheel_timens_offset(&map->file->timens,
-							    hwheel_mapping_wheel(map));
-	place_lists(map);
-	for (i = 0; i < ring_pages(map); i++)
-		map->ring[i] = hwheel_mmap_pages_at(pages, ring_page(map) + i);
+	for (i = 0; i < ring_pages(memory); i++)
+		memory->ring[i] = hwheel_mmap_pages_at(pages, ring_page(memory) + i);
 }
 
 /*
@@ -96,17 +87,6 @@ static int make_slots(struct hwheel_mapping *map)
 	return err;
 }
 
-static void mapping_init(struct hwheel_mapping *map, struct hwheel_file *file,
-			 struct hwheel *wheel, unsigned int lists, unsigned int max)
-{
-	map->file = file;
-	map->lists = lists;
-	map->max = round_up(max, HWHEEL_MAP_PAGE);
-	map->ring_mask = max_t(u32, roundup_pow_of_two(map->max), RING_PER_PAGE) - 1;
-	map->first_page = ring_page(map) + ring_pages(map);
-	hwheel_map_source_init(map, wheel);
-}
-
 /*
  * A mapping without records, with so many lists and room for @max records. May sleep. The caller
  * has the file's lock, and frees it with hwheel_mapping_free().
@@ -119,14 +99,15 @@ struct hwheel_mapping *hwheel_mapping_create(struct hwheel_file *file, struct hw
 
 	if (!map)
 		return ERR_PTR(-ENOMEM);
-	mapping_init(map, file, wheel, lists, max);
-	err = make_arrays(map) ?: hwheel_mmap_pages_grow(&map->pages, map->first_page) ?:
-	      make_slots(map);
+	map->file = file;
+	hwheel_map_source_init(map, wheel);
+	err = make_memory(&map->memory, lists, max) ?: make_slots(map);
 	if (err) {
 		hwheel_mapping_free(map);
 		return ERR_PTR(err);
 	}
-	place_all(map);
+	place_memory(&map->memory);
+	map->memory.header->clock_offset_ns = hwheel_timens_offset(&file->timens, wheel);
 	return map;
 }
 
@@ -149,18 +130,19 @@ static void init_records(struct hwheel_map_segment *segment)
 }
 
 /* The pages are there. */
-static struct hwheel_map_segment *make_segment(struct hwheel_mapping *map, u32 records)
+static struct hwheel_map_segment *make_segment(const struct hwheel_map_memory *memory, u32 records)
 {
-	struct page **pages = &map->pages.pages[map->first_page + map->nr / HWHEEL_MAP_PAGE];
+	unsigned long page = memory->first_page + memory->nr / HWHEEL_MAP_PAGE;
 	struct hwheel_map_segment *segment;
 
 	segment = kvzalloc(struct_size(segment, nodes, records), HWHEEL_GFP_USER);
 	if (!segment)
 		return NULL;
-	segment->first = map->nr;
-	segment->link = map->nr + 1;
+	segment->first = memory->nr;
+	segment->link = memory->nr + 1;
 	segment->nr = records;
-	segment->records = vmap(pages, records / HWHEEL_MAP_PAGE, VM_MAP, PAGE_KERNEL);
+	segment->records = vmap(&memory->pages.pages[page], records / HWHEEL_MAP_PAGE, VM_MAP,
+				PAGE_KERNEL);
 	if (!segment->records) {
 		kvfree(segment);
 		return NULL;
@@ -175,14 +157,15 @@ static struct hwheel_map_segment *make_segment(struct hwheel_mapping *map, u32 r
  */
 int hwheel_mapping_grow(struct hwheel_mapping *map, u32 records)
 {
-	unsigned long pages = map->first_page + (map->nr + records) / HWHEEL_MAP_PAGE;
+	struct hwheel_map_memory *memory = &map->memory;
+	unsigned long pages = memory->first_page + (memory->nr + records) / HWHEEL_MAP_PAGE;
 	struct hwheel_map_segment *segment;
 	int err;
 
-	err = hwheel_mmap_pages_grow(&map->pages, pages);
+	err = hwheel_mmap_pages_grow(&memory->pages, pages);
 	if (err)
 		return err;
-	segment = make_segment(map, records);
+	segment = make_segment(memory, records);
 	if (!segment)
 		return -ENOMEM;
 	/* Last, so that a call that fails takes no place. */
@@ -190,70 +173,66 @@ int hwheel_mapping_grow(struct hwheel_mapping *map, u32 records)
 		free_segment(segment);
 		return -EDQUOT;
 	}
-	if (!map->nr_segments)
+	if (!memory->nr_segments)
 		map->segment = segment;
-	map->segments[map->nr_segments] = segment;
-	/* Pairs with find_known(). */
-	smp_store_release(&map->nr_segments, map->nr_segments + 1);
+	memory->segments[memory->nr_segments] = segment;
+	/* Pairs with hwheel_mapping_find(). */
+	smp_store_release(&memory->nr_segments, memory->nr_segments + 1);
 	/* Pairs with hwheel_map_lists_take(): of an index below it all is there. */
-	smp_store_release(&map->nr, map->nr + records);
+	smp_store_release(&memory->nr, memory->nr + records);
 	return 0;
 }
 
-/* By the worker, of an index below @known; else NULL. */
-static struct hwheel_map_segment *find_known(const struct hwheel_mapping *map, u32 i)
+/* On the worker; NULL unless @i is below @known. */
+struct hwheel_map_segment *hwheel_mapping_find(struct hwheel_mapping *map, u32 i)
 {
+	struct hwheel_map_segment **segments = map->memory.segments;
 	unsigned int low = 0, high;
 
-	if (i >= map->known)
+	if (i >= map->drain.known)
 		return NULL;
 	/* Pairs with hwheel_mapping_grow(), which may have added one since. */
-	high = smp_load_acquire(&map->nr_segments);
+	high = smp_load_acquire(&map->memory.nr_segments);
 	while (high - low > 1) {
 		unsigned int middle = low + (high - low) / 2;
 
-		if (map->segments[middle]->first <= i)
+		if (segments[middle]->first <= i)
 			low = middle;
 		else
 			high = middle;
 	}
-	return map->segments[low];
-}
-
-/* For hwheel_mapping_segment_of(), on the worker. */
-struct hwheel_map_segment *hwheel_mapping_find(struct hwheel_mapping *map, u32 i)
-{
-	struct hwheel_map_segment *segment = find_known(map, i);
-
-	if (segment)
-		map->segment = segment;
-	return segment;
+	map->segment = segments[low];
+	return map->segment;
 }
 
 /* The worker does not refer to it, and nothing is mapped. May sleep. */
 void hwheel_mapping_free(struct hwheel_mapping *map)
 {
-	while (map->nr_segments)
-		free_segment(map->segments[--map->nr_segments]);
+	struct hwheel_map_memory *memory = &map->memory;
+
+	while (memory->nr_segments)
+		free_segment(memory->segments[--memory->nr_segments]);
 	hwheel_slots_free(&map->slots);
-	if (map->pages.pages)
-		hwheel_mmap_pages_free(&map->pages);
-	kvfree(map->segments);
-	kvfree(map->ring);
+	if (memory->pages.pages)
+		hwheel_mmap_pages_free(&memory->pages);
+	kvfree(memory->segments);
+	kvfree(memory->ring);
 	kvfree(map);
 }
 
 /* Fills the outputs of MAP. Under the file's lock. */
 void hwheel_mapping_describe(const struct hwheel_mapping *map, struct hwheel_map *out)
 {
+	const struct hwheel_map_memory *memory = &map->memory;
+
 	*out = (struct hwheel_map) {
-		.records	= map->nr,
-		.lists		= map->lists,
+		.records	= memory->nr,
+		.lists		= memory->lists,
 		.version	= HWHEEL_MAP_VERSION,
-		.ring_size	= map->ring_mask + 1,
+		.ring_size	= memory->ring_mask + 1,
 		.lists_offset	= PAGE_SIZE,
-		.ring_offset	= ring_page(map) * PAGE_SIZE,
-		.records_offset	= map->first_page * PAGE_SIZE,
+		.ring_offset	= ring_page(memory) * PAGE_SIZE,
+		.records_offset	= memory->first_page * PAGE_SIZE,
 		.size		= hwheel_mapping_nr_pages(map) * PAGE_SIZE,
 	};
 }
@@ -275,8 +254,8 @@ void hwheel_mapping_get_counts(const struct hwheel_mapping *map,
 u64 hwheel_mapping_unread(const struct hwheel_mapping *map)
 {
 	/* Before the tail: a program claims after that no more than there is. */
-	u64 head = hwheel_map_word_load(&map->header->head);
-	s64 unread = hwheel_map_word_load(&map->tail) - head;
+	u64 head = hwheel_map_word_load(&map->memory.header->head);
+	s64 unread = hwheel_map_word_load(&map->published.tail) - head;
 
-	return clamp_t(s64, unread, 0, READ_ONCE(map->nr));
+	return clamp_t(s64, unread, 0, READ_ONCE(map->memory.nr));
 }

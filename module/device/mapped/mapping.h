@@ -14,6 +14,7 @@
 #ifndef _HWHEEL_MAPPED_MAPPING_H
 #define _HWHEEL_MAPPED_MAPPING_H
 
+#include <linux/cache.h>
 #include <linux/list.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
@@ -70,41 +71,108 @@ struct hwheel_map_segment {
 };
 
 /**
+ * struct hwheel_map_memory - what a program maps: header, lists, ring and records, in this order
+ *
+ * Constant but for @nr, @nr_segments, @pages and the segments, which grow under the file's lock.
+ */
+struct hwheel_map_memory {
+	/** @header: the first page */
+	struct hwheel_map_header	*header;
+	/** @ring: pages of the ring */
+	u32				**ring;
+	/** @segments: room for @max records, in the order of their indexes */
+	struct hwheel_map_segment	**segments;
+	/** @nr_segments: segments that there are */
+	unsigned int			nr_segments;
+	/** @nr: records that they have; grows after @nr_segments */
+	u32				nr;
+	/** @max: records that there may be */
+	u32				max;
+	/** @ring_mask: entries of the ring - 1 */
+	u32				ring_mask;
+	/** @first_page: first page of the records */
+	unsigned int			first_page;
+	/** @lists: number of lists */
+	unsigned int			lists;
+	/** @heads: heads of the lists */
+	u32				*heads[HWHEEL_MAP_LISTS];
+	/** @pages: all pages */
+	struct hwheel_mmap_pages	pages;
+};
+
+/**
+ * struct hwheel_map_drain - the drain under way; the worker's own
+ */
+struct hwheel_map_drain {
+	/** @first: first edge that it may enqueue for */
+	u64				first;
+	/** @taken: link to the rest of the list that was taken, the latest first */
+	u32				taken;
+	/** @batch: batch of that list; even */
+	u32				batch;
+	/** @length: records of that list that were acted on */
+	u32				length;
+	/** @known: records that there were when the worker looked last */
+	u32				known;
+	/** @next_list: the list to take next */
+	unsigned int			next_list;
+	/** @again: nodes whose words changed all the time: to be acted on in the next run */
+	struct hlist_head		again;
+};
+
+/**
+ * struct hwheel_map_order - due nodes, brought into the order of arming; the worker's own
+ */
+struct hwheel_map_order {
+	/** @ready: due nodes in the order in which they were armed */
+	struct hlist_head		ready;
+	/** @place: place in @ready for the next of @slots.due, or NULL if all were moved */
+	struct hlist_node		**place;
+	/** @batch: batch that was moved last */
+	u32				batch;
+};
+
+/**
+ * struct hwheel_map_budget - the time of a run, in ns; the worker's own
+ */
+struct hwheel_map_budget {
+	/** @all: time for the run */
+	u64				all;
+	/** @may: time for this part of it, from the run's beginning */
+	u64				may;
+	/** @spent: time that it had taken when the worker was preempted last */
+	u64				spent;
+	/** @since: when it began, or went on after that, on the clock of budget.c */
+	u64				since;
+	/** @ran: run time of the worker then */
+	u64				ran;
+	/** @preempted: how often the scheduler had preempted the worker then */
+	unsigned long			preempted;
+};
+
+/**
+ * struct hwheel_map_published - the worker's state as poll() sees it; anyone reads it
+ */
+struct hwheel_map_published {
+	/** @tail: entries of the ring that were published. Aligned for word.h on 32 bits. */
+	u64				tail __aligned(8);
+	/** @stopped: all records were stopped */
+	bool				stopped;
+	/** @damaged: a list was damaged, and all are closed */
+	bool				damaged;
+};
+
+/**
  * struct hwheel_mapping - the mapped timeouts of a file
  */
 struct hwheel_mapping {
 	/** @source: By which the worker runs it. */
 	struct hwheel_source		source;
 
-	/* Constant but for @nr, @nr_segments and the segments beyond it */
+	/* The file's, and written by the threads that stop or close it */
 
-	/** @file: The file. */
+	/** @file: The file; constant. */
 	struct hwheel_file		*file;
-	/** @pages: The shared memory: header, lists, ring and records. */
-	struct hwheel_mmap_pages	pages;
-	/** @header: Its beginning. */
-	struct hwheel_map_header	*header;
-	/** @lists: How many lists there are. */
-	unsigned int			lists;
-	/** @first_page: Of the records. */
-	unsigned int			first_page;
-	/** @heads: The lists' heads. */
-	u32				*heads[HWHEEL_MAP_LISTS];
-	/** @ring: The ring's pages. */
-	u32				**ring;
-	/** @ring_mask: Entries of the ring - 1. */
-	u32				ring_mask;
-	/** @max: How many records there may be. */
-	u32				max;
-	/** @segments: Room for as many as there may be, in the order of their indexes. */
-	struct hwheel_map_segment	**segments;
-	/** @nr_segments: How many there are; grows under the file's lock. */
-	unsigned int			nr_segments;
-	/** @nr: How many records they have; grows after @nr_segments. */
-	u32				nr;
-
-	/* Written by the threads that stop or close the file */
-
 	/** @stopping: The source walks the records, then it leaves. */
 	bool				stopping;
 	/** @closing: The source leaves at once. */
@@ -112,66 +180,41 @@ struct hwheel_mapping {
 	/** @released: What the file had reserved is free again; under its @await_lock. */
 	bool				released;
 
-	/* The worker's own, but for @damaged, @stopped and @tail, which anyone may read */
+	/* The program's */
+
+	/** @memory: The shared memory. */
+	struct hwheel_map_memory	memory;
+	/** @published: For poll(), in a cache line without what the worker writes more often. */
+	struct hwheel_map_published	published ____cacheline_aligned_in_smp;
+	/** @damage: Warns the administrator of a list that was damaged. */
+	struct work_struct		damage;
+
+	/* The worker's own. It drains records with the first line of @slots and that of @counts. */
 
 	/** @slots: Where the nodes wait. */
-	struct hwheel_slots		slots;
-	/** @ready: Nodes that are due, in the order in which they were armed. */
-	struct hlist_head		ready;
-	/** @place: While @slots.due is being moved to @ready, where to, else NULL. */
-	struct hlist_node		**place;
-	/** @placed: The batch that is being moved. */
-	u32				placed;
-	/** @damage: Tells the administrator that a list was damaged. */
-	struct work_struct		damage;
-	/** @corrupt: A list was longer than there are records: the program is left alone. */
-	bool				corrupt;
-	/** @damaged: The lists of a @corrupt mapping are closed: poll() tells it. */
-	bool				damaged;
-	/** @known: How many records there were when a list was last taken. */
-	u32				known;
+	struct hwheel_slots		slots ____cacheline_aligned_in_smp;
+	/** @budget: The time of this run. */
+	struct hwheel_map_budget	budget;
+	/** @counts: The counts as they are; those of @source are as of the end of a run. */
+	struct hwheel_source_counts	counts ____cacheline_aligned_in_smp;
 	/** @segment: The segment that was last used, at first the first one. */
 	struct hwheel_map_segment	*segment;
-	/** @next_list: The next list that the drain under way is to take. */
-	unsigned int			next_list;
-	/** @taken: Link to the rest of the list that was taken, the latest first. */
-	u32				taken;
-	/** @length: How many records of it were acted on. */
-	u32				length;
-	/** @batch: Of that list; even. */
-	u32				batch;
-	/** @first: First edge that the drain under way may enqueue for. */
-	u64				first;
-	/** @again: Nodes whose words changed all the time: to be acted on in the next run. */
-	struct hlist_head		again;
-	/** @kicked: Lists are ASLEEP, and a thread has kicked, or was about to. */
-	bool				kicked;
+	/** @drain: The drain under way. */
+	struct hwheel_map_drain		drain;
+	/** @order: The due nodes on their way into the ring. */
+	struct hwheel_map_order		order;
+	/** @put: Entries that were put into the ring, ever. */
+	u64				put;
 	/** @busy: The last edge after which something was drained, or after a kick. */
 	u64				busy;
-	/** @alone: At most one record was drained then, and none in the tick before. */
-	bool				alone;
-	/** @walked: How many records the walk of STOP has seen. */
+	/** @walked: Records that the walk of STOP has seen. */
 	u32				walked;
-	/** @stopped: It has seen all. */
-	bool				stopped;
-	/** @all: How long this run may take, in ns. */
-	u64				all;
-	/** @may: How long what it does now may take, from the run's beginning. */
-	u64				may;
-	/** @spent: How long it had taken when the worker was preempted last. */
-	u64				spent;
-	/** @since: When the run began, or went on after that, on the clock of budget.c. */
-	u64				since;
-	/** @ran: How long the worker had run then. */
-	u64				ran;
-	/** @preempted: How often the scheduler had preempted the worker then. */
-	unsigned long			preempted;
-	/** @put: How many entries were put into the ring, ever. */
-	u64				put;
-	/** @tail: How many of them were published. Aligned for word.h on 32 bits. */
-	u64				tail __aligned(8);
-	/** @now: The counts as they are; those of the source are what it told last. */
-	struct hwheel_source_counts	now;
+	/** @alone: At most one record was drained at @busy, and none in the tick before. */
+	bool				alone;
+	/** @kicked: Lists are ASLEEP, and a thread has kicked, or was about to. */
+	bool				kicked;
+	/** @corrupt: A list was longer than there are records: the program is left alone. */
+	bool				corrupt;
 };
 
 static inline struct hwheel *hwheel_mapping_wheel(const struct hwheel_mapping *map)
@@ -182,7 +225,7 @@ static inline struct hwheel *hwheel_mapping_wheel(const struct hwheel_mapping *m
 /* How many pages can be mapped. A MAP that has failed may have left pages beyond. */
 static inline unsigned long hwheel_mapping_nr_pages(const struct hwheel_mapping *map)
 {
-	return map->first_page + READ_ONCE(map->nr) / HWHEEL_MAP_PAGE;
+	return map->memory.first_page + READ_ONCE(map->memory.nr) / HWHEEL_MAP_PAGE;
 }
 
 struct hwheel_map_segment *hwheel_mapping_find(struct hwheel_mapping *map, u32 i);

@@ -22,7 +22,7 @@ hwheel_map_node_pop(struct hwheel_mapping *map, struct hlist_head *list)
 
 	if (!node)
 		return NULL;
-	map->now.filed--;
+	map->counts.filed--;
 	return hwheel_map_node_of(node);
 }
 
@@ -30,7 +30,7 @@ hwheel_map_node_pop(struct hwheel_mapping *map, struct hlist_head *list)
 static inline void hwheel_map_node_add(struct hwheel_mapping *map, struct hwheel_map_node *node,
 				       struct hlist_head *list)
 {
-	map->now.filed++;
+	map->counts.filed++;
 	hlist_add_head(&node->node.link, list);
 }
 
@@ -47,7 +47,7 @@ static __always_inline void hwheel_map_node_file(struct hwheel_mapping *map,
 				       hwheel_word_deadline(word)), first);
 	struct hwheel_slots *slots = &map->slots;
 
-	map->now.filed++;
+	map->counts.filed++;
 	node->batch = batch;
 	if (plain)
 		hwheel_slots_enqueue_in(slots, &node->node, edge, edge & slots->mask);
@@ -62,7 +62,7 @@ static __always_inline void hwheel_map_node_unlink(struct hwheel_mapping *map,
 {
 	if (hlist_unhashed(&node->node.link))
 		return;
-	map->now.filed--;
+	map->counts.filed--;
 	hwheel_slots_unlink(&map->slots, &node->node);
 }
 

@@ -13,8 +13,8 @@
 
 static __always_inline void hwheel_map_ring_put(struct hwheel_mapping *map, u32 entry)
 {
-	u32 i = map->put++ & map->ring_mask;
-	u32 *page = map->ring[i / (PAGE_SIZE / sizeof(u32))];
+	u32 i = map->put++ & map->memory.ring_mask;
+	u32 *page = map->memory.ring[i / (PAGE_SIZE / sizeof(u32))];
 
 	WRITE_ONCE(page[i % (PAGE_SIZE / sizeof(u32))], entry);
 }
@@ -22,12 +22,12 @@ static __always_inline void hwheel_map_ring_put(struct hwheel_mapping *map, u32 
 /* Returns how many entries are new to readers. */
 static inline u64 hwheel_map_ring_publish(struct hwheel_mapping *map)
 {
-	u64 n = map->put - map->tail;
+	u64 n = map->put - map->published.tail;
 
 	if (n) {
 		/* A reader that acquires the tail sees the entries and their records. */
-		hwheel_map_word_store(&map->header->tail, map->put);
-		hwheel_map_word_store(&map->tail, map->put);
+		hwheel_map_word_store(&map->memory.header->tail, map->put);
+		hwheel_map_word_store(&map->published.tail, map->put);
 	}
 	return n;
 }

@@ -44,7 +44,7 @@ static struct hwheel_mapping *mapping_of(struct hwheel_source *source)
 /* Returns how many events there are to be told. */
 static u64 publish_quietly(struct hwheel_mapping *map)
 {
-	hwheel_source_tell(&map->source, &map->now);
+	hwheel_source_tell(&map->source, &map->counts);
 	return hwheel_map_ring_publish(map);
 }
 
@@ -59,8 +59,8 @@ static void publish(struct hwheel_mapping *map)
 /* Timeouts that are filed do not end any more. */
 static enum hwheel_source_next go(struct hwheel_mapping *map)
 {
-	map->now.filed = 0;
-	hwheel_source_tell(&map->source, &map->now);
+	map->counts.filed = 0;
+	hwheel_source_tell(&map->source, &map->counts);
 	return HWHEEL_SOURCE_GONE;
 }
 
@@ -76,7 +76,7 @@ static enum hwheel_source_next give_up(struct hwheel_mapping *map)
 	 * Pairs with the look in hwheel_mapped_file_poll(): a thread that sees @damaged finds the
 	 * lists closed, as the exchanges are fully ordered.
 	 */
-	WRITE_ONCE(map->damaged, true);
+	WRITE_ONCE(map->published.damaged, true);
 	hwheel_waiters_end(&map->file->wait);
 	return go(map);
 }
@@ -101,7 +101,7 @@ static enum hwheel_source_next stop(struct hwheel_mapping *map)
 	}
 	publish_quietly(map);
 	/* Pairs with hwheel_mapped_file_poll(): a thread that sees the end sees all events. */
-	smp_store_release(&map->stopped, true);
+	smp_store_release(&map->published.stopped, true);
 	hwheel_waiters_end(&map->file->wait);
 	return HWHEEL_SOURCE_GONE;
 }
@@ -114,7 +114,7 @@ static bool drain_and_expire(struct hwheel_mapping *map)
 {
 	bool through;
 
-	if (!map->place)
+	if (!map->order.place)
 		hwheel_map_drain(map);
 	hwheel_map_budget_extend(map);
 	through = !map->corrupt && hwheel_map_expire(map);
@@ -124,7 +124,7 @@ static bool drain_and_expire(struct hwheel_mapping *map)
 	if (through && !hwheel_map_is_drained(map)) {
 		hwheel_map_budget_extend(map);
 		hwheel_map_drain(map);
-		hwheel_source_tell(&map->source, &map->now);
+		hwheel_source_tell(&map->source, &map->counts);
 		return false;
 	}
 	return through;
@@ -161,7 +161,7 @@ static bool take_kick(struct hwheel_mapping *map)
 
 static enum hwheel_source_next work(struct hwheel_mapping *map)
 {
-	u64 before = map->now.drained;
+	u64 before = map->counts.drained;
 	bool kicked = take_kick(map), through = drain_and_expire(map);
 
 	if (map->corrupt)
@@ -169,7 +169,7 @@ static enum hwheel_source_next work(struct hwheel_mapping *map)
 	if (!through)
 		return come_again(map);
 	map->source.edge = hwheel_map_next_edge(map);
-	if (goes_on(map, map->now.drained - before, kicked) || !hlist_empty(&map->again))
+	if (goes_on(map, map->counts.drained - before, kicked) || !hlist_empty(&map->drain.again))
 		return HWHEEL_SOURCE_ACTIVE;
 	return HWHEEL_SOURCE_IDLE;
 }

@@ -25,7 +25,7 @@
 /* The caller stops the file, and kicks the worker, which then begins with the walk. */
 void hwheel_map_stop_begin(struct hwheel_mapping *map)
 {
-	WRITE_ONCE(map->header->stopped, 1);
+	WRITE_ONCE(map->memory.header->stopped, 1);
 	/* Pairs with map_run(). */
 	smp_store_release(&map->stopping, true);
 }
@@ -55,7 +55,7 @@ static void stop_record(struct hwheel_mapping *map, struct hwheel_map_record *re
 	if (!end_record(record, wheel->now))
 		return;
 	hwheel_map_ring_put(map, i | HWHEEL_MAP_STOPPED);
-	map->now.stopped++;
+	map->counts.stopped++;
 	trace_mapped_end(wheel, map, i, hwheel_map_word_load(&record->word), true);
 }
 
@@ -78,14 +78,14 @@ bool hwheel_map_stop_walk(struct hwheel_mapping *map)
 	if (!map->walked)
 		hwheel_map_lists_close(map);
 	/* Pairs with hwheel_mapping_grow(). */
-	map->known = smp_load_acquire(&map->nr);
-	while (map->walked < map->known) {
+	map->drain.known = smp_load_acquire(&map->memory.nr);
+	while (map->walked < map->drain.known) {
 		if (hwheel_map_budget_is_used(map))
 			return false;
 		walk_some(map);
 		cond_resched();
 	}
 	/* Nodes that are filed are not looked at any more. */
-	map->now.filed = 0;
+	map->counts.filed = 0;
 	return true;
 }
