@@ -35,16 +35,6 @@ static void show_wheel(struct seq_file *m, const struct hwheel *wheel)
 	seq_printf(m, "stopped %s\n", READ_ONCE(wheel->special) & HWHEEL_STOPPING ? "yes" : "no");
 }
 
-static void show_lateness(struct seq_file *m, const struct hwheel_stats *stats)
-{
-	unsigned int i;
-
-	seq_puts(m, "lateness");
-	for (i = 0; i < HWHEEL_LATENESS_BINS; i++)
-		seq_printf(m, " %llu", stats->lateness[i]);
-	seq_putc(m, '\n');
-}
-
 #define COUNTER(name)	{ #name, offsetof(struct hwheel_stats, name) }
 
 static const struct counter {
@@ -75,11 +65,15 @@ static const struct counter {
 static void show_stats(struct seq_file *m, const struct hwheel_stats *stats)
 {
 	const struct counter *counter;
+	unsigned int i;
 
 	for (counter = counters; counter < counters + ARRAY_SIZE(counters); counter++)
 		seq_printf(m, "%s %llu\n", counter->name,
 			   *(const u64 *)((const char *)stats + counter->offset));
-	show_lateness(m, stats);
+	seq_puts(m, "lateness");
+	for (i = 0; i < HWHEEL_LATENESS_BINS; i++)
+		seq_printf(m, " %llu", stats->lateness[i]);
+	seq_putc(m, '\n');
 }
 
 /* The only sources are the mapped files of the device. */

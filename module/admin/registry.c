@@ -25,13 +25,6 @@ static LIST_HEAD(wheels);
 static unsigned int nr_wheels;	/* of kernel code */
 static unsigned int last_id;
 
-static void warn_of_many(const struct hwheel *wheel)
-{
-	if (nr_wheels > MANY_WHEELS)
-		pr_warn_once("more than %u wheels at a time, the latest made by %s: one wheel can hold very many timeouts\n",
-			     MANY_WHEELS, wheel->creator);
-}
-
 static void registry_add(struct hwheel *wheel, struct module *owner,
 			 const char *creator)
 {
@@ -43,7 +36,9 @@ static void registry_add(struct hwheel *wheel, struct module *owner,
 	wheel->id = ++last_id;
 	list_add_tail(&wheel->registered, &wheels);
 	nr_wheels += !wheel->own;
-	warn_of_many(wheel);
+	if (nr_wheels > MANY_WHEELS)
+		pr_warn_once("more than %u wheels at a time, the latest made by %s: one wheel can hold very many timeouts\n",
+			     MANY_WHEELS, wheel->creator);
 	hwheel_debugfs_add(wheel);
 	mutex_unlock(&lock);
 }

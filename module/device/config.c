@@ -59,34 +59,16 @@ static bool is_tick(u64 tick_ns)
 			    tick_ns <= HWHEEL_MAX_TICK_NS);
 }
 
-static bool is_clock(s32 clock)
-{
-	return clock == CLOCK_MONOTONIC || clock == CLOCK_BOOTTIME;
-}
-
-static bool has_reserved(const struct hwheel_config *config)
-{
-	return config->flags ||
-	       memchr_inv(config->reserved, 0, sizeof(config->reserved));
-}
-
 static int config_check(const struct hwheel_config *config, unsigned int max_timeouts)
 {
-	if (has_reserved(config) || !is_tick(config->tick_ns) ||
-	    !is_clock(config->clock) || !config_is_kind(config) ||
-	    config->slots > HWHEEL_MAX_SLOTS ||
-	    config->max_timeouts > HWHEEL_FILE_MAX)
+	if (config->flags || memchr_inv(config->reserved, 0, sizeof(config->reserved)) ||
+	    !is_tick(config->tick_ns) || !config_is_kind(config) ||
+	    (config->clock != CLOCK_MONOTONIC && config->clock != CLOCK_BOOTTIME) ||
+	    config->slots > HWHEEL_MAX_SLOTS || config->max_timeouts > HWHEEL_FILE_MAX)
 		return -EINVAL;
 	if (config->max_timeouts > max_timeouts && !capable(CAP_SYS_RESOURCE))
 		return -EPERM;
 	return 0;
-}
-
-static unsigned int config_levels_of(const struct hwheel_config *config)
-{
-	if (config->kind == HWHEEL_KIND_HIERARCHICAL && !config->levels)
-		return DEFAULT_LEVELS;
-	return config->levels;
 }
 
 static struct hwheel *config_create(const struct hwheel_config *config,
@@ -97,10 +79,12 @@ static struct hwheel *config_create(const struct hwheel_config *config,
 		.name	 = name,
 		.tick_ns = config->tick_ns ?: shared->tick,
 		.slots	 = config->slots ?: shared->slots.mask + 1,
-		.levels	 = config_levels_of(config),
+		.levels	 = config->levels,
 		.flags	 = HWHEEL_ACCOUNT | HWHEEL_OWN,
 	};
 
+	if (config->kind == HWHEEL_KIND_HIERARCHICAL && !config->levels)
+		params.levels = DEFAULT_LEVELS;
 	if (config->kind == HWHEEL_KIND_SIMPLE)
 		params.flags |= HWHEEL_SIMPLE;
 	if (config->clock == CLOCK_BOOTTIME)
@@ -127,12 +111,6 @@ static struct hwheel *config_create_if_allowed(const struct hwheel_config *confi
 	hwheel_user_remove_wheel(file->user);
 	/* The machine has as many threads as it may: as above, and not "would block". */
 	return wheel == ERR_PTR(-EAGAIN) ? ERR_PTR(-ENOSPC) : wheel;
-}
-
-static void config_destroy(struct hwheel_file *file, struct hwheel *wheel)
-{
-	hwheel_destroy(wheel);
-	hwheel_user_remove_wheel(file->user);
 }
 
 /* The file is closed. */
@@ -177,9 +155,8 @@ static int config_set(struct hwheel_file *file, struct hwheel *wheel,
  * More than @max_timeouts are for the privileged. The wheel is created without the lock, so that
  * no call on the file waits for the registry's lock and the start of a thread.
  */
-int hwheel_config_apply(struct hwheel_file *file,
-			const struct hwheel_config *config,
-			     unsigned int max_timeouts)
+int hwheel_config_apply(struct hwheel_file *file, const struct hwheel_config *config,
+			unsigned int max_timeouts)
 {
 	int err = config_check(config, max_timeouts) ?: config_may_set(file);
 	struct hwheel *wheel = NULL;
@@ -191,7 +168,9 @@ int hwheel_config_apply(struct hwheel_file *file,
 	if (IS_ERR(wheel))
 		return PTR_ERR(wheel);
 	err = config_set(file, wheel, config->max_timeouts);
-	if (err && wheel)
-		config_destroy(file, wheel);
+	if (err && wheel) {
+		hwheel_destroy(wheel);
+		hwheel_user_remove_wheel(file->user);
+	}
 	return err;
 }

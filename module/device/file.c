@@ -65,19 +65,15 @@ struct hwheel_file *hwheel_file_create(struct hwheel *wheel, unsigned int max)
 	return file;
 }
 
-/* Nothing was settled yet: there was no timeout. */
-static bool is_new(const struct hwheel_file *file)
-{
-	return hwheel_file_is_on_shared_wheel(file) && !file->mapping && !file->table.nr;
-}
-
-/* Under @file->lock, as the next one. Returns 0, -ESHUTDOWN or -EBUSY. */
+/* Returns 0, -ESHUTDOWN or, once anything was settled, -EBUSY. */
 int hwheel_file_may_configure(const struct hwheel_file *file)
 {
 	lockdep_assert_held(&file->lock);
 	if (file->stopped)
 		return -ESHUTDOWN;
-	return is_new(file) ? 0 : -EBUSY;
+	if (!hwheel_file_is_on_shared_wheel(file) || file->mapping || file->table.nr)
+		return -EBUSY;
+	return 0;
 }
 
 /* @own_wheel may be NULL. */

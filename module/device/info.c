@@ -106,21 +106,15 @@ static void fill_wheel(const struct hwheel *wheel,
 }
 
 /*
- * The shared wheel tells what all its users do. A caller that may not know that gets
- * less, which is no offence, so no audit record says so.
+ * Counters of the shared wheel need CAP_SYS_ADMIN, as they sum up all its users; others read 0,
+ * which is no offence and leaves no audit record.
  */
-static bool may_know(const struct hwheel_file *file, const struct hwheel *wheel)
-{
-	return wheel != file->shared_wheel ||
-	       ns_capable_noaudit(&init_user_ns, CAP_SYS_ADMIN);
-}
-
 void hwheel_info_stats(struct hwheel_file *file, struct hwheel_file_stats *stats)
 {
 	const struct hwheel *wheel = hwheel_file_wheel(file);
 
 	fill_file(file, stats);
-	if (may_know(file, wheel))
+	if (wheel != file->shared_wheel || ns_capable_noaudit(&init_user_ns, CAP_SYS_ADMIN))
 		fill_wheel(wheel, stats);
 }
 

@@ -82,17 +82,6 @@ static bool is_arm(const struct hwheel_op *op)
 	return !op->result && op->op == HWHEEL_OP_ARM;
 }
 
-/* Whatever the wheel is now it stays if there is a timeout: so look after adding some. */
-static void look_at_wheel(struct call *call)
-{
-	struct hwheel *wheel = hwheel_file_wheel(call->file);
-
-	if (call->wheel == wheel)
-		return;
-	call->wheel = wheel;
-	call->now = 0;
-}
-
 /* Without a timeout it can't arm any more. */
 static struct hwheel_entry *op_add(struct hwheel_file *file, struct hwheel_op *op)
 {
@@ -140,6 +129,7 @@ static unsigned int op_add_all(struct hwheel_file *file, struct hwheel_op *ops,
 static unsigned int op_prepare(struct call *call, struct hwheel_op *ops,
 			       struct hwheel_entry **entries, unsigned int nr)
 {
+	struct hwheel *wheel;
 	bool arms = false;
 	unsigned int i;
 
@@ -150,7 +140,12 @@ static unsigned int op_prepare(struct call *call, struct hwheel_op *ops,
 	}
 	if (arms)
 		nr = op_add_all(call->file, ops, entries, nr);
-	look_at_wheel(call);
+	/* After adding timeouts: once there is one the file keeps its wheel. */
+	wheel = hwheel_file_wheel(call->file);
+	if (call->wheel != wheel) {
+		call->wheel = wheel;
+		call->now = 0;
+	}
 	return nr;
 }
 
@@ -312,29 +307,19 @@ fault:
 	return false;
 }
 
-/* Those that are prepared and are not performed */
-static void drop_all(const struct hwheel_op *ops, struct hwheel_entry **entries,
-		     unsigned int nr)
-{
-	unsigned int i;
-
-	for (i = 0; i < nr; i++)
-		if (is_arm(&ops[i]))
-			hwheel_entry_drop(entries[i]);
-}
-
 /* Does up to @nr operations, adds how many to *@done, and returns whether to go on. */
 static bool do_chunk(struct call *call, struct chunk *chunk,
 		     struct hwheel_op __user *user, unsigned int nr,
 		     unsigned int *done)
 {
-	unsigned int ready, writable;
+	unsigned int ready, writable, i;
 
 	ready = read_ops(chunk->ops, user, nr);
 	ready = op_prepare(call, chunk->ops, chunk->entries, ready);
 	writable = write_ops(user, chunk->ops, ready);
-	drop_all(chunk->ops + writable, chunk->entries + writable,
-		 ready - writable);
+	for (i = writable; i < ready; i++)
+		if (is_arm(&chunk->ops[i]))
+			hwheel_entry_drop(chunk->entries[i]);
 	*done += writable;
 	/* If this copy faults and the last one did not, they are done all the same. */
 	if (op_perform_all(call, chunk->ops, chunk->entries, writable) &&
@@ -343,32 +328,25 @@ static bool do_chunk(struct call *call, struct chunk *chunk,
 	return writable && writable == ready && !fatal_signal_pending(current);
 }
 
-static long do_all(struct call *call, struct chunk *chunk,
-		   struct hwheel_op __user *user, unsigned int nr)
-{
-	unsigned int done = 0;
-
-	while (done < nr && do_chunk(call, chunk, user + done,
-				     min(nr - done, CHUNK), &done))
-		cond_resched();
-	if (nr && !done)
-		return -EFAULT;
-	return done;
-}
-
 /* A batch; returns how many operations were done, or an error if none was. */
 long hwheel_ioctl_submit(struct hwheel_file *file,
 			 const struct hwheel_submit __user *argp)
 {
 	struct call call = { .file = file };
+	struct hwheel_op __user *user;
 	struct hwheel_submit submit;
+	unsigned int done = 0;
 	struct chunk chunk;
 
 	if (copy_from_user(&submit, argp, sizeof(submit)))
 		return -EFAULT;
 	if (submit.nr > HWHEEL_SUBMIT_MAX || submit.reserved)
 		return -EINVAL;
-	return do_all(&call, &chunk, u64_to_user_ptr(submit.ops), submit.nr);
+	user = u64_to_user_ptr(submit.ops);
+	while (done < submit.nr &&
+	       do_chunk(&call, &chunk, user + done, min(submit.nr - done, CHUNK), &done))
+		cond_resched();
+	return submit.nr && !done ? -EFAULT : done;
 }
 
 /* What a single operation tells, but its result */

@@ -59,17 +59,6 @@ static struct hwheel_entry *table_make_page(const struct hwheel_entry *model, u3
 	return entries;
 }
 
-/* The first @n of them, of which the first one will be used first */
-static void table_add_page(struct hwheel_table *table, struct hwheel_entry *entries,
-			   unsigned int n)
-{
-	spin_lock(&table->lock);
-	table->pages[table->nr++] = entries;
-	entries[n - 1].next = table->free;
-	table->free = entries;
-	spin_unlock(&table->lock);
-}
-
 /*
  * Adds some free entries, which are like @model but for their ids, if there are less than
  * @max. One caller at a time, always with the same @max. Returns 0 or -ENOMEM.
@@ -79,6 +68,7 @@ int hwheel_table_grow(struct hwheel_table *table, unsigned int max,
 {
 	u32 first = table->nr * HWHEEL_TABLE_PER_PAGE;
 	struct hwheel_entry *entries;
+	unsigned int n;
 
 	if (first >= max)
 		return 0;
@@ -87,8 +77,12 @@ int hwheel_table_grow(struct hwheel_table *table, unsigned int max,
 	entries = table_make_page(model, first);
 	if (!entries)
 		return -ENOMEM;
-	table_add_page(table, entries,
-		       min_t(unsigned int, max - first, HWHEEL_TABLE_PER_PAGE));
+	n = min_t(unsigned int, max - first, HWHEEL_TABLE_PER_PAGE);
+	spin_lock(&table->lock);
+	table->pages[table->nr++] = entries;
+	entries[n - 1].next = table->free;
+	table->free = entries;
+	spin_unlock(&table->lock);
 	return 0;
 }
 

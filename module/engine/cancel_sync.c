@@ -58,27 +58,19 @@ static bool closes(const struct rb_node *node, const struct hwheel_timeout *time
 	return node && rb_entry(node, struct closer, node)->timeout == timeout;
 }
 
-/* Those who close one timeout are neighbours. */
-static bool is_last_closer(const struct closer *closer)
-{
-	return !closes(rb_prev(&closer->node), closer->timeout) &&
-	       !closes(rb_next(&closer->node), closer->timeout);
-}
-
-/* One that can't expire stays closed, as hwheel_timeout_init() left it. */
-static void open_timeout(struct hwheel_timeout *timeout)
-{
-	if (timeout->ops->expire)
-		hwheel_word_open(&timeout->word);
-}
-
+/*
+ * The last one opens the timeout; those who close one are neighbours. A timeout that can't expire
+ * stays closed, as hwheel_timeout_init() left it.
+ */
 static void end_closing(struct closer *closer)
 {
-	struct hwheel *wheel = closer->timeout->wheel;
+	struct hwheel_timeout *timeout = closer->timeout;
+	struct hwheel *wheel = timeout->wheel;
 
 	spin_lock(&wheel->closers_lock);
-	if (is_last_closer(closer))
-		open_timeout(closer->timeout);
+	if (!closes(rb_prev(&closer->node), timeout) &&
+	    !closes(rb_next(&closer->node), timeout) && timeout->ops->expire)
+		hwheel_word_open(&timeout->word);
 	rb_erase(&closer->node, &wheel->closers);
 	spin_unlock(&wheel->closers_lock);
 }

@@ -125,17 +125,6 @@ static void queue_runner(struct runner *runner)
 		queue_work(executor->queue, &runner->work);
 }
 
-/*
- * In softirq neither may callbacks sleep, nor the lock be taken; a workqueue does not tell that
- * it runs there until it does.
- */
-static void leave_softirq(struct hwheel *wheel)
-{
-	if (!xchg(&wheel->executor->in_softirq, 1))
-		pr_warn("wheel %s: its executor runs in softirq, so the system's workqueue replaces it\n",
-			wheel->name);
-}
-
 /* If all are busy, the first to be done takes what there is. */
 static void start_another(struct hwheel_executor *executor)
 {
@@ -249,16 +238,22 @@ static void run_some(struct runner *runner)
 	queue_runner(runner);
 }
 
-/* The wheel is freed only after the work items have been flushed. */
+/*
+ * The wheel is freed only after the work items have been flushed. In softirq neither may callbacks
+ * sleep, nor the lock be taken; that a workqueue runs there shows only here.
+ */
 static void executor_run(struct work_struct *work)
 {
 	struct runner *runner = container_of(work, struct runner, work);
+	struct hwheel *wheel = runner->wheel;
 
 	if (likely(in_task())) {
 		run_some(runner);
 		return;
 	}
-	leave_softirq(runner->wheel);
+	if (!xchg(&wheel->executor->in_softirq, 1))
+		pr_warn("wheel %s: its executor runs in softirq, so the system's workqueue replaces it\n",
+			wheel->name);
 	queue_runner(runner);
 }
 
@@ -430,14 +425,6 @@ static void executor_exit_lockdep(struct hwheel_executor *executor)
 }
 #endif
 
-static void init_runner(struct runner *runner, struct hwheel *wheel)
-{
-	INIT_WORK(&runner->work, executor_run);
-	INIT_WORK(&runner->instead, run_instead);
-	INIT_LIST_HEAD(&runner->blocked);
-	runner->wheel = wheel;
-}
-
 int hwheel_executor_create(struct hwheel *wheel, struct workqueue_struct *queue,
 			   gfp_t gfp)
 {
@@ -449,8 +436,14 @@ int hwheel_executor_create(struct hwheel *wheel, struct workqueue_struct *queue,
 	executor->queue = queue;
 	spin_lock_init(&executor->lock);
 	INIT_LIST_HEAD(&executor->handed);
-	for (i = 0; i < HWHEEL_RUNNERS; i++)
-		init_runner(&executor->runners[i], wheel);
+	for (i = 0; i < HWHEEL_RUNNERS; i++) {
+		struct runner *runner = &executor->runners[i];
+
+		INIT_WORK(&runner->work, executor_run);
+		INIT_WORK(&runner->instead, run_instead);
+		INIT_LIST_HEAD(&runner->blocked);
+		runner->wheel = wheel;
+	}
 	executor_init_lockdep(executor);
 	wheel->executor = executor;
 	return 0;

@@ -10,11 +10,6 @@
 #include "pass_work.h"
 #include "wheel.h"
 
-static struct hwheel_pass_work *next_of(struct list_head *round)
-{
-	return list_first_entry_or_null(round, struct hwheel_pass_work, link);
-}
-
 /* Returns whether there was time for all. */
 static bool run_round(struct hwheel *wheel, unsigned long since, bool wait)
 {
@@ -22,7 +17,7 @@ static bool run_round(struct hwheel *wheel, unsigned long since, bool wait)
 	LIST_HEAD(round);
 
 	list_splice_init(&wheel->pass_work, &round);
-	while ((work = next_of(&round))) {
+	while ((work = list_first_entry_or_null(&round, struct hwheel_pass_work, link))) {
 		if (hwheel_is_long(since)) {
 			list_splice(&round, &wheel->pass_work);
 			return false;

@@ -436,34 +436,20 @@ struct hlist_head *hwheel_slots_next_backlog(struct hwheel_slots *slots)
 	return NULL;
 }
 
-static struct hwheel_node *pop_backlog(struct hwheel_slots *slots)
-{
-	struct hlist_head *backlog = hwheel_slots_next_backlog(slots);
-
-	return backlog ? hwheel_slots_pop(backlog) : NULL;
-}
-
-static unsigned int next_occupied(const struct hwheel_slots *slots)
-{
-	unsigned int nr = slots->levels * slots->stride;
-	unsigned int i = find_next_bit(slots->occupied, nr, slots->emptied);
-
-	return i < nr ? i : find_first_bit(slots->occupied, nr);
-}
-
 /* Empties the slots node by node, whatever their edges. */
 struct hwheel_node *hwheel_slots_pop_any(struct hwheel_slots *slots)
 {
-	struct hlist_head *moving = hwheel_slots_moving(slots, 0);
-	struct hwheel_node *node;
+	unsigned int nr = slots->levels * slots->stride;
+	struct hlist_head *list = &slots->due;
 
-	node = hwheel_slots_pop_due(slots) ?: pop_backlog(slots);
-	if (!node && moving)
-		node = hwheel_slots_pop(moving);
-	if (node)
-		return node;
-	slots->emptied = next_occupied(slots);
-	if (slots->emptied >= slots->levels * slots->stride)
+	if (hlist_empty(list))
+		list = hwheel_slots_next_backlog(slots) ?: hwheel_slots_moving(slots, 0);
+	if (list)
+		return hwheel_slots_pop(list);
+	slots->emptied = find_next_bit(slots->occupied, nr, slots->emptied);
+	if (slots->emptied >= nr)
+		slots->emptied = find_first_bit(slots->occupied, nr);
+	if (slots->emptied >= nr)
 		return NULL;
 	take_slot(slots, slots->emptied, &slots->due);
 	return hwheel_slots_pop_due(slots);

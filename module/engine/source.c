@@ -139,19 +139,13 @@ static void take_kicked(struct hwheel *wheel)
 		source_wake(wheel, source_of(timeout));
 }
 
-/* Enqueues it for its edge, or for the next one if that has passed. */
-static void source_enqueue(struct hwheel *wheel, struct hwheel_source *source)
-{
-	if (source->edge != HWHEEL_NO_EDGE)
-		hwheel_slots_enqueue(&wheel->slots, &source->timeout.node,
-				     max(source->edge, wheel->slots.cursor + 1));
-}
-
 /* See the top. If @leaving is not set yet, hwheel_source_leave() kicks the source. */
 static void source_park(struct hwheel *wheel, struct hwheel_source *source)
 {
 	list_del_init(&source->link);
-	source_enqueue(wheel, source);
+	if (source->edge != HWHEEL_NO_EDGE)
+		hwheel_slots_enqueue(&wheel->slots, &source->timeout.node,
+				     max(source->edge, wheel->slots.cursor + 1));
 	/* A release: a kicker that finds the bit clear stores the link that was read. */
 	clear_bit_unlock(HWHEEL_SOURCE_IS_ACTIVE, &source->flags);
 	/* Pairs with the kick, also of hwheel_source_leave(). */

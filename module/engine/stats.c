@@ -37,9 +37,9 @@ static unsigned long sum_of(const unsigned long __percpu *counter)
 	return sum;
 }
 
-static void sum_expired(const struct hwheel_counts *counts,
-			struct hwheel_stats *stats)
+static void sum_ended(const struct hwheel *wheel, struct hwheel_stats *stats)
 {
+	const struct hwheel_counts *counts = &wheel->counts;
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(counts->lateness); i++) {
@@ -48,26 +48,15 @@ static void sum_expired(const struct hwheel_counts *counts,
 		stats->lateness[min(i, HWHEEL_LATENESS_BINS - 1U)] += n;
 		stats->expired += n;
 	}
-}
-
-static void sum_ended(const struct hwheel *wheel, struct hwheel_stats *stats)
-{
-	sum_expired(&wheel->counts, stats);
-	stats->handed_back = read_count(&wheel->counts.handed_back);
+	stats->handed_back = read_count(&counts->handed_back);
 	stats->cancelled_queued = sum_of(&wheel->cpu->cancelled[0]);
 	stats->cancelled_filed = sum_of(&wheel->cpu->cancelled[1]);
 }
 
 /*
- * Then nothing is pending, though a caller that cancelled a timeout during the stop may not have
- * counted it yet. A caller that knows that a stop has returned sees that it is complete.
- */
-static bool is_stopped(const struct hwheel *wheel)
-{
-	return completion_done((struct completion *)&wheel->stopped);
-}
-
-/*
+ * On a stopped wheel nothing is pending, though a caller that cancelled a timeout during the stop
+ * may not have counted it yet. After hwheel_stop() has returned, the completion is seen as done.
+ *
  * Unsigned, so it comes out right when the counters of a 32-bit machine have wrapped. The
  * difference may be too high, but no more timeouts are pending than the limit allows.
  */
@@ -77,7 +66,7 @@ static u64 pending_of(const struct hwheel *wheel,
 	unsigned long ended = stats->expired + stats->handed_back +
 			      stats->cancelled_queued + stats->cancelled_filed;
 
-	if (is_stopped(wheel))
+	if (completion_done((struct completion *)&wheel->stopped))
 		return 0;
 	return min_t(u64, max_t(long, (unsigned long)stats->armed - ended, 0),
 		     wheel->max_pending ?: U64_MAX);

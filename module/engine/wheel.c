@@ -172,14 +172,6 @@ static void free_wheel(struct hwheel *wheel)
 	kfree(wheel);
 }
 
-static void tell_of_creation(struct hwheel *wheel, struct module *owner, const char *creator)
-{
-	const struct hwheel_observer *seen = observer_now();
-
-	if (seen)
-		seen->created(wheel, owner, creator);
-}
-
 /* For a wheel that is stopped: its owner may keep it, but administrators need not see it. */
 void hwheel_retire(struct hwheel *wheel)
 {
@@ -226,6 +218,7 @@ static int wheel_populate(struct hwheel *wheel, const struct hwheel_params *para
 struct hwheel *__hwheel_create(const struct hwheel_params *params,
 			       struct module *owner, const char *creator)
 {
+	const struct hwheel_observer *seen;
 	struct hwheel *wheel;
 	int err;
 
@@ -242,7 +235,9 @@ struct hwheel *__hwheel_create(const struct hwheel_params *params,
 		free_wheel(wheel);
 		return ERR_PTR(err);
 	}
-	tell_of_creation(wheel, owner, creator);
+	seen = observer_now();
+	if (seen)
+		seen->created(wheel, owner, creator);
 	return wheel;
 }
 EXPORT_SYMBOL_GPL(__hwheel_create);

@@ -42,13 +42,6 @@ static __always_inline bool map_act(struct hwheel_mapping *map, struct hwheel_ma
 	return hwheel_map_word_exchange(&record->word, &word, word & ~(u64)HWHEEL_QUEUED);
 }
 
-/* To be acted on in the next run */
-static void act_again(struct hwheel_mapping *map, struct hwheel_map_node *node)
-{
-	hwheel_map_node_unlink(map, node);
-	hwheel_map_node_add(map, node, &map->drain.again);
-}
-
 static noinline void map_act_on_latest(struct hwheel_mapping *map,
 				       struct hwheel_map_node *node,
 				       struct hwheel_map_record *record, u32 batch)
@@ -58,17 +51,9 @@ static noinline void map_act_on_latest(struct hwheel_mapping *map,
 	for (tries = 1; tries < HWHEEL_MAP_TRIES; tries++)
 		if (map_act(map, node, record, map->drain.first, batch, false))
 			return;
-	act_again(map, node);
-}
-
-/* Back to those for which there was no time. These are as many as there was time for. */
-static void keep_again(struct hwheel_mapping *map, struct hlist_head *rest)
-{
-	struct hwheel_map_node *node;
-
-	while ((node = hwheel_map_node_pop(map, &map->drain.again)))
-		hwheel_map_node_add(map, node, rest);
-	hlist_move_list(rest, &map->drain.again);
+	/* The next run acts on it. */
+	hwheel_map_node_unlink(map, node);
+	hwheel_map_node_add(map, node, &map->drain.again);
 }
 
 /* Each once, as far as there is time. */
@@ -81,7 +66,10 @@ static void act_on_again(struct hwheel_mapping *map)
 	while (!hwheel_map_budget_is_used(map) && (node = hwheel_map_node_pop(map, &rest)))
 		map_act_on_latest(map, node, hwheel_mapping_record_of(map, node),
 				  HWHEEL_MAP_ALONE);
-	keep_again(map, &rest);
+	/* Behind the rest, for which there was no time */
+	while ((node = hwheel_map_node_pop(map, &map->drain.again)))
+		hwheel_map_node_add(map, node, &rest);
+	hlist_move_list(&rest, &map->drain.again);
 }
 
 /*
@@ -135,27 +123,23 @@ static bool is_plain(const struct hwheel_mapping *map)
 	       !trace_mapped_act_enabled();
 }
 
-/* Two copies, as each record would pay some instructions for the rare cases. */
-static void act_on_some(struct hwheel_mapping *map)
-{
-	unsigned int n = is_plain(map) ? act_on_batch(map, true) : act_on_batch_in_full(map);
-
-	map->counts.drained += n;
-	map->drain.length += n;
-	if (map->drain.length > map->drain.known)
-		map->corrupt = true;
-}
-
 /* Takes a list if none is taken, and acts on a part of it. False: nothing is left to do. */
 static bool drain_some(struct hwheel_mapping *map)
 {
+	unsigned int n;
+
 	if (!map->drain.taken) {
 		map->drain.length = 0;
 		map->drain.batch += 2;
 		if (!hwheel_map_lists_take(map))
 			return false;
 	}
-	act_on_some(map);
+	/* Two copies, as each record would pay some instructions for the rare cases. */
+	n = is_plain(map) ? act_on_batch(map, true) : act_on_batch_in_full(map);
+	map->counts.drained += n;
+	map->drain.length += n;
+	if (map->drain.length > map->drain.known)
+		map->corrupt = true;
 	return !map->corrupt;
 }
 
@@ -164,17 +148,13 @@ bool hwheel_map_is_drained(const struct hwheel_mapping *map)
 	return !map->drain.taken && map->drain.next_list == map->memory.lists;
 }
 
-static void begin_drain(struct hwheel_mapping *map)
-{
-	map->drain.first = hwheel_mapping_wheel(map)->first;
-	map->drain.next_list = 0;
-}
-
 /* Acts on all that is in the lists, or as much as there is time for: it goes on in the next run. */
 void hwheel_map_drain(struct hwheel_mapping *map)
 {
-	if (hwheel_map_is_drained(map))
-		begin_drain(map);
+	if (hwheel_map_is_drained(map)) {
+		map->drain.first = hwheel_mapping_wheel(map)->first;
+		map->drain.next_list = 0;
+	}
 	if (!hlist_empty(&map->drain.again))
 		act_on_again(map);
 	while (!hwheel_map_budget_is_used(map) && drain_some(map))

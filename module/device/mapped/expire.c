@@ -29,13 +29,6 @@
 #include "ring.h"
 #include "word.h"
 
-static __always_inline void map_expired(struct hwheel_mapping *map, u32 i, u64 word)
-{
-	hwheel_map_ring_put(map, i);
-	map->counts.expired++;
-	trace_mapped_end(hwheel_mapping_wheel(map), map, i, word, false);
-}
-
 /*
  * The time comes before the exchange: a word that is EXPIRED has it. A timeout that was refreshed
  * is filed again, and so is one whose word changes all the time. That one must not be acted on:
@@ -57,7 +50,9 @@ static __always_inline void map_look_at(struct hwheel_mapping *map, struct hwhee
 		WRITE_ONCE(record->fired_ns, wheel->now);
 		if (likely(hwheel_map_word_exchange(&record->word, &word,
 						    hwheel_word_expired(word)))) {
-			map_expired(map, node->index, word);
+			hwheel_map_ring_put(map, node->index);
+			map->counts.expired++;
+			trace_mapped_end(wheel, map, node->index, word, false);
 			return;
 		}
 	}
