@@ -170,15 +170,6 @@ static ssize_t read_events(struct hwheel_file *file, struct iov_iter *to)
 	return sum;
 }
 
-/* An event wakes one reader; the end, and the first MAP of the file, all. */
-static int await_events(struct hwheel_file *file)
-{
-	return wait_event_interruptible_exclusive(file->wait.queue,
-						  has_events(file) ||
-						  hwheel_file_at_end(file) ||
-						  hwheel_file_mapping(file));
-}
-
 /* As read(); waits for the first event unless @nowait. */
 ssize_t hwheel_event_read(struct hwheel_file *file, struct iov_iter *to,
 			  bool nowait)
@@ -194,7 +185,10 @@ ssize_t hwheel_event_read(struct hwheel_file *file, struct iov_iter *to,
 			return 0;
 		if (nowait)
 			return -EAGAIN;
-		n = await_events(file);
+		/* An event wakes one reader; the end, and the first MAP of the file, all. */
+		n = wait_event_interruptible_exclusive(file->wait.queue, has_events(file) ||
+						       hwheel_file_at_end(file) ||
+						       hwheel_file_mapping(file));
 		if (n)
 			break;
 	}

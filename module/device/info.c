@@ -46,20 +46,22 @@ void hwheel_info_get(const struct hwheel_file *file, struct hwheel_info *info)
 	};
 }
 
-/* What programs do with the records is not seen, but for what they submit. */
+/*
+ * What programs do with the records is not seen, but for what they submit. Each count is exact at
+ * some time; on 32 bits not while it passes a multiple of 2^32.
+ */
 static void get_mapped_counts(const struct hwheel_mapping *map,
 			      struct hwheel_file_counts *counts)
 {
-	struct hwheel_source_counts of;
+	const struct hwheel_source_counts *of = &map->source.counts;
 
-	hwheel_mapping_get_counts(map, &of);
 	*counts = (struct hwheel_file_counts) {
 		.held		= READ_ONCE(map->memory.nr),
-		.pending	= of.filed,
+		.pending	= READ_ONCE(of->filed),
 		.events		= hwheel_mapping_unread(map),
-		.armed		= of.drained,
-		.expired	= of.expired,
-		.stopped	= of.stopped,
+		.armed		= READ_ONCE(of->drained),
+		.expired	= READ_ONCE(of->expired),
+		.stopped	= READ_ONCE(of->stopped),
 	};
 }
 

@@ -112,15 +112,6 @@ static bool walk_took_long(const struct walk *walk)
 	return (walk->from && walk->max) || walk_jiffies(walk) > 1;
 }
 
-/*
- * What the walk costs the user of its budget. Entries that take less than a jiffy each may
- * take long together: so a user has no more of a jiffy that begins while the worker looks.
- */
-static unsigned int walk_cost(const struct walk *walk, unsigned int looked)
-{
-	return walk_jiffies(walk) ? HWHEEL_USER_WAITERS : looked;
-}
-
 /* The caller begins with no entry after that. One that waits alone costs no look at the clock. */
 static u64 walk_deadline(const struct hwheel_waiters *waiters, const struct walk *walk)
 {
@@ -157,11 +148,6 @@ static int wake_nobody(struct wait_queue_entry *entry, unsigned int mode,
 	return 0;
 }
 
-static bool is_walking(const struct hwheel_waiters *waiters)
-{
-	return !list_empty(&waiters->cursor.entry);
-}
-
 /* False if the last walk, which was under way when this one was asked for, has done it. */
 static bool begin_walk(struct hwheel_waiters *waiters)
 {
@@ -178,7 +164,7 @@ static bool walk_on(struct hwheel_waiters *waiters, struct walk *walk)
 {
 	struct list_head *cursor = &waiters->cursor.entry;
 
-	if (!is_walking(waiters) && !begin_walk(waiters))
+	if (list_empty(cursor) && !begin_walk(waiters))
 		return false;
 	walk->from = cursor->next;
 	walk->events = waiters->left;
@@ -273,7 +259,11 @@ void hwheel_waiters_wake(struct hwheel_waiters *waiters, unsigned int events)
 	}
 	walk.max = max;
 	wake_first(waiters, &walk);
-	hwheel_user_looked(user, walk_cost(&walk, max - walk.max));
+	/*
+	 * Entries that take less than a jiffy each may take long together: so a user has no more of
+	 * a jiffy that begins while the worker looks.
+	 */
+	hwheel_user_looked(user, walk_jiffies(&walk) ? HWHEEL_USER_WAITERS : max - walk.max);
 }
 
 /* No event will come any more: wakes everybody, each time that it is called. */

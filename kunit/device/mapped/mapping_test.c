@@ -253,20 +253,18 @@ static void refreshed_ones_are_behind_those_of_their_edge(struct kunit *test)
 static void all_that_happens_is_counted(struct kunit *test)
 {
 	struct hwheel_file *file = map_file(test, 1);
-	struct hwheel_source_counts counts;
+	const struct hwheel_source_counts *counts = &file->mapping->source.counts;
 
 	map_arm(file, 0, 0);
 	map_arm(file, 1, sim_edge_time(file->wheel, 20));
 	map_arm(file, 2, HWHEEL_NEVER);
 	sim_pass(file->wheel, 20);
-	hwheel_mapping_get_counts(file->mapping, &counts);
-	KUNIT_EXPECT_EQ(test, counts.drained, 3);
-	KUNIT_EXPECT_EQ(test, counts.expired, 2);
-	KUNIT_EXPECT_EQ(test, counts.filed, 1);
+	KUNIT_EXPECT_EQ(test, counts->drained, 3);
+	KUNIT_EXPECT_EQ(test, counts->expired, 2);
+	KUNIT_EXPECT_EQ(test, counts->filed, 1);
 	KUNIT_EXPECT_EQ(test, hwheel_file_stop(file), 1);
-	hwheel_mapping_get_counts(file->mapping, &counts);
-	KUNIT_EXPECT_EQ(test, counts.stopped, 1);
-	KUNIT_EXPECT_EQ(test, counts.filed, 0);
+	KUNIT_EXPECT_EQ(test, counts->stopped, 1);
+	KUNIT_EXPECT_EQ(test, counts->filed, 0);
 }
 
 static struct hwheel_file *open_second(struct kunit *test, struct hwheel *wheel)

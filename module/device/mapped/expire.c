@@ -184,10 +184,3 @@ bool hwheel_map_move(struct hwheel_mapping *map)
 	} while (moving && !hwheel_map_budget_is_used(map));
 	return true;
 }
-
-/* Nothing is due before this edge. The search is bounded, and goes on the next time. */
-u64 hwheel_map_next_edge(struct hwheel_mapping *map)
-{
-	hwheel_slots_search(&map->slots);
-	return hwheel_slots_next(&map->slots);
-}

@@ -6,6 +6,5 @@
 
 bool hwheel_map_expire(struct hwheel_mapping *map);
 bool hwheel_map_move(struct hwheel_mapping *map);
-u64 hwheel_map_next_edge(struct hwheel_mapping *map);
 
 #endif /* _HWHEEL_MAPPED_EXPIRE_H */

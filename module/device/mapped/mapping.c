@@ -237,16 +237,6 @@ void hwheel_mapping_describe(const struct hwheel_mapping *map, struct hwheel_map
 	};
 }
 
-/* Each is exact at some time; on 32 bits not while it passes a multiple of 2^32. */
-void hwheel_mapping_get_counts(const struct hwheel_mapping *map,
-			       struct hwheel_source_counts *counts)
-{
-	counts->filed = READ_ONCE(map->source.counts.filed);
-	counts->drained = READ_ONCE(map->source.counts.drained);
-	counts->expired = READ_ONCE(map->source.counts.expired);
-	counts->stopped = READ_ONCE(map->source.counts.stopped);
-}
-
 /*
  * Events that were not claimed. The program writes @head, so the number is bounded; a head beyond
  * the tail tells that it has claimed events whose tail the worker is about to store here.

@@ -262,8 +262,6 @@ struct hwheel_mapping *hwheel_mapping_create(struct hwheel_file *file, struct hw
 int hwheel_mapping_grow(struct hwheel_mapping *map, u32 records);
 void hwheel_mapping_free(struct hwheel_mapping *map);
 void hwheel_mapping_describe(const struct hwheel_mapping *map, struct hwheel_map *out);
-void hwheel_mapping_get_counts(const struct hwheel_mapping *map,
-			       struct hwheel_source_counts *counts);
 u64 hwheel_mapping_unread(const struct hwheel_mapping *map);
 
 #endif /* _HWHEEL_MAPPED_MAPPING_H */
