@@ -34,13 +34,8 @@ INCLUDE  = $(DESTDIR)/usr/include/linux
 LIBDIR  ?= $(PREFIX)/lib
 LIB      = $(DESTDIR)$(LIBDIR)
 SONAME   = libhwheel.so.$(firstword $(subst ., ,$(VERSION)))
-PAGES   := $(notdir $(wildcard tools/man/*.[1-9]))
-# $(call section,PAGE), and $(call links,PAGE): a page by the name of each function that it has,
-# man3/hwheel_arm.3, man9/hwheel_arm.9
-section  = $(subst .,,$(suffix $(1)))
-links    = $(patsubst %,man$(section)/%.$(section),$(shell \
-	   sed -n 's/^\.Nm \(hwheel_[a-z_]*\).*/\1/p' tools/man/$(1)))
-LINKED  := libhwheel.3 hwheel.9
+KERNEL_PAGE = $(BUILD)/tools/man/hwheel.9
+PAGES    = $(wildcard tools/man/*.[1-9]) $(KERNEL_PAGE)
 # Not hwheel-$(VERSION), where DKMS has its sources
 DEVEL    = $(DESTDIR)/usr/src/hwheel-headers-$(VERSION)
 
@@ -120,7 +115,7 @@ BENCH   := python3 -B selftests/bench/report
 BASE    ?=
 
 .PHONY: module run shell check check-all kunit coverage coverage-all mutants selftests torture matrix soak faults
-.PHONY: model litmus syzkaller results bench kernel-page performance lives lint tools tools-test install
+.PHONY: model litmus syzkaller results bench performance lives lint tools tools-test install
 .PHONY: uninstall
 .PHONY: patch check-patch deb check-packages java java-test java-bench hwheeld hwheeld-test hwheeld-bench durable
 .PHONY: cluster-test _cluster_test cluster-bench _cluster_bench containers-test _containers_test
@@ -197,10 +192,6 @@ litmus: ## judge the barriers by the kernel's memory model (with herd7, if there
 
 bench: ## measure hwheel and its peers; build/bench.json (BASE=file.json: what has risen)
 	@vars=$$($(SETUP) vm programs bench) && $(MAKE) _bench $$vars
-
-kernel-page: ## put the comments at the exported symbols into tools/man/hwheel.9
-	@vars=$$($(SETUP) source) && \
-		selftests/harness/documents/kernel_page.py write "$${vars##*KSRC=}" tools/man/hwheel.9
 
 performance: ## put what make bench has measured into doc/performance.md
 	@$(SETUP) bench
@@ -289,8 +280,9 @@ uninstall: ## remove what install put there, for all kernels (or KVER=)
 	rm -f $(DESTDIR)/lib/modules/$(or $(KVER),*)/updates/hwheel.ko*
 	rm -f $(INCLUDE)/hwheel.h $(ROOT)/bin/hwheelctl $(ROOT)/include/libhwheel.h
 	rm -f $(LIB)/libhwheel.a $(LIB)/libhwheel.so $(LIB)/libhwheel.so.*
-	rm -f $(LIB)/pkgconfig/hwheel.pc $(PAGES:%=$(ROOT)/share/man/man*/%)
-	rm -f $(foreach page,$(LINKED),$(addprefix $(ROOT)/share/man/,$(call links,$(page))))
+	[ ! -d $(ROOT)/share/man ] || \
+		find $(ROOT)/share/man -type l -lname '*hwheel.[39]' -delete
+	rm -f $(LIB)/pkgconfig/hwheel.pc $(addprefix $(ROOT)/share/man/man*/,$(notdir $(PAGES)))
 	rm -f $(ROOT)/share/bash-completion/completions/hwheelctl
 	rm -f $(ROOT)/sbin/hwheeld $(ROOT)/lib/systemd/system/hwheeld.service
 	! cmp -s tools/config/hwheeld.conf $(DESTDIR)/etc/hwheeld.conf || rm $(DESTDIR)/etc/hwheeld.conf
@@ -565,10 +557,10 @@ _demonstrate:
 _shell: _module _tools
 	@$(MAKE) _open_shell
 
-_open_shell:
+_open_shell: $(KERNEL_PAGE)
 	@$(VM) --kver $(KVER) --out $(BUILD)/shell --guest selftests/harness/vm/shell_guest.sh \
 		$(if $(SHARE),--share $(SHARE)) --interactive $(MODULE)/hwheel.ko $(PROGRAMS) \
-		$(wildcard tools/man/*.[1-9])
+		$(PAGES)
 
 shell-test: ## test what make shell offers (downloads a kernel that mounts folders)
 	@mkdir -p $(BUILD)
@@ -764,11 +756,22 @@ _install_module: _module
 	install -D -m 644 -t $(DEVEL)/include/uapi/linux module/include/uapi/linux/hwheel.h
 	install -D -m 644 -t $(DEVEL)/$(KVER) $(MODULE)/Module.symvers
 
-_install_pages:
-	$(foreach page,$(PAGES),install -D -m 644 -t $(ROOT)/share/man/man$(call section,$(page)) \
-		tools/man/$(page) &&) :
-	$(foreach page,$(LINKED),for link in $(call links,$(page)); do \
-		ln -sf $(page) $(ROOT)/share/man/$$link; done &&) :
+$(KERNEL_PAGE): tools/man/kernel_page.py module/include/linux/hwheel.h \
+		$(wildcard module/engine/*.c)
+	@mkdir -p $(@D)
+	python3 -B $< >$@.new
+	@mv $@.new $@
+
+# A page has a link by the name of each of its functions: man9/hwheel_arm.9.
+_install_pages: $(KERNEL_PAGE)
+	for page in $(PAGES); do \
+		name=$${page##*/} section=$${page##*.}; \
+		folder=$(ROOT)/share/man/man$$section; \
+		install -D -m 644 -t $$folder $$page; \
+		for function in $$(sed -n 's/^\.Nm \(hwheel_[a-z_]*\).*/\1/p' $$page); do \
+			ln -sf $$name $$folder/$$function.$$section; \
+		done; \
+	done
 
 # What packages have of it: all but the module
 _install_tools: _tools _install_pages

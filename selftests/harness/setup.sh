@@ -150,7 +150,7 @@ need_source() {
 
 need_tools() {
 	packages_to_build "${build_tools[@]}" libjson-c-dev libtracefs-dev libtraceevent-dev \
-		liburing-dev
+		liburing-dev python3
 }
 
 need_hwheeld() {

@@ -215,6 +215,5 @@ report "libhwheel(3) has every errno" quietly errnos_of_the_library
 report "hwheel(4) has all that the header has" quietly device_is_documented
 report "hwheelctl(1) has every command and option" quietly commands_are_documented
 report "Bash completes" quietly completes
-report "the manual pages are clean" quietly selftests/harness/documents/mandoc.sh
 report "make uninstall removes all of it" quietly leaves_nothing
 tap_end

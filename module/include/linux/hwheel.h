@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
+/**
+ * DOC: hwheel
+ *
  * A hashed wheel timer for very many, mostly cancelled, mostly short timeouts.
+ * All times are nanoseconds.
  *
  * A wheel has a tick. A timeout fires on the first edge (multiple of the tick
  * since the wheel's creation) that is not before its deadline: never early, and
