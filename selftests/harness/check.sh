@@ -79,7 +79,6 @@ short_parts() {
 	part coverage -- python3 -B selftests/harness/coverage_test.py
 	part report -- python3 -B selftests/stress/syzkaller/report_test.py
 	part judges -- python3 -B kunit/mutants/judge_test.py
-	part english -- python3 -B selftests/harness/english_test.py
 }
 
 # Kernels that look for faults, bounded, the models, and two faults, of which KUnit must notice one
