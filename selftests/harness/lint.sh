@@ -43,12 +43,6 @@ checkpatch() {
 		-f tools/java/jni/hwheel_jni.c
 }
 
-# The engine knows nothing of the device, and neither of them of admin.
-one_way() {
-	! grep -rnE '#include "(device|admin)/' module/engine &&
-		! grep -rn '#include "admin/' module/device
-}
-
 kernel_doc() {
 	"$KSRC/scripts/kernel-doc" -none -Werror "${module_files[@]}"
 }
@@ -93,7 +87,7 @@ mkdir -p build
 rm -rf "build/lint-$KVER"
 check "module: no warning at W=1 C=2" module_warnings
 check "checkpatch --strict" checkpatch
-check "the module's dependencies go one way" one_way
+check "the module's dependencies go one way" selftests/harness/layers.py
 check "kernel-doc" kernel_doc
 check "shellcheck" shellcheck -x "${scripts[@]}"
 check "codespell" spelling
