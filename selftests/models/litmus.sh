@@ -9,7 +9,10 @@
 #   /* spare: CODE */ with CODE in its place the outcome must not happen, as another barrier, a lock
 #                     or a dependency keeps the order
 #   /* too: */        the line goes together with the line above that goes without CODE
-# HERD7 is herd7, and may have options. Prints TAP; skips where there is no herd7.
+# HERD7 is herd7, and may have options. Prints TAP; skips where there is no herd7. Debian has none:
+# release 7.57 of herdtools7 builds with Debian's ocaml-nox, ocaml-dune, menhir, libmenhir-ocaml-dev
+# and libzarith-ocaml-dev. One that is not installed needs its library, too:
+# HERD7="FOLDER/herd7 -set-libdir SOURCE/herd/libdir".
 set -uo pipefail
 
 here=$(dirname "$(realpath "$0")")
