@@ -64,6 +64,19 @@ spelling() {
 		-D - -D selftests/harness/words .
 }
 
+# Each licence that a file names has its text in LICENSES/, and each source names one. The header of
+# the device has the older name of GPL-2.0-only, as the kernel's headers do.
+licences() {
+	local files=(find . '(' -path ./build -o -path ./.git -o -path ./LICENSES ')' -prune -o -type f)
+	local sources=(-regex '.*\.\([ch]\|py\|sh\|java\|pml\|[1348]\)')
+
+	diff <("${files[@]}" -exec grep -hoP 'SPDX-License-Identifier: \K[A-Z][-A-Za-z0-9. ]+' {} + |
+		sed -E 's/ (OR|WITH) /\n/g' | sed -E 's/[ -]*$//; s/^GPL-2.0$/&-only/' | sort -u) \
+		<(basename -s .txt LICENSES/*.txt) &&
+		! grep . <("${files[@]}" "${sources[@]}" \
+			-exec grep -L 'SPDX-License-Identifier: ' {} +)
+}
+
 # Prints the table rows of the README that the page does not have, and fails if there are any.
 figures_are_measured() {
 	local rows
@@ -91,7 +104,7 @@ check "the module's dependencies go one way" selftests/harness/layers.py
 check "kernel-doc" kernel_doc
 check "shellcheck" shellcheck -x "${scripts[@]}"
 check "codespell" spelling
-check "each licence has its text" selftests/harness/licences.sh
+check "each licence has its text" licences
 check "each fault of make mutants fits the module" python3 -B kunit/mutants check
 check "each fault of make chaos-faults fits hwheeld" \
 	python3 -B tools/test/hwheeld/chaos_faults.py check
