@@ -34,8 +34,8 @@ INCLUDE  = $(DESTDIR)/usr/include/linux
 LIBDIR  ?= $(PREFIX)/lib
 LIB      = $(DESTDIR)$(LIBDIR)
 SONAME   = libhwheel.so.$(firstword $(subst ., ,$(VERSION)))
-KERNEL_PAGE = $(BUILD)/tools/man/hwheel.9
-PAGES    = $(wildcard tools/man/*.[1-9]) $(KERNEL_PAGE)
+MADE_PAGES = $(addprefix $(BUILD)/tools/man/,hwheel.9 libhwheel.3)
+PAGES    = $(wildcard tools/man/*.[1-9]) $(MADE_PAGES)
 # Not hwheel-$(VERSION), where DKMS has its sources
 DEVEL    = $(DESTDIR)/usr/src/hwheel-headers-$(VERSION)
 
@@ -557,7 +557,7 @@ _demonstrate:
 _shell: _module _tools
 	@$(MAKE) _open_shell
 
-_open_shell: $(KERNEL_PAGE)
+_open_shell: $(MADE_PAGES)
 	@$(VM) --kver $(KVER) --out $(BUILD)/shell --guest selftests/harness/vm/shell_guest.sh \
 		$(if $(SHARE),--share $(SHARE)) --interactive $(MODULE)/hwheel.ko $(PROGRAMS) \
 		$(PAGES)
@@ -756,14 +756,14 @@ _install_module: _module
 	install -D -m 644 -t $(DEVEL)/include/uapi/linux module/include/uapi/linux/hwheel.h
 	install -D -m 644 -t $(DEVEL)/$(KVER) $(MODULE)/Module.symvers
 
-$(KERNEL_PAGE): tools/man/kernel_page.py module/include/linux/hwheel.h \
-		$(wildcard module/engine/*.c)
+$(MADE_PAGES): tools/man/kernel_doc.py module/include/linux/hwheel.h $(wildcard module/engine/*.c) \
+		tools/libhwheel.h tools/examples/first.c
 	@mkdir -p $(@D)
-	python3 -B $< >$@.new
+	python3 -B $< $(@F) >$@.new
 	@mv $@.new $@
 
 # A page has a link by the name of each of its functions: man9/hwheel_arm.9.
-_install_pages: $(KERNEL_PAGE)
+_install_pages: $(MADE_PAGES)
 	for page in $(PAGES); do \
 		name=$${page##*/} section=$${page##*.}; \
 		folder=$(ROOT)/share/man/man$$section; \

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR MIT */
-/*
- * libhwheel: timeouts from the hwheel kernel module for a program.
+/**
+ * DOC: libhwheel
+ *
+ * Timeouts from the hwheel kernel module, hwheel(4), for a program. pkg-config has the library as
+ * hwheel.
  *
  * A handle is a private set of timeouts. Register them with hwheel_arm(), move
  * them with hwheel_refresh(), end them with hwheel_cancel(); those that expire
@@ -39,22 +42,28 @@
  * Linking: libhwheel.a is for programs. A shared object links libhwheel.so, as what each thread has
  * is at a fixed place in a program that has the archive.
  *
- * The object behind a cookie may be freed once no event comes any more: after hwheel_cancel() has
- * returned 0 at once, else when the event is there.
+ * Each timeout that is armed ends once: it is cancelled, or has one event. The object behind a
+ * cookie may be freed when hwheel_cancel() has returned 0, else once the event was taken. Where
+ * hwheel_cancel() or hwheel_refresh() returns -ENOENT, the timeout has ended: unless it was
+ * cancelled, its event will come, or a thread has taken it, and that thread frees the object. No
+ * event comes after hwheel_close(), so the program may free those objects.
+ *
+ * The descriptor becomes readable with the first event and stays so until the last one was taken.
+ * With EPOLLET, epoll_wait() reports new events only: a program opens the handle with
+ * HWHEEL_NONBLOCK, and calls hwheel_next_events() until that returns -EAGAIN, or 0 after a stop.
  *
  * An event of one thread may come before another thread's hwheel_arm() has returned, and so
- * before the id is where that puts it. Match events by cookie, not by id:
+ * before the id is where that puts it. Match events by cookie, not by id. The thread that arms:
  *
  *	lock(object);
  *	error = hwheel_arm(wheel, delay_ns, (uintptr_t)object, &object->id);
  *	unlock(object);
  *
- * and in the thread that has the event:
+ * The thread that has the event:
  *
  *	object = (struct object *)(uintptr_t)event.cookie;
- *	lock(object);		now object->id == event.id, and may be used
- *	...
- *	unlock(object);		now object may be freed
+ *	lock(object);		// now object->id == event.id, and may be used
+ *	unlock(object);		// now object may be freed
  *
  * The lock has to be taken around hwheel_arm() if the object is looked at, armed again or freed
  * when its event comes: else the id may be written into memory that is free. With a batch the lock
@@ -420,7 +429,8 @@ int hwheel_batch_cancel(struct hwheel_batch *batch, uint64_t id);
  *
  * Return: how many were done, each of which has a result now. Less than all: the next one
  * met an error, and it and those after it were not done and have the result -ECANCELED. If
- * that was the first one: -EFAULT; or -EBADF, the descriptor is not open for writing.
+ * that was the first one: -EFAULT; or -EBADF, the descriptor is not open for writing. A program
+ * puts what is left into another batch.
  */
 int hwheel_submit(struct hwheel *wheel, struct hwheel_batch *batch);
 

@@ -49,11 +49,13 @@ kernel_doc() {
 
 # Pages that they refer to need not be installed here.
 manual_pages() {
-	local pages=(tools/man/*.[1-9] build/hwheel.9)
+	local pages=(tools/man/*.[1-9] build/hwheel.9 build/libhwheel.3) page
 
-	tools/man/kernel_page.py >build/hwheel.9 &&
-		! grep -v 'STYLE: referenced manual not found: Xr ' \
-			<(mandoc -Tlint "${pages[@]}" 2>/dev/null) &&
+	for page in hwheel.9 libhwheel.3; do
+		tools/man/kernel_doc.py $page >build/$page || return
+	done
+	! grep -v 'STYLE: referenced manual not found: Xr ' \
+		<(mandoc -Tlint "${pages[@]}" 2>/dev/null) &&
 		mandoc -Tascii "${pages[@]}" >/dev/null 2>&1
 }
 
