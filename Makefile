@@ -34,7 +34,7 @@ INCLUDE  = $(DESTDIR)/usr/include/linux
 LIBDIR  ?= $(PREFIX)/lib
 LIB      = $(DESTDIR)$(LIBDIR)
 SONAME   = libhwheel.so.$(firstword $(subst ., ,$(VERSION)))
-MADE_PAGES = $(addprefix $(BUILD)/tools/man/,hwheel.9 libhwheel.3)
+MADE_PAGES = $(addprefix $(BUILD)/tools/man/,hwheel.4 hwheel.9 libhwheel.3)
 PAGES    = $(wildcard tools/man/*.[1-9]) $(MADE_PAGES)
 # Not hwheel-$(VERSION), where DKMS has its sources
 DEVEL    = $(DESTDIR)/usr/src/hwheel-headers-$(VERSION)
@@ -756,8 +756,8 @@ _install_module: _module
 	install -D -m 644 -t $(DEVEL)/include/uapi/linux module/include/uapi/linux/hwheel.h
 	install -D -m 644 -t $(DEVEL)/$(KVER) $(MODULE)/Module.symvers
 
-$(MADE_PAGES): tools/man/kernel_doc.py module/include/linux/hwheel.h $(wildcard module/engine/*.c) \
-		tools/libhwheel.h tools/examples/first.c
+$(MADE_PAGES): tools/man/kernel_doc.py tools/man/hwheel.4.in tools/libhwheel.h tools/examples/first.c \
+		$(wildcard module/include/linux/*.h module/include/uapi/linux/*.h module/engine/*.c)
 	@mkdir -p $(@D)
 	python3 -B $< $(@F) >$@.new
 	@mv $@.new $@

@@ -49,9 +49,9 @@ kernel_doc() {
 
 # Pages that they refer to need not be installed here.
 manual_pages() {
-	local pages=(tools/man/*.[1-9] build/hwheel.9 build/libhwheel.3) page
+	local pages=(tools/man/*.[1-9] build/hwheel.4 build/hwheel.9 build/libhwheel.3) page
 
-	for page in hwheel.9 libhwheel.3; do
+	for page in hwheel.4 hwheel.9 libhwheel.3; do
 		tools/man/kernel_doc.py $page >build/$page || return
 	done
 	! grep -v 'STYLE: referenced manual not found: Xr ' \
@@ -74,7 +74,7 @@ licences() {
 
 	diff <("${files[@]}" -exec grep -hoP 'SPDX-License-Identifier: \K[A-Z][-A-Za-z0-9. ]+' {} + |
 		sed -E 's/ (OR|WITH) /\n/g' | sed -E 's/[ -]*$//; s/^GPL-2.0$/&-only/' | sort -u) \
-		<(basename -s .txt LICENSES/*.txt) &&
+		<(basename -s .txt LICENSES/*.txt | sort) &&
 		! grep . <("${files[@]}" "${sources[@]}" \
 			-exec grep -L 'SPDX-License-Identifier: ' {} +)
 }

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Prints a manual page that is made of kernel-doc.
 
+kernel_doc.py hwheel.4: the device; hwheel.4.in has what its header does not say
 kernel_doc.py hwheel.9: the module's exported symbols
 kernel_doc.py libhwheel.3: the library
 """
@@ -16,20 +17,24 @@ import textwrap
 import time
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
-Page = collections.namedtuple("Page", "header sources licence about include private example also")
+Page = collections.namedtuple("Page", "header include sources licence about private also")
 PAGES = {
     "hwheel.9": Page(
-        "module/include/linux/hwheel.h", "module/engine/*.c", "GPL-2.0-only",
-        "timeouts of the hwheel kernel module, for kernel code", "linux/hwheel.h",
+        "module/include/linux/hwheel.h", "linux/hwheel.h", "module/engine/*.c", "GPL-2.0-only",
+        "timeouts of the hwheel kernel module, for kernel code",
         # Their fields belong to the module alone.
-        ("struct hwheel_node", "struct hwheel_timeout"), None, ("libhwheel 3", "hwheel 4")),
+        ("struct hwheel_node", "struct hwheel_timeout"),
+        ("libhwheel 3", "hwheel 4")),
+    "hwheel.4": Page(
+        "module/include/uapi/linux/hwheel.h", "linux/hwheel.h", None, "GPL-2.0-only",
+        "timeouts on a hashed wheel timer", (),
+        ("hwheelctl 1", "timerfd_create 2", "libhwheel 3", "hwheel 9")),
     "libhwheel.3": Page(
-        "tools/libhwheel.h", "", "LGPL-2.1-only OR MIT",
-        "timeouts from the hwheel kernel module", "libhwheel.h", (), "tools/examples/first.c",
+        "tools/libhwheel.h", "libhwheel.h", None, "LGPL-2.1-only OR MIT",
+        "timeouts from the hwheel kernel module", (),
         ("hwheelctl 1", "hwheel 4", "hwheel 9")),
 }
-
-LITERAL = "\n.Bd -literal\n{}\n.Ed\n"
+EXAMPLE = "tools/examples/first.c"
 
 
 def read(path):
@@ -37,15 +42,18 @@ def read(path):
 
 
 def literal(text):
-    return LITERAL.format(textwrap.dedent(text).strip("\n").replace("\\", "\\e")).strip()
+    text = textwrap.dedent(text).strip("\n").expandtabs(8).replace("\\", "\\e")
+    return f".Bd -literal\n{text}\n.Ed"
 
 
 def documented(text):
     """Yields (name, lines of the comment below it, declaration) for each kernel-doc comment."""
-    for comment, code in re.findall(r"^/\*\*\n(.*?)^ \*/\n(.*?[{;]|#define.*?$)?", text,
-                                    re.M | re.S):
+    for comment, code in re.findall(
+            r"^/\*\*\n(.*?)^ \*/\n(struct \w+ {.*?^}.*?;|#define.*?$|[a-z].*?[{;])?", text,
+            re.M | re.S):
         lines = [line[2:].rstrip() for line in comment.splitlines()]
-        yield re.match(r" ([\w ]*\w)", lines[0])[1], lines, code
+        doc, name = re.match(r" (DOC: )?([\w ]*\w)", lines[0]).groups()
+        yield name, lines, "" if doc else code
 
 
 def split_arguments(text):
@@ -71,15 +79,23 @@ def sentences(words):
 
 
 def overview(lines):
-    """Returns paragraphs; one that is indented by a tab is literal."""
+    """Returns paragraphs; one with lines that are indented by a tab is literal."""
     parts = [part for part in "\n".join(lines).split("\n\n") if part.strip()]
-    return "\n".join(literal(part) if part.startswith("\t") else
+    return "\n".join(literal(part.replace("\n ", "\n")) if re.search("^\t", part, re.M) else
                      "\n".join([".Pp"] * bool(number) + sentences(part.split()))
                      for number, part in enumerate(parts))
 
 
-def described(name, lines):
+def constants(header):
+    """Returns the constants with their comments, as they are in the header."""
+    return literal("\n".join(re.findall(
+        r"^((?:/\*(?!\*)(?:(?!\*/)[^{])*\*/\n)?(?:#define HWHEEL_\w+\s[^\n]*\n)+)", header, re.M)))
+
+
+def described(name, lines, code):
     """Returns a subsection: summary, fields or arguments, paragraphs, context and result."""
+    if lines[0].startswith(" DOC:"):
+        return f".Ss {name}\n{overview(lines[1:])}"
     summary = lines[0].partition(" - ")[2]
     out = [f".Ss {name}",
            *sentences([summary[0].upper() + summary[1:] + ("" if summary[-1] == "?" else ".")])]
@@ -102,14 +118,14 @@ def described(name, lines):
         if not field:
             out += [".Pp"] if out[-1] != ".Pp" else []
             out += [f"\\fB{section[1]}\\fP:"] if section else []
-    return "\n".join(out[:-1] if out[-1] == ".Pp" else out)
+    return "\n".join((out[:-1] if out[-1] == ".Pp" else out) + code)
 
 
 def symbols(page, header):
     """Returns {name: (lines, declaration)} of all that is public, in the order of the header."""
     found = {name: each for name, *each in documented(header) if name not in page.private}
     exported = set()
-    for path in sorted(TOP.glob(page.sources)) if page.sources else ():
+    for path in sorted(TOP.glob(page.sources)) if page.sources else []:
         text = read(path)
         names = set(re.findall(r"^EXPORT_SYMBOL_GPL\((?:__)?(\w+)\)", text, re.M))
         found.update((name, each) for name, *each in documented(text) if name in names)
@@ -117,26 +133,30 @@ def symbols(page, header):
     if missing := exported - set(found):
         sys.exit(f"no kernel-doc: {', '.join(sorted(missing))}")
     return dict(sorted(found.items(), key=lambda each: re.search(
-        rf"^(#define |[a-z][^(;]*[ *])?{each[0]}( {{|\(|:)|^ \* {each[0]}:", header, re.M).start()))
+        rf"^(#define |[a-z][^(;]*[ *])?{each[0]}( {{|\()|^ \* DOC: {each[0]}$", header,
+        re.M).start()))
 
 
 def main(name):
     page = PAGES[name]
     header = read(page.header)
     found = symbols(page, header)
-    about = found.pop("DOC")[0][1:]
-    functions = [each for each in found if not each.startswith("struct ")]
+    title, section = name.split(".")
+    about = found.pop(title)[0][1:]
+    functions = [each for each, (_, code) in found.items() if code and "struct " not in each]
     day = datetime.date.fromtimestamp(int(os.environ.get("SOURCE_DATE_EPOCH", time.time())))
-    title, section = name.upper().split(".")
-    print(f'.\\" SPDX-License-Identifier: {page.licence}',
-          day.strftime(f".Dd %B {day.day}, %Y"), f".Dt {title} {section}", ".Os", ".Sh NAME",
-          " ,\n".join(f".Nm {each}" for each in functions), f".Nd {page.about}",
+    print(f'.\\" SPDX-License-Identifier: {page.licence}', day.strftime(f".Dd %B {day.day}, %Y"),
+          f".Dt {title.upper()} {section}", ".Os", ".Sh NAME",
+          " ,\n".join(f".Nm {each}" for each in functions or [title]), f".Nd {page.about}",
           ".Sh SYNOPSIS", f".In {page.include}",
           *(prototype(each, found[each][1], header) for each in functions),
           ".Sh DESCRIPTION", overview(about),
-          *(described(each, lines) for each, (lines, _) in found.items()), sep="\n")
-    if page.example:
-        print(".Sh EXAMPLES", literal(read(page.example).partition("\n")[2]), sep="\n")
+          *(described(each, lines, [] if functions else [literal(code)] if code else [])
+            for each, (lines, code) in found.items()), sep="\n")
+    if section == "3":
+        print(".Sh EXAMPLES", literal(read(EXAMPLE).partition("\n")[2]), sep="\n")
+    if section == "4":
+        print(".Ss Constants", constants(header), read("tools/man/hwheel.4.in").strip(), sep="\n")
     print(".Sh SEE ALSO", " ,\n".join(f".Xr {each}" for each in page.also), sep="\n")
 
 

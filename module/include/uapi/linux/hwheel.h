@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
-/*
- * /dev/hwheel: timeouts for userspace on a hashed wheel timer.
+/**
+ * DOC: hwheel
  *
- * Each open file is a private set of timeouts. ioctls register, move and
+ * Each open /dev/hwheel is a private set of timeouts. ioctls register, move and
  * cancel them, one at a time or many, read() returns those that expired, poll()
  * tells when there are some. The set is on a wheel that it shares with other
  * files, or on one of its own (HWHEEL_IOC_CONFIG). Processes that share the file
  * (fork(), dup(), SCM_RIGHTS) share the set; nobody else can reach it. Closing
- * the last descriptor of the file frees everything, whatever is pending.
+ * the last descriptor of the file frees everything, whatever is pending. open() fails with ENOMEM
+ * also when the caller's memory cgroup is at its limit. libhwheel(3) calls all this for a program.
  *
  * All times are nanoseconds of the wheel's clock, CLOCK_MONOTONIC unless
  * CONFIG chose CLOCK_BOOTTIME, as shown in the time namespace of the process that opened
@@ -255,8 +256,10 @@ struct hwheel_file_stats {
 	__u64 reserved[8];
 };
 
-/*
- * Mapped timeouts: arm, refresh, cancel and reap without a system call.
+/**
+ * DOC: Mapped timeouts
+ *
+ * Arm, refresh, cancel and reap without a system call.
  *
  * HWHEEL_IOC_MAP makes memory that the program and the wheel's worker share: a header, lists on
  * which the program's threads submit records, a ring in which the worker publishes the records
@@ -482,7 +485,9 @@ struct hwheel_map_record {
 /* 0xBD is free in Documentation/userspace-api/ioctl/ioctl-number.rst */
 #define HWHEEL_IOC_MAGIC	0xBD
 
-/*
+/**
+ * DOC: Commands
+ *
  * INFO fills a struct hwheel_info.
  *
  * ARM makes a timeout pending. The id is written before the timeout can fire, and
