@@ -17,9 +17,9 @@ find_hierarchy() {
 		echo +memory >"$root/cgroup.subtree_control"
 }
 
-# Kernel pages that a group is charged for and that are none of what is told of: those of
-# timeouts, two or so of each process, and what is not known exactly. smaps tells the size of a page;
-# where it does not, that is 4 KiB.
+# Prints how many of the kernel's pages that a group is charged for have no figure of their own: those
+# of timeouts, two or so of each process, and what is not known exactly. smaps has the size of a page;
+# where it has not, that is 4 KiB.
 pages_of() {
 	cat /proc/self/smaps "$1/memory.stat" 2>"$work/pages" | awk '
 		BEGIN { page = 4096 }
@@ -27,6 +27,12 @@ pages_of() {
 		$1 == "kernel" { n += $2 }
 		/^(slab|kernel_stack|pagetables|percpu|vmalloc) / { n -= $2 }
 		END { print int(n / page) }'
+}
+
+# The kernel sums up every 2 s what groups are charged.
+count_pages() {
+	let_go
+	echo "pages $(pages_of "$group")"
 }
 
 # From now on this shell and its children are in a cgroup of their own, if there is a hierarchy.
@@ -86,7 +92,7 @@ grown() {
 
 # Lowers what was counted to what is counted now.
 count_again() {
-	count_objects >"$work/now"
+	"count_$kind" >"$work/now"
 	awk '
 		NR == FNR { now[$1] = $2; next }
 		{ print $1, $1 in now && now[$1] < $2 ? now[$1] : $2 }
@@ -95,8 +101,7 @@ count_again() {
 }
 
 # Counting opens files, and what the kernel allocates for these is freed in batches, every
-# 5 s, unless memory is short: a count is worth little while those of another are still
-# there. What groups are charged is summed up every 2 s.
+# 5 s, unless memory is short: a count is worth little while those of another are still there.
 let_go() {
 	echo 2 >/proc/sys/vm/drop_caches
 	sleep 3
@@ -104,9 +109,9 @@ let_go() {
 
 # How much more there is after so many rounds, in $work/before and $work/after
 count_rounds() {
-	count_objects >"$work/before"
+	"count_$kind" >"$work/before"
 	repeat "$rounds" "$@" || return
-	count_objects >"$work/after"
+	"count_$kind" >"$work/after"
 	for _ in 1 2 3; do
 		[ -n "$(grown $((rounds / 2)))" ] || break
 		let_go
@@ -124,20 +129,18 @@ also_grown() {
 	{ echo "$leaking"; grown "$@" | cut -d' ' -f1; } | sort | uniq -d
 }
 
-# leaks_no_objects_in ROUNDS COMMAND...: what leaks once a round adds up to one object a
-# round, and what leaks with each file or timeout to more. What the kernel keeps for
-# itself (a stack of a thread that has exited, objects to be freed after a grace period,
-# a slab of a CPU, its sheaf of freed objects) comes and goes, and does not grow with the
-# rounds: half an object a round is the tolerance, what is less a little later was no leak,
-# and no more is what does not grow as much again, or is gone when the next rounds begin. A
-# leak grows each time: two caches that grow one after the other have none. The first rounds
-# only warm up.
-leaks_no_objects_in() {
-	rounds=$1
-	shift
+# leaks_no objects|pages ROUNDS COMMAND...: what leaks once a round adds up to one a round, and
+# what leaks with each file or timeout to more. What the kernel keeps for itself (a stack of
+# a thread that has exited, objects to be freed after a grace period, a slab of a CPU, its sheaf of
+# freed objects) comes and goes, and does not grow with the rounds: half an object a round is the
+# tolerance. A leak stays a little later, grows as much again each time, and is still there when
+# the next rounds begin: two caches that grow one after the other have none. The first rounds only
+# warm up.
+leaks_no() {
+	kind=$1 rounds=$2 leaking=
+	shift 2
 	repeat 5 "$@" || return
 	let_go
-	leaking=
 	for _ in 1 2 3; do
 		count_rounds "$@" || return
 		[ -n "$leaking" ] || { cp "$work/before" "$work/first" && leaking=$(all_counted); }
@@ -147,34 +150,12 @@ leaks_no_objects_in() {
 	done
 	[ -z "$leaking" ] || leaking=$(also_grown "$rounds" first before)
 	diagnose "compared: $(all_counted | tr '\n' ' ')"
-	# It would be worth nothing if it had not seen any.
-	[ -z "$leaking" ] && [ "$(all_counted | wc -l)" -gt 20 ]
+	[ -z "$leaking" ]
 }
 
-# How many pages the group had before and has after so many rounds, in $before and $after
-count_pages() {
-	before=$(pages_of "$group")
-	repeat "$rounds" "$@" || return
-	for _ in 1 2 3; do
-		let_go
-		after=$(pages_of "$group")
-		[ $((after - before)) -ge $((rounds / 2)) ] || break
-	done
-}
-
-# leaks_no_pages_in ROUNDS COMMAND...: as leaks_no_objects_in, of the pages of our group. Here,
-# too, a leak grows each time: what the kernel keeps for itself has grown by eight pages once.
-leaks_no_pages_in() {
-	rounds=$1
-	shift
-	repeat 2 "$@" || return
-	let_go
-	for _ in 1 2 3; do
-		count_pages "$@" || return
-		diagnose "pages $before -> $after"
-		[ $((after - before)) -ge $((rounds / 2)) ] || return 0
-	done
-	return 1
+# Few caches prove nothing.
+leaks_no_objects_in() {
+	leaks_no objects "$@" && [ "$(all_counted | wc -l)" -gt 20 ]
 }
 
 # report_leaks NAME COMMAND...: one test that takes many rounds. Where kmemleak looks for
@@ -195,9 +176,9 @@ report_leaks() {
 leaks_nothing_in() {
 	leaks_no_objects_in "$@" || return
 	if [ -n "$group" ]; then
-		leaks_no_pages_in "$@"
+		leaks_no pages "$@"
 	elif enter_group; then
-		leaks_no_pages_in "$@"
+		leaks_no pages "$@"
 		leak=$?
 		leave_group
 		return $leak

@@ -13,8 +13,7 @@ trap 'rm -rf "$work"' EXIT
 # shellcheck source=selftests/harness/leaks.sh
 . ./leaks.sh
 
-# Each time that rounds are counted takes the next one: "CACHE BEFORE AFTER, CACHE ...", or of pages
-# "BEFORE AFTER"
+# Each time that rounds are counted takes the next one: "CACHE BEFORE AFTER, CACHE ..."
 counts=()
 # Caches that never change, as leaks.sh wants to see many
 quiet=21
@@ -30,17 +29,11 @@ write_count() {
 	' >"$work/$1"
 }
 
-# Sets count to the next one.
-next_count() {
-	[ ${#counts[@]} -gt 0 ] || return
-	count=${counts[0]}
-	counts=("${counts[@]:1}")
-}
-
 count_rounds() {
-	next_count || return
-	write_count before 2 "$count"
-	write_count after 3 "$count"
+	[ ${#counts[@]} -gt 0 ] || return
+	write_count before 2 "${counts[0]}"
+	write_count after 3 "${counts[0]}"
+	counts=("${counts[@]:1}")
 }
 
 # leak COUNT...: do twenty rounds each with these counts leak, and were all of these looked at?
@@ -52,20 +45,6 @@ leak() {
 no_leak() {
 	counts=("$@")
 	leaks_no_objects_in 20 true && [ ${#counts[@]} -eq 0 ]
-}
-
-count_pages() {
-	next_count && read -r before after <<<"$count"
-}
-
-page_leak() {
-	counts=("$@")
-	! leaks_no_pages_in 10 true && [ ${#counts[@]} -eq 0 ]
-}
-
-no_page_leak() {
-	counts=("$@")
-	leaks_no_pages_in 10 true && [ ${#counts[@]} -eq 0 ]
 }
 
 few_caches() {
@@ -92,8 +71,4 @@ report "two caches that take turns to grow are none" \
 	no_leak "kmalloc-96 443 466, kmalloc-8 1024 1024" \
 	"kmalloc-96 454 466, kmalloc-8 1024 1192" "kmalloc-96 466 466, kmalloc-8 1024 1192"
 report "too few caches prove nothing" few_caches
-report "less than half a page a round is no leak" no_page_leak "9 13"
-report "a page a round is a leak" page_leak "9 19" "19 29" "29 39"
-# As an arm64 with kernel 6.1 counted
-report "pages that grew once are none" no_page_leak "9 17" "17 17"
 tap_end
