@@ -149,14 +149,12 @@ check-all: ## run every test, also in kernels that look for faults, and search t
 kunit: ## run the KUnit tests in a user-mode kernel
 	@kunit/run.sh
 
-coverage: ## tell which lines of module/ the KUnit tests reach
-	@$(SETUP) source kunit >/dev/null
-	@kunit/coverage.py
+coverage: ## list the lines of module/ that the KUnit tests do not reach
+	@vars=$$($(SETUP) source coverage) && \
+		env $$vars selftests/harness/coverage.sh kunit
 
-coverage-all: ## tell which lines KUnit, kselftests and make syzkaller reach (TESTS=, SCRIPTS=)
-	@$(SETUP) source kunit >/dev/null
-	@kunit/coverage.py
-	@vars=$$($(SETUP) syzkaller_kasan source programs) && $(MAKE) _coverage_all $$vars
+coverage-all: coverage ## list those that neither they nor the kselftests reach (TESTS=, SCRIPTS=)
+	@vars=$$($(SETUP) gcov source programs) && $(MAKE) _coverage_all $$vars
 
 mutants: ## put faults into the module, one at a time, and see which test notices
 	@$(SETUP) native source programs kunit >/dev/null
@@ -581,32 +579,22 @@ _wrong: _test_modules
 		$(WRONG) $(TEST_MODULES)/selftests/harness/vm/hwheel_wrong.ko $(BOOT) | \
 		tee $(BUILD)/wrong.tap
 
-# The kselftests' objects are in a folder of their own. The counts of an earlier make syzkaller are
-# added: gcov.py leaves out those that do not fit the objects, which are built again if a source is
-# newer.
+# The objects are in a folder of their own.
 _coverage_all:
-	@$(MAKE) _module $(COUNTED) >/dev/null
-	@[ -d $(BUILD)/syzkaller-kasan/counts ] || \
-		echo "coverage-all: no make syzkaller has run, which alone reaches some lines"
 	@status=0; \
 	$(MAKE) _selftests BUILD=$(BUILD)/coverage-vm QUICK=1 GCOV_PROFILE=y || status=$$?; \
-	selftests/harness/coverage.py $(BUILD)/coverage $(BUILD)/coverage-all.txt \
-		$(BUILD)/coverage-vm/selftests-run/counts.tar $(BUILD)/coverage-vm/module-$(KVER) \
-		$(foreach tar,$(wildcard $(BUILD)/syzkaller-kasan/counts/*.tar),$(tar) $(MODULE)) && \
-	exit $$status
+	selftests/harness/coverage.sh kselftest \
+		$(BUILD)/coverage-vm/selftests-run/counters.tar \
+		$(BUILD)/coverage-vm/module-$(KVER) && exit $$status
 
-# gcov counts a function that the compiler inlines early as a part of its callers.
-COUNTED := KCOV_INSTRUMENT=y GCOV_PROFILE=y KCFLAGS=-fno-early-inlining
-
-# Of the whole kernel the module alone tells what it has reached: gcov counts its lines, KCOV tells
-# syzkaller.
+# Of the whole kernel the module alone tells syzkaller what it has reached.
 _syzkaller:
-	@$(MAKE) _module $(COUNTED)
+	@$(MAKE) _module KCOV_INSTRUMENT=y
 	@mkdir -p $(ROWS)
 	@out=$(BUILD)/syzkaller-$(FLAVOUR) status=0; \
 	{ selftests/stress/syzkaller/run.sh $(SYZKALLER) $(DROPBEAR) $(KDIR)/../vmlinuz \
 		$(MODULE)/hwheel.ko $$out $(TIME) $(SYZKALLER_WORDS) && \
-		selftests/stress/syzkaller/report.py $$out $(MODULE); } || status=$$?; \
+		selftests/stress/syzkaller/report.py $$out; } || status=$$?; \
 	$(RESULTS) row $(ROWS)/syzkaller-$(FLAVOUR).json \
 		"$(firstword $(subst -, ,$(KVER))) SMP, PREEMPT" "$(SANITIZERS_$(FLAVOUR))" syzkaller \
 		$(COMMIT) $$SECONDS $$status $$out/report.txt; \
@@ -628,7 +616,7 @@ _test_programs:
 
 # $(call scripts,NAME...): of a test each, wherever it is, and what they read
 scripts = $(foreach name,$(1),$(or $(wildcard selftests/*/$(name).sh),selftests/$(name).sh)) \
-	  $(addprefix selftests/harness/,common.sh counts.sh leaks.sh tap.sh)
+	  $(addprefix selftests/harness/,common.sh leaks.sh tap.sh)
 
 _selftests: _test_modules _test_programs
 	@cp $(if $(QUICK),$(QUICK_BOUNDS),/dev/null) $(TEST_PROGRAMS)/bounds

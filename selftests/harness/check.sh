@@ -75,8 +75,6 @@ short_parts() {
 	part leaks build/leaks.tap -- script_test leaks
 	part versions build/versions.tap -- script_test versions
 	part machines build/machines.tap -- script_test machines
-	part gcov -- python3 -B selftests/harness/gcov_test.py
-	part coverage -- python3 -B selftests/harness/coverage_test.py
 	part report -- python3 -B selftests/stress/syzkaller/report_test.py
 	part judges -- python3 -B kunit/mutants/judge_test.py
 }

@@ -6,15 +6,14 @@
 # module loaded. What these choose comes from the number in the file seed, if there is one in
 # it; the file bounds says how much some of them do, as "NAME BOUND", when the run is to be
 # quick. The test points go to the console and to /results/NAME.tap. Where the kernel counts the
-# module's lines, the counts go to /results/counts.tar.
+# module's lines, gcov's counters go to /results/counters.tar.
 set -o pipefail
 
 cd "$(dirname "$0")" || exit 1
 # shellcheck source=selftests/harness/tap.sh
 . ./tap.sh
-# shellcheck source=selftests/harness/counts.sh
-. ./counts.sh
 bad=0
+gcov=/sys/kernel/debug/gcov
 
 # both COMMAND...: its output goes to the console and to guest.tap. No pipe: the command
 # counts in this shell.
@@ -54,6 +53,16 @@ run_test() {
 	echo "# $1 took $(($(uptime_seconds) - since)) s"
 }
 
+# The kernel makes these files as they are read, so that only cat copies them.
+pack_counters() {
+	local name
+
+	find $gcov -name '*.gcda' | while read -r name; do
+		mkdir -p "/tmp${name%/*}" && cat "$name" >"/tmp$name"
+	done
+	tar -C "/tmp$gcov" -cf /results/counters.tar .
+}
+
 SEED=$(cat seed) && export SEED
 QUICK=$(cat bounds) && export QUICK
 both echo "TAP version 13"
@@ -64,5 +73,5 @@ for program in *_test *_test_32 *_test.sh; do
 done
 both report "rmmod" rmmod hwheel
 both report "the device is gone" is_gone
-[ ! -d $counted ] || both report "lines are counted" pack_counts /tmp/counts /results/counts.tar
+[ ! -d $gcov ] || both report "lines are counted" pack_counters
 both tap_end && [ $bad -eq 0 ]

@@ -15,12 +15,14 @@
 #   tools_test  what is in a VM to test them: a terminal, tracers
 #   programs what the test programs need beyond these, also as 32-bit ones
 #   kunit    what a user-mode kernel is built with
+#   coverage that, and what lists the lines that tests reach
 #   kunit_foreign  and what KUnit is run with on MACHINE, a Debian architecture
 #   uml      that, and what one with a userspace is started with
 #   native, kasan  a user-mode kernel with two CPUs to test in, or one that finds wrong
 #            accesses, locks and leaks as well
 #   kcsan, faults  a kernel for the VM that finds data races, or makes allocations
 #            and copies fail, and its headers
+#   gcov     a kernel for the VM that counts the lines of the module, and its headers
 #   syzkaller  that, built in the cache from its source (SYZKALLER_SRC: a copy of its repository)
 #   syzkaller_kasan, syzkaller_kcsan  a kernel for the VM that finds wrong accesses, or data races,
 #            and tells syzkaller what was reached, and its headers
@@ -186,6 +188,11 @@ need_kunit() {
 	packages "${build_tools[@]}" python3 bc flex bison libelf-dev
 }
 
+need_coverage() {
+	need_kunit
+	packages gcovr
+}
+
 need_kunit_foreign() {
 	machine_named "$MACHINE"
 	need_kunit
@@ -228,15 +235,18 @@ need_faults() {
 	need_built faults
 }
 
+need_gcov() {
+	need_built gcov
+}
+
 need_syzkaller() {
 	syzkaller
 }
 
 need_syzkaller_kasan() {
-	need_built kasan+syzkaller+gcov
+	need_built kasan+syzkaller
 }
 
-# Without counts: those of lines would be data races themselves.
 need_syzkaller_kcsan() {
 	need_built kcsan+syzkaller
 }

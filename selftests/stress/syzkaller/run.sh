@@ -4,8 +4,8 @@
 # run.sh SYZKALLER DROPBEAR KERNEL MODULE OUT TIME WORD...: syzkaller in the folder SYZKALLER calls
 # MODULE (hwheel.ko) in a machine with KERNEL for TIME, as timeout(1) takes it, and begins with
 # the programs in seeds/ and those that earlier runs of this syzkaller with such a kernel have
-# found. WORDs are put on the kernel's command line. OUT gets its log, figures, crashes and the
-# counts of the module's lines. report.py judges them.
+# found. WORDs are put on the kernel's command line. OUT gets its log, figures and crashes.
+# report.py judges them.
 set -euo pipefail
 
 here=$(dirname "$(realpath "$0")")
@@ -42,13 +42,12 @@ copy_users() {
 }
 
 make_initramfs() {
-	mkdir -p "$out"/root/{bin,counts,dev,proc,root,sys,tmp}
+	mkdir -p "$out"/root/{bin,dev,proc,root,sys,tmp}
 	cp "$(command -v busybox || echo /bin/busybox)" "$out/root/bin/busybox"
 	install -m 755 "$here/init" "$out/root/init"
 	install -m 755 "$syzkaller"/bin/linux_amd64/syz-exec{utor,prog} "$out/root"
 	cp "$module" "$out/root/hwheel.ko"
 	nm -u "$module" | awk '{ print $2 }' >"$out/root/calls"
-	cp "$here/../../harness/counts.sh" "$out/root"
 	copy_dropbear
 	copy_users
 	(cd "$out/root" && find . | cpio -o -H newc -R 0:0 --quiet) >"$out/initramfs"
@@ -87,7 +86,7 @@ check_seeds() {
 }
 
 begin_with_corpus() {
-	mkdir -p "$out"/{counts,seeds,work} "$(dirname "$corpus")"
+	mkdir -p "$out"/{seeds,work} "$(dirname "$corpus")"
 	syz_db pack "$here/seeds" "$out/work/corpus.db" ||
 		die "syzkaller does not read the seeds: see $out/seeds.log"
 	syz_db unpack "$out/work/corpus.db" "$out/seeds"
