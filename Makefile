@@ -13,9 +13,8 @@ SETUP   := selftests/harness/setup.sh
 VM      := selftests/harness/vm/run_vm.sh
 STEP    := selftests/harness/step.sh
 UML     := selftests/harness/uml/run_uml.sh
-RESULTS := python3 -B selftests/harness/results.py
-# The folder in which tests leave rows of doc/results.md, and the commit that a row names
-ROWS    ?= $(BUILD)/results
+# Prints a row from which doc/results.md is written
+ROW     := python3 -B selftests/harness/row.py
 COMMIT  := "$$(git describe --always --dirty --abbrev=12)"
 # The kernel that was chosen, booted
 BOOT     = $(if $(filter um,$(ARCH)),$(UML) --kdir $(KDIR) --smp 2,$(VM) --kver $(KVER))
@@ -115,7 +114,7 @@ BENCH   := python3 -B selftests/bench/report
 BASE    ?=
 
 .PHONY: module run shell check check-all kunit coverage coverage-all mutants selftests torture matrix soak faults
-.PHONY: model litmus syzkaller results bench performance lives lint tools tools-test install
+.PHONY: model litmus syzkaller bench kernel-page performance lives lint tools tools-test install
 .PHONY: uninstall
 .PHONY: patch check-patch deb check-packages java java-test java-bench hwheeld hwheeld-test hwheeld-bench durable
 .PHONY: cluster-test _cluster_test cluster-bench _cluster_bench containers-test _containers_test
@@ -177,10 +176,6 @@ faults: ## make each allocation and copy fail, in a kernel that can do that (bui
 
 syzkaller: ## call the device at random with syzkaller (TIME=2h, FLAVOUR=kcsan, SYZKALLER_SRC=)
 	@vars=$$($(SETUP) syzkaller syzkaller_$(FLAVOUR)) && $(MAKE) _syzkaller $$vars
-
-results: ## put what all these did into doc/results.md
-	@$(RESULTS) gather doc/results.json $(wildcard $(ROWS)/*.json)
-	@$(RESULTS) page doc/results.md doc/results.json
 
 model: ## search the models of the engine with spin, whole and with each barrier taken out
 	@MAKE="$(MAKE)" selftests/harness/matrix.sh model
@@ -452,14 +447,12 @@ _cluster: _module
 
 _chaos: _module
 	@$(MAKE) -C tools O=$(BUILD)/tools hwheeld
-	@mkdir -p $(ROWS)
 	@status=0; \
 	python3 -B tools/test/hwheeld/chaos.py $(BUILD)/chaos-run $(CHAOS_TIME) \
 		$(BUILD)/tools/hwheeld/hwheeld --kernel $(KDIR)/linux --module $(MODULE)/hwheel.ko \
 		$(if $(SEED),--seed $(SEED)) $(if $(FAULTS),--only $(FAULTS)) | \
 		tee $(BUILD)/chaos-run.tap || status=$$?; \
-	$(RESULTS) row $(ROWS)/chaos.json "three nodes, $(KVER)" "" chaos \
-		$(COMMIT) $$SECONDS $$status \
+	$(ROW) "three nodes, $(KVER)" "" chaos $(COMMIT) $$SECONDS $$status \
 		$(BUILD)/chaos-run.tap $(BUILD)/chaos-run.tap; \
 	[ $(POWER) -eq 0 ] || python3 -B tools/test/hwheeld/chaos_sqlite.py $(BUILD)/chaos-sqlite \
 		$(POWER) $(BUILD)/tools/hwheeld/hwheeld $(KDIR)/linux $(MODULE)/hwheel.ko $(SEED) | \
@@ -589,14 +582,12 @@ _coverage_all:
 
 # Of the whole kernel the module alone tells syzkaller what it has reached.
 _syzkaller:
-	@$(MAKE) _module KCOV_INSTRUMENT=y
-	@mkdir -p $(ROWS)
+	@$(MAKE) _module $(COUNTED)
 	@out=$(BUILD)/syzkaller-$(FLAVOUR) status=0; \
 	{ selftests/stress/syzkaller/run.sh $(SYZKALLER) $(DROPBEAR) $(KDIR)/../vmlinuz \
 		$(MODULE)/hwheel.ko $$out $(TIME) $(SYZKALLER_WORDS) && \
-		selftests/stress/syzkaller/report.py $$out; } || status=$$?; \
-	$(RESULTS) row $(ROWS)/syzkaller-$(FLAVOUR).json \
-		"$(firstword $(subst -, ,$(KVER))) SMP, PREEMPT" "$(SANITIZERS_$(FLAVOUR))" syzkaller \
+		selftests/stress/syzkaller/report.py $$out $(MODULE); } || status=$$?; \
+	$(ROW) "$(firstword $(subst -, ,$(KVER))) SMP, PREEMPT" "$(SANITIZERS_$(FLAVOUR))" syzkaller \
 		$(COMMIT) $$SECONDS $$status $$out/report.txt; \
 	exit $$status
 

@@ -15,8 +15,6 @@ cd "$(dirname "$(realpath "$0")")/../.." || exit
 
 how=${1:?quick or all}
 logs=build/check
-# make results takes no rows of bounded runs
-export ROWS=$logs/rows
 
 # How many lines of a part that failed are shown, of failures and of its end
 shown=40
@@ -65,7 +63,7 @@ script_test() {
 # Each takes seconds.
 short_parts() {
 	part tap -- python3 -B selftests/harness/tap_test.py
-	part results -- python3 -B selftests/harness/results_test.py
+	part row -- python3 -B selftests/harness/row_test.py
 	part blocks -- python3 -B selftests/harness/documents/blocks_test.py
 	part bench -- python3 -B selftests/bench/report/bench_test.py
 	part judge -- python3 -B tools/demo/judge_test.py

@@ -116,7 +116,5 @@ check "the syzkaller description fits the header" \
 check "doc/performance.md has what was measured" \
 	python3 -B selftests/bench/report check-page doc/performance.md \
 		doc/bench.json doc/bench-about.json
-check "doc/results.md has what was tested" \
-	python3 -B selftests/harness/results.py check-page doc/results.md doc/results.json
 check "the README's figures are rows of doc/performance.md" figures_are_measured
 tap_end

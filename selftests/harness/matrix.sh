@@ -3,9 +3,9 @@
 #
 # matrix.sh KERNEL...: for each of these kernels: builds the module without a warning,
 # runs the kselftests in a machine with two CPUs or more, and a bounded torture.
-# build/matrix/KERNEL/ has the results of each, build/matrix.tap the test points, ROWS the rows
-# of doc/results.md. The last line says how many points passed, failed and were
-# skipped. KERNEL is one of
+# build/matrix/KERNEL/ has the results of each, build/matrix.tap the test points, build/matrix.md a
+# row for each suite, from which doc/results.md is written. The last line says how many points
+# passed, failed and were skipped. KERNEL is one of
 #   cloud, rt, 6.12-cloud, 6.12-rt, ...   flavours as Debian names its packages: the
 #                      current version of each; or a version
 #   newest             that of a newer Debian's backports
@@ -21,8 +21,7 @@
 #   CALLS, OPS, RELOADS, OFFLINE, KILLS, PENDING   how long torture and fire are
 #   TIMEOUT    seconds that kselftest (7200), quick and KUnit may take: a busy machine needs more
 #   CLANG      the compiler: one that is new enough for all of them
-#   RESULT     the name that matrix.tap gets, as another one may run at the same time
-#   ROWS       build/results, from which make results takes the rows
+#   RESULT     the name that matrix.tap and matrix.md get, as another one may run at the same time
 set -uo pipefail
 shopt -s extglob
 
@@ -41,10 +40,7 @@ cd "$(dirname "$(realpath "$0")")/../.." || exit
 
 clang=${CLANG:-clang-19}
 result=build/${RESULT:-matrix}
-# Where the rows of doc/results.md go
-into=${ROWS:-build/results}
 parts=()
-rows=()
 
 # Debian's kernels are made with gcc, and make chooses options by their configuration, which says
 # so. These variables say otherwise.
@@ -85,20 +81,19 @@ commit_of_run() {
 # part NAME LOG TAP -- COMMAND...: LOG and TAP are what COMMAND writes, if it does; old ones
 # must not stand for them. LOG tells of operations, TAP of test points.
 part() {
-	local name=$1 log=$2 tap=$3 status row=$into/$kernel-$1.json taps=()
+	local name=$1 log=$2 tap=$3 status taps=()
 
 	shift 4
 	[ ! -e "$log" ] || : >"$log"
-	rm -f "$tap" "$row"
+	rm -f "$tap"
 	printf '\n== %s: %s\n' "$kernel" "$name"
 	SECONDS=0
 	"$@" && status=0 || status=$?
 	[ -z "$tap" ] || taps=("$tap")
 	parts+=(--part "$kernel $name" "$status" "${taps[@]}")
-	python3 -B selftests/harness/results.py row "$row" "$title" "$sanitizer" "$name" \
-		"$(commit_of_run)" "$SECONDS" "$status" "$log" "${taps[@]}" ||
+	python3 -B selftests/harness/row.py "$title" "$sanitizer" "$name" "$(commit_of_run)" \
+		"$SECONDS" "$status" "$log" "${taps[@]}" >>"$result.md" ||
 		die "no row of $kernel $name"
-	rows+=("$row")
 }
 
 suite_gcc() {
@@ -283,8 +278,11 @@ choose() {
 }
 
 [ $# -gt 0 ] || die "KERNEL is needed"
-mkdir -p "$into"
-rm -f "$result.tap" "$result.md"
+mkdir -p build
+rm -f "$result.tap"
+printf '| %s |\n| %s |\n' \
+	"kernel | sanitizer | suite | operations | passed | skipped | failed | minutes | at" \
+	"--- | --- | --- | --: | --: | --: | --: | --: | ---" >"$result.md"
 commit=$(commit_now)
 vars=$(selftests/harness/setup.sh source programs) || exit
 KSRC=${vars##*KSRC=}
@@ -297,6 +295,6 @@ for kernel; do
 done
 
 printf '\n'
-python3 -B selftests/harness/results.py show "${rows[@]}" | tee "$result.md"
+cat "$result.md"
 printf '\n'
 python3 -B selftests/harness/tap.py --out "$result.tap" "${parts[@]}"
