@@ -67,7 +67,6 @@ TESTS   := $(basename $(notdir $(wildcard selftests/*/*_test.c)))
 TESTS_32 := $(if $(QUICK),$(QUICK_32),$(filter-out uring_test,$(TESTS)))
 TESTS   += $(if $(SYSROOT)$(filter um,$(ARCH)),,$(addsuffix _32,$(TESTS_32)))
 HELPERS := client fuzz holders kill_midcall mapped_life populate reload_clients
-USER_BENCH := $(BUILD)/user/user_bench
 # Those that run in a VM: the scripts in harness/ run here.
 SCRIPTS := $(basename $(notdir $(wildcard selftests/module/*_test.sh selftests/stress/*_test.sh)))
 
@@ -108,13 +107,8 @@ WRONG   ?= --wrong
 TIMEOUT ?= 3600
 TORTURE_TIMEOUT ?= 14400
 
-# make bench: what is measured, each by a target _bench_PART, and what to compare it with
-BENCH_PARTS := kernel user native
-BENCH   := python3 -B selftests/bench/report
-BASE    ?=
-
 .PHONY: module run shell check check-all kunit coverage coverage-all mutants selftests torture matrix soak faults
-.PHONY: model litmus syzkaller bench kernel-page performance lives lint tools tools-test install
+.PHONY: model litmus syzkaller bench kernel-page lint tools tools-test install
 .PHONY: uninstall
 .PHONY: patch check-patch deb check-packages java java-test java-bench hwheeld hwheeld-test hwheeld-bench durable
 .PHONY: cluster-test _cluster_test cluster-bench _cluster_bench containers-test _containers_test
@@ -123,9 +117,8 @@ BASE    ?=
 .PHONY: _hwheeld_test _hwheeld_bench _install_hwheeld _durable
 .PHONY: _everything _build_everything _module _tools _tools_test _test_modules _test_programs _run _shell _harness
 .PHONY: _vm_harness _wrong _coverage_all _syzkaller _model _litmus _selftests _torture
-.PHONY: _bench _bench_kernel _bench_user _bench_threads _user_bench _bench_native _bench_uml
 .PHONY: _java_test _java_netty_test _java_bench
-.PHONY: _lives _out_of_tree _vm_out_of_tree _readme _vm_readme _lint _install _install_module _install_tools _install_pages
+.PHONY: _out_of_tree _vm_out_of_tree _readme _vm_readme _lint _install _install_module _install_tools _install_pages
 
 module: ## build hwheel.ko for the running kernel (or KVER=, KDIR=)
 	@vars=$$($(SETUP) module) && $(MAKE) _module $$vars
@@ -183,17 +176,12 @@ model: ## search the models of the engine with spin, whole and with each barrier
 litmus: ## judge the barriers by the kernel's memory model (with herd7, if there is one)
 	@MAKE="$(MAKE)" selftests/harness/matrix.sh litmus
 
-bench: ## measure hwheel and its peers; build/bench.json (BASE=file.json: what has risen)
-	@vars=$$($(SETUP) vm programs bench) && $(MAKE) _bench $$vars
+bench: ## measure hwheel and its peers; build/bench.json (T=rows, BASE=file.json: what has risen)
+	@MAKE="$(MAKE)" BASE="$(BASE)" selftests/bench/bench.sh $(T)
 
-performance: ## put what make bench has measured into doc/performance.md
-	@$(SETUP) bench
-	@mkdir -p doc
-	@cp $(BUILD)/bench.json $(BUILD)/bench-about.json doc/
-	@$(BENCH) page doc/performance.md doc/bench.json doc/bench-about.json
-
-lives: ## count what timeouts cost on each kind of wheel (half an hour; KINDS= and such)
-	@vars=$$($(SETUP) vm) && $(MAKE) _lives $$vars
+kernel-page: ## put the comments at the exported symbols into tools/man/hwheel.9
+	@vars=$$($(SETUP) source) && \
+		selftests/harness/documents/kernel_page.py write "$${vars##*KSRC=}" tools/man/hwheel.9
 
 lint: ## run the checkers over every file
 	@vars=$$($(SETUP) vm source lint) && $(MAKE) _lint $$vars
@@ -632,70 +620,6 @@ _torture: _test_modules _test_programs
 		$(call scripts,$(TORTURES) $(FIRES)) && status=0 || status=$$?; \
 	python3 -B selftests/harness/tap.py --out $(BUILD)/$(RUN).tap --part $(RUN) \
 		$$status $(patsubst %,$(BUILD)/$(RUN)/%.tap,$(TORTURES) $(FIRES))
-
-# Each part leaves "bench METRIC IMPL N UNIT VALUE" lines in folders $(BUILD)/bench-*. BASE
-# is read first, as it may be the last run's result.
-_bench:
-	@mkdir -p $(BUILD)
-	@if [ -n "$(BASE)" ]; then \
-		$(BENCH) compare "$(BASE)" "$(BASE)" >/dev/null && cp "$(BASE)" $(BUILD)/bench-base.json; \
-	fi
-	@rm -rf $(BUILD)/bench-*/ $(BUILD)/bench.json
-	@for part in $(BENCH_PARTS); do $(MAKE) _bench_$$part; done
-	@$(BENCH) gather $(BUILD)/bench.json $(BUILD)/bench-about.json $(BUILD)/bench-*/
-	@$(BENCH) plot $(BUILD)/bench.json $(BUILD)
-	@$(BENCH) show $(BUILD)/bench.json | tee $(BUILD)/bench.txt
-	@[ -z "$(BASE)" ] || $(BENCH) compare $(BUILD)/bench-base.json $(BUILD)/bench.json
-
-_bench_kernel: _test_modules
-	@echo "Counting the instructions of operations on Debian's $(KVER) in a VM"
-	@$(VM) --kver $(KVER) --out $(BUILD)/bench-kernel --icount --timeout 1200 --quiet \
-		--guest selftests/bench/kernel_guest.sh $(MODULE)/hwheel.ko \
-		$(TEST_MODULES)/selftests/bench/hwheel_bench.ko
-
-_user_bench: _tools
-	@mkdir -p $(dir $(USER_BENCH))
-	@$(CC) -O2 -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -static -Imodule/include/uapi \
-		-Itools selftests/bench/user/*.c $(BUILD)/tools/libhwheel.a -luring -pthread \
-		-o $(USER_BENCH)
-
-# Needs what setup.sh gets for vm and programs. Each file but console.log in the folders
-# $(BUILD)/bench-counted, $(BUILD)/bench-lateness and $(BUILD)/bench-threads has result lines.
-_bench_user: _test_modules _user_bench
-	@echo "Counting the instructions of programs in a VM"
-	@$(VM) --kver $(KVER) --out $(BUILD)/bench-counted --icount --mem 2048 --timeout 1800 \
-		--quiet --guest selftests/bench/user/counted_guest.sh $(MODULE)/hwheel.ko \
-		$(TEST_MODULES)/selftests/bench/hwheel_size.ko $(USER_BENCH)
-	@echo "Measuring lateness in a VM"
-	@$(VM) --kver $(KVER) --out $(BUILD)/bench-lateness --timeout 600 --quiet \
-		--guest selftests/bench/user/lateness_guest.sh $(MODULE)/hwheel.ko $(USER_BENCH)
-	@$(MAKE) _bench_threads
-
-_bench_threads: _module _user_bench
-	@echo "Measuring threads in a VM"
-	@$(VM) --kver $(KVER) --out $(BUILD)/bench-threads --timeout 600 --quiet \
-		--guest selftests/bench/user/threads_guest.sh $(MODULE)/hwheel.ko $(USER_BENCH)
-
-# In user-mode kernels with one CPU and with two, each with what it can measure
-_bench_native:
-	@$(SETUP) uml
-	@vars=$$(selftests/harness/uml/build_uml.sh plain) && $(MAKE) _bench_uml $$vars \
-		CPUS=1 OUT=bench-native MEASURE="hwheel_bench hwheel_saturation"
-	@vars=$$(selftests/harness/uml/build_uml.sh smp) && $(MAKE) _bench_uml $$vars \
-		CPUS=2 OUT=bench-native-smp MEASURE=hwheel_saturation
-
-_bench_uml: _test_modules _user_bench
-	@echo "Measuring in a user-mode kernel, $(KVER), CPUs: $(CPUS)"
-	@$(UML) --kdir $(KDIR) --smp $(CPUS) --out $(BUILD)/$(OUT) --timeout 1800 --quiet \
-		--guest selftests/bench/native_guest.sh $(MODULE)/hwheel.ko \
-		$(MEASURE:%=$(TEST_MODULES)/selftests/bench/%.ko) $(USER_BENCH)
-
-_lives: _test_modules
-	@rm -f $(BUILD)/lives.json
-	@echo "Counting instructions on Debian's $(KVER) in VMs"
-	@selftests/bench/wheel_kinds.sh --kver $(KVER) --out $(BUILD)/lives $(MODULE)/hwheel.ko \
-		$(TEST_MODULES)/selftests/bench/hwheel_life.ko
-	@python3 -B selftests/bench/wheel_kinds.py $(BUILD)/lives $(BUILD)/lives.json
 
 # Other modules build against the files that make install leaves.
 _out_of_tree:

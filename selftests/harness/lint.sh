@@ -113,8 +113,5 @@ check "each fault of make chaos-faults fits hwheeld" \
 check "mandoc -Tlint" manual_pages
 check "the syzkaller description fits the header" \
 	selftests/stress/syzkaller/check.py module/include/uapi
-check "doc/performance.md has what was measured" \
-	python3 -B selftests/bench/report check-page doc/performance.md \
-		doc/bench.json doc/bench-about.json
 check "the README's figures are rows of doc/performance.md" figures_are_measured
 tap_end

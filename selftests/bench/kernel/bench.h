@@ -17,7 +17,7 @@
  * union bench_object - a timer, of any kind
  *
  * Each has cache lines of its own, as it would in the object that it is for; and no more
- * than its kind needs, unless the module was told so.
+ * than its kind needs.
  */
 union bench_object {
 	struct hwheel_timeout	timeout;
@@ -95,7 +95,7 @@ extern size_t bench_stride;
 extern union bench_object *bench_objects;
 extern u64 *bench_times;
 
-int bench_objects_alloc(unsigned int n, size_t stride);
+int bench_objects_alloc(unsigned int n);
 void bench_objects_layout(const struct bench_kind *kind, unsigned int n);
 void bench_objects_free(void);
 void bench_set_times(const struct bench_kind *kind, bool absolute, u64 first, u64 spread);

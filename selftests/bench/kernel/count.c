@@ -16,15 +16,18 @@
 #include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/sched.h>
-#include <linux/seq_file.h>
 #include <linux/string.h>
 
+#include "../row.h"
 #include "bench.h"
 
 static const struct bench_kind * const kinds[] = {
-	&bench_hwheel, &bench_hierarchical, &bench_timer_list, &bench_hrtimer,
-	&bench_delayed_work,
+	&bench_hwheel, &bench_timer_list, &bench_hrtimer, &bench_delayed_work,
+	&bench_hierarchical,
 };
+
+/* The last one takes as long as hwheel, and is not shown in ns. */
+#define NR_KINDS	(ARRAY_SIZE(kinds) - IS_ENABLED(CONFIG_UML))
 
 /**
  * struct count - what was measured for a kind of timer
@@ -145,7 +148,7 @@ int bench_count(unsigned int n, unsigned int rounds)
 	unsigned int i;
 	int err = 0;
 
-	for (i = 0; i < ARRAY_SIZE(kinds) && !err; i++) {
+	for (i = 0; i < NR_KINDS && !err; i++) {
 		err = measure(kinds[i], &counts[i], 1, BENCH_ROUNDS_OF_ONE);
 		keep_one(&counts[i]);
 		if (!err)
@@ -154,17 +157,12 @@ int bench_count(unsigned int n, unsigned int rounds)
 	return err;
 }
 
-static void show(struct seq_file *file, const char *prefix, const char *name,
-		 const char *kind, u64 took)
+static void show(struct seq_file *file, const char *group, const char *name,
+		 const struct bench_kind *kind, u64 took)
 {
-	u64 tenths = div_u64(took * 10 + bench_n / 2, bench_n);
-	u32 tenth;
-
-	if (took == U64_MAX)
-		return;
-	tenths = div_u64_rem(tenths, 10, &tenth);
-	seq_printf(file, "bench %s%s %s %u " BENCH_UNIT " %llu.%u\n", prefix, name, kind,
-		   bench_n, tenths, tenth);
+	if (took != U64_MAX)
+		row_show(file, group, name, kind->name, bench_n, BENCH_UNIT,
+			 div_u64(took * 1000, bench_n));
 }
 
 /* If much was subtracted from it, what is left is too little to be told from that. */
@@ -183,7 +181,8 @@ static bool is_life_doubtful(const struct count *count, const struct bench_life 
 	return false;
 }
 
-static void show_kind(struct seq_file *file, const char *kind, const struct count *count)
+static void show_kind(struct seq_file *file, const struct bench_kind *kind,
+		      const struct count *count)
 {
 	unsigned int i;
 
@@ -196,11 +195,14 @@ static void show_kind(struct seq_file *file, const char *kind, const struct coun
 			     count->life[i]);
 }
 
-/* "bench METRIC IMPL N UNIT VALUE", one per line */
 void bench_show(struct seq_file *file)
 {
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(kinds); i++)
-		show_kind(file, kinds[i]->name, &counts[i]);
+	for (i = 0; i < NR_KINDS; i++) {
+		show_kind(file, kinds[i], &counts[i]);
+		if (!IS_ENABLED(CONFIG_UML))
+			row_show(file, "memory.", "in_kernel", kinds[i]->name, 1, "bytes",
+				 kinds[i]->size * 1000);
+	}
 }

@@ -15,8 +15,8 @@
 #include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/sched.h>
-#include <linux/seq_file.h>
 
+#include "../row.h"
 #include "bench.h"
 
 /* In ticks */
@@ -30,7 +30,7 @@
  * @wheel: tick, levels and slots
  * @worst: ns from a deadline to its callback
  * @late:  timeouts more than 2 ticks late
- * @ran:   instructions of the worker, 0 before they were counted
+ * @ran:   instructions of the worker
  */
 struct load {
 	const char		*name;
@@ -96,13 +96,10 @@ static int expire_all(void (*callback)(struct hwheel_timeout *timeout))
 	return stats.expired == load->n ? 0 : -EIO;
 }
 
-/* Does nothing with too few objects, or where no instructions are counted. */
 int bench_lateness(unsigned int n)
 {
-	int err = 0;
+	int err = n < loads[0].n ? -EINVAL : 0;
 
-	if (IS_ENABLED(CONFIG_UML) || n < loads[0].n)
-		return 0;
 	for (load = loads; load < loads + ARRAY_SIZE(loads) && !err; load++)
 		err = expire_all(note_lateness) ?: expire_all(note_worker);
 	return err;
@@ -110,16 +107,15 @@ int bench_lateness(unsigned int n)
 
 static void show(struct seq_file *file, const char *what, const char *unit, u64 thousandths)
 {
-	u32 rest;
-	u64 whole = div_u64_rem(thousandths, 1000, &rest);
+	char name[32];
 
-	seq_printf(file, "bench hierarchical.%s_%s hwheel %u %s %llu.%03u\n", load->name, what,
-		   load->n, unit, whole, rest);
+	snprintf(name, sizeof(name), "%s_%s", load->name, what);
+	row_show(file, "hierarchical.", name, "hwheel", load->n, unit, thousandths);
 }
 
 void bench_show_lateness(struct seq_file *file)
 {
-	for (load = loads; load < loads + ARRAY_SIZE(loads) && load->ran; load++) {
+	for (load = loads; load < loads + ARRAY_SIZE(loads); load++) {
 		show(file, "worst", "ticks", div64_u64(load->worst * 1000, load->wheel.tick_ns));
 		show(file, "late", "count", load->late * 1000ULL);
 		show(file, "worker", "instructions", div_u64(load->ran * 1000, load->n));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What the operations of hwheel, timer_list, hrtimer and delayed_work take, and whole lives
- * of timers: instructions, or ns; and the worst lateness on hierarchical wheels.
+ * of timers: instructions, or ns; or the worst lateness on hierarchical wheels.
  *
  * For a virtual machine whose time stamp counter counts instructions (QEMU with -icount
  * shift=0), or for a user-mode kernel; with one CPU. Anywhere else the results are not what
@@ -9,7 +9,6 @@
  */
 #include <linux/debugfs.h>
 #include <linux/errno.h>
-#include <linux/math64.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
 #include <linux/seq_file.h>
@@ -24,27 +23,18 @@ static unsigned int rounds = 5;
 module_param(rounds, uint, 0400);
 MODULE_PARM_DESC(rounds, "of which the least counts, at least 1 (5)");
 
-static unsigned int stride;
-module_param(stride, uint, 0400);
-MODULE_PARM_DESC(stride, "bytes between objects, at least (what they need)");
+static bool lateness;
+module_param(lateness, bool, 0400);
+MODULE_PARM_DESC(lateness, "measure lateness, with a million objects, and no operations (no)");
 
 static struct dentry *results;
-static u64 ten_nops;
-
-/* Something whose number of instructions is known, and is to be found */
-static void measure_ten_nops(void)
-{
-	bench_n = n;
-	ten_nops = BENCH_TIMED(asm volatile(".rept 10; nop; .endr"));
-	ten_nops -= BENCH_TIMED(barrier());
-}
 
 static int results_show(struct seq_file *file, void *unused)
 {
-	if (!IS_ENABLED(CONFIG_UML))
-		seq_printf(file, "check ten_nops %llu\n", div_u64(ten_nops, n));
-	bench_show(file);
-	bench_show_lateness(file);
+	if (lateness)
+		bench_show_lateness(file);
+	else
+		bench_show(file);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(results);
@@ -55,11 +45,10 @@ static int __init bench_init(void)
 
 	if (n < 2 || !rounds)
 		return -EINVAL;
-	err = bench_objects_alloc(n, stride);
+	err = bench_objects_alloc(n);
 	if (err)
 		return err;
-	measure_ten_nops();
-	err = bench_lateness(n) ?: bench_count(n, rounds);
+	err = lateness ? bench_lateness(n) : bench_count(n, rounds);
 	bench_objects_free();
 	if (!err)
 		results = debugfs_create_file("hwheel_bench", 0400, NULL, NULL, &results_fops);

@@ -12,7 +12,6 @@
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
 #include <linux/math64.h>
-#include <linux/minmax.h>
 #include <linux/overflow.h>
 #include <linux/prandom.h>
 #include <linux/vmalloc.h>
@@ -27,23 +26,19 @@ size_t bench_stride;
 union bench_object *bench_objects;
 u64 *bench_times;
 
-/* What the stride is at least */
-static size_t min_stride;
-
 /* Of the span, in 1/2^32 */
 static u32 *places;
 
 static size_t stride_of(size_t size)
 {
-	return ALIGN(max(size, min_stride), SMP_CACHE_BYTES);
+	return ALIGN(size, SMP_CACHE_BYTES);
 }
 
-int bench_objects_alloc(unsigned int n, size_t stride)
+int bench_objects_alloc(unsigned int n)
 {
 	struct rnd_state random;
 	unsigned int i;
 
-	min_stride = stride;
 	bench_objects = vzalloc(array_size(n, stride_of(sizeof(*bench_objects))));
 	bench_times = vzalloc(array_size(n, sizeof(*bench_times)));
 	places = vzalloc(array_size(n, sizeof(*places)));

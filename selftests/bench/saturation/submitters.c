@@ -21,7 +21,7 @@
 
 #define SUBMITTERS	2
 #define NR		2000
-#define DURATION	(60 * NSEC_PER_SEC)
+#define DURATION	(30 * NSEC_PER_SEC)
 #define ROUNDS_MAX	100
 #define ROUNDS_MIN	10
 #define TICK		(100 * NSEC_PER_SEC)

@@ -37,6 +37,20 @@ void sleep_ns(__u64 ns)
 void report(const char *metric, const char *impl, unsigned int n, const char *unit,
 	    double value)
 {
-	printf("bench %s %s %u %s %.3f\n", metric, impl, n, unit, value);
+	printf("{\"metric\": \"%s\", \"impl\": \"%s\", \"n\": %u, ", metric, impl, n);
+	printf("\"unit\": \"%s\", \"value\": %.3f}\n", unit, value);
 	fflush(stdout);
+}
+
+static int compare(const void *left, const void *right)
+{
+	const __u64 *a = left, *b = right;
+
+	return (*a > *b) - (*a < *b);
+}
+
+__u64 median_of(__u64 *values, unsigned int nr)
+{
+	qsort(values, nr, sizeof(*values), compare);
+	return values[nr / 2];
 }

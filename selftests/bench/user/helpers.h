@@ -24,9 +24,12 @@ void *handles(unsigned long nr, unsigned long size);
 
 void sleep_ns(__u64 ns);
 
-/* Prints a result: "bench METRIC IMPL N UNIT VALUE". */
+/* Prints a measurement: a JSON object in a line. */
 void report(const char *metric, const char *impl, unsigned int n, const char *unit,
 	    double value);
+
+/* Sorts them. */
+__u64 median_of(__u64 *values, unsigned int nr);
 
 /* The clock that all facilities use here */
 static inline __u64 now_ns(void)

@@ -194,8 +194,6 @@ static const struct step steps[] = {
 static const struct step newest_steps[] = {
 	{ "user.cancel_newest_first", NEWEST, device_cancel },
 	{ NULL, NEWEST_AGAIN, device_arm },
-	{ "user.cancel_newest_first_single", NEWEST, cancel_each },
-	{ NULL, NEWEST_AGAIN, device_arm },
 	{ }
 };
 

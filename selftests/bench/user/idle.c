@@ -16,9 +16,10 @@
 
 #include <linux/hwheel.h>
 
+#include "commands.h"
 #include "heap.h"
 #include "hwheel.h"
-#include "idle.h"
+#include "library.h"
 #include "thread.h"
 
 #define MINUTES	10
@@ -43,9 +44,9 @@ static void report_wakeups(const char *metric, const char *impl, unsigned int n,
 	report(metric, impl, n, "1/min", (double)wakeups / MINUTES);
 }
 
-static void report_worker(const char *metric, unsigned int n)
+static void report_worker(const char *metric, const char *impl, unsigned int n)
 {
-	report_wakeups(metric, "hwheel", n, wakeups_of(thread_of_worker()));
+	report_wakeups(metric, impl, n, wakeups_of(thread_of_worker()));
 }
 
 /* There has been something, so it is not idle merely because it is new. */
@@ -57,10 +58,23 @@ static void idle_hwheel(void)
 	must(!ioctl(device_fd(), HWHEEL_IOC_ARM, &arm), "ARM");
 	cancel.id = arm.id;
 	must(!ioctl(device_fd(), HWHEEL_IOC_CANCEL, &cancel), "CANCEL");
-	report_worker("idle.empty", 0);
+	report_worker("idle.empty", "hwheel", 0);
 	must(!ioctl(device_fd(), HWHEEL_IOC_ARM, &again), "ARM");
-	report_worker("idle.hour_away", 1);
+	report_worker("idle.hour_away", "hwheel", 1);
 	device_close();
+}
+
+static void idle_mapped(void)
+{
+	unsigned long id;
+
+	library_open(1, TICK);
+	must(!hwheel_arm(library_handle(), HOUR, 0, &id), "arm");
+	must(!hwheel_cancel(library_handle(), id), "cancel");
+	report_worker("idle.empty", "mapped", 0);
+	must(!hwheel_arm(library_handle(), HOUR, 0, &id), "arm");
+	report_worker("idle.hour_away", "mapped", 1);
+	library_close();
 }
 
 /* Of a process that does nothing but wait for @fd */
@@ -104,6 +118,7 @@ static void idle_ticking_wheel(void)
 void bench_idle(void)
 {
 	idle_hwheel();
+	idle_mapped();
 	idle_heap();
 	idle_ticking_wheel();
 }

@@ -11,8 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lives.h"
-#include "measure.h"
+#include "commands.h"
 #include "peer.h"
 #include "thread.h"
 
@@ -126,8 +125,8 @@ static __u64 run_time(void)
 	return timed ? now_ns() : own_run_time();
 }
 
-/* @worker: the thread, or 0 */
-static __u64 run_item(const struct item *item, int worker)
+/* @worker: the thread, or 0; @part: its part */
+static __u64 run_item(const struct item *item, int worker, __u64 *part)
 {
 	__u64 own, others;
 
@@ -140,16 +139,8 @@ static __u64 run_item(const struct item *item, int worker)
 	item->run();
 	own = run_time() - own;
 	pass(QUIET_NS);
-	if (worker && item->worker)
-		own += thread_run_time(worker) - others;
-	return own;
-}
-
-static int compare(const void *left, const void *right)
-{
-	const __u64 *a = left, *b = right;
-
-	return (*a > *b) - (*a < *b);
+	*part = worker ? thread_run_time(worker) - others : 0;
+	return item->worker ? own + *part : own;
 }
 
 /* Whole lives are the last items. */
@@ -159,18 +150,18 @@ static bool is_left_out(const struct item *item)
 }
 
 static void report_median(const struct item *item, __u64 *times, const char *prefix,
-			  const char *unit)
+			  const char *impl)
 {
 	char metric[64];
 
-	qsort(times, ROUNDS, sizeof(*times), compare);
 	snprintf(metric, sizeof(metric), "%s%s", prefix, item->name);
-	report(metric, peer->name, n, unit, (double)times[ROUNDS / 2] / item->nr);
+	report(metric, impl, n, timed ? "ns" : "instructions",
+	       (double)median_of(times, ROUNDS) / item->nr);
 }
 
-static void measure_peer(const char *prefix, const char *unit)
+static void measure_peer(void)
 {
-	static __u64 times[ITEMS][ROUNDS];
+	static __u64 times[ITEMS][ROUNDS], parts[ITEMS][ROUNDS];
 	unsigned int round, i;
 	int worker;
 
@@ -181,11 +172,15 @@ static void measure_peer(const char *prefix, const char *unit)
 	pass(QUIET_NS);
 	for (round = 0; round < ROUNDS; round++)
 		for (i = 0; i < ITEMS && !is_left_out(&items[i]); i++)
-			times[i][round] = run_item(&items[i], worker);
+			times[i][round] = run_item(&items[i], worker, &parts[i][round]);
 	peer->close();
-	for (i = 0; i < ITEMS && !is_left_out(&items[i]); i++)
-		if (items[i].name)
-			report_median(&items[i], times[i], prefix, unit);
+	for (i = 0; i < ITEMS && !is_left_out(&items[i]); i++) {
+		if (!items[i].name)
+			continue;
+		report_median(&items[i], times[i], timed ? "ns.program_" : "program.", peer->name);
+		if (worker && !timed)
+			report_median(&items[i], parts[i], "program.", "worker");
+	}
 }
 
 /* At random, and the same ones for each peer */
@@ -204,33 +199,33 @@ static void draw_deadlines(void)
 	}
 }
 
-static void measure_all(const char *prefix, const char *unit)
+static void measure_all(unsigned int nr)
 {
 	static const struct peer *const peers[] = {
 		&library_peer, &heap_peer, &wheel_peer, NULL,
 	};
 	unsigned int i;
 
-	for (n = 1000; n <= 1000000; n = n == 1000 ? 100000 : 10 * n) {
-		draw_deadlines();
-		for (i = 0; peers[i]; i++) {
-			peer = peers[i];
-			measure_peer(prefix, unit);
-		}
-		free(far);
-		free(farther);
-		free(soon);
+	n = nr;
+	draw_deadlines();
+	for (i = 0; peers[i]; i++) {
+		peer = peers[i];
+		measure_peer();
 	}
+	free(far);
+	free(farther);
+	free(soon);
 }
 
 void bench_lives(void)
 {
-	measure_check();
-	measure_all("program.", "instructions");
+	measure_all(1000);
+	measure_all(100000);
+	measure_all(1000000);
 }
 
 void bench_lives_timed(void)
 {
 	timed = true;
-	measure_all("ns.program_", "ns");
+	measure_all(100000);
 }

@@ -1,35 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * user_bench COMMAND: what timeouts cost a program that has them from hwheel, and from
- * others. Prints "bench METRIC IMPL N UNIT VALUE", where N is how many are pending. Run
- * as root where nothing else runs. Commands that count instructions print first how many the
- * machine counts for ten: "check ten_nops 10".
- *
- *   operations        instructions, in a VM that counts them
- *   idle              wake-ups when there is nothing to do; quickest in the same VM
- *   mapped            instructions and calls for mapped timeouts, in the same VM
- *   lives             instructions, with those of the worker, in the same VM
- *   lives_timed       the same in ns
- *   threads           ns for several threads that share a handle
- *   memory            bytes
- *   lateness          of what expires, in ticks
- *   lateness_counted  the same in a VM that counts instructions
+ * user_bench COMMAND: the cost of timeouts to a program that has them from hwheel, and from
+ * others. Prints measurements, a JSON object in each line; N is how many are pending. Run as root
+ * where nothing else runs. All but lives_timed, threads and lateness are for a VM that counts
+ * instructions.
  */
 #include <err.h>
 #include <string.h>
 
-#include "idle.h"
-#include "lateness.h"
-#include "lives.h"
-#include "mapped.h"
-#include "memory.h"
-#include "operations.h"
-#include "threads.h"
+#include "commands.h"
 
 static const struct command {
 	const char	*name;
 	void		(*run)(void);
 } commands[] = {
+	{ "check", bench_check },
 	{ "operations", bench_operations },
 	{ "idle", bench_idle },
 	{ "mapped", bench_mapped },

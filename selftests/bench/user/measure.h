@@ -4,9 +4,6 @@
 
 #include "facility.h"
 
-/* Prints how many instructions ten are, and ends the program if the machine counts others. */
-void measure_check(void);
-
 /* Opens @facility for @n timeouts, which are numbered from 0, and BATCH more. */
 void measure_open(const struct facility *facility, unsigned int n);
 

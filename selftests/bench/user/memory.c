@@ -13,9 +13,8 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "hwheel.h"
+#include "commands.h"
 #include "measure.h"
-#include "memory.h"
 
 #define MANY	100000
 #define MOST	1000000

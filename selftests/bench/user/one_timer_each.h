@@ -4,7 +4,7 @@
  * with a system call. The file that includes this one defines three functions before:
  *
  *	create()	makes timers
- *	set_timer()	sets one; a time of 0 disarms it
+ *	set_timer()	sets one
  *	end()		deletes timers
  *
  * The loops are in a header so that set_timer() is inlined into each: a call through a
@@ -14,17 +14,6 @@
 #define _USER_BENCH_ONE_TIMER_EACH_H
 
 #include "facility.h"
-
-static void set(const unsigned int *which, unsigned int nr)
-{
-	unsigned int i;
-
-	for (i = 0; i < nr; i++) {
-		struct itimerspec in = itimerspec_of(delays[which[i]]);
-
-		set_timer(which[i], &in);
-	}
-}
 
 static void refresh(const unsigned int *which, unsigned int nr)
 {
@@ -37,21 +26,16 @@ static void refresh(const unsigned int *which, unsigned int nr)
 	}
 }
 
-static void disarm(const unsigned int *which, unsigned int nr)
+static void arm(const unsigned int *which, unsigned int nr)
 {
 	unsigned int i;
 
-	for (i = 0; i < nr; i++) {
-		struct itimerspec never = { };
-
-		set_timer(which[i], &never);
-	}
-}
-
-static void arm(const unsigned int *which, unsigned int nr)
-{
 	create(which, nr);
-	set(which, nr);
+	for (i = 0; i < nr; i++) {
+		struct itimerspec in = itimerspec_of(delays[which[i]]);
+
+		set_timer(which[i], &in);
+	}
 }
 
 static void live(const unsigned int *which, unsigned int nr)
@@ -62,11 +46,8 @@ static void live(const unsigned int *which, unsigned int nr)
 
 static const struct step steps[] = {
 	{ "user.refresh", ANY, refresh },
-	{ "user.disarm", ANY, disarm },
-	{ NULL, SAME, set },
 	{ "user.cancel", ANY, end },
-	{ "user.create", SAME, create },
-	{ "user.arm", SAME, set },
+	{ "user.arm", SAME, arm },
 	{ "user.life_arm_cancel", MORE, live },
 	{ }
 };

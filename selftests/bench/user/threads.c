@@ -14,9 +14,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "commands.h"
 #include "heap.h"
 #include "library.h"
-#include "threads.h"
 
 #define TICK		MSEC
 #define SET		1000U

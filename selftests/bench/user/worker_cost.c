@@ -10,12 +10,10 @@
  * The median of several rounds counts: in the least one it may have been the other thread
  * that had more to do.
  */
-#include <stdlib.h>
-
+#include "commands.h"
 #include "hwheel.h"
 #include "measure.h"
 #include "thread.h"
-#include "worker_cost.h"
 
 #define ROUNDS	15
 #define TICK	(10 * MSEC)
@@ -55,19 +53,6 @@ static const struct life {
 	{ }
 };
 
-static int compare(const void *left, const void *right)
-{
-	const __u64 *a = left, *b = right;
-
-	return (*a > *b) - (*a < *b);
-}
-
-static void report_median(const char *metric, unsigned int n, __u64 *rounds)
-{
-	qsort(rounds, ROUNDS, sizeof(*rounds), compare);
-	report_each(metric, "hwheel", n, rounds[ROUNDS / 2]);
-}
-
 static void measure_life(const struct life *life, int worker, unsigned int n)
 {
 	const unsigned int *which = measure_which(MORE, n);
@@ -83,8 +68,8 @@ static void measure_life(const struct life *life, int worker, unsigned int n)
 		workers[round] = thread_run_time(worker) - before;
 		both[round] = workers[round] + own;
 	}
-	report_median(life->worker, n, workers);
-	report_median(life->both, n, both);
+	report_each(life->worker, "hwheel", n, median_of(workers, ROUNDS));
+	report_each(life->both, "hwheel", n, median_of(both, ROUNDS));
 }
 
 static void open_with_tick(unsigned int room)

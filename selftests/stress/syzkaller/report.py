@@ -4,7 +4,7 @@
 
 report.py OUT
 
-OUT is the folder that run.sh has filled. Prints how many programs were executed, which results.py
+OUT is the folder that run.sh has filled. Prints how many programs were executed, which row.py
 reads, how many places of the module they reached, and the crashes; OUT/report.txt has this, too.
 Exits with 1 if there was a crash, or if nothing was executed or learned. A data race that does not
 concern the module, a machine that fell silent, and a failure of syzkaller's own program are no

@@ -1,0 +1,101 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# bench.sh [ROW]...: measures rows of the table rows, all that have seconds there if none is named.
+# build/bench.json gets a JSON object in each line, build/bench.txt tables of them, build/bench.svg
+# a picture. From the environment: MAKE; BASE, an earlier bench.json, whose instruction counts may
+# not have risen.
+set -euo pipefail
+
+cd "$(dirname "$(realpath "$0")")/../.."
+# shellcheck source=selftests/harness/messages.sh
+. selftests/harness/messages.sh
+
+build=$PWD/build out=$PWD/build/bench here=selftests/bench
+report=(python3 -B "$here/report.py")
+
+# fields MACHINE FIELD: of its rows that were chosen; all machines for "*"
+fields() {
+	awk -F ' *[|] *' -v machine="$1" -v field="$2" -v names=" $names " '
+		/^#/ || (machine != "*" && $2 != machine) { next }
+		names == "  " ? $3 != "" : index(names, " " $1 " ") {
+			print field == "command" ? $1 " " $4 : $field
+		}' $here/rows
+}
+
+# The kernel's modules; sets kver and kdir.
+modules() {
+	local vars=$1 word
+
+	for word in $vars; do
+		case $word in
+		KVER=*) kver=${word#*=} ;;
+		KDIR=*) kdir=${word#*=} ;;
+		esac
+	done
+	# shellcheck disable=SC2086 # several words
+	"$MAKE" --no-print-directory _test_modules $vars >"$out/build.log" 2>&1 ||
+		{ tail -n 20 "$out/build.log" >&2; die "the modules of $kver cannot be built"; }
+}
+
+program() {
+	"$MAKE" --no-print-directory -C tools O="$build/tools" "$build/tools/libhwheel.a"
+	gcc -O2 -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -static -Imodule/include/uapi \
+		-Itools $here/user/*.c "$build/tools/libhwheel.a" -luring -pthread \
+		-Wl,--wrap=ioctl -o "$out/user_bench"
+}
+
+# boot RUN OPTION...: RUN boots a machine, whose modules were built.
+boot() {
+	"$@" --out "$out/$machine" --timeout 3600 --guest $here/guest.sh \
+		"$build/module-$kver/hwheel.ko" "$build/modules-$kver"/selftests/bench/*.ko \
+		"$out/user_bench" "$out/chosen"
+}
+
+vm() {
+	[ -n "${vm_vars-}" ] || vm_vars=$(selftests/harness/setup.sh vm)
+	modules "$vm_vars"
+	boot selftests/harness/vm/run_vm.sh --kver "$kver" --programs "$@"
+}
+
+uml() {
+	[ -n "${uml_vars-}" ] || uml_vars=$(selftests/harness/setup.sh native)
+	modules "$uml_vars"
+	boot selftests/harness/uml/run_uml.sh --kdir "$kdir" "$@"
+}
+
+# Runs the rows of the machine that were chosen.
+measure() {
+	fields "$machine" command >"$out/chosen"
+	[ -s "$out/chosen" ] || return 0
+	say "$machine: $(fields "$machine" 1 | tr '\n' ' ')"
+	case $machine in
+	counted|quiet) sed -i '1i check ./user_bench check' "$out/chosen" ;;
+	esac
+	case $machine in
+	counted) vm --icount --mem 2048 ;;
+	quiet)   vm --icount --append "tsc=reliable nowatchdog psi=0" ;;
+	two)     vm ;;
+	native)  uml ;;
+	native2) uml --smp 2 ;;
+	esac
+	printf '{"machine": "%s", "kernel": "%s"}\n' "$machine" "$kver" >"$out/$machine/about"
+}
+
+names=$*
+for name; do
+	[ -n "$(names=$name fields '*' 1)" ] || die "no row is named $name: see $here/rows"
+done
+rm -rf "$out"
+mkdir -p "$out"
+# It may be the last run's result, and is read first.
+[ -z "${BASE-}" ] || cp "$BASE" "$out/base.json"
+selftests/harness/setup.sh programs tools bench >/dev/null
+program
+for machine in counted quiet two native native2; do
+	measure
+done
+find "$out" -mindepth 2 -type f ! -name 'console*.log' | sort | xargs cat >"$build/bench.json"
+"${report[@]}" plot "$build/bench.json" "$build/bench.svg"
+"${report[@]}" show "$build/bench.json" | tee "$build/bench.txt"
+[ -z "${BASE-}" ] || "${report[@]}" compare "$out/base.json" "$build/bench.json"

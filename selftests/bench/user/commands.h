@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The commands of user_bench, and the files that they are in. */
+#ifndef _USER_BENCH_COMMANDS_H
+#define _USER_BENCH_COMMANDS_H
+
+void bench_check(void);			/* measure.c */
+void bench_idle(void);
+void bench_lateness(void);
+void bench_lateness_counted(void);	/* lateness.c */
+void bench_lives(void);
+void bench_lives_timed(void);		/* lives.c */
+void bench_mapped(void);
+void bench_memory(void);
+void bench_operations(void);
+void bench_threads(void);
+
+/* For operations, with @n pending */
+void worker_cost_measure(unsigned int n);
+
+#endif /* _USER_BENCH_COMMANDS_H */
