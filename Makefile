@@ -387,7 +387,8 @@ _java_bench: _module
 	@$(VM) --kver $(KVER) --icount --mem 2560 --timeout 2400 --quiet --out $(BUILD)/java-bench-run \
 		--guest tools/java/bench/bench_guest.sh $(MODULE)/hwheel.ko $(JAVA)/libhwheel_jni.so \
 		$(JAVA)/hwheel.jar $(JAVA)/hwheel-bench.jar $(JAVA)/jre.tar
-	@python3 -B tools/java/bench/gather.py $(BUILD)/java-bench-run $(BUILD)/java-bench.json
+	@cat $(BUILD)/java-bench-run/{many,few}.json >$(BUILD)/java-bench.json
+	@python3 -B selftests/bench/report.py show $(BUILD)/java-bench.json
 
 HWHEELD_RUN = $(UML) --kdir $(KDIR) --smp 2 --append checkout=$(CURDIR) \
 	      --guest tools/test/hwheeld/enter.sh

@@ -13,6 +13,7 @@ import json
 import os
 import random
 import shutil
+import sqlite3
 import statistics
 import subprocess
 import sys
@@ -27,6 +28,10 @@ options = {"rounds": "5", "ms": "1000", "pending": "1000000", "lateness": "10000
            "wheel": "of the module"} | dict(word.split("=", 1) for word in sys.argv[5:])
 ROUNDS, MS, PENDING = (int(options[name]) for name in ("rounds", "ms", "pending"))
 TICKS = os.sysconf("SC_CLK_TCK")
+# Of what is pending, as load.c has it
+PAYLOAD = "0123456789" * 10
+FAR = 100000
+BATCH = 500
 
 
 def cpu_seconds(pid):
@@ -84,6 +89,12 @@ class Hwheeld:
     def __exit__(self, *_):
         self.daemon.stop()
 
+    def fill(self, count):
+        client = self.daemon.client()
+        for first in range(0, count, BATCH):
+            client.put_many([{"key": f"as-{i}", "delay": FAR, "payload": PAYLOAD}
+                             for i in range(first, min(first + BATCH, count))])
+
 
 class Redis:
     kind = "redis"
@@ -106,6 +117,14 @@ class Redis:
         self.process.terminate()
         self.process.wait()
 
+    def fill(self, count):
+        due = int((time.time() + FAR) * 1000)
+        with subprocess.Popen(["redis-cli", "-s", self.where, "--pipe"], stdin=subprocess.PIPE,
+                              stdout=subprocess.DEVNULL, text=True) as client:
+            client.stdin.writelines(
+                f"HSET payloads as-{i} {PAYLOAD}\r\nZADD timeouts {due} as-{i}\r\n"
+                for i in range(count))
+
 
 class Table:
     kind = "table"
@@ -120,6 +139,13 @@ class Table:
 
     def __exit__(self, *_):
         pass
+
+    def fill(self, count):
+        run(self, 1, "recent", 0, ms=1)     # makes the table
+        due = int((time.time() + FAR) * 1000)
+        with sqlite3.connect(self.where) as table:
+            table.executemany("REPLACE INTO timeouts VALUES (?, 'default', ?, ?)",
+                              ((f"as-{i}", due, PAYLOAD) for i in range(count)))
 
 
 def run(keeper, clients, operation, seed, ms=MS, pending=0):
@@ -148,7 +174,7 @@ def measure(pending, figures):
         for keeper in keepers:
             if pending:
                 since = time.monotonic()
-                run(keeper, 1, "fill", 0, pending=pending)
+                keeper.fill(pending)
                 print(f"filled {keeper.kind} in {time.monotonic() - since:.1f} s", flush=True)
         for seed in range(1, ROUNDS + 1):
             for clients, operation, _ in cases(pending):

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * load KIND WHERE CLIENTS OPERATION MILLISECONDS PENDING SEED: puts load on a keeper of timeouts,
- * and prints how many operations ended in how many ns.
+ * which has PENDING of them, as-0 and so on; prints how many operations ended in how many ns.
  *
  *	KIND	   hwheeld, redis: WHERE is a Unix socket; table: WHERE is an SQLite database
  *	OPERATION  recent: put, and cancel that; random: put, and cancel any of those pending;
- *		   life: put 16 that are due at once, take them, acknowledge each one;
- *		   fill: put PENDING timeouts, which the others then find there
+ *		   life: put 16 that are due at once, take them, acknowledge each one
  *
  * An operation is one request that has to be on disk: a put, a cancel, a take or an
  * acknowledgment. Requests of redis are transactions that are sent with one write(); a take is a
@@ -30,11 +29,10 @@
 
 #define LIFE	16
 #define ROOM	131072
-#define BATCH	500
 
 static char payload[101];	/* digits */
 
-enum operation { RECENT, RANDOM, LIFE_OF_ALL, FILL };
+enum operation { RECENT, RANDOM, LIFE_OF_ALL };
 
 static const char *kind, *where;
 static enum operation operation;
@@ -91,7 +89,7 @@ static void new_key(struct client *client)
 	sprintf(client->key, "key-%u-%llu", client->number, client->turn++);
 }
 
-/* Those that fill has put are as-0 and so on; one of them is cancelled only once. */
+/* One of those pending, which no other client cancels */
 static void old_key(struct client *client)
 {
 	unsigned long n = (unsigned long)nrand48(client->random) % (pending / clients);
@@ -534,90 +532,11 @@ static void run_tables(struct client *all)
 		pthread_join(all[i].thread, NULL);
 }
 
-/* Filling, in batches: not measured */
-
-static size_t batch_http(char *out, unsigned long first)
-{
-	static const char wish[] = "%s{\"key\":\"as-%lu\",\"delay\":100000,\"payload\":\"%s\"}";
-	char *body = malloc(BATCH * 256);
-	size_t length = (size_t)sprintf(body, "{\"timeouts\":["), whole;
-
-	for (unsigned long i = first; i < first + BATCH; i++)
-		length += (size_t)sprintf(body + length, wish, i == first ? "" : ",", i, payload);
-	sprintf(body + length, "]}");
-	whole = http(out, "POST", "/timeouts", body);
-	free(body);
-	return whole;
-}
-
-static size_t batch_redis(char *out, unsigned long first, int *replies)
-{
-	unsigned long long due = wall_ms() + 100000000;
-	char score[32], key[32];
-	size_t length = redis_add(out, 1, "MULTI");
-
-	sprintf(score, "%llu", due);
-	for (unsigned long i = first; i < first + BATCH; i++) {
-		sprintf(key, "as-%lu", i);
-		length += redis_add(out + length, 4, "HSET", "payloads", key, payload);
-		length += redis_add(out + length, 4, "ZADD", "timeouts", score, key);
-	}
-	*replies = 2 + 2 * BATCH;
-	return length + redis_add(out + length, 1, "EXEC");
-}
-
-static void fill_by_socket(struct client *client)
-{
-	client->fd = connect_to(where);
-	for (unsigned long i = 0; i < pending; i += BATCH) {
-		size_t length = is_redis() ? batch_redis(client->out, i, &client->replies) :
-					     batch_http(client->out, i), sent = 0;
-
-		while (sent < length) {
-			ssize_t part = write(client->fd, client->out + sent, length - sent);
-
-			if (part <= 0)
-				die("write");
-			sent += (size_t)part;
-		}
-		client->length = 0;
-		do {
-			ssize_t got = read(client->fd, client->in + client->length,
-					   ROOM - client->length - 1);
-
-			if (got <= 0)
-				die("read");
-			client->length += (size_t)got;
-			client->in[client->length] = 0;
-		} while (!is_whole(client));
-		client->done += BATCH;
-	}
-}
-
-static void fill_table(struct client *client)
-{
-	sqlite3 *handle = open_table();
-	sqlite3_stmt *put;
-
-	if (sqlite3_prepare_v2(handle, "REPLACE INTO timeouts VALUES (?1, ?2, ?3, ?4)", -1, &put,
-			       NULL))
-		die("prepare");
-	run(handle, "BEGIN");
-	for (unsigned long i = 0; i < pending; i++) {
-		sprintf(client->key, "as-%lu", i);
-		table_put(put, client, "default", wall_ms() + 100000000);
-	}
-	sqlite3_finalize(put);
-	run(handle, "COMMIT");
-	sqlite3_close(handle);
-	client->done = pending;
-}
-
 static enum operation parse_operation(const char *name)
 {
-	static const char *const names[] = { "recent", "random", "life", "fill" };
+	static const char *const names[] = { "recent", "random", "life" };
 
-	for (unsigned int i = 0; i < 4; i++)
+	for (unsigned int i = 0; i < 3; i++)
 		if (!strcmp(name, names[i]))
 			return (enum operation)i;
 	fprintf(stderr, "load: %s: no such operation\n", name);
@@ -647,15 +566,11 @@ int main(int argc, char **argv)
 			 strtoul(argv[7], NULL, 10) % 1000000, clients % 1000, i % 1000);
 		all[i].random[0] = (unsigned short)(i + strtoul(argv[7], NULL, 10));
 		all[i].in = malloc(ROOM);
-		all[i].out = malloc(operation == FILL ? BATCH * 512 : ROOM);
+		all[i].out = malloc(ROOM);
 	}
 	since = now_ns();
 	end_ns = since + milliseconds * 1000000;
-	if (operation == FILL && !strcmp(kind, "table"))
-		fill_table(all);
-	else if (operation == FILL)
-		fill_by_socket(all);
-	else if (!strcmp(kind, "table"))
+	if (!strcmp(kind, "table"))
 		run_tables(all);
 	else
 		drive(all);

@@ -40,8 +40,7 @@ public final class Bench {
         for (String part : Arrays.copyOf(arguments, last)) {
             bench.run(part);
         }
-        Files.writeString(Path.of(arguments[last]),
-                "[\n" + String.join(",\n", bench.results) + "\n]\n");
+        Files.write(Path.of(arguments[last]), bench.results);
         System.exit(0);
     }
 
@@ -71,9 +70,11 @@ public final class Bench {
         }
     }
 
-    private void result(String metric, String impl, String what, double value, String unit) {
-        String line = String.format(Locale.ROOT, "{\"metric\": \"%s\", \"impl\": \"%s\", %s, "
-                + "\"value\": %.1f, \"unit\": \"%s\"}", metric, impl, what, value, unit);
+    /** As selftests/bench/report.py reads it, with how many timeouts are pending. */
+    private void result(String metric, String impl, int pending, double value, String unit) {
+        String line = String.format(Locale.ROOT, "{\"metric\": \"java.%s\", \"impl\": \"%s\", "
+                + "\"n\": %d, \"unit\": \"%s\", \"value\": %.1f}",
+                metric, impl, pending, unit, value);
         results.add(line);
         System.out.println("# " + line);
     }
@@ -121,7 +122,7 @@ public final class Bench {
         for (int i = 0; i < 100_000; i++) {
             System.nanoTime();
         }
-        result("clock", "jvm", "\"threads\": 1", (System.nanoTime() - since) / 1e5, "ns");
+        result("clock", "jvm", 0, (System.nanoTime() - since) / 1e5, "ns");
     }
 
     /** Beside a number of timeouts that stay, each thread arms and cancels batches. */
@@ -144,12 +145,14 @@ public final class Bench {
             thread.join();
         }
         long elapsed = System.nanoTime() - since;
-        String what = "\"threads\": " + threads + ", \"pending\": " + pending;
+        String by = ", threads: " + threads;
         double count = (double) (rounds / threads * threads) * BATCH;
-        result("newTimeout", impl, what, Arrays.stream(arm).sum() / count, "ns of the thread");
-        result("cancel", impl, what, Arrays.stream(cancel).sum() / count, "ns of the thread");
-        result("pair", impl, what, elapsed / count, "ns of the machine");
-        result("pairs", impl, what, count / elapsed * 1e9, "1/s");
+        double armed = Arrays.stream(arm).sum() / count;
+        double cancelled = Arrays.stream(cancel).sum() / count;
+        result("newTimeout" + by, impl, pending, armed, "ns of the thread");
+        result("cancel" + by, impl, pending, cancelled, "ns of the thread");
+        result("pair" + by, impl, pending, elapsed / count, "ns of the machine");
+        result("pairs" + by, impl, pending, count / elapsed * 1e9, "1/s");
         if (stay.length != pending || timer.stop().isEmpty()) {
             throw new IllegalStateException();
         }
@@ -206,9 +209,8 @@ public final class Bench {
         }
         /* Netty's worker takes them from its queue. */
         Thread.sleep(1000);
-        String what = "\"pending\": " + MILLION;
-        result("heap", impl, what, (double) (heap() - heap) / MILLION, "bytes per timeout");
-        result("outside", impl, what, (double) (free - free()) / MILLION, "bytes per timeout");
+        result("heap", impl, MILLION, (double) (heap() - heap) / MILLION, "bytes per timeout");
+        result("outside", impl, MILLION, (double) (free - free()) / MILLION, "bytes per timeout");
         timer.stop();
     }
 
@@ -221,10 +223,9 @@ public final class Bench {
             timers[i] = timer(impl, 10);
             timers[i].newTimeout(NOTHING, 1, TimeUnit.HOURS);
         }
-        String what = "\"pending\": 1";
-        result("heap", impl, what, (double) (heap() - heap) / timers.length, "bytes per timer");
-        result("outside", impl, what, (double) (free - free()) / timers.length,
-                "bytes per timer, with the thread's stack");
+        result("heap of a timer", impl, 1, (double) (heap() - heap) / timers.length, "bytes");
+        result("outside, with the thread's stack", impl, 1,
+                (double) (free - free()) / timers.length, "bytes");
         for (Timer timer : timers) {
             timer.stop();
         }
@@ -261,11 +262,10 @@ public final class Bench {
                     throw new IllegalStateException("no such task");
                 }
                 Thread.sleep(10_000);
-                String what = "\"tick_ms\": " + tick + ", \"seconds\": 10";
-                result("wake-ups of the timer's thread", impl, what,
-                        switches("/proc/self/task", "bench-timer") - thread, "");
-                result("wake-ups of the kernel's workers", impl, what,
-                        switches("/proc", "hwheel") - worker, "");
+                result("wake-ups of the timer's thread, tick: " + tick + " ms", impl, 1,
+                        switches("/proc/self/task", "bench-timer") - thread, "in 10 s");
+                result("wake-ups of the kernel's workers, tick: " + tick + " ms", impl, 1,
+                        switches("/proc", "hwheel") - worker, "in 10 s");
                 timer.stop();
             }
         }
@@ -306,11 +306,12 @@ public final class Bench {
                 Timer timer = timer(impl, tick);
                 lateness(timer, 500);
                 long[] late = lateness(timer, 2000);
-                String what = "\"tick_ms\": " + tick;
-                result("lateness p50", impl, what, late[late.length / 2] / 1e3, "us");
-                result("lateness p99", impl, what, late[late.length / 100 * 99] / 1e3, "us");
-                result("lateness max", impl, what, late[late.length - 1] / 1e3, "us");
-                result("lateness min", impl, what, late[0] / 1e3, "us");
+                String by = ", tick: " + tick + " ms";
+                int count = late.length;
+                result("lateness p50" + by, impl, count, late[count / 2] / 1e3, "us");
+                result("lateness p99" + by, impl, count, late[count / 100 * 99] / 1e3, "us");
+                result("lateness max" + by, impl, count, late[count - 1] / 1e3, "us");
+                result("lateness min" + by, impl, count, late[0] / 1e3, "us");
                 timer.stop();
             }
         }
