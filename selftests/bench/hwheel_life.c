@@ -2,17 +2,13 @@
 /*
  * Many timeouts that all live until they expire, on a wheel named "life".
  *
- * While it is loaded, hwheel's debugfs tells how many are still pending and what the wheel
- * did for them, and the thread hwheel/life how long that took. The delays are spread
- * evenly, at random but the same on each load. The callback does nothing, as it is the
- * wheel that is looked at.
+ * While it is loaded, hwheel's debugfs has how many are still pending, and the scheduler the time
+ * that the thread hwheel/life took. The delays are spread evenly, at random but the same on each
+ * load. The callback does nothing.
  */
-#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
-
 #include <linux/err.h>
 #include <linux/hwheel.h>
 #include <linux/math64.h>
-#include <linux/minmax.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
 #include <linux/overflow.h>
@@ -35,10 +31,6 @@ static bool simple;
 module_param(simple, bool, 0400);
 MODULE_PARM_DESC(simple, "a wheel that refuses delays beyond its turn (no)");
 
-static unsigned long tick_ns = 10 * NSEC_PER_MSEC;
-module_param(tick_ns, ulong, 0400);
-MODULE_PARM_DESC(tick_ns, "of the wheel (10 ms)");
-
 static unsigned int nr = 1000;
 module_param(nr, uint, 0400);
 MODULE_PARM_DESC(nr, "timeouts to arm (1000)");
@@ -56,18 +48,6 @@ static void on_timeout(struct hwheel_timeout *timeout)
 
 static const struct hwheel_timeout_ops timeout_ops = { .expire = on_timeout };
 
-static int arm_one(struct hwheel_timeout *timeout, struct rnd_state *random)
-{
-	u64 delay = mul_u64_u32_shr((u64)spread * NSEC_PER_SEC, prandom_u32_state(random), 32);
-	int err;
-
-	hwheel_timeout_init(timeout, wheel, &timeout_ops);
-	err = hwheel_arm(timeout, delay);
-	if (err)
-		pr_notice("a delay of %llu ns is refused: %d\n", delay, err);
-	return err;
-}
-
 static int arm_all(void)
 {
 	struct rnd_state random;
@@ -76,54 +56,45 @@ static int arm_all(void)
 
 	prandom_seed_state(&random, SEED);
 	for (i = 0; i < nr && !err; i++) {
-		err = arm_one(&timeouts[i], &random);
+		hwheel_timeout_init(&timeouts[i], wheel, &timeout_ops);
+		err = hwheel_arm(&timeouts[i],
+				 mul_u64_u32_shr((u64)spread * NSEC_PER_SEC,
+						 prandom_u32_state(&random), 32));
 		if (i % RESCHED_EVERY == RESCHED_EVERY - 1)
 			cond_resched();
 	}
 	return err;
 }
 
-static int create_wheel(void)
-{
-	const struct hwheel_params params = {
-		.name = "life", .tick_ns = tick_ns, .slots = slots, .levels = levels,
-		.flags = simple ? HWHEEL_SIMPLE : 0,
-	};
-
-	wheel = hwheel_create(&params);
-	return PTR_ERR_OR_ZERO(wheel);
-}
-
-static void life_end(void)
+static void life_exit(void)
 {
 	hwheel_destroy(wheel);
 	vfree(timeouts);
 }
+module_exit(life_exit);
 
 static int __init life_init(void)
 {
+	const struct hwheel_params params = {
+		.name = "life", .tick_ns = 10 * NSEC_PER_MSEC, .slots = slots, .levels = levels,
+		.flags = simple ? HWHEEL_SIMPLE : 0,
+	};
 	int err;
 
-	timeouts = vzalloc(array_size(max(nr, 1U), sizeof(*timeouts)));
+	timeouts = vzalloc(array_size(nr, sizeof(*timeouts)));
 	if (!timeouts)
 		return -ENOMEM;
-	err = create_wheel();
-	if (err) {
+	wheel = hwheel_create(&params);
+	if (IS_ERR(wheel)) {
 		vfree(timeouts);
-		return err;
+		return PTR_ERR(wheel);
 	}
 	err = arm_all();
 	if (err)
-		life_end();
+		life_exit();
 	return err;
 }
 module_init(life_init);
-
-static void __exit life_exit(void)
-{
-	life_end();
-}
-module_exit(life_exit);
 
 MODULE_DESCRIPTION("Timeouts that live until they expire, to see what that costs");
 MODULE_AUTHOR("The hwheel authors");

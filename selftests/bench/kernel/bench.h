@@ -55,7 +55,9 @@ typedef s64 (bench_step_t)(void);
  * @name:       of it
  * @in_jiffies: times are jiffies, otherwise ns
  * @size:       of one in bytes
- * @begin:      makes all objects idle; on a wheel with a limit, if asked for one
+ * @init:       makes an object idle, if @begin does not
+ * @stop:       ends one, if @end does not
+ * @begin:      optional: creates what they share; a wheel with a limit, if asked for one
  * @end:        undoes that
  * @is_pending: to see whether something was done
  * @step:       does it to all objects; NULL if there is no such thing
@@ -64,6 +66,8 @@ struct bench_kind {
 	const char	*name;
 	bool		in_jiffies;
 	size_t		size;
+	void		(*init)(union bench_object *object);
+	void		(*stop)(union bench_object *object);
 	int		(*begin)(bool limited);
 	void		(*end)(void);
 	bool		(*is_pending)(const union bench_object *object);

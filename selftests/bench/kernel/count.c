@@ -102,6 +102,23 @@ static bool can_live(const struct bench_kind *kind, const struct bench_life *lif
 	return true;
 }
 
+static int begin(const struct bench_kind *kind, bool limited)
+{
+	int err = kind->begin ? kind->begin(limited) : 0;
+
+	if (!err && kind->init)
+		bench_for_each(kind->init);
+	return err;
+}
+
+static void end(const struct bench_kind *kind)
+{
+	if (kind->stop)
+		bench_for_each(kind->stop);
+	if (kind->end)
+		kind->end();
+}
+
 static int live_all(const struct bench_kind *kind, struct count *count)
 {
 	unsigned int nr;
@@ -110,11 +127,11 @@ static int live_all(const struct bench_kind *kind, struct count *count)
 	for (nr = 0; nr < BENCH_LIVES; nr++) {
 		if (!can_live(kind, &bench_lives[nr]))
 			continue;
-		err = kind->begin(bench_lives[nr].steps[0] == BENCH_ARM_LIMITED);
+		err = begin(kind, bench_lives[nr].steps[0] == BENCH_ARM_LIMITED);
 		if (err)
 			return err;
 		err = live(kind, count, nr);
-		kind->end();
+		end(kind);
 		if (err && !(BENCH_MAY_BE_LATE && bench_lives[nr].brief))
 			return err;
 	}

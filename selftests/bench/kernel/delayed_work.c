@@ -49,20 +49,16 @@ static void init(union bench_object *object)
 static int begin(bool limited)
 {
 	queue = alloc_workqueue("hwheel_bench", WQ_PERCPU, 0);
-	if (!queue)
-		return -ENOMEM;
-	bench_for_each(init);
-	return 0;
+	return queue ? 0 : -ENOMEM;
 }
 
-static void end_one(union bench_object *object)
+static void stop(union bench_object *object)
 {
 	cancel_delayed_work(&object->work);
 }
 
 static void end(void)
 {
-	bench_for_each(end_one);
 	destroy_workqueue(queue);
 }
 
@@ -75,6 +71,8 @@ const struct bench_kind bench_delayed_work = {
 	.name		= "delayed_work",
 	.in_jiffies	= true,
 	.size		= sizeof(struct delayed_work),
+	.init		= init,
+	.stop		= stop,
 	.begin		= begin,
 	.end		= end,
 	.is_pending	= is_pending,

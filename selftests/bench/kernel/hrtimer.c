@@ -31,20 +31,9 @@ static void init(union bench_object *object)
 	hrtimer_setup(&object->hrtimer, on_hrtimer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
 }
 
-static int begin(bool limited)
-{
-	bench_for_each(init);
-	return 0;
-}
-
-static void end_one(union bench_object *object)
+static void stop(union bench_object *object)
 {
 	hrtimer_cancel(&object->hrtimer);
-}
-
-static void end(void)
-{
-	bench_for_each(end_one);
 }
 
 static bool is_pending(const union bench_object *object)
@@ -55,8 +44,8 @@ static bool is_pending(const union bench_object *object)
 const struct bench_kind bench_hrtimer = {
 	.name		= "hrtimer",
 	.size		= sizeof(struct hrtimer),
-	.begin		= begin,
-	.end		= end,
+	.init		= init,
+	.stop		= stop,
 	.is_pending	= is_pending,
 	.step		= BENCH_PEER_STEPS(arm, arm_at, arm, arm_at, arm_at, cancel),
 };

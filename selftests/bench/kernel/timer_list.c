@@ -31,20 +31,9 @@ static void init(union bench_object *object)
 	timer_setup(&object->timer, on_timer, 0);
 }
 
-static int begin(bool limited)
-{
-	bench_for_each(init);
-	return 0;
-}
-
-static void end_one(union bench_object *object)
+static void stop(union bench_object *object)
 {
 	timer_delete_sync(&object->timer);
-}
-
-static void end(void)
-{
-	bench_for_each(end_one);
 }
 
 static bool is_pending(const union bench_object *object)
@@ -56,8 +45,8 @@ const struct bench_kind bench_timer_list = {
 	.name		= "timer_list",
 	.in_jiffies	= true,
 	.size		= sizeof(struct timer_list),
-	.begin		= begin,
-	.end		= end,
+	.init		= init,
+	.stop		= stop,
 	.is_pending	= is_pending,
 	.step		= BENCH_PEER_STEPS(arm, arm_at, arm, arm_at, arm_at, cancel),
 };
