@@ -23,19 +23,21 @@ fields() {
 		}' $here/rows
 }
 
-# The kernel's modules; sets kver and kdir.
+# modules VARIABLES: builds those of a kernel, unless it was the last one; sets kver and kdir.
 modules() {
-	local vars=$1 word
+	local word
 
-	for word in $vars; do
+	[ "$1" != "${built-}" ] || return 0
+	for word in $1; do
 		case $word in
 		KVER=*) kver=${word#*=} ;;
 		KDIR=*) kdir=${word#*=} ;;
 		esac
 	done
 	# shellcheck disable=SC2086 # several words
-	"$MAKE" --no-print-directory _test_modules $vars >"$out/build.log" 2>&1 ||
+	"$MAKE" --no-print-directory _test_modules $1 >"$out/build.log" 2>&1 ||
 		{ tail -n 20 "$out/build.log" >&2; die "the modules of $kver cannot be built"; }
+	built=$1
 }
 
 program() {
