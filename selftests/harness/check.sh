@@ -66,7 +66,6 @@ short_parts() {
 	part row -- python3 -B selftests/harness/row_test.py
 	part blocks -- python3 -B selftests/harness/documents/blocks_test.py
 	part bench -- python3 -B selftests/bench/report_test.py
-	part judge -- python3 -B tools/demo/judge_test.py
 	part checker -- python3 -B tools/test/hwheeld/checker_test.py
 	part setup build/setup.tap -- script_test setup
 	part step build/step.tap -- script_test step

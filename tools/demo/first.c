@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Three timeouts of 500 ms, 1 s and 1.5 s; the second is cancelled. */
+#include <stdio.h>
+
 #include "clock.h"
 #include "job.h"
 
@@ -14,7 +16,7 @@ static void print_event(const struct hwheel_event *event, void *data)
 	const struct job *job = data;
 
 	printf("first: %4llu ms: event, %llu us after its deadline (%.2f ticks)\n",
-	       delays[event->cookie % TIMEOUTS] / MSEC, late_ns / 1000ULL,
+	       delays[event->cookie] / MSEC, late_ns / 1000ULL,
 	       (double)late_ns / job->tick_ns);
 }
 
@@ -29,17 +31,17 @@ static void wait_for_events(struct job *job)
 int main(int argc, char **argv)
 {
 	struct job_order order = job_order(argc, argv);
-	uint64_t ids[TIMEOUTS];
 	struct job job;
 
-	job_start(&job, "first", &order);
+	job_start(&job, "first", &order, TIMEOUTS);
 	for (int i = 0; i < TIMEOUTS; i++)
-		ids[i] = job_arm(&job, delays[i], i);
+		job_arm(&job, delays[i], i);
 	/* At once: later a machine that stalls could be too late for it */
-	if (!job_cancel(&job, ids[CANCELLED]))
+	if (job_cancel(&job, CANCELLED))
 		printf("first: %4llu ms: cancelled\n", delays[CANCELLED] / MSEC);
 	wait_for_events(&job);
 	job_linger(&job);
-	job_finish(&job);
-	return 0;
+	return job_finish(&job, TIMEOUTS,
+			  "\"events\": { \"expected\": %u, \"seen\": %u, \"early\": %u },\n",
+			  job.armed - job.cancelled, job.fired, job.early);
 }

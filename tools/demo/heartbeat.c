@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -26,20 +27,29 @@ static int listen_anywhere(struct sockaddr_in *address)
 int main(int argc, char **argv)
 {
 	struct job_order order = job_order(argc, argv);
+	struct heartbeat_client *clients;
 	struct sockaddr_in address;
 	int listener = listen_anywhere(&address);
+	struct job job;
 	int go[2];
 	int status;
 
+	clients = mmap(NULL, CONNECTIONS * sizeof(*clients), PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (clients == MAP_FAILED)
+		err(1, "mmap");
 	must_sys(pipe(go), "pipe");
 	if (!must_sys(fork(), "fork")) {
 		close(listener);
 		close(go[1]);
-		heartbeat_clients(&order, &address, go[0]);
+		heartbeat_clients(clients, order.seed, &address, go[0]);
 		return 0;
 	}
 	close(go[0]);
-	heartbeat_serve(&order, listener, go[1]);
+	job_start(&job, "heartbeat", &order, UINT16_MAX + 1);
+	heartbeat_serve(&job, listener, go[1]);
 	must_sys(wait(&status), "wait");
-	return status ? 1 : 0;
+	if (status)
+		job_wrong(&job, "the clients failed", status);
+	return heartbeat_report(&job, clients);
 }

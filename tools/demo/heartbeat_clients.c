@@ -13,16 +13,8 @@
 #define SILENT_UNTIL	(2400 * MSEC)	/* and the last, so that 3 s see it all */
 #define AMPLE		(BEATING + JOB_PATIENCE * MSEC)
 
-struct client {
-	uint64_t silent_at;	/* after the start; 0: never */
-	uint64_t closed;	/* when the server had closed it; 0: not so far */
-	unsigned int beats;
-	uint16_t port;
-	int fd;
-};
-
 struct clients {
-	struct client all[CONNECTIONS];
+	struct heartbeat_client *all;
 	unsigned int silent_open;
 	int epoll;
 };
@@ -53,7 +45,7 @@ static void connect_one(struct clients *clients, int i, const struct sockaddr_in
 	clients->all[i].port = ntohs(own.sin_port);
 }
 
-static void beat(struct client *client, uint64_t now)
+static void beat(struct heartbeat_client *client, uint64_t now)
 {
 	if (client->closed || (client->silent_at && now >= client->silent_at))
 		return;
@@ -69,7 +61,7 @@ static void look(struct clients *clients)
 	int count = epoll_wait(clients->epoll, events, JOB_READ, 0);
 
 	for (int i = 0; i < count; i++) {
-		struct client *client = &clients->all[events[i].data.u32];
+		struct heartbeat_client *client = &clients->all[events[i].data.u32];
 
 		client->closed = clock_ns();
 		close(client->fd);
@@ -99,33 +91,18 @@ static void beat_all(struct clients *clients)
 	}
 }
 
-static void record_all(const struct clients *clients, const char *folder)
+void heartbeat_clients(struct heartbeat_client *all, uint64_t seed,
+		       const struct sockaddr_in *server, int go)
 {
-	struct record record;
-
-	record_open(&record, folder, "heartbeat-clients");
-	for (int i = 0; i < CONNECTIONS; i++) {
-		const struct client *client = &clients->all[i];
-
-		record_line(&record, "client", client->port, !!client->silent_at,
-			    client->beats, client->closed);
-	}
-	record_close(&record);
-}
-
-void heartbeat_clients(const struct job_order *order, const struct sockaddr_in *server,
-		       int go)
-{
-	static struct clients clients;
+	struct clients clients = { .all = all };
 	char byte;
 
 	clients.epoll = must_sys(epoll_create1(EPOLL_CLOEXEC), "epoll_create1");
-	choose_silent(&clients, order->seed);
+	choose_silent(&clients, seed);
 	for (int i = 0; i < CONNECTIONS; i++)
 		connect_one(&clients, i, server);
 	if (must_sys(read(go, &byte, 1), "go") != 1)
 		errx(1, "the server is gone");
 	beat_all(&clients);
-	record_all(&clients, order->folder);
 	/* Exit hangs up whatever is still open */
 }

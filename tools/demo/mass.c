@@ -5,12 +5,12 @@
  * fire. (On a machine that cannot keep up a cancel may come too late: that one
  * fires as well.)
  */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "chance.h"
 #include "clock.h"
 #include "job.h"
-#include "must.h"
 
 #define TIMEOUTS	100000
 #define CANCELS		90000
@@ -28,7 +28,6 @@ struct action {
 
 static struct action plan[ACTIONS];
 static uint64_t delays[TIMEOUTS];
-static uint64_t ids[TIMEOUTS];
 static bool doomed[TIMEOUTS];
 
 static int compare(const void *left, const void *right)
@@ -59,9 +58,9 @@ static void make_plan(uint64_t seed)
 static void act(struct job *job, const struct action *action)
 {
 	if (action->cancel)
-		job_cancel(job, ids[action->number]);
+		job_cancel(job, action->number);
 	else
-		ids[action->number] = job_arm(job, delays[action->number], action->number);
+		job_arm(job, delays[action->number], action->number);
 }
 
 /* Does what is due, a batch at most; returns what comes next */
@@ -83,8 +82,7 @@ static void print_progress(const struct job *job)
 	if (now < next)
 		return;
 	next = now + SEC;
-	printf("mass: %lu armed, %lu cancelled, %lu fired\n", job->armed, job->cancelled,
-	       job->fired);
+	printf("mass: %u armed, %u cancelled, %u fired\n", job->armed, job->cancelled, job->fired);
 }
 
 static void run(struct job *job)
@@ -107,13 +105,20 @@ static void run(struct job *job)
 int main(int argc, char **argv)
 {
 	struct job_order order = job_order(argc, argv);
+	double ticks[3];
 	struct job job;
 
-	job_start(&job, "mass", &order);
+	job_start(&job, "mass", &order, TIMEOUTS);
 	printf("mass: seed %llu\n", (unsigned long long)order.seed);
 	make_plan(order.seed);
 	run(&job);
 	job_linger(&job);
-	job_finish(&job);
-	return 0;
+	job_lateness(&job, ticks);
+	if (job.cancelled + job.refused != CANCELS)
+		job_wrong(&job, "another number of cancels", job.cancelled + job.refused);
+	return job_finish(&job, TIMEOUTS,
+			  "\"mass\": { \"armed\": %u, \"cancelled\": %u, \"fired\": %u, \"early\": %u,\n"
+			  "\"lateness_ticks\": { \"p50\": %.3f, \"p99\": %.3f, \"max\": %.3f } },\n",
+			  job.armed, job.cancelled, job.fired, job.early, ticks[0], ticks[1],
+			  ticks[2]);
 }

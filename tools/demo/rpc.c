@@ -7,6 +7,7 @@
  * Requests and answers are packets on a socket pair, each an array of request
  * numbers. A number is also the timeout's cookie.
  */
+#include <stdio.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -25,16 +26,16 @@
 
 struct client {
 	struct job job;
-	uint64_t ids[REQUESTS];
 	unsigned int sent;
 	unsigned int answered;
 	int socket;
 };
 
+static bool silent[REQUESTS];
+
 /* --- server --- */
 
-static unsigned int answer(int socket, const bool *silent, const uint32_t *packet,
-			   unsigned int count)
+static void answer(int socket, const uint32_t *packet, unsigned int count)
 {
 	uint32_t answers[PACKET];
 	unsigned int length = 0;
@@ -44,27 +45,15 @@ static unsigned int answer(int socket, const bool *silent, const uint32_t *packe
 			answers[length++] = packet[i];
 	if (length)
 		must_sys(send(socket, answers, length * sizeof(*answers), 0), "answer");
-	return length;
 }
 
-static void serve(int socket, const struct job_order *order)
+static void serve(int socket)
 {
-	static bool silent[REQUESTS];
-	uint64_t seed = order->seed;
-	unsigned int answered = 0;
 	uint32_t packet[PACKET];
-	struct record record;
 	long bytes;
 
-	chance_pick(&seed, silent, REQUESTS, UNANSWERED);
-	record_open(&record, order->folder, "rpc-server");
-	for (unsigned int i = 0; i < REQUESTS; i++)
-		if (silent[i])
-			record_line(&record, "silent", i);
 	while ((bytes = must_sys(recv(socket, packet, sizeof(packet), 0), "recv")))
-		answered += answer(socket, silent, packet, bytes / sizeof(*packet));
-	record_line(&record, "answered", answered);
-	record_close(&record);
+		answer(socket, packet, bytes / sizeof(*packet));
 }
 
 /* --- client --- */
@@ -77,7 +66,7 @@ static void send_packet(struct client *client)
 	while (length < PACKET && client->sent < REQUESTS) {
 		uint32_t number = client->sent++;
 
-		client->ids[number] = job_arm(&client->job, DEADLINE, number);
+		job_arm(&client->job, DEADLINE, number);
 		packet[length++] = number;
 	}
 	must_sys(send(client->socket, packet, length * sizeof(*packet), 0), "send");
@@ -97,7 +86,7 @@ static void take_answers(struct client *client)
 
 	while ((bytes = recv(client->socket, packet, sizeof(packet), MSG_DONTWAIT)) > 0)
 		for (size_t i = 0; i < bytes / sizeof(*packet); i++) {
-			job_cancel(&client->job, client->ids[packet[i]]);
+			job_cancel(&client->job, packet[i]);
 			client->answered++;
 		}
 	if (bytes == 0 || errno != EAGAIN)
@@ -112,7 +101,7 @@ static void print_progress(struct client *client)
 	if (now < next)
 		return;
 	next = now + SEC;
-	printf("rpc: %u sent, %u answered, %lu timed out\n", client->sent, client->answered,
+	printf("rpc: %u sent, %u answered, %u timed out\n", client->sent, client->answered,
 	       client->job.fired);
 }
 
@@ -131,26 +120,46 @@ static void call(struct client *client)
 	}
 }
 
+/* An answer that comes too late cancels nothing. */
+static void check(struct client *client)
+{
+	struct job *job = &client->job;
+
+	if (client->answered != REQUESTS - UNANSWERED)
+		job_wrong(job, "another number of answers", client->answered);
+	if (job->fired != UNANSWERED + job->refused)
+		job_wrong(job, "another number of requests timed out", job->fired);
+}
+
 int main(int argc, char **argv)
 {
 	struct job_order order = job_order(argc, argv);
 	static struct client client;
+	uint64_t seed = order.seed;
+	double ticks[3];
 	int sockets[2];
 	int status;
 
+	chance_pick(&seed, silent, REQUESTS, UNANSWERED);
 	must_sys(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets), "socketpair");
 	if (!must_sys(fork(), "fork")) {
 		close(sockets[1]);
-		serve(sockets[0], &order);
+		serve(sockets[0]);
 		return 0;
 	}
 	close(sockets[0]);
 	client.socket = sockets[1];
-	job_start(&client.job, "rpc", &order);
+	job_start(&client.job, "rpc", &order, REQUESTS);
 	call(&client);
 	job_linger(&client.job);
 	close(client.socket);
 	must_sys(wait(&status), "wait");
-	job_finish(&client.job);
-	return status ? 1 : 0;
+	check(&client);
+	job_lateness(&client.job, ticks);
+	if (status)
+		job_wrong(&client.job, "the server failed", status);
+	return job_finish(&client.job, REQUESTS,
+			  "\"rpc\": { \"sent\": %u, \"cancelled\": %u, \"fired\": %u, \"early\": %u },\n",
+			  client.job.armed, client.job.cancelled, client.job.fired,
+			  client.job.early);
 }
