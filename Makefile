@@ -287,11 +287,11 @@ check-packages: deb ## try them in a clean Debian 12, from installing to purging
 # KSRC: default: the kernel source of the tests
 patch: ## make a patch series that puts hwheel into a kernel tree (KSRC=); it is in build/patch
 	@vars=$$($(SETUP) patch source) && \
-		selftests/harness/patch/series.sh "$${vars##*KSRC=}" $(BUILD)/patch
+		tools/patch/series.sh "$${vars##*KSRC=}" $(BUILD)/patch
 
 check-patch: patch ## apply it to a copy of the tree and build it there, built in and as a module
 	@vars=$$($(SETUP) patch source) && \
-		selftests/harness/patch/build.sh "$${vars##*KSRC=}" $(BUILD)/patch \
+		tools/patch/build.sh "$${vars##*KSRC=}" $(BUILD)/patch \
 			$(BUILD)/patch-build | tee $(BUILD)/patch.tap
 
 clean: ## remove build/; the cache folder stays

@@ -4,19 +4,18 @@
 # series.sh KSRC OUT: leaves in OUT a patch series that puts hwheel into the kernel tree KSRC, as
 # one would send it: the driver, its KUnit tests, the kselftests, and the documentation with an
 # entry of MAINTAINERS. Only the files that the series touches are copied from KSRC, which stays
-# as it is. Author and sign-off are those of git. checkpatch judges each patch.
+# as it is: their repository is OUT/tree. Author and sign-off are those of git. checkpatch looks at
+# each patch.
 set -euo pipefail
 
 ksrc=$(realpath "$1")
 mkdir -p "$2"
 out=$(realpath "$2")
-cd "$(dirname "$(realpath "$0")")/../../.."
-top=$PWD
-here=$top/selftests/harness/patch
+here=$(dirname "$(realpath "$0")")
+top=$here/../..
+work=$out/tree
 # shellcheck source=selftests/harness/messages.sh
-. selftests/harness/messages.sh
-# shellcheck source=selftests/harness/patch/ungrafted.sh
-. selftests/harness/patch/ungrafted.sh
+. "$top/selftests/harness/messages.sh"
 
 driver=drivers/misc/hwheel
 tests=tools/testing/selftests/hwheel
@@ -27,31 +26,25 @@ touched=(drivers/misc/Kconfig drivers/misc/Makefile MAINTAINERS
 unsigned="git has no user.name or no user.email, by which the patches are signed off"
 name=$(git config user.name) || die "$unsigned"
 email=$(git config user.email) || die "$unsigned"
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-
-begin() {
-	local file
-
-	git init -q "$work"
-	git -C "$work" config user.name "$name"
-	git -C "$work" config user.email "$email"
-	git -C "$work" config commit.gpgsign false
-	git -C "$work" config core.hooksPath /dev/null
-	for file in "${touched[@]}"; do
-		[ -e "$ksrc/$file" ] || die "no $file in $ksrc: it is no whole kernel tree"
-		mkdir -p "$work/$(dirname "$file")"
-		ungrafted "$ksrc/$file" >"$work/$file"
-	done
-	cd "$work"
-	git add -A
-	git commit -qm base
-}
 
 # commit SUBJECT: the body comes from stdin
 commit() {
 	git add -A
-	{ printf '%s\n\n' "$1"; cat; } | git commit -q -s -F -
+	{ printf '%s\n\n' "$1"; cat; } |
+		git -c user.name="$name" -c user.email="$email" -c commit.gpgsign=false \
+			-c core.hooksPath=/dev/null commit -q -s -F -
+}
+
+# A tree that make kunit has used has lines of hwheel's; $(HWHEEL_JOB) is make's.
+begin() {
+	rm -rf "$work"
+	git init -q "$work"
+	cd "$work"
+	(cd "$ksrc" && cp --parents "${touched[@]}" "$work") ||
+		die "$ksrc is no whole kernel tree"
+	# shellcheck disable=SC2016
+	sed -i '/drivers\/misc\/hwheel/d; /hwheel\$(HWHEEL_JOB)/d' "${touched[@]}"
+	commit base </dev/null
 }
 
 # before FILE PATTERN [KEY]: puts what comes from stdin before the first line that matches and, if
@@ -65,25 +58,15 @@ before() {
 	sed -i "$((line - 1))r /dev/stdin" "$1"
 }
 
-# without_models: leaves out the end of a comment that names models, and the empty line before, as
-# the models stay behind.
-without_models() {
-	awk '/^ \* Models?: / { held = ""; skips = 1 }
-	     / \*\/$/ { skips = 0 }
-	     skips { next }
-	     { printf "%s", held; held = "" }
-	     /^ \*$/ { held = $0 "\n"; next }
-	     { print }'
-}
-
-# Files as they are in this kernel: there is no need for what older ones lack.
+# Files as they are in this kernel: there is no need for what older ones lack. The end of a comment that
+# names models goes, as these stay behind.
 sources() {
 	local folder=$1 to=$2 file
 
 	(cd "$top/$folder" && find . -name '*.[ch]' ! -path './include/*') | while read -r file; do
 		mkdir -p "$to/$(dirname "$file")"
 		{ unifdef -DHAVE_VM_FLAGS_SET -DHAVE_WQ_BH "$top/$folder/$file" || [ $? -eq 1 ]; } |
-			without_models >"$to/$file" || die "cannot convert $folder/$file"
+			perl -0pe 's/(\n \*)?\n \* Models?: .*?(?=\n \*\/)//sg' >"$to/$file" || die "cannot convert $folder/$file"
 	done
 }
 
@@ -109,9 +92,17 @@ add_driver() {
 	echo 'obj-$(CONFIG_HWHEEL)		+= hwheel/' >>drivers/misc/Makefile
 	printf '0xBD  00-0F  uapi/linux/hwheel.h\n' |
 		before Documentation/userspace-api/ioctl/ioctl-number.rst '^0x' '0xBD'
-	awk -v author="$name <$email>" '{ at = index($0, "@AUTHOR@") }
-		at { $0 = substr($0, 1, at - 1) author } 1' "$here/maintainers" |
-		before MAINTAINERS '^HWPOISON MEMORY'
+	before MAINTAINERS '^HWPOISON MEMORY' <<-END
+	HWHEEL TIMER
+	M:	$name <$email>
+	S:	Maintained
+	F:	Documentation/core-api/hwheel.rst
+	F:	$driver/
+	F:	include/linux/hwheel.h
+	F:	include/uapi/linux/hwheel.h
+	F:	$tests/
+
+	END
 	purpose | commit "misc: add hwheel, a wheel for very many timeouts"
 }
 
@@ -179,15 +170,6 @@ add_documentation() {
 	END
 }
 
-# checkpatch judges tracepoints otherwise than the kernel lays them out. The first patch names in
-# MAINTAINERS what the later ones add. That of a new kernel wants kzalloc_obj(), which 6.1 lacks.
-judge() {
-	local ignored=FILE_PATH_CHANGES,OPEN_ENDED_LINE,PARENTHESIS_ALIGNMENT,ALLOC_WITH_SIZEOF
-
-	perl "$ksrc/scripts/checkpatch.pl" --no-tree --quiet --no-summary --show-types \
-		--ignore "$ignored" "$out"/*.patch
-}
-
 begin
 add_driver
 add_kunit
@@ -195,9 +177,12 @@ add_selftests
 add_documentation
 rm -f "$out"/*.patch
 git format-patch -q --cover-letter -o "$out" HEAD~4
-purpose >"$work/.git/purpose"
 sed -i -e 's/\*\*\* SUBJECT HERE \*\*\*/hwheel: a wheel for very many timeouts/' \
-	-e "/BLURB HERE/{r $work/.git/purpose" -e 'd}' "$out"/0000-*
+	-e '/BLURB HERE/{r /dev/stdin' -e 'd}' "$out"/0000-* < <(purpose)
 mv "$out"/0000-*.patch "$out/cover-letter"
-judge
+# checkpatch wants tracepoints otherwise than the kernel lays them out. The first patch names in
+# MAINTAINERS what the later ones add. That of a new kernel wants kzalloc_obj(), which 6.1 lacks.
+perl "$ksrc/scripts/checkpatch.pl" --no-tree --quiet --no-summary --show-types \
+	--ignore FILE_PATH_CHANGES,OPEN_ENDED_LINE,PARENTHESIS_ALIGNMENT,ALLOC_WITH_SIZEOF \
+	"$out"/*.patch
 say "patch: $(find "$out" -name '*.patch' | wc -l) patches are in $out"

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# build.sh KSRC PATCHES OUT: applies the series in PATCHES to a copy of the kernel tree KSRC, whose
-# files are links but for those that it touches, and builds there without a warning: the driver with
-# its KUnit tests built into a user-mode kernel, the driver as a module, and the kselftests. Prints
-# TAP.
+# build.sh KSRC PATCHES OUT: applies the series that series.sh left in PATCHES to a copy of the kernel
+# tree KSRC, whose files are links but for those that it touches, and builds there without a warning:
+# the driver with its KUnit tests built into a user-mode kernel, the driver as a module, and the
+# kselftests. Prints TAP.
 set -uo pipefail
 
 ksrc=$(realpath "$1")
@@ -14,34 +14,16 @@ out=$(realpath "$3")
 tree=$out/tree
 driver=drivers/misc/hwheel
 
-cd "$(dirname "$(realpath "$0")")/../../.." || exit
+cd "$(dirname "$(realpath "$0")")/../.." || exit
 # shellcheck source=selftests/harness/tap.sh
 . selftests/harness/tap.sh
-# shellcheck source=selftests/harness/patch/ungrafted.sh
-. selftests/harness/patch/ungrafted.sh
 
-# A tree that make kunit has used has a link to hwheel as well.
-copy() {
-	local file
-
-	rm -rf "$tree"
-	cp -as "$ksrc" "$tree"
-	rm -f "$tree/$driver"*
-	sed -n 's|^--- a/||p' "$patches"/0*.patch | sort -u | while read -r file; do
-		case $file in "$driver"/*) continue ;; esac
-		[ -e "$ksrc/$file" ] || continue
-		rm "$tree/$file"
-		ungrafted "$ksrc/$file" >"$tree/$file"
-	done
-}
-
+# A tree that make kunit has used has a link to hwheel, and lines that the series' base lacks.
 applies() {
-	local patch
-
-	copy || return
-	for patch in "$patches"/0*.patch; do
-		patch -d "$tree" -p1 -s --fuzz=0 <"$patch" || return
-	done
+	rm -rf "$tree"
+	cp -as "$ksrc" "$tree" && rm -f "$tree/$driver"* &&
+		git -C "$patches/tree" archive HEAD~4 | tar -x -C "$tree" &&
+		cat "$patches"/0*.patch | patch -d "$tree" -p1 -s --fuzz=0
 }
 
 # Prints the names of files in comments of what the series adds.
