@@ -39,10 +39,6 @@ class Tap:
             for line in traceback.format_exc().splitlines():
                 print("#", line.encode("ascii", "backslashreplace").decode(), flush=True)
 
-    def skip(self, name, reason):
-        self.points += 1
-        print(f"ok {self.points} - {name} # SKIP {reason}", flush=True)
-
     def begin(self, place):
         """Returns the seed: the argument at that place, or another one each time."""
         seed = int(sys.argv[place]) if len(sys.argv) > place else \
