@@ -145,6 +145,15 @@ static inline void sim_needs_time(struct kunit *test)
 		kunit_skip(test, "needs a user-mode kernel with time-travel=inf-cpu");
 }
 
+static inline void expect_refused(struct kunit *test, struct hwheel_params params)
+{
+	struct hwheel *wheel = hwheel_create(&params);
+
+	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(wheel), -EINVAL);
+	if (!IS_ERR(wheel))
+		hwheel_destroy(wheel);
+}
+
 /* A wheel that is destroyed when the test ends */
 static inline struct hwheel *sim_create(struct kunit *test,
 					struct hwheel_params params)
@@ -210,6 +219,29 @@ static inline u64 sim_edge_due(const struct hwheel *wheel, u64 deadline)
 	return sim_edge_time(wheel, edge) < deadline ? edge + 1 : edge;
 }
 
+static inline void arm_edge(struct kunit *test, struct sim_timeout *sim, u64 edge)
+{
+	u64 deadline = sim_edge_time(sim_wheel_of(sim), edge);
+
+	KUNIT_ASSERT_EQ(test, hwheel_arm_at(&sim->timeout, deadline), 0);
+}
+
+static inline void refresh_edge(struct kunit *test, struct sim_timeout *sim, u64 edge)
+{
+	u64 deadline = sim_edge_time(sim_wheel_of(sim), edge);
+
+	KUNIT_EXPECT_EQ(test, hwheel_refresh_at(&sim->timeout, deadline), 0);
+}
+
+static inline struct hwheel_stats stats_of(const struct hwheel *wheel)
+{
+	struct hwheel_stats stats;
+
+	memset(&stats, 0xa5, sizeof(stats));
+	hwheel_get_stats(wheel, &stats);
+	return stats;
+}
+
 /* Until the worker is done with an edge, and is asleep again */
 static inline void sim_pass(const struct hwheel *wheel, u64 edge)
 {
@@ -272,6 +304,13 @@ static inline void sim_expect_fired(struct kunit *test,
 	KUNIT_EXPECT_GE(test, sim->fired_ns, time);
 	KUNIT_EXPECT_LT(test, sim->fired_ns, time + SIM_SETTLE);
 	KUNIT_EXPECT_TRUE(test, hwheel_is_expired(&sim->timeout));
+}
+
+/* An expire callback that holds the worker, and says when it is done */
+static inline void sleep_3_ticks(struct sim_timeout *sim)
+{
+	test_sleep(sim_wheel_of(sim), 3 * SIM_TICK);
+	sim->data = sim;
 }
 
 static inline unsigned int sim_count_expired(const struct sim_timeout *sim,

@@ -12,14 +12,6 @@
 
 #define FAR	1000
 
-static inline void arm_edge(struct kunit *test, struct sim_timeout *sim,
-			    u64 edge)
-{
-	u64 deadline = sim_edge_time(sim_wheel_of(sim), edge);
-
-	KUNIT_ASSERT_EQ(test, hwheel_arm_at(&sim->timeout, deadline), 0);
-}
-
 /* One that the test frees by itself */
 static inline struct sim_timeout *
 sim_alloc(struct kunit *test, struct hwheel *wheel,
@@ -80,12 +72,6 @@ static inline void end_canceller(struct canceller *canceller)
 }
 
 /* What a callback is told to do */
-
-static inline void sleep_3_ticks(struct sim_timeout *sim)
-{
-	test_sleep(sim_wheel_of(sim), 3 * SIM_TICK);
-	sim->data = sim;
-}
 
 struct order {
 	struct sim_timeout	*other;

@@ -30,11 +30,11 @@ static void check_taken_back(struct kunit *test,
 	KUNIT_EXPECT_LT(test, test_now(wheel), start + SIM_SETTLE);
 	expect_taken_back(test, sim, !!ops->release);
 	kfree(sim);
-	KUNIT_EXPECT_EQ(test, executor_recalled(wheel), 1);
+	KUNIT_EXPECT_EQ(test, stats_of(wheel).recalled, 1);
 	KUNIT_EXPECT_EQ(test, tally.running, 1);
 	test_sleep(wheel, 2 * SLOW * SIM_TICK);
 	KUNIT_EXPECT_EQ(test, tally.ended, 1);
-	KUNIT_EXPECT_EQ(test, executor_recalled(wheel), 1);
+	KUNIT_EXPECT_EQ(test, stats_of(wheel).recalled, 1);
 }
 
 static void handed_over_one_is_freed_at_once(struct kunit *test)
@@ -75,7 +75,7 @@ static void some_of_a_backlog_are_taken_back(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, sim[i].expired, i % 3 != 0);
 		KUNIT_EXPECT_EQ(test, sim[i].released, i % 3 == 0);
 	}
-	KUNIT_EXPECT_EQ(test, executor_recalled(wheel), 100);
+	KUNIT_EXPECT_EQ(test, stats_of(wheel).recalled, 100);
 }
 
 static void taken_back_one_can_be_armed_again(struct kunit *test)
@@ -143,39 +143,12 @@ static void two_threads_take_it_back_once(struct kunit *test)
 	end_canceller(&two);
 	KUNIT_EXPECT_EQ(test, one.result + two.result, 1);
 	expect_taken_back(test, &sim[1], 1);
-	KUNIT_EXPECT_EQ(test, executor_recalled(wheel), 1);
+	KUNIT_EXPECT_EQ(test, stats_of(wheel).recalled, 1);
 	KUNIT_EXPECT_EQ(test, tally.running, 1);
 	test_sleep(wheel, SLOW * SIM_TICK);
 }
 
 /* Running */
-
-static void check_waited_for(struct kunit *test, enum executor_kind kind)
-{
-	struct hwheel *wheel = executor_wheel(test, kind);
-	struct sim_timeout *sim = sim_alloc(test, wheel, &sim_release_ops);
-	struct tally tally = { };
-
-	sim->then = sleep_10_ticks;
-	sim->data = &tally;
-	arm_edge(test, sim, 2);
-	sim_pass(wheel, 2);
-	KUNIT_EXPECT_EQ(test, tally.running, 1);
-	KUNIT_EXPECT_EQ(test, hwheel_cancel_sync(&sim->timeout), 0);
-	KUNIT_EXPECT_EQ(test, tally.ended, 1);
-	KUNIT_EXPECT_EQ(test, sim->released, 0);
-	KUNIT_EXPECT_TRUE(test, hwheel_is_expired(&sim->timeout));
-	kfree(sim);
-	KUNIT_EXPECT_LT(test, test_now(wheel), sim_edge_time(wheel, 3 + SLOW));
-	KUNIT_EXPECT_EQ(test, executor_recalled(wheel), 0);
-}
-
-static void running_callback_is_waited_for(struct kunit *test)
-{
-	check_waited_for(test, EXECUTOR_UNBOUND);
-	check_waited_for(test, EXECUTOR_PER_CPU);
-	check_waited_for(test, EXECUTOR_ORDERED);
-}
 
 static void another_callback_is_not_waited_for(struct kunit *test)
 {
@@ -242,7 +215,7 @@ static void check_rearmed(struct kunit *test, u64 delay,
 		KUNIT_EXPECT_GE(test, sim->released_ns,
 				sim_edge_time(wheel, 2 + SLOW));
 	kfree(sim);
-	KUNIT_EXPECT_EQ(test, executor_recalled(wheel), delay == 0);
+	KUNIT_EXPECT_EQ(test, stats_of(wheel).recalled, delay == 0);
 	sim_pass(wheel, FAR + SLOW);
 }
 
@@ -305,49 +278,6 @@ static void arms_are_batched_while_a_callback_is_waited_for(struct kunit *test)
 }
 
 /* In callbacks on the executor */
-
-static void check_own_callback(struct kunit *test, enum executor_kind kind)
-{
-	struct hwheel *wheel = executor_wheel(test, kind);
-	struct sim_timeout *sim = sim_timeouts(test, wheel, 1, &sim_ops);
-	struct order order = { .other = sim };
-
-	sim->then = cancel_other;
-	sim->data = &order;
-	arm_edge(test, sim, 2);
-	sim_pass(wheel, 2);
-	KUNIT_EXPECT_EQ(test, order.result, -EDEADLK);
-	sim_expect_fired(test, sim, 2);
-	KUNIT_EXPECT_EQ(test, hwheel_arm(&sim->timeout, SIM_TICK), 0);
-	KUNIT_EXPECT_EQ(test, hwheel_cancel_sync(&sim->timeout), 1);
-}
-
-static void own_callback_is_refused(struct kunit *test)
-{
-	check_own_callback(test, EXECUTOR_UNBOUND);
-	check_own_callback(test, EXECUTOR_PER_CPU);
-	check_own_callback(test, EXECUTOR_ORDERED);
-}
-
-static void check_set_up_anew(struct kunit *test, enum executor_kind kind)
-{
-	struct hwheel *wheel = executor_wheel(test, kind);
-	struct sim_timeout *sim = sim_timeouts(test, wheel, 1, &sim_release_ops);
-
-	sim->then = init_then_sleep;
-	arm_edge(test, sim, 2);
-	sim_pass(wheel, 2);
-	KUNIT_EXPECT_NULL(test, sim->data);
-	KUNIT_EXPECT_EQ(test, hwheel_cancel_sync(&sim->timeout), 0);
-	KUNIT_EXPECT_PTR_EQ(test, sim->data, (void *)sim);
-}
-
-static void callback_that_sets_it_up_anew_is_waited_for(struct kunit *test)
-{
-	check_set_up_anew(test, EXECUTOR_UNBOUND);
-	check_set_up_anew(test, EXECUTOR_PER_CPU);
-	check_set_up_anew(test, EXECUTOR_ORDERED);
-}
 
 static void arm_anew_and_sleep(struct sim_timeout *sim)
 {
@@ -460,7 +390,7 @@ static void check_handed_over(struct kunit *test,
 	KUNIT_EXPECT_EQ(test, order.other->expired, 0);
 	sim_pass(wheel, 3 + SLOW);
 	KUNIT_EXPECT_EQ(test, order.result, 1);
-	KUNIT_EXPECT_EQ(test, executor_recalled(wheel), 1);
+	KUNIT_EXPECT_EQ(test, stats_of(wheel).recalled, 1);
 	sim_pass(wheel, FAR);
 }
 
@@ -497,7 +427,7 @@ static void callbacks_on_all_runners_cancel_those_behind(struct kunit *test)
 		recalled += order[i].result;
 	}
 	KUNIT_EXPECT_GT(test, recalled, 0);
-	KUNIT_EXPECT_EQ(test, executor_recalled(wheel), recalled);
+	KUNIT_EXPECT_EQ(test, stats_of(wheel).recalled, recalled);
 }
 
 static void callback_waits_for_one_on_another_runner(struct kunit *test)
@@ -574,7 +504,7 @@ static void release_op_frees_one_handed_over(struct kunit *test)
 	freed_by_release(test, other, 1,
 			 div64_u64(test_now(wheel) - wheel->epoch, SIM_TICK));
 	KUNIT_EXPECT_EQ(test, tally.ended, 1);
-	KUNIT_EXPECT_EQ(test, executor_recalled(wheel), 1);
+	KUNIT_EXPECT_EQ(test, stats_of(wheel).recalled, 1);
 }
 
 static void release_op_waits_for_one_that_runs(struct kunit *test)
@@ -663,7 +593,7 @@ static void check_stop(struct kunit *test, u64 edge,
 	sim_pass(wheel, 5);
 	KUNIT_EXPECT_EQ(test, hwheel_stop(wheel, sim_handback, NULL), 0);
 	KUNIT_EXPECT_EQ(test, order.result, 1);
-	KUNIT_EXPECT_EQ(test, executor_recalled(wheel), recalled);
+	KUNIT_EXPECT_EQ(test, stats_of(wheel).recalled, recalled);
 	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 0);
 	KUNIT_EXPECT_LT(test, test_now(wheel), sim_edge_time(wheel, 4 + SLOW));
 }
@@ -708,33 +638,16 @@ static void thread_frees_it_while_the_wheel_is_stopped(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sim[2].released + sim[2].handed_back, 1);
 }
 
-static void stopped_wheel_has_nothing_to_wait_for(struct kunit *test)
-{
-	struct hwheel *wheel = executor_wheel(test, EXECUTOR_UNBOUND);
-	struct sim_timeout *sim = sim_timeouts(test, wheel, 3, &sim_ops);
-
-	arm_edge(test, &sim[0], FAR);
-	arm_edge(test, &sim[1], 2);
-	sim_pass(wheel, 2);
-	KUNIT_EXPECT_EQ(test, hwheel_stop(wheel, sim_handback, NULL), 1);
-	KUNIT_EXPECT_EQ(test, hwheel_cancel_sync(&sim[0].timeout), 0);
-	KUNIT_EXPECT_EQ(test, hwheel_cancel_sync(&sim[1].timeout), 0);
-	KUNIT_EXPECT_EQ(test, hwheel_cancel_sync(&sim[2].timeout), 0);
-}
-
 static struct kunit_case executor_sync_cases[] = {
 	KUNIT_CASE(handed_over_one_is_freed_at_once),
 	KUNIT_CASE(some_of_a_backlog_are_taken_back),
 	KUNIT_CASE(taken_back_one_can_be_armed_again),
 	KUNIT_CASE(taken_back_while_the_worker_is_held),
 	KUNIT_CASE(two_threads_take_it_back_once),
-	KUNIT_CASE(running_callback_is_waited_for),
 	KUNIT_CASE(another_callback_is_not_waited_for),
 	KUNIT_CASE(one_armed_by_its_running_callback_is_cancelled),
 	KUNIT_CASE(one_handed_over_again_is_taken_back),
 	KUNIT_CASE(arms_are_batched_while_a_callback_is_waited_for),
-	KUNIT_CASE(own_callback_is_refused),
-	KUNIT_CASE(callback_that_sets_it_up_anew_is_waited_for),
 	KUNIT_CASE(one_set_up_anew_expires_after_the_callback),
 	KUNIT_CASE(callback_frees_an_enqueued_one),
 	KUNIT_CASE(callback_frees_a_cancelled_one),
@@ -749,7 +662,6 @@ static struct kunit_case executor_sync_cases[] = {
 	KUNIT_CASE(callback_may_destroy_another_wheel),
 	KUNIT_CASE(callback_frees_others_while_the_wheel_is_stopped),
 	KUNIT_CASE(thread_frees_it_while_the_wheel_is_stopped),
-	KUNIT_CASE(stopped_wheel_has_nothing_to_wait_for),
 	{}
 };
 

@@ -12,17 +12,31 @@
 #include "cancel_sync_sim.h"
 
 enum executor_kind {
+	EXECUTOR_NONE,		/* on the worker */
 	EXECUTOR_UNBOUND,
 	EXECUTOR_PER_CPU,
 	EXECUTOR_ORDERED,
 	EXECUTOR_BH,
 };
 
-#define EXECUTOR_KINDS	(EXECUTOR_ORDERED + 1)
+static inline void executor_kind_describe(const enum executor_kind *kind, char *desc)
+{
+	static const char *const names[] = { "worker", "unbound", "per CPU", "ordered", "BH" };
+
+	strscpy(desc, names[*kind], KUNIT_PARAM_DESC_SIZE);
+}
+
+/* Of a case that takes the kind as its parameter */
+static inline enum executor_kind kind_of(const struct kunit *test)
+{
+	return *(const enum executor_kind *)test->param_value;
+}
 
 static inline int executor_queue_init(struct kunit_resource *res, void *kind)
 {
 	switch (*(enum executor_kind *)kind) {
+	case EXECUTOR_NONE:
+		break;
 	case EXECUTOR_UNBOUND:
 		res->data = alloc_workqueue("hwheel_unbound", WQ_UNBOUND, 0);
 		break;
@@ -63,7 +77,7 @@ static inline struct hwheel *executor_wheel(struct kunit *test,
 {
 	return sim_create(test, (struct hwheel_params) {
 		.tick_ns = SIM_TICK, .slots = SIM_SLOTS,
-		.executor = executor_queue(test, kind),
+		.executor = kind == EXECUTOR_NONE ? NULL : executor_queue(test, kind),
 	});
 }
 
@@ -110,23 +124,6 @@ static inline void hand_over_behind(struct kunit *test,
 	KUNIT_ASSERT_EQ(test, tally->running, 1);
 	KUNIT_ASSERT_EQ(test, sim->expired, 0);
 	KUNIT_ASSERT_TRUE(test, hwheel_is_expired(&sim->timeout));
-}
-
-static inline u64 executor_recalled(const struct hwheel *wheel)
-{
-	struct hwheel_stats stats;
-
-	hwheel_get_stats(wheel, &stats);
-	return stats.recalled;
-}
-
-/* How many were submitted, as the worker found them */
-static inline u64 executor_drained(const struct hwheel *wheel)
-{
-	struct hwheel_stats stats;
-
-	hwheel_get_stats(wheel, &stats);
-	return stats.drained;
 }
 
 #endif /* _HWHEEL_KUNIT_EXECUTOR_SIM_H */

@@ -7,18 +7,19 @@
 
 #include "executor_sim.h"
 
+static const enum executor_kind executor_kinds[] = {
+	EXECUTOR_UNBOUND, EXECUTOR_PER_CPU, EXECUTOR_ORDERED,
+};
+
+KUNIT_ARRAY_PARAM(executor_kind, executor_kinds, executor_kind_describe);
+
+/* An ordered workqueue runs one at a time. */
+static const enum executor_kind parallel_kinds[] = { EXECUTOR_UNBOUND, EXECUTOR_PER_CPU };
+
+KUNIT_ARRAY_PARAM(parallel_kind, parallel_kinds, executor_kind_describe);
+
 /* More than a worker expires in one pass, and than the runners call at a go */
 #define BACKLOG	12345
-
-static void on_each_kind(struct kunit *test,
-			 void (*check)(struct kunit *test,
-				       enum executor_kind kind))
-{
-	unsigned int kind;
-
-	for (kind = 0; kind < EXECUTOR_KINDS; kind++)
-		check(test, kind);
-}
 
 static unsigned int count_fired(const struct sim_timeout *sim, unsigned int nr,
 				u64 from_edge, u64 to_edge)
@@ -46,9 +47,9 @@ static void check_context(struct sim_timeout *sim)
 }
 
 /* On the queue that was asked for: so that one waits for it. */
-static void check_workqueue(struct kunit *test, enum executor_kind kind)
+static void callback_runs_on_the_workqueue(struct kunit *test)
 {
-	struct workqueue_struct *queue = executor_queue(test, kind);
+	struct workqueue_struct *queue = executor_queue(test, kind_of(test));
 	struct hwheel *wheel = sim_create(test, (struct hwheel_params) {
 		.tick_ns = SIM_TICK, .executor = queue,
 	});
@@ -66,14 +67,9 @@ static void check_workqueue(struct kunit *test, enum executor_kind kind)
 	KUNIT_EXPECT_GE(test, test_now(wheel), sim_edge_time(wheel, 4));
 }
 
-static void callback_runs_on_the_workqueue(struct kunit *test)
+static void callbacks_run_on_their_edges(struct kunit *test)
 {
-	on_each_kind(test, check_workqueue);
-}
-
-static void check_edges(struct kunit *test, enum executor_kind kind)
-{
-	struct hwheel *wheel = executor_wheel(test, kind);
+	struct hwheel *wheel = executor_wheel(test, kind_of(test));
 	struct sim_timeout *sim = sim_timeouts(test, wheel, 500, &sim_ops);
 	unsigned int i;
 
@@ -87,14 +83,9 @@ static void check_edges(struct kunit *test, enum executor_kind kind)
 				 sim_edge_due(wheel, hwheel_deadline(&sim[i].timeout)));
 }
 
-static void callbacks_run_on_their_edges(struct kunit *test)
+static void backlog_at_one_edge_runs_once_each(struct kunit *test)
 {
-	on_each_kind(test, check_edges);
-}
-
-static void check_backlog(struct kunit *test, enum executor_kind kind)
-{
-	struct hwheel *wheel = executor_wheel(test, kind);
+	struct hwheel *wheel = executor_wheel(test, kind_of(test));
 	struct sim_timeout *sim = sim_timeouts(test, wheel, BACKLOG, &sim_ops);
 	unsigned int i;
 
@@ -108,19 +99,13 @@ static void check_backlog(struct kunit *test, enum executor_kind kind)
 	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 0);
 }
 
-static void backlog_at_one_edge_runs_once_each(struct kunit *test)
-{
-	on_each_kind(test, check_backlog);
-}
-
 /* Slow ones */
 
-static void check_slow(struct kunit *test, enum executor_kind kind)
+static void slow_callback_delays_no_other(struct kunit *test)
 {
-	struct hwheel *wheel = executor_wheel(test, kind);
+	struct hwheel *wheel = executor_wheel(test, kind_of(test));
 	struct sim_timeout *sim = sim_timeouts(test, wheel, 51, &sim_ops);
 	struct tally tally = { };
-	struct hwheel_stats stats;
 	unsigned int i;
 
 	sim[50].then = sleep_10_ticks;
@@ -134,15 +119,8 @@ static void check_slow(struct kunit *test, enum executor_kind kind)
 		sim_expect_fired(test, &sim[i], 2 + i / 5);
 	sim_pass(wheel, 13);
 	KUNIT_EXPECT_EQ(test, tally.ended, 1);
-	hwheel_get_stats(wheel, &stats);
-	KUNIT_EXPECT_EQ(test, stats.lag, 0);
-	KUNIT_EXPECT_EQ(test, stats.overlong, 0);
-}
-
-static void slow_callback_delays_no_other(struct kunit *test)
-{
-	check_slow(test, EXECUTOR_UNBOUND);
-	check_slow(test, EXECUTOR_PER_CPU);
+	KUNIT_EXPECT_EQ(test, stats_of(wheel).lag, 0);
+	KUNIT_EXPECT_EQ(test, stats_of(wheel).overlong, 0);
 }
 
 static void run_slow_ones(struct kunit *test, struct sim_timeout *sim,
@@ -161,10 +139,10 @@ static void run_slow_ones(struct kunit *test, struct sim_timeout *sim,
 }
 
 /* The next ones, and the last, wait for one of them to be done. */
-static void check_runners(struct kunit *test, enum executor_kind kind)
+static void so_many_slow_ones_run_at_a_time(struct kunit *test)
 {
 	const unsigned int nr = 2 * HWHEEL_RUNNERS + 1;
-	struct hwheel *wheel = executor_wheel(test, kind);
+	struct hwheel *wheel = executor_wheel(test, kind_of(test));
 	struct sim_timeout *sim = sim_timeouts(test, wheel, nr, &sim_ops);
 	struct tally tally = { };
 
@@ -174,12 +152,6 @@ static void check_runners(struct kunit *test, enum executor_kind kind)
 	KUNIT_EXPECT_EQ(test, count_fired(sim, nr, 2 + SLOW, 3 + SLOW),
 			HWHEEL_RUNNERS);
 	KUNIT_EXPECT_EQ(test, count_fired(sim, nr, 2 + 2 * SLOW, 3 + 2 * SLOW), 1);
-}
-
-static void so_many_slow_ones_run_at_a_time(struct kunit *test)
-{
-	check_runners(test, EXECUTOR_UNBOUND);
-	check_runners(test, EXECUTOR_PER_CPU);
 }
 
 static void ordered_workqueue_runs_one_after_the_other(struct kunit *test)
@@ -209,9 +181,9 @@ static void rearm_3_edges_on(struct sim_timeout *sim)
 				     3 * SIM_TICK);
 }
 
-static void check_rearm(struct kunit *test, enum executor_kind kind)
+static void callback_may_arm_again(struct kunit *test)
 {
-	struct hwheel *wheel = executor_wheel(test, kind);
+	struct hwheel *wheel = executor_wheel(test, kind_of(test));
 	struct sim_timeout *sim = sim_timeouts(test, wheel, 2, &sim_ops);
 	u64 edge;
 
@@ -229,11 +201,6 @@ static void check_rearm(struct kunit *test, enum executor_kind kind)
 	KUNIT_EXPECT_EQ(test, sim_count_handed_back(sim, 2), 2);
 }
 
-static void callback_may_arm_again(struct kunit *test)
-{
-	on_each_kind(test, check_rearm);
-}
-
 static void rearm_then_sleep(struct sim_timeout *sim)
 {
 	hwheel_arm(&sim->timeout, 0);
@@ -241,9 +208,9 @@ static void rearm_then_sleep(struct sim_timeout *sim)
 }
 
 /* It expires again while its callback runs, and another one meanwhile. */
-static void check_overlap(struct kunit *test, enum executor_kind kind)
+static void callbacks_of_one_timeout_never_overlap(struct kunit *test)
 {
-	struct hwheel *wheel = executor_wheel(test, kind);
+	struct hwheel *wheel = executor_wheel(test, kind_of(test));
 	struct sim_timeout *sim = sim_timeouts(test, wheel, 2, &sim_ops);
 	struct tally tally = { };
 	unsigned int i;
@@ -257,7 +224,7 @@ static void check_overlap(struct kunit *test, enum executor_kind kind)
 	KUNIT_EXPECT_TRUE(test, hwheel_is_expired(&sim[0].timeout));
 	KUNIT_EXPECT_EQ(test, hwheel_arm(&sim[0].timeout, 0), -EBUSY);
 	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 0);
-	if (kind != EXECUTOR_ORDERED)
+	if (kind_of(test) != EXECUTOR_ORDERED)
 		sim_expect_fired(test, &sim[1], 5);
 	for (i = 1; i < 10; i++) {
 		test_sleep_until(wheel, sim_edge_time(wheel, 3 + SLOW * i));
@@ -268,11 +235,6 @@ static void check_overlap(struct kunit *test, enum executor_kind kind)
 	KUNIT_EXPECT_EQ(test, sim[0].expired, 11);
 	KUNIT_EXPECT_EQ(test, sim[1].expired, 1);
 	KUNIT_EXPECT_EQ(test, tally.most, 1);
-}
-
-static void callbacks_of_one_timeout_never_overlap(struct kunit *test)
-{
-	on_each_kind(test, check_overlap);
 }
 
 /* Handed over, and not run yet */
@@ -386,12 +348,12 @@ static void expect_released_once(struct kunit *test, struct sim_timeout *sim,
 
 	/* and then all is as ever: it is submitted once for each arm */
 	sim->then = NULL;
-	drained = executor_drained(wheel);
+	drained = stats_of(wheel).drained;
 	arm_edge(test, sim, edge + 5);
 	sim_pass(wheel, edge + 5);
 	KUNIT_EXPECT_EQ(test, sim->expired, 2);
 	sim_pass(wheel, edge + 7);
-	KUNIT_EXPECT_EQ(test, executor_drained(wheel), drained + 1);
+	KUNIT_EXPECT_EQ(test, stats_of(wheel).drained, drained + 1);
 	arm_edge(test, sim, edge + FAR);
 	KUNIT_EXPECT_TRUE(test, hwheel_cancel(&sim->timeout));
 	sim_pass(wheel, edge + 50);
@@ -467,9 +429,9 @@ static const struct hwheel_timeout_ops freed_by_callback_ops = {
 	.expire = free_and_count,
 };
 
-static void check_free(struct kunit *test, enum executor_kind kind)
+static void callback_may_free_its_object(struct kunit *test)
 {
-	struct hwheel *wheel = executor_wheel(test, kind);
+	struct hwheel *wheel = executor_wheel(test, kind_of(test));
 	unsigned int freed = 0, i;
 
 	for (i = 0; i < 1000; i++) {
@@ -482,11 +444,6 @@ static void check_free(struct kunit *test, enum executor_kind kind)
 	sim_pass(wheel, 20);
 	KUNIT_EXPECT_EQ(test, freed, 1000);
 	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 0);
-}
-
-static void callback_may_free_its_object(struct kunit *test)
-{
-	on_each_kind(test, check_free);
 }
 
 static const struct hwheel_timeout_ops freed_by_release_ops = {
@@ -592,9 +549,9 @@ static void stop_it(struct sim_timeout *sim)
 	*(s64 *)sim->data = hwheel_stop(sim_wheel_of(sim), NULL, NULL);
 }
 
-static void check_stop_in_callback(struct kunit *test, enum executor_kind kind)
+static void stop_in_a_callback_is_refused(struct kunit *test)
 {
-	struct hwheel *wheel = executor_wheel(test, kind);
+	struct hwheel *wheel = executor_wheel(test, kind_of(test));
 	struct sim_timeout *sim = sim_timeouts(test, wheel, 2, &sim_ops);
 	s64 stopped = 1;
 
@@ -606,11 +563,6 @@ static void check_stop_in_callback(struct kunit *test, enum executor_kind kind)
 	arm_edge(test, &sim[1], 4);
 	sim_pass(wheel, 4);
 	sim_expect_fired(test, &sim[1], 4);
-}
-
-static void stop_in_a_callback_is_refused(struct kunit *test)
-{
-	on_each_kind(test, check_stop_in_callback);
 }
 
 static void stop_work(struct work_struct *work)
@@ -712,24 +664,24 @@ static void stop_makes_the_release_that_is_owed(struct kunit *test)
 }
 
 static struct kunit_case executor_cases[] = {
-	KUNIT_CASE(callback_runs_on_the_workqueue),
-	KUNIT_CASE(callbacks_run_on_their_edges),
-	KUNIT_CASE(backlog_at_one_edge_runs_once_each),
-	KUNIT_CASE(slow_callback_delays_no_other),
-	KUNIT_CASE(so_many_slow_ones_run_at_a_time),
+	KUNIT_CASE_PARAM(callback_runs_on_the_workqueue, executor_kind_gen_params),
+	KUNIT_CASE_PARAM(callbacks_run_on_their_edges, executor_kind_gen_params),
+	KUNIT_CASE_PARAM(backlog_at_one_edge_runs_once_each, executor_kind_gen_params),
+	KUNIT_CASE_PARAM(slow_callback_delays_no_other, parallel_kind_gen_params),
+	KUNIT_CASE_PARAM(so_many_slow_ones_run_at_a_time, parallel_kind_gen_params),
 	KUNIT_CASE(ordered_workqueue_runs_one_after_the_other),
-	KUNIT_CASE(callback_may_arm_again),
-	KUNIT_CASE(callbacks_of_one_timeout_never_overlap),
+	KUNIT_CASE_PARAM(callback_may_arm_again, executor_kind_gen_params),
+	KUNIT_CASE_PARAM(callbacks_of_one_timeout_never_overlap, executor_kind_gen_params),
 	KUNIT_CASE(handed_over_is_expired_and_not_armable),
 	KUNIT_CASE(handed_over_leaves_room_under_the_limit),
 	KUNIT_CASE(release_comes_after_the_callback_of_an_earlier_arm),
 	KUNIT_CASE(release_comes_after_the_callback_that_cancels),
 	KUNIT_CASE(release_does_not_wait_for_other_callbacks),
-	KUNIT_CASE(callback_may_free_its_object),
+	KUNIT_CASE_PARAM(callback_may_free_its_object, executor_kind_gen_params),
 	KUNIT_CASE(release_op_may_free_its_object),
 	KUNIT_CASE(stop_runs_what_was_handed_over),
 	KUNIT_CASE(destroy_runs_what_was_handed_over),
-	KUNIT_CASE(stop_in_a_callback_is_refused),
+	KUNIT_CASE_PARAM(stop_in_a_callback_is_refused, executor_kind_gen_params),
 	KUNIT_CASE(second_stop_waits_for_the_callbacks),
 	KUNIT_CASE(stopping_wheel_refuses_arms_of_callbacks),
 	KUNIT_CASE(stop_hands_back_what_a_callback_armed),

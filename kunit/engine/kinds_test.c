@@ -30,24 +30,7 @@ static struct hwheel *wheel_of_levels(struct kunit *test, unsigned int levels)
 	});
 }
 
-static struct hwheel_stats stats_of(const struct hwheel *wheel)
-{
-	struct hwheel_stats stats;
-
-	hwheel_get_stats(wheel, &stats);
-	return stats;
-}
-
 /* Parameters */
-
-static void expect_refused(struct kunit *test, struct hwheel_params params)
-{
-	struct hwheel *wheel = hwheel_create(&params);
-
-	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(wheel), -EINVAL);
-	if (!IS_ERR(wheel))
-		hwheel_destroy(wheel);
-}
 
 static void wrong_kinds_are_refused(struct kunit *test)
 {

@@ -249,13 +249,6 @@ static void race_over(struct kunit *test)
 	wake_up_process(sim_wheel_of(race.sim)->worker);
 }
 
-static void arm_edge(struct kunit *test, struct sim_timeout *sim, u64 edge)
-{
-	u64 deadline = sim_edge_time(sim_wheel_of(sim), edge);
-
-	KUNIT_ASSERT_EQ(test, hwheel_arm_at(&sim->timeout, deadline), 0);
-}
-
 /* @others stay pending. */
 static void expect_fires_beside(struct kunit *test, struct sim_timeout *sim, u64 edge, u64 others)
 {

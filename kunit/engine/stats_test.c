@@ -11,15 +11,6 @@
 #include "engine/stats.h"
 #include "executor_sim.h"
 
-static struct hwheel_stats stats_of(const struct hwheel *wheel)
-{
-	struct hwheel_stats stats;
-
-	memset(&stats, 0xa5, sizeof(stats));
-	hwheel_get_stats(wheel, &stats);
-	return stats;
-}
-
 /* Those before the histogram, in their order */
 static const char *const names[] = {
 	"pending", "armed", "refreshed_later", "refreshed_earlier",
@@ -43,13 +34,6 @@ static void expect_stats(struct kunit *test, const struct hwheel *wheel,
 	for (i = 0; i < HWHEEL_LATENESS_BINS; i++)
 		KUNIT_EXPECT_EQ_MSG(test, stats.lateness[i], want.lateness[i],
 				    "lateness[%u]", i);
-}
-
-static void refresh_edge(struct kunit *test, struct sim_timeout *sim, u64 edge)
-{
-	u64 deadline = sim_edge_time(sim_wheel_of(sim), edge);
-
-	KUNIT_EXPECT_EQ(test, hwheel_refresh_at(&sim->timeout, deadline), 0);
 }
 
 static void arm_edges(struct kunit *test, struct sim_timeout *sim,

@@ -11,21 +11,6 @@
 #include "../sim.h"
 #include "admin/registry.h"
 
-/* The other deadlines are absolute, so tests look no further at the clock. */
-static void arm_edge(struct kunit *test, struct sim_timeout *sim, u64 edge)
-{
-	u64 deadline = sim_edge_time(sim_wheel_of(sim), edge);
-
-	KUNIT_ASSERT_EQ(test, hwheel_arm_at(&sim->timeout, deadline), 0);
-}
-
-static void refresh_edge(struct kunit *test, struct sim_timeout *sim, u64 edge)
-{
-	u64 deadline = sim_edge_time(sim_wheel_of(sim), edge);
-
-	KUNIT_EXPECT_EQ(test, hwheel_refresh_at(&sim->timeout, deadline), 0);
-}
-
 /* Long times */
 
 static void ten_days(struct kunit *test)
@@ -328,6 +313,45 @@ static void requests_cost_a_wakeup_per_tick_at_most(struct kunit *test)
 
 /* Edges */
 
+static void delay_0_fires_at_the_next_edge(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 2, &sim_ops);
+
+	KUNIT_EXPECT_EQ(test, hwheel_arm(&sim[0].timeout, 0), 0);
+	sim_pass(wheel, 1);
+	sim_expect_fired(test, &sim[0], 1);
+
+	/* again when the wheel was quiet for long, in the middle of a tick */
+	test_sleep_until(wheel, sim_edge_time(wheel, 1000) + SIM_TICK / 2);
+	KUNIT_EXPECT_EQ(test, hwheel_arm(&sim[1].timeout, 0), 0);
+	test_sleep(wheel, SIM_TICK / 4);
+	KUNIT_EXPECT_EQ(test, sim[1].expired, 0);
+	sim_pass(wheel, 1001);
+	sim_expect_fired(test, &sim[1], 1001);
+}
+
+static void past_deadline_fires_once_by_the_next_edge(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 4, &sim_ops);
+	u64 past[4] = { 0, 1, wheel->epoch, sim_edge_time(wheel, 99) };
+	unsigned int i;
+	u64 armed;
+
+	test_sleep_until(wheel, sim_edge_time(wheel, 100) + SIM_TICK / 2);
+	armed = test_now(wheel);
+	for (i = 0; i < 4; i++)
+		KUNIT_EXPECT_EQ(test, hwheel_arm_at(&sim[i].timeout, past[i]), 0);
+	sim_pass(wheel, 101);
+	for (i = 0; i < 4; i++) {
+		KUNIT_EXPECT_EQ(test, sim[i].expired, 1);
+		KUNIT_EXPECT_GE(test, sim[i].fired_ns, armed);
+	}
+	test_sleep(wheel, 20 * SIM_TICK);
+	KUNIT_EXPECT_EQ(test, sim_count_expired(sim, 4), 4);
+}
+
 /* A deadline is rounded up to 8 ns, then to an edge. */
 static void deadline_fires_on_the_first_edge_not_before_it(struct kunit *test)
 {
@@ -615,6 +639,98 @@ static void a_stream_of_submissions_keeps_no_edge_waiting(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, stream[i].released, 10);
 }
 
+/* Several times what the worker drains or expires in one pass */
+static void load_of_250000_submissions_in_one_tick(struct kunit *test)
+{
+	const unsigned int nr = 250000;
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, nr, &sim_ops);
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		arm_edge(test, &sim[i], 1 + i % 2);
+	KUNIT_EXPECT_LT(test, test_now(wheel), sim_edge_time(wheel, 1));
+	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), nr);
+	test_sleep(wheel, SIM_TICK / 2);
+	KUNIT_EXPECT_EQ(test, sim_count_expired(sim, nr), 0);
+	sim_pass(wheel, 1);
+	KUNIT_EXPECT_EQ(test, sim_count_expired(sim, nr), nr / 2);
+	sim_pass(wheel, 2);
+	KUNIT_EXPECT_EQ(test, sim_count_expired(sim, nr), nr);
+	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 0);
+	for (i = 0; i < nr; i++)
+		if (sim[i].expired != 1 || sim[i].edge != 1 + i % 2)
+			break;
+	KUNIT_EXPECT_EQ(test, i, nr);
+}
+
+/* Those that are due in the time that a callback sleeps, and after it */
+static void catch_up_after_a_long_callback(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 8, &sim_ops);
+	unsigned int i;
+
+	sim[0].then = sleep_3_ticks;
+	for (i = 0; i < 8; i++)
+		arm_edge(test, &sim[i], 4 + i);
+	test_sleep_until(wheel, sim_edge_time(wheel, 7) - SIM_SETTLE);
+	KUNIT_EXPECT_EQ(test, sim_count_expired(sim, 8), 1);
+	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 7);
+
+	/* 5 and 6 were missed, in one pass, in order; no drift after it */
+	sim_pass(wheel, 7);
+	sim_expect_fired(test, &sim[0], 4);
+	for (i = 1; i < 4; i++) {
+		KUNIT_EXPECT_EQ(test, sim[i].expired, 1);
+		KUNIT_EXPECT_EQ(test, sim[i].edge, 4 + i);
+		KUNIT_EXPECT_GE(test, sim[i].fired_ns, sim_edge_time(wheel, 7));
+		KUNIT_EXPECT_LT(test, sim[i].fired_ns,
+				sim_edge_time(wheel, 7) + SIM_SETTLE);
+	}
+	sim_pass(wheel, 20);
+	for (i = 4; i < 8; i++)
+		sim_expect_fired(test, &sim[i], 4 + i);
+}
+
+static void note_order(struct sim_timeout *sim)
+{
+	u64 *last = sim->data;
+
+	if (*last > sim->edge)
+		*last = U64_MAX;
+	else
+		*last = sim->edge;
+}
+
+/* More than a turn is missed, so slots come up that hold several of its edges. */
+static void catch_up_of_several_revolutions_is_in_order(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 101, &sim_ops);
+	unsigned int i;
+	u64 last = 0;
+
+	sim[0].then = sleep_3_ticks;
+	for (i = 0; i < 101; i++) {
+		sim[i].data = &last;
+		if (i)
+			sim[i].then = note_order;
+		arm_edge(test, &sim[i], i ? 4 + i : 3);
+	}
+	/* hold the worker for longer than the callback alone would */
+	for (i = 1; i < 101; i++)
+		if (i % 10 == 0)
+			sim[i].then = sleep_3_ticks;
+	sim_pass(wheel, 110);
+	KUNIT_EXPECT_EQ(test, sim_count_expired(sim, 101), 101);
+	for (i = 1; i < 101; i++) {
+		KUNIT_EXPECT_EQ(test, sim[i].expired, 1);
+		KUNIT_EXPECT_EQ(test, sim[i].edge, 4 + i);
+		KUNIT_EXPECT_GE(test, sim[i].fired_ns, sim_edge_time(wheel, 4 + i));
+	}
+}
+
 /* Callbacks */
 
 static void rearm_at_once(struct sim_timeout *sim)
@@ -819,6 +935,114 @@ static void object_may_be_freed_by_the_handback(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, freed, 500);
 }
 
+/* Cancel against expire */
+
+struct backlog {
+	struct sim_timeout	*sim;
+	unsigned int		nr;
+	unsigned int		cancelled;
+};
+
+static void cancel_all_others(struct sim_timeout *sim)
+{
+	struct backlog *backlog = sim->data;
+	unsigned int i;
+
+	for (i = 0; i < backlog->nr; i++)
+		backlog->cancelled += hwheel_cancel(&backlog->sim[i].timeout);
+}
+
+static void arm_backlog(struct kunit *test, struct backlog *backlog, u64 edge)
+{
+	unsigned int i;
+
+	for (i = 0; i < backlog->nr; i++) {
+		backlog->sim[i].then = cancel_all_others;
+		backlog->sim[i].data = backlog;
+		arm_edge(test, &backlog->sim[i], edge);
+	}
+}
+
+/*
+ * All are due at one edge, and the first to fire cancels the others, which the
+ * worker has taken from their slot by then: one outcome for each.
+ */
+static void cancel_against_expire_at_one_edge(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct backlog backlog = { .nr = 100 };
+	unsigned int i;
+
+	backlog.sim = sim_timeouts(test, wheel, 100, &sim_release_ops);
+	arm_backlog(test, &backlog, 3);
+	sim_pass(wheel, 3);
+	KUNIT_EXPECT_EQ(test, sim_count_expired(backlog.sim, 100), 1);
+	KUNIT_EXPECT_EQ(test, backlog.cancelled, 99);
+	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 0);
+
+	test_sleep(wheel, 3 * SIM_SLOTS * SIM_TICK);
+	KUNIT_EXPECT_EQ(test, sim_count_expired(backlog.sim, 100), 1);
+	for (i = 0; i < 100; i++)
+		KUNIT_EXPECT_EQ(test, backlog.sim[i].expired +
+				      backlog.sim[i].released, 1);
+}
+
+/* Whichever wakes first on the edge, the canceller or the worker */
+static void cancel_against_expire_from_another_thread(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 201, &sim_ops);
+	unsigned int i, cancelled = 0;
+
+	for (i = 0; i < 201; i++) {
+		u64 edge = 10 + 2 * i;
+		bool prevented;
+
+		arm_edge(test, &sim[i], edge);
+		/* from 10 us before the edge to 10 us after it */
+		test_sleep_until(wheel, sim_edge_time(wheel, edge) - 10000 + 100 * i);
+		prevented = hwheel_cancel(&sim[i].timeout);
+		cancelled += prevented;
+		sim_pass(wheel, edge + 1);
+		KUNIT_EXPECT_EQ(test, sim[i].expired + prevented, 1);
+	}
+	KUNIT_EXPECT_GE(test, cancelled, 100);
+	KUNIT_EXPECT_LT(test, cancelled, 201);
+	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 0);
+}
+
+/* Of those with one counter, the first to fire holds the worker. */
+static void hold_for_a_second(struct sim_timeout *sim)
+{
+	unsigned int *fired = sim->data;
+
+	if (!(*fired)++)
+		msleep(1000);
+}
+
+static void pending_right_when_cancelled_in_the_goal_tick(struct kunit *test)
+{
+	struct hwheel *wheel = sim_create(test, (struct hwheel_params) { });
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 11, &sim_ops);
+	unsigned int fired = 0, cancelled = 0, i;
+
+	for (i = 0; i < 11; i++) {
+		sim[i].then = hold_for_a_second;
+		sim[i].data = &fired;
+		KUNIT_ASSERT_EQ(test, hwheel_arm(&sim[i].timeout, 200 * NSEC_PER_MSEC), 0);
+	}
+	test_sleep(wheel, 500 * NSEC_PER_MSEC);
+	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 10);
+	for (i = 0; i < 11; i++)
+		cancelled += hwheel_cancel(&sim[i].timeout);
+	KUNIT_EXPECT_EQ(test, cancelled, 10);
+	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 0);
+
+	test_sleep(wheel, 2ULL * NSEC_PER_SEC);
+	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 0);
+	KUNIT_EXPECT_EQ(test, sim_count_expired(sim, 11), 1);
+}
+
 /* Release */
 
 /* After a cancel while it is queued, lingering and in deep sleep */
@@ -916,196 +1140,6 @@ static void release_is_not_called_after_expiry(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sim->released, 0);
 }
 
-/* Stop */
-
-/* Queued, enqueued, refreshed, in later turns, in slots used and emptied before */
-static void arm_all_sorts(struct kunit *test, struct sim_timeout *sim)
-{
-	struct hwheel *wheel = sim_wheel_of(sim);
-	unsigned int i;
-
-	for (i = 0; i < 100; i++)
-		arm_edge(test, &sim[i], i < 50 ? 2 + i % 3 : 20 + i);
-	sim_pass(wheel, 10);
-	for (i = 50; i < 60; i++) {
-		KUNIT_EXPECT_TRUE(test, hwheel_cancel(&sim[i].timeout));
-		refresh_edge(test, &sim[i + 10], 1000);
-		refresh_edge(test, &sim[i + 20], 19);
-	}
-	sim_pass(wheel, 14);
-	for (i = 0; i < 50; i++)
-		arm_edge(test, &sim[i], 30 + 7 * i);
-	for (i = 0; i < 5; i++) {
-		refresh_edge(test, &sim[i], 25);
-		refresh_edge(test, &sim[i + 5], 3000);
-		refresh_edge(test, &sim[95 + i], 21);
-	}
-}
-
-static void stop_hands_back_each_pending_once(struct kunit *test)
-{
-	struct hwheel *wheel = sim_wheel(test);
-	struct sim_timeout *sim = sim_timeouts(test, wheel, 100, &sim_release_ops);
-	unsigned int i;
-
-	arm_all_sorts(test, sim);
-	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 90);
-	KUNIT_EXPECT_EQ(test, hwheel_stop(wheel, sim_handback, NULL), 90);
-	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 0);
-	for (i = 0; i < 100; i++) {
-		bool cancelled = i >= 50 && i < 60;
-
-		KUNIT_EXPECT_EQ(test, sim[i].handed_back, !cancelled);
-		KUNIT_EXPECT_EQ(test, sim[i].released, cancelled);
-		KUNIT_EXPECT_EQ(test, sim[i].expired, i < 50);
-		KUNIT_EXPECT_TRUE(test, hwheel_is_cancelled(&sim[i].timeout));
-	}
-}
-
-/* How many are still pending while a wheel is stopped, if all is right */
-struct rest {
-	u64		nr;
-	unsigned int	wrong;
-};
-
-static void count_the_rest(struct hwheel_timeout *timeout, void *data)
-{
-	struct rest *rest = data;
-
-	rest->wrong += hwheel_pending(hwheel_of(timeout)) != --rest->nr;
-}
-
-static void stop_counts_down(struct kunit *test)
-{
-	u64 limit;
-
-	for (limit = 0; limit <= 10; limit += 10) {
-		struct hwheel *wheel = sim_create(test, (struct hwheel_params) {
-			.tick_ns = SIM_TICK, .max_pending = limit,
-		});
-		struct sim_timeout *sim = sim_timeouts(test, wheel, 10, &sim_ops);
-		struct rest rest = { .nr = 10 };
-		unsigned int i;
-
-		for (i = 0; i < 10; i++)
-			arm_edge(test, &sim[i], 100);
-		KUNIT_EXPECT_EQ(test, hwheel_stop(wheel, count_the_rest, &rest), 10);
-		KUNIT_EXPECT_EQ(test, rest.nr, 0);
-		KUNIT_EXPECT_EQ(test, rest.wrong, 0);
-		KUNIT_EXPECT_EQ(test, atomic64_read(&wheel->pending), 0);
-	}
-}
-
-/* An owner that keeps the wheel to ask for its statistics keeps no slots. */
-static void stop_frees_the_slots(struct kunit *test)
-{
-	struct hwheel *wheel = sim_wheel(test);
-	struct hwheel_stats stats;
-
-	KUNIT_EXPECT_EQ(test, hwheel_stop(wheel, NULL, NULL), 0);
-	KUNIT_EXPECT_NULL(test, wheel->slots.slot);
-	KUNIT_EXPECT_NULL(test, wheel->slots.occupied);
-	hwheel_get_stats(wheel, &stats);
-	KUNIT_EXPECT_EQ(test, stats.pending, 0);
-}
-
-static void stop_without_handback_releases_each_pending_once(struct kunit *test)
-{
-	struct hwheel *wheel = sim_wheel(test);
-	struct sim_timeout *sim = sim_timeouts(test, wheel, 100, &sim_release_ops);
-	struct sim_timeout *plain = sim_timeouts(test, wheel, 1, &sim_ops);
-	unsigned int i;
-
-	arm_edge(test, plain, 5000);
-	arm_all_sorts(test, sim);
-	KUNIT_EXPECT_EQ(test, hwheel_stop(wheel, NULL, NULL), 91);
-	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 0);
-	KUNIT_EXPECT_TRUE(test, hwheel_is_cancelled(&plain->timeout));
-	KUNIT_EXPECT_EQ(test, plain->released, 0);
-	for (i = 0; i < 100; i++)
-		KUNIT_EXPECT_EQ(test, sim[i].released, 1);
-	KUNIT_EXPECT_EQ(test, hwheel_stop(wheel, NULL, NULL), 0);
-	for (i = 0; i < 100; i++)
-		KUNIT_EXPECT_EQ(test, sim[i].released, 1);
-}
-
-static void count_handback(struct hwheel_timeout *timeout, void *data)
-{
-	++*(unsigned int *)data;
-	sim_handback(timeout, data);
-}
-
-/* Timeouts cancelled right before the stop, and not seen by the worker yet */
-static void stop_releases_what_was_cancelled_before(struct kunit *test)
-{
-	struct hwheel *wheel = sim_wheel(test);
-	struct sim_timeout *sim = sim_timeouts(test, wheel, 30, &sim_release_ops);
-	unsigned int calls = 0, i;
-
-	for (i = 0; i < 20; i++)
-		arm_edge(test, &sim[i], 100 + i);
-	sim_settle(wheel);
-	for (i = 20; i < 30; i++)
-		arm_edge(test, &sim[i], 100 + i);
-	for (i = 10; i < 25; i++)
-		KUNIT_EXPECT_TRUE(test, hwheel_cancel(&sim[i].timeout));
-	KUNIT_EXPECT_EQ(test, hwheel_stop(wheel, count_handback, &calls), 15);
-	KUNIT_EXPECT_EQ(test, calls, 15);
-	for (i = 0; i < 30; i++) {
-		bool cancelled = i >= 10 && i < 25;
-
-		KUNIT_EXPECT_EQ(test, sim[i].released, cancelled);
-		KUNIT_EXPECT_EQ(test, sim[i].handed_back, !cancelled);
-	}
-}
-
-static void expect_stopped(struct kunit *test, struct sim_timeout *sim)
-{
-	enum hwheel_state state = hwheel_timeout_state(&sim->timeout);
-
-	KUNIT_EXPECT_EQ(test, hwheel_arm(&sim->timeout, 0), -ESHUTDOWN);
-	KUNIT_EXPECT_EQ(test, hwheel_arm_at(&sim->timeout, 0), -ESHUTDOWN);
-	KUNIT_EXPECT_EQ(test, hwheel_refresh(&sim->timeout, 0), -ENOENT);
-	KUNIT_EXPECT_EQ(test, hwheel_refresh_at(&sim->timeout, 0), -ENOENT);
-	KUNIT_EXPECT_FALSE(test, hwheel_cancel(&sim->timeout));
-	KUNIT_EXPECT_EQ(test, hwheel_timeout_state(&sim->timeout), state);
-}
-
-/* Idle, expired, cancelled, handed back */
-static void stopped_wheel_refuses_all(struct kunit *test)
-{
-	struct hwheel *wheel = sim_wheel(test);
-	struct sim_timeout *sim = sim_timeouts(test, wheel, 4, &sim_ops);
-	unsigned int i;
-
-	arm_edge(test, &sim[1], 2);
-	arm_edge(test, &sim[2], 100);
-	arm_edge(test, &sim[3], 100);
-	sim_pass(wheel, 3);
-	KUNIT_EXPECT_TRUE(test, hwheel_cancel(&sim[2].timeout));
-	KUNIT_EXPECT_EQ(test, hwheel_stop(wheel, sim_handback, NULL), 1);
-	for (i = 0; i < 4; i++)
-		expect_stopped(test, &sim[i]);
-	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 0);
-	KUNIT_EXPECT_EQ(test, sim_count_handed_back(sim, 4), 1);
-	test_sleep(wheel, 200 * SIM_TICK);
-	KUNIT_EXPECT_EQ(test, sim_count_expired(sim, 4), 1);
-}
-
-/* One that ended may move on to another wheel. */
-static void handed_back_timeout_may_go_to_another_wheel(struct kunit *test)
-{
-	struct hwheel *wheel = sim_wheel(test), *other = sim_wheel(test);
-	struct sim_timeout *sim = sim_timeouts(test, wheel, 1, &sim_ops);
-
-	arm_edge(test, sim, 100);
-	KUNIT_EXPECT_EQ(test, hwheel_stop(wheel, sim_handback, NULL), 1);
-	hwheel_timeout_init(&sim->timeout, other, &sim_ops);
-	arm_edge(test, sim, 3);
-	sim_pass(other, 3);
-	sim_expect_fired(test, sim, 3);
-}
-
 /* Queries and counts */
 
 static void expect_state(struct kunit *test, const struct sim_timeout *sim,
@@ -1196,6 +1230,36 @@ static void pending_is_exact(struct kunit *test)
 	count_pending(test, sim_create(test, (struct hwheel_params) {
 		.tick_ns = SIM_TICK, .max_pending = 400,
 	}));
+}
+
+static void max_pending_is_exact(struct kunit *test)
+{
+	static const u64 limits[] = { 1, 2, 3, 1000 };
+	unsigned int i, n;
+
+	for (i = 0; i < ARRAY_SIZE(limits); i++) {
+		struct hwheel *wheel = sim_create(test, (struct hwheel_params) {
+			.tick_ns = SIM_TICK, .max_pending = limits[i],
+		});
+		struct sim_timeout *sim = sim_timeouts(test, wheel,
+						       limits[i] + 1, &sim_ops);
+
+		for (n = 0; n < limits[i]; n++)
+			arm_edge(test, &sim[n], 2);
+		KUNIT_EXPECT_EQ(test, hwheel_arm(&sim[n].timeout, 0), -EDQUOT);
+		KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), limits[i]);
+
+		/* full again after a cancel, and after all expired */
+		KUNIT_EXPECT_TRUE(test, hwheel_cancel(&sim[0].timeout));
+		KUNIT_EXPECT_FALSE(test, hwheel_cancel(&sim[0].timeout));
+		arm_edge(test, &sim[n], 2);
+		KUNIT_EXPECT_EQ(test, hwheel_arm(&sim[0].timeout, 0), -EDQUOT);
+		sim_pass(wheel, 2);
+		KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 0);
+		for (n = 0; n < limits[i]; n++)
+			arm_edge(test, &sim[n], 4);
+		KUNIT_EXPECT_EQ(test, hwheel_arm(&sim[n].timeout, 0), -EDQUOT);
+	}
 }
 
 /* Refresh and re-arm */
@@ -1478,8 +1542,169 @@ static void wheel_that_no_observer_saw_can_be_destroyed(struct kunit *test)
 	hwheel_destroy(wheel);
 }
 
+/* Parameters */
+
+static void tick_bounds(struct kunit *test)
+{
+	static const struct { u64 asked, effective; } ticks[] = {
+		{ 0, 100000000 },
+		{ 1, 50000 },
+		{ 49999, 50000 },
+		{ 50000, 50000 },
+		{ 50001, 50008 },
+		{ 1000000007, 1000000008 },
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(ticks); i++) {
+		struct hwheel *wheel = sim_create(test, (struct hwheel_params) {
+			.tick_ns = ticks[i].asked,
+		});
+		struct sim_timeout *sim = sim_timeouts(test, wheel, 1, &sim_ops);
+
+		KUNIT_EXPECT_EQ(test, wheel->tick, ticks[i].effective);
+		KUNIT_EXPECT_EQ(test, wheel->epoch % 8, 0);
+		arm_edge(test, sim, 7);
+		sim_pass(wheel, 6);
+		KUNIT_EXPECT_EQ(test, sim->expired, 0);
+		sim_pass(wheel, 7);
+		sim_expect_fired(test, sim, 7);
+	}
+}
+
+/* The wheel is named in the log, once for each that is too short. */
+static void short_tick_warns(struct kunit *test)
+{
+	static const struct { u64 asked; unsigned int warnings; } ticks[] = {
+		{ 0, 0 }, { 1, 1 }, { 49999, 2 }, { 50000, 2 },
+	};
+	static const char text[] = "wheel too-short: tick of ";
+	unsigned int i, before = test_count_logged(text);
+
+	for (i = 0; i < ARRAY_SIZE(ticks); i++) {
+		sim_create(test, (struct hwheel_params) {
+			.name = "too-short", .tick_ns = ticks[i].asked,
+		});
+		KUNIT_EXPECT_EQ(test, test_count_logged(text) - before, ticks[i].warnings);
+	}
+}
+
+static void tick_times_slots_bounds(struct kunit *test)
+{
+	static const unsigned int slots[] = { 1, 4, 512, HWHEEL_MAX_SLOTS };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(slots); i++) {
+		u64 most = round_down((u64)S64_MAX / slots[i], 8);
+
+		expect_refused(test, (struct hwheel_params) {
+			.tick_ns = most + 1, .slots = slots[i],
+		});
+		sim_create(test, (struct hwheel_params) {
+			.tick_ns = most, .slots = slots[i],
+		});
+	}
+	expect_refused(test, (struct hwheel_params) {
+		.tick_ns = U64_MAX, .slots = 1,
+	});
+	expect_refused(test, (struct hwheel_params) {
+		.tick_ns = U64_MAX, .slots = HWHEEL_MAX_SLOTS,
+	});
+	expect_refused(test, (struct hwheel_params) { .tick_ns = S64_MAX });
+}
+
+/* A wheel with the longest tick is good for a first edge in 292 years. */
+static void longest_tick_does_not_fire(struct kunit *test)
+{
+	struct hwheel *wheel = sim_create(test, (struct hwheel_params) {
+		.tick_ns = round_down(S64_MAX, 8), .slots = 1,
+	});
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 3, &sim_ops);
+
+	KUNIT_EXPECT_EQ(test, hwheel_arm(&sim[0].timeout, SIM_TICK), 0);
+	KUNIT_EXPECT_EQ(test, hwheel_arm(&sim[1].timeout, 0), 0);
+	KUNIT_EXPECT_EQ(test, hwheel_arm(&sim[2].timeout, U64_MAX), 0);
+	sim_stall(500ULL * NSEC_PER_SEC);
+	test_sleep(wheel, 3600ULL * NSEC_PER_SEC);
+	KUNIT_EXPECT_EQ(test, sim_count_expired(sim, 3), 0);
+	KUNIT_EXPECT_EQ(test, hwheel_stop(wheel, sim_handback, NULL), 3);
+	test_took_long(test);
+}
+
+static void slots_bounds(struct kunit *test)
+{
+	static const struct { unsigned int asked, effective; } slots[] = {
+		{ 0, 512 }, { 1, 1 }, { 2, 2 }, { 3, 4 }, { 4, 4 }, { 5, 8 },
+		{ 513, 1024 }, { HWHEEL_MAX_SLOTS - 1, HWHEEL_MAX_SLOTS },
+		{ HWHEEL_MAX_SLOTS, HWHEEL_MAX_SLOTS },
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(slots); i++) {
+		struct hwheel *wheel = sim_create(test, (struct hwheel_params) {
+			.tick_ns = SIM_TICK, .slots = slots[i].asked,
+		});
+		struct sim_timeout *sim = sim_timeouts(test, wheel, 1, &sim_ops);
+
+		KUNIT_EXPECT_EQ(test, wheel->slots.mask + 1, slots[i].effective);
+		arm_edge(test, sim, 9);
+		sim_pass(wheel, 9);
+		sim_expect_fired(test, sim, 9);
+	}
+	expect_refused(test, (struct hwheel_params) {
+		.slots = HWHEEL_MAX_SLOTS + 1,
+	});
+	expect_refused(test, (struct hwheel_params) { .slots = UINT_MAX });
+}
+
+static void clocks(struct kunit *test)
+{
+	static const struct {
+		unsigned int	flags;
+		clockid_t	clock;
+	} clocks[] = {
+		{ 0, CLOCK_MONOTONIC },
+		{ HWHEEL_BOOTTIME, CLOCK_BOOTTIME },
+		{ HWHEEL_BOOTTIME | HWHEEL_SIMPLE, CLOCK_BOOTTIME },
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(clocks); i++) {
+		struct hwheel *wheel = sim_create(test, (struct hwheel_params) {
+			.tick_ns = SIM_TICK, .flags = clocks[i].flags,
+		});
+		struct sim_timeout *sim = sim_timeouts(test, wheel, 1, &sim_ops);
+
+		KUNIT_EXPECT_EQ(test, wheel->clock, clocks[i].clock);
+		KUNIT_EXPECT_EQ(test, hwheel_arm(&sim->timeout, SIM_TICK), 0);
+		sim_pass(wheel, 2);
+		sim_expect_fired(test, sim, 2);
+	}
+}
+
+static void name_bounds(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+
+	KUNIT_EXPECT_STREQ(test, wheel->worker->comm, "hwheel/wheel");
+	wheel = sim_create(test, (struct hwheel_params) { .name = "rpc" });
+	KUNIT_EXPECT_STREQ(test, wheel->worker->comm, "hwheel/rpc");
+	wheel = sim_create(test, (struct hwheel_params) {
+		.name = "a-name-longer-than-a-task-can-have",
+	});
+	KUNIT_EXPECT_EQ(test, strncmp(wheel->worker->comm, "hwheel/a-na", 11), 0);
+}
+
 static struct kunit_case wheel_cases[] = {
 	KUNIT_CASE(wheel_that_no_observer_saw_can_be_destroyed),
+	KUNIT_CASE(tick_bounds),
+	KUNIT_CASE(short_tick_warns),
+	KUNIT_CASE(tick_times_slots_bounds),
+	KUNIT_CASE(slots_bounds),
+	KUNIT_CASE(clocks),
+	KUNIT_CASE(name_bounds),
+	KUNIT_CASE(delay_0_fires_at_the_next_edge),
+	KUNIT_CASE(past_deadline_fires_once_by_the_next_edge),
 	KUNIT_CASE(deadline_fires_on_the_first_edge_not_before_it),
 	KUNIT_CASE(relative_times_cost_one_look_at_the_clock),
 	KUNIT_CASE(moved_ones_cost_a_look_per_delay),
@@ -1493,19 +1718,16 @@ static struct kunit_case wheel_cases[] = {
 	KUNIT_CASE(object_may_be_freed_by_its_own_callback),
 	KUNIT_CASE(object_may_be_freed_by_its_release_op),
 	KUNIT_CASE(object_may_be_freed_by_the_handback),
+	KUNIT_CASE(cancel_against_expire_at_one_edge),
+	KUNIT_CASE(cancel_against_expire_from_another_thread),
+	KUNIT_CASE(pending_right_when_cancelled_in_the_goal_tick),
 	KUNIT_CASE(release_is_called_once_within_a_tick),
 	KUNIT_CASE(release_does_not_wait_for_a_long_tick),
 	KUNIT_CASE(not_armed_between_cancel_and_release),
 	KUNIT_CASE(release_is_not_called_after_expiry),
-	KUNIT_CASE(stop_hands_back_each_pending_once),
-	KUNIT_CASE(stop_counts_down),
-	KUNIT_CASE(stop_frees_the_slots),
-	KUNIT_CASE(stop_without_handback_releases_each_pending_once),
-	KUNIT_CASE(stop_releases_what_was_cancelled_before),
-	KUNIT_CASE(stopped_wheel_refuses_all),
-	KUNIT_CASE(handed_back_timeout_may_go_to_another_wheel),
 	KUNIT_CASE(queries_tell_every_state),
 	KUNIT_CASE(pending_is_exact),
+	KUNIT_CASE(max_pending_is_exact),
 	KUNIT_CASE(refresh_to_earlier_fires_at_the_earlier_edge),
 	KUNIT_CASE(latest_refresh_counts),
 	KUNIT_CASE(refresh_needs_a_pending_timeout),
@@ -1528,6 +1750,10 @@ static struct kunit_case wheel_cases[] = {
 	KUNIT_CASE(none_is_late_after_slow_releases),
 	KUNIT_CASE(drained_late_it_fires_at_once),
 	KUNIT_CASE(a_stream_of_submissions_keeps_no_edge_waiting),
+	KUNIT_CASE(catch_up_after_a_long_callback),
+	KUNIT_CASE(catch_up_of_several_revolutions_is_in_order),
+	KUNIT_CASE(load_of_250000_submissions_in_one_tick),
+	KUNIT_CASE(longest_tick_does_not_fire),
 	KUNIT_CASE(ten_days),
 	KUNIT_CASE(one_year),
 	KUNIT_CASE(refresh_beyond_the_clock_means_never),
