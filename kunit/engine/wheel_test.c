@@ -433,30 +433,6 @@ static void moved_ones_cost_a_look_per_delay(struct kunit *test)
 	KUNIT_EXPECT_GE(test, stats.moved, nr * (seconds / delay - 1));
 }
 
-/* Any delay, from anywhere in a tick, on a busy wheel */
-static void relative_deadlines_fire_on_their_edge(struct kunit *test)
-{
-	struct hwheel *wheel = sim_wheel(test);
-	struct sim_timeout *sim = sim_timeouts(test, wheel, 500, &sim_ops);
-	unsigned int i;
-	u64 now;
-
-	for (i = 0; i < 500; i++) {
-		u64 delay = i * 777777ULL;
-
-		now = test_now(wheel);
-		KUNIT_ASSERT_EQ(test, hwheel_arm(&sim[i].timeout, delay), 0);
-		KUNIT_EXPECT_GE(test, hwheel_deadline(&sim[i].timeout), now + delay);
-		KUNIT_EXPECT_LT(test, hwheel_deadline(&sim[i].timeout),
-				now + delay + 1000);
-		test_sleep(wheel, 3333333);
-	}
-	test_sleep(wheel, 500 * 777777ULL + SIM_TICK + SIM_SETTLE);
-	for (i = 0; i < 500; i++)
-		sim_expect_fired(test, &sim[i],
-				 sim_edge_due(wheel, hwheel_deadline(&sim[i].timeout)));
-}
-
 static void deadline_reads_back_rounded_up_to_8ns(struct kunit *test)
 {
 	static const struct { u64 asked, stored; } cases[] = {
@@ -733,47 +709,6 @@ static void catch_up_of_several_revolutions_is_in_order(struct kunit *test)
 
 /* Callbacks */
 
-static void rearm_at_once(struct sim_timeout *sim)
-{
-	hwheel_arm(&sim->timeout, 0);
-}
-
-static void rearm_in_the_past(struct sim_timeout *sim)
-{
-	hwheel_arm_at(&sim->timeout, sim_wheel_of(sim)->epoch);
-}
-
-static void rearm_from_own_callback(struct kunit *test,
-				    void (*rearm)(struct sim_timeout *sim))
-{
-	struct hwheel *wheel = sim_wheel(test);
-	struct sim_timeout *sim = sim_timeouts(test, wheel, 1, &sim_ops);
-	u64 edge;
-
-	sim->then = rearm;
-	arm_edge(test, sim, 5);
-	for (edge = 5; edge < 105; edge++) {
-		sim_pass(wheel, edge);
-		KUNIT_EXPECT_EQ(test, sim->expired, edge - 4);
-		KUNIT_EXPECT_EQ(test, sim->edge, edge);
-		KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 1);
-	}
-	sim->then = NULL;
-	sim_pass(wheel, 110);
-	KUNIT_EXPECT_EQ(test, sim->expired, 101);
-	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 0);
-}
-
-static void delay_0_from_own_callback_fires_once_per_edge(struct kunit *test)
-{
-	rearm_from_own_callback(test, rearm_at_once);
-}
-
-static void past_deadline_from_own_callback_fires_once_per_edge(struct kunit *test)
-{
-	rearm_from_own_callback(test, rearm_in_the_past);
-}
-
 /* The worker is about to sleep for long and does not know of the new one yet. */
 static void arm_another_edge(struct sim_timeout *sim)
 {
@@ -887,18 +822,6 @@ static struct own_object *arm_own_object(struct kunit *test,
 	KUNIT_ASSERT_EQ(test, hwheel_arm_at(&object->timeout,
 					    sim_edge_time(wheel, edge)), 0);
 	return object;
-}
-
-static void object_may_be_freed_by_its_own_callback(struct kunit *test)
-{
-	struct hwheel *wheel = sim_wheel(test);
-	unsigned int freed = 0, i;
-
-	for (i = 0; i < 1000; i++)
-		arm_own_object(test, wheel, 1 + i % 50, &freed);
-	sim_pass(wheel, 60);
-	KUNIT_EXPECT_EQ(test, freed, 1000);
-	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 0);
 }
 
 /* Among others in the same slot, enqueued and still queued */
@@ -1708,14 +1631,10 @@ static struct kunit_case wheel_cases[] = {
 	KUNIT_CASE(deadline_fires_on_the_first_edge_not_before_it),
 	KUNIT_CASE(relative_times_cost_one_look_at_the_clock),
 	KUNIT_CASE(moved_ones_cost_a_look_per_delay),
-	KUNIT_CASE(relative_deadlines_fire_on_their_edge),
 	KUNIT_CASE(deadline_reads_back_rounded_up_to_8ns),
-	KUNIT_CASE(delay_0_from_own_callback_fires_once_per_edge),
-	KUNIT_CASE(past_deadline_from_own_callback_fires_once_per_edge),
 	KUNIT_CASE(armed_from_the_last_callback_before_a_deep_sleep),
 	KUNIT_CASE(cancel_from_own_callback),
 	KUNIT_CASE(callback_is_in_process_context_and_may_sleep),
-	KUNIT_CASE(object_may_be_freed_by_its_own_callback),
 	KUNIT_CASE(object_may_be_freed_by_its_release_op),
 	KUNIT_CASE(object_may_be_freed_by_the_handback),
 	KUNIT_CASE(cancel_against_expire_at_one_edge),
