@@ -182,7 +182,7 @@ judge() {
 lock "$@"
 options=()
 choose_machine
-chosen=$("$top/selftests/harness/setup.sh" source "kunit${machine:+_foreign}")
+chosen=$("$top/selftests/harness/needs.sh" source kunit ${machine:+foreign})
 ksrc=${chosen#KSRC=}
 build=$(build_dir_of "$ksrc" "${options[@]}" "$@")
 [ -e "$build/vmlinux" ] || say "kunit: the first build takes some minutes"

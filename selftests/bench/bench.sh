@@ -3,7 +3,7 @@
 #
 # bench.sh [ROW]...: measures rows of the table rows, all that have seconds there if none is named.
 # build/bench.json gets a JSON object in each line, build/bench.txt tables of them, build/bench.svg
-# a picture. From the environment: MAKE; BASE, an earlier bench.json, whose instruction counts may
+# a picture. From the environment: BASE, an earlier bench.json, whose instruction counts may
 # not have risen.
 set -euo pipefail
 
@@ -35,13 +35,13 @@ modules() {
 		esac
 	done
 	# shellcheck disable=SC2086 # several words
-	"$MAKE" --no-print-directory _test_modules $1 >"$out/build.log" 2>&1 ||
+	env $1 selftests/harness/build.sh modules >"$out/build.log" 2>&1 ||
 		{ tail -n 20 "$out/build.log" >&2; die "the modules of $kver cannot be built"; }
 	built=$1
 }
 
 program() {
-	"$MAKE" --no-print-directory -C tools O="$build/tools" "$build/tools/libhwheel.a"
+	make --no-print-directory -C tools O="$build/tools" "$build/tools/libhwheel.a"
 	gcc -O2 -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -static -Imodule/include/uapi \
 		-Itools $here/user/*.c "$build/tools/libhwheel.a" -luring -pthread \
 		-Wl,--wrap=ioctl -o "$out/user_bench"
@@ -55,13 +55,13 @@ boot() {
 }
 
 vm() {
-	[ -n "${vm_vars-}" ] || vm_vars=$(selftests/harness/setup.sh vm)
+	[ -n "${vm_vars-}" ] || vm_vars=$(selftests/harness/needs.sh vm)
 	modules "$vm_vars"
 	boot selftests/harness/vm/run_vm.sh --kver "$kver" --programs "$@"
 }
 
 uml() {
-	[ -n "${uml_vars-}" ] || uml_vars=$(selftests/harness/setup.sh native)
+	[ -n "${uml_vars-}" ] || uml_vars=$(selftests/harness/needs.sh native)
 	modules "$uml_vars"
 	boot selftests/harness/uml/run_uml.sh --kdir "$kdir" "$@"
 }
@@ -92,7 +92,7 @@ rm -rf "$out"
 mkdir -p "$out"
 # It may be the last run's result, and is read first.
 [ -z "${BASE-}" ] || cp "$BASE" "$out/base.json"
-selftests/harness/setup.sh programs tools bench >/dev/null
+selftests/harness/needs.sh programs tools gnuplot >/dev/null
 program
 for machine in counted quiet two native native2; do
 	measure

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# lint.sh: every checker over every file. KVER, KDIR, KSRC and MAKE come from the
-# Makefile. Prints TAP; what a checker finds is printed before its point.
+# lint.sh: every checker over every file. KVER, KDIR and KSRC come from the
+# environment. Prints TAP; what a checker finds is printed before its point.
 set -uo pipefail
 
 cd "$(dirname "$(realpath "$0")")/../.." || exit
@@ -20,9 +20,8 @@ mapfile -t scripts < <(grep -rlE -m 1 '^#!/bin/(busybox )?(ba)?sh|shellcheck she
 module_warnings() {
 	local log=build/lint.log
 
-	"$MAKE" --no-print-directory _test_modules MODULE="$PWD/build/lint-$KVER" \
-		TEST_MODULES="$PWD/build/lint-$KVER/test" KVER="$KVER" KDIR="$KDIR" \
-		W=1 C=2 >"$log" 2>&1 || { cat "$log"; return 1; }
+	MODULE=$PWD/build/lint-$KVER MODULES=$PWD/build/lint-$KVER/test KBUILD="W=1 C=2" \
+		selftests/harness/build.sh modules >"$log" 2>&1 || { cat "$log"; return 1; }
 	! grep -E '^[^ ]+:[0-9]+:.*(warning|error):|modpost:' "$log"
 }
 
@@ -108,7 +107,7 @@ check "shellcheck" shellcheck -x "${scripts[@]}"
 check "codespell" spelling
 check "each licence has its text" licences
 check "each fault of make mutants fits the module" python3 -B kunit/mutants check
-check "each fault of make chaos-faults fits hwheeld" \
+check "each fault of make check T=chaos_faults fits hwheeld" \
 	python3 -B tools/test/hwheeld/chaos_faults.py check
 check "mandoc -Tlint" manual_pages
 check "the syzkaller description fits the header" \

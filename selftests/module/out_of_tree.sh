@@ -61,7 +61,7 @@ trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
 build
 write_guest
-"$here/../harness/vm/run_vm.sh" --kver "$kver" --out "$out" --guest "$work/sample_guest.sh" \
+"$here/../harness/vm/run_vm.sh" --kver "$kver" --out "$out" --quiet --guest "$work/sample_guest.sh" \
 	"$(only "$dest/lib/modules/$kver"/updates/hwheel.ko)" \
 	"$work/hwheel_sample.ko" "$here/sample_test.sh" "$here/../harness/common.sh" \
 	"$here/../harness/tap.sh"

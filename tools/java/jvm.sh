@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
 #
-# What the guest scripts of make java-test and make java-bench share: the machine's own JVM and
+# What the guest scripts of make check T=java and make check T=java_bench share: the machine's own JVM and
 # jars, which they see and cannot change.
 
 # mounted FOLDER: as it is on the machine

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # install_test.sh DESTDIR: what make install leaves there can be used, and make uninstall
-# removes all of it. MAKE, KVER and KDIR come from the Makefile. Prints TAP.
+# removes all of it. KVER and KDIR come from the environment. Prints TAP.
 set -uo pipefail
 
 cd "$(dirname "$(realpath "$0")")/../.." || exit
@@ -19,13 +19,13 @@ trap 'rm -rf "$work"' EXIT
 . selftests/harness/tap.sh
 
 make_there() {
-	"$MAKE" --no-print-directory "$@" DESTDIR="$dest" PREFIX="$prefix"
+	make --no-print-directory "$@" DESTDIR="$dest" PREFIX="$prefix"
 }
 
 all_there() {
 	local file
 
-	make_there _install && for file in bin/hwheelctl include/libhwheel.h lib/libhwheel.a \
+	make_there install && for file in bin/hwheelctl include/libhwheel.h lib/libhwheel.a \
 		lib/libhwheel.so lib/libhwheel.so.0 lib/pkgconfig/hwheel.pc \
 		share/man/man1/hwheelctl.1 share/man/man3/libhwheel.3 share/man/man4/hwheel.4 \
 		share/man/man9/hwheel.9 share/man/man9/hwheel_cancel_sync.9 \

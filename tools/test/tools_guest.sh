@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash disable=SC3040 # busybox knows pipefail
 #
-# Guest script of the tools' tests: runs those that the file "only" names, each with the module
+# Guest script of the tools' tests: runs those that the file tests names, each with the module
 # loaded. Test points go to the console and to /results/NAME.tap.
 set -o pipefail
 
@@ -26,8 +26,8 @@ prepare() {
 
 export PATH="/hwheel:/bin:/usr/bin:/usr/sbin" LANG=C.UTF-8 TERM=linux SHELL=/bin/sh
 prepare
-while read -r test; do
+while read -r test _; do
 	[ -x "$test" ] || test=$test.sh
 	run_test "$test" </dev/null
-done <only
+done <tests
 exit $bad

@@ -84,12 +84,12 @@ version_is_right() {
 
 # Those that are for people
 targets() {
-	sed -n '/^\.PHONY:/s///p' Makefile | tr ' ' '\n' | grep '^[a-z]' | sort
+	sed -nE 's/^([a-z-]+):.*/\1/p' Makefile | sort -u
 }
 
 # Each line of make help has a target and tells what it does.
 help_is_whole() {
-	diff <("${MAKE:-make}" help | awk 'NF > 3 { print $2 }' | sort) <(targets)
+	diff <(make help | awk 'NF > 3 { print $2 }' | sort) <(targets)
 }
 
 # The targets that a document names, also in passing

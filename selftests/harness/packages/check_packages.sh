@@ -56,7 +56,7 @@ boot() {
 	local folders=("$tree"/lib/modules/*) kver
 
 	kver=${folders[0]##*/}
-	inside pack && KVER=$kver selftests/harness/setup.sh vm &&
+	inside pack && KVER=$kver selftests/harness/needs.sh vm &&
 		as_root cat "$tree/root/debian.tar" >"$work/debian.tar" &&
 		selftests/harness/vm/run_vm.sh --kver "$kver" --out "$out/run" --quiet \
 			--guest selftests/harness/packages/packages_guest.sh "$work/debian.tar" \

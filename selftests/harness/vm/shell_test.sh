@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# shell_test.sh OUT: what make shell offers, to lines that do not come from a terminal. MAKE comes
-# from the Makefile. Prints TAP.
+# shell_test.sh OUT: what make shell offers, to lines that do not come from a terminal. Prints
+# TAP.
 set -uo pipefail
 
 cd "$(dirname "$(realpath "$0")")/../../.." || exit
@@ -34,7 +34,7 @@ says() {
 
 runs_lines() {
 	cp tools/examples/first.c "$work/" && mkdir -p "$out" &&
-		lines | "$MAKE" --no-print-directory shell SHARE="$work" >"$out/said" 2>&1
+		lines | make --no-print-directory shell SHARE="$work" >"$out/said" 2>&1
 }
 
 program_is_built() {

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
 #
-# Guest script of make java-bench, in a VM that counts instructions: measures the timer beside Netty's.
+# Guest script of make check T=java_bench, in a VM that counts instructions: measures the timer beside Netty's.
 # The first JVM may have a million timeouts in a file, the second one's timers have as many as
 # any program gets. Leaves JSON in /results.
 set -e

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash disable=SC3040 # busybox knows pipefail
 #
-# Guest script of make java-test: runs Netty's own test of its timer in a VM that counts
+# Guest script of make check T=java: runs Netty's own test of its timer in a VM that counts
 # instructions, with the jar that has a class in the place of Netty's. That test has bounds of
 # time, which a busy machine would miss; in this VM only what is done takes time. The JVM has a
 # small compiler and room for all objects, because with the larger one and a garbage collection

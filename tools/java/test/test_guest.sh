@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash disable=SC3040,SC2317 # busybox knows pipefail; run_test calls
 #
-# Guest script of make java-test: runs the JUnit tests without the module, as a user that may not
-# open the device, and with all there is. Test points go to the console and to /results/NAME.tap.
+# Guest script of Netty's timer on the wheel: runs the JUnit tests that the file tests names, without
+# the module, as a user that may not open the device, and with all there is. Test points go to the console and to /results/NAME.tap.
 set -o pipefail
 
 cd "$(dirname "$0")" || exit 1
@@ -60,14 +60,13 @@ cancelled() {
 }
 
 mount_jvm
-run_test without_module unavailable "not loaded"
-insmod hwheel.ko || exit 1
-run_test unprivileged unprivileged
-for name in Semantics Race Device Mapping Life Server; do
-	run_test "$name" classes io.hwheel.TapRunner "io.hwheel.${name}Test"
-done
-run_test shortage shortage
-run_test override override
-run_test cancelled cancelled
+while read -r name; do
+	[ "$name" = without_module ] || [ -e /sys/module/hwheel ] || insmod hwheel.ko || exit 1
+	case $name in
+	without_module) run_test "$name" unavailable "not loaded" ;;
+	*_class)        run_test "$name" classes io.hwheel.TapRunner "io.hwheel.${name%_class}Test" ;;
+	*)              run_test "$name" "$name" ;;
+	esac
+done <tests
 run_test rmmod sh -c 'rmmod hwheel && echo "ok 1 - no timer holds the module" && echo 1..1'
 exit $bad

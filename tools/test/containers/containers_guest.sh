@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
 #
-# Guest script of make containers-test: makes what pack.sh has packed the root folder and runs
+# Guest script of make check T=containers: makes what pack.sh has packed the root folder and runs
 # containers_test.sh there. The kernel makes no user namespace for a process that chroot has put
 # elsewhere than the root of its mounts, and podman moves the root itself, which an initramfs cannot
 # be: so it is a tmpfs, and is moved to the root.

@@ -1005,7 +1005,7 @@ def the_readme_works(daemon):
     daemon.start()
     path = f"{os.path.dirname(os.path.realpath(__file__))}/../../../README.md"
     with open(path, encoding="utf-8") as stream:
-        block = stream.read().split("make hwheeld-test runs it")[1]
+        block = stream.read().split("make check-all runs it")[1]
     block = block.split("```sh\n")[1].split("```")[0]
     equal(len(block.splitlines()), 5)
     done = subprocess.run(["bash", "-euo", "pipefail", "-c", block], capture_output=True,

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# setup_test.sh: what setup.sh does on a machine without apt, which is this one without the
+# needs_test.sh: what needs.sh does on a machine without apt, which is this one without the
 # commands. Prints TAP.
 set -uo pipefail
 
@@ -30,24 +30,24 @@ builds_elsewhere() {
 	mkdir "$work/elsewhere"
 	printf '#!/bin/sh\necho riscv64\n' >"$work/elsewhere/uname"
 	chmod +x "$work/elsewhere/uname"
-	without_apt env "$path" selftests/harness/setup.sh tools && takes_a_folder "$path"
+	without_apt env "$path" selftests/harness/needs.sh tools && takes_a_folder "$path"
 }
 
 # refuses NEED TEXT: says so in one line, and nothing else
 refuses() {
-	! without_apt selftests/harness/setup.sh "$1" && [ "$(wc -l <"$work/said")" -eq 1 ] &&
+	! without_apt selftests/harness/needs.sh "$1" && [ "$(wc -l <"$work/said")" -eq 1 ] &&
 		grep -q -- "$2" "$work/said"
 }
 
 refuses_a_version() {
-	! without_apt env KVER=1.2.3 selftests/harness/setup.sh module &&
+	! without_apt env KVER=1.2.3 selftests/harness/needs.sh headers &&
 		[ "$(cat "$work/said")" = \
-			"setup.sh: no headers for the kernel 1.2.3: KDIR= names a kernel's build folder" ]
+			"needs.sh: no headers for the kernel 1.2.3: KDIR= names a kernel's build folder" ]
 }
 
 # takes_a_folder [NAME=VALUE...]: one that says as little of its version as most do
 takes_a_folder() {
-	[ "$(without_apt env "$@" KVER=1.2 KDIR=/a/b selftests/harness/setup.sh module)" = \
+	[ "$(without_apt env "$@" KVER=1.2 KDIR=/a/b selftests/harness/needs.sh headers)" = \
 		"KVER=1.2 KDIR=/a/b" ]
 }
 
@@ -55,11 +55,11 @@ cp -rs /usr/bin "$work/bin"
 rm -f "$work"/bin/{apt*,dpkg*}
 
 echo "TAP version 13"
-report "programs are built with what there is" without_apt selftests/harness/setup.sh tools
+report "programs are built with what there is" without_apt selftests/harness/needs.sh tools
 report "and with shared libraries alone" builds_shared
 report "on a processor that no machine of the tests has, too" builds_elsewhere
 report "the module is built for a folder that is named" takes_a_folder
 report "a kernel that has no headers is told in one line" refuses_a_version
 report "what boots a machine says that it needs apt" refuses vm "needs apt"
-report "and what opens a shell there does" refuses shell "needs apt"
+report "and what opens a shell there does" refuses shared "needs apt"
 tap_end
