@@ -87,7 +87,7 @@ served() {
 
 # readme GROUP: those blocks of the documents
 readme() {
-	tree_run "$tree" /src/selftests/harness/documents/documents.sh tree "$1"
+	tree_run "$tree" /src/selftests/harness/documents/documents.py tree "$1"
 }
 
 # In a tree without what is installed by now
