@@ -86,7 +86,7 @@ uninstall: ## remove what install put there, for all kernels (or KVER=)
 # MACHINE=arm64, i386, armhf or s390x: as on such a machine
 deb: ## build Debian packages; they are in build/deb (MACHINE=arm64: in build/deb-arm64)
 	@$(HARNESS)/needs.sh packaging debian
-	@$(HARNESS)/packages/build_packages.sh $(BUILD)/deb$(MACHINE:%=-%)
+	@debian/build.sh $(BUILD)/deb$(MACHINE:%=-%)
 
 patch: ## make a patch series that puts hwheel into a kernel tree (KSRC=); it is in build/patch
 	@vars=$$($(HARNESS)/needs.sh patch source) && env $$vars \

@@ -136,3 +136,22 @@ archive_unpack() {
 		dpkg-deb -x "$deb" "$1" && rm "$deb" || return
 	done
 }
+
+# debian_12 OUT OPTION...: mmdebstrap makes a clean Debian 12 in OUT, for MACHINE from the
+# environment, a Debian architecture, or for this one. It comes from where this machine's packages
+# come from. For another machine QEMU runs the programs, and takes minutes.
+debian_12() {
+	local out=$1 machine=${MACHINE-} sources
+
+	shift
+	packages mmdebstrap arch-test ${machine:+qemu-user-static binfmt-support} || return
+	[ -z "$machine" ] || as_root update-binfmts --enable || return
+	# shellcheck disable=SC2016 # apt's variables
+	sources=$(apt-get indextargets --format 'deb $(REPO_URI) $(CODENAME) main' \
+		'Created-By: Packages' 'Origin: Debian' 'Component: main' |
+		grep -E ' bookworm(-security)? ' | sort -u) ||
+		{ say "apt has no source of Debian 12 (bookworm)"; return 1; }
+	say "mmdebstrap: Debian 12${machine:+ for $machine} (some minutes)"
+	as_root mmdebstrap --mode=root --variant=minbase ${machine:+--architectures="$machine"} \
+		"$@" bookworm "$out" - <<<"$sources" >&2
+}

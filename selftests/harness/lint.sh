@@ -13,7 +13,8 @@ mapfile -t c_files < <(find module kunit selftests tools -name '*.[ch]' | sort)
 mapfile -t module_files < <(find module -name '*.[ch]' | sort)
 mapfile -t scripts < <(grep -rlE -m 1 '^#!/bin/(busybox )?(ba)?sh|shellcheck shell=' \
 	--exclude-dir=build --exclude-dir=.git --include='*.sh' --include=init \
-	--include=run --include=hwheelctl --include=library --include='*.postinst' . | sort)
+	--include=run --include=hwheelctl --include={build,device,documents,installed,library,service} \
+	--include='*.postinst' . | sort)
 
 # Only what is said about a place in a file: make has warnings of its own. Those of the
 # modules that test it are in it.

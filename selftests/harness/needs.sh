@@ -42,7 +42,7 @@ declare -A packages_of=(
 	[clang]=${CLANG:-clang-19}
 	[packaging]="build-essential dpkg-dev debhelper dh-dkms dh-python fakeroot lintian
 		default-jdk-headless libnetty-java maven-repo-helper"
-	[debian]="mmdebstrap arch-test"
+	[debian]="mmdebstrap arch-test autodep8 autopkgtest piuparts"
 	[java_bench]="$build default-jdk-headless libnetty-java"
 	[lint]="sparse shellcheck codespell perl mandoc"
 	[patch]="$build bc bison flex git patch perl unifdef"

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# build.sh KSRC PATCHES OUT: applies the series that series.sh left in PATCHES to a copy of the kernel
-# tree KSRC, whose files are links but for those that it touches, and builds there without a warning:
-# the driver with its KUnit tests built into a user-mode kernel, the driver as a module, and the
-# kselftests. Prints TAP.
+# build.sh KSRC PATCHES OUT: applies the series that series.sh left in PATCHES to a copy of the
+# kernel tree KSRC, whose files are links but for those that it touches, and builds there without a
+# warning: the driver with its KUnit tests built into a user-mode kernel, the driver as a module, and
+# the kselftests. Prints TAP.
 set -uo pipefail
 
 ksrc=$(realpath "$1")

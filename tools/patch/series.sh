@@ -58,8 +58,8 @@ before() {
 	sed -i "$((line - 1))r /dev/stdin" "$1"
 }
 
-# Files as they are in this kernel: there is no need for what older ones lack. The end of a comment that
-# names models goes, as these stay behind.
+# Files as they are in this kernel: there is no need for what older ones lack. The end of a comment
+# that names models goes, as these stay behind.
 sources() {
 	local folder=$1 to=$2 file
 

@@ -6,22 +6,17 @@
 set -euo pipefail
 
 cd "$(dirname "$(realpath "$0")")/../../.."
-for lib in messages packages cache archive packages/tree; do
+for lib in messages packages cache archive; do
 	# shellcheck source=/dev/null
 	. "selftests/harness/$lib.sh"
 done
 : "${cache:?}"
 
 pack() {
-	local folder=$1 tree=$1/tree status=0
-
-	say "podman: installing it in a clean Debian 12"
-	tree_unpack "$tree" && as_root cp tools/test/containers/pack.sh "$tree/" &&
-		tree_run "$tree" /pack.sh /podman.tar >"$folder/log" 2>&1 || status=$?
-	[ $status -eq 0 ] || tail -n 5 "$folder/log" >&2
-	[ $status -ne 0 ] || as_root cat "$tree/podman.tar" >"$folder/podman.tar"
-	as_root rm -rf "$tree"
-	return $status
+	# shellcheck disable=SC2016 # mmdebstrap's variable
+	debian_12 /dev/null --format=null --customize-hook="copy-in tools/test/containers/pack.sh /" \
+		--customize-hook='chroot "$1" /pack.sh /podman.tar' \
+		--customize-hook="download /podman.tar $1/podman.tar"
 }
 
 cache_fill debian-12-podman pack
