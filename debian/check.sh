@@ -108,7 +108,7 @@ report "autopkgtest: what they install is there, and programs and modules build"
 	quietly tested library installed
 report "a VM's files are packed" quietly pack
 say "packages: in a VM"
-KVER=$kver selftests/harness/setup.sh vm >/dev/null
+KVER=$kver selftests/harness/needs.sh vm >/dev/null
 report "the device in a VM" quietly works_in_vm device
 report "hwheeld under systemd in a VM" quietly works_in_vm service
 say "packages: what the documents say"
