@@ -62,7 +62,7 @@ class TableTest(unittest.TestCase):
                          ["kasan:fuzz_test"])
 
     def test_an_argument_of_bounded_runs(self):
-        row = table.parse("a script vm check 1 - NOBODY_SETS=5 6")
+        row = table.parse("a script vm check 1 - NOBODY_SETS=5 6\n")
         self.assertEqual((row.argument(True), row.argument(False)), ("5 6", ""))
 
     def test_an_unknown_machine_gets_all_tests_of_the_vm(self):

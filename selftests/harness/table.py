@@ -29,7 +29,7 @@ class Row:
 
 
 def parse(line):
-    name, kind, machines, of_set, seconds, needs, *command = line.split(None, 6)
+    name, kind, machines, of_set, seconds, needs, *command = line.strip().split(None, 6)
     machine, *also = machines.split(",")
     if of_set not in SETS:
         raise ValueError(f"{name} is in no set: {of_set}")
