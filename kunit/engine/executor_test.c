@@ -13,7 +13,7 @@ static const enum executor_kind executor_kinds[] = {
 
 KUNIT_ARRAY_PARAM(executor_kind, executor_kinds, executor_kind_describe);
 
-/* What holds on the worker, too */
+/* Callbacks on the worker, too */
 static const enum executor_kind callback_kinds[] = {
 	EXECUTOR_NONE, EXECUTOR_UNBOUND, EXECUTOR_PER_CPU, EXECUTOR_ORDERED,
 };

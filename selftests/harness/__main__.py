@@ -157,6 +157,9 @@ class Job:
         wanted = dict.fromkeys([kernel, *builds, *(need for row in rows for need in row.needs)])
         programs = " ".join(machines.plain(row) for row in rows if row.kind == "kselftest")
         env = needs.env(wanted, log, self.out, TESTS=programs)
+        # A user-mode kernel runs no 32-bit programs, and other machines are tested with their own.
+        if "SYSROOT" in env or env.get("ARCH") == "um":
+            rows = [row for row in rows if not row.name.endswith("_32")]
         timeout = PATIENCE * self.seconds + MORE
         command = machines.boot(name, rows, env, self.out, is_bounded or name != "vm", timeout)
         status = self.call(command, env, log, timeout + MORE)
