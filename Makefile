@@ -10,7 +10,7 @@ MAKEFLAGS   += --no-print-directory
 
 BUILD   := $(CURDIR)/build
 HARNESS := selftests/harness
-RUN     := python3 -B $(HARNESS)
+RUN     := $(HARNESS)/needs.sh runner && python3 -B $(HARNESS)
 # $(call built,NEED...): gets and builds them
 built = vars=$$($(HARNESS)/needs.sh $(1)) && env $$vars $(HARNESS)/build.sh $(1)
 

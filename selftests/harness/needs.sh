@@ -15,18 +15,31 @@
 set -euo pipefail
 
 harness=$(dirname "$(realpath "$0")")
-for part in messages packages cache archive netty_source sysroot vm/emulator kernels/debian_kernel \
-	kernels/custom_kernel ../stress/syzkaller/syzkaller; do
-	# shellcheck source=/dev/null
-	. "$harness/$part.sh"
-done
+# shellcheck source=selftests/harness/messages.sh
+. "$harness/messages.sh"
+# shellcheck source=selftests/harness/packages.sh
+. "$harness/packages.sh"
+# shellcheck source=selftests/harness/cache.sh
+. "$harness/cache.sh"
+# shellcheck source=selftests/harness/archive.sh
+. "$harness/archive.sh"
+# shellcheck source=selftests/harness/netty_source.sh
+. "$harness/netty_source.sh"
+# shellcheck source=selftests/harness/sysroot.sh
+. "$harness/sysroot.sh"
+# shellcheck source=selftests/harness/vm/emulator.sh
+. "$harness/vm/emulator.sh"
+# shellcheck source=selftests/harness/kernels/debian_kernel.sh
+. "$harness/kernels/debian_kernel.sh"
+# shellcheck source=selftests/harness/kernels/custom_kernel.sh
+. "$harness/kernels/custom_kernel.sh"
+# shellcheck source=selftests/stress/syzkaller/syzkaller.sh
+. "$harness/../stress/syzkaller/syzkaller.sh"
 
-gcc=$(gcc -dumpversion 2>/dev/null || true)
 build="gcc make libc6-dev"
 kunit="$build python3 bc flex bison libelf-dev"
-# Not gcc-multilib: where a cross compiler is installed, that would have to go for it.
 declare -A packages_of=(
-	[programs]="$build liburing-dev gcc-$gcc-multilib"
+	[runner]=python3
 	[tools]="$build libjson-c-dev libtracefs-dev libtraceevent-dev liburing-dev python3"
 	[hwheeld]="$build libcurl4-openssl-dev libjemalloc-dev libjson-c-dev libmicrohttpd-dev
 		libsqlite3-dev libxxhash-dev libzookeeper-mt-dev uthash-dev curl dmsetup e2fsprogs
@@ -85,7 +98,7 @@ qemu_packages() {
 # The compiler for another machine. (The package without the compiler's version cannot be installed
 # beside the 32-bit libraries of this machine.)
 foreign_packages() {
-	packages "gcc-$gcc-${machine_triplet//_/-}" "libc6-dev-$machine_debian-cross"
+	packages "gcc-$(gcc -dumpversion)-${machine_triplet//_/-}" "libc6-dev-$machine_debian-cross"
 }
 
 # The machine's emulator and kernel come from Debian's archive.
@@ -104,7 +117,7 @@ need_vm() {
 	machine_is_foreign || return 0
 	foreign_packages && sysroot || return
 	echo "ARCH=$machine_arch CROSS_COMPILE=$machine_triplet-" \
-	     "CC=$machine_triplet-gcc-$gcc SYSROOT=$(sysroot_path)"
+	     "CC=$machine_triplet-gcc-$(gcc -dumpversion) SYSROOT=$(sysroot_path)"
 }
 
 # need_flavour NAME
@@ -160,6 +173,12 @@ need_java_netty() {
 	echo "NETTY_SRC=$source"
 }
 
+# Not gcc-multilib: where a cross compiler is installed, that would have to go for it.
+need_programs() {
+	# shellcheck disable=SC2086 # several packages
+	packages $build && packages liburing-dev "gcc-$(gcc -dumpversion)-multilib"
+}
+
 need_archive() {
 	has_apt || die "a VM needs apt, which gets its kernel; make module and make -C tools do without"
 }
@@ -171,8 +190,8 @@ need() {
 	vm|shared|shell|kernel_*) need_archive ;;
 	esac
 	case $1 in
-	headers|vm|shared|source|foreign|java_netty) "need_$1" ;;
-	shell)           [ -z "${SHARE-here}" ] && need_vm || need_shared ;;
+	headers|vm|shared|source|programs|foreign|java_netty) "need_$1" ;;
+	shell)           if [ -z "${SHARE-here}" ]; then need_vm; else need_shared; fi ;;
 	native)          need_uml_kernel smp test ;;
 	kasan)           need_uml_kernel smp test kasan ;;
 	durable)         need_uml_kernel smp test durable ;;
