@@ -44,16 +44,16 @@ FIXTURE_VARIANT(fail)
 	int		(*judge)(struct state *state, int ret);
 };
 
+#define OPERATION(call, before, after, ...)				\
+	{ .name = #call, .prepare = before, .act = act_##call, .judge = after, ##__VA_ARGS__ }
+
 static const struct end open_ends[] = {
 	{ 1, "hwheel_file_create+* *kmalloc*" },
 	{ }
 };
 
 FIXTURE_VARIANT_ADD(fail, open)
-{
-	.name = "open",
-	.act = act_open, .judge = judge_open, .ends = open_ends,
-};
+	OPERATION(open, NULL, judge_open, .ends = open_ends);
 
 static const struct end answer_ends[] = {
 	{ 1, "* _copy_to_user" },
@@ -61,16 +61,9 @@ static const struct end answer_ends[] = {
 };
 
 FIXTURE_VARIANT_ADD(fail, info)
-{
-	.name = "info", .prepare = open_file,
-	.act = act_info, .judge = judge_usable, .ends = answer_ends,
-};
-
+	OPERATION(info, open_file, judge_usable, .ends = answer_ends);
 FIXTURE_VARIANT_ADD(fail, stats)
-{
-	.name = "stats", .prepare = open_file,
-	.act = act_stats, .judge = judge_usable, .ends = answer_ends,
-};
+	OPERATION(stats, open_file, judge_usable, .ends = answer_ends);
 
 static const struct end seq_file_ends[] = {
 	{ 1, "single_open+* *kmalloc*" },
@@ -80,16 +73,9 @@ static const struct end seq_file_ends[] = {
 };
 
 FIXTURE_VARIANT_ADD(fail, fdinfo)
-{
-	.name = "fdinfo", .prepare = open_pending,
-	.act = act_fdinfo, .judge = judge_pending, .ends = seq_file_ends,
-};
-
+	OPERATION(fdinfo, open_pending, judge_pending, .ends = seq_file_ends);
 FIXTURE_VARIANT_ADD(fail, debugfs)
-{
-	.name = "debugfs", .prepare = open_pending,
-	.act = act_debugfs, .judge = judge_pending, .ends = seq_file_ends,
-};
+	OPERATION(debugfs, open_pending, judge_pending, .ends = seq_file_ends);
 
 /* The wheel, its slots and which of them are occupied, its thread */
 static const struct end small_ends[] = {
@@ -115,28 +101,13 @@ static const struct end large_ends[] = {
 };
 
 FIXTURE_VARIANT_ADD(fail, config)
-{
-	.name = "config", .prepare = open_file,
-	.act = act_config, .judge = judge_config, .ends = small_ends,
-};
-
+	OPERATION(config, open_file, judge_config, .ends = small_ends);
 FIXTURE_VARIANT_ADD(fail, config_levels)
-{
-	.name = "config levels", .prepare = open_file,
-	.act = act_config_levels, .judge = judge_config, .ends = small_ends,
-};
-
+	OPERATION(config_levels, open_file, judge_config, .ends = small_ends);
 FIXTURE_VARIANT_ADD(fail, config_large)
-{
-	.name = "config large", .prepare = open_file,
-	.act = act_config_large, .judge = judge_config, .ends = create_ends,
-};
-
+	OPERATION(config_large, open_file, judge_config, .ends = create_ends);
 FIXTURE_VARIANT_ADD(fail, arm)
-{
-	.name = "arm", .prepare = open_pending,
-	.act = act_arm, .judge = judge_arm, .has_none = true,
-};
+	OPERATION(arm, open_pending, judge_arm, .has_none = true);
 
 /* Allocations of room for them, and of a page */
 static const struct end pages_ends[] = {
@@ -145,35 +116,22 @@ static const struct end pages_ends[] = {
 	{ }
 };
 
-FIXTURE_VARIANT_ADD(fail, arm_first)
-{
-	.name = "first arm", .prepare = open_file,
-	.act = act_arm, .judge = judge_first_arm, .ends = pages_ends,
+FIXTURE_VARIANT_ADD(fail, arm_first) {
+	.name = "arm_first", .prepare = open_file, .act = act_arm, .judge = judge_first_arm,
+	.ends = pages_ends,
 };
 
-FIXTURE_VARIANT_ADD(fail, arm_wider)
-{
-	.name = "arm wider", .prepare = prepare_full,
-	.act = act_arm, .judge = judge_wider, .ends = pages_ends,
+FIXTURE_VARIANT_ADD(fail, arm_wider) {
+	.name = "arm_wider", .prepare = prepare_full, .act = act_arm, .judge = judge_wider,
+	.ends = pages_ends,
 };
 
 FIXTURE_VARIANT_ADD(fail, refresh)
-{
-	.name = "refresh", .prepare = open_pending,
-	.act = act_refresh, .judge = judge_refresh, .has_none = true,
-};
-
+	OPERATION(refresh, open_pending, judge_refresh, .has_none = true);
 FIXTURE_VARIANT_ADD(fail, cancel)
-{
-	.name = "cancel", .prepare = open_pending,
-	.act = act_cancel, .judge = judge_cancel, .has_none = true,
-};
-
+	OPERATION(cancel, open_pending, judge_cancel, .has_none = true);
 FIXTURE_VARIANT_ADD(fail, query)
-{
-	.name = "query", .prepare = open_pending,
-	.act = act_query, .judge = judge_pending, .has_none = true,
-};
+	OPERATION(query, open_pending, judge_pending, .has_none = true);
 
 static const struct end submit_ends[] = {
 	{ 1, "* _copy_from_user" },
@@ -181,10 +139,7 @@ static const struct end submit_ends[] = {
 };
 
 FIXTURE_VARIANT_ADD(fail, submit)
-{
-	.name = "submit", .prepare = open_pending,
-	.act = act_submit, .judge = judge_submit, .ends = submit_ends,
-};
+	OPERATION(submit, open_pending, judge_submit, .ends = submit_ends);
 
 static const struct end read_ends[] = {
 	{ 1, "* _copy_to_iter" },
@@ -192,10 +147,7 @@ static const struct end read_ends[] = {
 };
 
 FIXTURE_VARIANT_ADD(fail, read)
-{
-	.name = "read", .prepare = prepare_read,
-	.act = act_read, .judge = judge_read, .ends = read_ends,
-};
+	OPERATION(read, prepare_read, judge_read, .ends = read_ends);
 
 /* The room for the pages, the slots, and the pages themselves */
 static const struct end map_ends[] = {
@@ -207,10 +159,7 @@ static const struct end map_ends[] = {
 };
 
 FIXTURE_VARIANT_ADD(fail, map)
-{
-	.name = "map", .prepare = open_file,
-	.act = act_map, .judge = judge_map, .ends = map_ends,
-};
+	OPERATION(map, open_file, judge_map, .ends = map_ends);
 
 static const struct end map_more_ends[] = {
 	{ 1, "* *alloc_page*" },
@@ -220,58 +169,27 @@ static const struct end map_more_ends[] = {
 };
 
 FIXTURE_VARIANT_ADD(fail, map_more)
-{
-	.name = "map more", .prepare = open_mapped,
-	.act = act_map_more, .judge = judge_map_more, .ends = map_more_ends,
-};
-
+	OPERATION(map_more, open_mapped, judge_map_more, .ends = map_more_ends);
 FIXTURE_VARIANT_ADD(fail, mmap)
-{
-	.name = "mmap", .prepare = open_mapped,
-	.act = act_mmap, .judge = judge_mmap,
-};
-
+	OPERATION(mmap, open_mapped, judge_mmap);
 FIXTURE_VARIANT_ADD(fail, fault)
-{
-	.name = "fault", .prepare = prepare_fault,
-	.act = act_fault, .judge = judge_mapped,
-};
-
+	OPERATION(fault, prepare_fault, judge_mapped);
 FIXTURE_VARIANT_ADD(fail, stop)
-{
-	.name = "stop", .prepare = open_pending,
-	.act = act_stop, .judge = judge_stop, .has_none = true,
-};
-
+	OPERATION(stop, open_pending, judge_stop, .has_none = true);
 FIXTURE_VARIANT_ADD(fail, close)
-{
-	.name = "close", .prepare = prepare_close,
-	.act = act_close, .judge = judge_close,
-};
+	OPERATION(close, prepare_close, judge_close);
 
-FIXTURE_VARIANT_ADD(fail, close_mapped)
-{
-	.name = "close mapped", .prepare = prepare_close_mapped,
-	.act = act_close, .judge = judge_close,
+FIXTURE_VARIANT_ADD(fail, close_mapped) {
+	.name = "close_mapped", .prepare = prepare_close_mapped, .act = act_close,
+	.judge = judge_close,
 };
 
 FIXTURE_VARIANT_ADD(fail, live_plain)
-{
-	.name = "live plain", .prepare = prepare_life,
-	.act = act_live_plain, .judge = judge_live_plain, .ends = create_ends,
-};
-
+	OPERATION(live_plain, prepare_life, judge_live_plain, .ends = create_ends);
 FIXTURE_VARIANT_ADD(fail, live_levels)
-{
-	.name = "live levels", .prepare = prepare_life,
-	.act = act_live_levels, .judge = judge_live_levels, .ends = create_ends,
-};
-
+	OPERATION(live_levels, prepare_life, judge_live_levels, .ends = create_ends);
 FIXTURE_VARIANT_ADD(fail, live_large)
-{
-	.name = "live large", .prepare = prepare_life,
-	.act = act_live_large, .judge = judge_live_large, .ends = large_ends,
-};
+	OPERATION(live_large, prepare_life, judge_live_large, .ends = large_ends);
 
 static const struct end executor_ends[] = {
 	{ 1, "hwheel_executor_create+* *kmalloc*" },
@@ -279,10 +197,7 @@ static const struct end executor_ends[] = {
 };
 
 FIXTURE_VARIANT_ADD(fail, live_executor)
-{
-	.name = "live executor", .prepare = prepare_life,
-	.act = act_live_executor, .judge = judge_live_executor, .ends = executor_ends,
-};
+	OPERATION(live_executor, prepare_life, judge_live_executor, .ends = executor_ends);
 
 static const struct end percpu_ends[] = {
 	{ 1, "__hwheel_create+* pcpu_alloc*" },
@@ -290,10 +205,7 @@ static const struct end percpu_ends[] = {
 };
 
 FIXTURE_VARIANT_ADD(fail, live_percpu)
-{
-	.name = "live percpu", .prepare = prepare_life,
-	.act = act_live_percpu, .judge = judge_live_percpu, .ends = percpu_ends,
-};
+	OPERATION(live_percpu, prepare_life, judge_live_percpu, .ends = percpu_ends);
 
 /* Those that the init has to undo something after */
 static const struct end load_ends[] = {
@@ -305,11 +217,7 @@ static const struct end load_ends[] = {
 };
 
 FIXTURE_VARIANT_ADD(fail, load)
-{
-	.name = "load", .prepare = prepare_load,
-	.act = act_load, .judge = judge_load,
-	.first = first_in_init, .ends = load_ends,
-};
+	OPERATION(load, prepare_load, judge_load, .first = first_in_init, .ends = load_ends);
 
 FIXTURE_SETUP(fail)
 {
