@@ -6,20 +6,16 @@
 #ifndef _HWHEEL_STRESS_DEVICE_H
 #define _HWHEEL_STRESS_DEVICE_H
 
-#include <linux/hwheel.h>
+#include "../abi/record.h"
 
 #include <err.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #define MSEC	1000000ULL
@@ -78,74 +74,41 @@ static inline struct hwheel_file_stats get_stats(int fd)
 	return stats;
 }
 
-/**
- * struct mapping - mapped timeouts with one list
- * @fd:     their file
- * @layout: what MAP has told
- * @base:   the memory
- */
-struct mapping {
-	int			fd;
-	struct hwheel_map	layout;
-	char			*base;
-};
-
-/* Makes them in @fd. */
-static inline void make_records(struct mapping *m, int fd, __u32 records)
+/* Makes mapped timeouts with one list in @fd. */
+static inline void make_records(struct map *m, int fd, __u32 records)
 {
-	m->fd = fd;
-	m->layout = (struct hwheel_map){ .records = records, .lists = 1 };
+	*m = (struct map){
+		.fd = fd, .clock = CLOCK_MONOTONIC, .layout = { .records = records, .lists = 1 },
+	};
 	if (ioctl(fd, HWHEEL_IOC_MAP, &m->layout))
 		err(1, "MAP");
 }
 
-static inline void map_records(struct mapping *m)
+static inline void map_records(struct map *m)
 {
-	m->base = mmap(NULL, m->layout.size, PROT_READ | PROT_WRITE, MAP_SHARED, m->fd, 0);
-	if (m->base == MAP_FAILED)
+	char *base = mmap(NULL, m->layout.size, PROT_READ | PROT_WRITE, MAP_SHARED, m->fd, 0);
+
+	if (base == MAP_FAILED)
 		err(1, "mmap");
+	map_place(m, base);
 }
 
-static inline void unmap_records(const struct mapping *m)
+static inline void unmap_records(const struct map *m)
 {
 	if (munmap(m->base, m->layout.size))
 		err(1, "munmap");
-}
-
-static inline struct hwheel_map_record *record_of(const struct mapping *m, __u32 i)
-{
-	return (struct hwheel_map_record *)(m->base + m->layout.records_offset) + i;
-}
-
-/* Returns whether the worker has to be kicked. */
-static inline bool push_record(const struct mapping *m, __u32 i)
-{
-	struct hwheel_map_list *list = (void *)(m->base + m->layout.lists_offset);
-	__u32 head = __atomic_load_n(&list->head, __ATOMIC_RELAXED);
-
-	do
-		record_of(m, i)->link = head == HWHEEL_MAP_ASLEEP ? 0 : head;
-	while (!__atomic_compare_exchange_n(&list->head, &head, i + 1, false, __ATOMIC_SEQ_CST,
-					    __ATOMIC_RELAXED));
-	return head == HWHEEL_MAP_ASLEEP;
 }
 
 /*
  * Gives a record a deadline on the machine's clock, whatever state it is in. Nobody else arms.
  * Returns whether the worker has to be kicked.
  */
-static inline bool arm_record(const struct mapping *m, __u32 i, __u64 deadline_ns)
+static inline bool arm_record(struct map *m, __u32 i, __u64 deadline_ns)
 {
-	__u64 word = (deadline_ns & ~7ULL) << 1 | HWHEEL_MAP_PENDING | HWHEEL_MAP_QUEUED;
-	__u64 old = __atomic_exchange_n(&record_of(m, i)->word, word, __ATOMIC_SEQ_CST);
+	__u64 word = map_word(deadline_ns) | HWHEEL_MAP_PENDING | HWHEEL_MAP_QUEUED;
+	__u64 old = __atomic_exchange_n(&m->records[i].word, word, __ATOMIC_SEQ_CST);
 
-	return !(old & HWHEEL_MAP_QUEUED) && push_record(m, i);
-}
-
-static inline void kick(const struct mapping *m)
-{
-	if (ioctl(m->fd, HWHEEL_IOC_KICK))
-		err(1, "KICK");
+	return !(old & HWHEEL_MAP_QUEUED) && map_link(m, 0, i) > 0;
 }
 
 static inline void await_event(int fd, int timeout_ms)

@@ -203,21 +203,21 @@ static void do_map(unsigned int i)
 /* Each mapping has one page that is there, of the records. */
 static void do_mmap(unsigned int i)
 {
-	static struct mapping m;
+	static struct map m;
 
 	if (!i)
 		make_records(&m, open_device(), RECORDS);
 	within(MMAP, true);
 	map_records(&m);
 	within(MMAP, false);
-	record_of(&m, i % RECORDS)->cookie = i;
+	m.records[i % RECORDS].cookie = i;
 	unmap_records(&m);
 }
 
 /* Nobody takes what expires out of the ring. */
 static void do_kick(unsigned int i)
 {
-	static struct mapping m;
+	static struct map m;
 
 	if (!i) {
 		make_records(&m, open_device(), RECORDS);

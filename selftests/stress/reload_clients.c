@@ -108,15 +108,15 @@ static void arm_batch(int fd)
 }
 
 /* A record that is far, in a file of its own */
-static void map_one(struct client *c, struct mapping *m)
+static void map_one(struct client *c, struct map *m)
 {
 	int fd = open_device();
 
 	configure(c, fd);
 	make_records(m, fd, 1);
 	map_records(m);
-	if (arm_record(m, 0, HWHEEL_MAP_NEVER))
-		kick(m);
+	if (arm_record(m, 0, HWHEEL_MAP_NEVER) && map_kick(m))
+		err(1, "KICK");
 }
 
 /* There is one, sooner or later. */
@@ -139,7 +139,7 @@ static void read_some(struct client *c, int fd)
 /* A mapping holds its file, so either the close or the munmap() is the last to let go. */
 static void visit(struct client *c, int fd)
 {
-	struct mapping m;
+	struct map m;
 
 	configure(c, fd);
 	map_one(c, &m);
