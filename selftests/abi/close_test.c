@@ -5,7 +5,7 @@
  * any complaint is what sees memory used after that.
  */
 
-#include "common.h"
+#include "share.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -13,20 +13,6 @@
 #include <sys/epoll.h>
 
 #define MANY	10000
-
-/* How many hold the module: -1 if it is built in. */
-static long module_users(void)
-{
-	FILE *file = fopen("/sys/module/hwheel/refcnt", "r");
-	long users = -1;
-
-	if (!file)
-		return -1;
-	if (fscanf(file, "%ld", &users) != 1)
-		users = -1;
-	fclose(file);
-	return users;
-}
 
 /*
  * One fixture for all that a file can hold when it is closed. A witness in a file
@@ -44,27 +30,16 @@ FIXTURE_VARIANT(close)
 	unsigned int	n;
 };
 
-FIXTURE_VARIANT_ADD(close, none)
-{
-	.n = 0,
-};
-
-FIXTURE_VARIANT_ADD(close, one)
-{
-	.n = 1,
-};
-
-FIXTURE_VARIANT_ADD(close, many)
-{
-	.n = MANY,
-};
+FIXTURE_VARIANT_ADD(close, none) { .n = 0 };
+FIXTURE_VARIANT_ADD(close, one) { .n = 1 };
+FIXTURE_VARIANT_ADD(close, many) { .n = MANY };
 
 FIXTURE_SETUP(close)
 {
 	self->witness = open_device(O_NONBLOCK);
 	ASSERT_LE(0, self->witness);
 	ASSERT_EQ(0, arm(self->witness, 100 * MSEC, 1, NULL));
-	self->users = module_users();
+	self->users = users_of_module();
 	self->fd = open_device(O_NONBLOCK);
 	ASSERT_LE(0, self->fd);
 }
@@ -75,7 +50,7 @@ FIXTURE_TEARDOWN(close)
 	struct hwheel_event ev;
 	int again;
 
-	EXPECT_EQ(self->users, module_users());
+	EXPECT_EQ(self->users, users_of_module());
 	EXPECT_EQ(0, next_event(self->witness, &ev));
 	EXPECT_EQ(1, ev.cookie);
 	EXPECT_EQ(0, stays_quiet(self->witness, now_ns()));
@@ -167,25 +142,19 @@ TEST_F(close, about_to_fire)
 /* A child has it too: the last one out turns off the light. */
 TEST_F(close, from_a_child)
 {
-	int go[2], status;
+	int go[2];
 	pid_t pid;
 	char c;
 
 	ASSERT_EQ(0, pipe(go));
 	ASSERT_EQ(0, arm_apart(self->fd, variant->n, 3600 * SEC, NULL));
-	pid = fork();
+	/* The child goes on when its parent has closed its own. */
+	pid = START_CHILD(close(go[1]) || read(go[0], &c, 1) ||
+			  arm(self->fd, NEVER, 0, NULL) || close(self->fd));
 	ASSERT_LE(0, pid);
-	if (!pid) {
-		close(go[1]);
-		/* Until the parent has closed its own. */
-		if (read(go[0], &c, 1))
-			_exit(1);
-		_exit(arm(self->fd, NEVER, 0, NULL) || close(self->fd));
-	}
 	ASSERT_EQ(0, close(self->fd));
 	ASSERT_EQ(0, close(go[1]));
-	ASSERT_EQ(pid, waitpid(pid, &status, 0));
-	EXPECT_EQ(0, status);
+	EXPECT_EQ(0, reap(pid));
 	ASSERT_EQ(0, close(go[0]));
 }
 
@@ -196,65 +165,58 @@ static int wait_for_byte(int fd)
 	return read(fd, &c, 1) == 1 ? 0 : -EPIPE;
 }
 
-/* A child that holds @n timeouts of each kind is killed while it arms more. */
-TEST_F(close, killed)
+/* 0 if a child that is at @work, and has closed @fd, can be killed once it is ready */
+static int kill_at_work(int (*work)(size_t n, int ready), size_t n, int fd)
 {
-	int ready[2], status, fd;
+	int ready[2], ret;
 	pid_t pid;
 
-	ASSERT_EQ(0, pipe(ready));
-	pid = fork();
-	ASSERT_LE(0, pid);
-	if (!pid) {
-		close(self->fd);
-		fd = open_device(O_NONBLOCK);
-		if (fire(fd, variant->n) || arm_apart(fd, variant->n, SEC, NULL) ||
-		    write(ready[1], "", 1) != 1)
-			_exit(1);
-		while (1) {
-			struct hwheel_event ev[16];
-			__u64 id;
+	if (pipe(ready))
+		return -errno;
+	pid = START_CHILD(close(fd) ?: work(n, ready[1]));
+	close(ready[1]);
+	ret = pid < 0 ? -EAGAIN : wait_for_byte(ready[0]);
+	close(ready[0]);
+	return ret ?: kill_child(pid);
+}
 
-			if (!arm(fd, MSEC, 0, &id) && id % 2)
-				cancel(fd, id);
-			read_events(fd, ev, 16);
-		}
+/* Holds @n timeouts of each kind, and arms more. */
+static int arm_more(size_t n, int ready)
+{
+	int fd = open_device(O_NONBLOCK);
+	struct hwheel_event ev[16];
+	__u64 id;
+
+	if (fire(fd, n) || arm_apart(fd, n, SEC, NULL) || write(ready, "", 1) != 1)
+		return -EPROTO;
+	while (1) {
+		if (!arm(fd, MSEC, 0, &id) && id % 2)
+			cancel(fd, id);
+		read_events(fd, ev, 16);
 	}
-	ASSERT_EQ(0, wait_for_byte(ready[0]));
-	ASSERT_EQ(0, kill(pid, SIGKILL));
-	ASSERT_EQ(pid, waitpid(pid, &status, 0));
-	EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-	EXPECT_EQ(0, close(ready[0]));
-	EXPECT_EQ(0, close(ready[1]));
+}
+
+TEST_F(close, killed)
+{
+	EXPECT_EQ(0, kill_at_work(arm_more, variant->n, self->fd));
 	EXPECT_EQ(0, close(self->fd));
 }
 
-/* Also one that sleeps in read(). */
+static int sleep_in_read(size_t n, int ready)
+{
+	int fd = open_device(0);
+	struct hwheel_event ev;
+
+	if (arm_apart(fd, n, 0, NULL) || arm(fd, NEVER, 0, NULL) || write(ready, "", 1) != 1)
+		return -EPROTO;
+	while (read_events(fd, &ev, 1) > 0)
+		;
+	return -EPROTO;
+}
+
 TEST_F(close, killed_while_reading)
 {
-	struct hwheel_event ev;
-	int ready[2], status, fd;
-	pid_t pid;
-
-	ASSERT_EQ(0, pipe(ready));
-	pid = fork();
-	ASSERT_LE(0, pid);
-	if (!pid) {
-		close(self->fd);
-		fd = open_device(0);
-		if (arm_apart(fd, variant->n, 0, NULL) || arm(fd, NEVER, 0, NULL) ||
-		    write(ready[1], "", 1) != 1)
-			_exit(1);
-		while (read_events(fd, &ev, 1) > 0)
-			;
-		_exit(2);
-	}
-	ASSERT_EQ(0, wait_for_byte(ready[0]));
-	ASSERT_EQ(0, kill(pid, SIGKILL));
-	ASSERT_EQ(pid, waitpid(pid, &status, 0));
-	EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-	EXPECT_EQ(0, close(ready[0]));
-	EXPECT_EQ(0, close(ready[1]));
+	EXPECT_EQ(0, kill_at_work(sleep_in_read, variant->n, self->fd));
 	EXPECT_EQ(0, close(self->fd));
 }
 
@@ -268,7 +230,7 @@ TEST_F(close, watched)
 	ASSERT_EQ(0, epoll_ctl(epoll, EPOLL_CTL_ADD, self->fd, &event));
 	ASSERT_EQ(0, arm_apart(self->fd, variant->n, MSEC, NULL));
 	ASSERT_EQ(0, close(self->fd));
-	EXPECT_EQ(self->users, module_users());
+	EXPECT_EQ(self->users, users_of_module());
 	EXPECT_EQ(0, settle(now_ns()));
 	EXPECT_EQ(0, epoll_wait(epoll, &event, 1, 0));
 	EXPECT_EQ(0, close(epoll));

@@ -18,10 +18,13 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 
 /*
@@ -33,6 +36,7 @@
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #include "kselftest_harness.h"
 
+#include <linux/capability.h>
 #include <linux/hwheel.h>
 
 /*
@@ -52,12 +56,60 @@
 #define POISON32	0x5a5a5a5a
 #define POISON64	0x5a5a5a5a5a5a5a5aULL
 
-static inline __u64 now_ns(void)
+static inline __u64 clock_ns(clockid_t clock)
 {
 	struct timespec ts;
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
+	clock_gettime(clock, &ts);
 	return ts.tv_sec * SEC + ts.tv_nsec;
+}
+
+static inline __u64 now_ns(void)
+{
+	return clock_ns(CLOCK_MONOTONIC);
+}
+
+/* 0 once the condition holds, -ETIMEDOUT if that takes too long */
+#define AWAIT(condition)						\
+({									\
+	__u64 bound_ = now_ns() + WAIT_MS * MSEC;			\
+	bool holds_;							\
+									\
+	while (!(holds_ = (condition)) && now_ns() <= bound_)		\
+		poll(NULL, 0, 1);					\
+	holds_ ? 0 : -ETIMEDOUT;					\
+})
+
+/* Processes: an expression of which a child's status is made, 0 or a negative errno */
+#define START_CHILD(expression)						\
+({									\
+	pid_t child_ = fork();						\
+									\
+	if (!child_)							\
+		_exit(-(expression));					\
+	child_;								\
+})
+
+/* The value of the child's expression */
+static inline int reap(pid_t pid)
+{
+	int status;
+
+	if (waitpid(pid, &status, 0) != pid)
+		return -errno;
+	return WIFEXITED(status) ? -WEXITSTATUS(status) : -EINTR;
+}
+
+#define IN_CHILD(expression)	reap(START_CHILD(expression))
+
+/* 0 if the child ran until it was killed */
+static inline int kill_child(pid_t pid)
+{
+	int status;
+
+	if (kill(pid, SIGKILL) || waitpid(pid, &status, 0) != pid)
+		return -errno;
+	return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL ? 0 : -EPROTO;
 }
 
 /* The resolution of a deadline. */
@@ -158,29 +210,53 @@ static inline int readable(int fd, int timeout_ms)
 	return ret < 0 ? -errno : ret;
 }
 
-/* True of every event, whatever it is of. */
-static inline bool event_is_sound(const struct hwheel_event *ev)
+/* Up to @max events, whatever they are: how many, 0 at the end, or a negative errno. */
+static inline int read_raw(int fd, struct hwheel_event *ev, size_t max)
 {
-	return ev->id && !(ev->deadline_ns & 7) && ev->fired_ns >= ev->deadline_ns &&
-	       ev->fired_ns <= now_ns() && ev->type == HWHEEL_EVENT_EXPIRED && !ev->reserved;
-}
-
-/* Up to @max events: how many, or a negative errno. */
-static inline int read_events(int fd, struct hwheel_event *ev, size_t max)
-{
-	ssize_t got, i;
+	ssize_t got;
 
 	memset(ev, 0x5a, max * sizeof(*ev));
 	got = read(fd, ev, max * sizeof(*ev));
 	if (got < 0)
 		return -errno;
-	if (!got || got % sizeof(*ev))
-		return -EPROTO;
-	got /= sizeof(*ev);
+	return got % sizeof(*ev) ? -EPROTO : (int)(got / sizeof(*ev));
+}
+
+/* True of each event, on a clock that shows @now */
+static inline bool any_event_is_sound(const struct hwheel_event *ev, __u64 now)
+{
+	if (ev->type == HWHEEL_EVENT_EXPIRED && ev->fired_ns < ev->deadline_ns)
+		return false;
+	return ev->id && !(ev->deadline_ns & 7) && !ev->reserved && ev->fired_ns <= now &&
+	       (ev->type == HWHEEL_EVENT_EXPIRED || ev->type == HWHEEL_EVENT_STOPPED);
+}
+
+/* True of a timeout that has expired */
+static inline bool event_is_sound(const struct hwheel_event *ev)
+{
+	return ev->type == HWHEEL_EVENT_EXPIRED && any_event_is_sound(ev, now_ns());
+}
+
+/* As read_raw(), of a wheel on that clock */
+static inline int read_any(int fd, clockid_t clock, struct hwheel_event *ev, size_t max)
+{
+	int got = read_raw(fd, ev, max), i;
+
+	for (i = 0; i < got; i++)
+		if (!any_event_is_sound(&ev[i], clock_ns(clock)))
+			return -EPROTO;
+	return got;
+}
+
+/* As read_raw(), of timeouts that have expired */
+static inline int read_events(int fd, struct hwheel_event *ev, size_t max)
+{
+	int got = read_raw(fd, ev, max), i;
+
 	for (i = 0; i < got; i++)
 		if (!event_is_sound(&ev[i]))
 			return -EPROTO;
-	return got;
+	return got ?: -EPROTO;
 }
 
 /* Waits for one event. */
@@ -325,14 +401,6 @@ static inline __u64 max_timeouts(int fd)
 	return call(fd, HWHEEL_IOC_INFO, &info) ? 0 : info.max_timeouts;
 }
 
-static inline __u64 clock_ns(clockid_t clock)
-{
-	struct timespec ts;
-
-	clock_gettime(clock, &ts);
-	return ts.tv_sec * SEC + ts.tv_nsec;
-}
-
 static inline int get_info(int fd, struct hwheel_info *info)
 {
 	memset(info, 0x5a, sizeof(*info));
@@ -351,6 +419,20 @@ static inline int configure(int fd, const struct hwheel_config *config)
 	int ret = call(fd, HWHEEL_IOC_CONFIG, &copy);
 
 	return memcmp(&copy, config, sizeof(copy)) ? -EPROTO : ret;
+}
+
+/* A new file, or a negative errno */
+static inline int open_configured(int flags, const struct hwheel_config *config)
+{
+	int fd = open_device(flags), ret;
+
+	if (fd < 0)
+		return fd;
+	ret = configure(fd, config);
+	if (!ret)
+		return fd;
+	close(fd);
+	return ret;
 }
 
 static inline int stop(int fd)
@@ -377,6 +459,37 @@ static inline int query(int fd, __u64 id, __u32 flags, struct hwheel_op *op)
 	return call(fd, HWHEEL_IOC_QUERY, op);
 }
 
+/* A parameter of the module: as @otherwise if it can't be read. */
+static inline __u64 parameter(const char *name, __u64 otherwise)
+{
+	unsigned long long value;
+	char path[128];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/sys/module/hwheel/parameters/%s", name);
+	file = fopen(path, "r");
+	if (!file)
+		return otherwise;
+	if (fscanf(file, "%llu", &value) != 1)
+		value = otherwise;
+	fclose(file);
+	return value;
+}
+
+/* Capabilities, and so this setting, belong to a thread. */
+static inline int set_capability(int capability, bool on)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	const __u32 bit = 1U << capability % 32;
+	struct __user_cap_data_struct data[2];
+	__u32 *effective = &data[capability / 32].effective;
+
+	if (syscall(SYS_capget, &header, data))
+		return -errno;
+	*effective = on ? *effective | bit : *effective & ~bit;
+	return syscall(SYS_capset, &header, data) ? -errno : 0;
+}
+
 /* @n timeouts that never fire, in batches: how many the file took. */
 static inline size_t arm_batches(int fd, size_t n)
 {
@@ -401,33 +514,6 @@ static inline size_t arm_batches(int fd, size_t n)
 	return done;
 }
 
-/* True of an event of any type, on a clock that shows @now */
-static inline bool any_event_is_sound(const struct hwheel_event *ev, __u64 now)
-{
-	if (ev->type == HWHEEL_EVENT_EXPIRED && ev->fired_ns < ev->deadline_ns)
-		return false;
-	return ev->id && !(ev->deadline_ns & 7) && !ev->reserved && ev->fired_ns <= now &&
-	       (ev->type == HWHEEL_EVENT_EXPIRED || ev->type == HWHEEL_EVENT_STOPPED);
-}
-
-/* As read_events(), but of any type and on any clock; 0 at the end of a stopped file. */
-static inline int read_any(int fd, clockid_t clock, struct hwheel_event *ev, size_t max)
-{
-	ssize_t got, i;
-
-	memset(ev, 0x5a, max * sizeof(*ev));
-	got = read(fd, ev, max * sizeof(*ev));
-	if (got < 0)
-		return -errno;
-	if (got % sizeof(*ev))
-		return -EPROTO;
-	got /= sizeof(*ev);
-	for (i = 0; i < got; i++)
-		if (!any_event_is_sound(&ev[i], clock_ns(clock)))
-			return -EPROTO;
-	return got;
-}
-
 /*
  * Waits until the file holds that many timeouts, and that many events of them, or as many
  * as it takes if POISON64. What the worker does to a file can only be waited for so where
@@ -435,19 +521,12 @@ static inline int read_any(int fd, clockid_t clock, struct hwheel_event *ev, siz
  */
 static inline int await_counts(int fd, __u64 held, __u64 events)
 {
-	__u64 bound = now_ns() + WAIT_MS * MSEC;
 	struct hwheel_file_stats stats;
 	int ret;
 
-	while (!(ret = get_stats(fd, &stats))) {
-		if ((held == POISON64 || stats.held == held) &&
-		    (events == POISON64 || stats.events == events))
-			return 0;
-		if (now_ns() >= bound)
-			return -ETIMEDOUT;
-		poll(NULL, 0, 1);
-	}
-	return ret;
+	return AWAIT((ret = get_stats(fd, &stats)) ||
+		     ((held == POISON64 || stats.held == held) &&
+		      (events == POISON64 || stats.events == events))) ?: ret;
 }
 
 static inline int await_held(int fd, __u64 held)

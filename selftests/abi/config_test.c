@@ -6,11 +6,9 @@
 
 #include "threads.h"
 
-#include <linux/capability.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <sys/syscall.h>
 
 #define HOUR		(3600 * SEC)
 #define MILLION		1000000
@@ -22,23 +20,6 @@
 #define SIMPLE		HWHEEL_KIND_SIMPLE
 #define MONO		CLOCK_MONOTONIC
 #define BOOT		CLOCK_BOOTTIME
-
-/* A parameter of the module: as @otherwise if it can't be read. */
-static __u64 parameter(const char *name, __u64 otherwise)
-{
-	unsigned long long value;
-	char path[128];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/sys/module/hwheel/parameters/%s", name);
-	file = fopen(path, "r");
-	if (!file)
-		return otherwise;
-	if (fscanf(file, "%llu", &value) != 1)
-		value = otherwise;
-	fclose(file);
-	return value;
-}
 
 #define WORKER_SIZE	32
 
@@ -61,19 +42,6 @@ static int await_workers(pid_t pid, int n)
 	char name[WORKER_SIZE];
 
 	return await_threads(worker_of(name, pid), n);
-}
-
-/* Capabilities, and so this setting, belong to a thread. */
-static int set_sys_resource(bool on)
-{
-	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct data[2];
-	const __u32 bit = 1 << CAP_SYS_RESOURCE;
-
-	if (syscall(SYS_capget, &header, data))
-		return -errno;
-	data[0].effective = on ? data[0].effective | bit : data[0].effective & ~bit;
-	return syscall(SYS_capset, &header, data) ? -errno : 0;
 }
 
 FIXTURE(config)
@@ -497,7 +465,7 @@ static int limits_without_capability(int fd, __u64 max)
 	};
 	size_t i;
 
-	if (set_sys_resource(false))
+	if (set_capability(CAP_SYS_RESOURCE, false))
 		return 1;
 	for (i = 0; i < ARRAY_SIZE(beyond); i++)
 		if (try_refused(fd, &beyond[i]) != -EPERM)
@@ -511,19 +479,12 @@ TEST_F(config, capability)
 {
 	__u64 max = parameter("max_timeouts", self->shared.max_timeouts);
 	struct hwheel_info want = self->shared;
-	int status;
-	pid_t pid;
 
 	if (max >= LARGEST_SET)
 		SKIP(return, "the module's limit is the largest");
-	pid = fork();
-	ASSERT_LE(0, pid);
-	if (!pid)
-		_exit(limits_without_capability(self->fd, max));
-	ASSERT_EQ(pid, waitpid(pid, &status, 0));
-	EXPECT_EQ(0, status);
+	EXPECT_EQ(0, IN_CHILD(limits_without_capability(self->fd, max)));
 
-	if (set_sys_resource(true))
+	if (set_capability(CAP_SYS_RESOURCE, true))
 		SKIP(return, "needs CAP_SYS_RESOURCE");
 	EXPECT_EQ(0, is_new(self->fd, max + 1));
 	EXPECT_EQ(0, is_new(self->fd, LARGEST_SET));
@@ -546,60 +507,62 @@ FIXTURE_VARIANT(time)
 	struct hwheel_config	config;
 };
 
-FIXTURE_VARIANT_ADD(time, hashed)
-{
-	.config = { .kind = HWHEEL_KIND_HASHED, .tick_ns = MSEC, .slots = 8,
-		    .clock = CLOCK_MONOTONIC },
+FIXTURE_VARIANT_ADD(time, hashed) {
+	.config = {
+		.kind = HWHEEL_KIND_HASHED, .tick_ns = MSEC, .slots = 8, .clock = CLOCK_MONOTONIC,
+	},
 };
 
-FIXTURE_VARIANT_ADD(time, hashed_boottime)
-{
-	.config = { .kind = HWHEEL_KIND_HASHED, .tick_ns = MSEC, .slots = 8,
-		    .clock = CLOCK_BOOTTIME },
+FIXTURE_VARIANT_ADD(time, hashed_boottime) {
+	.config = {
+		.kind = HWHEEL_KIND_HASHED, .tick_ns = MSEC, .slots = 8, .clock = CLOCK_BOOTTIME,
+	},
 };
 
-FIXTURE_VARIANT_ADD(time, hierarchical)
-{
-	.config = { .kind = HWHEEL_KIND_HIERARCHICAL, .tick_ns = MSEC, .slots = 4, .levels = 3,
-		    .clock = CLOCK_MONOTONIC },
+FIXTURE_VARIANT_ADD(time, hierarchical) {
+	.config = {
+		.kind = HWHEEL_KIND_HIERARCHICAL, .tick_ns = MSEC, .slots = 4, .levels = 3,
+		.clock = CLOCK_MONOTONIC,
+	},
 };
 
-FIXTURE_VARIANT_ADD(time, hierarchical_boottime)
-{
-	.config = { .kind = HWHEEL_KIND_HIERARCHICAL, .tick_ns = MSEC, .slots = 4, .levels = 3,
-		    .clock = CLOCK_BOOTTIME },
+FIXTURE_VARIANT_ADD(time, hierarchical_boottime) {
+	.config = {
+		.kind = HWHEEL_KIND_HIERARCHICAL, .tick_ns = MSEC, .slots = 4, .levels = 3,
+		.clock = CLOCK_BOOTTIME,
+	},
 };
 
-FIXTURE_VARIANT_ADD(time, simple)
-{
-	.config = { .kind = HWHEEL_KIND_SIMPLE, .tick_ns = MSEC, .slots = 128,
-		    .clock = CLOCK_MONOTONIC },
+FIXTURE_VARIANT_ADD(time, simple) {
+	.config = {
+		.kind = HWHEEL_KIND_SIMPLE, .tick_ns = MSEC, .slots = 128, .clock = CLOCK_MONOTONIC,
+	},
 };
 
-FIXTURE_VARIANT_ADD(time, simple_boottime)
-{
-	.config = { .kind = HWHEEL_KIND_SIMPLE, .tick_ns = MSEC, .slots = 128,
-		    .clock = CLOCK_BOOTTIME },
+FIXTURE_VARIANT_ADD(time, simple_boottime) {
+	.config = {
+		.kind = HWHEEL_KIND_SIMPLE, .tick_ns = MSEC, .slots = 128, .clock = CLOCK_BOOTTIME,
+	},
 };
 
 /* An odd one, and the shortest that there is */
-FIXTURE_VARIANT_ADD(time, tick_odd)
-{
-	.config = { .kind = HWHEEL_KIND_HASHED, .tick_ns = 777777, .slots = 1,
-		    .clock = CLOCK_MONOTONIC },
+FIXTURE_VARIANT_ADD(time, tick_odd) {
+	.config = {
+		.kind = HWHEEL_KIND_HASHED, .tick_ns = 777777, .slots = 1, .clock = CLOCK_MONOTONIC,
+	},
 };
 
-FIXTURE_VARIANT_ADD(time, tick_shortest)
-{
-	.config = { .kind = HWHEEL_KIND_HIERARCHICAL, .tick_ns = 50000, .slots = 2, .levels = 8,
-		    .clock = CLOCK_MONOTONIC },
+FIXTURE_VARIANT_ADD(time, tick_shortest) {
+	.config = {
+		.kind = HWHEEL_KIND_HIERARCHICAL, .tick_ns = 50000, .slots = 2, .levels = 8,
+		.clock = CLOCK_MONOTONIC,
+	},
 };
 
 FIXTURE_SETUP(time)
 {
-	self->fd = open_device(O_NONBLOCK);
+	self->fd = open_configured(O_NONBLOCK, &variant->config);
 	ASSERT_LE(0, self->fd);
-	ASSERT_EQ(0, configure(self->fd, &variant->config));
 	self->turn = variant->config.tick_ns * variant->config.slots;
 }
 
@@ -764,9 +727,8 @@ TEST(files_do_not_disturb_each_other)
 	int fd[3], i;
 
 	for (i = 0; i < 3; i++) {
-		fd[i] = open_device(O_NONBLOCK);
+		fd[i] = open_configured(O_NONBLOCK, &config[i]);
 		ASSERT_LE(0, fd[i]);
-		ASSERT_EQ(0, configure(fd[i], &config[i]));
 	}
 	for (i = 0; i < 100; i++) {
 		ASSERT_EQ(0, arm(fd[0], i * MSEC, i, NULL));
@@ -799,9 +761,8 @@ TEST(closing_one_leaves_the_others)
 	int fd[2], i;
 
 	for (i = 0; i < 2; i++) {
-		fd[i] = open_device(O_NONBLOCK);
+		fd[i] = open_configured(O_NONBLOCK, &config);
 		ASSERT_LE(0, fd[i]);
-		ASSERT_EQ(0, configure(fd[i], &config));
 		ASSERT_EQ(0, arm_many(fd[i], 50, now_ns() + 50 * MSEC, NULL));
 	}
 	EXPECT_EQ(0, await_workers(getpid(), 2));
@@ -1166,7 +1127,7 @@ TEST(closing_ends_the_worker)
 }
 
 /* Of files with their wheels, at work until the end */
-static void work_until_killed(int ready)
+static int work_until_killed(int ready)
 {
 	struct hwheel_event ev[16];
 	int fds[4], i, err;
@@ -1174,7 +1135,7 @@ static void work_until_killed(int ready)
 
 	if (make_wheels(fds, 4, &err) != 4 || fill(fds[3], 1000, &err) < 1000 ||
 	    write(ready, "", 1) != 1)
-		_exit(1);
+		return -EPROTO;
 	for (i = 0;; i = (i + 1) % 4) {
 		if (!arm(fds[i], MSEC, 0, &id) && id % 2)
 			cancel(fds[i], id);
@@ -1184,20 +1145,16 @@ static void work_until_killed(int ready)
 
 TEST(kill_ends_the_workers)
 {
-	int ready[2], status;
+	int ready[2];
 	pid_t pid;
 	char c;
 
 	ASSERT_EQ(0, pipe(ready));
-	pid = fork();
+	pid = START_CHILD(work_until_killed(ready[1]));
 	ASSERT_LE(0, pid);
-	if (!pid)
-		work_until_killed(ready[1]);
 	ASSERT_EQ(1, read(ready[0], &c, 1));
 	EXPECT_EQ(4, count_workers(pid));
-	ASSERT_EQ(0, kill(pid, SIGKILL));
-	ASSERT_EQ(pid, waitpid(pid, &status, 0));
-	EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	EXPECT_EQ(0, kill_child(pid));
 	EXPECT_EQ(0, await_workers(pid, 0));
 	EXPECT_EQ(0, close(ready[0]));
 	EXPECT_EQ(0, close(ready[1]));
@@ -1206,17 +1163,14 @@ TEST(kill_ends_the_workers)
 /* The child made the wheel, the parent goes on with it. */
 TEST(worker_outlives_its_maker)
 {
-	int fd = open_device(O_NONBLOCK), status;
+	int fd = open_device(O_NONBLOCK);
 	struct hwheel_event ev;
 	pid_t pid;
 
 	ASSERT_LE(0, fd);
-	pid = fork();
+	pid = START_CHILD(configure(fd, &some_wheel) ?: arm(fd, 20 * MSEC, 5, NULL));
 	ASSERT_LE(0, pid);
-	if (!pid)
-		_exit(configure(fd, &some_wheel) || arm(fd, 20 * MSEC, 5, NULL));
-	ASSERT_EQ(pid, waitpid(pid, &status, 0));
-	ASSERT_EQ(0, status);
+	ASSERT_EQ(0, reap(pid));
 	EXPECT_EQ(1, count_workers(pid));
 	ASSERT_EQ(0, next_event(fd, &ev));
 	EXPECT_EQ(5, ev.cookie);

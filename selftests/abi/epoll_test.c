@@ -197,27 +197,10 @@ FIXTURE_VARIANT(end)
 	bool	again;
 };
 
-FIXTURE_VARIANT_ADD(end, level)
-{
-	.mode = 0,
-	.again = true,
-};
-
-FIXTURE_VARIANT_ADD(end, edge)
-{
-	.mode = EPOLLET,
-};
-
-FIXTURE_VARIANT_ADD(end, once)
-{
-	.mode = EPOLLONESHOT,
-};
-
-FIXTURE_VARIANT_ADD(end, exclusive)
-{
-	.mode = EPOLLEXCLUSIVE,
-	.again = true,
-};
+FIXTURE_VARIANT_ADD(end, level) { .mode = 0, .again = true };
+FIXTURE_VARIANT_ADD(end, edge) { .mode = EPOLLET };
+FIXTURE_VARIANT_ADD(end, once) { .mode = EPOLLONESHOT };
+FIXTURE_VARIANT_ADD(end, exclusive) { .mode = EPOLLEXCLUSIVE, .again = true };
 
 FIXTURE_SETUP(end)
 {
@@ -375,30 +358,11 @@ FIXTURE_VARIANT(waiters)
 	__u32	mode;
 };
 
-FIXTURE_VARIANT_ADD(waiters, level)
-{
-	.mode = 0,
-};
-
-FIXTURE_VARIANT_ADD(waiters, edge)
-{
-	.mode = EPOLLET,
-};
-
-FIXTURE_VARIANT_ADD(waiters, once)
-{
-	.mode = EPOLLONESHOT,
-};
-
-FIXTURE_VARIANT_ADD(waiters, exclusive)
-{
-	.mode = EPOLLEXCLUSIVE,
-};
-
-FIXTURE_VARIANT_ADD(waiters, exclusive_edge)
-{
-	.mode = EPOLLEXCLUSIVE | EPOLLET,
-};
+FIXTURE_VARIANT_ADD(waiters, level) { .mode = 0 };
+FIXTURE_VARIANT_ADD(waiters, edge) { .mode = EPOLLET };
+FIXTURE_VARIANT_ADD(waiters, once) { .mode = EPOLLONESHOT };
+FIXTURE_VARIANT_ADD(waiters, exclusive) { .mode = EPOLLEXCLUSIVE };
+FIXTURE_VARIANT_ADD(waiters, exclusive_edge) { .mode = EPOLLEXCLUSIVE | EPOLLET };
 
 FIXTURE_SETUP(waiters)
 {
@@ -413,10 +377,7 @@ FIXTURE_SETUP(waiters)
 		*waiter = (struct waiter){
 			.fd = self->fd, .mode = variant->mode, .seen = self->seen,
 		};
-		ASSERT_EQ(0, pthread_create(&self->threads[i], NULL, waiter_thread, waiter));
-		while (!__atomic_load_n(&waiter->tid, __ATOMIC_ACQUIRE))
-			sched_yield();
-		ASSERT_EQ(0, await_sleep(waiter->tid));
+		ASSERT_EQ(0, start_waiting(&self->threads[i], &waiter->tid, waiter_thread, waiter));
 	}
 }
 
@@ -440,14 +401,7 @@ TEST_F(waiters, all_hear_of_the_end)
 /* While nobody but the waiters reads. */
 static int await_seen(const unsigned int *seen)
 {
-	__u64 bound = now_ns() + WAIT_MS * MSEC;
-
-	while (!__atomic_load_n(seen, __ATOMIC_RELAXED)) {
-		if (now_ns() > bound)
-			return -ETIMEDOUT;
-		sched_yield();
-	}
-	return 0;
+	return AWAIT(__atomic_load_n(seen, __ATOMIC_RELAXED));
 }
 
 TEST_F(waiters, none_is_lost)

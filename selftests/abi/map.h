@@ -206,40 +206,19 @@ static inline int map_stays_quiet(struct map *m, __u64 deadline)
 /* Waits until the worker has seen the record: a pending timeout is filed then. */
 static inline int map_await_filed(const struct map *m, __u32 i)
 {
-	__u64 bound = now_ns() + WAIT_MS * MSEC;
-
-	while (map_is_queued(m, i)) {
-		if (now_ns() > bound)
-			return -ETIMEDOUT;
-		poll(NULL, 0, 1);
-	}
-	return 0;
+	return AWAIT(!map_is_queued(m, i));
 }
 
 /* Waits until the record is in that state, which no other thread changes. */
 static inline int map_await_state(const struct map *m, __u32 i, unsigned int state)
 {
-	__u64 bound = now_ns() + WAIT_MS * MSEC;
-
-	while (map_state(m, i) != state) {
-		if (now_ns() > bound)
-			return -ETIMEDOUT;
-		poll(NULL, 0, 1);
-	}
-	return 0;
+	return AWAIT(map_state(m, i) == state);
 }
 
 /* Waits until so many events are in the ring. */
 static inline int map_await_unread(const struct map *m, __u64 n)
 {
-	__u64 bound = now_ns() + WAIT_MS * MSEC;
-
-	while (map_unread(m) < n) {
-		if (now_ns() > bound)
-			return -ETIMEDOUT;
-		poll(NULL, 0, 1);
-	}
-	return 0;
+	return AWAIT(map_unread(m) >= n);
 }
 
 #endif /* _HWHEEL_SELFTESTS_MAP_H */

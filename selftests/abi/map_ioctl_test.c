@@ -715,11 +715,7 @@ static void *sleep_in_read(void *data)
 static int start_reader(pthread_t *thread, struct reader *reader, int fd)
 {
 	*reader = (struct reader){ .fd = fd };
-	if (pthread_create(thread, NULL, sleep_in_read, reader))
-		return -EAGAIN;
-	while (!__atomic_load_n(&reader->tid, __ATOMIC_ACQUIRE))
-		sched_yield();
-	return await_sleep(reader->tid);
+	return start_waiting(thread, &reader->tid, sleep_in_read, reader);
 }
 
 #define READERS	3
@@ -994,12 +990,7 @@ TEST_F(mapped, mlock)
 
 TEST_F(mapped, child_has_no_mapping)
 {
-	pid_t pid = fork();
-
-	ASSERT_LE(0, pid);
-	if (!pid)
-		_exit(signal_at(self->map.base, false));
-	EXPECT_EQ(-SIGSEGV, reap(pid));
+	EXPECT_EQ(-SIGSEGV, IN_CHILD(-signal_at(self->map.base, false)));
 	EXPECT_EQ(0, works(&self->map));
 }
 
@@ -1014,14 +1005,8 @@ static int take_part(struct map *m)
 
 TEST_F(mapped, child_maps_anew)
 {
-	pid_t pid;
-
 	ASSERT_EQ(0, map_arm(&self->map, 0, 7, 0));
-	pid = fork();
-	ASSERT_LE(0, pid);
-	if (!pid)
-		_exit(-take_part(&self->map));
-	EXPECT_EQ(0, reap(pid));
+	EXPECT_EQ(0, IN_CHILD(take_part(&self->map)));
 	EXPECT_EQ(0, map_expect(&self->map, 8, map_deadline(map_load(&self->map, 8))));
 	EXPECT_EQ(0, map_stays_quiet(&self->map, map_now(&self->map)));
 }
@@ -1128,15 +1113,15 @@ TEST_F(mapped, close_after_munmap)
 	EXPECT_EQ(0, await_users(self->users));
 }
 
-static void kill_oneself_mapped(int ready)
+static int kill_oneself_mapped(int ready)
 {
 	struct map map;
 	char byte = 0;
 
 	if (map_open_shared(&map, 1000, 1) || map_arm_many(&map, 500, NEVER) ||
 	    write(ready, &byte, 1) != 1)
-		_exit(EPROTO);
-	raise(SIGKILL);
+		return -EPROTO;
+	return raise(SIGKILL);
 }
 
 TEST_F(mapped, killed)
@@ -1146,10 +1131,8 @@ TEST_F(mapped, killed)
 	pid_t pid;
 
 	ASSERT_EQ(0, pipe(ends));
-	pid = fork();
+	pid = START_CHILD(kill_oneself_mapped(ends[1]));
 	ASSERT_LE(0, pid);
-	if (!pid)
-		kill_oneself_mapped(ends[1]);
 	ASSERT_EQ(1, read(ends[0], &byte, 1));
 	EXPECT_EQ(-EINTR, reap(pid));
 	if (self->users >= 0)
@@ -1306,19 +1289,14 @@ static int works_there(clockid_t clock, __u64 offset, __u64 outside)
 TEST(time_namespace)
 {
 	__u64 monotonic = clock_ns(CLOCK_MONOTONIC), boottime = clock_ns(CLOCK_BOOTTIME);
-	pid_t pid;
 
 	if (!map_is_supported())
 		SKIP(return, "this kernel has no mapped timeouts");
 	if (unshare(CLONE_NEWTIME))
 		SKIP(return, "no time namespaces");
 	ASSERT_EQ(0, write_offsets());
-	pid = fork();
-	ASSERT_LE(0, pid);
-	if (!pid)
-		_exit(-(works_there(CLOCK_MONOTONIC, DAY + 5, monotonic) ?:
-			works_there(CLOCK_BOOTTIME, 2 * DAY, boottime)));
-	EXPECT_EQ(0, reap(pid));
+	EXPECT_EQ(0, IN_CHILD(works_there(CLOCK_MONOTONIC, DAY + 5, monotonic) ?:
+			      works_there(CLOCK_BOOTTIME, 2 * DAY, boottime)));
 }
 
 TEST_HARNESS_MAIN

@@ -611,14 +611,7 @@ FIXTURE_TEARDOWN(group)
 /* Some pages each CPU keeps for the next one, and gives back a little later. */
 static int await_less(const char *path, __u64 bytes)
 {
-	__u64 bound = now_ns() + WAIT_MS * MSEC;
-
-	while (get(path, "memory.current", "") >= bytes) {
-		if (now_ns() > bound)
-			return -ETIMEDOUT;
-		poll(NULL, 0, 10);
-	}
-	return 0;
+	return AWAIT(get(path, "memory.current", "") < bytes);
 }
 
 TEST_F(group, is_charged)

@@ -8,11 +8,9 @@
 #include "share.h"
 #include "threads.h"
 
-#include <linux/capability.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 
 #define HOUR		(3600 * SEC)
 #define MAX_TIMEOUTS	100
@@ -99,17 +97,11 @@ static void *wait_as_crowd(void *data)
 /* Returns when it waits. */
 static int add_thread(struct attacker *attacker)
 {
+	pthread_t *thread = &attacker->threads[attacker->nr];
 	pid_t *tid = &attacker->tids[attacker->nr];
-	int ret;
+	int ret = start_waiting(thread, tid, wait_as_crowd, attacker);
 
-	*tid = 0;
-	ret = -pthread_create(&attacker->threads[attacker->nr], NULL, wait_as_crowd, attacker);
-	if (ret)
-		return ret;
-	while (!__atomic_load_n(tid, __ATOMIC_ACQUIRE))
-		sched_yield();
-	ret = await_sleep(*tid);
-	attacker->nr++;
+	attacker->nr += !!*tid;
 	return ret;
 }
 
@@ -551,48 +543,11 @@ TEST(a_batch_makes_room_for_itself)
 
 /* Wheels */
 
-/* A parameter of the module: as @otherwise if it can't be read. */
-static unsigned int parameter(const char *name, unsigned int otherwise)
-{
-	unsigned int value;
-	char path[128];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/sys/module/hwheel/parameters/%s", name);
-	file = fopen(path, "r");
-	if (!file)
-		return otherwise;
-	if (fscanf(file, "%u", &value) != 1)
-		value = otherwise;
-	fclose(file);
-	return value;
-}
-
-/* Of this thread */
-static int drop_sys_resource(void)
-{
-	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct data[2];
-
-	if (syscall(SYS_capget, &header, data))
-		return -errno;
-	data[0].effective &= ~(1U << CAP_SYS_RESOURCE);
-	return syscall(SYS_capset, &header, data) ? -errno : 0;
-}
-
 static int open_own(void)
 {
-	struct hwheel_config config = {
+	return open_configured(O_NONBLOCK, &(struct hwheel_config){
 		.slots = 64, .kind = HWHEEL_KIND_HASHED, .clock = CLOCK_MONOTONIC,
-	};
-	int fd = open_device(O_NONBLOCK), ret;
-
-	if (fd < 0)
-		return fd;
-	ret = configure(fd, &config);
-	if (ret)
-		close(fd);
-	return ret ?: fd;
+	});
 }
 
 #define MAX_WHEELS	512
@@ -604,7 +559,7 @@ TEST(a_user_has_some_of_the_wheels)
 
 	if (limit >= MAX_WHEELS || limit >= parameter("max_wheels", 64))
 		SKIP(return, "the limit is too large to try");
-	ASSERT_EQ(0, drop_sys_resource());
+	ASSERT_EQ(0, set_capability(CAP_SYS_RESOURCE, false));
 	for (i = 0; i < limit; i++) {
 		fds[i] = open_own();
 		ASSERT_LE(0, fds[i]);

@@ -233,18 +233,14 @@ TEST_F(read, blocking)
 TEST_F(read, blocked_reader_is_woken)
 {
 	struct hwheel_event ev;
-	int status;
 	pid_t pid;
 
 	ASSERT_EQ(0, set_blocking_file(self->fd));
-	pid = fork();
+	pid = START_CHILD(read_events(self->fd, &ev, 1) != 1 || ev.cookie != 5);
 	ASSERT_LE(0, pid);
-	if (!pid)
-		_exit(read_events(self->fd, &ev, 1) == 1 && ev.cookie == 5 ? 0 : 1);
 	ASSERT_EQ(0, await_sleep(pid));
 	ASSERT_EQ(0, arm(self->fd, 0, 5, NULL));
-	ASSERT_EQ(pid, waitpid(pid, &status, 0));
-	EXPECT_EQ(0, status);
+	EXPECT_EQ(0, reap(pid));
 }
 
 /* A reader that sleeps keeps nobody from arming, moving and cancelling. */
@@ -252,22 +248,18 @@ TEST_F(read, blocked_reader_blocks_nobody)
 {
 	struct hwheel_event ev;
 	__u64 id, other;
-	int status;
 	pid_t pid;
 
 	ASSERT_EQ(0, set_blocking_file(self->fd));
-	pid = fork();
+	pid = START_CHILD(read_events(self->fd, &ev, 1) != 1 || ev.cookie != 1);
 	ASSERT_LE(0, pid);
-	if (!pid)
-		_exit(read_events(self->fd, &ev, 1) == 1 && ev.cookie == 1 ? 0 : 1);
 	ASSERT_EQ(0, await_sleep(pid));
 	EXPECT_EQ(0, readable(self->fd, 0));
 	ASSERT_EQ(0, arm(self->fd, NEVER, 1, &id));
 	ASSERT_EQ(0, arm(self->fd, NEVER, 2, &other));
 	EXPECT_EQ(0, cancel(self->fd, other));
 	EXPECT_EQ(0, refresh(self->fd, id, 0));
-	ASSERT_EQ(pid, waitpid(pid, &status, 0));
-	EXPECT_EQ(0, status);
+	EXPECT_EQ(0, reap(pid));
 }
 
 static int signals;
@@ -682,15 +674,13 @@ TEST_F(read, readers_share)
 					   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	__u64 bound;
 	pid_t pid[4];
-	int status, i;
+	int i;
 
 	ASSERT_NE(MAP_FAILED, shared);
 	ASSERT_EQ(0, set_blocking_file(self->fd));
 	for (i = 0; i < 4; i++) {
-		pid[i] = fork();
+		pid[i] = START_CHILD(read_until_last(self->fd, shared));
 		ASSERT_LE(0, pid[i]);
-		if (!pid[i])
-			_exit(read_until_last(self->fd, shared));
 	}
 	for (i = 0; i < SHARED_EVENTS; i++)
 		ASSERT_EQ(0, arm(self->fd, i * MSEC / 8, i, NULL));
@@ -700,10 +690,8 @@ TEST_F(read, readers_share)
 		ASSERT_EQ(0, settle(now_ns()));
 	for (i = 0; i < 4; i++)
 		ASSERT_EQ(0, arm(self->fd, 0, LAST, NULL));
-	for (i = 0; i < 4; i++) {
-		ASSERT_EQ(pid[i], waitpid(pid[i], &status, 0));
-		EXPECT_EQ(0, status);
-	}
+	for (i = 0; i < 4; i++)
+		EXPECT_EQ(0, reap(pid[i]));
 	EXPECT_TRUE(each_once(shared->seen, SHARED_EVENTS));
 	EXPECT_EQ(0, munmap(shared, sizeof(*shared)));
 }
@@ -783,16 +771,9 @@ TEST_F(read, child_shares_the_set)
 {
 	struct hwheel_event ev;
 	__u64 mine;
-	int status;
-	pid_t pid;
 
 	ASSERT_EQ(0, arm(self->fd, NEVER, 1, &mine));
-	pid = fork();
-	ASSERT_LE(0, pid);
-	if (!pid)
-		_exit(cancel(self->fd, mine) || arm(self->fd, 20 * MSEC, 2, NULL));
-	ASSERT_EQ(pid, waitpid(pid, &status, 0));
-	ASSERT_EQ(0, status);
+	ASSERT_EQ(0, IN_CHILD(cancel(self->fd, mine) ?: arm(self->fd, 20 * MSEC, 2, NULL)));
 	EXPECT_EQ(-ENOENT, cancel(self->fd, mine));
 	/* What the child armed outlives it. */
 	ASSERT_EQ(0, next_event(self->fd, &ev));

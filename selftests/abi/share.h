@@ -8,6 +8,7 @@
 
 #include "common.h"
 
+#include <pthread.h>
 #include <sched.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
@@ -24,18 +25,6 @@ static inline int state_of(int fd, __u64 id)
 static inline int configure_file(int fd, struct hwheel_config config)
 {
 	return configure(fd, &config);
-}
-
-/* As read_events(), but whatever they are, and 0 at the end. */
-static inline int read_raw(int fd, struct hwheel_event *ev, size_t max)
-{
-	ssize_t got;
-
-	memset(ev, 0x5a, max * sizeof(*ev));
-	got = read(fd, ev, max * sizeof(*ev));
-	if (got < 0)
-		return -errno;
-	return got % sizeof(*ev) ? -EPROTO : (int)(got / sizeof(*ev));
 }
 
 static inline int set_blocking_file(int fd)
@@ -60,14 +49,7 @@ static inline long users_of_module(void)
 /* The holder of a file may let go of it a little later than the call says that it is done. */
 static inline int await_users(long users)
 {
-	__u64 bound = now_ns() + WAIT_MS * MSEC;
-
-	while (users_of_module() != users) {
-		if (now_ns() > bound)
-			return -ETIMEDOUT;
-		sched_yield();
-	}
-	return 0;
+	return AWAIT(users_of_module() == users);
 }
 
 /* All that poll() tells of the file at this moment */
@@ -134,14 +116,16 @@ static inline int await_sleep(pid_t tid)
 	return -ETIMEDOUT;
 }
 
-/* What a child tells that ends with _exit(-ret): @ret, 0 or a negative errno. */
-static inline int reap(pid_t pid)
+/* Returns when the thread waits, which puts its id at @tid first. */
+static inline int start_waiting(pthread_t *thread, pid_t *tid, void *(*wait)(void *), void *data)
 {
-	int status;
+	int ret;
 
-	if (waitpid(pid, &status, 0) != pid)
-		return -errno;
-	return WIFEXITED(status) ? -WEXITSTATUS(status) : -EINTR;
+	*tid = 0;
+	ret = -pthread_create(thread, NULL, wait, data);
+	while (!ret && !__atomic_load_n(tid, __ATOMIC_ACQUIRE))
+		sched_yield();
+	return ret ?: await_sleep(*tid);
 }
 
 union control {

@@ -31,11 +31,7 @@ static int run_on_dup(int fd, part_fn part, struct page *page)
 
 static int run_in_child(int fd, part_fn part, struct page *page)
 {
-	pid_t pid = fork();
-
-	if (!pid)
-		_exit(-part(fd, page));
-	return pid < 0 ? -errno : reap(pid);
+	return IN_CHILD(part(fd, page));
 }
 
 static int receive_and_run(int socket, part_fn part, struct page *page)
@@ -80,20 +76,9 @@ FIXTURE_VARIANT(share)
 	int (*run)(int fd, part_fn part, struct page *page);
 };
 
-FIXTURE_VARIANT_ADD(share, dup)
-{
-	.run = run_on_dup,
-};
-
-FIXTURE_VARIANT_ADD(share, fork)
-{
-	.run = run_in_child,
-};
-
-FIXTURE_VARIANT_ADD(share, sent)
-{
-	.run = run_where_it_was_sent,
-};
+FIXTURE_VARIANT_ADD(share, dup) { .run = run_on_dup };
+FIXTURE_VARIANT_ADD(share, fork) { .run = run_in_child };
+FIXTURE_VARIANT_ADD(share, sent) { .run = run_where_it_was_sent };
 
 FIXTURE_SETUP(share)
 {
@@ -532,11 +517,7 @@ static void *read_one(void *data)
 
 static int start_reader(pthread_t *thread, struct reader *reader)
 {
-	int ret = -pthread_create(thread, NULL, read_one, reader);
-
-	while (!ret && !__atomic_load_n(&reader->tid, __ATOMIC_ACQUIRE))
-		sched_yield();
-	return ret ?: await_sleep(reader->tid);
+	return start_waiting(thread, &reader->tid, read_one, reader);
 }
 
 FIXTURE(blocked)
@@ -655,15 +636,8 @@ FIXTURE_VARIANT(paused)
 	__u32	nr;
 };
 
-FIXTURE_VARIANT_ADD(paused, arm)
-{
-	.nr = 0,
-};
-
-FIXTURE_VARIANT_ADD(paused, submit)
-{
-	.nr = 64,
-};
+FIXTURE_VARIANT_ADD(paused, arm) { .nr = 0 };
+FIXTURE_VARIANT_ADD(paused, submit) { .nr = 64 };
 
 /* A reader whose memory is gone when it comes to write there */
 struct faulty_reader {

@@ -4,10 +4,8 @@
 #include "common.h"
 #include "fdinfo.h"
 
-#include <linux/capability.h>
 #include <pthread.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 
 /* On the wheel of all, and on one of its own, whose counters are the file's. */
 FIXTURE(stats)
@@ -20,20 +18,15 @@ FIXTURE_VARIANT(stats)
 	struct hwheel_config	config;
 };
 
-FIXTURE_VARIANT_ADD(stats, shared)
-{
-	.config = { .clock = CLOCK_MONOTONIC },
-};
+FIXTURE_VARIANT_ADD(stats, shared) { .config = { .clock = CLOCK_MONOTONIC } };
 
-FIXTURE_VARIANT_ADD(stats, own)
-{
+FIXTURE_VARIANT_ADD(stats, own) {
 	.config = {
 		.tick_ns = MSEC, .slots = 16, .kind = HWHEEL_KIND_HASHED, .clock = CLOCK_MONOTONIC,
 	},
 };
 
-FIXTURE_VARIANT_ADD(stats, hierarchical)
-{
+FIXTURE_VARIANT_ADD(stats, hierarchical) {
 	.config = {
 		.tick_ns = MSEC, .slots = 4, .levels = 4, .clock = CLOCK_BOOTTIME,
 		.kind = HWHEEL_KIND_HIERARCHICAL,
@@ -42,9 +35,8 @@ FIXTURE_VARIANT_ADD(stats, hierarchical)
 
 FIXTURE_SETUP(stats)
 {
-	self->fd = open_device(O_NONBLOCK);
+	self->fd = open_configured(O_NONBLOCK, &variant->config);
 	ASSERT_LE(0, self->fd);
-	ASSERT_EQ(0, configure(self->fd, &variant->config));
 }
 
 FIXTURE_TEARDOWN(stats)
@@ -66,17 +58,6 @@ static int compare_own(int fd, const struct hwheel_file_stats *want)
 
 /* In memory that can't be written */
 static const struct hwheel_op readonly = { .op = HWHEEL_OP_ARM, .time_ns = NEVER };
-
-static int drop_capability(int cap)
-{
-	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct data[2];
-
-	if (syscall(SYS_capget, &header, data))
-		return -errno;
-	data[cap / 32].effective &= ~(1U << cap % 32);
-	return syscall(SYS_capset, &header, data) ? -errno : 0;
-}
 
 static bool adds_up(const struct hwheel_file_stats *stats)
 {
@@ -316,7 +297,7 @@ static int looks_without_capability(int fd, bool own_wheel)
 	const size_t at = offsetof(struct hwheel_file_stats, wheel);
 	struct hwheel_file_stats stats, zero = { 0 };
 
-	if (drop_capability(CAP_SYS_ADMIN))
+	if (set_capability(CAP_SYS_ADMIN, false))
 		return 1;
 	if (get_stats(fd, &stats) || stats.held != 7 || stats.armed != 7)
 		return 2;
@@ -329,16 +310,9 @@ TEST_F(stats, of_the_wheel_for_users)
 {
 	bool own_wheel = variant->config.kind != HWHEEL_KIND_SHARED;
 	struct hwheel_file_stats stats;
-	int status;
-	pid_t pid;
 
 	ASSERT_EQ(0, arm_many(self->fd, 7, NEVER, NULL));
-	pid = fork();
-	ASSERT_LE(0, pid);
-	if (!pid)
-		_exit(looks_without_capability(self->fd, own_wheel));
-	ASSERT_EQ(pid, waitpid(pid, &status, 0));
-	EXPECT_EQ(0, status);
+	EXPECT_EQ(0, IN_CHILD(looks_without_capability(self->fd, own_wheel)));
 
 	/* A program that has it sees all, on the same descriptor. */
 	ASSERT_EQ(0, get_stats(self->fd, &stats));
@@ -360,15 +334,13 @@ FIXTURE_VARIANT(own)
 	struct hwheel_config	config;
 };
 
-FIXTURE_VARIANT_ADD(own, hashed)
-{
+FIXTURE_VARIANT_ADD(own, hashed) {
 	.config = {
 		.tick_ns = MSEC, .slots = 16, .clock = CLOCK_BOOTTIME, .kind = HWHEEL_KIND_HASHED,
 	},
 };
 
-FIXTURE_VARIANT_ADD(own, hierarchical)
-{
+FIXTURE_VARIANT_ADD(own, hierarchical) {
 	.config = {
 		.tick_ns = MSEC, .slots = 4, .levels = 4, .clock = CLOCK_MONOTONIC,
 		.kind = HWHEEL_KIND_HIERARCHICAL,
@@ -377,9 +349,8 @@ FIXTURE_VARIANT_ADD(own, hierarchical)
 
 FIXTURE_SETUP(own)
 {
-	self->fd = open_device(O_NONBLOCK);
+	self->fd = open_configured(O_NONBLOCK, &variant->config);
 	ASSERT_LE(0, self->fd);
-	ASSERT_EQ(0, configure(self->fd, &variant->config));
 }
 
 FIXTURE_TEARDOWN(own)
@@ -593,19 +564,13 @@ TEST_F(stats, fdinfo_names_wheels)
 TEST_F(stats, fdinfo_of_another_process)
 {
 	char pending[64] = "", wheel[2][64];
-	pid_t parent = getpid(), pid;
-	int status;
+	pid_t parent = getpid();
 
 	ASSERT_EQ(0, arm_many(self->fd, 12, NEVER, NULL));
 	ASSERT_EQ(0, fdinfo_value(parent, self->fd, "wheel", wheel[0], 64));
-	pid = fork();
-	ASSERT_LE(0, pid);
-	if (!pid)
-		_exit(fdinfo_value(parent, self->fd, "pending", pending, sizeof(pending)) ||
-		      fdinfo_value(parent, self->fd, "wheel", wheel[1], 64) ||
-		      strcmp(pending, "12") || strcmp(wheel[0], wheel[1]));
-	ASSERT_EQ(pid, waitpid(pid, &status, 0));
-	EXPECT_EQ(0, status);
+	EXPECT_EQ(0, IN_CHILD(fdinfo_value(parent, self->fd, "pending", pending, 64) ||
+			      fdinfo_value(parent, self->fd, "wheel", wheel[1], 64) ||
+			      strcmp(pending, "12") || strcmp(wheel[0], wheel[1])));
 }
 
 TEST_HARNESS_MAIN

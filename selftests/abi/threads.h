@@ -46,14 +46,7 @@ static inline int count_threads(const char *dir, const char *pattern)
 /* One that has exited may be seen for a moment longer. */
 static inline int await_threads(const char *pattern, int n)
 {
-	__u64 bound = now_ns() + WAIT_MS * MSEC;
-
-	while (count_threads("/proc", pattern) != n) {
-		if (now_ns() >= bound)
-			return -ETIMEDOUT;
-		poll(NULL, 0, 1);
-	}
-	return 0;
+	return AWAIT(count_threads("/proc", pattern) == n);
 }
 
 #endif /* _HWHEEL_THREADS_H */

@@ -45,62 +45,41 @@ FIXTURE_VARIANT(timens)
 	struct shift	boottime;
 };
 
-FIXTURE_VARIANT_ADD(timens, ahead)
-{
-	.clock = CLOCK_MONOTONIC,
-	.monotonic = { .s = 10 * DAY },
-	.boottime = { .s = 20 * DAY },
+FIXTURE_VARIANT_ADD(timens, ahead) {
+	.clock = CLOCK_MONOTONIC, .monotonic = { .s = 10 * DAY }, .boottime = { .s = 20 * DAY },
 };
 
-FIXTURE_VARIANT_ADD(timens, ahead_boottime)
-{
-	.clock = CLOCK_BOOTTIME,
-	.monotonic = { .s = 20 * DAY },
-	.boottime = { .s = 10 * DAY },
+FIXTURE_VARIANT_ADD(timens, ahead_boottime) {
+	.clock = CLOCK_BOOTTIME, .monotonic = { .s = 20 * DAY }, .boottime = { .s = 10 * DAY },
 };
 
 /* Not a multiple of 8 ns */
-FIXTURE_VARIANT_ADD(timens, ahead_oddly)
-{
-	.clock = CLOCK_MONOTONIC,
-	.monotonic = { .s = 1, .ns = 3 },
+FIXTURE_VARIANT_ADD(timens, ahead_oddly) {
+	.clock = CLOCK_MONOTONIC, .monotonic = { .s = 1, .ns = 3 }, .boottime = { .s = DAY },
+};
+
+FIXTURE_VARIANT_ADD(timens, ahead_by_146_years) {
+	.clock = CLOCK_MONOTONIC, .monotonic = { .s = LATEST - 3600, .to = true },
 	.boottime = { .s = DAY },
 };
 
-FIXTURE_VARIANT_ADD(timens, ahead_by_146_years)
-{
-	.clock = CLOCK_MONOTONIC,
-	.monotonic = { .s = LATEST - 3600, .to = true },
-	.boottime = { .s = DAY },
-};
-
-FIXTURE_VARIANT_ADD(timens, ahead_by_146_years_boottime)
-{
-	.clock = CLOCK_BOOTTIME,
-	.monotonic = { .s = DAY },
+FIXTURE_VARIANT_ADD(timens, ahead_by_146_years_boottime) {
+	.clock = CLOCK_BOOTTIME, .monotonic = { .s = DAY },
 	.boottime = { .s = LATEST - 3600, .to = true },
 };
 
 /* The machine started but now. */
-FIXTURE_VARIANT_ADD(timens, behind)
-{
-	.clock = CLOCK_MONOTONIC,
-	.monotonic = { .to = true },
+FIXTURE_VARIANT_ADD(timens, behind) {
+	.clock = CLOCK_MONOTONIC, .monotonic = { .to = true }, .boottime = { .s = DAY },
+};
+
+FIXTURE_VARIANT_ADD(timens, behind_oddly) {
+	.clock = CLOCK_MONOTONIC, .monotonic = { .s = -2, .ns = 999999997 },
 	.boottime = { .s = DAY },
 };
 
-FIXTURE_VARIANT_ADD(timens, behind_oddly)
-{
-	.clock = CLOCK_MONOTONIC,
-	.monotonic = { .s = -2, .ns = 999999997 },
-	.boottime = { .s = DAY },
-};
-
-FIXTURE_VARIANT_ADD(timens, behind_boottime)
-{
-	.clock = CLOCK_BOOTTIME,
-	.monotonic = { .s = DAY },
-	.boottime = { .to = true },
+FIXTURE_VARIANT_ADD(timens, behind_boottime) {
+	.clock = CLOCK_BOOTTIME, .monotonic = { .s = DAY }, .boottime = { .to = true },
 };
 
 static long long shift_s(const struct shift *shift, clockid_t clock)
@@ -516,19 +495,11 @@ TEST_F(timens, configured_inside)
 /* A process born there, as unshare -T would start it, which opens a file of its own. */
 TEST_F(timens, child)
 {
-	pid_t pid;
-
 	ASSERT_EQ(0, enter(self->outside));
 	ASSERT_EQ(0, unshare(CLONE_NEWTIME));
 	ASSERT_EQ(0, write_offsets(&variant->boottime, &variant->monotonic));
-	pid = fork();
-	ASSERT_LE(0, pid);
-	if (!pid) {
-		int fd = open_on(variant->clock);
-
-		_exit(-fires_at(fd, clock_ns(variant->clock) + 30 * MSEC, variant->clock));
-	}
-	EXPECT_EQ(0, reap(pid));
+	EXPECT_EQ(0, IN_CHILD(fires_at(open_on(variant->clock),
+				       clock_ns(variant->clock) + 30 * MSEC, variant->clock)));
 }
 
 /* A process that has only prepared one for its children is not in it. */

@@ -68,8 +68,8 @@ static int start_cancel(struct io_uring *ring, __u64 whom, __u64 number)
 	return send_sqe(ring, sqe, number);
 }
 
-/* The next request that is done has to be @number; what it returned. */
-static int result_of(struct io_uring *ring, __u64 number)
+/* The next request that is done has to be @number; what it returned, and its @flags. */
+static int result_and_flags(struct io_uring *ring, __u64 number, unsigned int *flags)
 {
 	struct __kernel_timespec bound = { .tv_sec = WAIT_MS / 1000 };
 	struct io_uring_cqe *cqe;
@@ -77,9 +77,17 @@ static int result_of(struct io_uring *ring, __u64 number)
 
 	if (ret)
 		return -ETIMEDOUT;
+	*flags = cqe->flags;
 	ret = cqe->user_data == number ? cqe->res : -EPROTO;
 	io_uring_cqe_seen(ring, cqe);
 	return ret;
+}
+
+static int result_of(struct io_uring *ring, __u64 number)
+{
+	unsigned int flags;
+
+	return result_and_flags(ring, number, &flags);
 }
 
 /* 0 if no request is done, though all that was due has fired. */
@@ -519,7 +527,7 @@ TEST_F(uring, closed_file)
 TEST_F(uring, killed)
 {
 	struct hwheel_event ev;
-	int ready[2], status;
+	int ready[2];
 	char byte;
 	pid_t pid;
 
@@ -537,9 +545,7 @@ TEST_F(uring, killed)
 			pause();
 	}
 	ASSERT_EQ(1, read(ready[0], &byte, 1));
-	ASSERT_EQ(0, kill(pid, SIGKILL));
-	ASSERT_EQ(pid, waitpid(pid, &status, 0));
-	EXPECT_TRUE(WIFSIGNALED(status));
+	EXPECT_EQ(0, kill_child(pid));
 	/* Its file is closed, but its ring may not be through yet: ask more than once. */
 	do {
 		ASSERT_EQ(0, fire(self->fd, 1));
@@ -552,15 +558,10 @@ TEST_F(uring, killed)
 /* The events that a poll tells, and whether it goes on. */
 static int polled(struct io_uring *ring, __u64 number, bool *more)
 {
-	struct __kernel_timespec bound = { .tv_sec = WAIT_MS / 1000 };
-	struct io_uring_cqe *cqe;
-	int ret = io_uring_wait_cqe_timeout(ring, &cqe, &bound);
+	unsigned int flags = 0;
+	int ret = result_and_flags(ring, number, &flags);
 
-	if (ret)
-		return -ETIMEDOUT;
-	ret = cqe->user_data == number ? cqe->res : -EPROTO;
-	*more = cqe->flags & IORING_CQE_F_MORE;
-	io_uring_cqe_seen(ring, cqe);
+	*more = flags & IORING_CQE_F_MORE;
 	return ret;
 }
 

@@ -320,18 +320,12 @@ FIXTURE_VARIANT(race)
 	bool			stopped;
 };
 
-FIXTURE_VARIANT_ADD(race, shared_wheel_on_one_cpu)
-{
-	.config = { .clock = CLOCK_MONOTONIC },
-	.cpus = 1,
-	.lists = MAX_THREADS,
+FIXTURE_VARIANT_ADD(race, shared_wheel_on_one_cpu) {
+	.config = { .clock = CLOCK_MONOTONIC }, .cpus = 1, .lists = MAX_THREADS,
 };
 
-FIXTURE_VARIANT_ADD(race, shared_wheel_on_two_cpus)
-{
-	.config = { .clock = CLOCK_MONOTONIC },
-	.cpus = 2,
-	.lists = MAX_THREADS,
+FIXTURE_VARIANT_ADD(race, shared_wheel_on_two_cpus) {
+	.config = { .clock = CLOCK_MONOTONIC }, .cpus = 2, .lists = MAX_THREADS,
 };
 
 #define OWN_WHEEL { \
@@ -339,33 +333,18 @@ FIXTURE_VARIANT_ADD(race, shared_wheel_on_two_cpus)
 		.clock = CLOCK_MONOTONIC, \
 	}
 
-FIXTURE_VARIANT_ADD(race, own_wheel_on_one_cpu)
-{
-	.config = OWN_WHEEL,
-	.cpus = 1,
-	.lists = MAX_THREADS,
+FIXTURE_VARIANT_ADD(race, own_wheel_on_one_cpu) {
+	.config = OWN_WHEEL, .cpus = 1, .lists = MAX_THREADS,
 };
 
-FIXTURE_VARIANT_ADD(race, own_wheel_on_two_cpus)
-{
-	.config = OWN_WHEEL,
-	.cpus = 2,
-	.lists = MAX_THREADS,
+FIXTURE_VARIANT_ADD(race, own_wheel_on_two_cpus) {
+	.config = OWN_WHEEL, .cpus = 2, .lists = MAX_THREADS,
 };
 
-FIXTURE_VARIANT_ADD(race, one_list)
-{
-	.config = OWN_WHEEL,
-	.cpus = 2,
-	.lists = 1,
-};
+FIXTURE_VARIANT_ADD(race, one_list) { .config = OWN_WHEEL, .cpus = 2, .lists = 1 };
 
-FIXTURE_VARIANT_ADD(race, stopped)
-{
-	.config = OWN_WHEEL,
-	.cpus = 2,
-	.lists = MAX_THREADS,
-	.stopped = true,
+FIXTURE_VARIANT_ADD(race, stopped) {
+	.config = OWN_WHEEL, .cpus = 2, .lists = MAX_THREADS, .stopped = true,
 };
 
 /* Pins this process to the first of its CPUs; -ENODEV if there are fewer. */

@@ -337,40 +337,13 @@ FIXTURE_VARIANT(scribble)
 	__u32		records;
 };
 
-FIXTURE_VARIANT_ADD(scribble, anywhere) {
-	.scribble = scribble_anywhere,
-	.records = 1000,
-};
-
-FIXTURE_VARIANT_ADD(scribble, words) {
-	.scribble = scribble_words,
-	.records = 1000,
-};
-
-FIXTURE_VARIANT_ADD(scribble, links) {
-	.scribble = scribble_links,
-	.records = 20000,
-};
-
-FIXTURE_VARIANT_ADD(scribble, ring) {
-	.scribble = scribble_ring,
-	.records = 1000,
-};
-
-FIXTURE_VARIANT_ADD(scribble, cycles) {
-	.scribble = scribble_cycles,
-	.records = 60000,
-};
-
-FIXTURE_VARIANT_ADD(scribble, use_all) {
-	.scribble = use_all,
-	.records = 60000,
-};
-
-FIXTURE_VARIANT_ADD(scribble, expire_all) {
-	.scribble = expire_all,
-	.records = 60000,
-};
+FIXTURE_VARIANT_ADD(scribble, anywhere) { .scribble = scribble_anywhere, .records = 1000 };
+FIXTURE_VARIANT_ADD(scribble, words) { .scribble = scribble_words, .records = 1000 };
+FIXTURE_VARIANT_ADD(scribble, links) { .scribble = scribble_links, .records = 20000 };
+FIXTURE_VARIANT_ADD(scribble, ring) { .scribble = scribble_ring, .records = 1000 };
+FIXTURE_VARIANT_ADD(scribble, cycles) { .scribble = scribble_cycles, .records = 60000 };
+FIXTURE_VARIANT_ADD(scribble, use_all) { .scribble = use_all, .records = 60000 };
+FIXTURE_VARIANT_ADD(scribble, expire_all) { .scribble = expire_all, .records = 60000 };
 
 FIXTURE_SETUP(scribble)
 {

@@ -274,29 +274,12 @@ FIXTURE_VARIANT(race)
 	__u64		tick_ns;
 };
 
-FIXTURE_VARIANT_ADD(race, threads)
-{
-	.run = race_of_threads,
-	.stop_at = TIMEOUTS * 3 / 4,
-};
+FIXTURE_VARIANT_ADD(race, threads) { .run = race_of_threads, .stop_at = TIMEOUTS * 3 / 4 };
+FIXTURE_VARIANT_ADD(race, processes) { .run = race_of_processes, .stop_at = TIMEOUTS * 3 / 4 };
+FIXTURE_VARIANT_ADD(race, stopped_last) { .run = race_of_threads, .stop_at = TIMEOUTS };
 
-FIXTURE_VARIANT_ADD(race, processes)
-{
-	.run = race_of_processes,
-	.stop_at = TIMEOUTS * 3 / 4,
-};
-
-FIXTURE_VARIANT_ADD(race, stopped_last)
-{
-	.run = race_of_threads,
-	.stop_at = TIMEOUTS,
-};
-
-FIXTURE_VARIANT_ADD(race, own_wheel)
-{
-	.run = race_of_processes,
-	.stop_at = TIMEOUTS / 2,
-	.tick_ns = MSEC,
+FIXTURE_VARIANT_ADD(race, own_wheel) {
+	.run = race_of_processes, .stop_at = TIMEOUTS / 2, .tick_ns = MSEC,
 };
 
 FIXTURE_SETUP(race)
