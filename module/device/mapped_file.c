@@ -19,6 +19,7 @@
 #include "engine/wheel.h"
 #include "file.h"
 #include "mapped/mapping.h"
+#include "mapped/source.h"
 #include "mapped/stop.h"
 #include "mapped_file.h"
 #include "user.h"
@@ -53,6 +54,7 @@ static int mapped_create(struct hwheel_file *file, const struct hwheel_map *arg)
 
 	if (IS_ERR(map))
 		return PTR_ERR(map);
+	hwheel_map_source_init(map, file->wheel);
 	err = mapped_grow(file, map, arg->records);
 	if (err) {
 		hwheel_mapping_free(map);
@@ -162,7 +164,7 @@ static void leave(struct hwheel_source *source)
 		hwheel_source_leave(source);
 }
 
-/* The source has left, so nothing is pending any more. */
+/* The source has left, so nothing is pending. */
 static void release(struct hwheel_file *file, struct hwheel_mapping *map)
 {
 	lockdep_assert_held(&file->await_lock);

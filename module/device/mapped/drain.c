@@ -66,7 +66,7 @@ static void act_on_again(struct hwheel_mapping *map)
 	while (!hwheel_map_budget_is_used(map) && (node = hwheel_map_node_pop(map, &rest)))
 		map_act_on_latest(map, node, hwheel_mapping_record_of(map, node),
 				  HWHEEL_MAP_ALONE);
-	/* Behind the rest, for which there was no time */
+	/* What the budget left stays, too. */
 	while ((node = hwheel_map_node_pop(map, &map->drain.again)))
 		hwheel_map_node_add(map, node, &rest);
 	hlist_move_list(&rest, &map->drain.again);

@@ -3,9 +3,9 @@
  * The lists on which a program's threads submit records.
  *
  * A head of HWHEEL_MAP_ASLEEP in place of 0 says that the worker does not look at the list. A
- * pusher learns it from its own exchange, so no flag and no pair of barriers is needed: either
+ * pusher finds it in its own exchange, so no flag and no pair of barriers is needed: either
  * the push comes first, and parking finds it, or the pusher finds ASLEEP, and kicks. In the same
- * way a pusher learns from HWHEEL_MAP_CLOSED that the file is stopped: a record that was pushed
+ * way a pusher finds HWHEEL_MAP_CLOSED when the file is stopped: a record that was pushed
  * before is seen by the walk of STOP, and no record is pushed after.
  *
  * Models: mapped.pml and shutdown.pml in selftests/models/.

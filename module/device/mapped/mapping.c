@@ -18,7 +18,6 @@
 #include "engine/gfp.h"
 #include "engine/limit.h"
 #include "mapping.h"
-#include "source.h"
 #include "word.h"
 
 #define RING_PER_PAGE	(PAGE_SIZE / sizeof(u32))
@@ -72,9 +71,8 @@ static void place_memory(struct hwheel_map_memory *memory)
  * It begins where the wheel is. Records and nodes are in memory of their own, and a mapped file of
  * the shared wheel has a quarter of a tick, so the rate is a quarter of the wheel's.
  */
-static int make_slots(struct hwheel_mapping *map)
+static int make_slots(struct hwheel_mapping *map, const struct hwheel *wheel)
 {
-	const struct hwheel *wheel = hwheel_mapping_wheel(map);
 	u64 edge = hwheel_edge_reached(wheel, hwheel_now(wheel));
 	int err;
 
@@ -88,10 +86,10 @@ static int make_slots(struct hwheel_mapping *map)
 }
 
 /*
- * A mapping without records, with so many lists and room for @max records. May sleep. The caller
- * has the file's lock, and frees it with hwheel_mapping_free().
+ * A mapping without records and not on @wheel yet, with so many lists and room for @max records.
+ * May sleep. The caller has the file's lock, and frees it with hwheel_mapping_free().
  */
-struct hwheel_mapping *hwheel_mapping_create(struct hwheel_file *file, struct hwheel *wheel,
+struct hwheel_mapping *hwheel_mapping_create(struct hwheel_file *file, const struct hwheel *wheel,
 					     unsigned int lists, unsigned int max)
 {
 	struct hwheel_mapping *map = kvzalloc(sizeof(*map), HWHEEL_GFP_USER);
@@ -100,8 +98,7 @@ struct hwheel_mapping *hwheel_mapping_create(struct hwheel_file *file, struct hw
 	if (!map)
 		return ERR_PTR(-ENOMEM);
 	map->file = file;
-	hwheel_map_source_init(map, wheel);
-	err = make_memory(&map->memory, lists, max) ?: make_slots(map);
+	err = make_memory(&map->memory, lists, max) ?: make_slots(map, wheel);
 	if (err) {
 		hwheel_mapping_free(map);
 		return ERR_PTR(err);
@@ -239,7 +236,7 @@ void hwheel_mapping_describe(const struct hwheel_mapping *map, struct hwheel_map
 
 /*
  * Events that were not claimed. The program writes @head, so the number is bounded; a head beyond
- * the tail tells that it has claimed events whose tail the worker is about to store here.
+ * the tail has claimed events whose tail the worker is about to store here.
  */
 u64 hwheel_mapping_unread(const struct hwheel_mapping *map)
 {

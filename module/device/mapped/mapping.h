@@ -8,8 +8,8 @@
  * the worker relies, are in memory that no program sees.
  *
  * The nodes are not in the wheel's slots but in slots of the mapping's own, of the same number.
- * The timeouts of one program are in nobody else's way: the wheel knows one thing of each mapping,
- * the next edge at which it is to be run.
+ * The timeouts of one program are in nobody else's way: the wheel holds one node of each mapping,
+ * for the next edge at which it is to be run.
  */
 #ifndef _HWHEEL_MAPPED_MAPPING_H
 #define _HWHEEL_MAPPED_MAPPING_H
@@ -257,7 +257,7 @@ hwheel_mapping_record_of(struct hwheel_mapping *map, const struct hwheel_map_nod
 	return hwheel_mapping_record(map, node->index);
 }
 
-struct hwheel_mapping *hwheel_mapping_create(struct hwheel_file *file, struct hwheel *wheel,
+struct hwheel_mapping *hwheel_mapping_create(struct hwheel_file *file, const struct hwheel *wheel,
 					     unsigned int lists, unsigned int max);
 int hwheel_mapping_grow(struct hwheel_mapping *map, u32 records);
 void hwheel_mapping_free(struct hwheel_mapping *map);

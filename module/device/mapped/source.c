@@ -56,7 +56,7 @@ static void publish(struct hwheel_mapping *map)
 		hwheel_waiters_wake(&map->file->wait, min_t(u64, events, UINT_MAX));
 }
 
-/* Timeouts that are filed do not end any more. */
+/* Timeouts that are filed never end. */
 static enum hwheel_source_next go(struct hwheel_mapping *map)
 {
 	map->counts.filed = 0;
@@ -65,8 +65,8 @@ static enum hwheel_source_next go(struct hwheel_mapping *map)
 }
 
 /*
- * The worker leaves the program alone from now on. The program learns it from poll(), and from the
- * lists, as a timeout that is armed from now on would not end.
+ * The worker leaves the program alone from now on. poll() and the lists show it, as a timeout
+ * that is armed from now on would not end.
  */
 static enum hwheel_source_next give_up(struct hwheel_mapping *map)
 {
@@ -148,7 +148,7 @@ static bool goes_on(struct hwheel_mapping *map, u64 drained, bool kicked)
 	return !was_alone || !map->alone;
 }
 
-/* Pushers need not kick any more. Returns whether they had to. */
+/* Pushers stop kicking. Returns whether they had to. */
 static bool take_kick(struct hwheel_mapping *map)
 {
 	bool kicked = map->kicked;

@@ -85,7 +85,7 @@ bool hwheel_map_stop_walk(struct hwheel_mapping *map)
 		walk_some(map);
 		cond_resched();
 	}
-	/* Nodes that are filed are not looked at any more. */
+	/* Nobody looks at the nodes that are filed. */
 	map->counts.filed = 0;
 	return true;
 }
