@@ -8,7 +8,7 @@
 set -euo pipefail
 
 cd "$(dirname "$(realpath "$0")")/.."
-for lib in messages packages cache archive; do
+for lib in messages debian; do
 	# shellcheck source=/dev/null
 	. "selftests/harness/$lib.sh"
 done

@@ -9,7 +9,7 @@
 set -uo pipefail
 
 cd "$(dirname "$(realpath "$0")")/.." || exit
-for lib in messages packages cache archive kernels/debian_kernel tap; do
+for lib in messages debian tap; do
 	# shellcheck source=/dev/null
 	. "selftests/harness/$lib.sh"
 done

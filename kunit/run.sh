@@ -31,8 +31,8 @@ job=${HWHEEL_JOB-}
 
 # shellcheck source=selftests/harness/messages.sh
 . "$top/selftests/harness/messages.sh"
-# shellcheck source=selftests/harness/cache.sh
-. "$top/selftests/harness/cache.sh"
+# shellcheck source=selftests/harness/debian.sh
+. "$top/selftests/harness/debian.sh"
 # shellcheck source=selftests/harness/complaints.sh
 . "$top/selftests/harness/complaints.sh"
 # shellcheck source=selftests/harness/vm/machines.sh

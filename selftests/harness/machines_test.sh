@@ -9,11 +9,8 @@ cd "$(dirname "$(realpath "$0")")/../.." || exit
 . selftests/harness/tap.sh
 # shellcheck source=selftests/harness/messages.sh
 . selftests/harness/messages.sh
-# debian_kernel.sh is sourced, and asks for it.
-# shellcheck disable=SC2034
-cache=/nowhere
-# shellcheck source=selftests/harness/kernels/debian_kernel.sh
-. selftests/harness/kernels/debian_kernel.sh
+# shellcheck source=selftests/harness/debian.sh
+. selftests/harness/debian.sh
 
 # runs KVER DEBIAN
 runs() {

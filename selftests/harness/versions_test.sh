@@ -8,11 +8,8 @@ set -uo pipefail
 cd "$(dirname "$(realpath "$0")")/../.." || exit
 # shellcheck source=selftests/harness/tap.sh
 . selftests/harness/tap.sh
-# newer_debian.sh is sourced, and asks for it.
-# shellcheck disable=SC2034
-cache=/nowhere
-# shellcheck source=selftests/harness/kernels/newer_debian.sh
-. selftests/harness/kernels/newer_debian.sh
+# shellcheck source=selftests/harness/debian.sh
+. selftests/harness/debian.sh
 
 new=(6.1.0-56-cloud-amd64 6.2.0 6.9.12-generic 6.10.3 6.12.117+deb12-amd64 7.3.4 10.0.0-1)
 old=(2.6.32 4.19.0-27-amd64 5.10.0-8-amd64 5.19.17 6.0.19 6.0.0-6-amd64)

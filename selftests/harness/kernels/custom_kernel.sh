@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # Kernels that Debian has not: small ones that look for faults, built in the cache from
 # Debian's source. The name of a kernel names the files NAME.config of this folder that tell what is
-# in it, as NAME or NAME+NAME. Needs messages.sh, packages.sh, cache.sh, debian_kernel.sh.
+# in it, as NAME or NAME+NAME. Needs messages.sh, debian.sh.
 : "${cache:?}"
 
 configs=$(dirname "$(realpath "${BASH_SOURCE[0]}")")

@@ -10,12 +10,8 @@ set -euo pipefail
 here=$(dirname "$(realpath "$0")")
 # shellcheck source=selftests/harness/messages.sh
 . "$here/../messages.sh"
-# shellcheck source=selftests/harness/packages.sh
-. "$here/../packages.sh"
-# shellcheck source=selftests/harness/cache.sh
-. "$here/../cache.sh"
-# shellcheck source=selftests/harness/archive.sh
-. "$here/../archive.sh"
+# shellcheck source=selftests/harness/debian.sh
+. "$here/../debian.sh"
 
 package=linux-source-7.3
 archive=$(dpkg --print-architecture):trixie-backports

@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # QEMU for the machine that was chosen: Debian's, which is installed, or, where the table of
 # machines names it as PACKAGE:SUITE, that of another suite, which is unpacked in the cache.
-# Needs messages.sh, packages.sh, cache.sh, archive.sh, machines.sh.
+# Needs messages.sh, debian.sh.
 : "${cache:?}"
 
 # shellcheck source=selftests/harness/vm/machines.sh

@@ -31,12 +31,8 @@ set -euo pipefail
 here=$(dirname "$(realpath "$0")")
 # shellcheck source=selftests/harness/messages.sh
 . "$here/../messages.sh"
-# shellcheck source=selftests/harness/cache.sh
-. "$here/../cache.sh"
-# shellcheck source=selftests/harness/kernels/debian_kernel.sh
-. "$here/../kernels/debian_kernel.sh"
-# shellcheck source=selftests/harness/sysroot.sh
-. "$here/../sysroot.sh"
+# shellcheck source=selftests/harness/debian.sh
+. "$here/../debian.sh"
 # shellcheck source=selftests/harness/vm/emulator.sh
 . "$here/emulator.sh"
 # shellcheck source=selftests/harness/vm/machine.sh

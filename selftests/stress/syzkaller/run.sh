@@ -13,8 +13,8 @@ syzkaller=$1 dropbear=$2 kernel=$3 module=$4 out=$5 limit=$6 words="${*:7}"
 
 # shellcheck source=selftests/harness/messages.sh
 . "$here/../../harness/messages.sh"
-# shellcheck source=selftests/harness/cache.sh
-. "$here/../../harness/cache.sh"
+# shellcheck source=selftests/harness/debian.sh
+. "$here/../../harness/debian.sh"
 
 # syzkaller makes 0 of the numbers of a program that do not fit its description, and does not tell.
 # A syzkaller with another description begins anew, therefore.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 # syzkaller, built in the cache from its source together with the description of this folder, and
-# the programs that its machine needs. Needs messages.sh, packages.sh, cache.sh, archive.sh.
+# the programs that its machine needs. Needs messages.sh, debian.sh.
 : "${cache:?}"
 
 # The last commit whose folder vendor/ has all that it is built from: with it the build asks no
