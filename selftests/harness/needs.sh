@@ -17,20 +17,10 @@ set -euo pipefail
 harness=$(dirname "$(realpath "$0")")
 # shellcheck source=selftests/harness/messages.sh
 . "$harness/messages.sh"
-# shellcheck source=selftests/harness/packages.sh
-. "$harness/packages.sh"
-# shellcheck source=selftests/harness/cache.sh
-. "$harness/cache.sh"
-# shellcheck source=selftests/harness/archive.sh
-. "$harness/archive.sh"
-# shellcheck source=selftests/harness/netty_source.sh
-. "$harness/netty_source.sh"
-# shellcheck source=selftests/harness/sysroot.sh
-. "$harness/sysroot.sh"
+# shellcheck source=selftests/harness/debian.sh
+. "$harness/debian.sh"
 # shellcheck source=selftests/harness/vm/emulator.sh
 . "$harness/vm/emulator.sh"
-# shellcheck source=selftests/harness/kernels/debian_kernel.sh
-. "$harness/kernels/debian_kernel.sh"
 # shellcheck source=selftests/harness/kernels/custom_kernel.sh
 . "$harness/kernels/custom_kernel.sh"
 # shellcheck source=selftests/stress/syzkaller/syzkaller.sh
