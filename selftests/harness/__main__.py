@@ -30,9 +30,9 @@ LANES = 2
 LOGS = "build/check"
 # A test that has not ended after so many times its seconds, and the second number, hangs: machines
 # may be busy, and slow ones have no times of their own.
-PATIENCE, MORE = 10, 600
+PATIENCE, MORE = 3, 600
 DONE = re.compile(r"^ *# .*?\b(?:operations|states|programs)=(\d+)", re.MULTILINE)
-# Kernels for the VM need no other programs than these run from.
+# What the tests of a machine start beside themselves
 HELPERS = "client fuzz holders kill_midcall mapped_life populate reload_clients"
 
 

@@ -1,15 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """The checker passes histories that keep the promises, and names the one that is broken."""
-import os
 import sys
 import unittest
 
-sys.dont_write_bytecode = True  # leave no __pycache__ in the source tree
-sys.path.append(os.path.join(os.path.dirname(__file__), "../../../selftests/harness"))
-from checker import Checker  # noqa: E402
-from history import REFUSED, UNKNOWN, Ack, Cancel, Delivery, Fault, History, Put  # noqa: E402
-import unit  # noqa: E402
+import unit
+from checker import Checker
+from history import REFUSED, UNKNOWN, Ack, Cancel, Delivery, Fault, History, Put
 
 SESSION = 10
 LOADING = 2
