@@ -28,7 +28,8 @@ def selftests(rows, env, write, is_bounded):
     files += [f"{env['PROGRAMS']}/{name}" for name in env["HELPERS"].split()]
     for folder in FOLDERS:
         files += sorted(glob.glob(f"{env['MODULES']}/selftests/{folder}/*.ko"))
-    return files + [f"selftests/harness/{name}.sh" for name in ("common", "leaks", "tap")]
+    return files + ["selftests/harness/common.sh", "selftests/harness/tap.sh",
+                    "selftests/module/leaks.sh"]
 
 
 def tools(rows, env, write, is_bounded):

@@ -8,7 +8,7 @@
 cd "$(dirname "$0")" || exit 1
 # shellcheck source=selftests/harness/common.sh
 . ./common.sh
-# shellcheck source=selftests/harness/leaks.sh
+# shellcheck source=selftests/module/leaks.sh
 . ./leaks.sh
 
 # leak0 has two timeouts with a release op, leak1 four, and each one without.

@@ -13,7 +13,7 @@ set -o pipefail
 cd "$(dirname "$0")" || exit 1
 # shellcheck source=selftests/harness/common.sh
 . ./common.sh
-# shellcheck source=selftests/harness/leaks.sh
+# shellcheck source=selftests/module/leaks.sh
 . ./leaks.sh
 calls=${1:-100000}
 seed=${2-${SEED-}}

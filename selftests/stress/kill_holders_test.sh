@@ -9,7 +9,7 @@
 cd "$(dirname "$0")" || exit 1
 # shellcheck source=selftests/harness/common.sh
 . ./common.sh
-# shellcheck source=selftests/harness/leaks.sh
+# shellcheck source=selftests/module/leaks.sh
 . ./leaks.sh
 
 processes=10

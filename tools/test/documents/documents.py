@@ -170,7 +170,7 @@ def test(kver, module, dest, out):
     tap.report("the VM runs what is for it", run(
         "tar", "-cf", f"{work}.tar", "-C", work, ".") or run(
         "selftests/harness/vm/run_vm.sh", "--kver", kver, "--out", out, "--quiet", "--guest",
-        "selftests/harness/documents/documents_guest.sh", module, f"{dest}/usr/local/bin/hwheelctl",
+        "tools/test/documents/documents_guest.sh", module, f"{dest}/usr/local/bin/hwheelctl",
         f"{work}.tar", "selftests/harness/common.sh", "selftests/harness/tap.sh"))
     print(f"1..{tap.points}")
     shutil.rmtree(work.parent)

@@ -9,8 +9,8 @@ cd "$(dirname "$(realpath "$0")")" || exit
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 # shellcheck source=selftests/harness/tap.sh
-. ./tap.sh
-# shellcheck source=selftests/harness/leaks.sh
+. ../harness/tap.sh
+# shellcheck source=selftests/module/leaks.sh
 . ./leaks.sh
 
 # Each time that rounds are counted takes the next one: "CACHE BEFORE AFTER, CACHE ..."
