@@ -3,7 +3,7 @@
 machine once, and writes build/check.tap.
 
 python3 -B selftests/harness SET|NAME...       quick, check or all, or tests, MACHINE:NAME, machines; globs
-python3 -B selftests/harness --on MACHINE,...  all of these machines
+python3 -B selftests/harness --on MACHINE,... [NAME]...  all of these machines, or these tests there
 python3 -B selftests/harness --list [SET]      the rows
 
 The last line says how many test points passed, failed and were skipped. build/check has what each
@@ -239,7 +239,8 @@ def show(row, needs):
 
 def choose(rows, arguments):
     if arguments.on:
-        return [row for name in arguments.on.split(",") for row in table.of_machine(rows, name)]
+        return [row for name in arguments.on.split(",") for row in table.of_machine(rows, name)
+                if not arguments.what or machines.plain(row) in arguments.what]
     chosen = {}
     for name in arguments.what:
         for row in (table.of_set(rows, name) if name in table.SETS else

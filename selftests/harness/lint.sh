@@ -107,7 +107,8 @@ check "kernel-doc" kernel_doc
 check "shellcheck" shellcheck -x "${scripts[@]}"
 check "codespell" spelling
 check "each licence has its text" licences
-check "each fault of make mutants fits the module" python3 -B kunit/mutants check
+check "each mutant made by hand fits the module" python3 -B kunit/mutants check
+check "each call that orders others has a judge" python3 -B selftests/models/judges.py
 check "each fault of make check T=chaos_faults fits hwheeld" \
 	python3 -B tools/test/hwheeld/chaos_faults.py check
 check "mandoc -Tlint" manual_pages
