@@ -498,8 +498,8 @@ kernel_headers() {
 		echo "/lib/modules/$kver/build"
 		return
 	fi
-	has_apt || die "no headers for the kernel $kver: KDIR= names a kernel's build folder"
-	machine_choose "$kver" && archive_find "$(kernel_archive "$kver")" "$package" || return
+	{ has_apt && machine_choose "$kver" && archive_find "$(kernel_archive "$kver")" "$package"; } ||
+		die "no headers for the kernel $kver: KDIR= names a kernel's build folder"
 	if headers_want_image "$kver"; then
 		packages pahole || return
 	elif ! machine_is_foreign && ! is_newer_kernel "$kver"; then

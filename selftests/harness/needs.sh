@@ -67,7 +67,7 @@ need_headers() {
 		# A kernel tree of the caller's own says itself what it is.
 		print_kernel "${KVER:-$(make -s --no-print-directory -C "$KDIR" kernelrelease)}" "$KDIR"
 	elif [ -n "${KVER-}" ]; then
-		kdir=$(kernel_headers "$KVER") || die "there are no headers for the kernel $KVER"
+		kdir=$(kernel_headers "$KVER")
 		print_kernel "$KVER" "$kdir"
 	elif [ -e "/lib/modules/$running/build" ]; then
 		print_kernel "$running"
