@@ -127,7 +127,7 @@ class Job:
             return [(ktap.FAILED if status else ktap.PASSED, f"status {status}")]
         return self.reader.points(text, status)
 
-    def run(self, needs, reader, is_bounded):
+    def run(self, needs, reader, bound):
         self.reader = reader
         self.since = time.monotonic()
         first = self.rows[0]
@@ -137,7 +137,7 @@ class Job:
                 return [(first.name, self.here(first, env, f"{self.out}.log"))]
             if first.machine == "kunit":
                 return self.kunit(log)
-            return self.boot(needs, log, is_bounded)
+            return self.boot(needs, log, bound)
 
     def kunit(self, log):
         env = os.environ | ({"FILTER": self.rows[0].name} if len(self.rows) == 1 else {})
@@ -150,7 +150,7 @@ class Job:
                       for name, points in suites.items()]
         return found + [("kunit", [(ktap.FAILED if status else ktap.PASSED, "status")])]
 
-    def boot(self, needs, log, is_bounded):
+    def boot(self, needs, log, bound):
         name = self.rows[0].machine
         rows = [row for row in self.rows if row.kind != "after"]
         kernel, _, (builds, _, _) = machines.machine(name)
@@ -161,7 +161,9 @@ class Job:
         if "SYSROOT" in env or env.get("ARCH") == "um":
             rows = [row for row in rows if not row.name.endswith("_32")]
         timeout = PATIENCE * self.seconds + MORE
-        command = machines.boot(name, rows, env, self.out, is_bounded or name != "vm", timeout)
+        # On other machines all is short that may be.
+        bound = bound if name == "vm" or not bound else 2
+        command = machines.boot(name, rows, env, self.out, bound, timeout)
         status = self.call(command, env, log, timeout + MORE)
         found = [(row.name, self.reader.points(read(f"{self.out}/{machines.plain(row)}.tap"), 0))
                  for row in rows]
@@ -275,9 +277,10 @@ def main():
     jobs = jobs_of(rows)
     stop = threading.Event()
     threading.Thread(target=show_progress, args=(jobs, stop), daemon=True).start()
-    is_bounded = "all" not in arguments.what
+    # How long tests go: as in make check, as in make check-all, or as long as they like
+    bound = 0 if arguments.on and not arguments.what else 1 if "all" in arguments.what else 2
     with concurrent.futures.ThreadPoolExecutor(LANES) as pool:
-        of_jobs = list(pool.map(lambda job: run(job, needs, reader, is_bounded), jobs))
+        of_jobs = list(pool.map(lambda job: run(job, needs, reader, bound), jobs))
     stop.set()
     found = [one for of_job in of_jobs for one in of_job]
     ktap.write("build/check.tap", found)

@@ -62,8 +62,10 @@ class TableTest(unittest.TestCase):
                          ["kasan:fuzz_test"])
 
     def test_an_argument_of_bounded_runs(self):
-        row = table.parse("a script vm check 1 - NOBODY_SETS=5 6\n")
-        self.assertEqual((row.argument(True), row.argument(False)), ("5 6", ""))
+        random, rounds = (table.parse(f"a script vm check 1 - NOBODY_SETS{sign}5 6\n")
+                          for sign in ("=", ":="))
+        self.assertEqual([random.argument(bound) for bound in (2, 1, 0)], ["5 6", "5 6", ""])
+        self.assertEqual([rounds.argument(bound) for bound in (2, 1, 0)], ["5 6", "", ""])
 
     def test_an_unknown_machine_gets_all_tests_of_the_vm(self):
         self.assertEqual({machines.plain(row) for row in table.of_machine(ROWS, "newest")},

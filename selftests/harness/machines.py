@@ -10,17 +10,17 @@ UML = "selftests/harness/uml/run_uml.sh --kdir {KDIR}"
 FOLDERS = ("module", "stress", "fault")
 
 
-def lines_of(rows, is_bounded):
-    return "".join(f"{plain(row)} {row.argument(is_bounded)}\n" for row in rows)
+def lines_of(rows, bound):
+    return "".join(f"{plain(row)} {row.argument(bound)}\n" for row in rows)
 
 
 def plain(row):
     return row.name.rpartition(":")[2]
 
 
-def selftests(rows, env, write, is_bounded):
+def selftests(rows, env, write, bound):
     """Programs and scripts that run with the module loaded, and all that these load and start"""
-    files = [write("tests", lines_of(rows, is_bounded)), write("seed", env.get("SEED", ""))]
+    files = [write("tests", lines_of(rows, bound)), write("seed", env.get("SEED", ""))]
     for row in rows:
         name = plain(row)
         files += (glob.glob(f"selftests/*/{name}.sh") if row.kind == "script" else
@@ -32,10 +32,10 @@ def selftests(rows, env, write, is_bounded):
                     "selftests/module/leaks.sh"]
 
 
-def tools(rows, env, write, is_bounded):
+def tools(rows, env, write, bound):
     """With a terminal, tracers and what else is not busybox"""
     built = env["TOOLS"]
-    files = [write("tests", lines_of(rows, is_bounded)), f"{built}/hwheelctl", f"{built}/debian.tar",
+    files = [write("tests", lines_of(rows, bound)), f"{built}/hwheelctl", f"{built}/debian.tar",
              *glob.glob(f"{built}/libhwheel.so.*"), *glob.glob(f"{built}/examples/*"),
              f"{built}/test/first_shared", f"{built}/test/many_clients",
              "tools/examples/tracing.sh", "selftests/harness/common.sh", "selftests/harness/tap.sh"]
@@ -51,8 +51,8 @@ def inside(rows, env, write, _):
     return [write("inside", f"{env['TOP']}/selftests/harness/uml/inside.sh {commands}")]
 
 
-def java(rows, env, write, is_bounded):
-    return [write("tests", lines_of(rows, is_bounded)), "tools/java/jvm.sh",
+def java(rows, env, write, bound):
+    return [write("tests", lines_of(rows, bound)), "tools/java/jvm.sh",
             *(f"{env['JAVA']}/{name}" for name in
               ("libhwheel_jni.so", "hwheel.jar", "hwheel-override.jar", "hwheel-tests.jar",
                "cancelled-tests.jar"))]
@@ -102,7 +102,7 @@ def boot_words(name, env):
     return shlex.split(machine(name)[1].format(**env))
 
 
-def boot(name, rows, env, out, is_bounded, timeout):
+def boot(name, rows, env, out, bound, timeout):
     """Returns the command that boots the machine, which leaves its results in out."""
     os.makedirs(f"{out}.in", exist_ok=True)
 
@@ -113,4 +113,4 @@ def boot(name, rows, env, out, is_bounded, timeout):
 
     _, guest, files = machine(name)[2]
     return [*boot_words(name, env), "--out", out, "--timeout", str(timeout), "--guest", guest,
-            f"{env['MODULE']}/hwheel.ko", *files(rows, env, write, is_bounded)]
+            f"{env['MODULE']}/hwheel.ko", *files(rows, env, write, bound)]
