@@ -53,7 +53,8 @@ def is_engine(mutant):
 
 class Run:
     """A kernel with KUnit: the cases that passed, and what noticed. One with a mutant hangs if it
-    takes twice the processor time of the whole run without, or three times as long."""
+    takes twice the processor time of the whole run without, or waits far longer than a busy
+    machine explains."""
 
     words = output("bash", "-c", f". {TOP}/selftests/harness/complaints.sh && "
                    "echo \"$complaints\"").strip()
@@ -61,7 +62,7 @@ class Run:
     def __init__(self, lane, whole=None):
         self.passed, self.suite, self.catcher, self.asked = [], "boot", "", False
         used, begun = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime, time.monotonic()
-        cpu, wall = (2 * whole.cpu + 10, 3 * whole.wall + 60) if whole else (3600, 3600)
+        cpu, wall = (2 * whole.cpu + 10, 5 * whole.wall + 600) if whole else (3600, 3600)
         with subprocess.Popen(["timeout", f"{wall:.0f}", "prlimit", f"--cpu={cpu:.0f}",
                                lane / "linux", *ARGUMENTS],
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
