@@ -35,9 +35,8 @@ WORK = pathlib.Path(os.environ.get("HWHEEL_CACHE") or os.path.expanduser(
 ARGUMENTS = ["mem=1G", "console=tty", "kunit_shutdown=halt", "time-travel=inf-cpu",
              "hwheel.model_seed=1", "hwheel.soak_seed=1", "hwheel.model_ops=100000",
              "hwheel.soak_timeouts=100000"]
-# Suites that take seconds come last. Without those of the engine map_budget comes first, as it
-# depends on the time at which it begins.
-LONG = re.compile(r"/(slots|stats|wheel|kinds|uncovered|model|soak)_test")
+# Suites that take seconds come last.
+LONG = re.compile(r"/(slots|stats|wheel|kinds|model|soak)_test")
 CALLED = "(gcc .*-o vmlinux .*)", r"(scripts/kallsyms .*) \S+", r"(gcc .*) -c -o \S+kallsyms.o .*"
 
 
@@ -96,8 +95,8 @@ class KUnit:
 
     def __init__(self, top, mutants):
         self.top = top
-        output(top / "kunit/run.sh", env={**os.environ, "HWHEEL_JOB": "-mutants",
-                                          "FILTER": "hwheel_timens"})
+        env = {**os.environ, "HWHEEL_JOB": "-mutants", "FILTER": "hwheel_timens"}
+        output(top / "kunit/run.sh", env=env)
         place = (top / "build/kunit").resolve()
         self.folder, self.place = place.parents[2], "/".join(place.parts[-3:])
         self.source = f"{(self.folder / 'source').resolve()}/{self.place}"
@@ -106,7 +105,7 @@ class KUnit:
         self.own = {name: (self.folder / re.sub(r"([^/]*)$", r".\1.cmd", name, count=1)).read_text(
             encoding="utf-8") for name in names if name.startswith(self.place)}
         (self.folder / "vmlinux").unlink()
-        made = output("make", "-C", self.folder, "V=1", "vmlinux")
+        made = output("make", "-C", self.folder, "ARCH=um", "V=1", "vmlinux", env=env)
         self.link, self.symbols, self.assemble = (
             re.findall(rf"^\+ {pattern}$", made, re.MULTILINE)[-1] for pattern in CALLED)
         self.whole = {engine: self.run(top, {}, engine) for engine in set(map(is_engine, mutants))}
@@ -138,7 +137,7 @@ class KUnit:
         """With all suites, or those of the device. The log names functions by a table of symbols,
         which stays right, as what is compiled anew comes behind those functions."""
         own = [name for name in self.own if "/kunit/" in name and (engine or "/device/" in name)]
-        own.sort(key=lambda name: bool(LONG.search(name)) if engine else "map_budget" not in name)
+        own.sort(key=lambda name: bool(LONG.search(name)))
         own += [name for name in self.own if "/kunit/" not in name]
         (lane / "objects").write_text("\n".join(made.get(name, name) for name in self.others + own),
                                       encoding="utf-8")
@@ -232,6 +231,8 @@ def judge(mutant, kunit, selftests, lanes, alone):
 
 
 def main():
+    # The make that began this hands no variables on.
+    os.environ.pop("MAKEFLAGS", None)
     mutants = chosen()
     if sys.argv[1:] == ["check"]:
         return 0
