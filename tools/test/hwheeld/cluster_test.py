@@ -913,10 +913,11 @@ def main():
              a_killed_node_loses_nothing: (rounds, seed)}
     with Ensemble(folder) as ensemble:
         warm_up(program, folder, ensemble)
-        for test, arguments in tests.items():
+        for number, (test, arguments) in enumerate(tests.items()):
             if sys.argv[5:] and test.__name__ not in sys.argv[5:]:
                 continue
-            with Cluster(program, folder, ensemble, test.__name__) as cluster:
+            # The path of a socket has 107 bytes.
+            with Cluster(program, folder, ensemble, f"test{number}") as cluster:
                 tap.run(test, cluster, *arguments)
     sys.exit(tap.end())
 
