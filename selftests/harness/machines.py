@@ -77,7 +77,7 @@ DURABLE = "--append checkout={TOP} "
 MACHINES = {
     "vm": ("vm", VM, SELFTESTS),
     "tools": ("vm", f"{VM} --mem 2048 --one-thread",
-              (("source", "module", "tools_tests"), "tools/test/tools_guest.sh", tools)),
+              (("source", "module", "tools", "tools_tests"), "tools/test/tools_guest.sh", tools)),
     "native": ("native", f"{UML} --smp 2 --mem 2560", SELFTESTS),
     "kasan": ("kasan", f"{UML} --smp 2 --mem 2560", SELFTESTS),
     "kcsan": ("kcsan", f"{VM} --mem 2560 --races [hwheel", SELFTESTS),
