@@ -14,13 +14,15 @@ class Row:
     kind: str
     machine: str
     also: tuple         # machines that run it in make check-all as well
+    by_hand: tuple      # and those that do when they are named, which the table has as -MACHINE
     set: str            # the smallest one that it is in
     seconds: int
     needs: tuple
     command: str
 
     def on(self, machine):
-        return dataclasses.replace(self, machine=machine, name=f"{machine}:{self.name}", also=())
+        return dataclasses.replace(self, machine=machine, name=f"{machine}:{self.name}", also=(),
+                                   by_hand=())
 
     def argument(self, bound):
         """NAME=TEXT: what the environment has as NAME, else TEXT; NAME:=TEXT: but in make check alone.
@@ -34,7 +36,8 @@ def parse(line):
     machine, *also = machines.split(",")
     if of_set not in SETS:
         raise ValueError(f"{name} is in no set: {of_set}")
-    return Row(name, kind, machine, tuple(also), of_set, int(seconds),
+    return Row(name, kind, machine, tuple(one for one in also if one[0] != "-"),
+               tuple(one[1:] for one in also if one[0] == "-"), of_set, int(seconds),
                () if needs == "-" else tuple(needs.split(",")), command[0] if command else "")
 
 
@@ -58,7 +61,7 @@ def of_set(rows, name):
 
 def named(rows, pattern):
     """A row that stands for itself, or MACHINE:NAME; either may be a glob."""
-    every = rows + [row.on(machine) for row in rows for machine in row.also]
+    every = rows + [row.on(machine) for row in rows for machine in row.also + row.by_hand]
     found = [row for row in every if fnmatch.fnmatchcase(row.name, pattern)]
     if not found:
         raise ValueError(f"no test is named {pattern}; selftests/harness/tests has all")
@@ -68,5 +71,5 @@ def named(rows, pattern):
 def of_machine(rows, machine):
     """What check-all runs there; a kernel that no row names gets those of the VM."""
     own = [row if row.machine == machine else row.on(machine)
-           for row in rows if machine in (row.machine, *row.also)]
+           for row in rows if machine in (row.machine, *row.also, *row.by_hand)]
     return own or [row.on(machine) for row in rows if row.machine == "vm" and row.set != "hand"]
