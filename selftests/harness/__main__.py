@@ -29,8 +29,8 @@ HERE = os.path.dirname(os.path.relpath(__file__))
 LANES = 2
 LOGS = "build/check"
 # A test that has not ended after so many times its seconds, and the second number, hangs: machines
-# may be busy, and slow ones have no times of their own.
-PATIENCE, MORE = 3, 600
+# may be busy, those that look for faults have no times of their own, and some build a kernel.
+PATIENCE, MORE = 3, 1800
 DONE = re.compile(r"^ *# .*?\b(?:operations|states|programs)=(\d+)", re.MULTILINE)
 # What the tests of a machine start beside themselves
 HELPERS = "client fuzz holders kill_midcall mapped_life populate reload_clients"
