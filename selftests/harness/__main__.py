@@ -140,7 +140,8 @@ class Job:
             return self.boot(needs, log, bound)
 
     def kunit(self, log):
-        env = os.environ | ({"FILTER": self.rows[0].name} if len(self.rows) == 1 else {})
+        env = {"TIMEOUT": "900"} | os.environ
+        env |= {"FILTER": self.rows[0].name} if len(self.rows) == 1 else {}
         status = self.call(["kunit/run.sh"], env, log, PATIENCE * self.seconds + MORE)
         suites = self.reader.suites(read("build/kunit.tap"))
         found = [(row.name, suites.pop(row.name, [(ktap.FAILED, "it did not run")]))
