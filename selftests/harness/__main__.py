@@ -32,8 +32,6 @@ LOGS = "build/check"
 # may be busy, those that look for faults have no times of their own, and some build a kernel.
 PATIENCE, MORE = 3, 1800
 DONE = re.compile(r"^ *# .*?\b(?:operations|states|programs)=(\d+)", re.MULTILINE)
-# What the tests of a machine start beside themselves
-HELPERS = "client fuzz holders kill_midcall mapped_life populate reload_clients"
 
 
 def say(text):
@@ -71,8 +69,8 @@ class Needs:
 
     def env(self, needs, log, out, **more):
         top = os.getcwd()
-        env = os.environ | {"STRICT": "1", "TOP": top, "OUT": f"{top}/{out}", "TOOLS": f"{top}/build/tools",
-                            "JAVA": f"{top}/build/java", "HELPERS": HELPERS,
+        env = os.environ | {"STRICT": "1", "TOP": top, "OUT": f"{top}/{out}",
+                            "TOOLS": f"{top}/build/tools", "JAVA": f"{top}/build/java",
                             "PROGRAMS": f"{top}/build/selftests"} | more
         for need in needs:
             env |= self.meet(need, env, log)
@@ -102,11 +100,12 @@ class Job:
         self.rows = rows
         self.out = f"{LOGS}/{name.replace(':', '-')}"
         self.seconds = sum(row.seconds for row in rows)
+        self.timeout = PATIENCE * self.seconds + MORE
         self.ended = False
         self.since = None
 
     def call(self, command, env, log, timeout):
-        """Returns the status; of a command that hangs nothing is left."""
+        """Returns the status. A command that hangs is killed; a machine has a timeout of its own."""
         process = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=log,
                                    stderr=log, start_new_session=True)
         try:
@@ -116,12 +115,10 @@ class Job:
             say(f"{self.name}: hangs, after {minutes(timeout)}")
             return 124
 
-    def shell(self, row, env, path, timeout):
-        with open(path, "wb") as log:
-            return self.call(["bash", "-o", "pipefail", "-c", row.command], env, log, timeout)
-
     def here(self, row, env, path):
-        status = self.shell(row, env, path, PATIENCE * row.seconds + MORE)
+        with open(path, "wb") as log:
+            status = self.call(["bash", "-o", "pipefail", "-c", row.command], env, log,
+                               self.timeout)
         text = read(path)
         if row.kind == "command":
             return [(ktap.FAILED if status else ktap.PASSED, f"status {status}")]
@@ -142,7 +139,7 @@ class Job:
     def kunit(self, log):
         env = {"TIMEOUT": "900"} | os.environ
         env |= {"FILTER": self.rows[0].name} if len(self.rows) == 1 else {}
-        status = self.call(["kunit/run.sh"], env, log, PATIENCE * self.seconds + MORE)
+        status = self.call(["kunit/run.sh"], env, log, self.timeout)
         suites = self.reader.suites(read("build/kunit.tap"))
         found = [(row.name, suites.pop(row.name, [(ktap.FAILED, "it did not run")]))
                  for row in self.rows]
@@ -161,11 +158,10 @@ class Job:
         # A user-mode kernel runs no 32-bit programs, and other machines are tested with their own.
         if "SYSROOT" in env or env.get("ARCH") == "um":
             rows = [row for row in rows if not row.name.endswith("_32")]
-        timeout = PATIENCE * self.seconds + MORE
         # On other machines all is short that may be.
         bound = bound if name == "vm" or not bound else 2
-        command = machines.boot(name, rows, env, self.out, bound, timeout)
-        status = self.call(command, env, log, timeout + MORE)
+        command = machines.boot(name, rows, env, self.out, bound, self.timeout)
+        status = self.call(command, env, log, self.timeout + MORE)
         found = [(row.name, self.reader.points(read(f"{self.out}/{machines.plain(row)}.tap"), 0))
                  for row in rows]
         guest = read(f"{self.out}/guest.tap")
@@ -175,6 +171,15 @@ class Job:
             if row.kind == "after":
                 found.append((row.name, self.here(row, env, f"{LOGS}/{row.name}.log")))
         return found
+
+
+def points_of(found):
+    return [point for _, of_one in found for point in of_one]
+
+
+def failures(found):
+    return [f"{name}: {point}" for name, of_one in found for verdict, point in of_one
+            if verdict == ktap.FAILED]
 
 
 def jobs_of(rows):
@@ -212,20 +217,17 @@ def run(job, *arguments):
         found = [(job.name, [(ktap.FAILED, f"{type(error).__name__}: {error}")])]
     job.ended = True
     job.took = time.monotonic() - job.since
-    points = [point for _, of_one in found for point in of_one]
-    say(f"{job.name}: {ktap.summary(points)}, in {minutes(job.took)}")
-    if ktap.count(points, ktap.FAILED):
-        for name, of_one in found:
-            for verdict, point in of_one:
-                if verdict == ktap.FAILED:
-                    say(f"  not ok: {name}: {point}")
+    say(f"{job.name}: {ktap.summary(points_of(found))}, in {minutes(job.took)}")
+    if failures(found):
+        for failure in failures(found):
+            say(f"  not ok: {failure}")
         say(f"see {job.out}.log, and its end:")
         print("\n".join(read(f"{job.out}.log").splitlines()[-20:]), file=sys.stderr)
     return found
 
 
 def table_row(job, found, commit):
-    points = [point for _, of_one in found for point in of_one]
+    points = points_of(found)
     done = sum(map(int, DONE.findall(read(f"{job.out}.log"))))
     counts = [ktap.count(points, verdict) for verdict in (ktap.PASSED, ktap.SKIPPED, ktap.FAILED)]
     return (f"| {job.name} | {' | '.join(map(str, counts))} | {done:,} | {job.took / 60:.1f} | "
@@ -291,13 +293,10 @@ def main():
     with open("build/check.md", "w", encoding="utf-8") as file:
         for job, of_job in zip(jobs, of_jobs):
             print(table_row(job, of_job, commit), file=file)
-    points = [point for _, of_one in found for point in of_one]
-    for name, of_one in found:
-        for verdict, point in of_one:
-            if verdict == ktap.FAILED:
-                print(f"failed: {name}: {point}")
-    print(ktap.summary(points))
-    sys.exit(1 if ktap.count(points, ktap.FAILED) else 0)
+    for failure in failures(found):
+        print(f"failed: {failure}")
+    print(ktap.summary(points_of(found)))
+    sys.exit(1 if failures(found) else 0)
 
 
 main()

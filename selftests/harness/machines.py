@@ -8,6 +8,10 @@ import shlex
 VM = "selftests/harness/vm/run_vm.sh --kver {KVER}"
 UML = "selftests/harness/uml/run_uml.sh --kdir {KDIR}"
 FOLDERS = ("module", "stress", "fault")
+# Programs that tests start
+HELPERS = ("client", "fuzz", "holders", "kill_midcall", "mapped_life", "populate", "reload_clients")
+JARS = ("libhwheel_jni.so", "hwheel.jar", "hwheel-override.jar", "hwheel-tests.jar",
+        "cancelled-tests.jar")
 
 
 def lines_of(rows, bound):
@@ -25,7 +29,7 @@ def selftests(rows, env, write, bound):
         name = plain(row)
         files += (glob.glob(f"selftests/*/{name}.sh") if row.kind == "script" else
                   [f"{env['PROGRAMS']}/{name}"])
-    files += [f"{env['PROGRAMS']}/{name}" for name in env["HELPERS"].split()]
+    files += [f"{env['PROGRAMS']}/{name}" for name in HELPERS]
     for folder in FOLDERS:
         files += sorted(glob.glob(f"{env['MODULES']}/selftests/{folder}/*.ko"))
     return files + ["selftests/harness/common.sh", "selftests/harness/tap.sh",
@@ -53,15 +57,11 @@ def inside(rows, env, write, _):
 
 def java(rows, env, write, bound):
     return [write("tests", lines_of(rows, bound)), "tools/java/jvm.sh",
-            *(f"{env['JAVA']}/{name}" for name in
-              ("libhwheel_jni.so", "hwheel.jar", "hwheel-override.jar", "hwheel-tests.jar",
-               "cancelled-tests.jar"))]
+            *(f"{env['JAVA']}/{name}" for name in JARS)]
 
 
 def netty(_, env, __, ___):
-    return [f"{env['JAVA']}/{name}" for name in
-            ("libhwheel_jni.so", "hwheel.jar", "hwheel-override.jar", "hwheel-tests.jar",
-             "cancelled-tests.jar", "netty-tests.jar", "jre.tar")]
+    return [f"{env['JAVA']}/{name}" for name in (*JARS, "netty-tests.jar", "jre.tar")]
 
 
 def expand(text, env):

@@ -7,7 +7,7 @@
 #   vm       QEMU, Debian's cloud kernel and its headers; or the kernel KVER, and that of KDIR
 #   shared   a kernel for it that mounts folders of this machine; shell: so, unless SHARE is empty
 #   source   a kernel source, for its test harnesses and checkers
-#   native, kasan, durable, cluster_uml, smp, plain   user-mode kernels, of which uml/ tells
+#   native, kasan, durable, cluster_uml   user-mode kernels, of which uml/ tells
 #   kcsan, faults, gcov, syzkaller_kasan, syzkaller_kcsan   kernels for the VM, of which kernels/ tells
 #   kernel_NAME  one of another flavour or machine, as NAME: cloud, rt, 6.12-cloud, newest, arm64...
 #   foreign  what KUnit is built with for MACHINE, a Debian architecture
@@ -186,7 +186,6 @@ need() {
 	kasan)           need_uml_kernel smp test kasan ;;
 	durable)         need_uml_kernel smp test durable ;;
 	cluster_uml)     need_uml_kernel smp test durable cluster ;;
-	smp|plain)       need_uml_kernel "$1" ;;
 	kcsan|faults|gcov) need_built "$1" ;;
 	syzkaller_k*)    need_built "${1#syzkaller_}+syzkaller" ;;
 	syzkaller)       syzkaller ;;
