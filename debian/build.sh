@@ -16,7 +16,7 @@ done
 export DEB_BUILD_OPTIONS=noautodbgsym
 build="dpkg-buildpackage -b -us -uc"
 
-# What git would have in a commit of what is here, or all of a tree without git
+# Prints the files that a commit would have, or all files of a tree without git
 sources() {
 	git ls-files -z --cached --others --exclude-standard 2>/dev/null ||
 		find . -path ./build -prune -o -type f -print0

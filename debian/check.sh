@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # check.sh DEBS OUT: in a clean Debian 12 with the headers of Debian's kernel, piuparts installs and
-# purges the packages in the folder DEBS, and autopkgtest runs debian/tests. Those that need a
-# machine run in a VM with a copy of that Debian. OUT keeps the logs. With MACHINE from the
+# purges the packages in the folder DEBS, and autopkgtest runs debian/tests. Tests that need
+# a machine run in a VM with a copy of that Debian. OUT keeps the logs. With MACHINE from the
 # environment that Debian and the VM are of another machine, and what does not depend on the machine
 # is left out. Prints TAP.
 set -uo pipefail

@@ -391,7 +391,7 @@ struct backlog {
 	unsigned int		cancelled;
 };
 
-/* Those who are handed back one after the other cancel their neighbours. */
+/* Each timeout that is handed back cancels its neighbours. */
 static void cancelling_handback(struct hwheel_timeout *timeout, void *data)
 {
 	struct backlog *backlog = data;

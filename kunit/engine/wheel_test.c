@@ -640,7 +640,7 @@ static void load_of_250000_submissions_in_one_tick(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, i, nr);
 }
 
-/* Those that are due in the time that a callback sleeps, and after it */
+/* Timeouts that are due while a callback sleeps, and timeouts that are due after it */
 static void catch_up_after_a_long_callback(struct kunit *test)
 {
 	struct hwheel *wheel = sim_wheel(test);

@@ -111,7 +111,7 @@ class KUnit:
         self.whole = {engine: self.run(top, {}, engine) for engine in set(map(is_engine, mutants))}
 
     def users_of(self, mutant):
-        """The objects of a source; of a header those that call the function, or one that does."""
+        """The objects of a source; of a header the objects that call the function, also by another."""
         texts = {path: path.read_text(encoding="utf-8")
                  for path in self.top.glob("[mk]*/**/*.[ch]")}
         called, more = set(), {mutant.function}

@@ -24,7 +24,7 @@ TYPE = (r"(?:struct|union|enum|const|unsigned|signed|static|int|long|bool|char|v
         r"\w+_t|DEFINE_\w+|LIST_HEAD|[A-Z_]+)\b")
 STATEMENT = re.compile(rf"(?:(?<=\n)|\A)(\t+)(?!{TYPE}[ (]\**\w|return\b|case\b|default\b|if\b|"
                        r"for\b|while\b|do\b|switch\b|else\b|goto\b|\})[\w*(+-][^;{}]*;\n")
-# What a statement follows
+# The text before a statement
 BEFORE = re.compile(r"(?:\A|[;{}):]|\belse)\s*\Z")
 # No test on x86 notices a barrier that is missing: litmus tests judge each.
 BARRIER = re.compile(r"\s*(?:smp_\w*mb\w*|synchronize_rcu)\(\);\s*")

@@ -47,8 +47,8 @@ void hwheel_info_get(const struct hwheel_file *file, struct hwheel_info *info)
 }
 
 /*
- * What programs do with the records is not seen, but for what they submit. Each count is exact at
- * some time; on 32 bits not while it passes a multiple of 2^32.
+ * The worker counts what programs submit, and sees nothing else of the records. Each count is exact
+ * at some time; on 32 bits not while it passes a multiple of 2^32.
  */
 static void get_mapped_counts(const struct hwheel_mapping *map,
 			      struct hwheel_file_counts *counts)
