@@ -221,8 +221,11 @@ def run(job, *arguments):
     if failures(found):
         for failure in failures(found):
             say(f"  not ok: {failure}")
-        say(f"see {job.out}.log, and its end:")
-        print("\n".join(read(f"{job.out}.log").splitlines()[-20:]), file=sys.stderr)
+        lines = read(f"{job.out}.log").splitlines()
+        first = next((n for n, line in enumerate(lines) if line.lstrip().startswith("not ok")),
+                     len(lines))
+        say(f"see {job.out}.log, where the first failure is:")
+        print("\n".join(lines[max(0, first - 40):first + 10]), file=sys.stderr)
     return found
 
 
