@@ -148,10 +148,10 @@ static void timeout_a_day_away_costs_three_wakeups(struct kunit *test)
 }
 
 /*
- * Once for the first cancel, once when it lingered for a tick, and once to find that
- * the earlier ones in the slot of the one that is left are gone.
+ * Once for the first cancel, and once to find that the earlier ones in the slot of the one that is
+ * left are gone. The worker lingered in vain after the arms, so it does not after the cancels.
  */
-static void cancel_on_a_quiet_wheel_costs_three_wakeups(struct kunit *test)
+static void cancel_on_a_quiet_wheel_costs_two_wakeups(struct kunit *test)
 {
 	struct hwheel *wheel = sim_wheel(test);
 	struct sim_timeout *sim = sim_timeouts(test, wheel, 100, &sim_ops);
@@ -165,9 +165,9 @@ static void cancel_on_a_quiet_wheel_costs_three_wakeups(struct kunit *test)
 	for (i = 0; i < 99; i++)
 		KUNIT_EXPECT_TRUE(test, hwheel_cancel(&sim[i].timeout));
 	sim_settle(wheel);
-	KUNIT_EXPECT_EQ(test, sim_wakeups(wheel) - before, 2);
+	KUNIT_EXPECT_EQ(test, sim_wakeups(wheel) - before, 1);
 	sim_pass(wheel, 100098);
-	KUNIT_EXPECT_EQ(test, sim_wakeups(wheel) - before, 3);
+	KUNIT_EXPECT_EQ(test, sim_wakeups(wheel) - before, 2);
 	sim_pass(wheel, 100099);
 	sim_expect_fired(test, &sim[99], 100099);
 	test_took_long(test);
@@ -309,6 +309,169 @@ static void requests_cost_a_wakeup_per_tick_at_most(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sim_count_expired(sim, nr), 0);
 	for (i = 0; i < nr - 20; i++)
 		KUNIT_EXPECT_EQ(test, sim[i].released, 1);
+}
+
+/* Lingering: what a round costs once the wheel remembers a few. */
+
+/**
+ * struct rounds - what rounds of a caller cost
+ * @wakeups: of the worker
+ * @kicks:   calls that found the worker in deep sleep
+ */
+struct rounds {
+	unsigned long	wakeups;
+	unsigned long	kicks;
+};
+
+static struct rounds sim_rounds(struct hwheel *wheel, unsigned int nr,
+				unsigned int (*round)(struct sim_timeout *sim),
+				struct sim_timeout *sim)
+{
+	struct rounds rounds = { .wakeups = -sim_wakeups(wheel) };
+
+	while (nr--)
+		rounds.kicks += round(sim);
+	rounds.wakeups += sim_wakeups(wheel);
+	return rounds;
+}
+
+static void expect_rounds(struct kunit *test, unsigned int (*round)(struct sim_timeout *sim),
+			  struct sim_timeout *sim, struct rounds each)
+{
+	struct hwheel *wheel = sim_wheel_of(sim);
+	struct rounds rounds;
+
+	sim_rounds(wheel, 5, round, sim);
+	rounds = sim_rounds(wheel, 50, round, sim);
+	KUNIT_EXPECT_EQ(test, rounds.wakeups, 50 * each.wakeups);
+	KUNIT_EXPECT_EQ(test, rounds.kicks, 50 * each.kicks);
+}
+
+/* Each time that it fires the caller arms it anew, for so many ticks later. */
+static unsigned int round_of(struct sim_timeout *sim, unsigned int ticks)
+{
+	struct hwheel *wheel = sim_wheel_of(sim);
+	u64 edge = hwheel_edge_reached(wheel, test_now(wheel)) + ticks;
+	bool kicks = READ_ONCE(wheel->idle);
+
+	hwheel_arm_at(&sim->timeout, sim_edge_time(wheel, edge));
+	sim_pass(wheel, edge);
+	return kicks;
+}
+
+static unsigned int round_of_10_ms(struct sim_timeout *sim)
+{
+	return round_of(sim, 1);
+}
+
+static unsigned int round_of_100_ms(struct sim_timeout *sim)
+{
+	return round_of(sim, 10);
+}
+
+/* A timeout that stays pending is refreshed to an earlier deadline, which the worker must see. */
+static unsigned int lone_submission(struct sim_timeout *sim)
+{
+	struct hwheel *wheel = sim_wheel_of(sim);
+	bool kicks = READ_ONCE(wheel->idle);
+
+	if (hwheel_arm(&sim->timeout, SIM_DAY))
+		hwheel_refresh_at(&sim->timeout, hwheel_deadline(&sim->timeout) - SIM_TICK);
+	test_sleep(wheel, 5 * SIM_TICK);
+	return kicks;
+}
+
+/* A tick of them */
+static unsigned int steady_arms_and_cancels(struct sim_timeout *sim)
+{
+	struct hwheel *wheel = sim_wheel_of(sim);
+	unsigned int kicks = 0, i;
+
+	for (i = 0; i < 10; i++) {
+		kicks += READ_ONCE(wheel->idle);
+		hwheel_arm(&sim->timeout, NSEC_PER_SEC);
+		hwheel_cancel(&sim->timeout);
+		test_sleep(wheel, NSEC_PER_MSEC);
+	}
+	return kicks;
+}
+
+static void rearm_in_ten_ticks(struct sim_timeout *sim)
+{
+	hwheel_arm_at(&sim->timeout, sim_edge_time(sim_wheel_of(sim), sim->edge + 10));
+}
+
+static unsigned int ten_ticks(struct sim_timeout *sim)
+{
+	test_sleep(sim_wheel_of(sim), 10 * SIM_TICK);
+	return 0;
+}
+
+static void a_period_of_a_tick_costs_a_wakeup(struct kunit *test)
+{
+	struct sim_timeout *sim = sim_timeouts(test, sim_wheel(test), 1, &sim_ops);
+
+	expect_rounds(test, round_of_10_ms, sim, (struct rounds) { 1, 0 });
+	KUNIT_EXPECT_EQ(test, sim->expired, 55);
+}
+
+/* Once to enqueue it, as the worker lingers after the expiry, and once to expire it */
+static void a_period_of_ten_ticks_costs_two_wakeups(struct kunit *test)
+{
+	struct sim_timeout *sim = sim_timeouts(test, sim_wheel(test), 1, &sim_ops);
+
+	expect_rounds(test, round_of_100_ms, sim, (struct rounds) { 2, 0 });
+	KUNIT_EXPECT_EQ(test, sim->expired, 55);
+}
+
+/* What callbacks arm is drained at once, also if others made the worker linger before. */
+static void a_callback_that_arms_costs_a_wakeup(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 1, &sim_ops);
+
+	sim_rounds(wheel, 5, round_of_100_ms, sim);
+	sim->then = rearm_in_ten_ticks;
+	round_of_100_ms(sim);
+	expect_rounds(test, ten_ticks, sim, (struct rounds) { 1, 0 });
+}
+
+static void a_lone_submission_costs_a_wakeup_and_a_kick(struct kunit *test)
+{
+	struct sim_timeout *sim = sim_timeouts(test, sim_wheel(test), 1, &sim_ops);
+
+	expect_rounds(test, lone_submission, sim, (struct rounds) { 1, 1 });
+	KUNIT_EXPECT_EQ(test, hwheel_pending(sim_wheel_of(sim)), 1);
+}
+
+static void steady_submissions_cost_a_wakeup_per_tick(struct kunit *test)
+{
+	struct sim_timeout *sim = sim_timeouts(test, sim_wheel(test), 1, &sim_ops);
+
+	expect_rounds(test, steady_arms_and_cancels, sim, (struct rounds) { 1, 0 });
+}
+
+/* The second kick comes before the next edge, and is the last one. */
+static void steady_submissions_end_the_kicks(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 2, &sim_ops);
+	struct rounds rounds;
+
+	sim_rounds(wheel, 5, lone_submission, &sim[0]);
+	rounds = sim_rounds(wheel, 10, steady_arms_and_cancels, &sim[1]);
+	KUNIT_EXPECT_EQ(test, rounds.kicks, 2);
+	KUNIT_EXPECT_LE(test, rounds.wakeups, 12);
+}
+
+/* Callers on a new wheel kick once, however many they arm in the first tick. */
+static void first_arms_cost_a_kick(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 1, &sim_ops);
+
+	sim_pass(wheel, 1);
+	KUNIT_EXPECT_EQ(test, steady_arms_and_cancels(sim), 1);
 }
 
 /* Edges */
@@ -1656,10 +1819,17 @@ static struct kunit_case wheel_cases[] = {
 	KUNIT_CASE(two_wheels_do_not_disturb_each_other),
 	KUNIT_CASE(slow_callback_does_not_delay_another_wheel),
 	KUNIT_CASE(boottime_wheel_fires_on_its_edges),
+	KUNIT_CASE(a_period_of_a_tick_costs_a_wakeup),
+	KUNIT_CASE(a_period_of_ten_ticks_costs_two_wakeups),
+	KUNIT_CASE(a_callback_that_arms_costs_a_wakeup),
+	KUNIT_CASE(a_lone_submission_costs_a_wakeup_and_a_kick),
+	KUNIT_CASE(steady_submissions_cost_a_wakeup_per_tick),
+	KUNIT_CASE(steady_submissions_end_the_kicks),
+	KUNIT_CASE(first_arms_cost_a_kick),
 	KUNIT_CASE(heartbeats_cost_a_wakeup_per_tick_at_most),
 	KUNIT_CASE(requests_cost_a_wakeup_per_tick_at_most),
 	KUNIT_CASE(refresh_to_later_does_not_wake_up),
-	KUNIT_CASE(cancel_on_a_quiet_wheel_costs_three_wakeups),
+	KUNIT_CASE(cancel_on_a_quiet_wheel_costs_two_wakeups),
 	KUNIT_CASE(a_full_wheel_costs_three_wakeups),
 	KUNIT_CASE(arms_on_a_full_wheel_cost_short_searches),
 	KUNIT_CASE(timeout_a_day_away_costs_three_wakeups),

@@ -204,6 +204,7 @@ static int wheel_populate(struct hwheel *wheel, const struct hwheel_params *para
 	/* No observer sees a wheel that built-in code creates before hwheel_init(). */
 	INIT_LIST_HEAD(&wheel->registered);
 	wheel->taken_cpu = -1;
+	wheel->more_comes[false] = true;
 	wheel->planned = HWHEEL_NO_EDGE;
 	wheel->cpu = alloc_percpu_gfp(struct hwheel_cpu, gfp_of(params));
 	if (!wheel->cpu)

@@ -163,6 +163,17 @@ struct hwheel {
 	u64			due_word;
 	/** @kicked: Somebody has kicked it, and nothing was drained since. */
 	bool			kicked;
+	/**
+	 * @more_comes: Something was submitted before the end of lingering the last time, after
+	 * passes that only drained [0], and after passes that looked at a due slot [1].
+	 */
+	bool			more_comes[2];
+	/** @expects: The entry of @more_comes for the present sleep, or NULL. */
+	bool			*expects;
+	/** @lingers: The present sleep is not deep. */
+	bool			lingers;
+	/** @linger_end: End of lingering, in ns, also in deep sleep. */
+	u64			linger_end;
 	/** @planned: Edge for which the next pass is to begin, or HWHEEL_NO_EDGE. */
 	u64			planned;
 	/** @searched: Edge at which the worker last searched for @planned. */

@@ -14,12 +14,18 @@
  * timeout waiting. A timeout that the drain comes upon too late for its edge is due at once:
  * the worker puts it on the due list of the same pass.
  *
- * Then it sleeps, in one of two depths. After a pass that drained something, more is
- * likely to come, so the worker lingers until the next edge, but for LINGER_NS at most:
- * submitters need not wake it, and all they submit meanwhile is drained at once. After an
- * empty pass it sleeps to its next occupied edge. If that lies beyond the next edge, or may be
- * farther away than LINGER_NS, it publishes this deep sleep, and a caller that submits
- * something wakes it. A caller that waits in hwheel_cancel_sync() wakes it from either.
+ * Then it sleeps, in one of two depths. If more is likely to come, the worker lingers until the
+ * next edge, but for LINGER_NS at most: submitters need not wake it, and all they submit meanwhile
+ * is drained at once. Otherwise it sleeps to its next occupied edge. If that lies beyond the next
+ * edge, or may be farther away than LINGER_NS, it publishes this deep sleep, and a caller that
+ * submits something wakes it. A caller that waits in hwheel_cancel_sync() wakes it from either.
+ *
+ * More is likely to come if it came the last time: before the lingering ended or, in deep sleep,
+ * before it would have ended. The wheel remembers that apart for passes that looked at a due slot
+ * and for passes that only drained. After an empty pass the worker does not linger. On a new wheel
+ * it lingers after a drain, as a first arm is mostly followed by others: in vain that costs a
+ * wake-up, but without it the second caller pays for a kick, too. It does not linger after the
+ * first expiry, so a lone timeout on a new wheel costs three wake-ups, and two from then on.
  *
  * Models: life.pml, timeout.pml, nested.pml, sleep.pml, stop.pml, executor.pml and source.pml
  * in selftests/models/.
@@ -546,13 +552,18 @@ static bool expire_due(struct hwheel *wheel)
 	return through;
 }
 
-/* If the worker lingers, it does so for LINGER_NS at most. */
-static void sleep_until(struct hwheel *wheel, u64 edge, bool linger)
+/* The end of lingering */
+static u64 linger_end(const struct hwheel *wheel)
 {
-	ktime_t until = hwheel_edge_time(wheel, edge);
+	u64 edge = hwheel_edge_time(wheel, wheel->slots.cursor + 1);
 
-	if (linger && wheel->tick > LINGER_NS)
-		until = min_t(u64, until, wheel->now + LINGER_NS);
+	return wheel->tick > LINGER_NS ? min(edge, wheel->now + LINGER_NS) : edge;
+}
+
+static void sleep_until(struct hwheel *wheel, u64 edge)
+{
+	ktime_t until = wheel->lingers ? wheel->linger_end : hwheel_edge_time(wheel, edge);
+
 	if (edge == HWHEEL_NO_EDGE)
 		schedule();
 	else
@@ -593,8 +604,11 @@ static void worker_sleep(struct hwheel *wheel, bool linger)
 {
 	u64 soon = wheel->slots.cursor + 1;
 	u64 edge = linger ? soon : next_edge(wheel);
-	bool idle = edge > soon || wheel->kicked || (!linger && wheel->tick > LINGER_NS);
+	bool deep = edge > soon || (!linger && wheel->tick > LINGER_NS);
+	bool idle = deep || wheel->kicked;
 
+	wheel->lingers = !deep;
+	wheel->linger_end = linger_end(wheel);
 	wheel->planned = edge;
 	trace_worker_sleep(wheel, edge, idle);
 	if (idle)
@@ -602,7 +616,7 @@ static void worker_sleep(struct hwheel *wheel, bool linger)
 	set_current_state(TASK_IDLE);
 	if (!kthread_should_stop() && !READ_ONCE(wheel->urgent) &&
 	    (!idle || (READ_ONCE(wheel->idle) && hwheel_submit_empty(wheel))))
-		sleep_until(wheel, edge, linger);
+		sleep_until(wheel, edge);
 	__set_current_state(TASK_RUNNING);
 	if (idle)
 		WRITE_ONCE(wheel->idle, 0);
@@ -676,14 +690,50 @@ static void move_down(struct hwheel *wheel)
 	} while (moving && wheel->now < until);
 }
 
-/* Returns whether nothing is left to do. */
-static bool worker_run_pass(struct hwheel *wheel, bool *drained)
+/**
+ * struct done - what the passes since the last sleep have done
+ * @drained: timeouts were drained
+ * @looked:  a due slot was looked at, of a source's, too
+ */
+struct done {
+	bool	drained;
+	bool	looked;
+};
+
+static u64 count_looks(const struct hwheel *wheel)
 {
-	bool through;
+	return local_read(&wheel->counts.visited) + wheel->sourced.expired;
+}
+
+/*
+ * @submitted: before this pass. @early: the worker was woken before the end of lingering; if it was
+ * not for a submission, more may still have come.
+ */
+static void remember(struct hwheel *wheel, bool early, bool submitted)
+{
+	if (wheel->expects && (early ? submitted : wheel->lingers))
+		*wheel->expects = submitted;
+	wheel->expects = NULL;
+}
+
+static bool will_linger(struct hwheel *wheel, struct done done)
+{
+	if (done.drained || done.looked)
+		wheel->expects = &wheel->more_comes[done.looked];
+	return (wheel->expects && *wheel->expects) || hwheel_has_active_sources(wheel);
+}
+
+/* Returns whether nothing is left to do. */
+static bool worker_run_pass(struct hwheel *wheel, struct done *done)
+{
+	u64 looks = count_looks(wheel);
+	bool through, early;
 
 	begin_pass(wheel);
+	early = wheel->now < wheel->linger_end;
 	if (worker_drain_some(wheel, &wheel->lists))
-		*drained = true;
+		done->drained = true;
+	remember(wheel, early, done->drained || !llist_empty(&wheel->source_queue));
 	through = expire_due(wheel);
 	hwheel_executor_start(wheel);
 	/* Before the sources, which may take a part of the tick: events wait for no source. */
@@ -691,22 +741,35 @@ static bool worker_run_pass(struct hwheel *wheel, bool *drained)
 	through &= hwheel_sources_run(wheel);
 	/* Last, as nothing of it is due. */
 	move_down(wheel);
+	done->looked |= looks != count_looks(wheel);
 	return through && is_drained(wheel, wheel->lists);
+}
+
+/*
+ * Did only callbacks submit? The next pass drains that at once: lingering would save no kick, and
+ * cost a wake-up if they armed for much later.
+ */
+static bool arms_itself(const struct hwheel *wheel, struct done done)
+{
+	return done.looked && !done.drained && !hwheel_submit_empty(wheel);
 }
 
 static void worker_run_passes(struct hwheel *wheel)
 {
-	bool drained = false;
+	struct done done = { };
 
 	while (!kthread_should_stop()) {
-		if (worker_run_pass(wheel, &drained)) {
-			drained |= hwheel_has_active_sources(wheel);
-			worker_sleep(wheel, drained);
-			drained = false;
-		} else {
-			wheel->planned = wheel->reached + 1;
-			let_others_run();
+		bool through = worker_run_pass(wheel, &done);
+
+		if (through && !arms_itself(wheel, done)) {
+			worker_sleep(wheel, will_linger(wheel, done));
+			done = (struct done) { };
+			continue;
 		}
+		if (through)
+			done.looked = false;
+		wheel->planned = wheel->reached + 1;
+		let_others_run();
 	}
 }
 

@@ -5,7 +5,7 @@
  *
  *	submit(), hwheel_submit_kick(), hwheel_submit_take()	module/engine/submit.c
  *	worker_drain_some(), begin_drain(), hwheel_worker_drain(),
- *	begin_pass(), worker_run_pass(), worker_sleep(),
+ *	begin_pass(), worker_run_pass(), worker_sleep(), will_linger(),
  *	worker_run_passes()				module/engine/worker.c
  *	close_and_look(), close_and_wait()		module/engine/cancel_sync.c
  *	hwheel_wake_waiters()				module/engine/callback.h
@@ -18,6 +18,9 @@
  *
  * Of the timeouts only is told who has them: timeout.pml is about their state. One of
  * them, WAITED, may be cancelled by one CPU while another cancel_syncs it.
+ *
+ * Whether the worker lingers depends on what it remembers of earlier sleeps, its own store. Here
+ * both memories may have either value after each pass: no submitter may rely on them.
  *
  * Each define takes something out; spin must then find this property violated:
  * NO_DEEP_FOR_WAITER: waiter_state == 0 && !wants_pass
@@ -376,9 +379,10 @@ end:			false
 
 inline publish()
 {
+	/* will_linger(), next_edge() */
 	if
 	:: far = 0
-	:: !some -> far = 1
+	:: far = 1
 	fi;
 	deeply = far;
 #ifndef NO_DEEP_FOR_WAITER
@@ -457,7 +461,6 @@ inline run_pass()
 		through = IS_DRAINED;
 		assert(!through || !(before & (batch | queue[0] | queue[1])));
 		before = (through -> 0 : before);
-		some = some || drained;
 		drained = 0
 	}
 	if
@@ -470,14 +473,14 @@ inline run_pass()
 active proctype worker()
 {
 	byte drained, within, lists, lists_within, before;
-	bit far, deeply, some, through = 1;
+	bit far, deeply, through = 1;
 
 	do
 	:: should_stop -> break
 	:: else ->
 		run_pass();
 		if
-		:: !MAY_BE_MORE -> worker_sleep(); some = 0
+		:: !MAY_BE_MORE -> worker_sleep()
 		:: else
 		fi
 	od;
