@@ -32,6 +32,7 @@ enum gap {
 	GAP_SLEEP,	/* between deep being published and the last look at the lists */
 	GAP_ARM,	/* between a timeout found idle and its word set to pending */
 	GAP_DOUBT,	/* while another arm decides whether there is a place */
+	GAP_MARK,	/* between the push onto an empty list and the mark of its CPU */
 };
 
 /**
@@ -44,6 +45,7 @@ enum gap {
  * @slept:    how often the worker went to sleep
  * @rests:    how often it let others run
  * @unqueued: how often the worker touched the links of a timeout it did not hold
+ * @found:    how much it found in the gap
  * @stop:     the worker is to end
  */
 static struct race {
@@ -55,6 +57,7 @@ static struct race {
 	unsigned int		slept;
 	unsigned int		rests;
 	unsigned int		unqueued;
+	unsigned int		found;
 	bool			stop;
 } race;
 
@@ -107,6 +110,12 @@ static bool race_word_expire(atomic64_t *word, s64 *old)
 	return hwheel_word_expire(word, old);
 }
 
+static void race_set_bit(unsigned int nr, unsigned long *bits)
+{
+	race_in(GAP_MARK);
+	set_bit(nr, bits);
+}
+
 static bool race_should_stop(void)
 {
 	race_in(GAP_SLEEP);
@@ -155,7 +164,7 @@ static void arm_10(struct sim_timeout *sim)
 
 /* The functions of the copies, by their names here */
 static struct llist_node *race_take(struct hwheel *wheel,
-				    unsigned int *lists) __maybe_unused;
+				    unsigned int *words) __maybe_unused;
 static bool race_empty(const struct hwheel *wheel);
 static void race_kick(struct hwheel *wheel) __maybe_unused;
 static void race_submit_source(struct hwheel *wheel,
@@ -201,6 +210,8 @@ static void race_stop(struct hwheel *wheel) __maybe_unused;
 #define kthread_should_stop		race_should_stop
 #define hwheel_now			race_now
 #define schedule			race_sleep
+#undef set_bit
+#define set_bit				race_set_bit
 #undef cond_resched_tasks_rcu_qs
 #define cond_resched_tasks_rcu_qs	race_resched
 #define schedule_hrtimeout_range_clock	race_sleep_until
@@ -550,7 +561,7 @@ static void no_callback_is_blamed_for_others(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, race_drain(wheel), MORE);
 	sim_stall(2 * SIM_TICK);
 	begin_pass(wheel);
-	KUNIT_EXPECT_EQ(test, worker_drain_some(wheel, &wheel->lists), 0);
+	KUNIT_EXPECT_EQ(test, worker_drain_some(wheel, &wheel->words), 0);
 	race_for(GAP_RESCHED, 1, stall);
 	/* It took others so long that the rest is not in this part of the pass. */
 	KUNIT_EXPECT_FALSE(test, expire_due(wheel));
@@ -567,7 +578,7 @@ static void no_callback_is_blamed_for_a_drain(struct kunit *test)
 	sim_stall(2 * SIM_TICK);
 	begin_pass(wheel);
 	race_for(GAP_RESCHED, 1, stall);
-	KUNIT_EXPECT_EQ(test, worker_drain_some(wheel, &wheel->lists), MORE);
+	KUNIT_EXPECT_EQ(test, worker_drain_some(wheel, &wheel->words), MORE);
 	KUNIT_EXPECT_TRUE(test, expire_due(wheel));
 	race_over(test);
 	expect_no_blame(test, wheel, MORE);
@@ -613,7 +624,7 @@ static void expire_slow_ones(struct kunit *test, u64 limit,
 	KUNIT_EXPECT_EQ(test, race_drain(wheel), 4);
 	sim_stall(2 * SIM_TICK);
 	begin_pass(wheel);
-	worker_drain_some(wheel, &wheel->lists);
+	worker_drain_some(wheel, &wheel->words);
 	gaps = 0;
 	race_for(GAP_RESCHED, 4, count_gap);
 	while (!expire_due(wheel))
@@ -657,13 +668,13 @@ static void others_run_after_each_slow_release(struct kunit *test)
 	gaps = 0;
 	race_for(GAP_RESCHED, 6, count_gap);
 	for (drained = 0; drained < 6; drains++) {
-		KUNIT_ASSERT_FALSE(test, is_drained(wheel, wheel->lists));
-		drained += worker_drain_some(wheel, &wheel->lists);
+		KUNIT_ASSERT_FALSE(test, is_drained(wheel, wheel->words));
+		drained += worker_drain_some(wheel, &wheel->words);
 	}
 	race.times = 0;
 	KUNIT_EXPECT_GE(test, drains, 2);
 	KUNIT_EXPECT_GE(test, gaps + drains, 6);
-	KUNIT_EXPECT_TRUE(test, is_drained(wheel, wheel->lists));
+	KUNIT_EXPECT_TRUE(test, is_drained(wheel, wheel->words));
 	race_over(test);
 }
 
@@ -774,6 +785,59 @@ static void does_not_sleep_when_kicked(struct kunit *test)
 	race_timeout(test);
 	KUNIT_EXPECT_EQ(test, race_to_sleep(true, kick_it), 0);
 	race_over(test);
+}
+
+/* The worker does not find the timeout yet, and goes to sleep deeply. */
+static void sleep_before_the_mark(struct sim_timeout *sim)
+{
+	struct hwheel *wheel = sim_wheel_of(sim);
+
+	race.found = race_drain(wheel);
+	worker_sleep(wheel, false);
+	WRITE_ONCE(wheel->idle, 1);
+}
+
+static void wakes_the_worker_after_the_mark(struct kunit *test)
+{
+	struct sim_timeout *sim = race_timeout(test);
+	struct hwheel *wheel = sim_wheel_of(sim);
+
+	race_for(GAP_MARK, 1, sleep_before_the_mark);
+	arm_100(sim);
+	KUNIT_EXPECT_EQ(test, race.found, 0);
+	KUNIT_EXPECT_EQ(test, race.slept, 1);
+	KUNIT_EXPECT_EQ(test, wheel->idle, 0);
+	KUNIT_EXPECT_FALSE(test, hwheel_submit_empty(wheel));
+	race_over(test);
+	expect_fires(test, sim, 100);
+}
+
+/* An interrupt submits, and has nothing to mark or to wake. */
+static void arm_the_other(struct sim_timeout *sim)
+{
+	struct hwheel *wheel = sim_wheel_of(sim);
+
+	WRITE_ONCE(wheel->idle, 1);
+	arm_100(&sim[1]);
+	race.found = !wheel->idle;
+}
+
+static void an_interrupt_before_the_mark_only_adds(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 2, &sim_ops);
+
+	race = (struct race) { .sim = sim };
+	sim_pass(wheel, 2);
+	race_for(GAP_MARK, 1, arm_the_other);
+	arm_100(sim);
+	KUNIT_EXPECT_EQ(test, race.found, 0);
+	KUNIT_EXPECT_EQ(test, wheel->idle, 0);
+	KUNIT_EXPECT_EQ(test, race_drain(wheel), 2);
+	KUNIT_EXPECT_TRUE(test, hwheel_submit_empty(wheel));
+	race_over(test);
+	sim_pass(wheel, 100);
+	KUNIT_EXPECT_EQ(test, sim_count_expired(sim, 2), 2);
 }
 
 #define FULL_SLOTS	16384U
@@ -1072,6 +1136,8 @@ static struct kunit_case race_cases[] = {
 	KUNIT_CASE(is_not_idle_on_a_submission),
 	KUNIT_CASE(is_not_idle_when_another_took_idle),
 	KUNIT_CASE(does_not_sleep_when_kicked),
+	KUNIT_CASE(wakes_the_worker_after_the_mark),
+	KUNIT_CASE(an_interrupt_before_the_mark_only_adds),
 	KUNIT_CASE(searches_no_further_once_called),
 	KUNIT_CASE(catches_up_no_further_once_called),
 	KUNIT_CASE(lingers_whatever_is_submitted),

@@ -21,7 +21,6 @@
  */
 #include <linux/atomic.h>
 #include <linux/completion.h>
-#include <linux/cpumask.h>
 #include <linux/export.h>
 #include <linux/hwheel.h>
 #include <linux/rcupdate.h>
@@ -107,10 +106,10 @@ static void hand_back(struct hwheel_stop *stop, struct hwheel_timeout *timeout,
 
 static void hand_back_queued(struct hwheel_stop *stop)
 {
-	unsigned int lists = num_possible_cpus();
+	unsigned int words = hwheel_submit_words();
 	struct hwheel_timeout *timeout;
 
-	while ((timeout = hwheel_submit_pop(stop->wheel, &lists)))
+	while ((timeout = hwheel_submit_pop(stop->wheel, &words)))
 		hand_back(stop, timeout, HWHEEL_QUEUED);
 }
 

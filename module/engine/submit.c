@@ -8,6 +8,13 @@
  * at most (QUEUED), so arm on one CPU and cancel on another need no order between
  * their lists, and cancelling what is still queued costs one compare-and-exchange.
  *
+ * A submitter that finds its CPU's list empty marks the CPU in wheel->dirty, and then wakes the
+ * worker if that sleeps deeply. The worker visits marked CPUs only: it clears the mark, then takes
+ * the list. A list that is not empty has a mark, or the submitter that found it empty is about to
+ * mark it, with preemption off, or the worker, which is awake, is about to mark or to take it. So
+ * a submitter that adds to such a list, perhaps in an interrupt before the mark, has nothing else
+ * to do. A mark outlives its CPU: the worker visits CPUs that went offline, too.
+ *
  * Each submission is one RCU-sched read section (preemption off) from the look at
  * wheel->special to the wake-up, for two reasons: others who find QUEUED set rely
  * on the add to follow at once, and hwheel_stop() waits for a grace period after
@@ -15,6 +22,8 @@
  *
  * Models: life.pml, again.pml, sleep.pml, halt.pml and source.pml in selftests/models/.
  */
+#include <linux/atomic.h>
+#include <linux/bitops.h>
 #include <linux/compiler.h>
 #include <linux/cpumask.h>
 #include <linux/export.h>
@@ -23,6 +32,7 @@
 #include <linux/preempt.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
+#include <linux/smp.h>
 
 #include "callback.h"
 #include "debug_objects.h"
@@ -33,22 +43,22 @@
 #include "trace.h"
 #include "wheel.h"
 
-/* As llist_add(), which is a function call on older kernels */
-static __always_inline void push(struct llist_head *queue, struct llist_node *node)
+/* As llist_add(), which is a function call on older kernels. Returns whether it was empty. */
+static __always_inline bool push(struct llist_head *queue, struct llist_node *node)
 {
 	struct llist_node *first = READ_ONCE(queue->first);
 
 	do
 		node->next = first;
 	while (!try_cmpxchg(&queue->first, &first, node));
+	return !first;
 }
 
 /*
- * After a push, which is a full barrier between the add and the look at idle. It pairs with
- * the one of set_current_state() in worker_sleep(), between setting idle and the
- * look at the lists: either the worker sees what was added or we see idle. The task
- * state's own barriers order the wake-up, so the exchange need not; it makes one
- * submitter wake the worker, not all.
+ * After a full barrier between the mark, or the push of a source, and the look at idle. It pairs
+ * with the one of set_current_state() in worker_sleep(), between setting idle and the look at the
+ * marks: either the worker sees the mark or we see idle. The task state's own barriers order the
+ * wake-up, so the exchange need not; it makes one submitter wake the worker, not all.
  */
 static __always_inline void wake_idle(struct hwheel *wheel)
 {
@@ -58,13 +68,18 @@ static __always_inline void wake_idle(struct hwheel *wheel)
 
 /*
  * Hands a timeout to the worker. From the push on it may expire and be freed by its
- * callback, so it is not touched again.
+ * callback, so it is not touched again. The push comes before the mark, which pairs with
+ * take_marks(): a worker that takes the mark finds what was added.
  */
 static __always_inline void submit(struct hwheel *wheel,
 				   struct hwheel_cpu __percpu *cpu,
 				   struct hwheel_timeout *timeout)
 {
-	push(&this_cpu_ptr(cpu)->queue, &timeout->queue);
+	if (likely(!push(&this_cpu_ptr(cpu)->queue, &timeout->queue)))
+		return;
+	set_bit(smp_processor_id(), wheel->dirty);
+	/* See wake_idle(). */
+	smp_mb__after_atomic();
 	wake_idle(wheel);
 }
 
@@ -490,37 +505,50 @@ void hwheel_submit_source(struct hwheel *wheel, struct llist_node *node)
 	rcu_read_unlock_sched();
 }
 
-static struct llist_head *next_queue(struct hwheel *wheel)
+/*
+ * Takes the next word with marks, from the last of *@words down. The exchange is a full barrier
+ * before the lists are taken: who adds after that finds an empty list, and marks it anew.
+ */
+static bool take_marks(struct hwheel *wheel, unsigned int *words)
 {
-	wheel->taken_cpu = cpumask_next(wheel->taken_cpu, cpu_possible_mask);
-	if (wheel->taken_cpu >= nr_cpu_ids)
-		wheel->taken_cpu = cpumask_first(cpu_possible_mask);
-	return &per_cpu_ptr(wheel->cpu, wheel->taken_cpu)->queue;
+	unsigned int left = *words;
+
+	while (left && !READ_ONCE(wheel->dirty[left - 1]))
+		left--;
+	*words = left;
+	if (!left)
+		return false;
+	*words = wheel->word = left - 1;
+	wheel->marked = xchg(&wheel->dirty[wheel->word], 0);
+	return true;
 }
 
 /*
  * The next list, when the last one is used up. Taking it acquires what was stored before the
  * push in submit().
  */
-struct llist_node *hwheel_submit_take(struct hwheel *wheel, unsigned int *lists)
+struct llist_node *hwheel_submit_take(struct hwheel *wheel, unsigned int *words)
 {
-	struct llist_head *queue;
+	struct llist_node *list;
+	unsigned int cpu;
 
-	while (*lists) {
-		--*lists;
-		queue = next_queue(wheel);
-		if (!llist_empty(queue))
-			return llist_del_all(queue);
+	while (wheel->marked || take_marks(wheel, words)) {
+		cpu = wheel->word * BITS_PER_LONG + __ffs(wheel->marked);
+		wheel->marked &= wheel->marked - 1;
+		list = llist_del_all(&per_cpu_ptr(wheel->cpu, cpu)->queue);
+		if (likely(list))
+			return list;
 	}
 	return NULL;
 }
 
+/* For the worker: is there nothing for another drain? */
 bool hwheel_submit_empty(const struct hwheel *wheel)
 {
-	int cpu;
+	unsigned int words = hwheel_submit_words();
 
-	for_each_possible_cpu(cpu)
-		if (!llist_empty(&per_cpu_ptr(wheel->cpu, cpu)->queue))
+	while (words)
+		if (READ_ONCE(wheel->dirty[--words]))
 			return false;
-	return llist_empty(&wheel->source_queue);
+	return !wheel->marked && llist_empty(&wheel->source_queue);
 }

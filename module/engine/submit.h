@@ -2,11 +2,13 @@
 #ifndef _HWHEEL_SUBMIT_H
 #define _HWHEEL_SUBMIT_H
 
+#include <linux/bitops.h>
+#include <linux/cpumask.h>
 #include <linux/llist.h>
 
 #include "wheel.h"
 
-struct llist_node *hwheel_submit_take(struct hwheel *wheel, unsigned int *lists);
+struct llist_node *hwheel_submit_take(struct hwheel *wheel, unsigned int *words);
 void hwheel_submit_return(struct hwheel *wheel, struct hwheel_timeout *timeout);
 void hwheel_submit_recall(struct hwheel *wheel, struct hwheel_timeout *timeout);
 void hwheel_submit_kick(struct hwheel *wheel);
@@ -27,15 +29,21 @@ hwheel_submit_next(struct llist_node **list)
 	return llist_entry(node, struct hwheel_timeout, queue);
 }
 
+/* How many words wheel->dirty has */
+static inline unsigned int hwheel_submit_words(void)
+{
+	return BITS_TO_LONGS(nr_cpu_ids);
+}
+
 /*
- * The next queued timeout, taking up to *@lists CPUs' lists, each as a whole and
- * in turn from where the last call left off. NULL when they are used up.
+ * The next queued timeout, taking the lists of the CPUs that are marked in the first *@words
+ * words, each as a whole. NULL when they are used up.
  */
 static inline struct hwheel_timeout *hwheel_submit_pop(struct hwheel *wheel,
-						       unsigned int *lists)
+						       unsigned int *words)
 {
 	if (!wheel->taken)
-		wheel->taken = hwheel_submit_take(wheel, lists);
+		wheel->taken = hwheel_submit_take(wheel, words);
 	return wheel->taken ? hwheel_submit_next(&wheel->taken) : NULL;
 }
 

@@ -5,12 +5,15 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/atomic.h>
+#include <linux/bitops.h>
 #include <linux/build_bug.h>
 #include <linux/completion.h>
+#include <linux/cpumask.h>
 #include <linux/err.h>
 #include <linux/export.h>
 #include <linux/kernel.h>
 #include <linux/log2.h>
+#include <linux/overflow.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/sched/task.h>
@@ -203,7 +206,6 @@ static int wheel_populate(struct hwheel *wheel, const struct hwheel_params *para
 	INIT_LIST_HEAD(&wheel->sources[true]);
 	/* No observer sees a wheel that built-in code creates before hwheel_init(). */
 	INIT_LIST_HEAD(&wheel->registered);
-	wheel->taken_cpu = -1;
 	wheel->more_comes[false] = true;
 	wheel->planned = HWHEEL_NO_EDGE;
 	wheel->cpu = alloc_percpu_gfp(struct hwheel_cpu, gfp_of(params));
@@ -226,7 +228,7 @@ struct hwheel *__hwheel_create(const struct hwheel_params *params,
 	/* The device's alone */
 	if (params->flags & HWHEEL_OWN && owner != THIS_MODULE)
 		return ERR_PTR(-EINVAL);
-	wheel = kzalloc(sizeof(*wheel), gfp_of(params));
+	wheel = kzalloc(struct_size(wheel, dirty, BITS_TO_LONGS(nr_cpu_ids)), gfp_of(params));
 	if (!wheel)
 		return ERR_PTR(-ENOMEM);
 	wheel_init_lockdep(wheel);

@@ -111,15 +111,10 @@ struct hwheel {
 	/** @pending: Places of the limit that are taken, if @max_pending; see limit.h. */
 	atomic64_t		pending ____cacheline_aligned_in_smp;
 
-	/* For those who submit and those who wait */
+	/* For those who kick and those who wait */
 
-	/**
-	 * @idle: The worker sleeps, or is about to, beyond the next edge, so that submitters have
-	 * to wake it; set by the worker, cleared by the worker or by the submitter that wakes it.
-	 */
-	unsigned int		idle ____cacheline_aligned_in_smp;
 	/** @urgent: Somebody waits for the next pass; set by anyone, cleared by the worker. */
-	unsigned int		urgent;
+	unsigned int		urgent ____cacheline_aligned_in_smp;
 	/** @source_queue: Sources that were kicked; added to by anyone, taken by the worker. */
 	struct llist_head	source_queue;
 	/** @waiters: Those who wait in hwheel_cancel_sync(). */
@@ -149,10 +144,12 @@ struct hwheel {
 	struct hwheel_slots	slots;
 	/** @taken: The rest of a list that was taken from a queue. */
 	struct llist_node	*taken;
-	/** @taken_cpu: Which queue that was. */
-	unsigned int		taken_cpu;
-	/** @lists: How many queues the drain under way has not taken yet. */
-	unsigned int		lists;
+	/** @marked: The marks that were taken with it, of CPUs whose queues are not taken yet. */
+	unsigned long		marked;
+	/** @word: Which word of @dirty that was. */
+	unsigned int		word;
+	/** @words: How many words of @dirty the drain under way has not taken yet. */
+	unsigned int		words;
 	/** @first: First edge that the drain under way may enqueue for. */
 	u64			first;
 	/** @reached: Edge that the pass under way expires up to. */
@@ -252,6 +249,19 @@ struct hwheel {
 	/** @key: Class of @callbacks. */
 	struct lock_class_key	key;
 #endif
+
+	/* For submitters that found their CPU's queue empty; side by side, as they use both */
+
+	/**
+	 * @idle: The worker sleeps, or is about to, beyond the next edge, so that submitters have
+	 * to wake it; set by the worker, cleared by the worker or by the submitter that wakes it.
+	 */
+	unsigned int		idle ____cacheline_aligned_in_smp;
+	/**
+	 * @dirty: A bit per CPU: its queue is not empty; set by a submitter on that CPU after it
+	 * added to the empty queue, taken by the worker before it takes the queue.
+	 */
+	unsigned long		dirty[];
 };
 
 static inline bool hwheel_is_long(unsigned long since)

@@ -8,8 +8,9 @@
  * drain may miss it. Drain and expiry are bounded, in number and in time: a pass that did
  * not get through is followed at once by another.
  *
- * The next pass goes on with a drain that did not get through, with the lists that are not
- * taken yet. As each list is taken once, the drain ends however much is submitted meanwhile.
+ * A drain visits the CPUs that are marked, see submit.c. The next pass goes on with a drain that
+ * did not get through, with the lists that are not taken yet. As each list is taken once, the drain
+ * ends however much is submitted meanwhile.
  * The cursor does not wait for the drain, so that a flood of submissions keeps no enqueued
  * timeout waiting. A timeout that the drain comes upon too late for its edge is due at once:
  * the worker puts it on the due list of the same pass.
@@ -30,12 +31,14 @@
  * Models: life.pml, timeout.pml, nested.pml, sleep.pml, stop.pml, executor.pml and source.pml
  * in selftests/models/.
  */
+#include <linux/bitops.h>
 #include <linux/completion.h>
 #include <linux/hrtimer.h>
 #include <linux/kthread.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/sched/task.h>
+#include <linux/smp.h>
 #include <uapi/linux/sched/types.h>
 
 #include "callback.h"
@@ -122,10 +125,13 @@ static __always_inline bool worker_expired(struct hwheel_timeout *timeout, s64 *
 	return false;
 }
 
-/* It is still QUEUED, so it is ours to add. */
+/* It is still QUEUED, so it is ours to add. The mark's order is that of our own next drain. */
 static void worker_requeue(struct hwheel *wheel, struct hwheel_timeout *timeout)
 {
-	llist_add(&timeout->queue, &raw_cpu_ptr(wheel->cpu)->queue);
+	unsigned int cpu = raw_smp_processor_id();
+
+	if (llist_add(&timeout->queue, &per_cpu_ptr(wheel->cpu, cpu)->queue))
+		set_bit(cpu, wheel->dirty);
 }
 
 /*
@@ -203,14 +209,14 @@ static noinline bool worker_act_on_latest(struct hwheel *wheel,
  * up to a jiffy. The batch is written back for others who drain: those whom release ops call.
  */
 static __always_inline unsigned int drain_batch(struct hwheel *wheel,
-						unsigned int *lists,
+						unsigned int *words,
 						unsigned int max, bool late)
 {
 	struct llist_node *next = wheel->taken;
 	u64 first = wheel->first;
 	unsigned int left = max;
 
-	while (left && (next || (next = hwheel_submit_take(wheel, lists)))) {
+	while (left && (next || (next = hwheel_submit_take(wheel, words)))) {
 		struct hwheel_timeout *timeout = hwheel_submit_next(&next);
 
 		if (unlikely(!worker_act(wheel, timeout, first, late, false))) {
@@ -229,35 +235,35 @@ static __always_inline unsigned int drain_batch(struct hwheel *wheel,
 }
 
 static noinline unsigned int drain_batch_late(struct hwheel *wheel,
-					      unsigned int *lists, unsigned int max)
+					      unsigned int *words, unsigned int max)
 {
-	return drain_batch(wheel, lists, max, true);
+	return drain_batch(wheel, words, max, true);
 }
 
 /* Two copies, as the test for @late would cost each timeout two instructions. */
-static unsigned int worker_drain_batch(struct hwheel *wheel, unsigned int *lists,
+static unsigned int worker_drain_batch(struct hwheel *wheel, unsigned int *words,
 				       unsigned int max)
 {
 	if (unlikely(wheel->first <= wheel->slots.cursor))
-		return drain_batch_late(wheel, lists, max);
-	return drain_batch(wheel, lists, max, false);
+		return drain_batch_late(wheel, words, max);
+	return drain_batch(wheel, words, max, false);
 }
 
-static bool is_drained(const struct hwheel *wheel, unsigned int lists)
+static bool is_drained(const struct hwheel *wheel, unsigned int words)
 {
-	return !wheel->taken && !lists;
+	return !wheel->taken && !wheel->marked && !words;
 }
 
 /* Returns how many timeouts were acted on. */
-static unsigned int worker_drain_some(struct hwheel *wheel, unsigned int *lists)
+static unsigned int worker_drain_some(struct hwheel *wheel, unsigned int *words)
 {
 	unsigned long since = jiffies;
 	unsigned int n = 0;
 
 	hwheel_assert_owner(wheel);
 	while (true) {
-		n += worker_drain_batch(wheel, lists, min(DRAIN_MAX - n, RESCHED_EVERY));
-		if (is_drained(wheel, *lists) || n == DRAIN_MAX ||
+		n += worker_drain_batch(wheel, words, min(DRAIN_MAX - n, RESCHED_EVERY));
+		if (is_drained(wheel, *words) || n == DRAIN_MAX ||
 		    hwheel_is_long(since))
 			break;
 		let_others_run();
@@ -274,15 +280,16 @@ static unsigned int worker_drain_some(struct hwheel *wheel, unsigned int *lists)
 }
 
 /*
- * The exchange comes before the look at the lists, so a thread that sets urgent after it gets
- * another drain. Another CPU may be about to add the timeout that this thread waits for, so that
- * the drain does not find it: then the worker goes to sleep with idle set, and the adder wakes it.
+ * The exchange comes before the look at the marks, so a thread that sets urgent after it gets
+ * another drain. Another CPU may be about to add the timeout that this thread waits for, or to
+ * mark its list, so that the drain does not find it: then the worker goes to sleep with idle set,
+ * and that CPU wakes it.
  */
-static void begin_drain(struct hwheel *wheel, unsigned int *lists)
+static void begin_drain(struct hwheel *wheel, unsigned int *words)
 {
 	if (READ_ONCE(wheel->urgent) && xchg(&wheel->urgent, 0))
 		wheel->kicked = true;
-	*lists = num_possible_cpus();
+	*words = hwheel_submit_words();
 }
 
 /*
@@ -294,11 +301,11 @@ static void begin_drain(struct hwheel *wheel, unsigned int *lists)
  */
 unsigned int hwheel_worker_drain(struct hwheel *wheel)
 {
-	unsigned int lists, n;
+	unsigned int words, n;
 
-	begin_drain(wheel, &lists);
-	n = worker_drain_some(wheel, &lists);
-	if (!is_drained(wheel, lists))
+	begin_drain(wheel, &words);
+	n = worker_drain_some(wheel, &words);
+	if (!is_drained(wheel, words))
 		WRITE_ONCE(wheel->urgent, 1);
 	return n;
 }
@@ -592,7 +599,7 @@ static u64 next_edge(struct hwheel *wheel)
 
 /*
  * Setting idle, then set_current_state() with its full barrier, then the look at the
- * lists pairs with submit(): either we see what was added, or the submitter sees idle
+ * marks pairs with submit(): either we see the mark, or the submitter sees idle
  * and wakes us. A submitter that took idle away is about to wake us, or did already:
  * if it did so for something that we drained before, going to sleep without idle would
  * leave the next one unnoticed.
@@ -642,9 +649,9 @@ static void begin_pass(struct hwheel *wheel)
 	local_inc(&wheel->counts.passes);
 	wheel->reached = hwheel_edge_reached(wheel, wheel->now);
 	count_lag(wheel);
-	if (is_drained(wheel, wheel->lists)) {
+	if (is_drained(wheel, wheel->words)) {
 		wheel->first = wheel->slots.cursor + 1;
-		begin_drain(wheel, &wheel->lists);
+		begin_drain(wheel, &wheel->words);
 	}
 	trace_worker_wake(wheel, wheel->reached);
 }
@@ -731,7 +738,7 @@ static bool worker_run_pass(struct hwheel *wheel, struct done *done)
 
 	begin_pass(wheel);
 	early = wheel->now < wheel->linger_end;
-	if (worker_drain_some(wheel, &wheel->lists))
+	if (worker_drain_some(wheel, &wheel->words))
 		done->drained = true;
 	remember(wheel, early, done->drained || !llist_empty(&wheel->source_queue));
 	through = expire_due(wheel);
@@ -742,7 +749,7 @@ static bool worker_run_pass(struct hwheel *wheel, struct done *done)
 	/* Last, as nothing of it is due. */
 	move_down(wheel);
 	done->looked |= looks != count_looks(wheel);
-	return through && is_drained(wheel, wheel->lists);
+	return through && is_drained(wheel, wheel->words);
 }
 
 /*

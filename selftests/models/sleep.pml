@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Sleep and kick: the worker drains, publishes that it sleeps deeply, looks again and
- * sleeps; submitters add and kick; one waits in hwheel_cancel_sync().
+ * Sleep and kick: the worker drains the lists of marked CPUs, publishes that it sleeps deeply,
+ * looks at the marks again and sleeps. Submitters add; one that found its list empty marks the CPU
+ * and kicks. One waits in hwheel_cancel_sync().
  *
- *	submit(), hwheel_submit_kick(), hwheel_submit_take()	module/engine/submit.c
+ *	submit(), take_marks(), hwheel_submit_take(),
+ *	hwheel_submit_empty(), hwheel_submit_kick()	module/engine/submit.c
  *	worker_drain_some(), begin_drain(), hwheel_worker_drain(),
  *	begin_pass(), worker_run_pass(), worker_sleep(), will_linger(),
  *	worker_run_passes()				module/engine/worker.c
@@ -13,11 +15,12 @@
  * Checked: when nothing can happen any more but that time goes by, then
  *  - if the worker sleeps beyond the next edge, nothing is queued;
  *  - however it sleeps, it has not been asked for a pass, or to stop, and nobody waits.
- * When a drain is through, over as many passes as it took, nothing is left of what was queued
- * when it began, so that a timeout waits for one drain.
+ * When a drain is through, over as many passes as it took, nothing is left of what was on marked
+ * lists when it began, so that a timeout waits for one drain.
  *
  * Of the timeouts only is told who has them: timeout.pml is about their state. One of
- * them, WAITED, may be cancelled by one CPU while another cancel_syncs it.
+ * them, WAITED, may be cancelled by one CPU while another cancel_syncs it. Two submit on CPU 0,
+ * as a thread does and an interrupt between its steps, and in all other orders, too.
  *
  * Whether the worker lingers depends on what it remembers of earlier sleeps, its own store. Here
  * both memories may have either value after each pass: no submitter may rely on them.
@@ -27,18 +30,21 @@
  * NO_HURRY: waiter_state == 0 && !wants_pass
  * NO_HURRIED_KEPT: waiter_state == 0 && !wants_pass
  * NO_HURRY_AGAIN: waiter_state == 0 && !wants_pass
- * NO_MB_ADD: !batch && !queue[0] && !queue[1]
+ * NO_MB_MARK: !batch && !queue[0] && !queue[1]
  * NO_MB_SLEEP: !batch && !queue[0] && !queue[1]
  * NO_MB_WAKE: !should_stop && !urgent.mem
  * NO_ORDER_CLEAR: waiter_state == 0 && !wants_pass
+ * NO_ORDER_MARK: !batch && !queue[0] && !queue[1]
+ * NO_ORDER_TAKE: !batch && !queue[0] && !queue[1]
  * NO_ORDER_URGENT: !should_stop && !urgent.mem
  * NO_RECHECK_DEEP: !batch && !queue[0] && !queue[1]
+ * NO_RECHECK_MARKS: !batch && !queue[0] && !queue[1]
  * NO_RECHECK_MAX: waiter_state == 0 && !wants_pass
- * NO_RECHECK_QUEUES: !batch && !queue[0] && !queue[1]
  * NO_RECHECK_STOP: !should_stop && !urgent.mem
  * NO_RECHECK_ROUND: !through || !(before & (batch | queue[0] | queue[1]))
  * NO_RECHECK_URGENT: !should_stop && !urgent.mem
  * NO_URGENT_KEPT: waiter_state == 0 && !wants_pass
+ * NO_VISIT_OFFLINE: !through || !(before & (batch | queue[0] | queue[1]))
  * NO_WAKE_WAITERS: waiter_state == 0 && !wants_pass
  */
 #include "memory.pml"
@@ -46,10 +52,8 @@
 #define CPUS		2
 #ifdef NO_URGENT_KEPT
 #define DRAIN_MAX	1
-#define LAST_TAKEN	0
 #else
 #define DRAIN_MAX	2
-#define LAST_TAKEN	(CPUS - 1)
 #endif
 
 /* Timeouts, and sets of them */
@@ -62,9 +66,40 @@
 #define IDLE		1
 
 /* The wheel's */
-byte queue[CPUS], batch, batch_cpu = LAST_TAKEN;
+byte queue[CPUS], batch;
 buffered deep, urgent;
 bit should_stop, gone;
+
+/* A bit for each CPU: the marks, and those of a word that the worker has taken */
+byte dirty, marked;
+
+#define BIT(cpu)	(1 << (cpu))
+
+/* Both in one word, or one in each, as on a machine with very many */
+#if defined(SMALL) && !defined(NO_HURRY_AGAIN)
+#define WORDS		1
+#define IN_WORD(w)	(BIT(0) | BIT(1))
+#else
+#define WORDS		2
+#define IN_WORD(w)	BIT(CPUS - 1 - (w))
+#endif
+
+#ifdef NO_VISIT_OFFLINE
+/* A CPU goes offline when nothing is under way on it; what was added there stays. */
+byte submitters = 2, online = BIT(0) | BIT(1);
+
+active proctype hotplug()
+{
+	!submitters;
+	online = BIT(1)
+}
+
+#define IS_OVER		submitters--
+#define DIRTY		(dirty & online)
+#else
+#define IS_OVER		skip
+#define DIRTY		dirty
+#endif
 
 /* The worker's task state */
 buffered state;
@@ -125,13 +160,15 @@ inline wake_waiters()
 	fi
 }
 
-inline submit(cpu, timeouts)
+inline mark_and_kick(cpu)
 {
-#ifdef NO_MB_ADD
+#ifdef NO_MB_MARK
 	seen = deep.mem;
 #endif
-	queue[cpu] = queue[cpu] | timeouts;
-#ifndef NO_MB_ADD
+#ifndef NO_ORDER_MARK
+	dirty = dirty | BIT(cpu);
+#endif
+#ifndef NO_MB_MARK
 	seen = deep.mem;
 #endif
 	if
@@ -147,6 +184,21 @@ inline submit(cpu, timeouts)
 		:: else
 		fi
 	:: else
+	fi
+}
+
+inline submit(cpu, timeouts)
+{
+#ifdef NO_ORDER_MARK
+	if
+	:: !queue[cpu] -> dirty = dirty | BIT(cpu)
+	:: else
+	fi;
+#endif
+	if
+	:: atomic { queue[cpu] -> queue[cpu] = queue[cpu] | timeouts }
+	:: atomic { !queue[cpu] -> queue[cpu] = timeouts }
+		mark_and_kick(cpu)
 	fi
 }
 
@@ -168,7 +220,8 @@ active proctype canceller()
 	:: cancel_waited(0)
 	:: skip
 	fi;
-	submit(0, OTHER)
+	submit(0, OTHER);
+	IS_OVER
 }
 
 /* kthread_stop() may come at any time; others then have the stopper to rely on. */
@@ -181,7 +234,8 @@ active proctype submitter()
 	:: should_stop = 1; wake_worker()
 	:: urgent.mem = 1; wake_worker()
 	:: skip
-	fi
+	fi;
+	IS_OVER
 }
 
 inline hurry()
@@ -249,20 +303,42 @@ active proctype waiter()
 	fi
 }
 
-/* hwheel_submit_take(), drain_some(): both have full barriers, for which there is no need. */
-inline take_list(lists)
+/*
+ * Exchanges a word of marks. This, hwheel_submit_take() and drain_some() have full barriers, for
+ * which there is no need.
+ */
+inline take_marks(words)
 {
-	batch_cpu = (batch_cpu + 1) % CPUS;
-	lists--;
+	words--;
 	if
-	:: queue[batch_cpu] ->
+	:: DIRTY & IN_WORD(words) ->
 #ifndef SPARE_MB_TAKE
 		land_worker();
 #endif
-		batch = queue[batch_cpu];
-		queue[batch_cpu] = 0
+		marked = DIRTY & IN_WORD(words);
+#ifndef NO_ORDER_TAKE
+		dirty = dirty & ~marked
+#endif
 	:: else
 	fi
+}
+
+#ifdef NO_ORDER_TAKE
+/* The mark that is taken after the list */
+byte cleared;
+#endif
+
+inline take_list(cpu)
+{
+#ifndef SPARE_MB_TAKE
+	land_worker();
+#endif
+	batch = queue[cpu];
+	queue[cpu] = 0;
+	marked = marked & ~BIT(cpu)
+#ifdef NO_ORDER_TAKE
+	; cleared = BIT(cpu)
+#endif
 }
 
 inline act(drained)
@@ -293,7 +369,7 @@ inline clear_urgent()
 	}
 }
 
-inline begin_drain(lists)
+inline begin_drain(words)
 {
 #ifdef NO_HURRIED_KEPT
 	hurried = 0;
@@ -301,15 +377,20 @@ inline begin_drain(lists)
 #ifndef NO_ORDER_CLEAR
 	clear_urgent();
 #endif
-	lists = CPUS
+	words = WORDS
 }
 
-inline drain_some(drained, lists)
+inline drain_some(drained, words)
 {
 	drained = 0;
 	do
 	:: atomic { drained < DRAIN_MAX && batch -> act(drained) }
-	:: atomic { drained < DRAIN_MAX && !batch && lists -> take_list(lists) }
+#ifdef NO_ORDER_TAKE
+	:: atomic { cleared -> dirty = dirty & ~cleared; cleared = 0 }
+#endif
+	:: atomic { drained < DRAIN_MAX && !batch && marked & BIT(0) -> take_list(0) }
+	:: atomic { drained < DRAIN_MAX && !batch && marked == BIT(1) -> take_list(1) }
+	:: atomic { drained < DRAIN_MAX && !batch && !marked && words -> take_marks(words) }
 	:: else -> break
 	od;
 #ifdef NO_ORDER_CLEAR
@@ -328,28 +409,31 @@ inline drain_some(drained, lists)
 /* hwheel_worker_drain(), by a callback in hwheel_cancel_sync() */
 inline drain_within()
 {
-	begin_drain(lists_within);
-	drain_some(within, lists_within);
+	begin_drain(words_within);
+	drain_some(within, words_within);
 #ifndef NO_HURRY_AGAIN
 	/* The pass does not learn that there is more. */
-	urgent.mem = (batch || lists_within -> 1 : urgent.mem);
+	urgent.mem = (batch || marked || words_within -> 1 : urgent.mem);
 #endif
-	atomic { within = 0; lists_within = 0 }
+	atomic { within = 0; words_within = 0 }
 }
 
 #ifdef NO_RECHECK_ROUND
 #define IS_DRAINED	true
 #else
-#define IS_DRAINED	(!batch && !lists)
+#define IS_DRAINED	(!batch && !marked && !words)
 #endif
 
 /* A drain goes on until it is through. */
 inline begin_pass()
 {
 	if
-	:: !batch && !lists ->
-		atomic { before = batch | queue[0] | queue[1] }
-		begin_drain(lists)
+	:: !batch && !marked && !words ->
+		atomic {
+			before = (dirty & BIT(0) -> queue[0] : 0);
+			before = before | (dirty & BIT(1) -> queue[1] : 0)
+		}
+		begin_drain(words)
 	:: else ->
 #ifdef NO_URGENT_KEPT
 		clear_urgent()
@@ -422,13 +506,9 @@ inline worker_sleep()
 	:: else
 	fi;
 #endif
-#ifndef NO_RECHECK_QUEUES
+#ifndef NO_RECHECK_MARKS
 	if
-	:: deeply && queue[0] -> goto awake
-	:: else
-	fi;
-	if
-	:: deeply && queue[1] -> goto awake
+	:: deeply && DIRTY -> goto awake
 	:: else
 	fi;
 #endif
@@ -449,14 +529,14 @@ awake:
 #ifdef NO_RECHECK_MAX
 #define MAY_BE_MORE	false
 #else
-#define MAY_BE_MORE	(batch || lists)
+#define MAY_BE_MORE	(batch || marked || words)
 #endif
 
 /* run_pass(); the drain is for what was queued when the clock was read. */
 inline run_pass()
 {
 	begin_pass();
-	drain_some(drained, lists);
+	drain_some(drained, words);
 	atomic {
 		through = IS_DRAINED;
 		assert(!through || !(before & (batch | queue[0] | queue[1])));
@@ -472,7 +552,7 @@ inline run_pass()
 /* run_passes() */
 active proctype worker()
 {
-	byte drained, within, lists, lists_within, before;
+	byte drained, within, words, words_within, before;
 	bit far, deeply, through = 1;
 
 	do
