@@ -9,6 +9,9 @@ python3 -B selftests/harness --list [SET]      the rows
 The last line says how many test points passed, failed and were skipped. build/check has what each
 job printed and what its machine left, and build/check.md a row for each job, of which doc/results.md
 is made: test points, the operations of random tests and states of models, minutes, commit.
+
+From the environment: with FIRST kselftests end at the first test point that fails; MORE has the
+seconds that a test may take beyond three times those of the table, 1800 if it is not set.
 """
 import argparse
 import concurrent.futures
@@ -30,7 +33,7 @@ LANES = 2
 LOGS = "build/check"
 # A test that has not ended after so many times its seconds, and the second number, hangs: machines
 # may be busy, those that look for faults have no times of their own, and some build a kernel.
-PATIENCE, MORE = 3, 1800
+PATIENCE, MORE = 3, int(os.environ.get("MORE") or 1800)
 DONE = re.compile(r"^ *# .*?\b(?:operations|states|programs)=(\d+)", re.MULTILINE)
 
 
@@ -69,9 +72,10 @@ class Needs:
 
     def env(self, needs, log, out, **more):
         top = os.getcwd()
-        env = os.environ | {"STRICT": "1", "TOP": top, "OUT": f"{top}/{out}",
-                            "TOOLS": f"{top}/build/tools", "JAVA": f"{top}/build/java",
-                            "PROGRAMS": f"{top}/build/selftests"} | more
+        env = {"STRICT": "1"} | os.environ | {"TOP": top, "OUT": f"{top}/{out}",
+                                              "TOOLS": f"{top}/build/tools",
+                                              "JAVA": f"{top}/build/java",
+                                              "PROGRAMS": f"{top}/build/selftests"} | more
         for need in needs:
             env |= self.meet(need, env, log)
             if need in machines.MACHINES and "KVER" in env:
@@ -247,8 +251,10 @@ def show(row, needs):
 
 def choose(rows, arguments):
     if arguments.on:
-        return [row for name in arguments.on.split(",") for row in table.of_machine(rows, name)
-                if not arguments.what or machines.plain(row) in arguments.what]
+        asked = [row for name in arguments.on.split(",") for row in table.of_machine(rows, name)
+                 if not arguments.what or machines.plain(row) in arguments.what]
+        return sorted(asked, key=lambda row: arguments.what and
+                      arguments.what.index(machines.plain(row)))
     chosen = {}
     for name in arguments.what:
         for row in (table.of_set(rows, name) if name in table.SETS else

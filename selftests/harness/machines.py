@@ -24,7 +24,8 @@ def plain(row):
 
 def selftests(rows, env, write, bound):
     """Programs and scripts that run with the module loaded, and all that these load and start"""
-    files = [write("tests", lines_of(rows, bound)), write("seed", env.get("SEED", ""))]
+    files = [write("tests", lines_of(rows, bound)), write("seed", env.get("SEED", "")),
+             write("first", env.get("FIRST", ""))]
     for row in rows:
         name = plain(row)
         files += (glob.glob(f"selftests/*/{name}.sh") if row.kind == "script" else

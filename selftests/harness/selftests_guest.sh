@@ -4,8 +4,9 @@
 #
 # Guest script of the kselftests: runs each program and script that the file tests names, as "NAME
 # ARGUMENT...", with the module loaded. What these choose comes from the number in the file seed, if
-# there is one in it. The test points go to the console and to /results/NAME.tap. Where the kernel
-# counts the module's lines, gcov's counters go to /results/counters.tar.
+# there is one in it. If the file first is not empty, the first test point that fails is the last.
+# The test points go to the console and to /results/NAME.tap. Where the kernel counts the module's
+# lines, gcov's counters go to /results/counters.tar.
 set -o pipefail
 
 cd "$(dirname "$0")" || exit 1
@@ -13,6 +14,8 @@ cd "$(dirname "$0")" || exit 1
 . ./tap.sh
 bad=0
 gcov=/sys/kernel/debug/gcov
+filter="cat"
+[ ! -s first ] || filter="sed /^not.ok/q"
 
 # both COMMAND...: its output goes to the console and to guest.tap. No pipe: the command
 # counts in this shell.
@@ -41,7 +44,7 @@ run_test() {
 	echo "# $name"
 	[ -e /sys/module/hwheel ] || insmod hwheel.ko
 	[ -x "$program" ] || program=./$name.sh
-	"$program" "$@" </dev/null 2>&1 | tee "/results/$name.tap"
+	"$program" "$@" </dev/null 2>&1 | $filter | tee "/results/$name.tap"
 	case $? in
 	0|4) ;;
 	*)   bad=$((bad + 1)) ;;
@@ -66,6 +69,7 @@ both report "the device is there" test -c /dev/hwheel
 while read -r line; do
 	# shellcheck disable=SC2086 # a name, and arguments
 	run_test $line
+	[ $bad -eq 0 ] || [ ! -s first ] || break
 done <tests
 [ ! -e /sys/module/hwheel ] || both report "rmmod" rmmod hwheel
 both report "the device is gone" is_gone
