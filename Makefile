@@ -51,14 +51,16 @@ shell: ## boot a VM with the module loaded and get a shell in it (SHARE=: a fold
 cluster: ## put 10,000 timeouts into three nodes, each in a kernel of its own, and kill one half-way
 durable: ## put 10,000 durable timeouts, restart the daemon half-way, and take them all
 coverage: ## list the lines of module/ that the KUnit tests do not reach (FILTER=)
-mutants: ## put faults into the module by rule, and see whether a test notices (N=, SEED=)
 chaos: ## test nodes of hwheeld while they and ZooKeeper fail (TIME=30m, SEED=, FAULTS=)
 syzkaller: ## call the device at random with syzkaller (TIME=2h)
 lint: ## run the checkers over every file
 check-packages: ## try the packages in a clean Debian 12, from installing to purging
 check-patch: ## apply the patch series to a copy of a kernel tree, and build it there
-run shell cluster durable coverage mutants chaos syzkaller lint check-packages check-patch:
+run shell cluster durable coverage chaos syzkaller lint check-packages check-patch:
 	@$(RUN) $@
+
+mutants: ## put faults into the module by rule, and see whether a test notices (N=, SEED=, ONLY=)
+	@$(HARNESS)/needs.sh runner && KSELFTESTS=y python3 -B kunit/mutants
 
 bench: ## measure hwheel and its peers; build/bench.json (T=rows, BASE=file.json: what has risen)
 	@selftests/bench/bench.sh $(T)

@@ -9,7 +9,6 @@ import re
 Mutant = collections.namedtuple("Mutant", "id file function start end new")
 
 BODY = re.compile(r"^((?:\w[^\n]*\n(?:[ \t][^\n]*\n)*)?)\{\n(.*?)^\}$", re.MULTILINE | re.DOTALL)
-NAME = re.compile(r"(\w+)\(")
 INERT = re.compile(r"/\*.*?\*/|\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])+'|\b(?:lockdep_assert_\w+|"
                    r"static_assert|BUILD_BUG_ON|might_sleep)\([^;]*;", re.DOTALL)
 # Parentheses in others, five deep
@@ -18,32 +17,34 @@ for _ in range(5):
     NESTED = rf"(?:[^()]|\({NESTED}\))*"
 CONDITION = re.compile(rf"\b(?:if|while) \(({NESTED})\)")
 RETURN = re.compile(r"\breturn (?!true;|false;)([^;]+);")
-FIELD = re.compile(r"^\t+\.\w+\s*=[^;{}]*?,\n", re.MULTILINE)
-NUMBER = re.compile(r"(?<![\w.\"])(\d+)(?=(?:U|UL|ULL)?\b)(?![.\w]*\w*x)")
 TYPE = (r"(?:struct|union|enum|const|unsigned|signed|static|int|long|bool|char|void|[us]\d+|__\w+|"
         r"\w+_t|DEFINE_\w+|LIST_HEAD|[A-Z_]+)\b")
 STATEMENT = re.compile(rf"(?:(?<=\n)|\A)(\t+)(?!{TYPE}[ (]\**\w|return\b|case\b|default\b|if\b|"
                        r"for\b|while\b|do\b|switch\b|else\b|goto\b|\})[\w*(+-][^;{}]*;\n")
-# The text before a statement
-BEFORE = re.compile(r"(?:\A|[;{}):]|\belse)\s*\Z")
+BEFORE_STATEMENT = re.compile(r"(?:\A|[;{}):]|\belse)\s*\Z")
 # No test on x86 notices a barrier that is missing: litmus tests judge each.
 BARRIER = re.compile(r"\s*(?:smp_\w*mb\w*|synchronize_rcu)\(\);\s*")
-
-
-def both(*pairs):
-    return {**dict(pairs), **{new: old for old, new in pairs}}
-
-
+PAIRS = "< <= > >= == != && || + - | & << >> ++ -- += -= true false".split()
+OTHER = dict(zip(PAIRS[::2], PAIRS[1::2])) | dict(zip(PAIRS[1::2], PAIRS[::2]))
 WORDS = [
-    ("compare", r" (<|<=|>|>=) ", both(("<", "<="), (">", ">="))),
-    ("equal", r" (==|!=) ", both(("==", "!="))),
-    ("logic", r" (&&|\|\|)(?=\s)", both(("&&", "||"))),
-    ("arithmetic", r"(?<=[\w)\]]) ([+-]) (?=\w|\(|\*)", both(("+", "-"))),
-    ("bits", r" ([|&]|<<|>>) ", both(("|", "&"), ("<<", ">>"))),
-    ("count", r"(\+\+|--|\+=|-=)", both(("++", "--"), ("+=", "-="))),
-    ("truth", r"\b(true|false)\b", both(("true", "false"))),
-    ("error", r"\breturn (-E\w+|err|ret)(?=;)", collections.defaultdict(lambda: "0")),
+    ("compare", r" (<|<=|>|>=) ", OTHER.get),
+    ("equal", r" (==|!=) ", OTHER.get),
+    ("logic", r" (&&|\|\|)(?=\s)", OTHER.get),
+    ("arithmetic", r"(?<=[\w)\]]) ([+-]) (?=\w|\(|\*)", OTHER.get),
+    ("bits", r" ([|&]|<<|>>) ", OTHER.get),
+    ("count", r"(\+\+|--|\+=|-=)", OTHER.get),
+    ("truth", r"\b(true|false)\b", OTHER.get),
+    ("error", r"\breturn (-E\w+|err|ret)(?=;)", lambda _: "0"),
+    ("number", r"(?<![\w.\"])(\d+)(?=(?:U|UL|ULL)?\b)(?![.\w]*\w*x)", lambda n: str(int(n) + 1)),
+    ("field", r"(?m)(^\t+\.\w+\s*=[^;{}]*?,\n)", lambda _: ""),
 ]
+
+
+def functions(text):
+    """Each of a file as (name, head, start, body), the body without what is inert."""
+    code = INERT.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
+    for found in BODY.finditer(code):
+        yield re.search(r"(\w+)\(", found[1])[1], found[1], found.start(2), found[2]
 
 
 def changes_of(text, code, head):
@@ -51,21 +52,16 @@ def changes_of(text, code, head):
     wholes = [("negate", *found.span(1)) for found in CONDITION.finditer(code)]
     if re.search(r"\bbool\b[^(]*\(", head):
         wholes += [("return", *found.span(1)) for found in RETURN.finditer(code)]
-    for rule, start, end in wholes:
-        yield rule, start, end, f"!({text[start:end]})"
+    yield from ((*whole, f"!({text[slice(*whole[1:])]})") for whole in wholes)
     for rule, pattern, other in WORDS:
         for found in re.finditer(pattern, code):
             # Negated as a whole already
             if rule != "equal" or not any(start <= found.start() < end and
                                           not re.search(r"&&|\|\|", code[start:end])
                                           for _, start, end in wholes):
-                yield rule, *found.span(1), other[found[1]]
-    for found in NUMBER.finditer(code):
-        yield "number", *found.span(1), str(int(found[1]) + 1)
-    for found in FIELD.finditer(code):
-        yield "field", *found.span(), ""
+                yield rule, *found.span(1), other(found[1])
     statements = [found for found in STATEMENT.finditer(code)
-                  if BEFORE.search(code[:found.start()])]
+                  if BEFORE_STATEMENT.search(code[:found.start()])]
     for found in statements:
         yield "drop", found.start() + len(found[1]), found.end(), ";\n"
     for one, two in zip(statements, statements[1:]):
@@ -75,43 +71,38 @@ def changes_of(text, code, head):
 
 
 def mutants_of(file, text):
-    code = INERT.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
-    for body in BODY.finditer(code):
-        function, first = NAME.search(body[1])[1], body.start(2)
-        inside = text[first:body.end(2)]
-        seen, numbers = set(), collections.Counter()
-        for rule, start, end, new in sorted(changes_of(inside, body[2], body[1]),
-                                            key=lambda change: change[:3]):
+    for name, head, first, code in functions(text):
+        inside, seen, numbers = text[first:first + len(code)], set(), collections.Counter()
+        for rule, start, end, new in sorted(changes_of(inside, code, head), key=lambda it: it[:3]):
             numbers[rule] += 1
             same = re.sub(r"\s|;(?=;)", "", inside[:start] + new + inside[end:])
             if same not in seen and not (rule == "drop" and BARRIER.fullmatch(inside[start:end])):
                 seen.add(same)
-                yield Mutant(f"{file}:{function}:{rule}:{numbers[rule]}", file, function,
-                             first + start, first + end, new)
+                yield Mutant(f"{file}:{name}:{rule}:{numbers[rule]}", file, name, first + start,
+                             first + end, new)
 
 
-def by_hand(module, table):
+def by_hand(files, table):
     """The bodies in the table, each below a line with the function (and a file) and its fault."""
-    texts = {str(path.relative_to(module)): path.read_text(encoding="utf-8")
-             for path in module.rglob("*.[ch]")}
-    for part, function, wrong, new in re.findall(
-            r"^(.* )?(\w+): (.*)\n((?:\t.*\n|\n(?=\t))+)", table, re.MULTILINE):
-        places = [(file, *found.span(2)) for file, text in texts.items() if part.strip() in file
-                  for found in BODY.finditer(text) if NAME.findall(found[1])[:1] == [function]]
+    every = [(file, *one) for file, text in files.items() for one in functions(text)]
+    for part, name, wrong, new in re.findall(
+            r"^(?:(.*) )?(\w+): (.*)\n((?:\t.*\n|\n(?=\t))+)", table, re.MULTILINE):
+        places = [one for one in every if one[1] == name and part in one[0]]
         if len(places) != 1:
-            raise SystemExit(f"mutants: there are {len(places)} functions {function}()")
-        (file, start, end), rule = places[0], wrong.replace(" ", "-")
-        yield Mutant(f"{file}:{function}:hand:{rule}", file, function, start, end, new)
+            raise SystemExit(f"mutants: there are {len(places)} functions {name}()")
+        file, _, _, start, body = places[0]
+        yield Mutant(f"{file}:{name}:hand:{wrong.replace(' ', '-')}", file, name, start,
+                     start + len(body), new)
 
 
-def every(module):
-    for path in sorted(module.rglob("*.[ch]")):
-        file = str(path.relative_to(module))
-        if not re.search(r"uapi/|trace\.h", file):
-            yield from mutants_of(file, path.read_text(encoding="utf-8"))
+def every(module, table):
+    files = {str(path.relative_to(module)): path.read_text() for path in module.rglob("*.[ch]")
+             if not re.search(r"uapi/|trace\.h", str(path))}
+    return [*by_hand(files, table),
+            *(mutant for file, text in files.items() for mutant in mutants_of(file, text))]
 
 
-def pick(mutants, number, seed):
+def pick(mutants, seed, number):
     """A mutant's place in the order depends on its id alone, so others may come and go."""
-    return sorted(mutants, key=lambda mutant: hashlib.sha256(
-        f"{seed} {mutant.id}".encode()).digest())[:number]
+    return sorted(mutants, key=lambda one: hashlib.sha256(
+        f"{seed} {one.id}".encode()).digest())[:int(number)]
