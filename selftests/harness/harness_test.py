@@ -60,6 +60,8 @@ class TableTest(unittest.TestCase):
     def test_a_glob_and_a_machine_choose(self):
         self.assertEqual([row.name for row in table.named(ROWS, "kasan:fuzz*")],
                          ["kasan:fuzz_test"])
+        self.assertEqual([row.name for row in table.named(ROWS, "vm:torture_test")],
+                         ["torture_test"])
 
     def test_an_argument_of_bounded_runs(self):
         random, rounds = (table.parse(f"a script vm check 1 - NOBODY_SETS{sign}5 6\n")

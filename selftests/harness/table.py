@@ -60,9 +60,10 @@ def of_set(rows, name):
 
 
 def named(rows, pattern):
-    """A row that stands for itself, or MACHINE:NAME; either may be a glob."""
+    """Rows by NAME or MACHINE:NAME; either may be a glob."""
     every = rows + [row.on(machine) for row in rows for machine in row.also + row.by_hand]
-    found = [row for row in every if fnmatch.fnmatchcase(row.name, pattern)]
+    found = [row for row in every if fnmatch.fnmatchcase(row.name, pattern)
+             or fnmatch.fnmatchcase(f"{row.machine}:{row.name}", pattern)]
     if not found:
         raise ValueError(f"no test is named {pattern}; selftests/harness/tests has all")
     return found
