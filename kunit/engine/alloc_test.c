@@ -73,7 +73,8 @@ static int copy_slots_init(struct hwheel_slots *slots, unsigned int nr,
 static void copy_slots_free(struct hwheel_slots *slots);
 static void copy_slots_enqueue_above(struct hwheel_slots *slots, struct hwheel_node *node,
 				     u64 edge) __maybe_unused;
-static bool copy_slots_search(struct hwheel_slots *slots) __maybe_unused;
+static void copy_slots_lower(struct hwheel_slots *slots, unsigned int i, u64 edge) __maybe_unused;
+static void copy_slots_raise(struct hwheel_slots *slots, unsigned int i) __maybe_unused;
 static u64 copy_slots_next(struct hwheel_slots *slots) __maybe_unused;
 static bool copy_slots_advance(struct hwheel_slots *slots, u64 edge) __maybe_unused;
 static void copy_slots_put_off(struct hwheel_slots *slots) __maybe_unused;
@@ -111,7 +112,8 @@ static void copy_destroy(struct hwheel *wheel);
 #define hwheel_slots_free		copy_slots_free
 #define hwheel_slots_enqueue_above	copy_slots_enqueue_above
 #define hwheel_slots_moving_above	copy_slots_moving_above
-#define hwheel_slots_search		copy_slots_search
+#define hwheel_slots_lower		copy_slots_lower
+#define hwheel_slots_raise		copy_slots_raise
 #define hwheel_slots_next		copy_slots_next
 #define hwheel_slots_advance		copy_slots_advance
 #define hwheel_slots_put_off		copy_slots_put_off

@@ -840,62 +840,6 @@ static void an_interrupt_before_the_mark_only_adds(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sim_count_expired(sim, 2), 2);
 }
 
-#define FULL_SLOTS	16384U
-
-/* One in each slot, of the turn after the next: the search takes a while. */
-static struct sim_timeout *race_full(struct kunit *test)
-{
-	struct hwheel *wheel = sim_create(test, (struct hwheel_params) {
-		.tick_ns = SIM_TICK, .slots = FULL_SLOTS,
-	});
-	unsigned int i;
-
-	race = (struct race) { };
-	race.sim = sim_timeouts(test, wheel, FULL_SLOTS + 1, &sim_ops);
-	sim_pass(wheel, 2);
-	for (i = 1; i <= FULL_SLOTS; i++)
-		arm_edge(test, &race.sim[i], 2 * FULL_SLOTS + i);
-	KUNIT_EXPECT_EQ(test, race_drain(wheel), FULL_SLOTS);
-	return race.sim;
-}
-
-/* An interrupt arms while the worker searches for the next edge: it goes on with that later. */
-static void searches_no_further_once_called(struct kunit *test)
-{
-	struct sim_timeout *sim = race_full(test);
-	struct hwheel *wheel = sim_wheel_of(sim);
-
-	/* As if an earlier search had found one that is over, a long time ago */
-	wheel->slots.found = 1;
-	wheel->slots.cursor = 2;
-	wheel->searched = -FULL_SLOTS;
-	race.rests = 0;
-	race_for(GAP_RESCHED, 1, arm_10);
-	worker_sleep(wheel, false);
-	KUNIT_EXPECT_EQ(test, race.slept, 0);
-	KUNIT_EXPECT_LE(test, race.rests, 3);
-	KUNIT_EXPECT_EQ(test, race_drain(wheel), 1);
-	race_over(test);
-	expect_fires_beside(test, sim, 10, FULL_SLOTS);
-}
-
-/* Nor does a late worker that looks for what is due meanwhile. */
-static void catches_up_no_further_once_called(struct kunit *test)
-{
-	struct sim_timeout *sim = race_full(test);
-	struct hwheel *wheel = sim_wheel_of(sim);
-
-	wheel->slots.found = 3;
-	wheel->reached = FULL_SLOTS;
-	race_for(GAP_RESCHED, 1, arm_10);
-	KUNIT_EXPECT_FALSE(test, expire_due(wheel));
-	KUNIT_EXPECT_LT(test, wheel->slots.cursor, 2 * HWHEEL_SEARCH_STEPS);
-	KUNIT_EXPECT_EQ(test, race_drain(wheel), 1);
-	KUNIT_EXPECT_TRUE(test, expire_due(wheel));
-	KUNIT_EXPECT_EQ(test, sim->expired, 1);
-	race_over(test);
-}
-
 /* It looks at the lists at the next edge anyway. */
 static void lingers_whatever_is_submitted(struct kunit *test)
 {
@@ -1138,8 +1082,6 @@ static struct kunit_case race_cases[] = {
 	KUNIT_CASE(does_not_sleep_when_kicked),
 	KUNIT_CASE(wakes_the_worker_after_the_mark),
 	KUNIT_CASE(an_interrupt_before_the_mark_only_adds),
-	KUNIT_CASE(searches_no_further_once_called),
-	KUNIT_CASE(catches_up_no_further_once_called),
 	KUNIT_CASE(lingers_whatever_is_submitted),
 	KUNIT_CASE(does_not_linger_while_somebody_waits),
 	KUNIT_CASE(cancel_while_refreshed),

@@ -4,7 +4,6 @@
  * these tests hand it any time they like.
  */
 #include <kunit/test.h>
-#include <linux/bitmap.h>
 #include <linux/math64.h>
 #include <linux/prandom.h>
 
@@ -132,25 +131,11 @@ static void look_at(struct fixture *f, struct item *item)
 	item->fired++;
 }
 
-/* Calls again where the search was long: each call moves the cursor. */
-static bool advance(struct fixture *f, u64 edge)
-{
-	u64 before = f->slots.cursor;
-
-	while (!hwheel_slots_advance(&f->slots, edge)) {
-		if (f->slots.cursor >= edge)
-			return false;
-		KUNIT_ASSERT_GT(f->test, f->slots.cursor, before);
-		before = f->slots.cursor;
-	}
-	return true;
-}
-
 static void run_to(struct fixture *f, u64 edge)
 {
 	struct item *item;
 
-	while (advance(f, edge)) {
+	while (hwheel_slots_advance(&f->slots, edge)) {
 		f->advances++;
 		while ((item = pop_due(f)))
 			look_at(f, item);
@@ -158,16 +143,8 @@ static void run_to(struct fixture *f, u64 edge)
 	KUNIT_EXPECT_EQ(f->test, f->slots.cursor, edge);
 }
 
-/* When the search has come to its end, which does not take for ever */
 static u64 next_of(struct fixture *f)
 {
-	unsigned int most = f->slots.levels * (f->slots.mask / HWHEEL_SEARCH_STEPS + 2);
-	unsigned int n;
-
-	for (n = 1; !hwheel_slots_search(&f->slots); n++) {
-		KUNIT_ASSERT_GT(f->test, hwheel_slots_next(&f->slots), f->slots.cursor);
-		KUNIT_ASSERT_LT(f->test, n, most);
-	}
 	return hwheel_slots_next(&f->slots);
 }
 
@@ -196,20 +173,39 @@ static unsigned int move_some(struct fixture *f, unsigned int max)
 	return n;
 }
 
-/* A slot has a bit and a next edge if it has nodes, and only then. */
+/* Each group has the first edge of what is in it. */
+static void check_groups(const struct fixture *f, unsigned int depth, unsigned int nr)
+{
+	const struct hwheel_slots *slots = &f->slots;
+	unsigned int i, n;
+
+	for (i = 0; i < DIV_ROUND_UP(nr, HWHEEL_GROUP_SIZE); i++) {
+		u64 first = HWHEEL_NO_EDGE;
+
+		for (n = i * HWHEEL_GROUP_SIZE; n < min(nr, (i + 1) * HWHEEL_GROUP_SIZE); n++)
+			first = min(first, depth ? slots->first[depth - 1][n] :
+						   slots->slot[n].next);
+		KUNIT_ASSERT_EQ_MSG(f->test, slots->first[depth][i], first,
+				    "group %u of depth %u", i, depth);
+	}
+}
+
+/* A slot has a next edge if it has nodes, and only then. */
 static void check_slots(const struct fixture *f)
 {
-	unsigned int i;
+	unsigned int nr = f->slots.levels * f->slots.stride, i;
 
-	for (i = 0; i < f->slots.levels * f->slots.stride; i++) {
+	for (i = 0; i < nr; i++) {
 		const struct hwheel_slot *slot = &f->slots.slot[i];
-		bool empty = hlist_empty(&slot->nodes);
 
-		KUNIT_ASSERT_EQ_MSG(f->test, !test_bit(i, f->slots.occupied),
-				    empty, "bit of slot %u", i);
 		KUNIT_ASSERT_EQ_MSG(f->test, slot->next == HWHEEL_NO_EDGE,
-				    empty, "next edge of slot %u", i);
+				    hlist_empty(&slot->nodes), "next edge of slot %u", i);
 	}
+	for (i = 0; i < f->slots.depths; i++) {
+		check_groups(f, i, nr);
+		nr = DIV_ROUND_UP(nr, HWHEEL_GROUP_SIZE);
+	}
+	KUNIT_ASSERT_EQ(f->test, nr, 1);
 }
 
 static const unsigned int geometries[] = {
@@ -289,7 +285,7 @@ static void each_slot_fires_at_its_edge(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, f->items[i].node.slot,
 				((i + 1) * step) & (slots - 1));
 	}
-	KUNIT_EXPECT_EQ(test, bitmap_weight(f->slots.occupied, slots), nr);
+	check_slots(f);
 
 	for (i = 0; i < nr; i++) {
 		run_to(f, (i + 1) * step - 1);
@@ -298,7 +294,7 @@ static void each_slot_fires_at_its_edge(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, f->items[i].fired, 1);
 	}
 	KUNIT_EXPECT_EQ(test, f->advances, nr);
-	KUNIT_EXPECT_TRUE(test, bitmap_empty(f->slots.occupied, slots));
+	KUNIT_EXPECT_EQ(test, next_of(f), HWHEEL_NO_EDGE);
 }
 
 /* From a cursor anywhere in the wheel, exactly k turns away and one off */
@@ -470,7 +466,6 @@ static void unlink_of_the_last_empties_the_slot(struct kunit *test)
 	enqueue(f, 0, 63);
 	enqueue(f, 1, 64);
 	unlink_item(f, 0);
-	KUNIT_EXPECT_FALSE(test, test_bit(63, f->slots.occupied));
 	KUNIT_EXPECT_EQ(test, next_of(f), 64);
 	unlink_item(f, 1);
 	KUNIT_EXPECT_EQ(test, next_of(f), HWHEEL_NO_EDGE);
@@ -548,7 +543,7 @@ static void next_is_the_first_enqueued_edge(struct kunit *test)
 }
 
 /* With unlinking a slot's next may be too early, which costs a look, never late. */
-static void bits_are_exact_and_next_is_never_late(struct kunit *test)
+static void slots_are_exact_and_next_is_never_late(struct kunit *test)
 {
 	const struct shape *shape = test->param_value;
 	struct fixture *f = make_levels(test, min(shape->slots, 512U),
@@ -573,7 +568,7 @@ static void bits_are_exact_and_next_is_never_late(struct kunit *test)
 }
 
 /* The same where the due list is left half looked at */
-static void bits_are_exact_while_something_is_due(struct kunit *test)
+static void slots_are_exact_while_something_is_due(struct kunit *test)
 {
 	struct fixture *f = make_slots(test, 4, 20);
 	struct rnd_state rnd;
@@ -599,102 +594,34 @@ static void bits_are_exact_while_something_is_due(struct kunit *test)
 	KUNIT_EXPECT_GT(test, f->looks, 1000);
 }
 
-/* The search */
-
-/* One in each slot of the lowest level, but not before the turn after the next */
-static struct fixture *make_full(struct kunit *test, unsigned int slots)
+/*
+ * Slots that get full and empty again, each with one node at most, for any round. So no slot has a
+ * lower bound of a node that was unlinked, and the next edge is exact.
+ */
+static void the_next_edge_is_exact(struct kunit *test)
 {
-	struct fixture *f = make_slots(test, slots, slots + 1);
-	unsigned int i;
-
-	for (i = 0; i < slots; i++)
-		enqueue(f, i, 2 * slots + i);
-	return f;
-}
-
-/* Slots of the lowest level that were looked at since the search began, where all have nodes */
-static u64 looked_at(const struct fixture *f)
-{
-	return f->slots.search[0].span - (f->slots.cursor + 1);
-}
-
-/* As often as the one that the worker found is over, the search is as short as before. */
-static void a_search_is_short_whatever_is_enqueued(struct kunit *test)
-{
-	struct fixture *f = make_full(test, 65536);
-	unsigned int n;
-
-	for (n = 0; n < 1000; n++) {
-		enqueue(f, 65536, 0);
-		run_to(f, f->slots.cursor + 1);
-		KUNIT_ASSERT_EQ(test, f->items[65536].fired, n + 1);
-		hwheel_slots_search(&f->slots);
-		KUNIT_ASSERT_LE(test, looked_at(f), HWHEEL_SEARCH_STEPS);
-		KUNIT_ASSERT_GT(test, hwheel_slots_next(&f->slots), f->slots.cursor + 1);
-	}
-}
-
-/* However far the cursor has to go, too: it comes as far as the search. */
-static void a_long_way_is_gone_in_parts(struct kunit *test)
-{
-	struct fixture *f = make_full(test, 65536);
-	u64 before;
-
-	enqueue(f, 65536, 0);
-	run_to(f, 1);
-	do {
-		before = f->slots.cursor;
-		KUNIT_ASSERT_FALSE(test, hwheel_slots_advance(&f->slots, 65000));
-		KUNIT_ASSERT_GT(test, f->slots.cursor, before);
-		KUNIT_ASSERT_LE(test, f->slots.cursor, before + HWHEEL_SEARCH_STEPS + 1);
-	} while (f->slots.cursor < 65000);
-	run_to(f, 2 * 65536 + 10);
-	KUNIT_EXPECT_EQ(test, f->advances, 1 + 11);
-}
-
-static void advancing_below_the_next_edge_looks_at_nothing(struct kunit *test)
-{
-	struct fixture *f = make_full(test, 4096);
-	struct hwheel_search before;
-	u64 next, edge;
-
-	enqueue(f, 4096, 0);
-	run_to(f, 1);
-	next = next_of(f);
-	KUNIT_EXPECT_EQ(test, next, 2 * 4096);
-	before = f->slots.search[0];
-	for (edge = 2; edge < next; edge++)
-		KUNIT_ASSERT_FALSE(test, hwheel_slots_advance(&f->slots, edge));
-	KUNIT_EXPECT_MEMEQ(test, &before, &f->slots.search[0], sizeof(before));
-	run_to(f, next);
-	KUNIT_EXPECT_EQ(test, f->items[0].fired, 1);
-}
-
-/* Timeouts are enqueued and unlinked during the search, ahead of it and behind it. */
-static void a_search_under_way_misses_nothing(struct kunit *test)
-{
-	const unsigned int slots = 8 * HWHEEL_SEARCH_STEPS, nr = slots + 1;
-	struct fixture *f = make_full(test, slots);
+	unsigned int slots = *(const unsigned int *)test->param_value;
+	unsigned int nr = min(slots, 512U), step = slots / nr, n;
+	struct fixture *f = make_slots(test, slots, nr);
 	struct rnd_state rnd;
-	unsigned int n;
 
 	prandom_seed_state(&rnd, slots);
-	for (n = 0; n < 500; n++) {
+	for (n = 0; n < 20000; n++) {
 		unsigned int i = prandom_u32_state(&rnd) % nr;
-		u64 edge = f->slots.cursor + 1 + random_below(&rnd, slots / 2);
+		u64 range = n % 3 ? slots : 1000ULL * slots;
+		u64 edge = f->slots.cursor + 1 + random_below(&rnd, range);
 
-		if (f->items[i].enqueued)
+		if (f->items[i].enqueued == n / 4000 % 2)
 			unlink_item(f, i);
-		if (n % 8)
-			enqueue(f, i, edge + (n % 2) * slots);
-		if (n % 4)
-			hwheel_slots_search(&f->slots);
-		KUNIT_ASSERT_LE(test, hwheel_slots_next(&f->slots), first_enqueued(f));
-		if (n % 16 == 15)
-			run_to(f, f->slots.cursor + random_below(&rnd, slots / 8));
+		else if (!f->items[i].enqueued)
+			enqueue(f, i, edge + ((i * step - edge) & (slots - 1)));
+		if (n % 16 == 0 && next_of(f) != HWHEEL_NO_EDGE)
+			run_to(f, n % 64 ? next_of(f) : f->slots.cursor + slots);
+		KUNIT_ASSERT_EQ_MSG(test, next_of(f), first_enqueued(f), "step %u", n);
+		if (n % 1000 == 999 && slots <= 4096)
+			check_slots(f);
 	}
-	check_slots(f);
-	KUNIT_EXPECT_GT(test, f->advances, 10);
+	KUNIT_EXPECT_GT(test, f->advances, nr / 4);
 }
 
 /* How far a level reaches before it has to use rounds, or as far as matters */
@@ -977,7 +904,7 @@ static u64 expire_in_time(struct fixture *f, const struct load *load, u64 *now)
 	struct item *item;
 	u64 worst = 0;
 
-	while (advance(f, div64_u64(*now, load->tick))) {
+	while (hwheel_slots_advance(&f->slots, div64_u64(*now, load->tick))) {
 		while ((item = pop_due(f))) {
 			*now += load->cost;
 			if (item->edge <= f->slots.cursor)
@@ -1205,7 +1132,6 @@ static void never_is_an_edge_that_no_clock_reaches(struct kunit *test)
 	}
 }
 
-/* A search may leave off at such an edge. */
 static void time_of_an_edge_does_not_wrap(struct kunit *test)
 {
 	u64 edge, tick = *(const u64 *)test->param_value;
@@ -1240,12 +1166,9 @@ static struct kunit_case slots_cases[] = {
 	KUNIT_CASE(unlink_from_the_due_list),
 	KUNIT_CASE_PARAM(pop_any_empties_all, shape_gen_params),
 	KUNIT_CASE_PARAM(next_is_the_first_enqueued_edge, shape_gen_params),
-	KUNIT_CASE_PARAM(bits_are_exact_and_next_is_never_late, shape_gen_params),
-	KUNIT_CASE(bits_are_exact_while_something_is_due),
-	KUNIT_CASE(a_search_is_short_whatever_is_enqueued),
-	KUNIT_CASE(a_long_way_is_gone_in_parts),
-	KUNIT_CASE(advancing_below_the_next_edge_looks_at_nothing),
-	KUNIT_CASE(a_search_under_way_misses_nothing),
+	KUNIT_CASE_PARAM(slots_are_exact_and_next_is_never_late, shape_gen_params),
+	KUNIT_CASE(slots_are_exact_while_something_is_due),
+	KUNIT_CASE_PARAM(the_next_edge_is_exact, geometry_gen_params),
 	KUNIT_CASE_PARAM(moved_once_per_level_at_most, shape_gen_params),
 	KUNIT_CASE(alone_in_its_slot_it_is_not_moved),
 	KUNIT_CASE(levels_that_are_due_at_one_edge),

@@ -105,7 +105,7 @@ static void stop_frees_the_slots(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, hwheel_stop(wheel, NULL, NULL), 0);
 	KUNIT_EXPECT_NULL(test, wheel->slots.slot);
-	KUNIT_EXPECT_NULL(test, wheel->slots.occupied);
+	KUNIT_EXPECT_NULL(test, wheel->slots.first[0]);
 	KUNIT_EXPECT_EQ(test, stats_of(wheel).pending, 0);
 	sim_settle(asleep);
 	KUNIT_EXPECT_EQ(test, hwheel_stop(asleep, sim_handback, NULL), 0);

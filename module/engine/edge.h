@@ -76,8 +76,8 @@ static inline u64 hwheel_edge_due(const struct hwheel *wheel, u64 deadline)
 }
 
 /*
- * The time of an edge, at most KTIME_MAX. The edge of HWHEEL_NEVER may lie beyond it, and an edge
- * at which a search left off may have a time that 64 bits do not hold.
+ * The time of an edge, at most KTIME_MAX. The edge of HWHEEL_NEVER may lie beyond it, and
+ * HWHEEL_NO_EDGE has a time that 64 bits do not hold.
  */
 static inline u64 hwheel_edge_time(const struct hwheel *wheel, u64 edge)
 {

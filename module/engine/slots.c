@@ -8,13 +8,13 @@
  * highest one it may be any number of revolutions (rounds) away. One level with rounds is the
  * hashed wheel, several are the hierarchical one.
  *
- * A slot keeps a lower bound of the edges that its nodes were enqueued for. With it and the
- * bitmap of occupied slots the next edge at which something may be due is found without
- * looking at any node. A slot is taken up to a span before its own. On the highest level any
- * number of slots may be occupied for later rounds only, so the search is made in
- * bounded parts, and its caller meanwhile sleeps no further than it has come. Time in which
- * nothing is due is skipped however long it is. Revolutions in which a slot has nothing due are
- * skipped, too: a node has no round counter that every revolution would count down.
+ * A slot keeps a lower bound of the edges that its nodes were enqueued for. Groups of eight slots,
+ * of eight such groups, and so on keep the least of theirs: a tree, whose root is the next edge at
+ * which something may be due. A bound that falls or rises changes those above it only as far as it
+ * is their least, so the next edge costs at most one step per depth, whatever is enqueued and for
+ * whichever round. A slot is taken up to a span before its own. Time in which nothing is due is
+ * skipped however long it is. Revolutions in which a slot has nothing due are skipped, too: a node
+ * has no round counter that every revolution would count down.
  *
  * Advancing to an edge takes a whole slot that is due to the due list; the caller pops the
  * nodes one by one and enqueues again those which are not due: a later revolution, a deadline that
@@ -36,18 +36,45 @@
  * These are schemes 6 and 7 of G. Varghese and A. Lauck, "Hashed and Hierarchical Timing
  * Wheels", 1987.
  */
-#include <linux/bitmap.h>
-#include <linux/find.h>
 #include <linux/list.h>
 #include <linux/log2.h>
 #include <linux/minmax.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 
 #include "slots.h"
 
 /* How many slots are initialised in a row without cond_resched() */
 #define INIT_BATCH	4096
+
+/* How many groups @nr slots or groups make, in whole groups again unless it is one */
+static unsigned int groups_of(unsigned int nr)
+{
+	nr >>= HWHEEL_GROUP_BITS;
+	return nr > 1 ? round_up(nr, HWHEEL_GROUP_SIZE) : 1;
+}
+
+static int alloc_groups(struct hwheel_slots *slots, unsigned int nr, gfp_t gfp)
+{
+	unsigned int all = 0, n = nr;
+	u64 *first;
+
+	while (n > 1) {
+		n = groups_of(n);
+		all += n;
+	}
+	first = kvcalloc(all, sizeof(*first), gfp);
+	if (!first)
+		return -ENOMEM;
+	memset64(first, HWHEEL_NO_EDGE, all);
+	for (n = nr; n > 1; slots->depths++) {
+		n = groups_of(n);
+		slots->first[slots->depths] = first;
+		first += n;
+	}
+	return 0;
+}
 
 static int alloc_slots(struct hwheel_slots *slots, unsigned int nr, gfp_t gfp)
 {
@@ -59,15 +86,14 @@ static int alloc_slots(struct hwheel_slots *slots, unsigned int nr, gfp_t gfp)
 			return -ENOMEM;
 	}
 	slots->slot = kvcalloc(nr, sizeof(*slots->slot), gfp);
-	slots->occupied = kvcalloc(BITS_TO_LONGS(nr), sizeof(long), gfp);
-	if (!slots->slot || !slots->occupied)
+	if (!slots->slot)
 		return -ENOMEM;
 	for (i = 0; i < nr; i++) {
 		slots->slot[i].next = HWHEEL_NO_EDGE;
 		if (i % INIT_BATCH == 0)
 			cond_resched();
 	}
-	return 0;
+	return alloc_groups(slots, nr, gfp);
 }
 
 /*
@@ -84,12 +110,11 @@ int hwheel_slots_init(struct hwheel_slots *slots, unsigned int nr,
 		return -EINVAL;
 
 	*slots = (struct hwheel_slots) {
-		.found	= HWHEEL_NO_EDGE,
 		.mask	= nr - 1,
 		.bits	= bits,
 		.rate	= rate,
 		.levels	= levels,
-		.stride	= round_up(nr, BITS_PER_LONG),
+		.stride	= round_up(nr, HWHEEL_GROUP_SIZE),
 	};
 	return alloc_slots(slots, levels * slots->stride, gfp);
 }
@@ -98,11 +123,11 @@ int hwheel_slots_init(struct hwheel_slots *slots, unsigned int nr,
 void hwheel_slots_free(struct hwheel_slots *slots)
 {
 	kvfree(slots->slot);
-	kvfree(slots->occupied);
 	kvfree(slots->filed);
+	kvfree(slots->first[0]);
 	slots->slot = NULL;
-	slots->occupied = NULL;
 	slots->filed = NULL;
+	slots->first[0] = NULL;
 }
 
 /* Is an edge less than a revolution away on this level? */
@@ -186,129 +211,75 @@ void hwheel_slots_enqueue_above(struct hwheel_slots *slots, struct hwheel_node *
 	hwheel_slots_enqueue_in(slots, node, edge, i);
 }
 
-/* The first edge at which something may be due of what is still to be looked at on a level */
-static u64 edge_of(const struct hwheel_slots *slots, unsigned int level)
+/* A slot is to be taken at @edge, earlier than so far. */
+void hwheel_slots_lower(struct hwheel_slots *slots, unsigned int i, u64 edge)
 {
-	const struct hwheel_search *search = &slots->search[level];
-	u64 edge = search->span << (level * slots->bits);
+	unsigned int depth;
 
-	if (!search->left)
-		return HWHEEL_NO_EDGE;
-	return level ? edge - min(edge, span_of(slots, level)) : edge;
-}
-
-/* The level on which the search has to go on, and the edge to which it has come there */
-static __always_inline u64 hindmost(const struct hwheel_slots *slots, unsigned int *level)
-{
-	u64 first = edge_of(slots, 0);
-	unsigned int i;
-
-	*level = 0;
-	for (i = 1; i < slots->levels; i++) {
-		u64 edge = edge_of(slots, i);
-
-		if (edge < first) {
-			first = edge;
-			*level = i;
-		}
+	slots->slot[i].next = edge;
+	for (depth = 0; depth < slots->depths; depth++) {
+		i >>= HWHEEL_GROUP_BITS;
+		if (slots->first[depth][i] <= edge)
+			return;
+		slots->first[depth][i] = edge;
 	}
-	return first;
 }
 
-/*
- * On the lowest level the cursor's slot was taken. A revolution has all slots of a level, but for
- * those beyond the last edge that there can be.
- */
-static void begin_search(struct hwheel_slots *slots)
+static u64 first_of_slots(const struct hwheel_slot *slot)
 {
-	unsigned int level;
+	u64 a = min(slot[0].next, slot[1].next), b = min(slot[2].next, slot[3].next);
+	u64 c = min(slot[4].next, slot[5].next), d = min(slot[6].next, slot[7].next);
 
-	for (level = 0; level < slots->levels; level++) {
-		struct hwheel_search *search = &slots->search[level];
-		unsigned int shift = level * slots->bits;
+	return min(min(a, b), min(c, d));
+}
 
-		search->span = level ? slots->cursor >> shift : slots->cursor + 1;
-		search->left = min_t(u64, slots->mask + 1,
-				     ((HWHEEL_NO_EDGE - 1) >> shift) - search->span + 1);
+static u64 first_of_groups(const u64 *group)
+{
+	u64 a = min(group[0], group[1]), b = min(group[2], group[3]);
+	u64 c = min(group[4], group[5]), d = min(group[6], group[7]);
+
+	return min(min(a, b), min(c, d));
+}
+
+/* A slot that was the first of its group is empty. */
+void hwheel_slots_raise(struct hwheel_slots *slots, unsigned int i)
+{
+	u64 first = first_of_slots(&slots->slot[round_down(i, HWHEEL_GROUP_SIZE)]);
+	unsigned int depth = 0;
+
+	while (true) {
+		u64 *group = &slots->first[depth][i >> HWHEEL_GROUP_BITS];
+
+		if (*group == first)
+			return;
+		*group = first;
+		if (++depth == slots->depths)
+			return;
+		i >>= HWHEEL_GROUP_BITS;
+		first = first_of_groups(&slots->first[depth - 1][round_down(i, HWHEEL_GROUP_SIZE)]);
 	}
-	slots->found = HWHEEL_NO_EDGE;
 }
 
-/* Looks at the next occupied slot, or skips what its word of the bitmap says is empty. */
-static void search_step(struct hwheel_slots *slots, unsigned int level)
+/* No slot is to be taken before this edge. */
+static u64 first_edge(const struct hwheel_slots *slots)
 {
-	struct hwheel_search *search = &slots->search[level];
-	unsigned int i = search->span & slots->mask;
-	unsigned int bit = i % BITS_PER_LONG;
-	unsigned int skip = min(BITS_PER_LONG - bit, slots->mask + 1 - i);
-	unsigned long word;
-
-	i += level * slots->stride;
-	word = slots->occupied[i / BITS_PER_LONG] >> bit;
-	if (word) {
-		skip = __ffs(word);
-		slots->found = min(slots->found, slots->slot[i + skip].next);
-		skip++;
-	}
-	skip = min(skip, search->left);
-	search->span += skip;
-	search->left -= skip;
+	return slots->first[slots->depths - 1][0];
 }
 
-/*
- * Slots are looked at in the order in which the cursor meets them: as soon as the edge that
- * was found is not beyond the one at which the search is, what is behind has nothing earlier.
- * Returns whether that is so, or nothing up to @edge was found. If not, there may be more.
- */
-static bool search_up_to(struct hwheel_slots *slots, u64 edge)
+/* The slot that is to be taken at the first edge, which it spans or follows */
+static unsigned int first_slot(const struct hwheel_slots *slots, unsigned int *level)
 {
-	unsigned int steps = HWHEEL_SEARCH_STEPS, level;
-	u64 next;
+	u64 edge = first_edge(slots);
 
-	while ((next = hindmost(slots, &level)) < slots->found && next <= edge) {
-		if (!steps--)
-			return false;
-		search_step(slots, level);
-	}
-	return true;
-}
+	for (*level = 0; ; ++*level) {
+		unsigned int i = slot_of_edge(slots, *level, edge);
 
-/*
- * A slot that is to be taken at an edge, of the lowest level that has one: it spans the edge, or
- * follows. -1 if there is none.
- */
-static int slot_to_take(const struct hwheel_slots *slots, u64 edge, unsigned int *level)
-{
-	unsigned int i = slot_of_edge(slots, 0, edge);
-
-	*level = 0;
-	if (slots->slot[i].next <= edge)
-		return i;
-	for (*level = 1; *level < slots->levels; ++*level) {
-		i = slot_of_edge(slots, *level, edge);
-		if (slots->slot[i].next <= edge)
+		if (slots->slot[i].next == edge)
 			return i;
 		i = slot_of_edge(slots, *level, edge + span_of(slots, *level));
-		if (slots->slot[i].next <= edge)
+		if (slots->slot[i].next == edge)
 			return i;
 	}
-	return -1;
-}
-
-/* Was the slot of the edge that was found taken, or the last node for it unlinked? */
-static bool search_is_over(const struct hwheel_slots *slots)
-{
-	unsigned int level;
-
-	return slots->found != HWHEEL_NO_EDGE && slot_to_take(slots, slots->found, &level) < 0;
-}
-
-/* Goes on with the search for the next edge; false if there is more to look at. */
-bool hwheel_slots_search(struct hwheel_slots *slots)
-{
-	if (search_is_over(slots))
-		begin_search(slots);
-	return search_up_to(slots, HWHEEL_NO_EDGE);
 }
 
 /* For hwheel_slots_moving(), where there are several levels */
@@ -325,18 +296,10 @@ struct hlist_head *hwheel_slots_moving_above(struct hwheel_slots *slots, u64 edg
 	return NULL;
 }
 
-/* No slot is to be taken before this edge, as far as the search has come. */
-static u64 next_found(const struct hwheel_slots *slots)
-{
-	unsigned int level;
-
-	return min(slots->found, hindmost(slots, &level));
-}
-
-/* Nothing is to be done before this edge, as far as the search has come. */
+/* Nothing is to be done before this edge. */
 u64 hwheel_slots_next(struct hwheel_slots *slots)
 {
-	return hwheel_slots_moving(slots, 0) ? slots->cursor + 1 : next_found(slots);
+	return hwheel_slots_moving(slots, 0) ? slots->cursor + 1 : first_edge(slots);
 }
 
 static void take_slot(struct hwheel_slots *slots, unsigned int i, struct hlist_head *list)
@@ -346,25 +309,21 @@ static void take_slot(struct hwheel_slots *slots, unsigned int i, struct hlist_h
 }
 
 /*
- * Takes a slot that is to be taken at the cursor. It moves down if its span is beyond @edge.
- * Returns whether there was one to look at now.
+ * Takes the first slot, at the cursor. It moves down if its span is beyond @edge. Returns whether
+ * it is to be looked at now.
  */
-static bool take_due(struct hwheel_slots *slots, u64 edge)
+static bool take_first(struct hwheel_slots *slots, u64 edge)
 {
-	unsigned int level;
-	int i;
+	unsigned int level, i = first_slot(slots, &level);
+	struct hwheel_slot *moving = &slots->moving[level];
+	u64 start = level ? start_of(slots, level, i, slots->cursor) : 0;
 
-	while ((i = slot_to_take(slots, slots->cursor, &level)) >= 0) {
-		struct hwheel_slot *moving = &slots->moving[level];
-		u64 start = level ? start_of(slots, level, i, slots->cursor) : 0;
-
-		if (start <= edge) {
-			take_slot(slots, i, &slots->due);
-			return true;
-		}
-		take_slot(slots, i, &moving->nodes);
-		moving->next = start;
+	if (start <= edge) {
+		take_slot(slots, i, &slots->due);
+		return true;
 	}
+	take_slot(slots, i, &moving->nodes);
+	moving->next = start;
 	return false;
 }
 
@@ -386,25 +345,19 @@ static bool take_late(struct hwheel_slots *slots, u64 edge)
 
 /*
  * Moves the cursor to the next edge that has something to look at, which then is
- * on the due list; false if there is none up to where the cursor then is. That is @edge, or
- * less: then the search was long, and the caller calls again for the rest of it.
+ * on the due list; false if there is none up to @edge, where the cursor then is.
  * The due list is empty before. There may be more at the same edge, on another level.
  */
 bool hwheel_slots_advance(struct hwheel_slots *slots, u64 edge)
 {
-	bool searched;
-	u64 next;
-
 	if (take_late(slots, edge))
 		return true;
-	while ((searched = search_up_to(slots, edge)) && slots->found <= edge) {
-		slots->cursor = max(slots->cursor, slots->found);
-		if (take_due(slots, edge))
+	while (first_edge(slots) <= edge) {
+		slots->cursor = max(slots->cursor, first_edge(slots));
+		if (take_first(slots, edge))
 			return true;
-		begin_search(slots);
 	}
-	next = searched ? edge : next_found(slots) - 1;
-	slots->cursor = max(slots->cursor, next);
+	slots->cursor = max(slots->cursor, edge);
 	return false;
 }
 
@@ -439,18 +392,15 @@ struct hlist_head *hwheel_slots_next_backlog(struct hwheel_slots *slots)
 /* Empties the slots node by node, whatever their edges. */
 struct hwheel_node *hwheel_slots_pop_any(struct hwheel_slots *slots)
 {
-	unsigned int nr = slots->levels * slots->stride;
 	struct hlist_head *list = &slots->due;
+	unsigned int level;
 
 	if (hlist_empty(list))
 		list = hwheel_slots_next_backlog(slots) ?: hwheel_slots_moving(slots, 0);
 	if (list)
 		return hwheel_slots_pop(list);
-	slots->emptied = find_next_bit(slots->occupied, nr, slots->emptied);
-	if (slots->emptied >= nr)
-		slots->emptied = find_first_bit(slots->occupied, nr);
-	if (slots->emptied >= nr)
+	if (first_edge(slots) == HWHEEL_NO_EDGE)
 		return NULL;
-	take_slot(slots, slots->emptied, &slots->due);
+	take_slot(slots, first_slot(slots, &level), &slots->due);
 	return hwheel_slots_pop_due(slots);
 }

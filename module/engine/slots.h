@@ -2,7 +2,7 @@
 #ifndef _HWHEEL_SLOTS_H
 #define _HWHEEL_SLOTS_H
 
-#include <linux/bitops.h>
+#include <linux/build_bug.h>
 #include <linux/hwheel.h>
 #include <linux/list.h>
 #include <linux/log2.h>
@@ -13,8 +13,16 @@
 /* How many backlogs may be worked off at a time before the cursor has to wait */
 #define HWHEEL_BACKLOGS	8
 
-/* How many steps of the search are made in a row; each looks at a slot or skips a word */
-#define HWHEEL_SEARCH_STEPS	1024
+/* A group has so many slots, or smaller groups. */
+#define HWHEEL_GROUP_SIZE	8U
+#define HWHEEL_GROUP_BITS	3
+
+/* How often slots are grouped at the most, until one group has all */
+#define HWHEEL_GROUP_DEPTHS	8
+
+static_assert(HWHEEL_GROUP_SIZE == 1U << HWHEEL_GROUP_BITS);
+static_assert(HWHEEL_MAX_LEVELS * HWHEEL_MAX_SLOTS <=
+	      1ULL << (HWHEEL_GROUP_DEPTHS * HWHEEL_GROUP_BITS));
 
 /**
  * struct hwheel_slot - the nodes of a level whose edges fall into one span of it
@@ -28,25 +36,9 @@ struct hwheel_slot {
 };
 
 /**
- * struct hwheel_search - how far the search for the next edge has come on a level
- * @span: the next span to look at; no slot that is still to be looked at had a node for an
- *        earlier one when the search began
- * @left: how many there are to look at
- */
-struct hwheel_search {
-	u64			span;
-	unsigned int		left;
-};
-
-/**
  * struct hwheel_slots - where nodes wait for their edge
  *
- * What the search for the next edge costs does not depend on how many slots are occupied.
- * It goes on where it left off, and looks at a slot once in a revolution. It begins again when the
- * edge that it had found is over, or the last node for that edge was unlinked. A call of
- * hwheel_slots_advance() below the next edge is O(levels). Others, and hwheel_slots_search(),
- * make HWHEEL_SEARCH_STEPS at most, for each slot that begins to move too, each O(levels), and
- * can be called again to go on.
+ * The next edge is the root of a tree of minima, so it costs the same whatever is enqueued.
  * One writer at a time: the wheel's worker, or the thread that stops the wheel after it.
  */
 struct hwheel_slots {
@@ -66,18 +58,17 @@ struct hwheel_slots {
 	unsigned int		rate;
 	/** @levels: How many levels there are. */
 	unsigned int		levels;
-	/** @stride: From the slots of a level to those of the next, in whole words of @occupied. */
+	/** @stride: From the slots of a level to those of the next, in whole groups. */
 	unsigned int		stride;
-	/**
-	 * @found: The first edge in the slots that the search has looked at, or for which a node
-	 * was enqueued since it began. Unlinking that node leaves it as it is, for the search to
-	 * notice.
-	 */
-	u64			found;
 	/** @slot: The slots of all levels. */
 	struct hwheel_slot	*slot;
-	/** @occupied: A bit for each slot that is not empty. */
-	unsigned long		*occupied;
+	/**
+	 * @first: The first edge at which a slot is to be taken: of each group of slots, then of
+	 * each group of groups, up to one that has all.
+	 */
+	u64			*first[HWHEEL_GROUP_DEPTHS];
+	/** @depths: How many of these there are. */
+	unsigned int		depths;
 	/**
 	 * @filed: For each slot above the lowest level: nodes filed since it was empty, unlinked
 	 * ones included.
@@ -97,10 +88,6 @@ struct hwheel_slots {
 	struct hlist_head	backlogs[HWHEEL_BACKLOGS];
 	/** @backlog: Which of the backlogs comes next. */
 	unsigned int		backlog;
-	/** @emptied: The slot that hwheel_slots_pop_any() took last. */
-	unsigned int		emptied;
-	/** @search: How far the search has come on each level. */
-	struct hwheel_search	search[HWHEEL_MAX_LEVELS];
 };
 
 /* How long it takes to move a node that is in no cache, in ns */
@@ -117,7 +104,6 @@ int hwheel_slots_init(struct hwheel_slots *slots, unsigned int nr,
 void hwheel_slots_free(struct hwheel_slots *slots);
 
 u64 hwheel_slots_next(struct hwheel_slots *slots);
-bool hwheel_slots_search(struct hwheel_slots *slots);
 bool hwheel_slots_advance(struct hwheel_slots *slots, u64 edge);
 void hwheel_slots_put_off(struct hwheel_slots *slots);
 struct hlist_head *hwheel_slots_next_backlog(struct hwheel_slots *slots);
@@ -125,6 +111,8 @@ struct hlist_head *hwheel_slots_moving_above(struct hwheel_slots *slots, u64 edg
 struct hwheel_node *hwheel_slots_pop_any(struct hwheel_slots *slots);
 
 void hwheel_slots_enqueue_above(struct hwheel_slots *slots, struct hwheel_node *node, u64 edge);
+void hwheel_slots_lower(struct hwheel_slots *slots, unsigned int i, u64 edge);
+void hwheel_slots_raise(struct hwheel_slots *slots, unsigned int i);
 
 /*
  * Operations on each timeout are inline, with the instructions counted: every register that a
@@ -147,7 +135,10 @@ static inline unsigned int hwheel_slots_move_batch(const struct hwheel_slots *sl
 	return min(max, 1U << slots->rate);
 }
 
-/* Enqueues in a slot that the caller has chosen, to be looked at by @edge. */
+/*
+ * Enqueues in a slot that the caller has chosen, to be looked at by @edge. The call comes last, so
+ * that no register has to be saved for it.
+ */
 static __always_inline void hwheel_slots_enqueue_in(struct hwheel_slots *slots,
 						    struct hwheel_node *node, u64 edge,
 						    unsigned long i)
@@ -155,14 +146,10 @@ static __always_inline void hwheel_slots_enqueue_in(struct hwheel_slots *slots,
 	struct hwheel_slot *slot = &slots->slot[i];
 
 	node->slot = i;
-	/* Always so if it was empty */
-	if (edge < slot->next) {
-		slot->next = edge;
-		__set_bit(node->slot, slots->occupied);
-		if (edge < slots->found)
-			slots->found = edge;
-	}
 	hlist_add_head(&node->link, &slot->nodes);
+	/* Always so if it was empty */
+	if (unlikely(edge < slot->next))
+		hwheel_slots_lower(slots, node->slot, edge);
 }
 
 /* @node is not enqueued; @edge is beyond the cursor. */
@@ -185,8 +172,11 @@ static inline void hwheel_slots_add_due(struct hwheel_slots *slots,
 
 static inline void hwheel_slots_set_empty(struct hwheel_slots *slots, unsigned int i)
 {
+	u64 next = slots->slot[i].next;
+
 	slots->slot[i].next = HWHEEL_NO_EDGE;
-	__clear_bit(i, slots->occupied);
+	if (next == slots->first[0][i >> HWHEEL_GROUP_BITS])
+		hwheel_slots_raise(slots, i);
 }
 
 /* Also for a node that was taken from its slot, and for one that is not enqueued. */

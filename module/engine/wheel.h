@@ -173,8 +173,6 @@ struct hwheel {
 	u64			linger_end;
 	/** @planned: Edge for which the next pass is to begin, or HWHEEL_NO_EDGE. */
 	u64			planned;
-	/** @searched: Edge at which the worker last searched for @planned. */
-	u64			searched;
 	/** @now: The clock as last read. */
 	u64			now;
 	/** @now_word: @now as no less than the state word of what is due now. */

@@ -59,9 +59,6 @@
 #define EXPIRE_MAX	10000U
 #define RESCHED_EVERY	256U
 
-/* For each so many edges since the last search the next may make HWHEEL_SEARCH_STEPS more. */
-#define EDGES_PER_SEARCH	16
-
 /* How long submissions may wait for a worker that lingers */
 #define LINGER_NS	(100 * NSEC_PER_MSEC)
 
@@ -323,34 +320,11 @@ static __always_inline void count_lateness(struct hwheel *wheel, u64 word)
 			      wheel->lateness_scale);
 }
 
-/* Is there something to drain, or does a thread wait for the next pass? */
-static bool is_called(const struct hwheel *wheel)
-{
-	return READ_ONCE(wheel->urgent) || !hwheel_submit_empty(wheel);
-}
-
-/*
- * Has the next slot that is due in this pass looked at. False if there is none, or the way to it is
- * long and the lists are not empty: they are drained first.
- */
-static bool next_slot(struct hwheel *wheel)
-{
-	while (!hwheel_slots_advance(&wheel->slots, wheel->reached)) {
-		if (wheel->slots.cursor >= wheel->reached)
-			return false;
-		let_others_run();
-		if (is_called(wheel))
-			return false;
-	}
-	local_inc(&wheel->counts.visited);
-	return true;
-}
-
 static noinline void worker_move(struct hwheel *wheel, struct hwheel_timeout *timeout,
 				 u64 word)
 {
-	worker_enqueue(wheel, timeout, word, wheel->first, false);
 	local_inc(&wheel->counts.moved);
+	worker_enqueue(wheel, timeout, word, wheel->first, false);
 }
 
 /*
@@ -494,7 +468,16 @@ static void look_at_some(struct hwheel *wheel, struct hlist_head *list,
 		worker_resched(wheel);
 }
 
-/* Returns whether there was not too much for one pass, nor too long a way to the next slot. */
+/* Has the next slot that is due in this pass looked at; false if there is none. */
+static bool next_slot(struct hwheel *wheel)
+{
+	if (!hwheel_slots_advance(&wheel->slots, wheel->reached))
+		return false;
+	local_inc(&wheel->counts.visited);
+	return true;
+}
+
+/* Returns whether there was not too much for one pass. */
 static bool expire_slots(struct hwheel *wheel)
 {
 	struct hwheel_slots *slots = &wheel->slots;
@@ -508,7 +491,7 @@ static bool expire_slots(struct hwheel *wheel)
 			look_at_some(wheel, &slots->due, &n);
 		}
 	} while (next_slot(wheel));
-	return slots->cursor >= wheel->reached;
+	return true;
 }
 
 /* Expires timeouts that were too much for earlier passes. */
@@ -580,24 +563,6 @@ static void sleep_until(struct hwheel *wheel, u64 edge)
 }
 
 /*
- * The next edge at which something may be due, or less: where the search left off. It may
- * take longer the more time has gone by since the last one, so that what it costs is in
- * proportion to time, however often the worker goes to sleep. As each sleep up to where it
- * left off allows for a multiple of that, there are few of them on a quiet wheel. It ends early
- * if something was submitted: no submitter wakes a worker that searches.
- */
-static u64 next_edge(struct hwheel *wheel)
-{
-	u64 cursor = wheel->slots.cursor;
-	u64 rounds = 1 + div_u64(cursor - wheel->searched, EDGES_PER_SEARCH);
-
-	wheel->searched = cursor;
-	while (!hwheel_slots_search(&wheel->slots) && --rounds && !is_called(wheel))
-		let_others_run();
-	return hwheel_slots_next(&wheel->slots);
-}
-
-/*
  * Setting idle, then set_current_state() with its full barrier, then the look at the
  * marks pairs with submit(): either we see the mark, or the submitter sees idle
  * and wakes us. A submitter that took idle away is about to wake us, or did already:
@@ -610,7 +575,7 @@ static u64 next_edge(struct hwheel *wheel)
 static void worker_sleep(struct hwheel *wheel, bool linger)
 {
 	u64 soon = wheel->slots.cursor + 1;
-	u64 edge = linger ? soon : next_edge(wheel);
+	u64 edge = linger ? soon : hwheel_slots_next(&wheel->slots);
 	bool deep = edge > soon || (!linger && wheel->tick > LINGER_NS);
 	bool idle = deep || wheel->kicked;
 

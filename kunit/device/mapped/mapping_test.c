@@ -543,7 +543,7 @@ static void map_tells_where_all_is(struct kunit *test)
 	close_file(file);
 }
 
-/* The worker does not search the slots of all edges since the wheel was created. */
+/* Not where the wheel was created */
 static void mapping_begins_where_the_wheel_is(struct kunit *test)
 {
 	struct hwheel *wheel = sim_wheel(test);
@@ -910,7 +910,7 @@ static void kicks_alone_end_in_polling(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, is_polled(file));
 }
 
-/* The search for the next edge leaves off so far away that its time does not fit 64 bits. */
+/* Once nothing is pending, the next edge has a time that does not fit 64 bits. */
 static void far_edge_costs_no_wakeup(struct kunit *test)
 {
 	struct hwheel *wheel = sim_create(test, (struct hwheel_params) {

@@ -134,14 +134,12 @@ static void place_some(struct hwheel_mapping *map)
 /* Does the next step, in bounded time. False: all that is due is in the ring. */
 static bool expire_some(struct hwheel_mapping *map)
 {
-	u64 reached = hwheel_mapping_wheel(map)->reached;
-
 	if (!map->order.place && !hlist_empty(&map->order.ready))
 		look_at_some(map, &map->order.ready, HWHEEL_MAP_BATCH);
 	else if (!hlist_empty(&map->slots.due))
 		place_some(map);
-	else if (!hwheel_slots_advance(&map->slots, reached))
-		return map->slots.cursor < reached;
+	else
+		return hwheel_slots_advance(&map->slots, hwheel_mapping_wheel(map)->reached);
 	return true;
 }
 

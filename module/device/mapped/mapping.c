@@ -78,10 +78,8 @@ static int make_slots(struct hwheel_mapping *map, const struct hwheel *wheel)
 
 	err = hwheel_slots_init(&map->slots, wheel->slots.mask + 1, wheel->slots.levels,
 				wheel->slots.rate - 2, HWHEEL_GFP_USER);
-	while (!err && map->slots.cursor < edge) {
+	if (!err)
 		hwheel_slots_advance(&map->slots, edge);
-		cond_resched();
-	}
 	return err;
 }
 

@@ -168,8 +168,6 @@ static enum hwheel_source_next work(struct hwheel_mapping *map)
 		return give_up(map);
 	if (!through)
 		return come_again(map);
-	/* The search is bounded, and goes on the next time. */
-	hwheel_slots_search(&map->slots);
 	map->source.edge = hwheel_slots_next(&map->slots);
 	if (goes_on(map, map->counts.drained - before, kicked) || !hlist_empty(&map->drain.again))
 		return HWHEEL_SOURCE_ACTIVE;
