@@ -22,10 +22,10 @@ module_param(tick_ns, ullong, 0444);
 MODULE_PARM_DESC(tick_ns,
 		 "Tick of the device's wheel in ns, 50000 to 3600000000000 (default 10000000)");
 
-static unsigned long long slots = HWHEEL_DEFAULT_SLOTS;
+static unsigned long long slots = 4096;
 module_param(slots, ullong, 0444);
 MODULE_PARM_DESC(slots,
-		 "Slots of the device's wheel, 1 to 1048576, rounded up to a power of two (default 512)");
+		 "Slots of the device's wheel, 1 to 1048576, rounded up to a power of two (default 4096)");
 
 static unsigned long long levels = 1;
 module_param(levels, ullong, 0444);

@@ -101,7 +101,7 @@ is_private() {
 
 defaults() {
 	quietly load || return
-	effective tick_ns=10000000 && effective slots=512 &&
+	effective tick_ns=10000000 && effective slots=4096 &&
 		effective levels=1 && effective kind=1 &&
 		effective max_timeouts=65536 && effective max_pending=0
 	told=$?

@@ -45,7 +45,7 @@ fresh() {
 }
 
 described() {
-	shows name dev && shows tick_ns 10000000 && shows slots 512 && shows kind hashed &&
+	shows name dev && shows tick_ns 10000000 && shows slots 4096 && shows kind hashed &&
 		shows clock monotonic && shows executor no && shows stopped no &&
 		shows max_pending 0 && value creator | grep -q '^hwheel_init \[hwheel\]$'
 }

@@ -83,8 +83,8 @@ help_is_a_command() {
 alone_it_shows_the_state() {
 	ctl 0 && says "^module: hwheel $(cat /sys/module/hwheel/version)$" && says '^wheel: dev-1$' &&
 		! grep -q '^file' "$work/out" && busy --tick 2ms || return
-	ctl 0 && says '^  kind: hashed, tick 2 ms, 512 slots$' && says '^  pending: [1-9]' && narrow &&
-		says "^file: [0-9]+ of hwheelctl \($load\)$" &&
+	ctl 0 && says '^  kind: hashed, tick 2 ms, 4096 slots$' && says '^  pending: [1-9]' &&
+		narrow && says "^file: [0-9]+ of hwheelctl \($load\)$" &&
 		says '^  timeouts: mapped, at most 65536$' && as_joe 0 &&
 		says '^module: ' && says '^wheels: for root alone' && ! grep -q '^file' "$work/out"
 	status=$?
@@ -236,8 +236,8 @@ no_such_wheel() {
 # --- info and arm ---
 
 info_tells() {
-	ctl 0 info && says '^tick +10 ms$' && says '^slots +512 x 1 level$' && says '^kind +hashed$' &&
-		says '^timeouts per file  65536$' && says '^features .* map' &&
+	ctl 0 info && says '^tick +10 ms$' && says '^slots +4096 x 1 level$' &&
+		says '^kind +hashed$' && says '^timeouts per file  65536$' && says '^features .* map' &&
 		ctl 0 info --json && keep info
 }
 
@@ -270,7 +270,7 @@ idle() {
 }
 
 list_shows_wheels() {
-	ctl 0 list && says '^dev-1 +hashed +10 ms +512 +0  hwheel_init \[hwheel\]$' || return
+	ctl 0 list && says '^dev-1 +hashed +10 ms +4096 +0  hwheel_init \[hwheel\]$' || return
 	busy --tick 2ms --levels 3 --slots 64 || return
 	ctl 0 list && says '^dev-1 ' && says ' hierarchical +2 ms +64 +[1-9]' && narrow &&
 		ctl 0 list --json && keep list && ctl 0 list --files && says "^hwheelctl +$load .* mapped " &&
@@ -469,7 +469,8 @@ stats_agree() {
 	quietly unload && quietly load && ctl 0 load --calls --count 500 --delay 50ms || return
 	expired=$(field expired)
 	cancelled=$(field cancelled)
-	ctl 0 stats dev && says '^dev-1: hashed wheel, tick 10 ms, 512 slots, made by hwheel_init' &&
+	ctl 0 stats dev &&
+		says '^dev-1: hashed wheel, tick 10 ms, 4096 slots, made by hwheel_init' &&
 		[ "$(field armed)" -eq 500 ] && [ "$(field pending)" -eq 0 ] &&
 		[ "$(field expired)" -eq "$expired" ] && [ "$(bars)" -eq 16 ] && narrow &&
 		[ $(($(field cancelled_queued) + $(field cancelled_filed))) -eq "$cancelled" ] &&

@@ -35,7 +35,7 @@ def lines(folder, name):
 def info(folder):
     (told,) = lines(folder, "info")
     assert told["kind"] == "hashed" and told["clock"] == "monotonic"
-    assert told["tick_ns"] == 10_000_000 and told["slots"] == 512 and told["levels"] == 1
+    assert told["tick_ns"] == 10_000_000 and told["slots"] == 4096 and told["levels"] == 1
     assert {"submit", "map", "stats"} <= set(told["features"])
     assert set(told) == {"kind", "tick_ns", "slots", "levels", "clock", "max_timeouts",
                          "max_pending", "max_submit", "features"}

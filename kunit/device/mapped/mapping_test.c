@@ -552,6 +552,23 @@ static void mapping_begins_where_the_wheel_is(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, map_file_on(test, wheel, 1)->mapping->slots.cursor, 1000);
 }
 
+/* A power of two, also of a wheel with several levels */
+static void slots_are_no_more_than_records(struct kunit *test)
+{
+	static const unsigned int slots[] = { 4, 64, 4096, 65536 };
+	unsigned int most = roundup_pow_of_two(round_up(MAP_MAX, HWHEEL_MAP_PAGE)), i;
+
+	for (i = 0; i < ARRAY_SIZE(slots); i++) {
+		struct hwheel *wheel = sim_create(test, (struct hwheel_params) {
+			.tick_ns = SIM_TICK, .slots = slots[i], .levels = 2,
+		});
+		struct hwheel_mapping *map = map_file_on(test, wheel, 1)->mapping;
+
+		KUNIT_EXPECT_EQ(test, map->slots.mask + 1, min(slots[i], most));
+		KUNIT_EXPECT_EQ(test, map->slots.levels, 2);
+	}
+}
+
 static void header_has_the_offset_of_the_clock(struct kunit *test)
 {
 	struct hwheel_file *file = open_file(sim_wheel(test), MAP_MAX);
@@ -1172,6 +1189,7 @@ static struct kunit_case mapping_cases[] = {
 	KUNIT_CASE(records_of_many_segments_are_found),
 	KUNIT_CASE(map_tells_where_all_is),
 	KUNIT_CASE(mapping_begins_where_the_wheel_is),
+	KUNIT_CASE(slots_are_no_more_than_records),
 	KUNIT_CASE(header_has_the_offset_of_the_clock),
 	KUNIT_CASE(outputs_of_map_are_to_be_zero),
 	KUNIT_CASE(simple_wheel_is_not_mapped),

@@ -68,16 +68,18 @@ static void place_memory(struct hwheel_map_memory *memory)
 }
 
 /*
- * It begins where the wheel is. Records and nodes are in memory of their own, and a mapped file of
- * the shared wheel has a quarter of a tick, so the rate is a quarter of the wheel's.
+ * As many slots as the wheel has, but no more than there may be records. They begin where the wheel
+ * is. Records and nodes are in memory of their own, and a mapped file of the shared wheel has a
+ * quarter of a tick, so the rate is a quarter of the wheel's.
  */
 static int make_slots(struct hwheel_mapping *map, const struct hwheel *wheel)
 {
+	unsigned int nr = min_t(u32, wheel->slots.mask + 1, roundup_pow_of_two(map->memory.max));
 	u64 edge = hwheel_edge_reached(wheel, hwheel_now(wheel));
 	int err;
 
-	err = hwheel_slots_init(&map->slots, wheel->slots.mask + 1, wheel->slots.levels,
-				wheel->slots.rate - 2, HWHEEL_GFP_USER);
+	err = hwheel_slots_init(&map->slots, nr, wheel->slots.levels, wheel->slots.rate - 2,
+				HWHEEL_GFP_USER);
 	if (!err)
 		hwheel_slots_advance(&map->slots, edge);
 	return err;
