@@ -52,6 +52,50 @@ static void expect_levels(struct kunit *test, struct hwheel_params params,
 }
 
 /* 2^63 ns are 2^39.7 ticks of 10 ms, 2^19.7 of 3 hours. Each level spans half a turn as much. */
+/* With a tick of 10 ms, if none is given */
+static void turn_chooses_slots_and_levels(struct kunit *test)
+{
+	const u64 tick = 10 * NSEC_PER_MSEC;
+	const struct {
+		struct hwheel_params	params;
+		unsigned int		slots;
+		unsigned int		levels;
+	} turns[] = {
+		{ { .turn_ns = 1 }, 1, 1 },
+		{ { .turn_ns = tick }, 1, 1 },
+		{ { .turn_ns = tick + 1 }, 2, 1 },
+		{ { .turn_ns = 3 * tick }, 4, 1 },
+		{ { .turn_ns = 30 * NSEC_PER_SEC }, 4096, 1 },
+		{ { .turn_ns = 4096 * tick }, 4096, 1 },
+		{ { .turn_ns = 4096 * tick + 1 }, 8192, 1 },
+		{ { .turn_ns = 16384 * tick }, 16384, 1 },
+		{ { .turn_ns = 16384 * tick + 1 }, 4096, 2 },
+		{ { .turn_ns = (tick << 23) }, 4096, 2 },
+		{ { .turn_ns = (tick << 23) + 1 }, 4096, 3 },
+		{ { .turn_ns = U64_MAX, .tick_ns = HWHEEL_MIN_TICK_NS }, 4096, 5 },
+		{ { .turn_ns = 3 * tick, .tick_ns = tick - 7 }, 4, 1 },
+		{ { .turn_ns = 16384 * tick + 1, .flags = HWHEEL_SIMPLE }, 32768, 1 },
+		{ { .turn_ns = tick << 20, .flags = HWHEEL_SIMPLE }, HWHEEL_MAX_SLOTS, 1 },
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(turns); i++) {
+		struct hwheel_params params = turns[i].params;
+		struct hwheel *wheel;
+
+		params.tick_ns = params.tick_ns ?: tick;
+		wheel = sim_create(test, params);
+		KUNIT_EXPECT_EQ_MSG(test, wheel->slots.mask + 1, turns[i].slots, "turn %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, wheel->slots.levels, turns[i].levels, "turn %u", i);
+	}
+	expect_refused(test, (struct hwheel_params) { .turn_ns = tick, .slots = 1 });
+	expect_refused(test, (struct hwheel_params) { .turn_ns = tick, .levels = 1 });
+	expect_refused(test, (struct hwheel_params) {
+		.turn_ns = (tick << 20) + 1, .tick_ns = tick, .flags = HWHEEL_SIMPLE });
+	expect_refused(test, (struct hwheel_params) {
+		.turn_ns = U64_MAX, .tick_ns = HWHEEL_MIN_TICK_NS, .flags = HWHEEL_SIMPLE });
+}
+
 static void levels_beyond_the_clock_are_left_out(struct kunit *test)
 {
 	const u64 hours = 3 * 3600ULL * NSEC_PER_SEC;
@@ -543,6 +587,7 @@ static void one_in_a_backlog_is_due_by_the_clock(struct kunit *test)
 
 static struct kunit_case kinds_cases[] = {
 	KUNIT_CASE(wrong_kinds_are_refused),
+	KUNIT_CASE(turn_chooses_slots_and_levels),
 	KUNIT_CASE(levels_beyond_the_clock_are_left_out),
 	KUNIT_CASE(one_slot_is_one_level),
 	KUNIT_CASE(a_revolution_limits_delays),

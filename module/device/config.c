@@ -41,13 +41,13 @@ static bool config_is_kind(const struct hwheel_config *config)
 	switch (config->kind) {
 	case HWHEEL_KIND_SHARED:
 		return !config->tick_ns && !config->slots && !config->levels &&
-		       config->clock == CLOCK_MONOTONIC;
+		       !config->turn_ns && config->clock == CLOCK_MONOTONIC;
 	case HWHEEL_KIND_HASHED:
 	case HWHEEL_KIND_SIMPLE:
 		return config->levels <= 1;
 	case HWHEEL_KIND_HIERARCHICAL:
-		return config->levels != 1 &&
-		       config->levels <= HWHEEL_MAX_LEVELS;
+		return config->levels != 1 && config->levels <= HWHEEL_MAX_LEVELS &&
+		       !config->turn_ns;
 	default:
 		return false;
 	}
@@ -78,11 +78,14 @@ static struct hwheel *config_create(const struct hwheel_config *config,
 	struct hwheel_params params = {
 		.name	 = name,
 		.tick_ns = config->tick_ns ?: shared->tick,
-		.slots	 = config->slots ?: shared->slots.mask + 1,
+		.slots	 = config->slots,
 		.levels	 = config->levels,
+		.turn_ns = config->turn_ns,
 		.flags	 = HWHEEL_ACCOUNT | HWHEEL_OWN,
 	};
 
+	if (!config->turn_ns && !config->slots)
+		params.slots = shared->slots.mask + 1;
 	if (config->kind == HWHEEL_KIND_HIERARCHICAL && !config->levels)
 		params.levels = DEFAULT_LEVELS;
 	if (config->kind == HWHEEL_KIND_SIMPLE)

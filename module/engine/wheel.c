@@ -31,6 +31,10 @@
 
 #define HWHEEL_FLAGS		(HWHEEL_SIMPLE | HWHEEL_ACCOUNT | HWHEEL_BOOTTIME | HWHEEL_OWN)
 
+/* See wheel_choose_slots(). */
+#define TURN_BITS		14
+#define TURN_LEVEL_BITS		12
+
 static_assert(!((HWHEEL_STOPPING | HWHEEL_LIMITED) & HWHEEL_FLAGS));
 
 /* hwheel_init() sets it; built-in code may create wheels before that, or meanwhile. */
@@ -80,6 +84,8 @@ static bool wheel_is_kind(const struct hwheel_params *params)
 {
 	if (params->levels > HWHEEL_MAX_LEVELS || params->flags & ~HWHEEL_FLAGS)
 		return false;
+	if (params->turn_ns && (params->slots || params->levels))
+		return false;
 	return !(params->flags & HWHEEL_SIMPLE) || params->levels <= 1;
 }
 
@@ -87,38 +93,57 @@ static bool wheel_is_kind(const struct hwheel_params *params)
  * Without those whose slots would be longer than the clock's range, or no longer than those of
  * the level below
  */
-static unsigned int wheel_levels_of(const struct hwheel *wheel,
-				    const struct hwheel_params *params,
-			      unsigned int slots)
+static unsigned int wheel_levels_of(const struct hwheel *wheel, unsigned int most,
+				    unsigned int slots)
 {
 	u64 edges = div64_u64(HWHEEL_NEVER, wheel->tick);
 	unsigned int levels = 1;
 
-	while (slots > 2 && levels < params->levels && (edges >>= ilog2(slots / 2)))
+	while (slots > 2 && levels < most && (edges >>= ilog2(slots / 2)))
 		levels++;
 	return levels;
+}
+
+/*
+ * Chooses slots and levels that reach as far as @turn_ns: one level of up to 2^TURN_BITS slots, or
+ * levels of 2^TURN_LEVEL_BITS. With each level the reach grows by half the slots of a level.
+ */
+static void wheel_choose_slots(const struct hwheel_params *params, u64 tick,
+			       unsigned int *slots, unsigned int *levels)
+{
+	unsigned int bits = fls64(div64_u64(params->turn_ns - 1, tick));
+
+	if (bits > TURN_BITS && !(params->flags & HWHEEL_SIMPLE)) {
+		*levels = 1 + DIV_ROUND_UP(bits - TURN_LEVEL_BITS, TURN_LEVEL_BITS - 1);
+		bits = TURN_LEVEL_BITS;
+	}
+	*slots = bits < 32 ? 1U << bits : U32_MAX;
 }
 
 /* The tick times the slots has to fit into a clock. */
 static int wheel_configure_slots(struct hwheel *wheel,
 				 const struct hwheel_params *params)
 {
-	unsigned int slots = params->slots ?: HWHEEL_DEFAULT_SLOTS;
+	unsigned int slots = params->slots ?: HWHEEL_DEFAULT_SLOTS, levels = params->levels;
 	u64 tick = tick_of(params);
 
-	if (slots > HWHEEL_MAX_SLOTS || !wheel_is_kind(params))
+	if (tick > HWHEEL_NEVER || !wheel_is_kind(params))
+		return -EINVAL;
+	tick = round_up(tick, HWHEEL_DEADLINE_UNIT);
+	if (params->turn_ns)
+		wheel_choose_slots(params, tick, &slots, &levels);
+	if (slots > HWHEEL_MAX_SLOTS)
 		return -EINVAL;
 	slots = roundup_pow_of_two(slots);
-	if (tick > HWHEEL_NEVER || round_up(tick, HWHEEL_DEADLINE_UNIT) >
-				   div_u64(S64_MAX, slots))
+	if (tick > div_u64(S64_MAX, slots))
 		return -EINVAL;
 
-	wheel->tick = round_up(tick, HWHEEL_DEADLINE_UNIT);
+	wheel->tick = tick;
 	wheel->special = params->flags & HWHEEL_SIMPLE;
 	wheel->revolution = wheel->special ? wheel->tick * slots : 0;
 	wheel->move_ns = min_t(u64, wheel->tick / 2, 10 * NSEC_PER_MSEC);
 	return hwheel_slots_init(&wheel->slots, slots,
-				 wheel_levels_of(wheel, params, slots),
+				 wheel_levels_of(wheel, levels, slots),
 				 hwheel_move_rate(wheel->move_ns),
 				 gfp_of(params));
 }

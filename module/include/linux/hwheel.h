@@ -68,6 +68,11 @@ struct workqueue_struct;
  *               worker can move in half of the time that the slot spans. Levels that no
  *               deadline can reach are left out, and all but one if each has fewer than
  *               four slots. Default: 1.
+ * @turn_ns:     the longest usual delay in ns, in place of @slots and @levels, which must be 0
+ *               then (-EINVAL). The wheel gets as many slots as @turn_ns has ticks, rounded
+ *               up to a power of two. If these are more than 16,384, it gets as many levels of
+ *               4,096 slots as it takes to reach @turn_ns. With HWHEEL_SIMPLE it has one level,
+ *               of up to HWHEEL_MAX_SLOTS (-EINVAL). Default: @slots and @levels count.
  * @flags:       HWHEEL_SIMPLE, for one level and no rounds: deadlines more than a revolution
  *               away are refused (-ERANGE). HWHEEL_ACCOUNT charges the wheel's memory to
  *               the caller's memory cgroup; if that is at its limit create fails, and
@@ -97,6 +102,7 @@ struct hwheel_params {
 	u64		tick_ns;
 	unsigned int	slots;
 	unsigned int	levels;
+	u64		turn_ns;
 	u64		max_pending;
 	unsigned int	flags;
 	struct workqueue_struct	*executor;

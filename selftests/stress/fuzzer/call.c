@@ -552,9 +552,13 @@ static struct hwheel_config random_config(struct caller *c, struct file *file)
 	if (random_chance(&c->rnd, 4))
 		return config;
 	config.tick_ns = ticks[random_below(&c->rnd, 8)];
-	config.slots = random_slots(&c->rnd);
 	config.kind = HWHEEL_KIND_HASHED + random_below(&c->rnd, 3);
-	config.levels = random_levels(&c->rnd, config.kind);
+	if (config.kind != HWHEEL_KIND_HIERARCHICAL && random_chance(&c->rnd, 4)) {
+		config.turn_ns = 1 + random_below(&c->rnd, SEC);
+	} else {
+		config.slots = random_slots(&c->rnd);
+		config.levels = random_levels(&c->rnd, config.kind);
+	}
 	config.clock = random_clock(&c->rnd, &file->model);
 	return config;
 }
@@ -564,7 +568,7 @@ static void spoil_config(struct random *rnd, struct hwheel_config *config)
 {
 	static const __s32 clocks[] = { 0, 2, 3, 4, 5, 6, 8, -1 };
 
-	switch (random_below(rnd, 9)) {
+	switch (random_below(rnd, 10)) {
 	case 0:
 		config->tick_ns = 1 + random_below(rnd, 49999);
 		break;
@@ -589,6 +593,10 @@ static void spoil_config(struct random *rnd, struct hwheel_config *config)
 	case 7:
 		config->kind = HWHEEL_KIND_SHARED;
 		config->slots = 1 + random_below(rnd, 4096);
+		break;
+	case 8:
+		config->slots = 1;
+		config->turn_ns = 1 + (random_next(rnd) >> 1);
 		break;
 	default:
 		config->kind = HWHEEL_KIND_HIERARCHICAL;

@@ -36,7 +36,7 @@ class InfoStruct(ctypes.Structure):
 class ConfigStruct(ctypes.Structure):
     _fields_ = [("tick_ns", c_uint64), ("max_timeouts", c_uint64), ("slots", c_uint32),
                 ("levels", c_uint32), ("kind", c_uint32), ("clock", c_int32),
-                ("flags", c_uint32), ("reserved", c_uint32 * 11)]
+                ("flags", c_uint32), ("reserved", c_uint32 * 9), ("turn_ns", c_uint64)]
 
     def __setattr__(self, name: str, number: int) -> None:
         super().__setattr__(name, fitting(number, dict(self._fields_)[name]))

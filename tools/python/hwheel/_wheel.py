@@ -106,11 +106,13 @@ class Wheel:
 
     def __init__(self, *, tick: Delay = 0, slots: int = 0, levels: int = 0,
                  kind: Kind = Kind.SHARED, clock: Clock = Clock.MONOTONIC,
-                 max_timeouts: int = 0, blocking: bool = True, room: int = 1024) -> None:
+                 max_timeouts: int = 0, blocking: bool = True, room: int = 1024,
+                 turn: Delay = 0) -> None:
         """Opens the device.
 
         With a kind, the set gets a wheel of its own, which costs a kernel thread; tick, slots
-        and levels say what it is like, and 0 stands for the default. blocking: events() waits.
+        and levels say what it is like, and 0 stands for the default; turn, the longest usual
+        delay, chooses slots and levels of a hashed or simple wheel. blocking: events() waits.
         room: for so many timeouts memory is shared with the kernel at first, so that they need
         no system call; with 0 each operation is one.
         """
@@ -118,16 +120,16 @@ class Wheel:
         check(library.hwheel_open(ctypes.byref(handle), 0 if blocking else NONBLOCK))
         self._handle: ctypes.c_void_p | None = handle
         try:
-            self._configure(tick, slots, levels, kind, clock, max_timeouts)
+            self._configure(tick, slots, levels, kind, clock, max_timeouts, turn)
             self._map(room)
         except BaseException:
             self.close()
             raise
 
     def _configure(self, tick: Delay, slots: int, levels: int, kind: Kind, clock: Clock,
-                   max_timeouts: int) -> None:
+                   max_timeouts: int, turn: Delay) -> None:
         config = ConfigStruct(tick_ns=nanoseconds(tick), max_timeouts=max_timeouts, slots=slots,
-                              levels=levels, kind=kind, clock=clock)
+                              levels=levels, kind=kind, clock=clock, turn_ns=nanoseconds(turn))
         if bytes(config) != bytes(ConfigStruct(clock=Clock.MONOTONIC)):
             check(library.hwheel_configure(self._open(), ctypes.byref(config)))
 

@@ -182,14 +182,20 @@ struct hwheel_info {
  * @levels:       for HWHEEL_KIND_HIERARCHICAL 2 to 8 (those that no deadline can reach are
  *                left out) or 0, which means 3; else 1 or 0, which means 1
  * @kind:         HWHEEL_KIND_*: of the file's own wheel. HWHEEL_KIND_SHARED: the file
- *                stays on the shared wheel, @tick_ns, @slots and @levels must be 0 and
- *                @clock CLOCK_MONOTONIC.
+ *                stays on the shared wheel, @tick_ns, @slots, @levels and @turn_ns must be
+ *                0 and @clock CLOCK_MONOTONIC.
  * @clock:        clockid_t: CLOCK_MONOTONIC or CLOCK_BOOTTIME. It has no default: no wheel
  *                runs on a clock that can be set, and CLOCK_REALTIME, whose number is 0,
  *                is refused.
  * @flags:        must be 0
  * @reserved:     must be 0; room for a limit of what is pending, and for the niceness and
  *                the CPUs of the wheel's thread
+ * @turn_ns:      the longest usual delay in ns, for HWHEEL_KIND_HASHED and HWHEEL_KIND_SIMPLE,
+ *                in place of @slots and @levels, which must be 0 then. The wheel gets as many
+ *                slots as @turn_ns has ticks, rounded up to a power of two: a simple one up to
+ *                1,048,576. A hashed one of more than 16,384 becomes HWHEEL_KIND_HIERARCHICAL,
+ *                with as many levels of 4,096 slots as it takes to reach @turn_ns. INFO has
+ *                what was chosen. 0: @slots and @levels count.
  */
 struct hwheel_config {
 	__u64 tick_ns;
@@ -199,7 +205,8 @@ struct hwheel_config {
 	__u32 kind;
 	__s32 clock;
 	__u32 flags;
-	__u32 reserved[11];
+	__u32 reserved[9];
+	__u64 turn_ns;
 };
 
 /* The last bin of hwheel_file_stats.wheel_lateness also has what is beyond it. */
