@@ -43,7 +43,7 @@ modules() {
 program() {
 	make --no-print-directory -C tools O="$build/tools" "$build/tools/libhwheel.a"
 	gcc -O2 -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -static -Imodule/include/uapi \
-		-Itools $here/user/*.c "$build/tools/libhwheel.a" -luring -pthread \
+		-Itools $here/user/*.c "$build/tools/libhwheel.a" -luring -luv_a -levent_core -lev -lm -pthread -Wl,--no-warnings \
 		-Wl,--wrap=ioctl -o "$out/user_bench"
 }
 
@@ -92,12 +92,15 @@ rm -rf "$out"
 mkdir -p "$out"
 # It may be the last run's result, and is read first.
 [ -z "${BASE-}" ] || cp "$BASE" "$out/base.json"
-selftests/harness/needs.sh programs tools gnuplot >/dev/null
+selftests/harness/needs.sh programs tools loops gnuplot >/dev/null
 program
 for machine in counted quiet two native native2; do
 	measure
 done
-find "$out" -mindepth 2 -type f ! -name 'console*.log' | sort | xargs cat >"$build/bench.json"
+cat "$out"/*/about >"$build/bench.json"
+for name in $(fields '*' 1); do
+	cat "$out"/*/"$name" >>"$build/bench.json"
+done
 "${report[@]}" plot "$build/bench.json" "$build/bench.svg"
 "${report[@]}" show "$build/bench.json" | tee "$build/bench.txt"
 [ -z "${BASE-}" ] || "${report[@]}" compare "$out/base.json" "$build/bench.json"

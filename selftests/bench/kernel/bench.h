@@ -2,6 +2,7 @@
 #ifndef _BENCH_H
 #define _BENCH_H
 
+#include <linux/cache.h>
 #include <linux/compiler.h>
 #include <linux/hrtimer.h>
 #include <linux/hwheel.h>
@@ -56,10 +57,12 @@ typedef s64 (bench_step_t)(void);
  * @in_jiffies: times are jiffies, otherwise ns
  * @size:       of one in bytes
  * @init:       makes an object idle, if @begin does not
+ * @init_mix:   optional: makes one whose callback arms it again, see mix in common.c
  * @stop:       ends one, if @end does not
  * @begin:      optional: creates what they share; a wheel with a limit, if asked for one
  * @end:        undoes that
  * @is_pending: to see whether something was done
+ * @worker:     its thread, of kinds that have one
  * @step:       does it to all objects; NULL if there is no such thing
  */
 struct bench_kind {
@@ -67,10 +70,12 @@ struct bench_kind {
 	bool		in_jiffies;
 	size_t		size;
 	void		(*init)(union bench_object *object);
+	void		(*init_mix)(union bench_object *object);
 	void		(*stop)(union bench_object *object);
 	int		(*begin)(bool limited);
 	void		(*end)(void);
 	bool		(*is_pending)(const union bench_object *object);
+	struct task_struct *(*worker)(void);
 	bench_step_t	*step[BENCH_STEPS];
 };
 
@@ -91,6 +96,12 @@ extern const struct bench_kind bench_hierarchical;
 extern const struct bench_kind bench_timer_list;
 extern const struct bench_kind bench_hrtimer;
 extern const struct bench_kind bench_delayed_work;
+
+/* hwheel as its users have it: a wheel with its defaults, and others with the tick of programs */
+extern const struct bench_kind bench_wheel_default;
+extern const struct bench_kind bench_wheel_512;
+extern const struct bench_kind bench_wheel_4096;
+extern const struct bench_kind bench_wheel_2x512;
 
 /* Objects, and a time for each of them */
 
@@ -169,6 +180,21 @@ static __always_inline void bench_fired(void)
 		bench_last_fired();
 }
 
+void bench_sleep_until(u64 ns);
+
+/* Callbacks that arm their object again, with one of the delays, in ns or jiffies */
+
+#define BENCH_MIX	4
+
+extern u64 bench_mix_delays[BENCH_MIX];
+extern u64 bench_mix_expired;
+
+/* Two neighbours, as an object has one or two cache lines, have the same delay. */
+static __always_inline u64 bench_mix_delay(const void *object)
+{
+	return bench_mix_delays[(unsigned long)object / SMP_CACHE_BYTES / 2 % BENCH_MIX];
+}
+
 /* Steps and lives */
 
 #define BENCH_LIVES	10
@@ -218,6 +244,9 @@ struct seq_file;
 
 int bench_count(unsigned int n, unsigned int rounds);
 void bench_show(struct seq_file *file);
+
+int bench_common(const char *shape, unsigned int n);
+void bench_show_common(struct seq_file *file);
 
 int bench_lateness(unsigned int n);
 void bench_show_lateness(struct seq_file *file);

@@ -31,7 +31,7 @@ void bench_last_fired(void)
 	complete(&all_fired);
 }
 
-static void sleep_until(u64 ns)
+void bench_sleep_until(u64 ns)
 {
 	ktime_t until = ns;
 
@@ -61,7 +61,7 @@ s64 bench_time_expiry(unsigned int nr, u64 first, u64 last)
 
 	bench_unfired = nr;
 	reinit_completion(&all_fired);
-	sleep_until(first - BEFORE);
+	bench_sleep_until(first - BEFORE);
 
 	bench_quiet_begin();
 	late = ktime_get_ns() >= first || bench_unfired != nr;

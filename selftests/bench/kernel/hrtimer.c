@@ -31,6 +31,18 @@ static void init(union bench_object *object)
 	hrtimer_setup(&object->hrtimer, on_hrtimer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
 }
 
+static enum hrtimer_restart expire_and_rearm(struct hrtimer *hrtimer)
+{
+	bench_mix_expired++;
+	hrtimer_forward_now(hrtimer, bench_mix_delay(hrtimer));
+	return HRTIMER_RESTART;
+}
+
+static void init_mix(union bench_object *object)
+{
+	hrtimer_setup(&object->hrtimer, expire_and_rearm, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
+}
+
 static void stop(union bench_object *object)
 {
 	hrtimer_cancel(&object->hrtimer);
@@ -45,6 +57,7 @@ const struct bench_kind bench_hrtimer = {
 	.name		= "hrtimer",
 	.size		= sizeof(struct hrtimer),
 	.init		= init,
+	.init_mix	= init_mix,
 	.stop		= stop,
 	.is_pending	= is_pending,
 	.step		= BENCH_PEER_STEPS(arm, arm_at, arm, arm_at, arm_at, cancel),

@@ -5,10 +5,12 @@
  * Each life has a wheel of its own: it is over before that reaches its first edge, so the
  * worker does something only when it is told to, or when that edge is waited for.
  */
+#include <linux/delay.h>
 #include <linux/err.h>
 #include <linux/errno.h>
 #include <linux/ktime.h>
 #include <linux/minmax.h>
+#include <linux/sched.h>
 
 #include "bench.h"
 
@@ -180,6 +182,82 @@ static int begin_hierarchical(bool limited)
 	[BENCH_REFILE]			= refile,	\
 	[BENCH_EXPIRE]			= expire,	\
 }
+
+/* Wheels as users have them, for common.c */
+
+static struct task_struct *worker;
+
+static void note_worker(struct hwheel_timeout *timeout)
+{
+	WRITE_ONCE(worker, current);
+}
+
+static const struct hwheel_timeout_ops worker_ops = { .expire = note_worker };
+
+static void init_shared(union bench_object *object)
+{
+	hwheel_timeout_init(&object->timeout, wheel, &timeout_ops);
+}
+
+static void expire_and_rearm(struct hwheel_timeout *timeout)
+{
+	bench_mix_expired++;
+	hwheel_arm(timeout, bench_mix_delay(timeout));
+}
+
+static const struct hwheel_timeout_ops mix_ops = { .expire = expire_and_rearm };
+
+static void init_mix(union bench_object *object)
+{
+	hwheel_timeout_init(&object->timeout, wheel, &mix_ops);
+}
+
+static int begin_wheel(const struct hwheel_params *params)
+{
+	wheel = hwheel_create(params);
+	if (IS_ERR(wheel))
+		return PTR_ERR(wheel);
+	bench_for_each(init_shared);
+	worker = NULL;
+	hwheel_timeout_init(&spare, wheel, &worker_ops);
+	hwheel_arm(&spare, 0);
+	while (!READ_ONCE(worker))
+		msleep(20);
+	return 0;
+}
+
+static struct task_struct *worker_of_wheel(void)
+{
+	return worker;
+}
+
+#define WHEEL_STEPS					\
+{							\
+	[BENCH_ARM_AT]			= arm_at,	\
+	[BENCH_REFRESH_LATER]		= refresh_at,	\
+}
+
+#define WHEEL(id, label, ...)								\
+static int begin_##id(bool limited)							\
+{											\
+	return begin_wheel(&(const struct hwheel_params){ .name = "bench", __VA_ARGS__ });	\
+}											\
+											\
+const struct bench_kind bench_##id = {							\
+	.name		= label,							\
+	.size		= sizeof(struct hwheel_timeout),				\
+	.init_mix	= init_mix,							\
+	.begin		= begin_##id,							\
+	.end		= end,								\
+	.is_pending	= is_pending,							\
+	.worker		= worker_of_wheel,						\
+	.step		= WHEEL_STEPS,							\
+}
+
+WHEEL(wheel_default, "hwheel");
+WHEEL(wheel_512, "10ms_512", .tick_ns = 10 * NSEC_PER_MSEC, .slots = 512);
+WHEEL(wheel_4096, "10ms_4096", .tick_ns = 10 * NSEC_PER_MSEC, .slots = 4096);
+WHEEL(wheel_2x512, "10ms_2x512", .tick_ns = 10 * NSEC_PER_MSEC, .slots = 512, .levels = 2);
 
 const struct bench_kind bench_hwheel = {
 	.name		= "hwheel",

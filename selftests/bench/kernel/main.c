@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What the operations of hwheel, timer_list, hrtimer and delayed_work take, and whole lives
- * of timers: instructions, or ns; or the worst lateness on hierarchical wheels.
+ * of timers: instructions, or ns; or the worst lateness on hierarchical wheels; or what the
+ * common server's shapes take.
  *
  * For a virtual machine whose time stamp counter counts instructions (QEMU with -icount
  * shift=0), or for a user-mode kernel; with one CPU. Anywhere else the results are not what
@@ -27,11 +28,17 @@ static bool lateness;
 module_param(lateness, bool, 0400);
 MODULE_PARM_DESC(lateness, "measure lateness, with a million objects, and no operations (no)");
 
+static char *common = "";
+module_param(common, charp, 0400);
+MODULE_PARM_DESC(common, "one of the common server's shapes instead: moves, lone, mod or mix (none)");
+
 static struct dentry *results;
 
 static int results_show(struct seq_file *file, void *unused)
 {
-	if (lateness)
+	if (*common)
+		bench_show_common(file);
+	else if (lateness)
 		bench_show_lateness(file);
 	else
 		bench_show(file);
@@ -48,7 +55,10 @@ static int __init bench_init(void)
 	err = bench_objects_alloc(n);
 	if (err)
 		return err;
-	err = lateness ? bench_lateness(n) : bench_count(n, rounds);
+	if (*common)
+		err = bench_common(common, n);
+	else
+		err = lateness ? bench_lateness(n) : bench_count(n, rounds);
 	bench_objects_free();
 	if (!err)
 		results = debugfs_create_file("hwheel_bench", 0400, NULL, NULL, &results_fops);

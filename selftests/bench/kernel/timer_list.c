@@ -31,6 +31,17 @@ static void init(union bench_object *object)
 	timer_setup(&object->timer, on_timer, 0);
 }
 
+static void expire_and_rearm(struct timer_list *timer)
+{
+	bench_mix_expired++;
+	mod_timer(timer, jiffies + bench_mix_delay(timer));
+}
+
+static void init_mix(union bench_object *object)
+{
+	timer_setup(&object->timer, expire_and_rearm, 0);
+}
+
 static void stop(union bench_object *object)
 {
 	timer_delete_sync(&object->timer);
@@ -46,6 +57,7 @@ const struct bench_kind bench_timer_list = {
 	.in_jiffies	= true,
 	.size		= sizeof(struct timer_list),
 	.init		= init,
+	.init_mix	= init_mix,
 	.stop		= stop,
 	.is_pending	= is_pending,
 	.step		= BENCH_PEER_STEPS(arm, arm_at, arm, arm_at, arm_at, cancel),

@@ -4,6 +4,8 @@
 #define _USER_BENCH_COMMANDS_H
 
 void bench_check(void);			/* measure.c */
+void bench_common_lone(void);
+void bench_common_moves(void);		/* common.c */
 void bench_idle(void);
 void bench_lateness(void);
 void bench_lateness_counted(void);	/* lateness.c */

@@ -231,6 +231,20 @@ static unsigned int take(void)
 	return nr;
 }
 
+static void move(const unsigned int *which, unsigned int nr, __u64 deadline)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		rekey(which[i], deadline);
+	heap_set_timer();
+}
+
+static void block(void)
+{
+	must(take() == 1, "take");
+}
+
 const struct peer heap_peer = {
 	.name		= "heap",
 	.open		= open_peer,
@@ -238,5 +252,7 @@ const struct peer heap_peer = {
 	.refresh	= refresh_turns,
 	.cancel		= cancel_turns,
 	.take		= take,
+	.move		= move,
+	.block		= block,
 	.close		= heap_close,
 };

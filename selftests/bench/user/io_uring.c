@@ -7,6 +7,7 @@
 #include <liburing.h>
 
 #include "facility.h"
+#include "peer.h"
 
 static struct io_uring ring;
 static struct __kernel_timespec times[BATCH];
@@ -147,4 +148,65 @@ const struct facility io_uring = {
 	.close		= io_uring_close,
 	.steps		= steps,
 	.newest_steps	= newest_steps,
+};
+
+/* As a peer */
+
+static void open_peer(unsigned int room, __u64 tick_ns)
+{
+	(void)tick_ns;
+	io_uring_open(room);
+}
+
+static unsigned int batch(unsigned int left)
+{
+	return left < BATCH ? left : BATCH;
+}
+
+static void arm_at(unsigned int first, unsigned int nr, const __u64 *deadlines)
+{
+	unsigned int i, end = first + nr, stop;
+
+	for (i = first; i < end; submit(stop - first), first = stop)
+		for (stop = i + batch(end - i); i < stop; i++) {
+			struct io_uring_sqe *sqe = next_sqe();
+
+			io_uring_prep_timeout(sqe, delay_of(i - first, deadlines[i]), 0,
+					      IORING_TIMEOUT_ABS);
+			io_uring_sqe_set_data64(sqe, i + 1);
+		}
+}
+
+static void move(const unsigned int *which, unsigned int nr, __u64 deadline)
+{
+	unsigned int i, done;
+
+	for (done = 0; done < nr; done += i) {
+		for (i = 0; i < batch(nr - done); i++) {
+			struct io_uring_sqe *sqe = next_sqe();
+
+			io_uring_prep_timeout_update(sqe, delay_of(i, deadline),
+						     which[done + i] + 1, IORING_TIMEOUT_ABS);
+			io_uring_sqe_set_data64(sqe, 0);
+		}
+		submit(i);
+		reap(i, 0);
+	}
+}
+
+static void block(void)
+{
+	struct io_uring_cqe *cqe;
+
+	must(!io_uring_wait_cqe(&ring, &cqe) && cqe->res == -ETIME, "io_uring_wait_cqe");
+	io_uring_cqe_seen(&ring, cqe);
+}
+
+const struct peer io_uring_peer = {
+	.name	= "io_uring",
+	.open	= open_peer,
+	.arm	= arm_at,
+	.move	= move,
+	.block	= block,
+	.close	= io_uring_close,
 };

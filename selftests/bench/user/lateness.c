@@ -17,7 +17,7 @@
 
 /* The first deadline comes when all are armed; they are spread over some time. */
 #define LEAD_NS		(2 * SEC)
-#define SPAN_NS		(5 * SEC)
+#define SPAN_NS		(3 * SEC)
 #define MAX_SPINNERS	64
 
 /**

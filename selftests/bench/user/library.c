@@ -13,14 +13,19 @@ static struct hwheel *handle;
 static unsigned long *ids;
 static unsigned int wanted;
 
+static void open_configured(unsigned int room, const struct hwheel_config *config)
+{
+	ids = handles(room, sizeof(*ids));
+	must(!hwheel_open(&handle, HWHEEL_NONBLOCK), "open");
+	must(!hwheel_configure(handle, config), "configure");
+	wanted = room;
+}
+
 static void open_unmapped(unsigned int room, __u64 tick_ns)
 {
 	const struct hwheel_config config = own_wheel(room + 2 * BATCH, tick_ns);
 
-	ids = handles(room, sizeof(*ids));
-	must(!hwheel_open(&handle, HWHEEL_NONBLOCK), "open");
-	must(!hwheel_configure(handle, &config), "configure");
-	wanted = room;
+	open_configured(room, &config);
 }
 
 static void map(void)
@@ -176,6 +181,83 @@ static void wait_for_tick(void)
 	must(poll(&file, 1, -1) == 1, "poll");
 	must(hwheel_next_events(handle, &event, 1) == 1, "event");
 }
+
+static void move(const unsigned int *which, unsigned int nr, __u64 deadline)
+{
+	struct hwheel *wheel = handle;
+	unsigned long *const id = ids;
+	unsigned int i;
+	int error = 0;
+
+	for (i = 0; i < nr; i++)
+		error |= hwheel_refresh_at(wheel, id[which[i]], deadline);
+	must(!error, "refresh");
+}
+
+static void block(void)
+{
+	struct pollfd file = { .fd = hwheel_fd(handle), .events = POLLIN };
+	struct hwheel_event event;
+
+	must(poll(&file, 1, -1) == 1, "poll");
+	must(hwheel_next_events(handle, &event, 1) == 1, "event");
+}
+
+static void open_shared(unsigned int room, __u64 tick_ns)
+{
+	const struct hwheel_config config = {
+		.max_timeouts = room, .kind = HWHEEL_KIND_SHARED, .clock = CLOCK_MONOTONIC,
+	};
+
+	(void)tick_ns;
+	open_configured(room, &config);
+	map();
+}
+
+static void open_slots(unsigned int room, __u64 tick_ns)
+{
+	struct hwheel_config config = own_wheel(room, tick_ns);
+
+	config.slots = 4096;
+	open_configured(room, &config);
+	map();
+}
+
+static void open_levels(unsigned int room, __u64 tick_ns)
+{
+	struct hwheel_config config = own_wheel(room, tick_ns);
+
+	config.kind = HWHEEL_KIND_HIERARCHICAL;
+	config.slots = 512;
+	config.levels = 2;
+	open_configured(room, &config);
+	map();
+}
+
+#define MAPPED_PEER(label, opens)	\
+{					\
+	.name		= label,	\
+	.has_worker	= true,		\
+	.open		= opens,	\
+	.arm		= arm,		\
+	.move		= move,		\
+	.block		= block,	\
+	.close		= library_close,	\
+}
+
+const struct peer slots_peer = MAPPED_PEER("10ms_4096", open_slots);
+const struct peer levels_peer = MAPPED_PEER("10ms_2x512", open_levels);
+
+const struct peer shared_peer = {
+	.name		= "hwheel",
+	.has_worker	= true,
+	.shared		= true,
+	.open		= open_shared,
+	.arm		= arm,
+	.move		= move,
+	.block		= block,
+	.close		= library_close,
+};
 
 const struct peer library_peer = {
 	.name		= "hwheel",

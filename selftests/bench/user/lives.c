@@ -19,7 +19,7 @@
 #define MORE_AT_ONCE	20000U
 #define WORKING_SET	1000U
 #define SET_ROUNDS	20U
-#define ROUNDS		15
+#define ROUNDS		5
 #define ITEMS		9
 
 /* Until the worker has done all, and sleeps until something comes */

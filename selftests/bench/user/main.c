@@ -16,6 +16,8 @@ static const struct command {
 } commands[] = {
 	{ "check", bench_check },
 	{ "operations", bench_operations },
+	{ "common_lone", bench_common_lone },
+	{ "common_moves", bench_common_moves },
 	{ "idle", bench_idle },
 	{ "mapped", bench_mapped },
 	{ "lives", bench_lives },

@@ -14,7 +14,7 @@
 #include "commands.h"
 #include "measure.h"
 
-#define ROUNDS	10
+#define ROUNDS	5
 #define MAX_STEPS 16
 
 /* What others do later for what we did is done by then: so that it is not in our way. */

@@ -119,6 +119,22 @@ static void refresh(unsigned int first, unsigned int nr, const __u64 *deadlines)
 	}
 }
 
+static void turn(void)
+{
+	if (now_ns() / TICK > reached)
+		advance();
+}
+
+static void move(const unsigned int *which, unsigned int nr, __u64 deadline)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		del(which[i]);
+		add(which[i], deadline);
+	}
+}
+
 static void wheel_open(unsigned int room, __u64 tick_ns)
 {
 	struct itimerspec each;
@@ -152,5 +168,7 @@ const struct peer wheel_peer = {
 	.cancel		= cancel,
 	.take		= take,
 	.pass		= pass,
+	.move		= move,
+	.turn		= turn,
 	.close		= wheel_close,
 };
