@@ -228,16 +228,16 @@ static __always_inline int arm_at(struct hwheel_timeout *timeout, u64 deadline_n
 }
 
 /*
- * The quick one is for a timeout that is enqueued, and a later deadline: it submits nothing. It
- * takes no deadline that has to be clamped: neither one that looks negative, nor one that rounds
- * up to zero.
+ * The quick one is for a timeout that is enqueued, and for the same deadline or a later one: it
+ * submits nothing. It takes no deadline that has to be clamped: neither one that looks negative,
+ * nor one that rounds up to zero.
  */
 static __always_inline int refresh_later(struct hwheel_timeout *timeout, u64 deadline_ns)
 {
 	u64 new = hwheel_word(ALIGN(deadline_ns, HWHEEL_DEADLINE_UNIT), HWHEEL_PENDING);
 	s64 word = atomic64_read(&timeout->word);
 
-	if (!hwheel_word_is_enqueued(word) || new <= (u64)word || (s64)deadline_ns < 0 ||
+	if (!hwheel_word_is_enqueued(word) || new < (u64)word || (s64)deadline_ns < 0 ||
 	    !atomic64_try_cmpxchg_release(&timeout->word, &word, new))
 		return -EAGAIN;
 	return 0;
