@@ -543,7 +543,7 @@ static const struct {
 } zeros[] = {
 	{ &commands[CONFIG], offsetof(struct hwheel_config, flags) },
 	{ &commands[CONFIG], offsetof(struct hwheel_config, reserved) },
-	{ &commands[CONFIG], offsetof(struct hwheel_config, reserved[10]) },
+	{ &commands[CONFIG], offsetof(struct hwheel_config, reserved[8]) },
 	{ &commands[MAP],    offsetof(struct hwheel_map, flags) },
 	{ &commands[MAP],    offsetof(struct hwheel_map, reserved) },
 	{ &commands[SUBMIT], offsetof(struct hwheel_submit, reserved) },
