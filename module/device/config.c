@@ -35,7 +35,7 @@ void hwheel_config_init(unsigned int max, unsigned int max_of_user)
 	max_user_wheels = max_of_user;
 }
 
-/* What the kind has room for; on the shared wheel nothing can be chosen. */
+/* What the kind has room for; on the shared wheel nothing can be chosen, and @turn_ns chooses. */
 static bool config_is_kind(const struct hwheel_config *config)
 {
 	switch (config->kind) {
@@ -44,7 +44,8 @@ static bool config_is_kind(const struct hwheel_config *config)
 		       !config->turn_ns && config->clock == CLOCK_MONOTONIC;
 	case HWHEEL_KIND_HASHED:
 	case HWHEEL_KIND_SIMPLE:
-		return config->levels <= 1;
+		return config->levels <= 1 &&
+		       (!config->turn_ns || (!config->slots && !config->levels));
 	case HWHEEL_KIND_HIERARCHICAL:
 		return config->levels != 1 && config->levels <= HWHEEL_MAX_LEVELS &&
 		       !config->turn_ns;

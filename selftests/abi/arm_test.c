@@ -686,13 +686,16 @@ TEST_F(arm, many_at_one_deadline)
 /* One slot, one of two rounds: the nearer ones fire, the farther ones wait. */
 TEST_F(arm, rounds)
 {
-	struct hwheel_info info;
+	struct hwheel_config config = {
+		.tick_ns = 10 * MSEC, .slots = 64, .kind = HWHEEL_KIND_HASHED,
+		.clock = CLOCK_MONOTONIC,
+	};
+	const __u64 turn = config.tick_ns * config.slots;
 	unsigned int seen[200] = { 0 };
-	__u64 turn, deadline;
+	__u64 deadline;
 	size_t i;
 
-	ASSERT_EQ(0, call(self->fd, HWHEEL_IOC_INFO, &info));
-	turn = info.tick_ns * info.slots;
+	ASSERT_EQ(0, call(self->fd, HWHEEL_IOC_CONFIG, &config));
 	deadline = now_ns() + 200 * MSEC;
 	for (i = 0; i < 100; i++) {
 		ASSERT_EQ(0, arm_at(self->fd, deadline, i, NULL));
