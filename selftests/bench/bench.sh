@@ -43,8 +43,8 @@ modules() {
 program() {
 	make --no-print-directory -C tools O="$build/tools" "$build/tools/libhwheel.a"
 	gcc -O2 -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -static -Imodule/include/uapi \
-		-Itools $here/user/*.c "$build/tools/libhwheel.a" -luring -luv_a -levent_core -lev -lm -pthread -Wl,--no-warnings \
-		-Wl,--wrap=ioctl -o "$out/user_bench"
+		-Itools $here/user/*.c "$build/tools/libhwheel.a" -luring -luv_a -levent_core \
+		-lev -lm -pthread -Wl,--no-warnings -Wl,--wrap=ioctl -o "$out/user_bench"
 }
 
 # boot RUN OPTION...: RUN boots a machine, whose modules were built.

@@ -11,6 +11,12 @@
 /* How many are done in one go, at most: by those who can, in one system call. */
 #define BATCH	256
 
+/* How many of those that are left are in the next batch */
+static inline unsigned int batch_of(unsigned int left)
+{
+	return left < BATCH ? left : BATCH;
+}
+
 /* Which timeouts something is done to: some of those that are pending, or more of them */
 enum which {
 	ANY,		/* at random, in random order */

@@ -187,17 +187,12 @@ static void open_peer(unsigned int room, __u64 tick_ns)
 	heap_open(room);
 }
 
-static unsigned int turn(unsigned int left)
-{
-	return left < BATCH ? left : BATCH;
-}
-
 static void arm_turns(unsigned int first, unsigned int nr, const __u64 *deadlines)
 {
 	unsigned int i, end = first + nr, stop;
 
 	for (i = first; i < end; heap_set_timer())
-		for (stop = i + turn(end - i); i < stop; i++)
+		for (stop = i + batch_of(end - i); i < stop; i++)
 			heap_push(i, deadlines[i]);
 }
 
@@ -206,7 +201,7 @@ static void refresh_turns(unsigned int first, unsigned int nr, const __u64 *dead
 	unsigned int i, end = first + nr, stop;
 
 	for (i = first; i < end; heap_set_timer())
-		for (stop = i + turn(end - i); i < stop; i++)
+		for (stop = i + batch_of(end - i); i < stop; i++)
 			rekey(i, deadlines[i]);
 }
 
@@ -215,7 +210,7 @@ static void cancel_turns(unsigned int first, unsigned int nr)
 	unsigned int i, end = first + nr, stop;
 
 	for (i = first; i < end; heap_set_timer())
-		for (stop = i + turn(end - i); i < stop; i++)
+		for (stop = i + batch_of(end - i); i < stop; i++)
 			heap_delete(i);
 }
 

@@ -158,17 +158,12 @@ static void open_peer(unsigned int room, __u64 tick_ns)
 	io_uring_open(room);
 }
 
-static unsigned int batch(unsigned int left)
-{
-	return left < BATCH ? left : BATCH;
-}
-
 static void arm_at(unsigned int first, unsigned int nr, const __u64 *deadlines)
 {
 	unsigned int i, end = first + nr, stop;
 
 	for (i = first; i < end; submit(stop - first), first = stop)
-		for (stop = i + batch(end - i); i < stop; i++) {
+		for (stop = i + batch_of(end - i); i < stop; i++) {
 			struct io_uring_sqe *sqe = next_sqe();
 
 			io_uring_prep_timeout(sqe, delay_of(i - first, deadlines[i]), 0,
@@ -182,7 +177,7 @@ static void move(const unsigned int *which, unsigned int nr, __u64 deadline)
 	unsigned int i, done;
 
 	for (done = 0; done < nr; done += i) {
-		for (i = 0; i < batch(nr - done); i++) {
+		for (i = 0; i < batch_of(nr - done); i++) {
 			struct io_uring_sqe *sqe = next_sqe();
 
 			io_uring_prep_timeout_update(sqe, delay_of(i, deadline),

@@ -97,7 +97,7 @@ void measure_fill(const struct facility *facility, unsigned int n)
 	if (facility->begin)
 		facility->begin();
 	for (i = 0; i < n; i += nr) {
-		nr = n - i < BATCH ? n - i : BATCH;
+		nr = batch_of(n - i);
 		facility->arm(&numbers[i], nr);
 	}
 }

@@ -46,7 +46,7 @@ static void arm_in_batches(const __u64 *deadlines, unsigned int n)
 	unsigned int i;
 
 	for (i = 0; i < n; i += BATCH)
-		arm_batch(deadlines, i, n - i < BATCH ? n - i : BATCH);
+		arm_batch(deadlines, i, batch_of(n - i));
 }
 
 static unsigned int read_events(struct expiry *expiries)
