@@ -20,7 +20,7 @@
 #include "engine/trace.h"
 #include "engine/worker.h"
 
-/* The wheel, its slots and their bitmap, its CPUs' part, and its executor */
+/* The wheel, its slots and the tree of their edges, its CPUs' part, and its executor */
 #define NR_ALLOCS	5
 
 /* How many slots may be initialised in a row: some 100 us on a slow machine */

@@ -400,7 +400,7 @@ static void a_period_of_ten_ticks_costs_two_wakeups(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sim->expired, 55);
 }
 
-/* What callbacks arm is drained at once, also if others made the worker linger before. */
+/* The worker drains at once what callbacks armed, also if others made it linger before. */
 static void a_callback_that_arms_costs_a_wakeup(struct kunit *test)
 {
 	struct hwheel *wheel = sim_wheel(test);

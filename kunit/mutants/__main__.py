@@ -3,10 +3,10 @@
 
 [N=20] [SEED=1] [ONLY="ID..."] [KSELFTESTS=y] [LANES=2] [RECORD=FILE] python3 kunit/mutants [check]
 
-SEED picks N mutants; ONLY has globs of ids in their place. KUnit judges each, and leaves what it
-does not notice to kselftests (the file reached), which judge with KSELFTESTS. What does not compile
-is broken. Nothing that RECORD has is run again. Fails if the tests do not pass without a fault, or
-if no mutant is killed or survives.
+SEED picks N mutants; ONLY has globs of ids in their place. KUnit judges each. A mutant that it
+does not notice, in a file that reached lists, is left to kselftests, which judge with KSELFTESTS. A
+mutant that does not compile is broken. A mutant that RECORD has is not run again. Fails if the
+tests do not pass without a fault, or if no mutant is killed or survives.
 """
 import collections
 import concurrent.futures
@@ -87,7 +87,7 @@ class KUnit:
                 sys.exit(f"mutants: without a fault: {catcher}")
 
     def users_of(self, mutant):
-        """The objects of a source; of a header those that call the function, also by another."""
+        """The objects of a source, or of all sources that call a header's function in the end."""
         files, called, more = [f"module/{mutant.file}"], set(), {mutant.function}
         if mutant.file.endswith(".h"):
             while called != more:

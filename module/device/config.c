@@ -35,7 +35,10 @@ void hwheel_config_init(unsigned int max, unsigned int max_of_user)
 	max_user_wheels = max_of_user;
 }
 
-/* What the kind has room for; on the shared wheel nothing can be chosen, and @turn_ns chooses. */
+/*
+ * Whether the kind has room for what is chosen. On the shared wheel nothing can be, and where
+ * @turn_ns is given, neither slots nor levels.
+ */
 static bool config_is_kind(const struct hwheel_config *config)
 {
 	switch (config->kind) {

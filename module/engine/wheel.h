@@ -111,7 +111,7 @@ struct hwheel {
 	/** @pending: Places of the limit that are taken, if @max_pending; see limit.h. */
 	atomic64_t		pending ____cacheline_aligned_in_smp;
 
-	/* For those who kick and those who wait */
+	/* For threads that kick, and threads that wait */
 
 	/** @urgent: Somebody waits for the next pass; set by anyone, cleared by the worker. */
 	unsigned int		urgent ____cacheline_aligned_in_smp;

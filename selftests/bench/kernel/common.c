@@ -7,7 +7,7 @@
  *   mod    timeouts are moved by nothing, within a bucket of timer_list's, and out of it
  *   mix    timeouts of 1 s, 30 s, 5 min and 2 h, which their callbacks arm again
  *
- * The wheels are those that users have: the default, and three with the tick of programs. A
+ * Of wheels there are the default one, and three with the tick of programs. A
  * worker's instructions are the run time of its thread. The machine's are those for which the CPU
  * was not idle, wake-ups and interrupts included.
  */
