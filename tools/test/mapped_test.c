@@ -1413,7 +1413,10 @@ static void ignore(int signal)
 TEST_F(mapped, a_signal_ends_the_wait)
 {
 	const struct sigaction action = { .sa_handler = ignore };
-	const struct itimerspec soon = { .it_value.tv_nsec = 20 * MSEC };
+	/* Again and again, as the first may come before the wait. */
+	const struct itimerspec often = {
+		.it_value.tv_nsec = 20 * MSEC, .it_interval.tv_nsec = 20 * MSEC,
+	};
 	struct sigevent how = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGALRM };
 	struct hwheel_event event;
 	struct hwheel *wheel;
@@ -1423,7 +1426,7 @@ TEST_F(mapped, a_signal_ends_the_wait)
 	ASSERT_EQ(0, hwheel_map(wheel, 1));
 	ASSERT_EQ(0, sigaction(SIGALRM, &action, NULL));
 	ASSERT_EQ(0, timer_create(CLOCK_MONOTONIC, &how, &timer));
-	ASSERT_EQ(0, timer_settime(timer, 0, &soon, NULL));
+	ASSERT_EQ(0, timer_settime(timer, 0, &often, NULL));
 	EXPECT_EQ(-EINTR, hwheel_next_events(wheel, &event, 1));
 	EXPECT_EQ(0, timer_delete(timer));
 	EXPECT_EQ(0, hwheel_close(wheel));
