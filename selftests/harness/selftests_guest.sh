@@ -5,15 +5,13 @@
 # Guest script of the kselftests: runs each program and script that the file tests names, as "NAME
 # ARGUMENT...", with the module loaded. What these choose comes from the number in the file seed, if
 # there is one in it. If the file first is not empty, the first test point that fails is the last.
-# The test points go to the console and to /results/NAME.tap. Where the kernel counts the module's
-# lines, gcov's counters go to /results/counters.tar.
+# The test points go to the console and to /results/NAME.tap.
 set -o pipefail
 
 cd "$(dirname "$0")" || exit 1
 # shellcheck source=selftests/harness/tap.sh
 . ./tap.sh
 bad=0
-gcov=/sys/kernel/debug/gcov
 filter="cat"
 [ ! -s first ] || filter="sed /^not.ok/q"
 
@@ -52,16 +50,6 @@ run_test() {
 	echo "# $name took $(($(uptime_seconds) - since)) s"
 }
 
-# The kernel makes these files as they are read, so that only cat copies them.
-pack_counters() {
-	local name
-
-	find $gcov -name '*.gcda' | while read -r name; do
-		mkdir -p "/tmp${name%/*}" && cat "$name" >"/tmp$name"
-	done
-	tar -C "/tmp$gcov" -cf /results/counters.tar .
-}
-
 SEED=$(cat seed) && export SEED
 both echo "TAP version 13"
 both report "insmod" insmod hwheel.ko
@@ -73,5 +61,4 @@ while read -r line; do
 done <tests
 [ ! -e /sys/module/hwheel ] || both report "rmmod" rmmod hwheel
 both report "the device is gone" is_gone
-[ ! -d $gcov ] || both report "lines are counted" pack_counters
 both tap_end && [ $bad -eq 0 ]
