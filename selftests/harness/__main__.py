@@ -215,8 +215,6 @@ def show_progress(jobs, stop):
 def run(job, *arguments):
     try:
         found = job.run(*arguments)
-    except subprocess.CalledProcessError as error:
-        found = [(job.name, [(ktap.FAILED, f"{' '.join(error.cmd)}: status {error.returncode}")])]
     except Exception as error:
         found = [(job.name, [(ktap.FAILED, f"{type(error).__name__}: {error}")])]
     job.ended = True

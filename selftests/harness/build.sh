@@ -77,10 +77,6 @@ build_programs() {
 		${CC:+CC="$CC"} ${SYSROOT:+SYSROOT="$SYSROOT"}
 }
 
-build_tools() {
-	make -j"$(nproc)" -C tools O="$out/tools"
-}
-
 build_tools_tests() {
 	local more=("$out/tools/test/contained")
 
@@ -93,14 +89,6 @@ build_tools_tests() {
 build_hwheeld() {
 	make -j"$(nproc)" -C tools O="$out/tools" hwheeld ${KSRC:+hwheeld_tests KSRC="$KSRC"} \
 		"$out/tools/hwheeld/hwheeld_heap"
-}
-
-build_java() {
-	make -C tools/java O="$out/java" tests
-}
-
-build_java_netty() {
-	make -C tools/java O="$out/java" tests netty-tests NETTY_SRC="$NETTY_SRC"
 }
 
 # The module, and what others are built against. A distribution keeps the key that its kernel's
@@ -118,21 +106,21 @@ build_install() {
 	[ -n "${DESTDIR-}" ] || { ldconfig; depmod -a "$KVER"; }
 }
 
-build_java_bench() {
-	make -C tools/java O="$out/java" bench
-}
+# locked FILE COMMAND...: one build in a folder at a time
+locked() (
+	exec 9>"$1"
+	flock 9
+	"${@:2}" 9>&-
+)
 
-# One build in a folder at a time
 mkdir -p "$out"
 for need; do
 	case $need in
-	module|modules|install|clang) lock=$MODULE.lock ;;
-	programs|tools*|hwheeld) lock=$out/tools.lock ;;
-	java*)                   lock=$out/java.lock ;;
-	*)                       continue ;;
+	module|modules|install|clang) locked "$MODULE.lock" "build_$need" ;;
+	programs|tools_tests|hwheeld) locked "$out/tools.lock" "build_$need" ;;
+	tools)      locked "$out/tools.lock" make -j"$(nproc)" -C tools O="$out/tools" ;;
+	java)       locked "$out/java.lock" make -C tools/java O="$out/java" tests ;;
+	java_netty) locked "$out/java.lock" make -C tools/java O="$out/java" tests netty-tests ;;
+	java_bench) locked "$out/java.lock" make -C tools/java O="$out/java" bench ;;
 	esac
-	exec 9>"$lock"
-	flock 9
-	"build_$need" 9>&-
-	exec 9>&-
 done
