@@ -29,14 +29,10 @@ log=$result.log
 tap=$result.tap
 job=${HWHEEL_JOB-}
 
-# shellcheck source=selftests/harness/messages.sh
-. "$top/selftests/harness/messages.sh"
 # shellcheck source=selftests/harness/debian.sh
 . "$top/selftests/harness/debian.sh"
 # shellcheck source=selftests/harness/complaints.sh
 . "$top/selftests/harness/complaints.sh"
-# shellcheck source=selftests/harness/vm/machines.sh
-. "$top/selftests/harness/vm/machines.sh"
 
 # One run at a time: all checkouts share their place in the source and the build folders.
 lock() {

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 # What Debian has: packages, which are installed if they are missing; a cache folder with what was
-# downloaded or unpacked once; archives of other machines and releases; kernels. Needs messages.sh.
+# downloaded or built once; archives of other machines and releases; kernels.
 
+# shellcheck source=selftests/harness/messages.sh
+. "$(dirname "${BASH_SOURCE[0]}")/messages.sh"
 # shellcheck source=selftests/harness/vm/machines.sh
 . "$(dirname "${BASH_SOURCE[0]}")/vm/machines.sh"
-
-# Debian packages: installed when they are missing, and only then.
 
 # Debian and the distributions that are made from it have both.
 has_apt() {
@@ -35,18 +35,11 @@ as_root() {
 	fi
 }
 
-# Shows the big downloads and the errors, as the rest of apt's chatter tells little.
-apt_progress() {
-	sed -nuE 's/^(Get:[0-9]+) [^ ]+ [^ ]+ [^ ]+ ([^ ]+) .*(\[([0-9]+,[0-9]+ kB|.* MB)\])$/    \1 \2 \3/p
-		s/^(Need to get .*)$/    \1/p
-		s/^([EW]: .*)$/    \1/p' >&2
-}
-
 # One apt at a time: it waits for dpkg's lock, but not for that of the package lists.
 apt_get() {
 	as_root env DEBIAN_FRONTEND=noninteractive LC_ALL=C \
-		flock -o /run/lock/hwheel-apt apt-get -q -y -o DPkg::Lock::Timeout=300 "$@" </dev/null 2>&1 |
-		apt_progress
+		flock -o /run/lock/hwheel-apt apt-get -qq -o DPkg::Lock::Timeout=300 \
+		--no-install-recommends "$@" </dev/null >/dev/null
 }
 
 packages_update() {
@@ -54,43 +47,18 @@ packages_update() {
 	apt_get update
 }
 
-packages_known() {
-	local name
-
-	for name; do
-		apt-cache show --no-all-versions "$name" >/dev/null 2>&1 || return
-	done
-}
-
-packages_install() {
-	apt_get install --no-install-recommends "$@"
-}
-
-packages_without_apt() {
-	say "this machine has no apt. Install what is in these packages of Debian's:"
-	say "$*"
-	return 1
-}
-
-packages_refuse() {
-	say "these packages are missing, and only root can install them:"
-	say "apt-get install --no-install-recommends $*"
-	return 1
-}
-
-# Lists that are missing or too old are the usual reason for a failure.
+# packages PACKAGE...: installs those that are missing. Lists that are missing or too old are the
+# usual reason for a failure.
 packages() {
 	local missing
 
-	has_apt || packages_without_apt "$@" || return
+	has_apt || { say "this machine has no apt. Install what is in Debian's packages $*"; return 1; }
 	mapfile -t missing < <(packages_missing "$@")
 	[ ${#missing[@]} -gt 0 ] || return 0
-	as_root true || packages_refuse "${missing[@]}" || return
-
-	packages_known "${missing[@]}" || packages_update || return
+	as_root true || { say "only root can install the missing packages ${missing[*]}"; return 1; }
+	apt-get -qq --print-uris install "${missing[@]}" >/dev/null 2>&1 || packages_update || return
 	say "apt: installing ${missing[*]}"
-	packages_install "${missing[@]}" && return
-	packages_update && packages_install "${missing[@]}"
+	apt_get install "${missing[@]}" || { packages_update && apt_get install "${missing[@]}"; }
 }
 
 # packages_to_build PACKAGE...: the packages that a build needs. Without apt they are taken to be
@@ -99,9 +67,8 @@ packages_to_build() {
 	! has_apt || packages "$@"
 }
 
-# The cache folder: what was downloaded or unpacked once.
-
 cache=${HWHEEL_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/hwheel}
+mkdir -p "$cache"
 
 # cache_locked NAME COMMAND...: what fills NAME runs once at a time; whatever else is missing
 # can be made meanwhile. No process that COMMAND leaves behind inherits the lock.
@@ -109,7 +76,6 @@ cache_locked() {
 	local lock=$cache/$1.lock
 
 	shift
-	mkdir -p "$cache"
 	(
 		flock -n 9 || { say "cache: waiting for another run"; flock 9; }
 		"$@" 9>&-
@@ -139,38 +105,28 @@ cache_fill_locked() {
 }
 
 # Debian's archives: that of this machine, by the name of its architecture; that of another
-# architecture; and, as ARCHITECTURE:SUITE, a suite of another release. apt has a folder of its
-# own for each but the first, so that it offers nothing else here than before: packages from
-# there are downloaded, never installed.
+# architecture, which comes from where this one's packages come from; and, as ARCHITECTURE:SUITE, a
+# suite of another release. apt has a folder of its own for each but the first, so that it offers
+# nothing else here than before: packages from there are downloaded, never installed.
 
-archive_is_own() {
-	[ "$1" = "$(dpkg --print-architecture)" ]
-}
-
-archive_folder() {
-	echo "$cache/apt-${1/:/-}"
-}
-
-# The server of this Debian's packages has its other suites, too.
+# The server of this Debian's packages, which has its other suites, too
 archive_mirror() {
 	# shellcheck disable=SC2016 # apt's variable, not the shell's
 	apt-get indextargets --format '$(REPO_URI)' \
-		'Created-By: Packages' 'Origin: Debian' 'Label: Debian' | sed -n 1p
+		'Created-By: Packages' 'Origin: Debian' 'Label: Debian' | sed -n 1p | grep .
 }
 
 # The signature of the lists is checked with Debian's keys, and all else against them.
-archive_source() {
+archive_sources() {
 	local keys=/usr/share/keyrings/debian-archive-keyring.gpg mirror
 
-	mirror=$(archive_mirror)
-	[ -n "$mirror" ] || { packages_update && mirror=$(archive_mirror); } || return
-	[ -n "$mirror" ] || { say "apt: no source of Debian's is configured"; return 1; }
-	echo "deb [signed-by=$keys] $mirror $1 main"
+	mirror=$(archive_mirror) || { packages_update && mirror=$(archive_mirror); } ||
+		{ say "apt: no source of Debian's is configured"; return 1; }
+	printf "%s [signed-by=$keys] $mirror $1 main\n" deb deb-src
 }
 
-# Another architecture comes from where this one's packages come from.
 archive_configure() {
-	local folder=$1 arch=${2%%:*} suite=${2#"${2%%:*}"}
+	local arch=${1%%:*} suite=${1#"${1%%:*}"} folder=$2
 
 	mkdir -p "$folder"/{lists,archives}/partial
 	: >"$folder/status"
@@ -184,93 +140,55 @@ archive_configure() {
 		Dir::State::Status "$folder/status";
 	EOF
 	[ -n "$suite" ] || return 0
-	archive_source "${suite#:}" >"$folder/sources.list" || return
+	archive_sources "${suite#:}" >"$folder/sources.list" || return
 	cat >>"$folder/apt.conf" <<-EOF
 		Dir::Etc::SourceList "$folder/sources.list";
 		Dir::Etc::SourceParts "/dev/null";
 	EOF
 }
 
-# archive ARCHIVE COMMAND ARGUMENT...: a command of apt's that changes nothing here
-archive() {
-	local name=$1
-
-	shift
-	if archive_is_own "$name"; then
-		LC_ALL=C "$@"
-	else
-		APT_CONFIG=$(archive_folder "$name")/apt.conf LC_ALL=C "$@"
-	fi
-}
-
 # A list that cannot be had is no reason to do without the others.
 archive_update_locked() {
-	local folder
-
-	folder=$(archive_folder "$1")
 	say "apt: looking what there is for ${1/:/ in }"
-	archive_configure "$folder" "$1" || return
-	archive "$1" apt-get -q update 2>&1 | apt_progress || true
+	archive_configure "$1" "$2" || return
+	APT_CONFIG=$2/apt.conf LC_ALL=C apt-get -qq update >&2 || true
 }
 
-archive_update() {
-	if archive_is_own "$1"; then
-		packages_update
+archive_try() {
+	local config=$cache/apt-${1/:/-}/apt.conf
+
+	if [ "$1" = "$(machine_here)" ]; then
+		LC_ALL=C "${@:2}"
 	else
-		cache_locked "apt-${1/:/-}" archive_update_locked "$1"
+		[ -e "$config" ] && APT_CONFIG=$config LC_ALL=C "${@:2}"
 	fi
 }
 
-# Of an archive whose lists were never there, it knows nothing.
-archive_knows() {
-	local name=$1 package
+# archive ARCHIVE COMMAND ARGUMENT...: a command of apt's that changes nothing here. One that fails
+# is tried again with new lists.
+archive() {
+	local name=apt-${1/:/-}
 
-	archive_is_own "$name" || [ -e "$(archive_folder "$name")/apt.conf" ] || return
-	shift
-	for package; do
-		archive "$name" apt-cache show --no-all-versions "$package" >/dev/null 2>&1 ||
-			return
-	done
-}
-
-# archive_find ARCHIVE PACKAGE...: looks again if one is not known
-archive_find() {
-	archive_knows "$@" || { archive_update "$1" && archive_knows "$@"; }
-}
-
-archive_version() {
-	archive "$1" apt-cache show --no-all-versions "$2" | sed -n 's/^Version: //p'
+	! archive_try "$@" 2>/dev/null || return 0
+	if [ "$1" = "$(machine_here)" ]; then
+		packages_update
+	else
+		cache_locked "$name" archive_update_locked "$1" "$cache/$name"
+	fi && archive_try "$@"
 }
 
 # archive_depends ARCHIVE PACKAGE BEGINNING: what PACKAGE depends on and begins so, without that
 archive_depends() {
-	archive "$1" apt-cache depends --important "$2" | sed -nE "s/^ *\|?Depends: $3//p"
+	archive "$1" apt-cache depends --important "$2" | sed -nE "s/^ *\|?Depends: $3//p" | grep .
 }
 
-archive_get() {
-	local name=$1 folder=$2
-
-	shift 2
-	(cd "$folder" && archive "$name" apt-get -q download -o APT::Sandbox::User=root \
-		"$@" 2>&1 | apt_progress)
-}
-
-# archive_download ARCHIVE FOLDER PACKAGE...: into FOLDER. Lists that are too old are the usual
-# reason for a failure.
-archive_download() {
-	local name=$1 packages=("${@:3}")
-
-	archive_find "$name" "${packages[@]}" ||
-		{ say "apt: there is no ${packages[*]} for ${name/:/ in }"; return 1; }
-	archive_get "$@" || { archive_update "$name" && archive_get "$@"; }
-}
-
-# archive_unpack FOLDER: unpacks what was downloaded there.
+# archive_unpack ARCHIVE FOLDER PACKAGE...: downloads and unpacks them there.
 archive_unpack() {
 	local deb
 
-	for deb in "$1"/*.deb; do
-		dpkg-deb -x "$deb" "$1" && rm "$deb" || return
+	(cd "$2" && archive "$1" apt-get -q download -o APT::Sandbox::User=root "${@:3}" >&2) || return
+	for deb in "$2"/*.deb; do
+		dpkg-deb -x "$deb" "$2" && rm "$deb" || return
 	done
 }
 
@@ -293,33 +211,17 @@ debian_12() {
 		"$@" bookworm "$out" - <<<"$sources" >&2
 }
 
-# Netty's own test of its timer, in the cache: no binary package has it, so it comes out of
-# Debian's source package.
-
-netty_test=common/src/test/java/io/netty/util/HashedWheelTimerTest.java
-
-# netty_apt FOLDER COMMAND...: apt-get, with lists of its own, of source packages only
-netty_apt() {
-	local folder=$1
-
-	shift
-	LC_ALL=C apt-get -q -o APT::Sandbox::User=root -o Dir::Cache="$folder" \
-		-o Dir::State::Lists="$folder/lists" -o Dir::Etc::SourceParts=/dev/null \
-		-o Dir::Etc::SourceList="$folder/sources.list" "$@" 2>&1 | apt_progress
-}
-
-# The source package's own archive is what Netty released; Debian's changes are apart.
+# Netty's own test of its timer: no binary package has it. The source package's own archive is what
+# Netty released; Debian's changes are apart.
 netty_fetch() {
-	local folder=$1 apt=$1/apt release
+	local release
 
 	release=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
 	say "apt: getting the source of Netty, for its own test of its timer"
-	mkdir -p "$apt"/{lists,archives}/partial
-	archive_source "$release" | sed 's/^deb /deb-src /' >"$apt/sources.list" || return
-	netty_apt "$apt" update || return
-	(cd "$apt" && netty_apt "$apt" source --download-only --tar-only netty) || return
-	tar -xf "$apt"/netty_*.orig.tar.* -C "$folder" --strip-components=1 \
-		--wildcards "*/$netty_test" && rm -r "$apt"
+	(cd "$1" && archive "$(machine_here):$release" apt-get -qq source --download-only --tar-only \
+		netty >&2) && tar -xf "$1"/netty_*.orig.tar.* -C "$1" --strip-components=1 --wildcards \
+		'*/common/src/test/java/io/netty/util/HashedWheelTimerTest.java' &&
+		rm "$1"/netty_*
 }
 
 # Prints the folder: of the version that is installed.
@@ -333,109 +235,39 @@ netty_source() {
 
 # The libraries that programs for another machine are built with, and the busybox that this machine
 # runs first: all static, as the machine has no other library.
-
 sysroot_fetch() {
 	say "sysroot: downloading what programs for $machine_debian need"
-	archive_download "$machine_debian" "$1" busybox-static liburing-dev &&
-		archive_unpack "$1" || return
+	archive_unpack "$machine_debian" "$1" busybox-static liburing-dev || return
 	[ -e "$1/bin/busybox" ] || ln -s usr/bin "$1/bin"
 }
 
-sysroot_path() {
-	echo "$cache/sysroot-$machine_debian"
-}
+# emulator PACKAGE...: QEMU for the machine that was chosen, and these packages. Where the table of
+# machines names it as PACKAGE:SUITE it is unpacked; Debian 12 has the libraries that it needs.
+emulator() {
+	local package=${machine_package%:*} archive depends
 
-# Fills that folder for the machine that was chosen.
-sysroot() {
-	cache_fill "sysroot-$machine_debian" sysroot_fetch
-}
-
-# Kernels of a newer Debian than this one, from its backports. The programs that build modules for
-# them, and their compiler, want that Debian's C library: each program is told where the cache
-# has it, and nothing is installed.
-
-newer_suite=trixie
-newer_release=deb13
-
-# Prints the number of this machine's release. One that is not released yet has none, and is newer
-# than all others.
-own_release() {
-	# shellcheck source=/dev/null
-	(. /etc/os-release && echo "${VERSION_ID:-999}")
-}
-
-# Is a kernel of a newer Debian than this one? Its version names the release.
-is_newer_kernel() {
-	local own
-
-	own=$(own_release)
-	[[ $1 =~ \+deb([0-9]+) ]] && [ "${BASH_REMATCH[1]}" -gt "${own%%.*}" ]
-}
-
-# Prints the archive that has a kernel's packages.
-kernel_archive() {
-	if is_newer_kernel "$1"; then
-		echo "$machine_debian:$newer_suite-backports"
-	else
-		echo "$machine_debian"
+	if [ "$package" = "$machine_package" ]; then
+		packages "$@" "$package"
+		return
 	fi
+	archive=$(machine_here):${machine_package#*:}
+	mapfile -t depends < <(archive "$archive" apt-cache depends --important "$package" |
+		sed -n 's/^ *Depends: <\(.*\)>$/\1/p')
+	packages "$@" "${depends[@]}" && cache_fill "${machine_package/:/-}" emulator_fetch "$archive"
 }
 
-# Prints the name of the package of the compiler that the kernel with these headers was made with.
-newer_compiler() {
-	sed -nE 's/^CC .*(gcc-[0-9]+)$/\1/p' "$1/.kernelvariables"
+emulator_fetch() {
+	say "qemu: unpacking ${machine_package/:/ of } (not installed)"
+	archive_unpack "$1" "$2" "${machine_package%:*}" qemu-system-common qemu-system-data seabios
 }
 
-newer_compiler_fetch() {
-	local compiler=$1 folder=$2 triplet=${machine_triplet//_/-}
-
-	archive_download "$machine_debian:$newer_suite" "$folder" libc6 "$compiler-$triplet" \
-		"${compiler/gcc/cpp}-$triplet" "lib$compiler-dev" && archive_unpack "$folder"
-}
-
-# newer_libraries FOLDER PLACE: the programs in FOLDER run when it is at PLACE. The libraries beside
-# the C library are this machine's.
-newer_libraries() {
-	local folder=$1 libraries=$2/usr/lib/$machine_triplet loader program
-
-	loader=$(basename "$folder/usr/lib/$machine_triplet"/ld-linux-*)
-	while read -r program; do
-		patchelf --print-interpreter "$program" >/dev/null 2>&1 || continue
-		patchelf --set-interpreter "$libraries/$loader" \
-			--set-rpath "$libraries:/usr/lib/$machine_triplet" "$program" || return
-	done < <(find "$folder"/usr/{bin,lib/linux-kbuild-*,libexec} -type f -perm -100)
-}
-
-# newer_headers FOLDER PLACE KVER: completes the headers that were unpacked in FOLDER. Without vmlinux
-# no types are put into modules, which would take that Debian's pahole.
-newer_headers() {
-	local folder=$1 place=$2 headers=$1/usr/src/linux-headers-$3 compiler
-
-	packages patchelf libssl3 libelf1 libmpc3 libisl23 || return
-	compiler=$(newer_compiler "$headers")
-	newer_compiler_fetch "$compiler" "$folder" && newer_libraries "$folder" "$place" || return
-	sed -i "s|^CC .*|CC = $place/usr/bin/$machine_triplet-$compiler|" "$headers/.kernelvariables"
-	sed -i "s|=/usr/src/|=$place/usr/src/|" "$headers/Makefile"
-	rm -f "$headers/vmlinux"
-}
-
-# Debian's kernels: headers are installed if they are for this machine, an image never is (it
-# goes into the cache, and so do headers that want one installed beside them, or are for
-# another machine), the source is unpacked there.
-
-stock_headers=linux-headers-cloud-$(machine_here)
-source_package=linux-source-6.12
-
-# Ubuntu has kernels for virtual machines, too, and one source.
-if grep -qs '^ID=ubuntu' /etc/os-release; then
-	stock_headers=linux-headers-virtual
-	source_package=linux-source
-fi
+# Debian's kernels: nothing of them is installed. All that is needed is unpacked in the cache.
 
 # The kernels that have names of their own, and the end of the name of their headers' package
 declare -A flavours=(
+	[vm]=cloud-$(machine_here 2>/dev/null)
 	[newest]=cloud-amd64
-	[shared]=$(machine_here)
+	[shared]=$(machine_here 2>/dev/null)
 	[arm64]=cloud-arm64
 	[arm64-6.12]=6.12-cloud-arm64
 	[arm64-16k]=6.12-arm64-16k
@@ -450,180 +282,122 @@ headers_of_flavour() {
 	echo "linux-headers-${flavours[$1]-$1-amd64}"
 }
 
+# A kernel of the next Debian, from its backports, on Debian 12
+is_newer_kernel() {
+	[[ $1 == *+deb13* ]] && grep -qs '^VERSION_ID="12"' /etc/os-release
+}
+
+# Prints the archive that has a kernel's packages.
+kernel_archive() {
+	if is_newer_kernel "$1"; then
+		echo "$machine_debian:trixie-backports"
+	else
+		echo "$machine_debian"
+	fi
+}
+
 # Prints the version of the current kernel of a flavour.
 kernel_of_flavour() {
-	local meta archive
+	local meta name=$1
 
-	meta=$(headers_of_flavour "$1")
+	meta=$(headers_of_flavour "$name")
 	machine_choose "$meta"
-	archive=$machine_debian
-	[ "$1" != newest ] || archive=$(kernel_archive "+$newer_release")
-	archive_find "$archive" "$meta" || return
-	archive_depends "$archive" "$meta" linux-headers- | grep .
+	archive_depends "$(kernel_archive "${name/newest/+deb13}")" "$meta" linux-headers-
 }
 
-# The programs that make modules are this machine's, for whichever machine. All find each
-# other by their absolute paths.
+# newer_programs FOLDER PLACE KVER: the programs that build modules for a newer Debian's kernel, and
+# its compiler, want that Debian's C library: each program in FOLDER is told where it will be once
+# that is at PLACE. The libraries beside the C library are this machine's.
+newer_programs() {
+	local folder=$1 place=$2 headers=$1/usr/src/linux-headers-$3 triplet=${machine_triplet//_/-}
+	local libraries=$2/usr/lib/$machine_triplet compiler program
+
+	packages patchelf libssl3 libelf1 libmpc3 libisl23 || return
+	compiler=$(sed -nE 's/^CC .*(gcc-[0-9]+)$/\1/p' "$headers/.kernelvariables")
+	archive_unpack "$machine_debian:trixie" "$folder" libc6 "$compiler-$triplet" \
+		"${compiler/gcc/cpp}-$triplet" "lib$compiler-dev" || return
+	while read -r program; do
+		patchelf --print-interpreter "$program" >/dev/null 2>&1 || continue
+		patchelf --set-interpreter "$libraries"/ld-linux-x86-64.so.2 \
+			--set-rpath "$libraries:/usr/lib/$machine_triplet" "$program" || return
+	done < <(find "$folder"/usr/{bin,lib/linux-kbuild-*,libexec} -type f -perm -100)
+	sed -i "s|^CC .*|CC = $place/usr/bin/$machine_triplet-$compiler|" "$headers/.kernelvariables"
+}
+
+# The programs that make modules are this machine's, for whichever machine. All find each other by
+# their absolute paths. Without vmlinux no types are put into modules, which would take pahole.
 headers_fetch() {
-	local kver=$1 folder=$2 package=linux-headers-$1 archive here common kbuild
+	local kver=$1 place=$2 folder=$3 package=linux-headers-$1 archive common kbuild
 
 	archive=$(kernel_archive "$kver")
-	here=$(machine_here)${archive#"$machine_debian"}
-	common=$(archive_depends "$archive" "$package" linux-headers-) || return
-	kbuild=$(archive_depends "$archive" "$package" linux-kbuild-) || return
+	common=$(archive_depends "$archive" "$package" linux-headers-) &&
+		kbuild=$(archive_depends "$archive" "$package" linux-kbuild-) || return
 	say "kernel: unpacking $package (not installed)"
-	archive_download "$archive" "$folder" "$package" "linux-headers-$common" &&
-		archive_download "$here" "$folder" "linux-kbuild-$kbuild" &&
-		archive_unpack "$folder" || return
-	sed -i "s|^include /usr/src/|include $cache/headers-$kver/usr/src/|" \
-		"$folder/usr/src/$package/Makefile"
-	! is_newer_kernel "$kver" || newer_headers "$folder" "$cache/headers-$kver" "$kver"
+	archive_unpack "$archive" "$folder" "$package" "linux-headers-$common" &&
+		archive_unpack "$(machine_here)${archive#"$machine_debian"}" "$folder" \
+			"linux-kbuild-$kbuild" || return
+	sed -i "s#\(=\|^include \)/usr/src/#\1$place/usr/src/#" "$folder/usr/src/$package/Makefile"
+	rm -f "$folder/usr/src/$package/vmlinux"
+	! is_newer_kernel "$kver" || newer_programs "$folder" "$place" "$kver"
 }
 
-headers_unpacked() {
-	cache_fill "headers-$1" headers_fetch "$1" || return
-	echo "$cache/headers-$1/usr/src/linux-headers-$1"
-}
-
-# The headers of 6.12 and later hold types that pahole puts into modules.
-headers_want_image() {
-	archive_depends "$(kernel_archive "$1")" "linux-headers-$1" linux-image- | grep -q .
-}
-
-# Prints the folder that modules for kernel $1 are built in.
+# Prints the folder that modules for a kernel are built in.
 kernel_headers() {
-	local kver=$1 package=linux-headers-$1
+	local kver=$1 place=$cache/headers-$1
 
 	if [ -e "/lib/modules/$kver/build" ]; then
 		echo "/lib/modules/$kver/build"
 		return
 	fi
-	{ has_apt && machine_choose "$kver" && archive_find "$(kernel_archive "$kver")" "$package"; } ||
+	{ has_apt && machine_choose "$kver" &&
+		cache_fill "headers-$kver" headers_fetch "$kver" "$place"; } ||
 		die "no headers for the kernel $kver: KDIR= names a kernel's build folder"
-	if headers_want_image "$kver"; then
-		packages pahole || return
-	elif ! machine_is_foreign && ! is_newer_kernel "$kver"; then
-		packages "$package" && echo "/lib/modules/$kver/build"
-		return
-	fi
-	headers_unpacked "$kver"
+	echo "$place/usr/src/linux-headers-$kver"
 }
 
 kernel_image_path() {
 	echo "$cache/kernel-$1/vmlinuz"
 }
 
-# The modules with which a machine mounts a folder of this one, each after those that it needs.
-# Kernels for clouds have none.
-share_modules=(virtio_ring virtio virtio_pci_modern_dev virtio_pci_legacy_dev virtio_pci netfs fscache
-	       9pnet 9pnet_virtio 9p)
-
-# Prints where the package has them, if it has them.
-share_paths() {
-	local paths name
-
-	paths=$(dpkg-deb --fsys-tarfile "$1" | tar -t) || return
-	grep -q '/9p\.ko$' <<<"$paths" || return 0
-	for name in "${share_modules[@]}"; do
-		grep "/$name\.ko$" <<<"$paths"
-	done
-	return 0
-}
-
-# The image, the module that the machine needs before anything else, if there is one, and those
-# with which it mounts a folder
-image_unpack() {
-	local kver=$1 folder=$2 wanted=(--wildcards "*/vmlinuz*") shared
-
-	[ "$machine_module" = - ] || wanted+=("./lib/modules/$kver/$machine_module")
-	mapfile -t shared < <(share_paths "$folder"/*.deb)
-	dpkg-deb --fsys-tarfile "$folder"/*.deb |
-		tar -x --transform='s|.*/||' --transform='s|^vmlinuz.*|vmlinuz|' \
-			-C "$folder" "${wanted[@]}" "${shared[@]}" &&
-		rm "$folder"/*.deb
-}
-
-# Prints those that the cache has, in their order.
-kernel_share_modules() {
-	local folder name
-
-	folder=$(dirname "$(kernel_image_path "$1")")
-	[ -e "$folder/9p.ko" ] || return
-	for name in "${share_modules[@]}"; do
-		[ ! -e "$folder/$name.ko" ] || echo "$folder/$name.ko"
-	done
-}
-
-# Prints the package that the image is in: later kernels have it apart.
-image_package() {
-	archive_find "$1" "linux-image-$2" || return
-	if archive_depends "$1" "linux-image-$2" linux-binary- | grep -qxF "$2"; then
-		echo "linux-binary-$2"
-	else
-		echo "linux-image-$2"
-	fi
-}
-
-# apt checks what it downloads against the signed package lists.
+# The image, in a package that later kernels have apart, the modules with which a machine mounts a
+# folder of this one, and the one with which s390x sends results
 kernel_image_fetch() {
-	local kver=$1 folder=$2 archive package
+	local kver=$1 folder=$2 package=linux-image-$1 archive
 
 	archive=$(kernel_archive "$kver")
-	package=$(image_package "$archive" "$kver") || return
+	! archive_depends "$archive" "$package" linux-binary- | grep -qxF "$kver" ||
+		package=linux-binary-$kver
 	say "kernel: downloading $package (not installed on this machine)"
-	archive_download "$archive" "$folder" "$package" && image_unpack "$kver" "$folder"
+	mkdir "$folder/deb"
+	archive_unpack "$archive" "$folder/deb" "$package" &&
+		find "$folder/deb" -type f -name 'vmlinuz*' -exec mv {} "$folder/vmlinuz" \; &&
+		find "$folder/deb" -regex '.*/\(9p.*\|netfs\|fscache\|virtio.*\)\.ko' \
+			-exec mv -t "$folder" {} + && rm -r "$folder/deb"
 }
 
 kernel_image() {
 	machine_choose "$1" && cache_fill "kernel-$1" kernel_image_fetch "$1"
 }
 
-# A package that only depends on one of a kernel's may do so through another one.
-stock_installed() {
-	local kver=${stock_headers#linux-headers-}
-
-	while [[ $kver != [0-9]* ]]; do
-		# shellcheck disable=SC2016 # dpkg-query's variable, not the shell's
-		kver=$(dpkg-query -W -f '${Depends}' "linux-headers-$kver" |
-			sed -nE 's/^(.*, )?linux-headers-([^ ,]+).*/\2/p' | grep .) || return
-	done
-	echo "$kver"
+source_fetch() {
+	say "kernel: unpacking $2 (a minute at most)"
+	mkdir "$3/deb"
+	archive_unpack "$1" "$3/deb" "$2" &&
+		tar -xf "$3"/deb/usr/src/*.tar.xz --strip-components=1 -C "$3" && rm -r "$3/deb"
 }
 
-# Prints the version of Debian's current cloud kernel, its headers installed.
-kernel_stock() {
-	packages "$stock_headers" && stock_installed
-}
-
-# Like it, for the VM: the image must be there, too. Debian drops old ones from
-# its lists, so headers that were installed long ago may have none any more.
-kernel_stock_bootable() {
-	local kver
-
-	kver=$(kernel_stock) || return
-	if ! kernel_image "$kver"; then
-		packages_update && packages_install "$stock_headers" || return
-		kver=$(stock_installed)
-		kernel_image "$kver" || return
-	fi
-	echo "$kver"
-}
-
-kernel_source_unpack() {
-	local archive
-
-	say "kernel: unpacking $source_package (a minute at most)"
-	archive=$(find -L /usr/src -maxdepth 2 -name "$source_package*.tar.*" | sort -V | tail -n 1)
-	tar -xf "$archive" --strip-components=1 -C "$1"
-}
-
-# Prints the folder of the unpacked source.
+# kernel_source ARCHIVE PACKAGE: prints the folder of the newest source that is unpacked, or unpacks
+# that of today.
 kernel_source() {
-	local name
+	local folder version
 
-	packages "$source_package" xz-utils || return
-	# shellcheck disable=SC2016 # dpkg-query's variable, not the shell's
-	name=linux-source-$(dpkg-query -W -f '${Version}' "$source_package")
-	name=${name%%\~*}
-	cache_fill "$name" kernel_source_unpack && echo "$cache/$name"
+	packages xz-utils || return
+	folder=$(find "$cache" -maxdepth 1 -type d -name "$2.*" ! -name '*.partial' | sort -V | tail -n 1)
+	if [ -z "$folder" ]; then
+		version=$(archive "$1" apt-cache show --no-all-versions "$2" |
+			sed -n 's/^Version: //p' | grep .) || return
+		folder=$cache/linux-source-${version%%\~*}
+		cache_fill "${folder##*/}" source_fetch "$1" "$2" || return
+	fi
+	echo "$folder"
 }

@@ -6,21 +6,18 @@
 #   headers  of the kernel to build for: the running one, else Debian's
 #   vm       QEMU, Debian's cloud kernel and its headers; or the kernel KVER, and that of KDIR
 #   shared   a kernel for it that mounts folders of this machine; shell: so, unless SHARE is empty
-#   source   a kernel source, for its test harnesses and checkers
-#   native, kasan, durable, cluster_uml   user-mode kernels, of which uml/ tells
-#   kcsan, faults, gcov, syzkaller_kasan, syzkaller_kcsan   kernels for the VM, of which kernels/ tells
 #   kernel_NAME  one of another flavour or machine, as NAME: cloud, rt, 6.12-cloud, newest, arm64...
+#   source   a kernel source, for its test harnesses and checkers
+#   native, kasan, durable   user-mode kernels, and kcsan, faults, syzkaller_kasan, syzkaller_kcsan
+#            for the VM, of which kernels/ tells
 #   foreign  what KUnit is built with for MACHINE, a Debian architecture
-# KVER, KDIR, KSRC and NETTY_SRC from the environment are taken as they are.
+# KVER, KDIR, KSRC and NETTY_SRC from the environment are taken as they are; UML_KSRC is the source of
+# user-mode kernels, of Linux 7.1 or later.
 set -euo pipefail
 
 harness=$(dirname "$(realpath "$0")")
-# shellcheck source=selftests/harness/messages.sh
-. "$harness/messages.sh"
 # shellcheck source=selftests/harness/debian.sh
 . "$harness/debian.sh"
-# shellcheck source=selftests/harness/vm/emulator.sh
-. "$harness/vm/emulator.sh"
 # shellcheck source=selftests/harness/kernels/custom_kernel.sh
 . "$harness/kernels/custom_kernel.sh"
 # shellcheck source=selftests/stress/syzkaller/syzkaller.sh
@@ -29,6 +26,8 @@ harness=$(dirname "$(realpath "$0")")
 build="gcc make libc6-dev"
 kunit="$build python3 bc flex bison libelf-dev"
 declare -A packages_of=(
+	[headers]=$build
+	[programs]=$build
 	[runner]=python3
 	[tools]="$build libjson-c-dev libtracefs-dev libtraceevent-dev liburing-dev python3"
 	[loops]="libev-dev libevent-dev libuv1-dev"
@@ -54,36 +53,21 @@ declare -A packages_of=(
 	[java]="$build python3 default-jdk-headless libnetty-java junit5"
 )
 
-print_kernel() {
-	echo "KVER=$1 KDIR=${2:-/lib/modules/$1/build}"
-}
-
 need_headers() {
-	local running kdir
+	local kver=${KVER-} kdir=${KDIR-}
 
-	running=$(uname -r)
-	# shellcheck disable=SC2086 # several packages
-	packages_to_build $build
-	if [ -n "${KDIR-}" ]; then
+	if [ -n "$kdir" ]; then
 		# A kernel tree of the caller's own says itself what it is.
-		print_kernel "${KVER:-$(make -s --no-print-directory -C "$KDIR" kernelrelease)}" "$KDIR"
-	elif [ -n "${KVER-}" ]; then
-		kdir=$(kernel_headers "$KVER")
-		print_kernel "$KVER" "$kdir"
-	elif [ -e "/lib/modules/$running/build" ]; then
-		print_kernel "$running"
-	elif ! has_apt; then
-		die "no headers for the running kernel $running: KDIR= names a kernel's build folder"
-	else
-		say "no headers for the running kernel $running: building for Debian's stock kernel"
-		running=$(kernel_stock)
-		print_kernel "$running"
+		kver=${kver:-$(make -s --no-print-directory -C "$kdir" kernelrelease)}
+	elif [ -z "$kver" ]; then
+		kver=$(uname -r)
+		if [ ! -e "/lib/modules/$kver/build" ] && has_apt; then
+			say "no headers for the running kernel $kver: building for Debian's stock kernel"
+			kver=$(kernel_of_flavour vm)
+		fi
 	fi
-}
-
-# shellcheck disable=SC2086 # several packages
-qemu_packages() {
-	emulator $build busybox-static cpio python3
+	[ -n "$kdir" ] || kdir=$(kernel_headers "$kver")
+	echo "KVER=$kver KDIR=$kdir"
 }
 
 # The compiler for another machine. (The package without the compiler's version cannot be installed
@@ -92,105 +76,92 @@ foreign_packages() {
 	packages "gcc-$(gcc -dumpversion)-${machine_triplet//_/-}" "libc6-dev-$machine_debian-cross"
 }
 
-# The machine's emulator and kernel come from Debian's archive.
-need_vm() {
+# Prints the version of a flavour's kernel, once its image is there.
+image_of_flavour() {
+	local kver
+
+	kver=$(kernel_of_flavour "$1") && kernel_image "$kver" && echo "$kver"
+}
+
+# need_kernel NAME: a flavour or a version; KVER is another version. Lists that were too old are new
+# after the first try.
+need_kernel() {
 	local kver=${KVER-} kdir=${KDIR-}
 
-	machine_choose "${kver:-$stock_headers}"
-	qemu_packages
+	has_apt || die "a VM needs apt, which gets its kernel; make module and make -C tools do without"
+	[ -n "$kver" ] || [[ $1 != [0-9]*-*-* ]] || kver=$1
 	if [ -n "$kver" ]; then
-		[ -n "$kdir" ] || kdir=$(kernel_headers "$kver")
 		kernel_image "$kver" || die "Debian offers no kernel $kver"
 	else
-		kver=$(kernel_stock_bootable)
+		kver=$(image_of_flavour "$1" || image_of_flavour "$1") || die "Debian offers no kernel $1"
 	fi
-	print_kernel "$kver" "$kdir"
+	[ -n "$kdir" ] || kdir=$(kernel_headers "$kver")
+	echo "KVER=$kver KDIR=$kdir"
+	machine_choose "$kver"
+	# shellcheck disable=SC2086 # several packages
+	emulator $build busybox-static cpio python3
 	machine_is_foreign || return 0
-	foreign_packages && sysroot || return
+	foreign_packages && cache_fill "sysroot-$machine_debian" sysroot_fetch || return
 	echo "ARCH=$machine_arch CROSS_COMPILE=$machine_triplet-" \
-	     "CC=$machine_triplet-gcc-$(gcc -dumpversion) SYSROOT=$(sysroot_path)"
+	     "CC=$machine_triplet-gcc-$(gcc -dumpversion) SYSROOT=$cache/sysroot-$machine_debian"
 }
 
-# need_flavour NAME
-need_flavour() {
-	[[ ${KVER:=$1} == [0-9]*-*-* ]] || KVER=$(kernel_of_flavour "$1") ||
-		die "Debian offers no kernel $1"
-	need_vm
+# Prints the source of user-mode kernels.
+uml_source() {
+	if [ -n "${UML_KSRC-}" ]; then
+		echo "$UML_KSRC"
+	else
+		kernel_source "$(machine_here):trixie-backports" linux-source-7.3
+	fi
 }
 
-need_shared() {
-	[ -n "${KVER-}" ] || KVER=$(kernel_of_flavour shared) ||
-		die "no kernel here mounts folders: make shell SHARE= does without"
-	need_vm
-}
-
-need_source() {
+# need_built ARCH NAME FRAGMENT...
+need_built() {
 	local ksrc=${KSRC-}
 
-	[ -n "$ksrc" ] || ksrc=$(kernel_source)
-	echo "KSRC=$ksrc"
-}
-
-need_foreign() {
-	machine_named "$MACHINE"
-	[ "$machine_kunit" != qemu ] || emulator
-	foreign_packages
-}
-
-# need_uml_kernel NAME...
-need_uml_kernel() {
 	need uml
-	"$harness/uml/build_uml.sh" "$@"
-}
-
-# need_built NAME
-need_built() {
-	local ksrc=${KSRC-} built
-
-	machine_choose "$1"
-	qemu_packages
-	packages bc flex bison libelf-dev
-	[ -n "$ksrc" ] || ksrc=$(kernel_source)
-	built=$(custom_kernel "$1" "$ksrc")
-	# shellcheck disable=SC2086 # two words
-	print_kernel $built
-}
-
-need_java_netty() {
-	local source=${NETTY_SRC-}
-
-	need java
-	[ -n "$source" ] || source=$(netty_source)
-	echo "NETTY_SRC=$source"
-}
-
-# Not gcc-multilib: where a cross compiler is installed, that would have to go for it.
-need_programs() {
-	# shellcheck disable=SC2086 # several packages
-	packages $build && packages liburing-dev "gcc-$(gcc -dumpversion)-multilib"
-}
-
-need_archive() {
-	has_apt || die "a VM needs apt, which gets its kernel; make module and make -C tools do without"
+	if [ "$1" = um ]; then
+		ksrc=$(uml_source)
+	else
+		machine_choose "$2"
+		emulator
+		[ -n "$ksrc" ] || ksrc=$(kernel_source "$(machine_here)" linux-source-6.12)
+	fi
+	custom_kernel "$ksrc" "$@"
 }
 
 need() {
+	local found
+
 	# shellcheck disable=SC2086 # several packages
 	[ -z "${packages_of[$1]-}" ] || packages_to_build ${packages_of[$1]}
 	case $1 in
-	vm|shared|shell|kernel_*) need_archive ;;
-	esac
-	case $1 in
-	headers|vm|shared|source|programs|foreign|java_netty) "need_$1" ;;
-	shell)           if [ -z "${SHARE-here}" ]; then need_vm; else need_shared; fi ;;
-	native)          need_uml_kernel smp test ;;
-	kasan)           need_uml_kernel smp test kasan ;;
-	durable)         need_uml_kernel smp test durable ;;
-	cluster_uml)     need_uml_kernel smp test durable cluster ;;
-	kcsan|faults|gcov) need_built "$1" ;;
-	syzkaller_k*)    need_built "${1#syzkaller_}+syzkaller" ;;
+	headers)         need_headers ;;
+	shell)           if [ -z "${SHARE-here}" ]; then need vm; else need shared; fi ;;
+	vm|shared)       need_kernel "$1" ;;
+	kernel_*)        need_kernel "${1#kernel_}" ;;
+	native)          need_built um native ;;
+	kasan)           need_built um kasan kasan leaks ;;
+	durable)         need_built um durable durable ;;
+	kcsan)           need_built x86_64 kcsan kcsan ;;
+	faults)          need_built x86_64 faults kasan faults ;;
+	syzkaller_k*)    need_built x86_64 "$1" "${1#syzkaller_}" syzkaller ;;
 	syzkaller)       syzkaller ;;
-	kernel_*)        need_flavour "${1#kernel_}" ;;
+	source)
+		found=${KSRC-}
+		[ -n "$found" ] || found=$(kernel_source "$(machine_here)" linux-source-6.12)
+		echo "KSRC=$found" ;;
+	java_netty)
+		need java
+		found=${NETTY_SRC-}
+		[ -n "$found" ] || found=$(netty_source)
+		echo "NETTY_SRC=$found" ;;
+	foreign)
+		machine_named "$MACHINE"
+		[ "$machine_kunit" != qemu ] || emulator
+		foreign_packages ;;
+	# Not gcc-multilib: where a cross compiler is installed, that would have to go for it.
+	programs)        packages liburing-dev "gcc-$(gcc -dumpversion)-multilib" ;;
 	esac
 }
 

@@ -1,40 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
-# Kernels that Debian has not: small ones that look for faults, built in the cache from
-# Debian's source. The name of a kernel names the files NAME.config of this folder that tell what is
-# in it, as NAME or NAME+NAME. Needs messages.sh, debian.sh.
+# Kernels that Debian has not, built in the cache: user-mode ones, and small ones for the VM that look
+# for faults. FRAGMENTs are files FRAGMENT.config of this folder. Needs debian.sh.
 : "${cache:?}"
 
 configs=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
-
-# Sets fragments to the files that tell what is in the kernel NAME.
-custom_kernel_fragments() {
-	local name
-
-	fragments=("$configs/base.config")
-	for name in ${1//+/ }; do
-		fragments+=("$configs/$name.config")
-	done
-}
-
-# Prints the version of the kernel NAME, which tells one configuration from another.
-custom_kernel_version() {
-	local ksrc=$1 name=$2 hash fragments
-
-	custom_kernel_fragments "$name"
-	hash=$(cat "${fragments[@]}" | sha256sum)
-	echo "$(make -s -C "$ksrc" kernelversion)-$name-${hash:0:8}"
-}
-
-# kconfig drops an option of a fragment if one is missing that it depends on.
-custom_kernel_check() {
-	local config=$1 missing
-
-	shift
-	missing=$(grep -h '^CONFIG' "$@" | grep -vxFf "$config") || return 0
-	say "kernel: the configuration lacks" "$missing"
-	return 1
-}
 
 # kunit/run.sh makes a checkout a folder of the source, which may be gone by now.
 custom_kernel_regraft() {
@@ -45,40 +15,40 @@ custom_kernel_regraft() {
 	fi
 }
 
+# kconfig drops in silence what it can't have.
 custom_kernel_configure() {
-	local ksrc=$1 build=$2
-
-	shift 2
-	custom_kernel_regraft "$ksrc"
-	make -s -C "$ksrc" O="$build" tinyconfig >&2 || return
-	"$ksrc/scripts/kconfig/merge_config.sh" -m -O "$build" "$build/.config" \
-		"$@" >"$build/merge.log" &&
-		make -s -C "$ksrc" O="$build" olddefconfig >&2 &&
-		custom_kernel_check "$build/.config" "$@"
+	[ "$1" = um ] || "${make[@]}" tinyconfig >&2 || return
+	cat "${fragments[@]}" >>"$2/.config"
+	"${make[@]}" olddefconfig >&2 || return
+	! grep -hE '^(# )?CONFIG_' "${fragments[@]}" | grep -vxFf "$2/.config" >&2 ||
+		{ say "kernel: it can't be had with these options"; return 1; }
 }
 
-# The objects are large, and modules need none of them. The kernel is one for x86, as base.config
-# names the devices of that machine: other machines are tested with Debian's kernels. With KCOV,
-# syzkaller looks whether mmap() is counted, and wants no more of the kernel.
+# The objects are large, and modules need none of them. With KCOV, syzkaller looks whether mmap() is
+# counted, and wants no more of the kernel.
 custom_kernel_make() {
-	local ksrc=$1 kver=$2 name=$3 folder=$4 fragments
+	local arch=$1 kver=$2 build=$3/build
+	local make=(make -s -C "$ksrc" ARCH="$1" O="$build") targets=(bzImage modules)
 
-	say "kernel: building $kver (some minutes)"
-	mkdir "$folder/build"
-	custom_kernel_fragments "$name"
-	custom_kernel_configure "$ksrc" "$folder/build" "${fragments[@]}" || return
-	make -s -C "$ksrc" O="$folder/build" LOCALVERSION="-${kver#*-}" KCOV_INSTRUMENT_mmap.o=y \
-		-j"$(nproc)" bzImage modules >"$folder/build/log" 2>&1 ||
-		{ tail -n 20 "$folder/build/log" >&2; return 1; }
-	mv "$folder/build/arch/x86/boot/bzImage" "$folder/vmlinuz"
-	find "$folder/build" -name '*.[oa]' ! -path '*/tools/*' ! -path '*/scripts/*' -delete
+	say "kernel: building $kver (some minutes, this once)"
+	mkdir "$build"
+	custom_kernel_regraft "$ksrc"
+	custom_kernel_configure "$arch" "$build" || return
+	[ "$arch" != um ] || targets=(linux modules)
+	"${make[@]}" LOCALVERSION="-${kver#*-}" KCOV_INSTRUMENT_mmap.o=y -j"$(nproc)" \
+		"${targets[@]}" >"$build/log" 2>&1 || { tail -n 20 "$build/log" >&2; return 1; }
+	[ "$arch" = um ] || mv "$build/arch/x86/boot/bzImage" "$3/vmlinuz"
+	find "$build" -name '*.[oa]' ! -path '*/tools/*' ! -path '*/scripts/*' -delete
 }
 
-# Prints the version of the kernel NAME and the folder that modules for it are built in.
+# custom_kernel KSRC ARCH NAME FRAGMENT...: prints its version, which tells one configuration from
+# another, and the folder that modules for it are built in, where a user-mode kernel is called linux.
 custom_kernel() {
-	local name=$1 ksrc=$2 kver
+	local ksrc=$1 arch=$2 kver fragments hash
 
-	kver=$(custom_kernel_version "$ksrc" "$name") || return
-	cache_fill "kernel-$kver" custom_kernel_make "$ksrc" "$kver" "$name" || return
-	echo "$kver $cache/kernel-$kver/build"
+	mapfile -t fragments < <(printf "$configs/%s.config\n" base "$arch" "${@:4}")
+	hash=$(cat "${fragments[@]}" | sha256sum)
+	kver=$(make -s -C "$ksrc" kernelversion)-$3-${hash:0:8} &&
+		cache_fill "kernel-$kver" custom_kernel_make "$arch" "$kver" || return
+	echo "KVER=$kver KDIR=$cache/kernel-$kver/build ARCH=$arch"
 }

@@ -13,35 +13,8 @@
 #   --quiet             the console goes to console.log only
 set -euo pipefail
 
-here=$(dirname "$(realpath "$0")")
-# shellcheck source=selftests/harness/messages.sh
-. "$here/../messages.sh"
 # shellcheck source=selftests/harness/vm/machine.sh
-. "$here/../vm/machine.sh"
-
-kdir='' smp=1 mem=1024 append=''
-
-parse() {
-	while [ $# -gt 0 ]; do
-		case $1 in
-		--kdir)    kdir=$2; shift ;;
-		--out)     out=$2; shift ;;
-		--guest)   guest=$2; shift ;;
-		--smp)     smp=$2; shift ;;
-		--mem)     mem=$2; shift ;;
-		--timeout) timeout=$2; shift ;;
-		--append)  append=$2; shift ;;
-		--races)   races=$2; shift ;;
-		--quiet)   console=quiet ;;
-		--*)       die "unknown option $1" ;;
-		*)         files+=("$1") ;;
-		esac
-		shift
-	done
-	if [ -z "$kdir" ] || [ -z "$out" ] || [ -z "$guest" ]; then
-		die "--kdir, --out and --guest are needed"
-	fi
-}
+. "$(dirname "$(realpath "$0")")/../vm/machine.sh"
 
 # The console is what its process prints, the first of the serial lines to be written
 # to is its descriptor 3. It wants to be told when it can read and write, which files
@@ -51,7 +24,7 @@ uml_command() {
 	uml=("$kdir/linux" mem="${mem}M" seccomp=auto uml_dir="$work/uml/"
 	     initrd="$work/initramfs" con=null "con0=fd:0,fd:1" ssl=null "ssl1=fd:4,fd:3"
 	     "${words[@]}")
-	[ "$smp" -eq 1 ] || uml+=(ncpus="$smp")
+	[ "${smp:-1}" -eq 1 ] || uml+=(ncpus="$smp")
 	uml+=(-- "${guest##*/}")
 	mkfifo "$work"/{silence,console,wire}
 }
@@ -69,7 +42,7 @@ end_machine() {
 boot() {
 	uml_command
 	cat <"$work/wire" >"$work/channel" &
-	if [ $console = live ]; then
+	if [ "$console" = live ]; then
 		tee "$out/console.log" <"$work/console" &
 	else
 		cat <"$work/console" >"$out/console.log" &

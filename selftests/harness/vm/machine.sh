@@ -2,32 +2,44 @@
 # shellcheck shell=bash
 # A machine that is there for one guest script, a virtual one or a user-mode kernel: its files and
 # its results. It finds the script and FILEs in /hwheel/, and sends over a wire the files that the
-# script left in /results/, success last. Needs messages.sh.
+# script left in /results/. Options of run_vm.sh and run_uml.sh become variables of the same name.
 #
-# The script that boots it sets these variables:
-#   out      folder for the results and console.log
-#   guest    the script
+# The script that boots it also sets these:
 #   busybox  of the machine, if its programs are not those of this one
-#   channel  terminal of the machine that is the wire
+#   channel  terminal of the machine that is the wire; $work/channel has what came over it
 #   modules  that it needs before anything else
-#   files    the FILEs
-#   work     a folder that is not kept; $work/channel has what came over the wire
-#   timeout  seconds it was given
 #   status   it ended with
-#   console  quiet if nobody saw what it printed, programs if the kernel's part was hidden
-#   races    count only reports of KCSAN that contain this TEXT, if set
-#   oom      yes if the kernel may kill processes for want of memory
 #   machine  process to be killed at the end, if any
 
 # shellcheck disable=SC2034 # the script that boots it reads them
-out='' guest='' busybox='' channel=ttyS1 timeout=300 console=live races='' oom='' machine='' work='' status=''
+kver='' kdir='' out='' guest='' smp='' mem=1024 timeout=300 boot=120 append='' races='' oom='' share=''
+busybox='' channel=ttyS1 console=live machine='' work='' status='' failed=0
 files=() modules=()
-failed=0
 
+# shellcheck source=selftests/harness/messages.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../messages.sh"
 # shellcheck source=selftests/harness/complaints.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../complaints.sh"
-# shellcheck source=selftests/harness/vm/races.sh
-. "$(dirname "${BASH_SOURCE[0]}")/races.sh"
+
+parse() {
+	while [ $# -gt 0 ]; do
+		case $1 in
+		--kver|--kdir|--out|--guest|--smp|--mem|--timeout|--boot|--append|--races|--share)
+			declare -g "${1#--}=$2"
+			shift ;;
+		--oom) oom=yes ;;
+		--icount) icount ;;
+		--one-thread) one_thread ;;
+		--quiet|--programs|--interactive) console=${1#--} ;;
+		--*) die "unknown option $1" ;;
+		*)   files+=("$1") ;;
+		esac
+		shift
+	done
+	if [ -z "$kver$kdir" ] || [ -z "$out" ] || [ -z "$guest" ]; then
+		die "--kver or --kdir, --out and --guest are needed"
+	fi
+}
 
 # On the console, whatever the level it was printed at. Userspace may print such words; the
 # kernel puts its time before them.
@@ -101,81 +113,46 @@ judge_boot() {
 # powers off is theirs.
 end='reboot: Power down'
 
-# The console's lines, those from before init's blanked out, if it got so far, and without
-# those from after the end.
-since_beginning() {
+# Prints the console's lines that are to be judged. Blank are those from before init's, if it got so
+# far, and where memory may be short, what the kernel tells when it kills a process for want of it:
+# it prints the stack of the task that wants some.
+judged() {
 	local blank=''
 
 	! grep -aq "$beginning" "$out/console.log" || blank="1,/$beginning/s/.*//"
-	LC_ALL=C sed -e "$blank" -e "/$end/q" "$out/console.log"
-}
-
-# Blanks out what the kernel tells when it kills a process for want of memory: it prints the stack of
-# the task that wants some.
-without_kills() {
-	sed -e '/ invoked oom-killer: /,/<\/TASK>/s/.*//'
-}
-
-# Leaves the lines of the console that are to be judged in $work/judged.
-judged() {
-	since_beginning | if [ -n "$races" ]; then
-		without_races_of_others "$races"
-	elif [ -n "$oom" ]; then
-		without_kills
-	else
-		cat
-	fi >"$work/judged"
+	[ -z "$oom" ] || blank+="; / invoked oom-killer: /,/<\/TASK>/s/.*//"
+	LC_ALL=C sed -e "$blank" -e "/$end/q" "$out/console.log" |
+		if [ -n "$races" ]; then without_races_of_others "$races"; else cat; fi
 }
 
 judge_console() {
-	local found status=2
+	local found
 
-	if judged; then
-		found=$(grep -aEn "$splat" "$work/judged") && status=0 || status=$?
+	judged >"$work/judged" && found=$(grep -aEn "$splat" "$work/judged") || [ $? -eq 1 ] ||
+		complain "what the kernel said cannot be judged"
+	if [ -n "${found-}" ]; then
+		complain "the kernel complained (line of console.log: text)"
+		head -n 5 <<<"$found" | tr -d '\r' >&2
 	fi
-	case $status in
-	0) complain "the kernel complained (line of console.log: text)"
-	   head -n 5 <<<"$found" | tr -d '\r' >&2 ;;
-	1) ;;
-	*) complain "what the kernel said cannot be judged" ;;
-	esac
 }
 
-# The channel holds: "results SIZE SHA256", so many bytes, "status N", "success".
-# The VM's clock may be ahead, so files get the time at which they are unpacked (-m).
+# The channel holds an archive of what the script left, and its status. The last bytes are the
+# archive's checksum. The VM's clock may be ahead, so files get the time at which they are unpacked.
 judge_channel() {
-	local tag='' size='' sum='' start
+	local ended
 
-	IFS=' ' read -r tag size sum < <(head -c 200 "$work/channel" | head -n 1 | tr -d '\0') || true
-	if [ "$tag" != results ] || [[ ! $size =~ ^[0-9]+$ ]]; then
-		complain "the VM went down before its script had ended"
-		return
-	fi
-	start=$((${#tag} + ${#size} + ${#sum} + 3))
-	dd if="$work/channel" of="$work/archive" bs=64K status=none \
-		iflag=skip_bytes,count_bytes skip="$start" count="$size"
-	if ! echo "$sum  $work/archive" | sha256sum --status -c; then
-		complain "the results were cut off"
-		return
-	fi
-	tar -xzkmf "$work/archive" -C "$out" --no-same-owner ||
-		complain "the results cannot be unpacked"
-	judge_verdict "$(tail -c +$((start + size + 1)) "$work/channel" | tr '\n\0' ' ?')"
-}
-
-judge_verdict() {
-	case $1 in
-	"status 0 success ")        ;;
-	"status "[0-9]*" failure ") complain "the script in the VM ended with ${1% failure }" ;;
-	*)                          complain "the VM went down before it was done" ;;
-	esac
+	tar -xzkmf "$work/channel" -C "$out" --no-same-owner 2>/dev/null ||
+		{ complain "the VM went down before it was done"; return; }
+	ended=$(cat "$out/.status")
+	rm "$out/.status"
+	[ "$ended" = 0 ] || complain "the script in the VM ended with status $ended"
 }
 
 judge() {
 	judge_boot
 	judge_console
 	judge_channel
-	if [ $failed -ne 0 ] && [ $console = quiet ]; then
+	if [ $failed -ne 0 ] && [ "$console" = quiet ]; then
 		say "vm: the console's last lines:"
 		tail -n 20 "$out/console.log" | tr -d '\r' >&2
 	fi

@@ -25,19 +25,9 @@ machine_is() {
 	[ "$1" = "$machine_debian" ]
 }
 
-machine_runs_here() {
-	[[ $(uname -m) == "${machine_triplet%%-*}"* ]]
-}
-
-# Prints Debian's name of this machine's architecture, or the processor's if the table has none.
+# Prints Debian's name of this machine's architecture.
 machine_here() {
-	if dpkg --print-architecture 2>/dev/null; then
-		return
-	elif machine_find machine_runs_here; then
-		echo "$machine_debian"
-	else
-		uname -m
-	fi
+	dpkg --print-architecture
 }
 
 # A kernel whose version names no machine is one for this machine.
@@ -52,9 +42,4 @@ machine_named() {
 # Does the machine run what is built for this one?
 machine_is_foreign() {
 	[ "$machine_debian" != "$(machine_here)" ]
-}
-
-# Prints the name that QEMU, and the kernel of this machine, have for its processor.
-machine_processor() {
-	sed 's/^qemu-system-//; s/ .*//' <<<"$machine_qemu"
 }

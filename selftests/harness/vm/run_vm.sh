@@ -29,16 +29,11 @@
 set -euo pipefail
 
 here=$(dirname "$(realpath "$0")")
-# shellcheck source=selftests/harness/messages.sh
-. "$here/../messages.sh"
 # shellcheck source=selftests/harness/debian.sh
 . "$here/../debian.sh"
-# shellcheck source=selftests/harness/vm/emulator.sh
-. "$here/emulator.sh"
 # shellcheck source=selftests/harness/vm/machine.sh
 . "$here/machine.sh"
 
-kver='' share='' smp=2 mem=1024 append='' boot=120
 accel=(-accel "tcg,thread=multi")
 
 # For the kernel a breakpoint replaces the code of a tracepoint for a moment while it is
@@ -54,39 +49,10 @@ icount() {
 	accel=(-accel "tcg,thread=single" -icount "shift=0,sleep=off")
 }
 
-parse() {
-	while [ $# -gt 0 ]; do
-		case $1 in
-		--kver)        kver=$2; shift ;;
-		--out)         out=$2; shift ;;
-		--guest)       guest=$2; shift ;;
-		--smp)         smp=$2; shift ;;
-		--mem)         mem=$2; shift ;;
-		--icount)      icount ;;
-		--one-thread)  one_thread ;;
-		--timeout)     timeout=$2; shift ;;
-		--boot)        boot=$2; shift ;;
-		--append)      append=$2; shift ;;
-		--races)       races=$2; shift ;;
-		--oom)         oom=yes ;;
-		--quiet)       console=quiet ;;
-		--programs)    console=programs ;;
-		--share)       share=$(realpath "$2"); shift ;;
-		--interactive) console=interactive ;;
-		--*)           die "unknown option $1" ;;
-		*)             files+=("$1") ;;
-		esac
-		shift
-	done
-	if [ -z "$kver" ] || [ -z "$out" ] || [ -z "$guest" ]; then
-		die "--kver, --out and --guest are needed"
-	fi
-}
-
 # A serial line drops what is typed before somebody reads it, so lines that do
 # not come from a person wait in a file.
 take_stdin() {
-	if [ $console = interactive ] && [ ! -t 0 ]; then
+	if [ "$console" = interactive ] && [ ! -t 0 ]; then
 		console=live
 		cat >"$work/stdin" 2>/dev/null || : >"$work/stdin"
 		files+=("$work/stdin")
@@ -98,30 +64,33 @@ kernel_command_line() {
 
 	# A soft lockup is a failure in any case: the VM need not go on until its time is over.
 	line="console=$machine_console softlockup_panic=1 $(guest_command_line)"
-	if [ $console = interactive ]; then
+	if [ "$console" = interactive ]; then
 		line+=" TERM=${TERM:-linux} SIZE=$(stty size | tr ' ' ,)"
 	fi
 	[ -z "$share" ] || line+=" SHARE=$share"
 	echo "$line $append -- ${guest##*/}"
 }
 
-# Files that the machine makes are its caller's here.
-share_folders() {
-	local options=security_model=none,multidevs=remap
-
-	qemu+=(-virtfs "local,path=/,mount_tag=root,readonly=on,$options"
-	       -virtfs "local,path=$share,mount_tag=share,$options")
-}
-
 # The console goes to a file, not to a pipe: QEMU drops what a slow reader does
 # not take, and with it perhaps a stack trace.
 qemu_command() {
-	emulator_command
-	qemu+=("${accel[@]}" -smp "$smp" -m "$mem" -nic none -display none -no-reboot
+	local folder=$cache/${machine_package/:/-}
+
+	read -ra qemu <<<"$machine_qemu"
+	if [[ $machine_package == *:* ]]; then
+		export QEMU_MODULE_DIR=$folder/usr/lib
+		qemu=("$folder/usr/bin/${qemu[0]}" -L "$folder/usr/share/qemu"
+		      -L "$folder/usr/share/seabios" "${qemu[@]:1}")
+	fi
+	qemu+=("${accel[@]}" -smp "${smp:-2}" -m "$mem" -nic none -display none -no-reboot
 	       -kernel "$(kernel_image_path "$kver")" -initrd "$work/initramfs"
 	       -append "$(kernel_command_line)" -chardev "file,id=channel,path=$work/channel")
-	[ -z "$share" ] || share_folders
-	if [ $console = interactive ]; then
+	# Files that the machine makes are its caller's here.
+	local options=security_model=none,multidevs=remap
+	[ -z "$share" ] ||
+		qemu+=(-virtfs "local,path=/,mount_tag=root,readonly=on,$options"
+		       -virtfs "local,path=$share,mount_tag=share,$options")
+	if [ "$console" = interactive ]; then
 		qemu+=(-chardev "stdio,id=console,mux=on,signal=off,logfile=$out/console.log"
 		       -mon chardev=console)
 	else
@@ -129,22 +98,17 @@ qemu_command() {
 	fi
 }
 
-# Lines of the kernel begin with its time.
-shown() {
-	case $console in
-	live)     sed -u 's/\r$//' ;;
-	programs) sed -u 's/\r$//; /^\[ *[0-9]*\.[0-9]\{6\}\] /d' ;;
-	esac
-}
-
-# tail ends by itself after the VM, with all that it has printed.
+# tail ends by itself after the VM, with all that it has printed. Lines of the kernel begin with its
+# time.
 start() {
+	local hidden=''
+
 	: >"$out/console.log"
 	timeout -k 5 "$timeout" "${qemu[@]}" </dev/null &
 	machine=$!
-	if [ $console = live ] || [ $console = programs ]; then
-		tail -f -n +1 -s 0.2 --pid="$machine" "$out/console.log" | shown &
-	fi
+	[ "$console" = live ] || hidden='/^\[ *[0-9]*\.[0-9]\{6\}\] /d'
+	[ "$console" = quiet ] || tail -f -n +1 -s 0.2 --pid="$machine" "$out/console.log" |
+		sed -u "s/\r\$//; $hidden" &
 }
 
 finish() {
@@ -181,37 +145,39 @@ boot_watched() {
 	finish
 }
 
-# A person may take all the time there is.
-boot_interactive() {
-	say "Leave the shell to power the VM off (or Ctrl-A x to pull the plug)."
-	"${qemu[@]}" && status=0 || status=$?
-}
-
 boot() {
 	qemu_command
-	if [ $console = interactive ]; then
-		boot_interactive
+	if [ "$console" = interactive ]; then
+		# A person may take all the time there is.
+		say "Leave the shell to power the VM off (or Ctrl-A x to pull the plug)."
+		"${qemu[@]}" && status=0 || status=$?
 	else
 		boot_watched
 	fi
 }
 
+# The modules with which a machine mounts a folder of this one, each after those that it needs.
+# Kernels for clouds have none.
 choose_share() {
-	local found
+	local folder=$1 name
 
-	mapfile -t found < <(kernel_share_modules "$kver")
-	[ ${#found[@]} -gt 0 ] || die "the kernel $kver cannot mount folders: SHARE= leaves them out"
-	modules+=("${found[@]}")
+	share=$(realpath "$share")
+	[ -e "$folder/9p.ko" ] || die "the kernel $kver cannot mount folders: SHARE= leaves them out"
+	for name in virtio_ring virtio virtio_pci_modern_dev virtio_pci_legacy_dev virtio_pci netfs \
+		fscache 9pnet 9pnet_virtio 9p; do
+		[ ! -e "$folder/$name.ko" ] || modules+=("$folder/$name.ko")
+	done
 }
 
 # What the kernel's machine has of its own
 choose_machine() {
+	local folder=$cache/kernel-$kver
+
 	machine_choose "$kver"
-	! machine_is_foreign || busybox=$(sysroot_path)/bin/busybox
+	! machine_is_foreign || busybox=$cache/sysroot-$machine_debian/bin/busybox
 	channel=$machine_channel
-	[ "$machine_module" = - ] ||
-		modules=("$(dirname "$(kernel_image_path "$kver")")/${machine_module##*/}")
-	[ -z "$share" ] || choose_share
+	[ "$machine_module" = - ] || modules=("$folder/$machine_module")
+	[ -z "$share" ] || choose_share "$folder"
 }
 
 parse "$@"

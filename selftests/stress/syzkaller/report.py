@@ -27,7 +27,7 @@ TITLES = {SILENT: ("no output from test machine", "lost connection to test machi
 
 HARNESS = pathlib.Path(__file__).resolve().parents[2] / "harness"
 # Of standard input: does the kernel complain of anything but data races of others?
-COMPLAIN = '''{ . "$0/complaints.sh" && . "$0/vm/races.sh"; } || exit 2
+COMPLAIN = '''. "$0/complaints.sh" || exit 2
     without_races_of_others "[hwheel]" | grep -Eq "$complaints"'''
 # With this the kernel ends once it has reported a data race.
 PANIC = "Kernel panic - not syncing: KCSAN: panic_on_warn set"

@@ -11,8 +11,6 @@ set -euo pipefail
 here=$(dirname "$(realpath "$0")")
 syzkaller=$1 dropbear=$2 kernel=$3 module=$4 out=$5 limit=$6 words="${*:7}"
 
-# shellcheck source=selftests/harness/messages.sh
-. "$here/../../harness/messages.sh"
 # shellcheck source=selftests/harness/debian.sh
 . "$here/../../harness/debian.sh"
 

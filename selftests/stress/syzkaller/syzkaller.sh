@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 # syzkaller, built in the cache from its source together with the description of this folder, and
-# the programs that its machine needs. Needs messages.sh, debian.sh.
+# the programs that its machine needs. Needs debian.sh.
 : "${cache:?}"
 
 # The last commit whose folder vendor/ has all that it is built from: with it the build asks no
@@ -23,8 +23,7 @@ syzkaller_name() {
 
 go_fetch() {
 	say "go: unpacking $syzkaller_go (not installed)"
-	archive_download "$(dpkg --print-architecture):bookworm-backports" "$1" \
-		"$syzkaller_go-go" "$syzkaller_go-src" && archive_unpack "$1"
+	archive_unpack "$(machine_here):bookworm-backports" "$1" "$syzkaller_go-go" "$syzkaller_go-src"
 }
 
 # The repository, of which the commit is enough.
@@ -85,8 +84,8 @@ syzkaller_build() {
 # The server that syzkaller calls in its machine, with all of its libraries.
 dropbear_fetch() {
 	say "dropbear: unpacking it (not installed)"
-	archive_download "$(dpkg --print-architecture)" "$1" dropbear-bin libtomcrypt1 \
-		libtommath1 libgmp10 zlib1g libcrypt1 libc6 && archive_unpack "$1"
+	archive_unpack "$(machine_here)" "$1" dropbear-bin libtomcrypt1 libtommath1 libgmp10 zlib1g \
+		libcrypt1 libc6
 }
 
 # Prints where each of these is, as variables for make.
