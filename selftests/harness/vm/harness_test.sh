@@ -3,9 +3,8 @@
 #
 # harness_test.sh --out DIR [--wrong|--racy MODULE] RUN OPTION...
 #
-# Does the harness fail when it must? Each case has RUN, run_vm.sh or one that
-# takes the same options, boot a VM of its own with a script that goes wrong in one way,
-# and expects what it says about it. Prints TAP.
+# Does the harness fail when it must? RUN, run_vm.sh or one that takes the same options, boots VMs with
+# scripts that go wrong, each in one way. What kernels say is judged without a VM. Prints TAP.
 #
 # With MODULE, hwheel_wrong.ko, the kernel has to notice: one that looks for all faults that the
 # module makes, or one that looks for data races.
@@ -18,7 +17,7 @@ here=$(dirname "$(realpath "$0")")
 . "$here/machine.sh"
 
 [ $# -ge 3 ] && [ "$1" = --out ] || exit 2
-out=$2
+out=$2 work=$2
 shift 2
 cases=harness wrong=''
 case $1 in
@@ -27,273 +26,206 @@ case $1 in
 esac
 runner=("$@")
 
-# The scripts. One that fails the run has to say before that it was reached.
-declare -A script=(
-	[ships]='echo reached; dd if=/dev/urandom of=/results/random bs=64k count=48
-		 sha256sum </results/random >/results/sum'
-	[warns]='echo reached; echo "<4>a warning" >/dev/kmsg; echo the end'
-	[exits_3]='echo reached; exit 3'
-	[begins_late]='echo reached'
-	[begins_never]='echo reached'
-	[is_killed]='echo reached; kill -9 $$'
-	[hangs]='echo reached; while :; do sleep 1; done'
-	[panics]='echo reached; echo c >/proc/sysrq-trigger'
-	[powers_off]="echo reached; echo success >/dev/\$channel; poweroff -f"
-	[complains]='echo reached; echo "<4>WARNING: CPU: 0 PID: 1 at a.c:1" >/dev/kmsg'
-	[kills]='echo reached; echo "<4>a invoked oom-killer: gfp_mask=0x1" >/dev/kmsg
-		 echo "<4>Call Trace:" >/dev/kmsg; echo "<4> </TASK>" >/dev/kmsg'
-	[kills_and_warns]='echo reached; echo "<4>a invoked oom-killer: gfp_mask=0x1" >/dev/kmsg
-		 echo "<4>Call Trace:" >/dev/kmsg; echo "<4> </TASK>" >/dev/kmsg
-		 echo "<4>WARNING: CPU: 0 PID: 1 at a.c:1" >/dev/kmsg'
-	[races]='echo reached; echo "<3>==========" >/dev/kmsg
-		 echo "<3>BUG: KCSAN: data-race in a / b" >/dev/kmsg
-		 echo "<3> a+0x1/0x2 [mine]" >/dev/kmsg; echo "<3>==========" >/dev/kmsg'
-	[races_beneath_us]='echo reached; echo "<3>BUG: KCSAN: data-race in a / b" >/dev/kmsg
-		 echo "<3>read to 0x1 of 8 bytes by task 1 on cpu 1:" >/dev/kmsg
-		 echo "<3> a+0x1/0x2" >/dev/kmsg; echo "<3> b+0x1/0x2" >/dev/kmsg
-		 echo "<3> c+0x1/0x2 [mine]" >/dev/kmsg
-		 echo "<3>Workqueue: name run [mine]" >/dev/kmsg; echo "<3>==========" >/dev/kmsg'
-	[races_for_us]='echo reached; echo "<3>BUG: KCSAN: data-race in a / b" >/dev/kmsg
-		 echo "<3>read to 0x1 of 8 bytes by task 1 on cpu 1:" >/dev/kmsg
-		 echo "<3> a+0x1/0x2" >/dev/kmsg; echo "<3> b+0x1/0x2" >/dev/kmsg
-		 echo "<3>write to 0x1 of 8 bytes by interrupt on cpu 0:" >/dev/kmsg
-		 echo "<3> a+0x1/0x2" >/dev/kmsg; echo "<3> c+0x1/0x2 [mine]" >/dev/kmsg
-		 echo "<3>==========" >/dev/kmsg'
-	[races_reordered_beneath_us]='echo reached
-		 echo "<3>BUG: KCSAN: data-race in a / a" >/dev/kmsg
-		 echo "<3>read to 0x1 of 8 bytes by task 1 on cpu 1:" >/dev/kmsg
-		 echo "<3> a+0x1/0x2" >/dev/kmsg; echo "<3> b+0x1/0x2" >/dev/kmsg
-		 echo "<3>  +-> reordered to: a+0x2/0x2" >/dev/kmsg
-		 echo "<3>Reported by Kernel Concurrency Sanitizer on:" >/dev/kmsg
-		 echo "<3>Workqueue: name run [mine]" >/dev/kmsg; echo "<3>==========" >/dev/kmsg'
-	[races_reordered_in_us]='echo reached
-		 echo "<3>BUG: KCSAN: data-race in a / a" >/dev/kmsg
-		 echo "<3>read to 0x1 of 8 bytes by task 1 on cpu 1:" >/dev/kmsg
-		 echo "<3> a+0x1/0x2" >/dev/kmsg; echo "<3> b+0x1/0x2" >/dev/kmsg
-		 echo "<3>  +-> reordered to: c+0x2/0x2 [mine]" >/dev/kmsg
-		 echo "<3>==========" >/dev/kmsg'
-	[races_behind_half_a_race]='echo reached
-		 echo "<3>BUG: KCSAN: data-race in a / b" >/dev/kmsg
-		 echo "<3> a+0x1/0x2" >/dev/kmsg; echo "<3> b+0x1/0x2" >/dev/kmsg
-		 echo "<3> c+0x1/0x2 [mine]" >/dev/kmsg'
-	[races_as_known]="echo reached
-		 $(printf "echo '<3>%s' >/dev/kmsg; echo '<3> a+0x1/0x2 [mine]' >/dev/kmsg
-		 echo '<3>==========' >/dev/kmsg\n" "${known_races[@]/#/BUG: KCSAN: }")"
-	[warns_in_a_race]='echo reached; echo "<3>BUG: KCSAN: data-race in a / b" >/dev/kmsg
-		 echo "<4>WARNING: CPU: 0 PID: 1 at a.c:1" >/dev/kmsg
-		 echo "<3>==========" >/dev/kmsg'
-	[warns_behind_half_a_race]='echo reached
-		 echo "<3>BUG: KCSAN: data-race in a / b" >/dev/kmsg
-		 echo "<4>WARNING: CPU: 0 PID: 1 at a.c:1" >/dev/kmsg'
-	[races_behind_a_rule]='echo reached; echo "<3>==========" >/dev/kmsg
-		 echo "<3>==========" >/dev/kmsg; echo "<3>==========" >/dev/kmsg
-		 echo "<3>BUG: KCSAN: data-race in a / b" >/dev/kmsg
-		 echo "<3> a+0x1/0x2 [mine]" >/dev/kmsg; echo "<3>==========" >/dev/kmsg'
-)
-script[kills_as_told]=${script[kills]}
-script[races_elsewhere]=${script[races]}
+# check DESCRIPTION COMMAND...: a test point; what the last VM's runner said explains a failure.
+check() {
+	report "$1" explained "${@:2}"
+}
 
-# run NAME OPTION...: boots NAME's script; what the runner says goes to NAME.log.
+explained() {
+	"$@" && return
+	sed 's/^/# /' "$out/log"
+	return 1
+}
+
+# run SCRIPT OPTION...: has the script, which says first that it was reached, run in a VM. What the
+# runner says goes to the file log.
 run() {
-	local name=$1
-
-	shift
-	mkdir -p "$out/$name"
-	echo "${script[$name]}" >"$out/$name/guest.sh"
-	"${runner[@]}" --out "$out/$name/vm" --smp 1 --mem 256 \
-		--guest "$out/$name/guest.sh" --quiet "$@" >"$out/$name/log" 2>&1
+	printf 'echo reached\n%s\n' "$1" >"$out/guest.sh"
+	"${runner[@]}" --out "$out/vm" --smp 1 --mem 256 --guest "$out/guest.sh" --quiet "${@:2}" \
+		>"$out/log" 2>&1
 }
 
-# run_failing NAME MESSAGE OPTION...
-run_failing() {
-	local name=$1 message=$2
-
-	shift 2
-	if run "$name" "$@"; then
-		echo "# the run succeeded"
-		return 1
-	fi
-	grep -q '^reached' "$out/$name/vm/console.log" &&
-		grep -q "FAILED: $message" "$out/$name/log"
+reached() {
+	grep -q '^reached' "$out/vm/console.log"
 }
 
-run_shipping() {
-	run ships &&
-		grep -q '^reached' "$out/ships/vm/console.log" &&
-		[ "$(stat -c %s "$out/ships/vm/random")" -eq 3145728 ] &&
-		[ "$(sha256sum <"$out/ships/vm/random")" = "$(cat "$out/ships/vm/sum")" ]
+# fails MESSAGE SCRIPT OPTION...
+fails() {
+	! run "${@:2}" && reached && grep -q "FAILED: $1" "$out/log"
 }
 
-# run_standing_still NAME TIMES OPTION...: as run, in a VM that never begins this many times
-run_standing_still() {
-	local name=$1 times=$2 bin=$out/$1/bin qemu
+ships() {
+	run 'dd if=/dev/urandom of=/results/random bs=64k count=48
+		sha256sum </results/random >/results/sum' && reached &&
+		[ "$(stat -c %s "$out/vm/random")" -eq 3145728 ] &&
+		[ "$(sha256sum <"$out/vm/random")" = "$(cat "$out/vm/sum")" ]
+}
 
-	shift 2
+shows_programs() {
+	run 'echo "<4>a warning" >/dev/kmsg; echo the end' --programs &&
+		grep -q '^reached$' "$out/log" && grep -q '^the end$' "$out/log" &&
+		! grep -q '^\[ ' "$out/log" && grep -q 'a warning' "$out/vm/console.log"
+}
+
+# stands_still TIMES OPTION...: as run, in a VM that never begins this many times
+stands_still() {
+	local bin=$out/bin qemu
+
 	mkdir -p "$bin"
-	: >"$out/$name/starts"
+	: >"$out/starts"
 	cat >"$bin/stand_in" <<-EOF
 		#!/bin/sh
-		echo x >>"$out/$name/starts"
-		[ \$(wc -l <"$out/$name/starts") -gt $times ] || exec sleep 1000
+		echo x >>"$out/starts"
+		[ \$(wc -l <"$out/starts") -gt $1 ] || exec sleep 1000
 		exec env PATH="$PATH" "\${0##*/}" "\$@"
 	EOF
 	chmod +x "$bin/stand_in"
 	# The kernel's machine has one of them.
 	for qemu in $(compgen -c qemu-system- | sort -u); do
-		ln -s stand_in "$bin/$qemu"
+		ln -sf stand_in "$bin/$qemu"
 	done
-	PATH=$(realpath "$bin"):$PATH run "$name" "$@"
+	PATH=$(realpath "$bin"):$PATH run '' "${@:2}"
 }
 
-run_begun_again() {
-	run_standing_still begins_late 1 --boot 15 &&
-		grep -q "no init after 15 s" "$out/begins_late/log" &&
-		grep -q '^reached' "$out/begins_late/vm/console.log"
+begins_late() {
+	stands_still 1 --boot 15 && grep -q "no init after 15 s" "$out/log" && reached
 }
 
-run_never_begun() {
-	! run_standing_still begins_never 3 --boot 1 --timeout 5 &&
-		[ "$(wc -l <"$out/begins_never/starts")" -eq 3 ] &&
-		grep -q "FAILED: not done after 5 s" "$out/begins_never/log"
+begins_never() {
+	! stands_still 3 --boot 1 --timeout 5 && [ "$(wc -l <"$out/starts")" -eq 3 ] &&
+		grep -q "FAILED: not done after 5 s" "$out/log"
 }
 
-# A line of each kind that a kernel complains in
-complaints=('BUG: spinlock bad magic' '[ BUG: Invalid wait context ]' 'BUG kmalloc-64 (Tainted: G'
-	    'kernel BUG at mm/slub.c:1!' 'WARNING: CPU: 0 PID: 1 at a.c:1' 'Oops: 0002 [#1]'
-	    'Call Trace:' 'rcu: INFO: rcu_preempt detected stalls on CPUs'
-	    'INFO: task a:1 blocked for more than 120 seconds.'
-	    'kmemleak: 3 new suspected memory leaks' 'ODEBUG: Out of memory. ODEBUG disabled'
-	    'huh, entered softirq 1 TIMER' '** 4 printk messages dropped **')
-remarks=('hwheel: loaded' 'workqueue: run hogged CPU' 'DEBUG: 1' 'INFO: all is well')
+# complains LINE...: does it find a complaint in a kernel's lines?
+complains() {
+	printf '[    1.000000][    T1] %s\n' "$@" >"$out/console.log"
+	failed=0
+	judge_console >"$out/log" 2>&1
+	[ $failed -ne 0 ]
+}
 
-complaints_count() {
-	local text
+takes() {
+	! complains "$@"
+}
 
-	mkdir -p "$out/complaints"
-	for text in "${complaints[@]}"; do
-		grep -qE "$splat" <<<"[    1.000000][    T1] $text" && continue
-		echo "does not count: $text" >>"$out/complaints/log"
+warning='WARNING: CPU: 0 PID: 1 at a.c:1'
+
+kernel_lines() {
+	local kill=('a invoked oom-killer: gfp_mask=0x1' 'Call Trace:' ' </TASK>') line
+
+	for line in "$warning" 'BUG: spinlock bad magic' '[ BUG: Invalid wait context ]' \
+		'BUG kmalloc-64 (Tainted: G' 'kernel BUG at mm/slub.c:1!' 'Oops: 0002 [#1]' \
+		'Call Trace:' 'rcu: INFO: rcu_preempt detected stalls on CPUs' \
+		'INFO: task a:1 blocked for more than 120 seconds.' \
+		'kmemleak: 3 new suspected memory leaks' 'ODEBUG: Out of memory. ODEBUG disabled' \
+		'huh, entered softirq 1 TIMER' '** 4 printk messages dropped **'; do
+		check "'$line' fails the run" complains "$line"
 	done
-	for text in "${remarks[@]}"; do
-		grep -qE "$splat" <<<"[    1.000000] $text" || continue
-		echo "counts: $text" >>"$out/complaints/log"
+	check "other lines do not" takes 'hwheel: loaded' 'workqueue: run hogged CPU' 'DEBUG: 1' \
+		'INFO: all is well'
+	check "a kill for want of memory fails the run" complains "${kill[@]}"
+	oom=yes
+	check "but where it is to be expected" takes "${kill[@]}"
+	check "a warning after it fails the run there, too" complains "${kill[@]}" "$warning"
+	oom=''
+}
+
+data_races() {
+	local race='BUG: KCSAN: data-race in a / b' rule='==========' item='Workqueue: run [mine]'
+	local read='read to 0x1 of 8 bytes by task 1 on cpu 1:' a=' a+0x1/0x2' b=' b+0x1/0x2'
+	local write='write to 0x1 of 8 bytes by interrupt on cpu 0:' mine=' c+0x1/0x2 [mine]'
+	local reordered='  +-> reordered to:' by='Reported by Kernel Concurrency Sanitizer on:' known
+	races='[mine]'
+
+	check "a data race fails the run if it is ours" complains "$race" "$mine" "$rule"
+	check "whatever came before" complains "$rule" "$rule" "$rule" "$race" "$mine" "$rule"
+	check "but not if it is others'" takes "$race" "$a" ' b+0x1/0x2 [yours]' "$rule"
+	check "nor if we are further out in the stack, or in the last lines" \
+		takes "$race" "$read" "$a" "$b" "$mine" "$item" "$rule"
+	check "one does in what we call, in either stack" \
+		complains "$race" "$read" "$a" "$b" "$write" "$a" "$mine" "$rule"
+	check "nor for the work item in which the kernel reordered one" \
+		takes "$race" "$read" "$a" "$b" "$reordered a+0x2/0x2" "$by" "$item" "$rule"
+	check "one does that is reordered to where we are" \
+		complains "$race" "$read" "$a" "$b" "$reordered c+0x2/0x2 [mine]" "$rule"
+	check "and so it does where a report does not end" complains "$race" "$a" "$b" "$mine"
+	for known in "${known_races[@]}"; do
+		check "a $known does not" takes "BUG: KCSAN: $known" "$mine" "$rule"
 	done
-	[ ! -e "$out/complaints/log" ]
-}
-
-# check CASE DESCRIPTION COMMAND...: a test point; the case's log explains a failure.
-check() {
-	report "$2" explained "$1" "${@:3}"
-}
-
-explained() {
-	"${@:2}" && return
-	sed 's/^/# /' "$out/$1/log"
-	return 1
-}
-
-run_showing_programs() {
-	run warns --programs && grep -q '^reached$' "$out/warns/log" &&
-		grep -q '^the end$' "$out/warns/log" && ! grep -q '^\[ ' "$out/warns/log" &&
-		grep -q 'a warning' "$out/warns/vm/console.log"
+	check "a warning amid others' data race fails the run" complains "$race" "$warning" "$rule"
+	check "and so it does behind one that is not whole" complains "$race" "$warning"
 }
 
 harness() {
-	check ships "what the script leaves arrives unchanged" run_shipping
-	check warns "programs are shown, and the kernel's warnings hidden" run_showing_programs
-	check exits_3 "a script that exits with 3 fails the run" \
-		run_failing exits_3 ".*status 3"
-	check is_killed "a script that is killed fails the run" \
-		run_failing is_killed ".*status 137"
-	check hangs "a script that hangs fails the run" \
-		run_failing hangs "not done after" --timeout 20
-	check begins_late "a VM that stands still before init is booted again" run_begun_again
-	check begins_never "one that does so each time fails the run" run_never_begun
-	check panics "a kernel panic fails the run" \
-		run_failing panics "the kernel complained"
-	check powers_off "an early power-off fails the run" \
-		run_failing powers_off "the VM went down before"
-	check complains "a kernel warning fails the run, though the script succeeds" \
-		run_failing complains "the kernel complained"
-	check complaints "so does whatever a kernel complains with" complaints_count
-	check kills "a kill for want of memory fails the run" \
-		run_failing kills "the kernel complained"
-	check kills_as_told "but where it is to be expected" run kills_as_told --oom
-	check kills_and_warns "a warning after it fails the run there, too" \
-		run_failing kills_and_warns "the kernel complained" --oom
-	check races "a data race fails the run if it is ours" \
-		run_failing races "the kernel complained" --races '[mine]'
-	check races_elsewhere "a data race does not fail the run if it is others'" \
-		run races_elsewhere --races '[yours]'
-	check races_beneath_us "nor if we are further out in the stack, or in the last lines" \
-		run races_beneath_us --races '[mine]'
-	check races_for_us "one does in what we call, in either stack" \
-		run_failing races_for_us "the kernel complained" --races '[mine]'
-	check races_reordered_beneath_us "nor for the work item in which the kernel reordered one" \
-		run races_reordered_beneath_us --races '[mine]'
-	check races_reordered_in_us "one does that is reordered to where we are" \
-		run_failing races_reordered_in_us "the kernel complained" --races '[mine]'
-	check races_behind_half_a_race "and so it does where a report does not end" \
-		run_failing races_behind_half_a_race "the kernel complained" --races '[mine]'
-	check races_as_known "one that is known does not" run races_as_known --races '[mine]'
-	check warns_in_a_race "a warning amid others' data race fails the run" \
-		run_failing warns_in_a_race "the kernel complained" --races '[mine]'
-	check warns_behind_half_a_race "and so it does behind one that is not whole" \
-		run_failing warns_behind_half_a_race "the kernel complained" --races '[mine]'
-	check races_behind_a_rule "our data race fails the run whatever came before" \
-		run_failing races_behind_a_rule "the kernel complained" --races '[mine]'
+	check "what the script leaves arrives unchanged" ships
+	check "programs are shown, and the kernel's warnings hidden" shows_programs
+	check "a script that exits with 3 fails the run" fails ".*status 3" 'exit 3'
+	# shellcheck disable=SC2016 # the guest's variables
+	check "a script that is killed fails the run" fails ".*status 137" 'kill -9 $$'
+	check "a script that hangs fails the run" \
+		fails "not done after" 'while :; do sleep 1; done' --timeout 20
+	check "a VM that stands still before init is booted again" begins_late
+	check "one that does so each time fails the run" begins_never
+	check "a kernel panic fails the run" \
+		fails "the kernel complained" 'echo c >/proc/sysrq-trigger'
+	# shellcheck disable=SC2016
+	check "an early power-off fails the run" \
+		fails "the VM went down before" 'echo success >"/dev/$channel"; poweroff -f'
+	check "a kernel warning fails the run, though the script succeeds" \
+		fails "the kernel complained" "echo '<4>$warning' >/dev/kmsg"
+	kernel_lines
+	data_races
 }
 
-# The kernel goes on after each. lockdep gives up after a report of KASAN or of its own.
-script[wrong]="echo reached
-	for deed in lock_order sleep_atomic init_active add_twice shift use_after_free leak; do
-		insmod hwheel_wrong.ko deed=\$deed && rmmod hwheel_wrong || exit
-	done"
+# says TEXT: the kernel's console
+says() {
+	grep -aq "$1" "$out/vm/console.log"
+}
 
 # complained TEXT: the kernel did so, in a way that fails a run
 complained() {
-	grep -aE -A 1 "$splat" "$out/wrong/vm/console.log" | grep -q "$1"
+	grep -aE -A 1 "$splat" "$out/vm/console.log" | grep -q "$1"
 }
 
+# The kernel goes on after each. lockdep gives up after a report of KASAN or of its own.
 sanitizers() {
-	check wrong "what is wrong fails the run" \
-		run_failing wrong "the kernel complained" --append panic_on_warn=0 "$wrong"
-	check wrong "lockdep sees a possible deadlock" \
+	# shellcheck disable=SC2016 # the guest's variable
+	check "what is wrong fails the run" fails "the kernel complained" '
+		for deed in lock_order sleep_atomic init_active add_twice shift use_after_free leak; do
+			insmod hwheel_wrong.ko deed=$deed && rmmod hwheel_wrong || exit
+		done' --append panic_on_warn=0 "$wrong"
+	check "lockdep sees a possible deadlock" \
 		complained "possible circular locking dependency"
-	check wrong "sleeping where that is forbidden is seen" \
+	check "sleeping where that is forbidden is seen" \
 		complained "BUG: sleeping function called from invalid context"
-	check wrong "an armed timer's initialisation is seen" complained "ODEBUG: init active"
-	check wrong "adding to a list twice is seen" complained "list_add double add"
-	check wrong "a shift that is too far is seen" complained "UBSAN: shift-out-of-bounds"
-	check wrong "a read of freed memory is seen" complained "KASAN: slab-use-after-free"
-	check wrong "memory that is lost is seen" complained "BUG: leaks: "
+	check "an armed timer's initialisation is seen" complained "ODEBUG: init active"
+	check "adding to a list twice is seen" complained "list_add double add"
+	check "a shift that is too far is seen" complained "UBSAN: shift-out-of-bounds"
+	check "a read of freed memory is seen" complained "KASAN: slab-use-after-free"
+	check "memory that is lost is seen" complained "BUG: leaks: "
 }
 
 # KCSAN finds a race only while both CPUs run, and those of a busy host may not for a while.
-for deed in race no_release; do
-	script[$deed]="echo reached
-		for try in 1 2 3 4 5 6 7 8 9 10; do
-			insmod hwheel_wrong.ko deed=$deed && rmmod hwheel_wrong || exit
+# finds_race DEED
+finds_race() {
+	fails "the kernel complained" "for try in 1 2 3 4 5 6 7 8 9 10; do
+			insmod hwheel_wrong.ko deed=$1 && rmmod hwheel_wrong || exit
 			! dmesg | grep -q KCSAN: || break
-		done"
-done
-script[release]="echo reached; insmod hwheel_wrong.ko deed=release && rmmod hwheel_wrong"
+		done" --smp 2 --races '[hwheel' "$wrong"
+}
 
 racy() {
-	check race "a data race in a module fails the run" \
-		run_failing race "the kernel complained" --smp 2 --races '[hwheel' "$wrong"
-	check race "it is the one that there is" \
-		grep -q "KCSAN: data-race in race" "$out/race/vm/console.log"
-	check no_release "so does one for want of a barrier" \
-		run_failing no_release "the kernel complained" --smp 2 --races '[hwheel' \
-		"$wrong"
-	check no_release "it is the one that there is" \
-		grep -q "KCSAN: data-race in take_turns" "$out/no_release/vm/console.log"
-	check release "where the barrier is there is none" \
-		run release --smp 2 --races '[hwheel' "$wrong"
+	check "a data race in a module fails the run" finds_race race
+	check "it is the one that there is" says "KCSAN: data-race in race"
+	check "so does one for want of a barrier" finds_race no_release
+	check "it is the one that there is" says "KCSAN: data-race in take_turns"
+	check "where the barrier is there is none" run \
+		"insmod hwheel_wrong.ko deed=release && rmmod hwheel_wrong" \
+		--smp 2 --races '[hwheel' "$wrong"
 }
 
 rm -rf "$out"
+mkdir -p "$out"
 
 echo "TAP version 13"
 $cases
