@@ -82,26 +82,19 @@ cache_locked() {
 	) 9>"$lock"
 }
 
-# cache_fill NAME COMMAND...: COMMAND fills a folder, which is its last argument; the folder
-# is called NAME once it is complete, so that an interrupted run leaves nothing that looks
-# complete.
+# cache_fill NAME COMMAND...: COMMAND fills the folder NAME, which is its last argument. A folder that
+# an interrupted run left is filled anew.
 cache_fill() {
-	[ -e "$cache/$1" ] || cache_locked "$1" cache_fill_locked "$@"
+	[ -e "$cache/$1/.complete" ] || cache_locked "$1" cache_fill_locked "$@"
 }
 
 cache_fill_locked() {
-	local name=$1 partial=$cache/$1.partial
+	local folder=$cache/$1
 
-	shift
-	[ ! -e "$cache/$name" ] || return 0
-	rm -rf "$partial"
-	mkdir -p "$partial"
-	if "$@" "$partial"; then
-		mv -T "$partial" "$cache/$name"
-	else
-		rm -rf "$partial"
-		return 1
-	fi
+	[ ! -e "$folder/.complete" ] || return 0
+	rm -rf "$folder"
+	mkdir "$folder"
+	"${@:2}" "$folder" && touch "$folder/.complete"
 }
 
 # Debian's archives: that of this machine, by the name of its architecture; that of another
@@ -305,11 +298,11 @@ kernel_of_flavour() {
 	archive_depends "$(kernel_archive "${name/newest/+deb13}")" "$meta" linux-headers-
 }
 
-# newer_programs FOLDER PLACE KVER: the programs that build modules for a newer Debian's kernel, and
-# its compiler, want that Debian's C library: each program in FOLDER is told where it will be once
-# that is at PLACE. The libraries beside the C library are this machine's.
+# newer_programs KVER FOLDER: the programs that build modules for a newer Debian's kernel, and its
+# compiler, want that Debian's C library: each program in FOLDER is told where it is. The libraries
+# beside the C library are this machine's.
 newer_programs() {
-	local folder=$1 place=$2 headers=$1/usr/src/linux-headers-$3 triplet=${machine_triplet//_/-}
+	local folder=$2 headers=$2/usr/src/linux-headers-$1 triplet=${machine_triplet//_/-}
 	local libraries=$2/usr/lib/$machine_triplet compiler program
 
 	packages patchelf libssl3 libelf1 libmpc3 libisl23 || return
@@ -321,13 +314,13 @@ newer_programs() {
 		patchelf --set-interpreter "$libraries"/ld-linux-x86-64.so.2 \
 			--set-rpath "$libraries:/usr/lib/$machine_triplet" "$program" || return
 	done < <(find "$folder"/usr/{bin,lib/linux-kbuild-*,libexec} -type f -perm -100)
-	sed -i "s|^CC .*|CC = $place/usr/bin/$machine_triplet-$compiler|" "$headers/.kernelvariables"
+	sed -i "s|^CC .*|CC = $folder/usr/bin/$machine_triplet-$compiler|" "$headers/.kernelvariables"
 }
 
 # The programs that make modules are this machine's, for whichever machine. All find each other by
 # their absolute paths. Without vmlinux no types are put into modules, which would take pahole.
 headers_fetch() {
-	local kver=$1 place=$2 folder=$3 package=linux-headers-$1 archive common kbuild
+	local kver=$1 folder=$2 package=linux-headers-$1 archive common kbuild
 
 	archive=$(kernel_archive "$kver")
 	common=$(archive_depends "$archive" "$package" linux-headers-) &&
@@ -336,23 +329,23 @@ headers_fetch() {
 	archive_unpack "$archive" "$folder" "$package" "linux-headers-$common" &&
 		archive_unpack "$(machine_here)${archive#"$machine_debian"}" "$folder" \
 			"linux-kbuild-$kbuild" || return
-	sed -i "s#\(=\|^include \)/usr/src/#\1$place/usr/src/#" "$folder/usr/src/$package/Makefile"
+	sed -i "s#\(=\|^include \)/usr/src/#\1$folder/usr/src/#" "$folder/usr/src/$package/Makefile"
 	rm -f "$folder/usr/src/$package/vmlinux"
-	! is_newer_kernel "$kver" || newer_programs "$folder" "$place" "$kver"
+	! is_newer_kernel "$kver" || newer_programs "$kver" "$folder"
 }
 
 # Prints the folder that modules for a kernel are built in.
 kernel_headers() {
-	local kver=$1 place=$cache/headers-$1
+	local kver=$1
 
 	if [ -e "/lib/modules/$kver/build" ]; then
 		echo "/lib/modules/$kver/build"
 		return
 	fi
 	{ has_apt && machine_choose "$kver" &&
-		cache_fill "headers-$kver" headers_fetch "$kver" "$place"; } ||
+		cache_fill "headers-$kver" headers_fetch "$kver"; } ||
 		die "no headers for the kernel $kver: KDIR= names a kernel's build folder"
-	echo "$place/usr/src/linux-headers-$kver"
+	echo "$cache/headers-$kver/usr/src/linux-headers-$kver"
 }
 
 kernel_image_path() {
@@ -392,7 +385,7 @@ kernel_source() {
 	local folder version
 
 	packages xz-utils || return
-	folder=$(find "$cache" -maxdepth 1 -type d -name "$2.*" ! -name '*.partial' | sort -V | tail -n 1)
+	folder=$(find "$cache" -maxdepth 2 -path "*/$2.*/.complete" -printf '%h\n' | sort -V | tail -n 1)
 	if [ -z "$folder" ]; then
 		version=$(archive "$1" apt-cache show --no-all-versions "$2" |
 			sed -n 's/^Version: //p' | grep .) || return
