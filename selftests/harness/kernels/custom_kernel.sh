@@ -15,11 +15,16 @@ custom_kernel_regraft() {
 	fi
 }
 
-# kconfig drops in silence what it can't have.
+# Nothing more than is asked for, as it takes time to build; for x86, what a small kernel has by
+# default. kconfig drops in silence what it can't have.
 custom_kernel_configure() {
-	[ "$1" = um ] || "${make[@]}" tinyconfig >&2 || return
-	cat "${fragments[@]}" >>"$2/.config"
-	"${make[@]}" olddefconfig >&2 || return
+	if [ "$1" = um ]; then
+		KCONFIG_ALLCONFIG=<(cat "${fragments[@]}") "${make[@]}" allnoconfig >&2 || return
+	else
+		"${make[@]}" tinyconfig >&2 || return
+		cat "${fragments[@]}" >>"$2/.config"
+		"${make[@]}" olddefconfig >&2 || return
+	fi
 	! grep -hE '^(# )?CONFIG_' "${fragments[@]}" | grep -vxFf "$2/.config" >&2 ||
 		{ say "kernel: it can't be had with these options"; return 1; }
 }
