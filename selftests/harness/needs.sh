@@ -41,7 +41,7 @@ declare -A packages_of=(
 	[kunit]=$kunit
 	[coverage]="$kunit gcovr"
 	[uml]="$kunit busybox-static cpio xz-utils"
-	[spin]="spin gcc libc6-dev"
+	[spin]="spin gcc tcc libc6-dev"
 	[clang]=${CLANG:-clang-19}
 	[packaging]="build-essential dpkg-dev debhelper dh-dkms dh-python fakeroot lintian
 		default-jdk-headless libnetty-java maven-repo-helper"
