@@ -24,7 +24,7 @@ check: ## run the tests, in ten minutes (T=: those of these names; make tests li
 quick: ## run those that take a minute or two
 	@$(RUN) quick
 
-check-all: ## run every test, also in kernels that look for faults, and search the models
+check-all: ## run every test, also in a kernel that looks for data races, and search the models
 	@$(RUN) all
 
 kunit: ## run the KUnit tests in a user-mode kernel (FILTER=, MACHINE=, SEED=, SOAK=)
