@@ -114,7 +114,7 @@ kernel_lines() {
 	local kill=('a invoked oom-killer: gfp_mask=0x1' 'Call Trace:' ' </TASK>') line
 
 	for line in "$warning" 'BUG: spinlock bad magic' '[ BUG: Invalid wait context ]' \
-		'BUG kmalloc-64 (Tainted: G' 'kernel BUG at mm/slub.c:1!' 'Oops: 0002 [#1]' \
+		'BUG kmalloc-64 (Tainted: G' 'kernel BUG at mm/slub.c:1!' 'Oops: 0002' \
 		'Call Trace:' 'rcu: INFO: rcu_preempt detected stalls on CPUs' \
 		'INFO: task a:1 blocked for more than 120 seconds.' \
 		'kmemleak: 3 new suspected memory leaks' 'ODEBUG: Out of memory. ODEBUG disabled' \
