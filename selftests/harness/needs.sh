@@ -48,6 +48,7 @@ declare -A packages_of=(
 	[debian]="mmdebstrap arch-test autodep8 autopkgtest piuparts"
 	[java_bench]="$build default-jdk-headless libnetty-java"
 	[lint]="sparse shellcheck codespell perl mandoc"
+	[man]=man-db
 	[patch]="$build bc bison flex git patch perl unifdef"
 	[gnuplot]="python3 gnuplot-nox"
 	[java]="$build python3 default-jdk-headless libnetty-java junit5"
