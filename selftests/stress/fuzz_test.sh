@@ -18,6 +18,9 @@ cd "$(dirname "$0")" || exit 1
 calls=${1:-100000}
 seed=${2-${SEED-}}
 threads=4
+rounds=20
+# A short run's rounds are no longer than itself.
+calls_of_round=$((calls < 500 * rounds ? calls / rounds : 500))
 limits="tick_ns=1000000 slots=64 levels=2 max_timeouts=500 max_wheels=3 max_pending=200"
 
 # The points of the fuzzer are a subtest; how many calls it made can be added up. What it
@@ -40,11 +43,11 @@ fuzz_with() {
 
 # shellcheck disable=SC2086 # several parameters
 round() {
-	quietly load $limits && quietly ./fuzz 500 $threads $seed && quietly unload
+	quietly load $limits && quietly ./fuzz $calls_of_round $threads $seed && quietly unload
 }
 
 leaks_nothing() {
-	quietly load && find_caches && quietly unload && leaks_nothing_in 20 round
+	quietly load && find_caches && quietly unload && leaks_nothing_in $rounds round
 }
 
 begin
