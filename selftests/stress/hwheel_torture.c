@@ -182,13 +182,14 @@ static void count(enum count what)
 	count_many(what, 1);
 }
 
+/* While others count, too */
 static unsigned long total(enum count what)
 {
 	unsigned long sum = 0;
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		sum += per_cpu_ptr(&counts, cpu)->n[what];
+		sum += READ_ONCE(per_cpu_ptr(&counts, cpu)->n[what]);
 	return sum;
 }
 
@@ -1433,7 +1434,7 @@ static void interrupts_stop(struct tormentor *t)
 
 /*
  * What is rare may not have happened in so many calls: then it takes more of them, up to ten times
- * as many, so that no verdict depends on chance.
+ * as many, so that no verdict depends on chance. Threads look now and then.
  */
 static bool is_covered(void)
 {
@@ -1454,7 +1455,7 @@ static int thread_run(void *data)
 	unsigned long n = DIV_ROUND_UP(ops, threads), i;
 
 	interrupts_start(t);
-	for (i = 0; !failed() && (i < n || (i < 10 * n && !is_covered())); i++) {
+	for (i = 0; !failed() && (i < n || (i < 10 * n && (i % 64 || !is_covered()))); i++) {
 		if (i % 16 == 0)
 			thread_step_rare(&by);
 		thread_step(&by);
