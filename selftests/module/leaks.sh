@@ -160,14 +160,12 @@ leaks_no_objects_in() {
 
 # report_leaks NAME COMMAND...: one test that takes many rounds. Where kmemleak looks for
 # what is left when all is done, everything takes long, and it tells more; with KCSAN that takes
-# long, too, and no race depends on it. A quick run counts objects in one test only.
+# long, too, and no race depends on it.
 report_leaks() {
 	if [ -e /sys/kernel/debug/kmemleak ]; then
 		skip "$1" "kmemleak looks for leaks here"
 	elif [ -e /sys/kernel/debug/kcsan ]; then
 		skip "$1" "kernels without KCSAN count objects"
-	elif [ -n "${QUICK-}" ] && [ "${0##*/}" != memory_test.sh ]; then
-		skip "$1" "make check-all counts objects here"
 	else
 		report "$@"
 	fi
