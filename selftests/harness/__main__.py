@@ -284,7 +284,7 @@ def main():
     shutil.rmtree(LOGS, ignore_errors=True)
     os.makedirs(LOGS)
     with open(f"{LOGS}/needs.log", "wb") as log:
-        # For all, so that whoever builds the daemon first builds its tests, too
+        # For all jobs: the first one that builds the daemon builds its tests, too.
         os.environ |= needs.meet("source", dict(os.environ), log)
     reader = ktap.Reader(os.environ["KSRC"])
     jobs = jobs_of(rows)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
-# What a kernel complains of, and whose. Matches the beginning of a complaint: a stack trace, a warning that may lack one, or a
-# checker that turns itself off.
+# Complaints of kernels, and how to leave out data races of others. The expression matches the
+# beginning of a complaint: a stack trace, a warning that may lack one, or a checker that turns itself
+# off.
 
 # shellcheck disable=SC2034 # for the scripts that read the log
 complaints='([a-z]+: )?(BUG: |\[ BUG: |BUG [^ ]+ \(|kernel BUG at |WARNING: |Oops|Kernel panic'
@@ -25,9 +26,8 @@ known_races=(
 
 # without_races_of_others TEXT: blanks out the titles of KCSAN's reports that are not about it: of the
 # two innermost frames of each stack, the function with the access and its caller, none has that in
-# it. Further out
-# stand all that called the kernel for something, and what an interrupt came upon; behind the
-# stacks, from "Reported by" on, stands the work item that the task was at. A report ends with
+# it. Further out stand callers that asked the kernel for something, and the code that an interrupt
+# came upon; behind the stacks, from "Reported by" on, stands the task's work item. A report ends with
 # a rule; in one that has none, all that follows up to the next one is taken to be its own, and
 # anything that is named there counts.
 without_races_of_others() {

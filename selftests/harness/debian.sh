@@ -47,8 +47,8 @@ packages_update() {
 	apt_get update
 }
 
-# packages PACKAGE...: installs those that are missing. Lists that are missing or too old are the
-# usual reason for a failure.
+# packages PACKAGE...: installs each package that is missing. The usual reason for a failure is lists
+# that are missing or too old.
 packages() {
 	local missing
 

@@ -71,14 +71,14 @@ def expand(text, env):
     return text
 
 
-SELFTESTS = (("source", "modules", "programs"), "selftests/harness/selftests_guest.sh", selftests)
+SELFTESTS = (("modules", "programs"), "selftests/harness/selftests_guest.sh", selftests)
 DURABLE = "--append checkout={TOP} "
 
 # NAME: (kernel, boot, (needs, guest, files)). A kernel is a need that prints KVER and KDIR.
 MACHINES = {
     "vm": ("vm", VM, SELFTESTS),
     "tools": ("vm", f"{VM} --mem 2048 --one-thread",
-              (("source", "module", "tools", "tools_tests"), "tools/test/tools_guest.sh", tools)),
+              (("module", "tools", "tools_tests"), "tools/test/tools_guest.sh", tools)),
     "native": ("native", f"{UML} --smp 2 --mem 2560", SELFTESTS),
     "kasan": ("kasan", f"{UML} --smp 2 --mem 2560", SELFTESTS),
     "kcsan": ("kcsan", f"{VM} --mem 2560 --races [hwheel", SELFTESTS),

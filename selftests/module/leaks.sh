@@ -158,9 +158,9 @@ leaks_no_objects_in() {
 	leaks_no objects "$@" && [ "$(all_counted | wc -l)" -gt 20 ]
 }
 
-# report_leaks NAME COMMAND...: one test that takes many rounds. Where kmemleak looks for
-# what is left when all is done, everything takes long, and it tells more; with KCSAN that takes
-# long, too, and no race depends on it.
+# report_leaks NAME COMMAND...: one test that takes many rounds. A kernel with kmemleak or KCSAN takes
+# long for them. kmemleak finds more leaks at the end of a run than rounds do, and KCSAN finds no more
+# races in them.
 report_leaks() {
 	if [ -e /sys/kernel/debug/kmemleak ]; then
 		skip "$1" "kmemleak looks for leaks here"

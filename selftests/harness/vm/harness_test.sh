@@ -4,7 +4,7 @@
 # harness_test.sh --out DIR [--wrong|--racy MODULE] RUN OPTION...
 #
 # Does the harness fail when it must? RUN, run_vm.sh or one that takes the same options, boots VMs with
-# scripts that go wrong, each in one way. What kernels say is judged without a VM. Prints TAP.
+# scripts that go wrong, each in one way. Lines of kernels are judged without a VM. Prints TAP.
 #
 # With MODULE, hwheel_wrong.ko, the kernel has to notice: one that looks for all faults that the
 # module makes, or one that looks for data races.

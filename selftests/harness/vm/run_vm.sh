@@ -156,7 +156,7 @@ boot() {
 	fi
 }
 
-# The modules with which a machine mounts a folder of this one, each after those that it needs.
+# The modules with which a machine mounts a folder of this one, each after the modules that it needs.
 # Kernels for clouds have none.
 choose_share() {
 	local folder=$1 name
