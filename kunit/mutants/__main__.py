@@ -185,8 +185,11 @@ def main():
         with concurrent.futures.ThreadPoolExecutor(
                 int(os.environ.get("LANES") or 2), "lane", copy_project, [here]) as threads:
             count = collections.Counter(threads.map(test, mutants))
-    print("mutants:", ", ".join(f"{number} {verdict}" for verdict, number in count.items()))
-    sys.exit(not count["killed"] + count["survived"])
+    empty = not count["killed"] + count["survived"]
+    print("not ok" if empty else "ok", "1 - mutants:",
+          ", ".join(f"{number} {verdict}" for verdict, number in count.items()))
+    print("1..1")
+    sys.exit(empty)
 
 
 main()

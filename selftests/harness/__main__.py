@@ -132,29 +132,32 @@ class Job:
         self.reader = reader
         self.since = time.monotonic()
         first = self.rows[0]
+        tests = [row for row in self.rows if row.kind != "after"]
         with open(f"{self.out}.log", "wb") as log:
             if first.machine == "host":
                 env = needs.env(first.needs, log, self.out)
                 return [(first.name, self.here(first, env, f"{self.out}.log"))]
             if first.machine == "kunit":
-                return self.kunit(log)
-            return self.boot(needs, log, bound)
+                env, found = needs.env((), log, self.out), self.kunit(tests, log) if tests else []
+            else:
+                env, found = self.boot(tests, needs, log, bound)
+            return found + [(row.name, self.here(row, env, f"{LOGS}/{row.name}.log"))
+                            for row in self.rows if row.kind == "after"]
 
-    def kunit(self, log):
+    def kunit(self, rows, log):
         env = {"TIMEOUT": "900"} | os.environ
-        env |= {"FILTER": self.rows[0].name} if len(self.rows) == 1 else {}
+        env |= {"FILTER": rows[0].name} if len(rows) == 1 else {}
         status = self.call(["kunit/run.sh"], env, log, self.timeout)
         suites = self.reader.suites(read("build/kunit.tap"))
         found = [(row.name, suites.pop(row.name, [(ktap.FAILED, "it did not run")]))
-                 for row in self.rows]
-        if len(self.rows) > 1:
+                 for row in rows]
+        if len(rows) > 1:
             found += [(name, points + [(ktap.FAILED, "the table does not have it")])
                       for name, points in suites.items()]
         return found + [("kunit", [(ktap.FAILED if status else ktap.PASSED, "status")])]
 
-    def boot(self, needs, log, bound):
+    def boot(self, rows, needs, log, bound):
         name = self.rows[0].machine
-        rows = [row for row in self.rows if row.kind != "after"]
         kernel, _, (builds, _, _) = machines.machine(name)
         wanted = dict.fromkeys([kernel, *builds, *(need for row in rows for need in row.needs)])
         programs = " ".join(machines.plain(row) for row in rows if row.kind == "kselftest")
@@ -171,10 +174,7 @@ class Job:
         guest = read(f"{self.out}/guest.tap")
         found.append((name, (self.reader.points(guest, 0) if guest else []) +
                       [(ktap.FAILED if status else ktap.PASSED, f"{name}: the machine")]))
-        for row in self.rows:
-            if row.kind == "after":
-                found.append((row.name, self.here(row, env, f"{LOGS}/{row.name}.log")))
-        return found
+        return env, found
 
 
 def points_of(found):
