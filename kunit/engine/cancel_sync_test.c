@@ -242,6 +242,77 @@ static void waiter_is_woken_within_a_batch(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, READ_ONCE(wheel->depth), 0);
 }
 
+#define CROWD	8
+
+/* Threads that wait for the drain behind a batch of callbacks, and how often they have slept */
+struct crowd {
+	struct {
+		struct canceller	canceller;
+		struct task_struct	*task;
+	} threads[CROWD];
+	struct sim_timeout	*filed;
+	unsigned int		calls;
+	unsigned long		slept, slept_last;
+};
+
+static void cancel_sync_in_a_crowd(struct work_struct *work)
+{
+	container_of(work, typeof(((struct crowd *)NULL)->threads[0]), canceller.work)->task =
+		current;
+	cancel_sync_work(work);
+}
+
+static unsigned long sleeps_of(const struct crowd *crowd)
+{
+	unsigned long sum = 0;
+	unsigned int i;
+
+	for (i = 0; i < CROWD; i++)
+		sum += READ_ONCE(crowd->threads[i].task->nvcsw);
+	return sum;
+}
+
+static void call_beside_a_crowd(struct sim_timeout *sim)
+{
+	struct hwheel *wheel = sim_wheel_of(sim);
+	struct crowd *crowd = sim->data;
+	unsigned int i;
+
+	for (i = 0; !crowd->calls && i < CROWD; i++)
+		start_work(&crowd->threads[i].canceller, &crowd->filed[i], cancel_sync_in_a_crowd);
+	do
+		test_sleep(wheel, NSEC_PER_USEC);
+	while (list_count_nodes(&wheel->waiters.head) < CROWD);
+	crowd->slept_last = sleeps_of(crowd);
+	if (!crowd->calls++)
+		crowd->slept = crowd->slept_last;
+}
+
+/* The callbacks of other timeouts wake none of them. */
+static void waiters_cost_other_callbacks_nothing(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, CROWD, &sim_ops);
+	struct crowd *crowd = kunit_kzalloc(test, sizeof(*crowd), GFP_KERNEL);
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, crowd);
+	crowd->filed = sim_timeouts(test, wheel, CROWD, &sim_ops);
+	for (i = 0; i < CROWD; i++) {
+		arm_edge(test, &crowd->filed[i], FAR);
+		sim[i].then = call_beside_a_crowd;
+		sim[i].data = crowd;
+		arm_edge(test, &sim[i], 2);
+	}
+	sim_pass(wheel, 4);
+	KUNIT_ASSERT_EQ(test, crowd->calls, CROWD);
+	KUNIT_EXPECT_EQ(test, crowd->slept_last, crowd->slept);
+	for (i = 0; i < CROWD; i++) {
+		end_canceller(&crowd->threads[i].canceller);
+		KUNIT_EXPECT_EQ(test, crowd->threads[i].canceller.result, 1);
+	}
+}
+
 static void rearm_after_sleep(struct sim_timeout *sim)
 {
 	test_sleep(sim_wheel_of(sim), 3 * SIM_TICK);
@@ -988,6 +1059,7 @@ static struct kunit_case sync_cases[] = {
 	KUNIT_CASE(another_callback_is_not_waited_for),
 	KUNIT_CASE(waiter_is_woken_before_the_next_callback),
 	KUNIT_CASE(waiter_is_woken_within_a_batch),
+	KUNIT_CASE(waiters_cost_other_callbacks_nothing),
 	KUNIT_CASE(callback_that_arms_again_is_refused),
 	KUNIT_CASE(one_armed_by_its_callback_is_cancelled),
 	KUNIT_CASE(two_threads_prevent_it_once),

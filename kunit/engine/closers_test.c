@@ -26,12 +26,14 @@ static const struct rb_node *look_at(const struct rb_node *node)
 }
 
 static int copy_cancel_sync(struct hwheel_timeout *timeout) __maybe_unused;
+static int copy_shutdown_sync(struct hwheel_timeout *timeout) __maybe_unused;
 
 /* Nothing of the copy is exported. */
 #undef EXPORT_SYMBOL_GPL
 #define EXPORT_SYMBOL_GPL(symbol)	static_assert(sizeof(typeof(symbol) *))
 
 #define hwheel_cancel_sync		copy_cancel_sync
+#define hwheel_shutdown_sync		copy_shutdown_sync
 #undef rb_entry
 #define rb_entry(node, type, member)	container_of(look_at(node), type, member)
 #undef pr_fmt

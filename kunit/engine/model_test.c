@@ -47,6 +47,7 @@ enum kind {
 	ARM_PENDING, ARM_UNRELEASED, ARM_FULL, ARM_STOPPED, ARM_TOO_FAR,
 	REFRESH_EARLIER, REFRESH_LATER, REFRESH_EQUAL, REFRESH_QUEUED,
 	REFRESH_OTHER, REFRESH_DUE, REFRESH_NOT_PENDING, REFRESH_TOO_FAR,
+	MOD_NOT_HELD, MOD_PENDING, MOD_CANCELLED, MOD_REFUSED, REDUCE_EARLIER, REDUCE_LATER,
 	CANCEL_ENQUEUED, CANCEL_QUEUED, CANCEL_OWN, CANCEL_OTHER, CANCEL_DUE,
 	CANCEL_NOT_PENDING,
 	EXPIRE, EXPIRE_ON_EDGE, EXPIRE_REFRESHED, EXPIRE_AFTER_REVOLUTIONS, RELEASE,
@@ -80,6 +81,12 @@ static const char * const kind_names[] = {
 	[REFRESH_DUE]		= "refreshed when due",
 	[REFRESH_NOT_PENDING]	= "refresh refused",
 	[REFRESH_TOO_FAR]	= "refresh refused: beyond a turn",
+	[MOD_NOT_HELD]		= "mod armed it",
+	[MOD_PENDING]		= "mod moved it",
+	[MOD_CANCELLED]		= "mod took it back",
+	[MOD_REFUSED]		= "mod refused",
+	[REDUCE_EARLIER]	= "reduced",
+	[REDUCE_LATER]		= "kept by a reduce to later",
 	[CANCEL_ENQUEUED]		= "cancelled",
 	[CANCEL_QUEUED]		= "cancelled while queued",
 	[CANCEL_OWN]		= "cancelled by its own callback, armed again",
@@ -462,6 +469,58 @@ static void refresh(struct model *m, struct subject *s, u64 now)
 	expect_at(s, now, deadline);
 }
 
+static int expected_of_mod(const struct model *m, const struct subject *s, bool queued,
+			   bool too_far)
+{
+	if (too_far)
+		return -ERANGE;
+	if (m->stopped)
+		return -ESHUTDOWN;
+	if (s->state == HWHEEL_PENDING)
+		return HWHEEL_WAS_PENDING;
+	if (m->limit && m->pending == m->limit)
+		return -EDQUOT;
+	return s->state == HWHEEL_CANCELLED && queued ? HWHEEL_WAS_CANCELLED : HWHEEL_NOT_HELD;
+}
+
+/* What it did to a timeout with the deadline @s->deadline */
+static void note_mod(struct model *m, struct subject *s, int held, u64 now, u64 deadline)
+{
+	count(held == HWHEEL_WAS_PENDING ? MOD_PENDING :
+	      held == HWHEEL_WAS_CANCELLED ? MOD_CANCELLED : MOD_NOT_HELD);
+	s->refreshed = held == HWHEEL_WAS_PENDING;
+	if (!s->refreshed) {
+		s->state = HWHEEL_PENDING;
+		s->unreleased = false;
+		s->armed++;
+		m->pending++;
+	}
+	expect_at(s, now, deadline);
+}
+
+static void mod(struct model *m, struct subject *s, u64 now)
+{
+	u64 delay = some_delay(m, now), deadline = stored(now, delay);
+	bool queued = is_queued(s), reduces = one_in(m, 3), too_far;
+	int held, expected;
+
+	m->operation = reduces ? "reduce" : "mod";
+	too_far = is_too_far(m, now, reduces ? 0 : delay, deadline);
+	expected = expected_of_mod(m, s, queued, too_far);
+	held = reduces ? hwheel_reduce_at(&s->timeout, deadline) : hwheel_mod(&s->timeout, delay);
+	CHECK(m, s, held == expected);
+	if (held < 0) {
+		count(MOD_REFUSED);
+		return;
+	}
+	if (reduces && held == HWHEEL_WAS_PENDING) {
+		count(deadline < s->deadline ? REDUCE_EARLIER : REDUCE_LATER);
+		if (deadline >= s->deadline)
+			return;
+	}
+	note_mod(m, s, held, now, deadline);
+}
+
 static void count_cancel(const struct model *m, const struct subject *s,
 			 bool queued, u64 now)
 {
@@ -494,9 +553,11 @@ static void cancel(struct model *m, struct subject *s, u64 now)
 static void operate_on(struct model *m, struct subject *s, u64 now)
 {
 	u64 arms = s->state == HWHEEL_PENDING ? 3 : 9;
-	u64 choice = below(m, 16);
+	u64 choice = below(m, 20);
 
-	if (choice < arms)
+	if (choice >= 16)
+		mod(m, s, now);
+	else if (choice < arms)
 		arm(m, s, now);
 	else if (choice < 12)
 		refresh(m, s, now);

@@ -175,6 +175,9 @@ static void race_recall(struct hwheel *wheel,
 			struct hwheel_timeout *timeout) __maybe_unused;
 static int race_arm_at(struct hwheel_timeout *timeout, u64 ns);
 static int race_arm(struct hwheel_timeout *timeout, u64 ns) __maybe_unused;
+static int race_mod_at(struct hwheel_timeout *timeout, u64 ns);
+static int race_mod(struct hwheel_timeout *timeout, u64 ns) __maybe_unused;
+static int race_reduce_at(struct hwheel_timeout *timeout, u64 ns) __maybe_unused;
 static int race_refresh_at(struct hwheel_timeout *timeout, u64 ns);
 static int race_refresh(struct hwheel_timeout *timeout, u64 ns) __maybe_unused;
 static bool race_cancel(struct hwheel_timeout *timeout);
@@ -195,6 +198,9 @@ static void race_stop(struct hwheel *wheel) __maybe_unused;
 #define hwheel_submit_recall		race_recall
 #define hwheel_arm_at			race_arm_at
 #define hwheel_arm			race_arm
+#define hwheel_mod_at			race_mod_at
+#define hwheel_mod			race_mod
+#define hwheel_reduce_at		race_reduce_at
 #define hwheel_refresh_at		race_refresh_at
 #define hwheel_refresh			race_refresh
 #define hwheel_cancel			race_cancel
@@ -360,15 +366,15 @@ static void refresh_to_later_while_acted_on(struct kunit *test)
 	expect_fires(test, sim, 100);
 }
 
-static int armed_in_gap;
+static int held_in_gap;
 
-static void arm_in_gap(struct sim_timeout *sim)
+static void mod_in_gap(struct sim_timeout *sim)
 {
-	armed_in_gap = hwheel_arm(&sim->timeout, SIM_TICK);
+	held_in_gap = hwheel_mod_at(&sim->timeout, sim_edge_time(sim_wheel_of(sim), 20));
 }
 
-/* It is not QUEUED any more, but its owner was not told so far. */
-static void arm_right_before_the_release_is_refused(struct kunit *test)
+/* It fires at edge 20 after that. */
+static void race_released(struct kunit *test, enum gap gap, int held, unsigned int released)
 {
 	struct sim_timeout *sim = race_timeout(test);
 	struct hwheel *wheel = sim_wheel_of(sim);
@@ -376,13 +382,24 @@ static void arm_right_before_the_release_is_refused(struct kunit *test)
 	arm_edge(test, sim, 50);
 	KUNIT_EXPECT_EQ(test, race_drain(wheel), 1);
 	KUNIT_EXPECT_TRUE(test, hwheel_cancel(&sim->timeout));
-	race_for(GAP_ACTED, 1, arm_in_gap);
+	race_for(gap, 1, mod_in_gap);
 	KUNIT_EXPECT_EQ(test, race_drain(wheel), 1);
-	KUNIT_EXPECT_EQ(test, armed_in_gap, -EBUSY);
-	KUNIT_EXPECT_EQ(test, sim->released, 1);
 	race_over(test);
-	arm_edge(test, sim, 20);
+	KUNIT_EXPECT_EQ(test, held_in_gap, held);
 	expect_fires(test, sim, 20);
+	KUNIT_EXPECT_EQ(test, sim->released, released);
+}
+
+/* The release that was owed does not come. */
+static void mod_of_a_cancelled_one_while_acted_on(struct kunit *test)
+{
+	race_released(test, GAP_ACT, HWHEEL_WAS_CANCELLED, 0);
+}
+
+/* It is not QUEUED any more: the release is that of the earlier arm. */
+static void mod_right_before_the_release_arms_anew(struct kunit *test)
+{
+	race_released(test, GAP_ACTED, HWHEEL_NOT_HELD, 1);
 }
 
 /* Without a release op it may be armed before the worker has let go of it. */
@@ -968,6 +985,21 @@ static void cancel_while_refreshed(struct kunit *test)
 	expect_cancelled(test, sim);
 }
 
+static void cancel_while_moved(struct kunit *test)
+{
+	struct sim_timeout *sim = race_timeout(test);
+	struct hwheel *wheel = sim_wheel_of(sim);
+
+	arm_edge(test, sim, 50);
+	KUNIT_EXPECT_EQ(test, race_drain(wheel), 1);
+	race_for(GAP_ENQUEUED, 1, cancel_it);
+	KUNIT_EXPECT_EQ(test, hwheel_mod_at(&sim->timeout, sim_edge_time(wheel, 100)),
+			HWHEEL_WAS_CANCELLED);
+	race_over(test);
+	expect_fires(test, sim, 100);
+	KUNIT_EXPECT_EQ(test, sim->released, 0);
+}
+
 static void refresh_to_earlier_while_refreshed(struct kunit *test)
 {
 	struct sim_timeout *sim = race_timeout(test);
@@ -1063,7 +1095,8 @@ static struct kunit_case race_cases[] = {
 	KUNIT_CASE(cancel_while_acted_on),
 	KUNIT_CASE(refresh_to_earlier_while_acted_on),
 	KUNIT_CASE(refresh_to_later_while_acted_on),
-	KUNIT_CASE(arm_right_before_the_release_is_refused),
+	KUNIT_CASE(mod_of_a_cancelled_one_while_acted_on),
+	KUNIT_CASE(mod_right_before_the_release_arms_anew),
 	KUNIT_CASE(arm_of_a_cancelled_one_while_acted_on),
 	KUNIT_CASE(timeout_that_keeps_changing_is_left_to_the_next_pass),
 	KUNIT_CASE(submitted_before_the_edge_is_not_late),
@@ -1085,6 +1118,7 @@ static struct kunit_case race_cases[] = {
 	KUNIT_CASE(lingers_whatever_is_submitted),
 	KUNIT_CASE(does_not_linger_while_somebody_waits),
 	KUNIT_CASE(cancel_while_refreshed),
+	KUNIT_CASE(cancel_while_moved),
 	KUNIT_CASE(refresh_to_earlier_while_refreshed),
 	KUNIT_CASE(only_one_of_two_cancels),
 	KUNIT_CASE(refresh_while_cancelled),

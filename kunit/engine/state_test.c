@@ -210,14 +210,16 @@ static int arm(atomic64_t *word, u64 deadline, bool has_release)
 	return !(old & HWHEEL_QUEUED);
 }
 
-/* It says truly whether the deadline got earlier. */
+/* As hwheel_refresh_at() */
 static int refresh(atomic64_t *word, u64 deadline)
 {
-	bool expected = deadline < hwheel_word_deadline(atomic64_read(word));
-	bool earlier = !expected;
-	int result = hwheel_word_refresh(word, deadline, &earlier);
+	s64 old = atomic64_read(word);
 
-	return result >= 0 && earlier != expected ? -EINVAL : result;
+	if (hwheel_word_state(old) != HWHEEL_PENDING)
+		return -ENOENT;
+	if (!hwheel_word_move(word, &old, deadline))
+		return -EINVAL;
+	return !!(atomic64_read(word) & ~old & HWHEEL_QUEUED);
 }
 
 /* As hwheel_cancel(), of what is pending */
@@ -443,18 +445,27 @@ static void new_state_leaves_the_rest(struct kunit *test)
 			hwheel_word(NOW, HWHEEL_EXPIRED));
 }
 
-/* For the quick arm: what no list refers to, and nobody has closed */
-static void unused_are_idle_and_expired(struct kunit *test)
+/* For the quick arm and mod: whether a list refers to it, and whether anybody has closed it */
+static void flags_tell_who_holds_it(struct kunit *test)
 {
+	static const int held[] = {
+		[HWHEEL_PENDING]		= HWHEEL_WAS_PENDING,
+		[HWHEEL_EXPIRED]		= HWHEEL_NOT_HELD,
+		[HWHEEL_CANCELLED]		= HWHEEL_NOT_HELD,
+		[HWHEEL_IDLE]			= HWHEEL_NOT_HELD,
+		[HWHEEL_PENDING | QUEUED]	= HWHEEL_WAS_PENDING,
+		[HWHEEL_EXPIRED | QUEUED]	= -EBUSY,
+		[HWHEEL_CANCELLED | QUEUED]	= HWHEEL_WAS_CANCELLED,
+		[HWHEEL_IDLE | QUEUED]		= -EBUSY,
+	};
 	u64 flags;
 
 	for (flags = 0; flags <= HWHEEL_FLAGS_MASK; flags++) {
 		u64 word = hwheel_word(HWHEEL_NEVER, flags);
+		int expected = flags & CLOSED ? -EBUSY : held[flags];
 
-		KUNIT_EXPECT_EQ(test, hwheel_word_is_unused(word),
-				flags == HWHEEL_IDLE || flags == HWHEEL_EXPIRED);
-		KUNIT_EXPECT_EQ(test, hwheel_word_is_released(word),
-				flags == HWHEEL_CANCELLED);
+		KUNIT_EXPECT_EQ(test, hwheel_word_held(word), expected);
+		KUNIT_EXPECT_EQ(test, hwheel_word_is_free(word), expected == HWHEEL_NOT_HELD);
 		KUNIT_EXPECT_EQ(test, hwheel_word_is_enqueued(word),
 				flags == HWHEEL_PENDING);
 	}
@@ -514,7 +525,7 @@ static struct kunit_case timeout_cases[] = {
 	KUNIT_CASE(any_deadline_is_stored_not_early),
 	KUNIT_CASE(deadline_and_flags_are_independent),
 	KUNIT_CASE(new_state_leaves_the_rest),
-	KUNIT_CASE(unused_are_idle_and_expired),
+	KUNIT_CASE(flags_tell_who_holds_it),
 	KUNIT_CASE(queries_agree_with_the_word),
 	KUNIT_CASE(a_timeout_is_one_cache_line_at_most),
 	KUNIT_CASE(a_new_timeout_is_idle),

@@ -42,10 +42,12 @@ static inline void hwheel_callback_begin(struct hwheel *wheel,
 }
 
 /*
- * Wakes those who wait for something to be settled. The barrier in wq_has_sleeper()
- * is between what was settled and the look for waiters; it pairs with the one of
- * prepare_to_wait() in wait_event(), between queueing and looking at what is waited
- * for.
+ * The threads in hwheel_cancel_sync() wait until their timeout is not QUEUED, and then for its
+ * callback. Other timeouts do not wake them.
+ *
+ * Wakes them when a timeout that somebody closes was acted on. The barrier in wq_has_sleeper() is
+ * between what was settled and the look for waiters; it pairs with the one of prepare_to_wait()
+ * in wait_event(), between queueing and looking at what is waited for.
  */
 static inline void hwheel_wake_waiters(struct hwheel *wheel)
 {
@@ -53,12 +55,29 @@ static inline void hwheel_wake_waiters(struct hwheel *wheel)
 		wake_up_all(&wheel->waiters);
 }
 
+/*
+ * Wakes them when a callback has ended that one of them waits for. A thread that finds its
+ * timeout's callback under way sets @awaited, and then looks once more. A full barrier between the
+ * end of the callback and the look at @awaited pairs with the one in hwheel_callback_await().
+ * @awaited is cleared before the wake-up, which takes the lock of the queue: a thread that sets it
+ * before it is cleared is on the queue by then.
+ */
+static __always_inline void hwheel_wake_awaiting(struct hwheel *wheel)
+{
+	if (unlikely(READ_ONCE(wheel->awaited))) {
+		WRITE_ONCE(wheel->awaited, 0);
+		wake_up_all(&wheel->waiters);
+	}
+}
+
 static inline void hwheel_callback_end(struct hwheel *wheel)
 {
 	/* Pairs with hwheel_callback_running(). */
 	smp_store_release(&wheel->running[--wheel->depth], NULL);
 	lock_map_release(&wheel->callbacks);
-	hwheel_wake_waiters(wheel);
+	/* See hwheel_wake_awaiting(). */
+	smp_mb();
+	hwheel_wake_awaiting(wheel);
 }
 
 /*
@@ -66,7 +85,7 @@ static inline void hwheel_callback_end(struct hwheel *wheel)
  * an entry may outlast its callback, while timeouts are moved or handed over, up to the end of the
  * batch, which must not be far. Threads that wait for a callback are woken when the next one's
  * word was exchanged, or at the end: the exchange is the full barrier between entering that
- * one and the look for waiters, as in hwheel_wake_waiters().
+ * one and the look at @awaited.
  */
 static inline void hwheel_batch_begin(struct hwheel *wheel)
 {
@@ -88,8 +107,7 @@ static __always_inline void hwheel_batch_exchanged(struct hwheel *wheel)
 		smp_mb();
 	}
 	/* The barrier was the exchange, see above. */
-	if (unlikely(waitqueue_active(&wheel->waiters)))
-		wake_up_all(&wheel->waiters);
+	hwheel_wake_awaiting(wheel);
 }
 
 static inline void hwheel_batch_end(struct hwheel *wheel)
@@ -98,7 +116,9 @@ static inline void hwheel_batch_end(struct hwheel *wheel)
 	/* Pairs with hwheel_callback_running(). */
 	smp_store_release(&wheel->running[0], NULL);
 	lock_map_release(&wheel->callbacks);
-	hwheel_wake_waiters(wheel);
+	/* See hwheel_wake_awaiting(). */
+	smp_mb();
+	hwheel_wake_awaiting(wheel);
 }
 
 /* Tells lockdep that the caller may wait for callbacks. */
@@ -119,6 +139,21 @@ static inline bool hwheel_callback_running(const struct hwheel *wheel,
 			return true;
 	}
 	return false;
+}
+
+/*
+ * As hwheel_callback_running(), for a thread on the queue of waiters: if this returns true, the end
+ * of the callback wakes it.
+ */
+static inline bool hwheel_callback_await(struct hwheel *wheel,
+					 const struct hwheel_timeout *timeout)
+{
+	if (!hwheel_callback_running(wheel, timeout))
+		return false;
+	WRITE_ONCE(wheel->awaited, 1);
+	/* See hwheel_wake_awaiting(). */
+	smp_mb();
+	return hwheel_callback_running(wheel, timeout);
 }
 
 /* A callback is not trusted to leave preemption and interrupts as they were before. */

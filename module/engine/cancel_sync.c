@@ -6,13 +6,13 @@
  * only come to rest. It is at rest when its word is neither pending nor QUEUED (no list
  * refers to it) and it is not among the running ones (no callback does). The word is
  * read first, see callback.h. Several may wait for one timeout: it stays closed until
- * the last of them opens it.
+ * the last of them opens it, and for good if one of them shuts it down.
  *
  * In a callback on the worker nobody else would drain the queues, so we do. One that was
  * handed over to the executor, but whose callback was not begun, is taken back: so
  * cancel_sync in a callback on the executor does not wait for one that waits for a runner.
  *
- * Models: life.pml, timeout.pml, executor.pml and sleep.pml in selftests/models/.
+ * Models: life.pml, timeout.pml, again.pml, executor.pml and sleep.pml in selftests/models/.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -29,12 +29,14 @@
 #include "wheel.h"
 
 /**
- * struct closer - one who is in hwheel_cancel_sync()
+ * struct closer - a thread in hwheel_cancel_sync() or hwheel_shutdown_sync()
  * @timeout: with this one
+ * @shuts:   it is the latter
  * @node:    in @wheel->closers, by the timeout's address
  */
 struct closer {
 	struct hwheel_timeout	*timeout;
+	bool			shuts;
 	struct rb_node		node;
 };
 
@@ -59,8 +61,8 @@ static bool closes(const struct rb_node *node, const struct hwheel_timeout *time
 }
 
 /*
- * The last one opens the timeout; those who close one are neighbours. A timeout that can't expire
- * stays closed, as hwheel_timeout_init() left it.
+ * The last one opens the timeout, unless one of them has shut it down; those who close one are
+ * neighbours. A timeout that can't expire stays closed, as hwheel_timeout_init() left it.
  */
 static void end_closing(struct closer *closer)
 {
@@ -68,8 +70,11 @@ static void end_closing(struct closer *closer)
 	struct hwheel *wheel = timeout->wheel;
 
 	spin_lock(&wheel->closers_lock);
-	if (!closes(rb_prev(&closer->node), timeout) &&
-	    !closes(rb_next(&closer->node), timeout) && timeout->ops->expire)
+	if (closer->shuts)
+		hwheel_word_shut(&timeout->word);
+	else if (!closes(rb_prev(&closer->node), timeout) &&
+		 !closes(rb_next(&closer->node), timeout) && timeout->ops->expire &&
+		 !hwheel_word_is_shut(atomic64_read(&timeout->word)))
 		hwheel_word_open(&timeout->word);
 	rb_erase(&closer->node, &wheel->closers);
 	spin_unlock(&wheel->closers_lock);
@@ -77,7 +82,7 @@ static void end_closing(struct closer *closer)
 
 static bool is_in_callback(const struct hwheel_timeout *timeout)
 {
-	return hwheel_callback_running(timeout->wheel, timeout) ||
+	return hwheel_callback_await(timeout->wheel, timeout) ||
 	       hwheel_executor_runs(timeout->wheel, timeout);
 }
 
@@ -170,6 +175,22 @@ static bool would_deadlock(const struct hwheel_timeout *timeout)
 	return false;
 }
 
+static int close_until_settled(struct hwheel_timeout *timeout, bool shuts)
+{
+	bool on_worker = hwheel_is_owner(timeout->wheel);
+	struct closer closer = { .timeout = timeout, .shuts = shuts };
+	bool prevented;
+
+	might_sleep();
+	if (would_deadlock(timeout))
+		return -EDEADLK;
+	begin_closing(&closer);
+	prevented = on_worker ? close_and_drain(timeout) :
+				close_and_wait(timeout);
+	end_closing(&closer);
+	return prevented;
+}
+
 /**
  * hwheel_cancel_sync - cancel a timeout and wait until it may be freed
  * @timeout: in any state
@@ -196,17 +217,23 @@ static bool would_deadlock(const struct hwheel_timeout *timeout)
  */
 int hwheel_cancel_sync(struct hwheel_timeout *timeout)
 {
-	bool on_worker = hwheel_is_owner(timeout->wheel);
-	struct closer closer = { .timeout = timeout };
-	bool prevented;
-
-	might_sleep();
-	if (would_deadlock(timeout))
-		return -EDEADLK;
-	begin_closing(&closer);
-	prevented = on_worker ? close_and_drain(timeout) :
-				close_and_wait(timeout);
-	end_closing(&closer);
-	return prevented;
+	return close_until_settled(timeout, false);
 }
 EXPORT_SYMBOL_GPL(hwheel_cancel_sync);
+
+/**
+ * hwheel_shutdown_sync - end a timeout that others may still arm
+ * @timeout: in any state
+ *
+ * As hwheel_cancel_sync(), for an object that is torn down: from the return on every arm, mod and
+ * reduce fails with -ESHUTDOWN, until hwheel_timeout_init(). A hwheel_cancel_sync() that ends later
+ * does not change that. The timeout is idle then, and may be freed if nobody uses it after that.
+ *
+ * Context: process; may sleep. As for hwheel_cancel_sync().
+ * Return: as hwheel_cancel_sync().
+ */
+int hwheel_shutdown_sync(struct hwheel_timeout *timeout)
+{
+	return close_until_settled(timeout, true);
+}
+EXPORT_SYMBOL_GPL(hwheel_shutdown_sync);

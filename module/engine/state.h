@@ -14,9 +14,11 @@
  *
  *	arm	not PENDING, not C, not handed over -> PENDING, Q
  *	refresh	PENDING			-> same, Q if the deadline gets earlier
+ *	mod	as refresh or arm, also CANCELLED, Q with a release op
  *	cancel	PENDING			-> CANCELLED, Q
  *	close	any			-> same, C
  *	open	not PENDING, not Q	-> same, not C
+ *	shut	not PENDING, not Q	-> IDLE, C, for good
  *	expire	PENDING, not Q		-> EXPIRED		(worker)
  *	hand over  PENDING, not Q	-> EXPIRED, Q		(worker)
  *	act	Q			-> same, not Q		(worker, executor)
@@ -79,9 +81,8 @@ static inline bool hwheel_word_is_handed(u64 word)
 }
 
 /*
- * The words that may be armed, by their low bits: a bit for each. Owners with a release op
- * learn from it when the wheel unreferences it: arming before that would leave them unable to
- * tell which arm it belongs to.
+ * The words that may be armed, by their low bits: a bit for each. While a release is owed an arm
+ * would leave the owner unable to tell which arm it belongs to; mod says that it does not come.
  */
 #define HWHEEL_ARMABLE_RELEASED						\
 	(BIT(HWHEEL_IDLE) | BIT(HWHEEL_CANCELLED) | BIT(HWHEEL_EXPIRED))
@@ -100,23 +101,45 @@ static inline bool hwheel_word_may_arm(u64 word, bool has_release)
 
 static_assert((HWHEEL_IDLE & ~HWHEEL_CANCELLED) == HWHEEL_EXPIRED);
 
-/* Idle or expired, and nothing refers to it; one bit stands for both. */
-static inline bool hwheel_word_is_unused(u64 word)
+/*
+ * Not pending, nobody closes it, and no list refers to it: what nearly all arms find. Of the flags
+ * it has those of a state alone, and that is not zero.
+ */
+static inline bool hwheel_word_is_free(u64 word)
 {
-	return (word & (HWHEEL_FLAGS_MASK & ~HWHEEL_CANCELLED)) ==
-	       HWHEEL_EXPIRED;
+	return (word & HWHEEL_FLAGS_MASK) - 1 < HWHEEL_STATE_MASK;
+}
+
+/* Did hwheel_shutdown_sync() return? An idle timeout has no deadline otherwise. */
+#define HWHEEL_SHUT		(~0ULL & ~(u64)HWHEEL_QUEUED)
+
+static inline bool hwheel_word_is_shut(u64 word)
+{
+	return word == HWHEEL_SHUT;
+}
+
+/* What a mod that goes on from this word returns, or -EBUSY */
+static inline int hwheel_word_held(u64 word)
+{
+	switch (word & HWHEEL_FLAGS_MASK) {
+	case HWHEEL_PENDING:
+	case HWHEEL_PENDING | HWHEEL_QUEUED:
+		return HWHEEL_WAS_PENDING;
+	case HWHEEL_CANCELLED | HWHEEL_QUEUED:
+		return HWHEEL_WAS_CANCELLED;
+	case HWHEEL_IDLE:
+	case HWHEEL_EXPIRED:
+	case HWHEEL_CANCELLED:
+		return HWHEEL_NOT_HELD;
+	default:
+		return -EBUSY;
+	}
 }
 
 /* Pending, and the worker knows: no bit at all */
 static inline bool hwheel_word_is_enqueued(u64 word)
 {
 	return !(word & HWHEEL_FLAGS_MASK);
-}
-
-/* Cancelled, and no list refers to it */
-static inline bool hwheel_word_is_released(u64 word)
-{
-	return (word & HWHEEL_FLAGS_MASK) == HWHEEL_CANCELLED;
 }
 
 /* The words that a pending one becomes: it has no bit of a state */
@@ -148,23 +171,14 @@ static inline bool hwheel_word_arm(atomic64_t *word, s64 *old, u64 deadline)
 	return atomic64_try_cmpxchg_release(word, old, new);
 }
 
-/* Returns whether the caller set QUEUED, or -ENOENT, with which nothing changed. */
-static inline int hwheel_word_refresh(atomic64_t *word, u64 deadline,
-				      bool *earlier)
+/* From a pending word; false if it is another one meanwhile, now in @old. */
+static inline bool hwheel_word_move(atomic64_t *word, s64 *old, u64 deadline)
 {
-	s64 old = atomic64_read(word);
-	u64 new;
+	u64 new = hwheel_word(deadline, *old & HWHEEL_FLAGS_MASK);
 
-	do {
-		if (hwheel_word_state(old) != HWHEEL_PENDING)
-			return -ENOENT;
-		new = hwheel_word(deadline, old & HWHEEL_FLAGS_MASK);
-		*earlier = deadline < hwheel_word_deadline(old);
-		if (*earlier)
-			new |= HWHEEL_QUEUED;
-	} while (!atomic64_try_cmpxchg_release(word, &old, new));
-
-	return !!(new & ~old & HWHEEL_QUEUED);
+	if (deadline < hwheel_word_deadline(*old))
+		new |= HWHEEL_QUEUED;
+	return atomic64_try_cmpxchg_release(word, old, new);
 }
 
 /* From a pending word, QUEUED or not; false if it is another one meanwhile, now in @old. */
@@ -180,6 +194,12 @@ static inline bool hwheel_word_cancel_from(atomic64_t *word, s64 *old,
 static inline void hwheel_word_close(atomic64_t *word)
 {
 	atomic64_or(HWHEEL_CLOSED, word);
+}
+
+/* As hwheel_word_open(), of a word that is settled and closed: for good, and idle. */
+static inline void hwheel_word_shut(atomic64_t *word)
+{
+	atomic64_xchg_acquire(word, HWHEEL_SHUT);
 }
 
 /* Acquire: a thread that goes on after this sees what the callback wrote. */

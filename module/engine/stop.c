@@ -44,12 +44,14 @@
  * @handback: called for each timeout that was pending, or NULL
  * @data:     for @handback
  * @count:    timeouts handed back so far
+ * @deferred: one was submitted again, as it came up in its own callback
  */
 struct hwheel_stop {
 	struct hwheel	*wheel;
 	void		(*handback)(struct hwheel_timeout *timeout, void *data);
 	void		*data;
 	s64		count;
+	bool		deferred;
 };
 
 /*
@@ -101,16 +103,28 @@ static void hand_back(struct hwheel_stop *stop, struct hwheel_timeout *timeout,
 		 (state == HWHEEL_PENDING || state == HWHEEL_CANCELLED))
 		hwheel_callback_call(wheel, release, timeout);
 	hwheel_callback_end(wheel);
+	hwheel_wake_waiters(wheel);
 	cond_resched();
 }
 
+/*
+ * A callback that drains may come upon its own timeout, which an arm that began before the stop has
+ * armed meanwhile: as in worker_defers(), that is left to a drain that is not in it.
+ */
 static void hand_back_queued(struct hwheel_stop *stop)
 {
 	unsigned int words = hwheel_submit_words();
+	struct hwheel *wheel = stop->wheel;
 	struct hwheel_timeout *timeout;
 
-	while ((timeout = hwheel_submit_pop(stop->wheel, &words)))
+	while ((timeout = hwheel_submit_pop(wheel, &words))) {
+		if (wheel->depth && hwheel_callback_running(wheel, timeout)) {
+			hwheel_submit_return(wheel, timeout);
+			stop->deferred = true;
+			continue;
+		}
 		hand_back(stop, timeout, HWHEEL_QUEUED);
+	}
 }
 
 static void hand_back_all(struct hwheel_stop *stop)
@@ -124,7 +138,10 @@ static void hand_back_all(struct hwheel_stop *stop)
 
 	/* Pairs with the read sections of submission, see the top. */
 	synchronize_rcu();
-	hand_back_queued(stop);
+	do {
+		stop->deferred = false;
+		hand_back_queued(stop);
+	} while (stop->deferred);
 }
 
 /*

@@ -20,7 +20,7 @@
  * on the add to follow at once, and hwheel_stop() waits for a grace period after
  * which no add can be under way any more. A refresh to a later deadline submits nothing.
  *
- * Models: life.pml, again.pml, sleep.pml, halt.pml and source.pml in selftests/models/.
+ * Models: life.pml, sleep.pml, halt.pml and source.pml in selftests/models/.
  */
 #include <linux/atomic.h>
 #include <linux/bitops.h>
@@ -83,22 +83,6 @@ static __always_inline void submit(struct hwheel *wheel,
 	wake_idle(wheel);
 }
 
-/*
- * Is a release op being called? QUEUED is clear already, but the arm must not come
- * before the call, unless it is the release op that arms. The word was read with acquire,
- * which pairs with the worker's exchange of it, before which the timeout was entered as
- * running. If the answer is no, and then others arm for the same deadline and cancel, the
- * word is the same again, and the arm succeeds: hence the owner's part in hwheel_arm_at().
- */
-static bool in_release(const struct hwheel *wheel,
-		       const struct hwheel_timeout *timeout, u64 word)
-{
-	return timeout->ops->release &&
-	       hwheel_word_state(word) == HWHEEL_CANCELLED &&
-	       !(in_task() && hwheel_is_owner(wheel)) &&
-	       hwheel_callback_running(wheel, timeout);
-}
-
 /* What a wheel without rounds has to refuse */
 
 static bool is_too_long(const struct hwheel *wheel, u64 delay)
@@ -113,13 +97,6 @@ static bool is_too_far(const struct hwheel *wheel, u64 deadline)
 								   wheel->revolution));
 }
 
-/*
- * Each operation has one body, which is compiled twice. The quick one does what nearly all
- * calls need, and calls nothing but what wakes the worker, so that the compiler saves no register.
- * It returns -EAGAIN, and has changed nothing, when the tracepoint is on, the wheel has something
- * to refuse or to count, or the word is an unusual one. Then the caller goes on with the full one.
- */
-
 /* The result of an operation in one read section, see the top */
 #define read_section(operation)						\
 ({									\
@@ -131,151 +108,178 @@ static bool is_too_far(const struct hwheel *wheel, u64 deadline)
 	__err;								\
 })
 
-/* An idle, expired or released timeout, and nothing to trace, to refuse or to limit */
-static __always_inline bool is_quick_arm(const struct hwheel *wheel,
-					 const struct hwheel_timeout *timeout, u64 word)
-{
-	if (trace_timeout_arm_enabled() ||
-	    unlikely(READ_ONCE(wheel->special) & HWHEEL_ARM_SPECIAL))
-		return false;
-	return hwheel_word_is_unused(word) ||
-	       (hwheel_word_is_released(word) && !timeout->ops->release);
-}
+/*
+ * The quick forms do what nearly all calls need, and call nothing but what wakes the worker, so
+ * that the compiler saves no register. Each returns -EAGAIN, and has changed nothing, where there
+ * is something to trace, to refuse or to limit, or the word is an unusual one: do_set() does all.
+ */
 
-/* Returns 0, or why an arm is refused. */
-static int admit_arm(struct hwheel *wheel, const struct hwheel_timeout *timeout, u64 word,
-		     u64 deadline)
+static __always_inline int quick_arm(struct hwheel_timeout *timeout, u64 deadline)
 {
-	if (is_too_far(wheel, deadline))
-		return -ERANGE;
-	if (READ_ONCE(wheel->special) & HWHEEL_STOPPING)
-		return -ESHUTDOWN;
-	if (!hwheel_word_may_arm(word, timeout->ops->release) ||
-	    in_release(wheel, timeout, word))
-		return timeout->ops->expire ? -EBUSY : -EINVAL;
+	struct hwheel *wheel = timeout->wheel;
+	struct hwheel_cpu __percpu *cpu = wheel->cpu;
+	s64 word = atomic64_read(&timeout->word);
+
+	if (trace_timeout_arm_enabled() ||
+	    unlikely(READ_ONCE(wheel->special) & HWHEEL_ARM_SPECIAL) || !hwheel_word_is_free(word))
+		return -EAGAIN;
+	this_cpu_inc(cpu->armed);
+	if (unlikely(!hwheel_word_arm(&timeout->word, &word, deadline))) {
+		this_cpu_dec(cpu->armed);
+		return -EAGAIN;
+	}
+	hwheel_debug_reference(timeout);
+	submit(wheel, cpu, timeout);
 	return 0;
 }
 
-/* Arms from a word that may be armed; -EAGAIN if it is another one meanwhile, now in @word. */
-static __always_inline int arm_from(struct hwheel_timeout *timeout, s64 *word, u64 deadline)
+/*
+ * For a timeout that is filed, and for the same deadline or a later one: it submits nothing, and
+ * needs no section. It takes no deadline that has to be clamped: neither one that looks negative,
+ * nor one that rounds up to zero.
+ */
+static __always_inline int quick_refresh(struct hwheel_timeout *timeout, u64 deadline_ns)
 {
-	return likely(hwheel_word_arm(&timeout->word, word, deadline)) ? 0 : -EAGAIN;
+	u64 new = hwheel_word(ALIGN(deadline_ns, HWHEEL_DEADLINE_UNIT), HWHEEL_PENDING);
+	struct hwheel *wheel = timeout->wheel;
+	s64 word;
+
+	if (trace_timeout_refresh_enabled() || unlikely(wheel->revolution))
+		return -EAGAIN;
+	word = atomic64_read(&timeout->word);
+	if (!hwheel_word_is_enqueued(word) || new < (u64)word || (s64)deadline_ns < 0 ||
+	    !atomic64_try_cmpxchg_release(&timeout->word, &word, new))
+		return -EAGAIN;
+	this_cpu_inc(wheel->cpu->refreshed[false]);
+	return 0;
 }
 
-/* As arm_from(), or -EDQUOT; see limit.h. */
-static int arm_within_limit(struct hwheel *wheel, struct hwheel_timeout *timeout, s64 *word,
-			    u64 deadline)
+enum setting { ARM, MOD, REDUCE, REFRESH };
+
+/* Returns what a mod from this word returns, or why it is refused. */
+static int admit(const struct hwheel_timeout *timeout, u64 word, u64 deadline, enum setting setting)
 {
+	const struct hwheel *wheel = timeout->wheel;
+	int held = hwheel_word_held(word);
+
+	if (is_too_far(wheel, deadline))
+		return -ERANGE;
+	if (setting == REFRESH)
+		return hwheel_word_state(word) == HWHEEL_PENDING ? HWHEEL_WAS_PENDING : -ENOENT;
+	if (READ_ONCE(wheel->special) & HWHEEL_STOPPING || hwheel_word_is_shut(word))
+		return -ESHUTDOWN;
+	if (setting == ARM && !hwheel_word_may_arm(word, timeout->ops->release))
+		held = -EBUSY;
+	return held < 0 && !timeout->ops->expire ? -EINVAL : held;
+}
+
+/*
+ * Arms from a word that is not pending; -EAGAIN if it is another one meanwhile, now in @word, or
+ * -EDQUOT. See limit.h for the latter.
+ */
+static int arm_from(struct hwheel_timeout *timeout, s64 *word, u64 deadline)
+{
+	struct hwheel *wheel = timeout->wheel;
 	int err = -EDQUOT;
 	unsigned long flags;
 
+	if (!wheel->max_pending)
+		return hwheel_word_arm(&timeout->word, word, deadline) ? 0 : -EAGAIN;
 	local_irq_save(flags);
 	if (hwheel_limit_begin(wheel)) {
-		err = arm_from(timeout, word, deadline);
+		err = hwheel_word_arm(&timeout->word, word, deadline) ? 0 : -EAGAIN;
 		hwheel_limit_decide(wheel, !err);
 	}
 	local_irq_restore(flags);
 	return err;
 }
 
-static __always_inline int do_arm(struct hwheel_timeout *timeout, u64 deadline, bool full)
+/*
+ * Arms a timeout, or moves a pending one. Returns as hwheel_mod_at(), and -ENOENT for a refresh. A
+ * timeout that was pending may expire at once, and be freed, so it is not touched again.
+ */
+static int do_set(struct hwheel_timeout *timeout, u64 deadline, enum setting setting)
 {
 	struct hwheel *wheel = timeout->wheel;
 	struct hwheel_cpu __percpu *cpu = wheel->cpu;
-	s64 word;
-	int err;
+	s64 word = atomic64_read(&timeout->word);
+	bool earlier;
+	int held, err;
 
-	while (true) {
-		word = atomic64_read_acquire(&timeout->word);
-		if (full)
-			err = admit_arm(wheel, timeout, word, deadline);
-		else
-			err = is_quick_arm(wheel, timeout, word) ? 0 : -EAGAIN;
-		if (err)
-			return err;
+	do {
+		held = admit(timeout, word, deadline, setting);
+		earlier = deadline < hwheel_word_deadline(word);
+		if (held < 0 || (held == HWHEEL_WAS_PENDING && setting == REDUCE && !earlier))
+			return held;
+		if (held == HWHEEL_WAS_PENDING) {
+			err = hwheel_word_move(&timeout->word, &word, deadline) ? 0 : -EAGAIN;
+			continue;
+		}
 		this_cpu_inc(cpu->armed);
-		if (full && wheel->max_pending)
-			err = arm_within_limit(wheel, timeout, &word, deadline);
-		else
-			err = arm_from(timeout, &word, deadline);
-		if (likely(!err))
-			break;
-		this_cpu_dec(cpu->armed);
-		if (full && err == -EDQUOT)
-			return err;
-	}
+		err = arm_from(timeout, &word, deadline);
+		if (err)
+			this_cpu_dec(cpu->armed);
+	} while (err == -EAGAIN);
+	if (err)
+		return err;
 
-	if (full)
+	if (held == HWHEEL_WAS_PENDING) {
+		this_cpu_inc(cpu->refreshed[earlier]);
+		trace_timeout_refresh(wheel, timeout, deadline, earlier);
+		if (!earlier)
+			return held;
+	} else {
 		trace_timeout_arm(wheel, timeout, deadline);
-	if (full && word & HWHEEL_QUEUED)
-		return 0;
-	hwheel_debug_reference(timeout);
+	}
+	if (word & HWHEEL_QUEUED)
+		return held;
+	if (held == HWHEEL_NOT_HELD)
+		hwheel_debug_reference(timeout);
 	submit(wheel, cpu, timeout);
-	return 0;
+	return held;
 }
 
-static noinline int arm(struct hwheel_timeout *timeout, u64 deadline)
+static noinline int set_in_full(struct hwheel_timeout *timeout, u64 deadline_ns,
+				enum setting setting)
 {
-	return read_section(do_arm(timeout, deadline, true));
+	return read_section(do_set(timeout, hwheel_deadline_store(deadline_ns), setting));
+}
+
+static noinline int arm_in_full(struct hwheel_timeout *timeout, u64 deadline_ns)
+{
+	return min(set_in_full(timeout, deadline_ns, ARM), 0);
 }
 
 static __always_inline int arm_at(struct hwheel_timeout *timeout, u64 deadline_ns)
 {
-	u64 deadline = hwheel_deadline_store(deadline_ns);
-	int err = read_section(do_arm(timeout, deadline, false));
+	int err = read_section(quick_arm(timeout, hwheel_deadline_store(deadline_ns)));
 
-	return unlikely(err) ? arm(timeout, deadline) : 0;
+	return unlikely(err) ? arm_in_full(timeout, deadline_ns) : 0;
 }
 
-/*
- * The quick one is for a timeout that is enqueued, and for the same deadline or a later one: it
- * submits nothing. It takes no deadline that has to be clamped: neither one that looks negative,
- * nor one that rounds up to zero.
- */
-static __always_inline int refresh_later(struct hwheel_timeout *timeout, u64 deadline_ns)
+static noinline int mod_in_full(struct hwheel_timeout *timeout, u64 deadline_ns)
 {
-	u64 new = hwheel_word(ALIGN(deadline_ns, HWHEEL_DEADLINE_UNIT), HWHEEL_PENDING);
-	s64 word = atomic64_read(&timeout->word);
-
-	if (!hwheel_word_is_enqueued(word) || new < (u64)word || (s64)deadline_ns < 0 ||
-	    !atomic64_try_cmpxchg_release(&timeout->word, &word, new))
-		return -EAGAIN;
-	return 0;
+	if (likely(!read_section(quick_arm(timeout, hwheel_deadline_store(deadline_ns)))))
+		return HWHEEL_NOT_HELD;
+	return set_in_full(timeout, deadline_ns, MOD);
 }
 
-static __always_inline int do_refresh(struct hwheel_timeout *timeout, u64 deadline, bool full)
+static __always_inline int mod_at(struct hwheel_timeout *timeout, u64 deadline_ns)
 {
-	struct hwheel *wheel = timeout->wheel;
-	bool earlier = false;
-	int changed;
-
-	if (!full && (trace_timeout_refresh_enabled() || unlikely(wheel->revolution)))
-		return -EAGAIN;
-	if (full && is_too_far(wheel, deadline))
-		return -ERANGE;
-	changed = full ? hwheel_word_refresh(&timeout->word, deadline, &earlier) :
-			 refresh_later(timeout, deadline);
-	if (changed < 0)
-		return changed;
-	this_cpu_inc(wheel->cpu->refreshed[earlier]);
-	if (full)
-		trace_timeout_refresh(wheel, timeout, deadline, earlier);
-	if (changed)
-		submit(wheel, wheel->cpu, timeout);
-	return 0;
+	if (likely(!quick_refresh(timeout, deadline_ns)))
+		return HWHEEL_WAS_PENDING;
+	return mod_in_full(timeout, deadline_ns);
 }
 
-static noinline int refresh(struct hwheel_timeout *timeout, u64 deadline)
+static noinline int refresh_in_full(struct hwheel_timeout *timeout, u64 deadline_ns)
 {
-	return read_section(do_refresh(timeout, deadline, true));
+	return min(set_in_full(timeout, deadline_ns, REFRESH), 0);
 }
 
-/* The quick one needs no section. */
 static __always_inline int refresh_at(struct hwheel_timeout *timeout, u64 deadline_ns)
 {
-	if (likely(!do_refresh(timeout, deadline_ns, false)))
-		return 0;
-	return refresh(timeout, hwheel_deadline_store(deadline_ns));
+	return likely(!quick_refresh(timeout, deadline_ns)) ? 0 :
+	       refresh_in_full(timeout, deadline_ns);
 }
 
 /*
@@ -334,6 +338,13 @@ static noinline int arm_in(struct hwheel_timeout *timeout, u64 delay_ns)
 	return arm_at(timeout, hwheel_deadline_in(timeout->wheel, delay_ns));
 }
 
+static noinline int mod_in(struct hwheel_timeout *timeout, u64 delay_ns)
+{
+	if (is_too_long(timeout->wheel, delay_ns))
+		return -ERANGE;
+	return mod_at(timeout, hwheel_deadline_in(timeout->wheel, delay_ns));
+}
+
 static noinline int refresh_in(struct hwheel_timeout *timeout, u64 delay_ns)
 {
 	if (is_too_long(timeout->wheel, delay_ns))
@@ -351,20 +362,19 @@ static noinline int refresh_in(struct hwheel_timeout *timeout, u64 delay_ns)
  * The caller owns the timeout until it armed it. From then on it must stay in place
  * until its callback was called, its release op was called, hwheel_cancel_sync()
  * returned, or it was handed back. What the caller wrote before is seen by the
- * callback. If it has a release op, the owner sees to it that no two calls arm it at a time:
- * one that is overtaken by another arm and its cancel might succeed before the release op was
- * called. Lock-free and without a look at the clock, but for one on a wheel that is
+ * callback. A timeout whose release op is owed can't be armed until that is called; from then
+ * on it can, also by the op itself: the release is that of the earlier arm.
+ * Lock-free and without a look at the clock, but for one on a wheel that is
  * HWHEEL_SIMPLE. With max_pending an arm that finds the last place in doubt waits, with
  * interrupts off, until the arm on another CPU that has taken it is decided. Of several errors
  * the one that stands first here is returned: -ERANGE, -ESHUTDOWN, -EINVAL, -EBUSY, -EDQUOT.
  *
  * Context: any but NMI and under scheduler locks (it may wake the worker).
  * Return: 0, or an error with which nothing changed: -EBUSY (it is pending, is being
- * waited for by hwheel_cancel_sync(), has a release op that has not returned yet after a
- * cancel, or has expired and waits for the executor to call its callback), -EDQUOT (as
- * many as hwheel_params.max_pending are pending), -ERANGE (more than a revolution away, on a
- * wheel that is HWHEEL_SIMPLE), -ESHUTDOWN (the wheel was stopped), -EINVAL (it has no
- * expire op).
+ * waited for by hwheel_cancel_sync(), is owed its release op, or has expired and waits for the
+ * executor to call its callback), -EDQUOT (as many as hwheel_params.max_pending are pending),
+ * -ERANGE (more than a revolution away, on a wheel that is HWHEEL_SIMPLE), -ESHUTDOWN (the wheel
+ * was stopped, or the timeout was shut down), -EINVAL (it has no expire op).
  */
 int hwheel_arm_at(struct hwheel_timeout *timeout, u64 deadline_ns)
 {
@@ -389,6 +399,70 @@ int hwheel_arm(struct hwheel_timeout *timeout, u64 delay_ns)
 	return arm_at(timeout, hwheel_deadline_from(ktime_get_ns(), delay_ns));
 }
 EXPORT_SYMBOL_GPL(hwheel_arm);
+
+/**
+ * hwheel_mod_at - arm a timeout, or move its deadline, whichever is needed
+ * @timeout:     in any state
+ * @deadline_ns: as for hwheel_arm_at()
+ *
+ * What mod_timer() is to a timer. To a later deadline this is one atomic operation on the timeout
+ * itself, as hwheel_refresh_at(); all else goes through the submission queue. A timeout that was
+ * cancelled and is still held goes on being held: the release that was owed does not come.
+ *
+ * An owner that counts references takes one before the call, for the wheel, and drops it again
+ * unless this returns HWHEEL_NOT_HELD, also after an error. The wheel's reference is then dropped
+ * in the expire op, in the release op, or when the timeout is handed back. Other threads may mod
+ * and cancel meanwhile, and the release op may be called or run.
+ *
+ * Lock-free and without a look at the clock, but for one on a wheel that is HWHEEL_SIMPLE.
+ * With max_pending, as hwheel_arm_at().
+ *
+ * Context: any but NMI and under scheduler locks.
+ * Return: did the wheel hold the timeout? HWHEEL_NOT_HELD (0), HWHEEL_WAS_PENDING or
+ * HWHEEL_WAS_CANCELLED; or an error with which nothing changed: -ERANGE, -ESHUTDOWN, -EINVAL or
+ * -EDQUOT, as hwheel_arm_at(), or -EBUSY (it is being waited for by hwheel_cancel_sync(), or has
+ * expired and waits for the executor to call its callback).
+ */
+int hwheel_mod_at(struct hwheel_timeout *timeout, u64 deadline_ns)
+{
+	return mod_at(timeout, deadline_ns);
+}
+EXPORT_SYMBOL_GPL(hwheel_mod_at);
+
+/**
+ * hwheel_mod - arm a timeout, or move its deadline, whichever is needed
+ * @timeout:  in any state
+ * @delay_ns: from now, in ns; 0 means the next edge
+ *
+ * As hwheel_mod_at(), and reads the clock once.
+ *
+ * Context: any but NMI and under scheduler locks.
+ * Return: as hwheel_mod_at().
+ */
+int hwheel_mod(struct hwheel_timeout *timeout, u64 delay_ns)
+{
+	if (unlikely(!timeout->wheel->plain))
+		return mod_in(timeout, delay_ns);
+	return mod_at(timeout, hwheel_deadline_from(ktime_get_ns(), delay_ns));
+}
+EXPORT_SYMBOL_GPL(hwheel_mod);
+
+/**
+ * hwheel_reduce_at - have a timeout expire by a deadline
+ * @timeout:     in any state
+ * @deadline_ns: as for hwheel_arm_at()
+ *
+ * What timer_reduce() is to a timer: as hwheel_mod_at(), but a pending timeout keeps a deadline
+ * that is not later.
+ *
+ * Context: any but NMI and under scheduler locks.
+ * Return: as hwheel_mod_at(), whether the deadline was moved or not.
+ */
+int hwheel_reduce_at(struct hwheel_timeout *timeout, u64 deadline_ns)
+{
+	return set_in_full(timeout, deadline_ns, REDUCE);
+}
+EXPORT_SYMBOL_GPL(hwheel_reduce_at);
 
 /**
  * hwheel_refresh_at - give a pending timeout another absolute deadline
@@ -432,13 +506,11 @@ EXPORT_SYMBOL_GPL(hwheel_refresh);
  * hwheel_cancel - end a timeout before it expires
  * @timeout: in any state
  *
- * After true the callback does not run for this arm, and the timeout may be armed
- * again (with a release op: once that has returned, or in it). It may not be freed yet: the
- * worker refers to it until its next pass, at most one tick and at most
- * 100 ms away. The release op
- * tells when that is over, hwheel_cancel_sync() waits for it. What the caller wrote
- * before is seen by the release op. A false says nothing about whether the callback
- * has returned.
+ * After true the callback does not run for this arm, and the timeout may be armed again (with a
+ * release op: from the call of that on; hwheel_mod() may do so at once). It may not be freed yet:
+ * the worker refers to it until its next pass, at most one tick and at most 100 ms away. The
+ * release op tells when that is over, hwheel_cancel_sync() waits for it. What the caller wrote
+ * before is seen by the release op. A false says nothing about whether the callback has returned.
  *
  * Context: any but NMI and under scheduler locks; also the timeout's own callback,
  * after it armed the timeout again.

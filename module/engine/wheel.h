@@ -117,7 +117,12 @@ struct hwheel {
 	unsigned int		urgent ____cacheline_aligned_in_smp;
 	/** @source_queue: Sources that were kicked; added to by anyone, taken by the worker. */
 	struct llist_head	source_queue;
-	/** @waiters: Those who wait in hwheel_cancel_sync(). */
+	/**
+	 * @awaited: A thread waits for the callback that is under way; set by those, cleared by
+	 * the owner when it has ended.
+	 */
+	unsigned int		awaited;
+	/** @waiters: The threads that wait in hwheel_cancel_sync(). */
 	wait_queue_head_t	waiters;
 	/** @closers_lock: Protects @closers and the opening of timeouts. */
 	spinlock_t		closers_lock;

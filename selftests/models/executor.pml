@@ -11,7 +11,8 @@
  *	look_at(), worker_expire(), worker_release()	module/engine/worker.c
  *	cancel_sync_drain()				module/engine/cancel_sync.c
  *
- * Left out: start_another() in begin_next(), which is for other timeouts on the list; and that
+ * Left out: mod, of which timeout.pml has more, and which is refused while a timeout is handed over;
+ * start_another() in begin_next(), which is for other timeouts on the list; and that
  * a runner makes way for others after RUN_MAX callbacks. Callbacks cancel_sync no others:
  * across.pml has that.
  *
@@ -24,7 +25,6 @@
  * NO_MB_ACTED: !releasing && !expiring && ...
  * NO_MB_BEGIN: !releasing && !expiring && ...
  * NO_MB_PREPARE: !closers
- * NO_MB_WAKE: !closers
  * NO_ORDER_BEGIN: !releasing && !expiring && ...
  * NO_RECHECK_BLOCKED: outcomes == ...
  * NO_RECHECK_BUSY: !freed && outcomes && ...
@@ -46,6 +46,7 @@
 #define HAS_TIME	false
 #define HAS_DATA	false
 #define HAS_EXECUTOR
+#define HAS_MOD		false
 
 #define FIRST		1
 #ifdef SMALL
@@ -114,12 +115,6 @@ inline land_more()
 	:: else
 	fi;
 	land_unlock(me)
-}
-
-inline overtake_more()
-{
-	overtaken[FIRST_RUNNER] = looked[FIRST_RUNNER];
-	overtaken[FIRST_RUNNER + 1] = looked[FIRST_RUNNER + 1]
 }
 
 inline wait_for_more()
@@ -319,8 +314,7 @@ inline drain_in_callback()
 /* hwheel_wake_waiters() comes after the run. */
 proctype work(byte me; byte runner)
 {
-	byte old;
-	bit armed, in_release, adds, taken;
+	bit armed, adds, taken;
 
 end:	do
 	:: busy[runner] ->
@@ -339,8 +333,7 @@ end:	do
 
 proctype user(byte me; byte ops)
 {
-	byte old;
-	bit armed, in_release, adds, settled, last;
+	bit armed, adds, settled, last;
 
 	use(ops)
 }
@@ -399,8 +392,8 @@ inline call_other()
 
 proctype worker()
 {
-	byte me = WORKER, seen, old, ended, tries;
-	bit done, armed, in_release, adds, settled;
+	byte me = WORKER, seen, ended, tries;
+	bit done, armed, adds, settled;
 
 end:	do
 	:: drain(0)

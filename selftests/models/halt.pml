@@ -6,7 +6,7 @@
  *	stop_wheel(), hand_back(), end_timeout(),
  *	hand_back_queued(), hand_back_all(),
  *	hwheel_drain_here()				module/engine/stop.c
- *	do_arm() and the others, their read sections,
+ *	do_set() and the others, their read sections,
  *	hwheel_submit_kick(), hwheel_submit_return()	module/engine/submit.c
  *
  * Where there is another timeout it is handed back, too. An op that is called then, for
@@ -160,7 +160,8 @@ inline begin_hand_back(queued, depth)
 inline end_hand_back(depth)
 {
 	releasing = 0;
-	finish(depth)
+	finish(depth);
+	wake_waiters()
 }
 
 #if OTHERS
@@ -170,9 +171,14 @@ inline end_hand_back(depth)
 #else
 inline drain_within()
 {
-	atomic { listed -> pop_listed(); pop_filed() }
-	begin_hand_back(QUEUED, 1);
-	end_hand_back(1)
+	atomic { listed -> pop_listed() }
+	if
+	:: IS_WITHIN(1) -> requeue()
+	:: else ->
+		atomic { pop_filed() }
+		begin_hand_back(QUEUED, 1);
+		end_hand_back(1)
+	fi
 }
 #endif
 
@@ -199,7 +205,8 @@ inline hand_back_other()
 	atomic { others -> others--; store(running[0], OTHER); land_stores() }
 	may_drain();
 	leave_there();
-	finish(0)
+	finish(0);
+	wake_waiters()
 }
 #endif
 

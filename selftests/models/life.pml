@@ -3,27 +3,30 @@
  * The life of one timeout, as far as the models share it: what users, callbacks and the
  * worker do with it.
  *
- *	do_arm(), do_refresh(), refresh_later(), do_cancel(), cancel_from(),
- *	submit(), in_release()				module/engine/submit.c
+ *	do_set(), quick_arm(), quick_refresh(), do_cancel(), cancel_from(),
+ *	submit()					module/engine/submit.c
  *	hwheel_submit_next()				module/engine/submit.h
- *	worker_drain_batch(), worker_act_on_latest(), worker_act(),
+ *	worker_drain_batch(), worker_act_on_latest(), worker_act(), worker_settled(),
  *	worker_release(), worker_defers(), worker_requeue(), look_at()	module/engine/worker.c
  *	close_and_look(), close_and_wait(), close_and_drain(),
  *	end_closing(), is_settled()			module/engine/cancel_sync.c
- *	hwheel_callback_begin(), hwheel_callback_end(),
- *	hwheel_wake_waiters(), hwheel_callback_running()	module/engine/callback.h
+ *	hwheel_callback_begin(), hwheel_callback_end(), hwheel_wake_waiters(),
+ *	hwheel_wake_awaiting(), hwheel_callback_await()		module/engine/callback.h
  *	hwheel_word_arm() and all the others			module/engine/state.h
  *
- * The quick forms of arm and cancel do what the full ones do, so they are one here.
+ * The quick forms of arm and cancel do what the full ones do, so they are one here. A reduce is a mod
+ * or does nothing.
  *
  * Left out: what the due op (worker_call_due() in module/engine/worker.c) does, which can be no more than to
  * refresh, as a user may at that moment; max_pending, -ERANGE, tracepoints and counts.
  *
  * Checked:
  *  - each arm has one outcome: the callback is called, or it is prevented;
- *  - each cancel has one release, if there is such an op, and no arm comes before it;
+ *  - each cancel has one release, if there is such an op, unless a mod takes the timeout back, and
+ *    no arm comes before that is called;
  *  - nothing touches the timeout once it is freed, which its owner does
- *     - in the callback or in the release op, each arm having a reference; or
+ *     - in the callback or in the release op, each arm having a reference, and each mod that
+ *       found the timeout not held; or
  *     - when cancel_sync has returned;
  *  - callbacks see what was written before the arm, refresh or cancel, and who called
  *    cancel_sync sees what callbacks wrote;
@@ -47,7 +50,6 @@
 #define look_elsewhere()	skip
 #define land_more()		skip
 #define wait_for_more()		skip
-#define overtake_more()		skip
 #define HAVE_LANDED		(!written[WORKER])
 #endif
 
@@ -78,6 +80,21 @@
 
 #ifndef OTHERS
 #define OTHERS		0
+#endif
+
+/* Do users call hwheel_mod_at()? */
+#ifndef HAS_MOD
+#define HAS_MOD		true
+#endif
+
+/* And hwheel_shutdown_sync()? */
+#ifndef HAS_SHUTDOWN
+#define HAS_SHUTDOWN	false
+#endif
+
+/* Nested, in its own callback */
+#ifndef IS_WITHIN
+#define IS_WITHIN(depth)	(depth && load_own(running[0]) == IT)
 #endif
 
 /* How often the callback of the other one is still to be called */
@@ -118,17 +135,19 @@ byte data = LANDED;
 byte outcomes, releases;
 bit releasing, expiring;
 
-/*
- * An arm has looked whether the op is being called, and another arm and cancel came. If these
- * bring back the very word that the first arm goes on from, it can't know: then it may come
- * before the release or in its midst. That is not a mistake but a limit: hwheel_arm_at() has
- * owners with a release op see to it that such arms do not race. again.pml shows that all the
- * rest holds for those who don't.
- */
-bit looked[CPUS], overtaken[CPUS];
+/* A callback that is under way is waited for: wheel->awaited. */
+bit awaited;
 
-#ifndef MAY_BE_OVERTAKEN
-#define MAY_BE_OVERTAKEN	overtaken[me]
+/* Has it been shut down? Who is about to do so? */
+bit shut, shuts[CPUS];
+
+#ifndef STAYS_SHUT
+#define STAYS_SHUT	shut
+#endif
+
+/* How many releases a mod that takes a timeout back makes void */
+#ifndef VOIDS
+#define VOIDS		has_release
 #endif
 
 byte rearms = REARMS;
@@ -209,9 +228,9 @@ inline submit()
 	fi
 }
 
-inline arm_from_old(gets)
+inline arm_from_word(gets)
 {
-	assert(!releases && (!releasing || me == WORKER) || MAY_BE_OVERTAKEN);
+	assert(!shut && (!releases || !(word & QUEUED)));
 #ifndef NO_RELEASE_ARM
 	land_data();
 #endif
@@ -224,42 +243,15 @@ inline arm_from_old(gets)
 	refs = refs + (counted && gets)
 }
 
-#ifdef NO_RECHECK_RELEASE
-#define MAY_BE_IN_RELEASE(word)	false
-#else
-#define MAY_BE_IN_RELEASE(word)						\
-	(has_release && STATE(word) == CANCELLED && me != WORKER)
-#endif
-
-/* do_arm() */
 inline try_to_arm(gets)
 {
-	do
-	::
-#ifdef NO_ACQUIRE_ARM
-	   in_release = (running[0].mem == IT || running[1].mem == IT);
-#endif
-	   atomic {
+	atomic {
 		assert(!freed);
-		old = word;
 		if
-		:: !MAY_ARM(old) -> break
-		:: MAY_ARM(old) && MAY_BE_IN_RELEASE(old) -> looked[me] = 1
-		:: else -> arm_from_old(gets); break
-		fi
-	   }
-#ifndef NO_ACQUIRE_ARM
-	   in_release = (running[0].mem == IT);
-	   in_release = in_release || running[1].mem == IT;
-#endif
-	   atomic {
-		if
-		:: in_release -> break
-		:: !in_release && word == old -> arm_from_old(gets); break
+		:: MAY_ARM(word) -> arm_from_word(gets)
 		:: else
 		fi
-	   }
-	od
+	}
 }
 
 /* A user that armed without getting a reference has left its own to the arm. */
@@ -271,9 +263,50 @@ inline arm(gets)
 	:: IS_BARRED
 	:: UNLESS_BARRED try_to_arm(gets)
 	fi;
-	atomic { old = 0; in_release = 0; looked[me] = 0; overtaken[me] = 0 }
 	submit()
 	END_SECTION
+}
+
+/* Moves one that is pending, takes back one that is cancelled and held, or arms. */
+inline try_to_mod()
+{
+	atomic {
+		assert(!freed);
+		if
+		:: IS_PENDING(word) && !(word & CLOSED) ->
+#ifndef NO_RELEASE_MOD
+			land_data();
+#endif
+			if
+			:: change(WORD(LATER, word & FLAGS))
+			:: DEADLINE(word) == LATER -> change(WORD(DUE, word & FLAGS | QUEUED))
+			fi
+		:: (word & FLAGS) == (CANCELLED | QUEUED) ->
+			land_data();
+			releases = releases - VOIDS;
+			change(WORD(DUE, PENDING | QUEUED));
+			outcomes++
+		:: MAY_ARM(word) && (word & FLAGS) != (CANCELLED | QUEUED) -> arm_from_word(false)
+		:: else
+		fi
+	}
+}
+
+/* With a reference that the wheel keeps if it did not hold the timeout */
+inline mod()
+{
+	atomic { refs = refs + counted; armed = 0 }
+	BEGIN_SECTION(arm)
+	if
+	:: IS_BARRED
+	:: UNLESS_BARRED try_to_mod()
+	fi;
+	submit()
+	END_SECTION;
+	if
+	:: !armed -> put()
+	:: else
+	fi
 }
 
 /* Outside of any section: there is nothing to add. */
@@ -316,10 +349,7 @@ inline refresh()
 inline prevented()
 {
 	outcomes--;
-	releases = releases + has_release;
-	overtaken[0] = looked[0];
-	overtaken[1] = looked[1];
-	overtake_more()
+	releases = releases + has_release
 }
 
 inline cancel()
@@ -360,6 +390,26 @@ bit seen_over[CPUS];
 #define SEES_OVER	IS_OVER
 #endif
 
+/* hwheel_callback_await() */
+inline await_callback()
+{
+	if
+	:: settled ->
+		settled = (running[0].mem != IT);
+		settled = settled && running[1].mem != IT;
+		if
+		:: !settled ->
+			awaited = 1;
+#ifndef NO_MB_AWAIT
+			settled = (running[0].mem != IT);
+			settled = settled && running[1].mem != IT
+#endif
+		:: else
+		fi
+	:: else
+	fi
+}
+
 /* The word comes first. */
 inline close_and_look()
 {
@@ -368,6 +418,7 @@ inline close_and_look()
 	recall();
 	hurry();
 #ifdef NO_ACQUIRE_SETTLED
+	awaited = 1;
 	settled = running[0].mem != IT && running[1].mem != IT;
 	look_elsewhere();
 	settled = settled && IS_SETTLED(word)
@@ -377,8 +428,7 @@ inline close_and_look()
 	seen_over[me] = IS_OVER;
 #endif
 #ifndef NO_RECHECK_RUNNING
-	settled = settled && running[0].mem != IT;
-	settled = settled && running[1].mem != IT;
+	await_callback();
 	look_elsewhere()
 #endif
 #ifdef SPARE_ACQUIRE_OPEN
@@ -393,10 +443,11 @@ inline end_closing()
 	assert(!listed && filed == NOWHERE && !outcomes && !releases);
 	assert(SEES_OVER);
 	closers--;
+	shut = shut || shuts[me];
 #ifdef NO_LAST_CLOSER
 	word = word & ~CLOSED;
 #else
-	word = (closers -> word : word & ~CLOSED);
+	word = (closers || STAYS_SHUT -> word : word & ~CLOSED);
 #endif
 	settled = 0
 }
@@ -414,15 +465,26 @@ inline wake_all()
 	fi
 }
 
-/* hwheel_wake_waiters(), with the barrier of wq_has_sleeper() */
+/*
+ * hwheel_wake_waiters(). An exchange or a lock is the barrier before it; that of wq_has_sleeper() is
+ * for machines whose exchange is none.
+ */
 inline wake_waiters()
 {
 	atomic {
-#ifndef NO_MB_WAKE
 		land_stores();
-#endif
 		wake_all()
 	}
+}
+
+/* hwheel_wake_awaiting(): the wake-up, which takes a lock, comes last. */
+inline wake_awaiting()
+{
+	if
+	:: atomic { awaited -> awaited = 0 }
+		atomic { wake_all() }
+	:: else
+	fi
 }
 
 /* A full barrier comes before one looks again. */
@@ -512,7 +574,10 @@ inline finish(depth)
 {
 	store(running[depth], NONE);
 #ifndef NO_WAKE_END
-	wake_waiters()
+#ifndef NO_MB_END_CALLBACK
+	atomic { land_stores() }
+#endif
+	wake_awaiting()
 #endif
 }
 
@@ -543,6 +608,19 @@ inline file()
 	filed = (IS_PENDING(seen) -> DEADLINE(seen) : NOWHERE)
 }
 
+/* worker_settled() */
+inline acted_on()
+{
+#ifdef NO_WAKE_ACTED
+	skip
+#else
+	if
+	:: seen & CLOSED && !IS_PENDING(seen) -> wake_waiters()
+	:: else
+	fi
+#endif
+}
+
 inline release(depth)
 {
 #ifndef NO_ORDER_BEGIN_RELEASE
@@ -553,7 +631,7 @@ inline release(depth)
 	begin(depth);
 #endif
 	if
-	:: done -> call_release(); releasing = 0
+	:: done -> acted_on(); call_release(); releasing = 0
 	:: else
 	fi;
 	finish(depth)
@@ -563,11 +641,6 @@ inline requeue()
 {
 	atomic { assert(!freed && !listed && !linked); listed = 1; linked = 1 }
 }
-
-/* Nested, in its own callback */
-#ifndef IS_WITHIN
-#define IS_WITHIN(depth)	(depth && load_own(running[0]) == IT)
-#endif
 
 inline act(depth)
 {
@@ -586,6 +659,10 @@ inline act(depth)
 		fi
 	:: else ->
 		atomic { exchange(seen & ~QUEUED, ACTED_IS_FULL) }
+		if
+		:: done -> acted_on()
+		:: else
+		fi
 	fi;
 #ifdef NO_ORDER_UNLINK
 	atomic { file() }
@@ -626,7 +703,6 @@ inline drain(depth)
 #ifdef NO_ORDER_LINK
 	atomic { assert(!freed); linked = 0 }
 #endif
-	wake_waiters();
 	atomic { done = 0; seen = 0; tries = 0 }
 }
 
@@ -718,16 +794,18 @@ inline leave()
 	fi
 }
 
-/* With one's locals: old, armed, in_release, adds, settled, last */
+/* With one's locals: armed, adds, settled, last */
 inline use(ops)
 {
 	do
 	:: atomic { ops -> ops--; data = (HAS_DATA && me == 0 -> BUFFERED : data) }
 		if
 		:: arm(true)
+		:: HAS_MOD -> mod()
 		:: HAS_TIME -> refresh()
 		:: has_release || !counted -> cancel()
 		:: !counted -> close_and_wait()
+		:: !counted && HAS_SHUTDOWN -> shuts[me] = 1; close_and_wait()
 		fi
 	:: else -> break
 	od;

@@ -49,8 +49,7 @@
 
 proctype user(byte me; byte ops)
 {
-	byte old;
-	bit armed, in_release, adds, settled, last;
+	bit armed, adds, settled, last;
 
 	use(ops)
 }
@@ -79,8 +78,8 @@ inline expire()
 
 proctype owner()
 {
-	byte me = WORKER, seen, old, ended, tries;
-	bit done, armed, in_release, adds, settled;
+	byte me = WORKER, seen, ended, tries;
+	bit done, armed, adds, settled;
 
 	do
 	:: drain(0)

@@ -13,33 +13,34 @@
  * something to do: sleep.pml is about that.
  *
  * Without these is violated:
- * NO_ACQUIRE_ARM: !releases && (!releasing || ...
  * NO_ACQUIRE_LOOK: saw_data || ...
  * NO_ACQUIRE_RUNNING: seen_over[me]
  * NO_ACQUIRE_SETTLED: !releasing && !expiring && ...
  * NO_LAST_CLOSER: !listed && filed == 2 && ...
  * NO_MB_ACTED: !releasing && !expiring && ...
+ * NO_MB_AWAIT: !closers
  * NO_MB_BATCH_END: !closers
+ * NO_MB_END_CALLBACK: !closers
  * NO_MB_EXPIRE: !releasing && !expiring && ...
  * NO_MB_PREPARE: !closers
- * NO_MB_WAKE: !closers
  * NO_ORDER_BEGIN: !releasing && !expiring && ...
  * NO_ORDER_BEGIN_RELEASE: !releasing && !expiring && ...
  * NO_ORDER_LINK: !freed
  * NO_ORDER_POP: (seen & 3) == 0
  * NO_ORDER_UNLINK: !releasing && !expiring && ...
  * NO_ORDER_WHEEL: !freed
- * NO_RECHECK_CLOSED: !listed && filed == 2 && ...
+ * NO_RECHECK_CLOSED: !closers
  * NO_RECHECK_QUEUED: !freed && releases && ...
- * NO_RECHECK_RELEASE: !releases && (!releasing || ...
  * NO_RECHECK_RUNNING: !releasing && !expiring && ...
  * NO_RELEASE_ARM: !freed && outcomes && ...
  * NO_RELEASE_BATCH_END: !releasing && !expiring && ...
  * NO_RELEASE_CANCEL: !freed && releases && ...
  * NO_RELEASE_END: !releasing && !expiring && ...
+ * NO_RELEASE_MOD: data != 2
  * NO_RELEASE_NEXT: !releasing && !expiring && ...
  * NO_RELEASE_REFRESH: data != 2
  * NO_RELEASE_REFRESH_LATER: !freed && releases && ...
+ * NO_WAKE_ACTED: !closers
  * NO_WAKE_BATCH_END: !closers
  * NO_WAKE_END: !closers
  * NO_WAKE_NEXT: !closers
@@ -102,7 +103,7 @@ end:	do
 inline exchanged()
 {
 #ifndef NO_WAKE_NEXT
-	atomic { wake_all() }
+	wake_awaiting()
 #else
 	skip
 #endif
@@ -130,7 +131,7 @@ inline end_batch()
 	store(running[0], NONE);
 #elif defined(NO_MB_BATCH_END)
 	store(running[0], NONE);
-	atomic { wake_all() }
+	wake_awaiting();
 #else
 	finish(0);
 #endif
@@ -181,16 +182,15 @@ inline call_other()
 
 proctype user(byte me; byte ops)
 {
-	byte old;
-	bit armed, in_release, adds, settled, last;
+	bit armed, adds, settled, last;
 
 	use(ops)
 }
 
 proctype worker()
 {
-	byte me = WORKER, seen, old, tries;
-	bit done, armed, in_release, adds, settled, next;
+	byte me = WORKER, seen, tries;
+	bit done, armed, adds, settled, next;
 
 end:	do
 	:: drain(0)

@@ -4,9 +4,14 @@
  * cancel_sync others, so queued ones are handed back within, before the grace period, too. One
  * of the users only gives up its reference, as in rearm.pml.
  *
- * Without this is violated:
+ * Without these is violated:
  * NO_DRAIN_HERE: stopped && ...
+ * NO_RECHECK_WITHIN: !freed && releases && ...
  */
+#ifdef NO_RECHECK_WITHIN
+#define IS_WITHIN(depth)	false
+#endif
+
 #define HOLDERS		3
 #define OTHERS		1
 #ifndef SMALL

@@ -105,9 +105,9 @@ MODULE_PARM_DESC(verdict, "Read it: passed, or what failed");
 
 /* Counts of what has to happen, else something was not tested: cover. */
 enum count {
-	ARM, ARM_AT, REFRESH, REFRESH_AT, CANCEL, CANCEL_SYNC,
+	ARM, ARM_AT, MOD, MOD_AT, REFRESH, REFRESH_AT, CANCEL, CANCEL_SYNC,
 	BY_THREAD, BY_SOFTIRQ, BY_HARDIRQ, BY_CALLBACK,
-	ARMED, ARMED_BY_CALLBACK, REFRESHED_EARLIER, REFRESHED_LATER,
+	ARMED, ARMED_BY_CALLBACK, MOVED, TAKEN_BACK, REFRESHED_EARLIER, REFRESHED_LATER,
 	BUSY, FULL, SHUT_DOWN, NOT_PENDING, DEADLOCK,
 	EXPIRED, CANCELLED, HANDED_BACK, ENDED_SILENTLY,
 	PREVENTED, NOT_PREVENTED, RELEASED,
@@ -122,6 +122,8 @@ enum count {
 static const char *const names[] = {
 	[ARM]			= "arm",
 	[ARM_AT]		= "arm_at",
+	[MOD]			= "mod",
+	[MOD_AT]		= "mod_at",
 	[REFRESH]		= "refresh",
 	[REFRESH_AT]		= "refresh_at",
 	[CANCEL]		= "cancel",
@@ -132,6 +134,8 @@ static const char *const names[] = {
 	[BY_CALLBACK]		= "by_callback",
 	[ARMED]			= "armed",
 	[ARMED_BY_CALLBACK]	= "armed_by_callback",
+	[MOVED]			= "moved",
+	[TAKEN_BACK]		= "taken_back",
 	[REFRESHED_EARLIER]	= "refreshed_earlier",
 	[REFRESHED_LATER]	= "refreshed_later",
 	[BUSY]			= "busy",
@@ -274,6 +278,7 @@ struct wheel {
  * @nr_armed:     how often it was armed, and so on
  * @nr_refreshed: ditto
  * @nr_cancelled: by hwheel_cancel() and hwheel_cancel_sync()
+ * @nr_taken:     taken back by hwheel_mod(), so that no release comes
  * @nr_expired:   as the following, only written by callbacks
  * @nr_released:  ditto
  * @nr_handed:    ditto
@@ -297,6 +302,7 @@ struct object {
 	atomic_t		nr_armed;
 	atomic_t		nr_refreshed;
 	atomic_t		nr_cancelled;
+	atomic_t		nr_taken;
 	unsigned int		nr_expired;
 	unsigned int		nr_released;
 	unsigned int		nr_handed;
@@ -556,7 +562,10 @@ static void sum_up(const struct object *object, unsigned int silent)
 	atomic64_add(object->nr_handed + silent, &sum->handed);
 }
 
-/* Every arm had one outcome, and a released object a release for each cancel. */
+/*
+ * Every arm had one outcome, and a released object a release for each cancel that was not taken
+ * back.
+ */
 static void check_outcomes(const struct object *object)
 {
 	unsigned int cancelled = atomic_read(&object->nr_cancelled);
@@ -566,7 +575,8 @@ static void check_outcomes(const struct object *object)
 
 	if (silent > silent_allowed)
 		fail("an arm did not have exactly one outcome");
-	if (is_released(object) && object->nr_released != cancelled + silent)
+	if (is_released(object) &&
+	    object->nr_released + atomic_read(&object->nr_taken) != cancelled + silent)
 		fail("a cancel did not have exactly one release");
 	if (hwheel_is_pending(&object->timeout))
 		fail("pending when freed");
@@ -687,6 +697,14 @@ static int refresh(struct object *object, const struct when *when)
 	return hwheel_refresh(&object->timeout, when->time);
 }
 
+static int mod(struct object *object, const struct when *when)
+{
+	count(when->absolute ? MOD_AT : MOD);
+	if (when->absolute)
+		return hwheel_mod_at(&object->timeout, when->time);
+	return hwheel_mod(&object->timeout, when->time);
+}
+
 static void check_arm(const struct wheel *wheel, int err, bool was_stopped)
 {
 	switch (err) {
@@ -747,6 +765,33 @@ static bool call_arm(struct object *object, const struct when *when)
 	return !err;
 }
 
+/* The same, as hwheel_mod_at() has it for owners that count references; returns what that does. */
+static int call_mod(struct object *object, const struct when *when)
+{
+	struct wheel *wheel = object->wheel;
+	bool was_stopped = READ_ONCE(wheel->stopped);
+	int held;
+
+	if (is_released(object))
+		atomic_inc(&object->refs);
+	held = mod(object, when);
+	if (held == HWHEEL_WAS_PENDING) {
+		count(MOVED);
+		atomic_inc(&object->nr_refreshed);
+	} else {
+		check_arm(wheel, min(held, 0), was_stopped);
+	}
+	if (held == HWHEEL_WAS_CANCELLED) {
+		count(TAKEN_BACK);
+		atomic_inc(&object->nr_taken);
+	}
+	if (held == HWHEEL_NOT_HELD || held == HWHEEL_WAS_CANCELLED)
+		atomic_inc(&object->nr_armed);
+	if (held != HWHEEL_NOT_HELD && is_released(object))
+		object_put(object, FREED_BY_CALLER);
+	return held;
+}
+
 static bool call_refresh(struct object *object, const struct when *when)
 {
 	bool earlier = when->floor < hwheel_deadline(&object->timeout);
@@ -763,7 +808,7 @@ static bool call_refresh(struct object *object, const struct when *when)
 	return !err;
 }
 
-enum call { CALL_ARM, CALL_REFRESH, CALL_CANCEL };
+enum call { CALL_ARM, CALL_MOD, CALL_REFRESH, CALL_CANCEL };
 
 /* Of an armed one nobody but its callback knows that it has expired already. */
 static bool call_ordered(struct object *object, enum call call,
@@ -782,6 +827,16 @@ static bool call_ordered(struct object *object, enum call call,
 		object->armed = call_arm(object, when);
 		return object->armed;
 	}
+	if (!object->armed && call == CALL_MOD) {
+		int held;
+
+		object->floor = when->floor;
+		held = call_mod(object, when);
+		if (held == HWHEEL_WAS_PENDING)
+			fail("moved what was not armed");
+		object->armed = held >= 0;
+		return object->armed;
+	}
 	if (call_refresh(object, when)) {
 		if (!object->armed)
 			fail("refreshed what was not armed");
@@ -795,6 +850,11 @@ static bool call_unordered(struct object *object, enum call call,
 {
 	if (call == CALL_ARM)
 		return call_arm(object, when);
+	if (call == CALL_MOD) {
+		int held = call_mod(object, when);
+
+		return held == HWHEEL_NOT_HELD || held == HWHEEL_WAS_CANCELLED;
+	}
 	if (call == CALL_REFRESH)
 		call_refresh(object, when);
 	else
@@ -833,10 +893,10 @@ static void call(const struct caller *by, struct object *object, enum call call)
 
 static void call_random(const struct caller *by, struct object *object)
 {
-	u32 choice = below(by, 8);
+	u32 choice = below(by, 10);
 
-	call(by, object, choice < 3 ? CALL_ARM :
-			 choice < 6 ? CALL_REFRESH : CALL_CANCEL);
+	call(by, object, choice < 3 ? CALL_ARM : choice < 5 ? CALL_MOD :
+			 choice < 8 ? CALL_REFRESH : CALL_CANCEL);
 }
 
 /*

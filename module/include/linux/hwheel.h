@@ -129,10 +129,10 @@ struct hwheel_params {
  *           thread that stops the wheel, in process context, in the worker's next
  *           pass, at most one tick and at most 100 ms away unless callbacks hold the worker;
  *           not while another callback of the same timeout runs, which may have armed it.
- *           A timeout with this op can't be armed from its cancel until the op has returned
- *           (-EBUSY), but for an arm by the op itself; see also hwheel_arm_at(). A thread
- *           that the op wakes may arm it too early, and get -EBUSY. Not called for one
- *           that expired, nor for one that hwheel_stop() gave to its handback callback.
+ *           From the cancel until this is called the timeout can't be armed (-EBUSY), but
+ *           hwheel_mod() takes it back, and then this is not called; while it runs, anybody
+ *           may arm the timeout. Not called for one that expired, nor for one that
+ *           hwheel_stop() gave to its handback callback.
  * @due:     optional. The timeout is due, and expires unless this gives it a later deadline
  *           with hwheel_refresh_at(). So whoever has the object can refresh the timeout by
  *           storing a time in it, without a call; a store that comes after this look
@@ -192,6 +192,11 @@ enum hwheel_state {
 };
 
 #define HWHEEL_STATE_MASK	3
+
+/* What hwheel_mod() returns: the wheel did not hold the timeout, or did so in one of two states. */
+#define HWHEEL_NOT_HELD		0
+#define HWHEEL_WAS_PENDING	1
+#define HWHEEL_WAS_CANCELLED	2
 
 /* How much finer than a tick the histogram of lateness begins; a power of two */
 #define HWHEEL_LATENESS_FINEST	256
@@ -287,10 +292,14 @@ void hwheel_timeout_init(struct hwheel_timeout *timeout, struct hwheel *wheel,
 			 const struct hwheel_timeout_ops *ops);
 int hwheel_arm(struct hwheel_timeout *timeout, u64 delay_ns);
 int hwheel_arm_at(struct hwheel_timeout *timeout, u64 deadline_ns);
+int hwheel_mod(struct hwheel_timeout *timeout, u64 delay_ns);
+int hwheel_mod_at(struct hwheel_timeout *timeout, u64 deadline_ns);
+int hwheel_reduce_at(struct hwheel_timeout *timeout, u64 deadline_ns);
 int hwheel_refresh(struct hwheel_timeout *timeout, u64 delay_ns);
 int hwheel_refresh_at(struct hwheel_timeout *timeout, u64 deadline_ns);
 bool hwheel_cancel(struct hwheel_timeout *timeout);
 int hwheel_cancel_sync(struct hwheel_timeout *timeout);
+int hwheel_shutdown_sync(struct hwheel_timeout *timeout);
 
 /* A snapshot: it may be out of date when the caller looks at it. Any context but NMI. */
 static inline enum hwheel_state
