@@ -15,17 +15,11 @@ custom_kernel_regraft() {
 	fi
 }
 
-# Nothing more than is asked for, as it takes time to build; for x86, what a small kernel has by
-# default. kconfig drops in silence what it can't have.
+# Nothing more than is asked for, as it takes time to build. kconfig drops in silence what it can't
+# have.
 custom_kernel_configure() {
-	if [ "$1" = um ]; then
-		KCONFIG_ALLCONFIG=<(cat "${fragments[@]}") "${make[@]}" allnoconfig >&2 || return
-	else
-		"${make[@]}" tinyconfig >&2 || return
-		cat "${fragments[@]}" >>"$2/.config"
-		"${make[@]}" olddefconfig >&2 || return
-	fi
-	! grep -hE '^(# )?CONFIG_' "${fragments[@]}" | grep -vxFf "$2/.config" >&2 ||
+	KCONFIG_ALLCONFIG=<(cat "${fragments[@]}") "${make[@]}" allnoconfig >&2 || return
+	! grep -hE '^(# )?CONFIG_' "${fragments[@]}" | grep -vxFf "$1/.config" >&2 ||
 		{ say "kernel: it can't be had with these options"; return 1; }
 }
 
@@ -38,7 +32,7 @@ custom_kernel_make() {
 	say "kernel: building $kver (some minutes, this once)"
 	mkdir "$build"
 	custom_kernel_regraft "$ksrc"
-	custom_kernel_configure "$arch" "$build" || return
+	custom_kernel_configure "$build" || return
 	[ "$arch" != um ] || targets=(linux modules)
 	"${make[@]}" LOCALVERSION="-${kver#*-}" KCOV_INSTRUMENT_mmap.o=y -j"$(nproc)" \
 		"${targets[@]}" >"$build/log" 2>&1 || { tail -n 20 "$build/log" >&2; return 1; }
