@@ -460,6 +460,44 @@ static const struct hwheel_timeout_ops slow_release_ops = {
 	.release = slow_release,
 };
 
+/* What a callback has the next drain come upon: a timeout that is waited for, then a slow one */
+struct drained {
+	struct canceller	canceller;
+	struct sim_timeout	*awaited, *slow;
+};
+
+static void cancel_slow_and_awaited(struct sim_timeout *sim)
+{
+	struct hwheel *wheel = sim_wheel_of(sim);
+	struct drained *drained = sim->data;
+
+	hwheel_cancel(&drained->slow->timeout);
+	start_canceller(&drained->canceller, drained->awaited);
+	do
+		test_sleep(wheel, NSEC_PER_USEC);
+	while (list_empty(&wheel->waiters.head));
+}
+
+static void release_op_of_another_is_not_waited_for(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 2, &sim_ops);
+	struct drained drained = {
+		.awaited = &sim[1], .slow = sim_timeouts(test, wheel, 1, &slow_release_ops),
+	};
+
+	sim[0].then = cancel_slow_and_awaited;
+	sim[0].data = &drained;
+	arm_edge(test, &sim[0], 4);
+	arm_edge(test, drained.awaited, FAR);
+	arm_edge(test, drained.slow, FAR);
+	sim_pass(wheel, 12);
+	end_canceller(&drained.canceller);
+	KUNIT_EXPECT_EQ(test, drained.canceller.result, 1);
+	KUNIT_EXPECT_LT(test, drained.canceller.returned_ns, sim_edge_time(wheel, 5));
+	KUNIT_EXPECT_GE(test, drained.slow->released_ns, sim_edge_time(wheel, 6));
+}
+
 static void release_is_waited_for(struct kunit *test)
 {
 	struct hwheel *wheel = sim_wheel(test);
@@ -1060,6 +1098,7 @@ static struct kunit_case sync_cases[] = {
 	KUNIT_CASE(waiter_is_woken_before_the_next_callback),
 	KUNIT_CASE(waiter_is_woken_within_a_batch),
 	KUNIT_CASE(waiters_cost_other_callbacks_nothing),
+	KUNIT_CASE(release_op_of_another_is_not_waited_for),
 	KUNIT_CASE(callback_that_arms_again_is_refused),
 	KUNIT_CASE(one_armed_by_its_callback_is_cancelled),
 	KUNIT_CASE(two_threads_prevent_it_once),

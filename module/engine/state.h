@@ -102,12 +102,13 @@ static inline bool hwheel_word_may_arm(u64 word, bool has_release)
 static_assert((HWHEEL_IDLE & ~HWHEEL_CANCELLED) == HWHEEL_EXPIRED);
 
 /*
- * Not pending, nobody closes it, and no list refers to it: what nearly all arms find. Of the flags
- * it has those of a state alone, and that is not zero.
+ * Not pending, nobody closes it, and no list refers to it: what nearly all arms find. Idle and
+ * expired, which most are, come first, and one bit stands for both.
  */
 static inline bool hwheel_word_is_free(u64 word)
 {
-	return (word & HWHEEL_FLAGS_MASK) - 1 < HWHEEL_STATE_MASK;
+	return (word & (HWHEEL_FLAGS_MASK & ~HWHEEL_CANCELLED)) == HWHEEL_EXPIRED ||
+	       (word & HWHEEL_FLAGS_MASK) == HWHEEL_CANCELLED;
 }
 
 /* Did hwheel_shutdown_sync() return? An idle timeout has no deadline otherwise. */

@@ -239,22 +239,24 @@ static int do_set(struct hwheel_timeout *timeout, u64 deadline, enum setting set
 	return held;
 }
 
+/* To store a deadline that is stored already changes nothing. */
 static noinline int set_in_full(struct hwheel_timeout *timeout, u64 deadline_ns,
 				enum setting setting)
 {
 	return read_section(do_set(timeout, hwheel_deadline_store(deadline_ns), setting));
 }
 
-static noinline int arm_in_full(struct hwheel_timeout *timeout, u64 deadline_ns)
+static noinline int arm_in_full(struct hwheel_timeout *timeout, u64 deadline)
 {
-	return min(set_in_full(timeout, deadline_ns, ARM), 0);
+	return min(set_in_full(timeout, deadline, ARM), 0);
 }
 
 static __always_inline int arm_at(struct hwheel_timeout *timeout, u64 deadline_ns)
 {
-	int err = read_section(quick_arm(timeout, hwheel_deadline_store(deadline_ns)));
+	u64 deadline = hwheel_deadline_store(deadline_ns);
+	int err = read_section(quick_arm(timeout, deadline));
 
-	return unlikely(err) ? arm_in_full(timeout, deadline_ns) : 0;
+	return unlikely(err) ? arm_in_full(timeout, deadline) : 0;
 }
 
 static noinline int mod_in_full(struct hwheel_timeout *timeout, u64 deadline_ns)

@@ -122,13 +122,6 @@ static __always_inline bool worker_expired(struct hwheel_timeout *timeout, s64 *
 	return false;
 }
 
-/* The timeout of @word, which may be freed by now, was acted on, and a thread may wait for that. */
-static __always_inline void worker_settled(struct hwheel *wheel, u64 word)
-{
-	if (unlikely(word & HWHEEL_CLOSED))
-		hwheel_wake_waiters(wheel);
-}
-
 /* It is still QUEUED, so it is ours to add. The mark's order is that of our own next drain. */
 static void worker_requeue(struct hwheel *wheel, struct hwheel_timeout *timeout)
 {
@@ -166,7 +159,8 @@ static noinline bool worker_release(struct hwheel *wheel, struct hwheel_timeout 
 	hwheel_callback_begin(wheel, timeout);
 	done = worker_acted(timeout, word);
 	if (done) {
-		worker_settled(wheel, word);
+		/* Those whose timeouts were drained before do not wait for this op. */
+		hwheel_wake_waiters(wheel);
 		hwheel_callback_call_timed(wheel, callback, timeout);
 	}
 	hwheel_callback_end(wheel);
@@ -186,16 +180,11 @@ static __always_inline bool worker_act(struct hwheel *wheel,
 	s64 word = atomic64_read_acquire(&timeout->word);
 
 	hwheel_slots_unlink(&wheel->slots, &timeout->node);
-	if (hwheel_word_state(word) == HWHEEL_PENDING) {
+	if (hwheel_word_state(word) == HWHEEL_PENDING)
 		worker_enqueue(wheel, timeout, word, first, late);
-		return worker_acted(timeout, word);
-	}
-	if (unlikely(timeout->ops->release))
+	else if (unlikely(timeout->ops->release))
 		return full && worker_release(wheel, timeout, word);
-	if (unlikely(!worker_acted(timeout, word)))
-		return false;
-	worker_settled(wheel, word);
-	return true;
+	return worker_acted(timeout, word);
 }
 
 /*
@@ -279,9 +268,11 @@ static unsigned int worker_drain_some(struct hwheel *wheel, unsigned int *words)
 			break;
 		let_others_run();
 	}
-	/* A thread that still waits kicks again. */
-	if (n)
+	if (n) {
+		/* A thread that still waits kicks again. */
 		wheel->kicked = false;
+		hwheel_wake_waiters(wheel);
+	}
 	local_add(n, &wheel->counts.drained);
 	hwheel_count_max(&wheel->counts.drained_max, n);
 	trace_drain(wheel, n);

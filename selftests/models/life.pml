@@ -6,7 +6,7 @@
  *	do_set(), quick_arm(), quick_refresh(), do_cancel(), cancel_from(),
  *	submit()					module/engine/submit.c
  *	hwheel_submit_next()				module/engine/submit.h
- *	worker_drain_batch(), worker_act_on_latest(), worker_act(), worker_settled(),
+ *	worker_drain_some(), worker_drain_batch(), worker_act_on_latest(), worker_act(),
  *	worker_release(), worker_defers(), worker_requeue(), look_at()	module/engine/worker.c
  *	close_and_look(), close_and_wait(), close_and_drain(),
  *	end_closing(), is_settled()			module/engine/cancel_sync.c
@@ -608,19 +608,6 @@ inline file()
 	filed = (IS_PENDING(seen) -> DEADLINE(seen) : NOWHERE)
 }
 
-/* worker_settled() */
-inline acted_on()
-{
-#ifdef NO_WAKE_ACTED
-	skip
-#else
-	if
-	:: seen & CLOSED && !IS_PENDING(seen) -> wake_waiters()
-	:: else
-	fi
-#endif
-}
-
 inline release(depth)
 {
 #ifndef NO_ORDER_BEGIN_RELEASE
@@ -631,7 +618,7 @@ inline release(depth)
 	begin(depth);
 #endif
 	if
-	:: done -> acted_on(); call_release(); releasing = 0
+	:: done -> call_release(); releasing = 0
 	:: else
 	fi;
 	finish(depth)
@@ -659,10 +646,6 @@ inline act(depth)
 		fi
 	:: else ->
 		atomic { exchange(seen & ~QUEUED, ACTED_IS_FULL) }
-		if
-		:: done -> acted_on()
-		:: else
-		fi
 	fi;
 #ifdef NO_ORDER_UNLINK
 	atomic { file() }
@@ -702,6 +685,9 @@ inline drain(depth)
 	act_on_latest(depth);
 #ifdef NO_ORDER_LINK
 	atomic { assert(!freed); linked = 0 }
+#endif
+#ifndef NO_WAKE_DRAIN
+	wake_waiters();
 #endif
 	atomic { done = 0; seen = 0; tries = 0 }
 }

@@ -40,8 +40,8 @@
  * NO_RELEASE_NEXT: !releasing && !expiring && ...
  * NO_RELEASE_REFRESH: data != 2
  * NO_RELEASE_REFRESH_LATER: !freed && releases && ...
- * NO_WAKE_ACTED: !closers
  * NO_WAKE_BATCH_END: !closers
+ * NO_WAKE_DRAIN: !closers
  * NO_WAKE_END: !closers
  * NO_WAKE_NEXT: !closers
  */

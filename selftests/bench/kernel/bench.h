@@ -32,7 +32,9 @@ enum bench_step {
 	BENCH_END,
 	BENCH_ARM,
 	BENCH_ARM_AT,
+	BENCH_MOD_AT,		/* arms */
 	BENCH_ARM_LIMITED,	/* on a wheel with max_pending */
+	BENCH_MOD_LATER,	/* moves */
 	BENCH_REFRESH_LATER,	/* absolute, as are all whose name says nothing else */
 	BENCH_REFRESH_LATER_IN,	/* relative */
 	BENCH_REFRESH_EARLIER,
@@ -83,8 +85,8 @@ struct bench_kind {
 #define BENCH_PEER_STEPS(arm, arm_at, later_in, later, earlier, cancel)		\
 {										\
 	[BENCH_ARM]					= arm,			\
-	[BENCH_ARM_AT]					= arm_at,		\
-	[BENCH_REFRESH_LATER]				= later,		\
+	[BENCH_ARM_AT ... BENCH_MOD_AT]			= arm_at,		\
+	[BENCH_MOD_LATER ... BENCH_REFRESH_LATER]	= later,		\
 	[BENCH_REFRESH_LATER_IN]			= later_in,		\
 	[BENCH_REFRESH_EARLIER]				= earlier,		\
 	[BENCH_CANCEL_QUEUED ... BENCH_CANCEL_FILED]	= cancel,		\
@@ -197,7 +199,7 @@ static __always_inline u64 bench_mix_delay(const void *object)
 
 /* Steps and lives */
 
-#define BENCH_LIVES	10
+#define BENCH_LIVES	11
 #define BENCH_STEPS_MAX	16
 
 /**

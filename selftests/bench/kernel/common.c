@@ -274,7 +274,7 @@ static s64 move_by(const struct bench_kind *kind, unsigned long by)
 
 	for (i = 0; i < bench_n; i++)
 		bench_times[i] += kind->in_jiffies ? by : by * TICK_NSEC;
-	return kind->step[BENCH_REFRESH_LATER]();
+	return kind->step[BENCH_MOD_LATER]();
 }
 
 static int mod_of(const struct bench_kind *kind)

@@ -48,6 +48,11 @@ static s64 arm_at(void)
 	return BENCH_TIMED(hwheel_arm_at(&object->timeout, *time));
 }
 
+static s64 mod_at(void)
+{
+	return BENCH_TIMED(hwheel_mod_at(&object->timeout, *time));
+}
+
 static s64 refresh(void)
 {
 	return BENCH_TIMED(hwheel_refresh(&object->timeout, *time));
@@ -169,6 +174,8 @@ static int begin_hierarchical(bool limited)
 	[BENCH_ARM]			= arm,		\
 	[BENCH_ARM_AT]			= arm_at,	\
 	[BENCH_ARM_LIMITED]		= arm,		\
+	[BENCH_MOD_AT]			= mod_at,	\
+	[BENCH_MOD_LATER]		= mod_at,	\
 	[BENCH_REFRESH_LATER]		= refresh_at,	\
 	[BENCH_REFRESH_LATER_IN]	= refresh,	\
 	[BENCH_REFRESH_EARLIER]		= refresh_at,	\
@@ -234,6 +241,7 @@ static struct task_struct *worker_of_wheel(void)
 #define WHEEL_STEPS					\
 {							\
 	[BENCH_ARM_AT]			= arm_at,	\
+	[BENCH_MOD_LATER]		= mod_at,	\
 	[BENCH_REFRESH_LATER]		= refresh_at,	\
 }
 

@@ -24,6 +24,9 @@ const struct bench_life bench_lives[BENCH_LIVES] = {
 		.name = "arm_at_expire", .brief = true,
 		.steps = { BENCH_ARM_AT, BENCH_DRAIN, BENCH_EXPIRE },
 	}, {
+		.name = "mod_at_expire", .brief = true,
+		.steps = { BENCH_MOD_AT, BENCH_DRAIN, BENCH_EXPIRE },
+	}, {
 		.name = "refresh10_cancel",
 		.steps = { BENCH_ARM_AT, BENCH_DRAIN,
 			   BENCH_REFRESH_LATER, BENCH_REFRESH_LATER, BENCH_REFRESH_LATER,
@@ -32,7 +35,7 @@ const struct bench_life bench_lives[BENCH_LIVES] = {
 			   BENCH_REFRESH_LATER, BENCH_CANCEL_FILED, BENCH_UNLINK },
 	}, {
 		.steps = { BENCH_ARM_AT, BENCH_DRAIN, BENCH_REFRESH_LATER_IN,
-			   BENCH_REFRESH_EARLIER, BENCH_MOVE },
+			   BENCH_MOD_LATER, BENCH_REFRESH_EARLIER, BENCH_MOVE },
 	}, {
 		.steps = { BENCH_ARM_LIMITED, BENCH_REFRESH_EARLIER_QUEUED },
 	}, {

@@ -31,6 +31,13 @@ const struct bench_step_info bench_steps[BENCH_STEPS] = {
 	[BENCH_ARM_LIMITED] = {
 		.name = "arm_limited", .delay = FAR, .after = true,
 	},
+	[BENCH_MOD_AT] = {
+		.name = "mod_at", .delay = FAR, .absolute = true, .after = true,
+	},
+	[BENCH_MOD_LATER] = {
+		.name = "mod_later", .delay = FAR, .later = LATER_BY, .absolute = true,
+		.after = true,
+	},
 	[BENCH_REFRESH_LATER] = {
 		.name = "refresh_later", .delay = FAR, .later = LATER_BY, .absolute = true,
 		.after = true,
