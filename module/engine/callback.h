@@ -46,8 +46,8 @@ static inline void hwheel_callback_begin(struct hwheel *wheel,
  * for its callback. The callbacks of other timeouts do not wake them.
  *
  * Wakes them behind a drain. The barrier in wq_has_sleeper() is between what was settled and the
- * look for waiters; it pairs with the one of prepare_to_wait() in wait_event(), between queueing and
- * looking at what is waited for.
+ * look for waiters; it pairs with the one of prepare_to_wait() in wait_event(), between queueing
+ * and looking at what is waited for.
  */
 static inline void hwheel_wake_waiters(struct hwheel *wheel)
 {
