@@ -171,6 +171,27 @@ static void reduces_only_to_earlier(struct kunit *test)
 	sim_expect_fired(test, sim, 10);
 }
 
+/* A filed word that is all zero, and deadlines that round up to one */
+static void never_is_not_taken_for_zero(struct kunit *test)
+{
+	static const u64 nevers[] = { S64_MAX, S64_MAX - 6, U64_MAX, U64_MAX - 6 };
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 8, &sim_ops);
+	unsigned int i;
+
+	for (i = 0; i < 8; i++)
+		KUNIT_EXPECT_EQ(test, hwheel_arm_at(&sim[i].timeout, 0), 0);
+	test_sleep(wheel, SIM_SETTLE);
+	for (i = 0; i < 4; i++) {
+		KUNIT_ASSERT_EQ(test, atomic64_read(&sim[i].timeout.word), 0);
+		KUNIT_EXPECT_EQ(test, hwheel_mod_at(&sim[i].timeout, nevers[i]),
+				HWHEEL_WAS_PENDING);
+		KUNIT_EXPECT_EQ(test, hwheel_refresh_at(&sim[i + 4].timeout, nevers[i]), 0);
+	}
+	sim_pass(wheel, 2 * SIM_SLOTS);
+	KUNIT_EXPECT_EQ(test, sim_count_expired(sim, 8), 0);
+}
+
 static void relative_times_count_from_now(struct kunit *test)
 {
 	static const struct hwheel_params params[] = {
@@ -457,6 +478,7 @@ static struct kunit_case mod_cases[] = {
 	KUNIT_CASE(works_in_the_release_op),
 	KUNIT_CASE(works_while_the_release_op_runs),
 	KUNIT_CASE(reduces_only_to_earlier),
+	KUNIT_CASE(never_is_not_taken_for_zero),
 	KUNIT_CASE(relative_times_count_from_now),
 	KUNIT_CASE(refuses_more_than_a_turn_on_a_simple_wheel),
 	KUNIT_CASE(counts_against_the_limit),

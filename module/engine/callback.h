@@ -43,7 +43,7 @@ static inline void hwheel_callback_begin(struct hwheel *wheel,
 
 /*
  * The threads in hwheel_cancel_sync() wait for a drain, until their timeout is not QUEUED, and then
- * for its callback. The callbacks of other timeouts do not wake them.
+ * for its callback. The expire callbacks of other timeouts do not wake them.
  *
  * Wakes them behind a drain. The barrier in wq_has_sleeper() is between what was settled and the
  * look for waiters; it pairs with the one of prepare_to_wait() in wait_event(), between queueing

@@ -31,7 +31,7 @@
 /**
  * struct closer - a thread in hwheel_cancel_sync() or hwheel_shutdown_sync()
  * @timeout: with this one
- * @shuts:   it is the latter
+ * @shuts:   it is in the latter
  * @node:    in @wheel->closers, by the timeout's address
  */
 struct closer {

@@ -14,7 +14,7 @@
  *
  *	arm	not PENDING, not C, not handed over -> PENDING, Q
  *	refresh	PENDING			-> same, Q if the deadline gets earlier
- *	mod	as refresh or arm, also CANCELLED, Q with a release op
+ *	mod	as refresh, but not C; or as arm, also CANCELLED, Q with a release op
  *	cancel	PENDING			-> CANCELLED, Q
  *	close	any			-> same, C
  *	open	not PENDING, not Q	-> same, not C

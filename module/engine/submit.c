@@ -29,6 +29,7 @@
 #include <linux/export.h>
 #include <linux/irqflags.h>
 #include <linux/llist.h>
+#include <linux/overflow.h>
 #include <linux/preempt.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
@@ -135,19 +136,20 @@ static __always_inline int quick_arm(struct hwheel_timeout *timeout, u64 deadlin
 
 /*
  * For a timeout that is filed, and for the same deadline or a later one: it submits nothing, and
- * needs no section. It takes no deadline that has to be clamped: neither one that looks negative,
- * nor one that rounds up to zero.
+ * needs no section. It takes no deadline that has to be clamped: neither one that loses a bit, nor
+ * one that rounds up to zero, which would pass for that of a word of zero.
  */
 static __always_inline int quick_refresh(struct hwheel_timeout *timeout, u64 deadline_ns)
 {
-	u64 new = hwheel_word(ALIGN(deadline_ns, HWHEEL_DEADLINE_UNIT), HWHEEL_PENDING);
+	u64 deadline = ALIGN(deadline_ns, HWHEEL_DEADLINE_UNIT), new;
 	struct hwheel *wheel = timeout->wheel;
 	s64 word;
 
-	if (trace_timeout_refresh_enabled() || unlikely(wheel->revolution))
+	if (trace_timeout_refresh_enabled() || unlikely(wheel->revolution) ||
+	    unlikely(check_add_overflow(deadline, deadline, &new)))
 		return -EAGAIN;
 	word = atomic64_read(&timeout->word);
-	if (!hwheel_word_is_enqueued(word) || new < (u64)word || (s64)deadline_ns < 0 ||
+	if (!hwheel_word_is_enqueued(word) || new <= (u64)word - 1 ||
 	    !atomic64_try_cmpxchg_release(&timeout->word, &word, new))
 		return -EAGAIN;
 	this_cpu_inc(wheel->cpu->refreshed[false]);
@@ -175,28 +177,35 @@ static int admit(const struct hwheel_timeout *timeout, u64 word, u64 deadline, e
 
 /*
  * Arms from a word that is not pending; -EAGAIN if it is another one meanwhile, now in @word, or
- * -EDQUOT. See limit.h for the latter.
+ * -EDQUOT. See limit.h for the latter, which another thread's arm of this timeout is no reason for.
  */
 static int arm_from(struct hwheel_timeout *timeout, s64 *word, u64 deadline)
 {
 	struct hwheel *wheel = timeout->wheel;
-	int err = -EDQUOT;
+	s64 old = *word;
+	bool admitted, armed = false;
 	unsigned long flags;
 
 	if (!wheel->max_pending)
 		return hwheel_word_arm(&timeout->word, word, deadline) ? 0 : -EAGAIN;
 	local_irq_save(flags);
-	if (hwheel_limit_begin(wheel)) {
-		err = hwheel_word_arm(&timeout->word, word, deadline) ? 0 : -EAGAIN;
-		hwheel_limit_decide(wheel, !err);
+	admitted = hwheel_limit_begin(wheel);
+	if (admitted) {
+		armed = hwheel_word_arm(&timeout->word, word, deadline);
+		hwheel_limit_decide(wheel, armed);
 	}
 	local_irq_restore(flags);
-	return err;
+	if (admitted)
+		return armed ? 0 : -EAGAIN;
+	/* Pairs with hwheel_limit_decide(). */
+	smp_rmb();
+	*word = atomic64_read(&timeout->word);
+	return *word == old ? -EDQUOT : -EAGAIN;
 }
 
 /*
- * Arms a timeout, or moves a pending one. Returns as hwheel_mod_at(), and -ENOENT for a refresh. A
- * timeout that was pending may expire at once, and be freed, so it is not touched again.
+ * Arms a timeout, or moves a pending one. Returns as hwheel_mod_at(), and -ENOENT for a refresh.
+ * Behind the exchange the timeout is touched only if this set QUEUED, and has to add it.
  */
 static int do_set(struct hwheel_timeout *timeout, u64 deadline, enum setting setting)
 {
@@ -376,7 +385,8 @@ static noinline int refresh_in(struct hwheel_timeout *timeout, u64 delay_ns)
  * waited for by hwheel_cancel_sync(), is owed its release op, or has expired and waits for the
  * executor to call its callback), -EDQUOT (as many as hwheel_params.max_pending are pending),
  * -ERANGE (more than a revolution away, on a wheel that is HWHEEL_SIMPLE), -ESHUTDOWN (the wheel
- * was stopped, or the timeout was shut down), -EINVAL (it has no expire op).
+ * was stopped, or the timeout was shut down; until hwheel_shutdown_sync() returns it is -EBUSY),
+ * -EINVAL (it has no expire op).
  */
 int hwheel_arm_at(struct hwheel_timeout *timeout, u64 deadline_ns)
 {
@@ -411,10 +421,12 @@ EXPORT_SYMBOL_GPL(hwheel_arm);
  * itself, as hwheel_refresh_at(); all else goes through the submission queue. A timeout that was
  * cancelled and is still held goes on being held: the release that was owed does not come.
  *
- * An owner that counts references takes one before the call, for the wheel, and drops it again
- * unless this returns HWHEEL_NOT_HELD, also after an error. The wheel's reference is then dropped
- * in the expire op, in the release op, or when the timeout is handed back. Other threads may mod
- * and cancel meanwhile, and the release op may be called or run.
+ * What the caller wrote before is seen by the callback.
+ *
+ * An owner that counts references has a release op. It takes a reference before the call, for the
+ * wheel, and drops it again unless this returns HWHEEL_NOT_HELD, also after an error. The wheel's
+ * reference is then dropped in the expire op, in the release op, or when the timeout is handed
+ * back. Other threads may mod and cancel meanwhile, and the release op may be called or run.
  *
  * Lock-free and without a look at the clock, but for one on a wheel that is HWHEEL_SIMPLE.
  * With max_pending, as hwheel_arm_at().
@@ -455,7 +467,8 @@ EXPORT_SYMBOL_GPL(hwheel_mod);
  * @deadline_ns: as for hwheel_arm_at()
  *
  * What timer_reduce() is to a timer: as hwheel_mod_at(), but a pending timeout keeps a deadline
- * that is not later.
+ * that is not later. Such a call changes nothing, so it orders nothing either: the callback may not
+ * see what the caller wrote before.
  *
  * Context: any but NMI and under scheduler locks.
  * Return: as hwheel_mod_at(), whether the deadline was moved or not.

@@ -118,8 +118,8 @@ struct hwheel {
 	/** @source_queue: Sources that were kicked; added to by anyone, taken by the worker. */
 	struct llist_head	source_queue;
 	/**
-	 * @awaited: A thread waits for the callback that is under way; set by those, cleared by
-	 * the owner when it has ended.
+	 * @awaited: A thread waits for a callback that is under way; set by such threads, cleared
+	 * by the owner when a callback has ended.
 	 */
 	unsigned int		awaited;
 	/** @waiters: The threads that wait in hwheel_cancel_sync(). */

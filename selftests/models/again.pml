@@ -12,7 +12,7 @@
  * NO_VOID_RELEASE: !listed && filed == 2 && ...
  */
 #ifdef NO_RECHECK_SHUT
-#define STAYS_SHUT	shuts[me]
+#define STAYS_SHUT	false
 #endif
 #ifdef NO_VOID_RELEASE
 #define VOIDS		0

@@ -14,7 +14,7 @@
  *	hwheel_wake_awaiting(), hwheel_callback_await()		module/engine/callback.h
  *	hwheel_word_arm() and all the others			module/engine/state.h
  *
- * The quick forms of arm and cancel do what the full ones do, so they are one here. A reduce is a mod
+ * The quick forms of arm, mod and cancel do what the full ones do, so they are one here. A reduce is a mod
  * or does nothing.
  *
  * Left out: what the due op (worker_call_due() in module/engine/worker.c) does, which can be no more than to
@@ -278,13 +278,17 @@ inline try_to_mod()
 			land_data();
 #endif
 			if
-			:: change(WORD(LATER, word & FLAGS))
+			:: HAS_TIME -> change(WORD(LATER, word & FLAGS))
 			:: DEADLINE(word) == LATER -> change(WORD(DUE, word & FLAGS | QUEUED))
+			:: true -> change(word)
 			fi
 		:: (word & FLAGS) == (CANCELLED | QUEUED) ->
 			land_data();
 			releases = releases - VOIDS;
-			change(WORD(DUE, PENDING | QUEUED));
+			if
+			:: true -> change(WORD(DUE, PENDING | QUEUED))
+			:: HAS_TIME -> change(WORD(LATER, PENDING | QUEUED))
+			fi;
 			outcomes++
 		:: MAY_ARM(word) && (word & FLAGS) != (CANCELLED | QUEUED) -> arm_from_word(false)
 		:: else
@@ -444,6 +448,7 @@ inline end_closing()
 	assert(SEES_OVER);
 	closers--;
 	shut = shut || shuts[me];
+	shuts[me] = 0;
 #ifdef NO_LAST_CLOSER
 	word = word & ~CLOSED;
 #else
@@ -466,8 +471,8 @@ inline wake_all()
 }
 
 /*
- * hwheel_wake_waiters(). An exchange or a lock is the barrier before it; that of wq_has_sleeper() is
- * for machines whose exchange is none.
+ * hwheel_wake_waiters(). On the worker an exchange is the barrier before it. A runner calls it again
+ * when it has taken its lock once more, so no search shows that it needs that of wq_has_sleeper().
  */
 inline wake_waiters()
 {

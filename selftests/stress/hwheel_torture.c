@@ -4,7 +4,7 @@
  *
  * There is a table of places. In each is an object, which has a timeout in it.
  * Threads, softirqs, hardirqs and the callbacks themselves choose places at random
- * and arm, refresh and cancel what they find there, or take it out, free it and put
+ * and arm, mod, refresh and cancel what they find there, or take it out, free it and put
  * a fresh object in its place. Meanwhile wheels are created, stopped and destroyed.
  * Inserting the module runs the test, bounded by the number of calls (ops=);
  * /sys/module/hwheel_torture/parameters/verdict then says "passed" or what failed.
@@ -744,6 +744,13 @@ static bool call_cancel(struct object *object)
 	return prevented;
 }
 
+static void check_limit(const struct wheel *wheel)
+{
+	if (wheel->params.max_pending &&
+	    hwheel_pending(wheel->hwheel) > wheel->params.max_pending)
+		fail("more pending than the limit");
+}
+
 /* The caller has a reference of its own, so the object stays until we return. */
 static bool call_arm(struct object *object, const struct when *when)
 {
@@ -755,9 +762,7 @@ static bool call_arm(struct object *object, const struct when *when)
 		atomic_inc(&object->refs);
 	err = arm(object, when);
 	check_arm(wheel, err, was_stopped);
-	if (wheel->params.max_pending &&
-	    hwheel_pending(wheel->hwheel) > wheel->params.max_pending)
-		fail("more pending than the limit");
+	check_limit(wheel);
 	if (!err)
 		atomic_inc(&object->nr_armed);
 	else if (is_released(object))
@@ -776,11 +781,14 @@ static int call_mod(struct object *object, const struct when *when)
 		atomic_inc(&object->refs);
 	held = mod(object, when);
 	if (held == HWHEEL_WAS_PENDING) {
+		if (was_stopped)
+			fail("moved on a stopped wheel");
 		count(MOVED);
 		atomic_inc(&object->nr_refreshed);
 	} else {
 		check_arm(wheel, min(held, 0), was_stopped);
 	}
+	check_limit(wheel);
 	if (held == HWHEEL_WAS_CANCELLED) {
 		count(TAKEN_BACK);
 		atomic_inc(&object->nr_taken);
@@ -1698,8 +1706,9 @@ static void check_totals(void)
 
 static void report(s64 milliseconds)
 {
-	unsigned long calls = total(ARM) + total(ARM_AT) + total(REFRESH) +
-			      total(REFRESH_AT) + total(CANCEL) + total(CANCEL_SYNC);
+	unsigned long calls = total(ARM) + total(ARM_AT) + total(MOD) + total(MOD_AT) +
+			      total(REFRESH) + total(REFRESH_AT) + total(CANCEL) +
+			      total(CANCEL_SYNC);
 
 	check_totals();
 	report_counts();

@@ -188,7 +188,7 @@ enum hwheel_state {
 	HWHEEL_PENDING,
 	HWHEEL_EXPIRED,		/* the callback is to run, runs or ran */
 	HWHEEL_CANCELLED,	/* before it expired, or handed back */
-	HWHEEL_IDLE,		/* never armed */
+	HWHEEL_IDLE,		/* never armed, or shut down */
 };
 
 #define HWHEEL_STATE_MASK	3
