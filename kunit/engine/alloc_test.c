@@ -72,15 +72,16 @@ static int copy_slots_init(struct hwheel_slots *slots, unsigned int nr,
 			   unsigned int levels, unsigned int rate, gfp_t gfp);
 static void copy_slots_free(struct hwheel_slots *slots);
 static void copy_slots_enqueue_above(struct hwheel_slots *slots, struct hwheel_node *node,
-				     u64 edge) __maybe_unused;
+				     u64 edge, unsigned long chain) __maybe_unused;
 static void copy_slots_lower(struct hwheel_slots *slots, unsigned int i, u64 edge) __maybe_unused;
 static void copy_slots_raise(struct hwheel_slots *slots, unsigned int i) __maybe_unused;
 static u64 copy_slots_next(struct hwheel_slots *slots) __maybe_unused;
 static bool copy_slots_advance(struct hwheel_slots *slots, u64 edge) __maybe_unused;
 static void copy_slots_put_off(struct hwheel_slots *slots) __maybe_unused;
-static struct hlist_head *
+static struct hwheel_chains *
 copy_slots_moving_above(struct hwheel_slots *slots, u64 edge) __maybe_unused;
-static struct hlist_head *copy_slots_next_backlog(struct hwheel_slots *slots) __maybe_unused;
+static struct hwheel_chains *
+copy_slots_next_backlog(struct hwheel_slots *slots) __maybe_unused;
 static struct hwheel_node *copy_slots_pop_any(struct hwheel_slots *slots) __maybe_unused;
 static int copy_executor_create(struct hwheel *wheel, struct workqueue_struct *queue, gfp_t gfp);
 static void copy_executor_free(struct hwheel *wheel);

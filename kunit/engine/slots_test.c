@@ -37,6 +37,7 @@ struct item {
  * @nr:       how many there are
  * @advances: how often the slots had something to look at
  * @looks:    how many nodes were looked at
+ * @turn:     the chain that had the last turn
  */
 struct fixture {
 	struct kunit		*test;
@@ -45,6 +46,7 @@ struct fixture {
 	unsigned int		nr;
 	unsigned int		advances;
 	unsigned int		looks;
+	unsigned long		turn;
 };
 
 static int fixture_init(struct kunit *test)
@@ -92,12 +94,18 @@ static u64 random_below(struct rnd_state *rnd, u64 range)
 	return mul_u64_u32_shr(range, prandom_u32_state(rnd), 32);
 }
 
+/* Neighbours are in different chains. */
+static unsigned int chain_of(const struct fixture *f, const struct item *item)
+{
+	return (item - f->items) % HWHEEL_CHAINS;
+}
+
 static void enqueue(struct fixture *f, unsigned int i, u64 edge)
 {
 	struct item *item = &f->items[i];
 
 	item->edge = max(edge, f->slots.cursor + 1);
-	hwheel_slots_enqueue(&f->slots, &item->node, item->edge);
+	hwheel_slots_enqueue(&f->slots, &item->node, item->edge, chain_of(f, item));
 	item->enqueued = true;
 }
 
@@ -109,7 +117,7 @@ static void unlink_item(struct fixture *f, unsigned int i)
 
 static struct item *pop_due(struct fixture *f)
 {
-	struct hwheel_node *node = hwheel_slots_pop_due(&f->slots);
+	struct hwheel_node *node = hwheel_slots_pop(&f->slots.due, &f->turn);
 
 	if (!node)
 		return NULL;
@@ -122,7 +130,7 @@ static struct item *pop_due(struct fixture *f)
 static void look_at(struct fixture *f, struct item *item)
 {
 	if (item->edge > f->slots.cursor) {
-		hwheel_slots_enqueue(&f->slots, &item->node, item->edge);
+		hwheel_slots_enqueue(&f->slots, &item->node, item->edge, chain_of(f, item));
 		item->moved++;
 		return;
 	}
@@ -165,11 +173,11 @@ static u64 first_enqueued(const struct fixture *f)
  */
 static unsigned int move_some(struct fixture *f, unsigned int max)
 {
-	struct hlist_head *moving;
+	struct hwheel_chains *moving;
 	unsigned int n;
 
 	for (n = 0; n < max && (moving = hwheel_slots_moving(&f->slots, f->slots.cursor)); n++)
-		look_at(f, container_of(hwheel_slots_pop(moving), struct item, node));
+		look_at(f, container_of(hwheel_slots_pop(moving, &f->turn), struct item, node));
 	return n;
 }
 
@@ -199,7 +207,7 @@ static void check_slots(const struct fixture *f)
 		const struct hwheel_slot *slot = &f->slots.slot[i];
 
 		KUNIT_ASSERT_EQ_MSG(f->test, slot->next == HWHEEL_NO_EDGE,
-				    hlist_empty(&slot->nodes), "next edge of slot %u", i);
+				    hwheel_chains_empty(&slot->chains), "next edge of slot %u", i);
 	}
 	for (i = 0; i < f->slots.depths; i++) {
 		check_groups(f, i, nr);
@@ -265,7 +273,7 @@ static void new_slots_are_empty(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, f->slots.cursor, 0);
 	KUNIT_EXPECT_EQ(test, next_of(f), HWHEEL_NO_EDGE);
-	KUNIT_EXPECT_NULL(test, hwheel_slots_pop_due(&f->slots));
+	KUNIT_EXPECT_NULL(test, pop_due(f));
 	KUNIT_EXPECT_NULL(test, hwheel_slots_pop_any(&f->slots));
 	check_slots(f);
 
@@ -493,6 +501,77 @@ static void unlink_from_the_due_list(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, pop_due(f));
 }
 
+/* A chain's only node has no next, as the last one of others has. */
+static void unlink_of_a_chains_only_node(struct kunit *test)
+{
+	struct fixture *f = make_slots(test, 64, HWHEEL_CHAINS + 1);
+	unsigned int i;
+
+	for (i = 0; i < HWHEEL_CHAINS; i++)
+		enqueue(f, i, 63);
+	enqueue(f, HWHEEL_CHAINS, 64);
+	for (i = 0; i < HWHEEL_CHAINS; i++) {
+		KUNIT_EXPECT_EQ(test, next_of(f), 63);
+		check_slots(f);
+		unlink_item(f, i);
+	}
+	KUNIT_EXPECT_EQ(test, next_of(f), 64);
+	check_slots(f);
+}
+
+/* As long as all chains have nodes each turn is another one's; all come, whatever the lengths. */
+static void chains_have_a_turn_each(struct kunit *test)
+{
+	struct fixture *f = make_slots(test, 8, 10 * HWHEEL_CHAINS);
+	unsigned int whole = 0, n;
+	struct item *item;
+
+	for (n = 0; n < f->nr; n++)
+		enqueue(f, n, 5);
+	/* The first chain has three nodes, the others all. */
+	for (n = 3 * HWHEEL_CHAINS; n < f->nr; n += HWHEEL_CHAINS)
+		unlink_item(f, n);
+	KUNIT_ASSERT_TRUE(test, hwheel_slots_advance(&f->slots, 5));
+	for (n = 0; (item = pop_due(f)); n++) {
+		look_at(f, item);
+		whole |= 1U << chain_of(f, item);
+		if (n % HWHEEL_CHAINS != HWHEEL_CHAINS - 1)
+			continue;
+		if (n < 3 * HWHEEL_CHAINS)
+			KUNIT_EXPECT_EQ(test, whole, (1U << HWHEEL_CHAINS) - 1);
+		whole = 0;
+	}
+	KUNIT_EXPECT_EQ(test, n, 3 + 10 * (HWHEEL_CHAINS - 1));
+}
+
+/* What is unlinked, or added, between two turns; no pointer is kept. */
+static void chains_change_between_turns(struct kunit *test)
+{
+	struct fixture *f = make_slots(test, 8, 40);
+	unsigned int popped = 0, unlinked = 0, i;
+	struct rnd_state rnd;
+	struct item *item;
+
+	prandom_seed_state(&rnd, 8);
+	for (i = 0; i < f->nr; i++)
+		enqueue(f, i, 5);
+	KUNIT_ASSERT_TRUE(test, hwheel_slots_advance(&f->slots, 5));
+	while ((item = pop_due(f))) {
+		look_at(f, item);
+		popped++;
+		i = prandom_u32_state(&rnd) % f->nr;
+		if (!f->items[i].enqueued)
+			continue;
+		unlink_item(f, i);
+		unlinked++;
+	}
+	KUNIT_EXPECT_EQ(test, popped + unlinked, f->nr);
+	KUNIT_EXPECT_GT(test, unlinked, 5);
+	for (i = 0; i < f->nr; i++)
+		KUNIT_EXPECT_FALSE(test, f->items[i].enqueued);
+	check_slots(f);
+}
+
 static void pop_any_empties_all(struct kunit *test)
 {
 	struct fixture *f = make_shape(test, 100);
@@ -583,7 +662,7 @@ static void slots_are_exact_while_something_is_due(struct kunit *test)
 			enqueue(f, i, f->slots.cursor + i);
 		else if (prandom_u32_state(&rnd) % 4 == 0)
 			unlink_item(f, i);
-		else if (hlist_empty(&f->slots.due))
+		else if (hwheel_chains_empty(&f->slots.due))
 			hwheel_slots_advance(&f->slots, f->slots.cursor + 1);
 		else
 			item = pop_due(f);
@@ -943,9 +1022,9 @@ static void all_are_in_time(struct kunit *test)
 
 static struct hwheel_node *pop_backlog(struct fixture *f)
 {
-	struct hlist_head *backlog = hwheel_slots_next_backlog(&f->slots);
+	struct hwheel_chains *backlog = hwheel_slots_next_backlog(&f->slots);
 
-	return backlog ? hwheel_slots_pop(backlog) : NULL;
+	return backlog ? hwheel_slots_pop(backlog, &f->turn) : NULL;
 }
 
 static void make_backlog(struct fixture *f, unsigned int first, unsigned int nr)
@@ -969,7 +1048,7 @@ static void backlogs_have_a_turn_each(struct kunit *test)
 	make_backlog(f, 0, 8);
 	make_backlog(f, 8, 3);
 	make_backlog(f, 11, 1);
-	KUNIT_EXPECT_NULL(test, hwheel_slots_pop_due(&f->slots));
+	KUNIT_EXPECT_NULL(test, pop_due(f));
 	unlink_item(f, 4);
 	check_slots(f);
 	for (n = 1; (node = pop_backlog(f)); n++)
@@ -1164,6 +1243,9 @@ static struct kunit_case slots_cases[] = {
 	KUNIT_CASE(unlink_leaves_the_others),
 	KUNIT_CASE(unlink_of_the_last_empties_the_slot),
 	KUNIT_CASE(unlink_from_the_due_list),
+	KUNIT_CASE(unlink_of_a_chains_only_node),
+	KUNIT_CASE(chains_have_a_turn_each),
+	KUNIT_CASE(chains_change_between_turns),
 	KUNIT_CASE_PARAM(pop_any_empties_all, shape_gen_params),
 	KUNIT_CASE_PARAM(next_is_the_first_enqueued_edge, shape_gen_params),
 	KUNIT_CASE_PARAM(slots_are_exact_and_next_is_never_late, shape_gen_params),

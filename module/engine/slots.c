@@ -30,6 +30,11 @@
  * Two slots of a level never move down at the same time: a slot moves until its span begins, and
  * the next one is begun then at the earliest.
  *
+ * A slot has several chains, which are popped in turns: while the owner looks at the first node of
+ * one, memory delivers those of the others. Nodes of a chain are HWHEEL_CHAINS turns apart. A slot is
+ * occupied if one of its chains is, and is taken, put off or moved with all of them. The owner
+ * chooses the chain when it enqueues. The order of chains means nothing.
+ *
  * A node can be unlinked at any time in O(1), from the lists as well, so no cursor into a
  * list is ever kept.
  *
@@ -192,7 +197,8 @@ static u64 begin_of(const struct hwheel_slots *slots, unsigned int level, unsign
  * For hwheel_slots_enqueue(): an edge that is not within a revolution of the lowest level. A slot
  * is to be taken earlier with an earlier node, or with every few nodes more.
  */
-void hwheel_slots_enqueue_above(struct hwheel_slots *slots, struct hwheel_node *node, u64 edge)
+void hwheel_slots_enqueue_above(struct hwheel_slots *slots, struct hwheel_node *node, u64 edge,
+				unsigned long chain)
 {
 	unsigned int level = 1, i;
 	struct hwheel_slot *slot;
@@ -208,7 +214,7 @@ void hwheel_slots_enqueue_above(struct hwheel_slots *slots, struct hwheel_node *
 	*filed += *filed < U32_MAX;
 	if (edge < slot->next || !(*filed & (few(slots) - 1)))
 		edge = begin_of(slots, level, i, min(edge, slot->next), *filed);
-	hwheel_slots_enqueue_in(slots, node, edge, i);
+	hwheel_slots_enqueue_in(slots, node, edge, i, chain);
 }
 
 /* A slot is to be taken at @edge, earlier than so far. */
@@ -283,15 +289,15 @@ static unsigned int first_slot(const struct hwheel_slots *slots, unsigned int *l
 }
 
 /* For hwheel_slots_moving(), where there are several levels */
-struct hlist_head *hwheel_slots_moving_above(struct hwheel_slots *slots, u64 edge)
+struct hwheel_chains *hwheel_slots_moving_above(struct hwheel_slots *slots, u64 edge)
 {
 	unsigned int level;
 
 	for (level = 1; level < slots->levels; level++) {
 		struct hwheel_slot *moving = &slots->moving[level];
 
-		if (!hlist_empty(&moving->nodes) && moving->next > edge)
-			return &moving->nodes;
+		if (!hwheel_chains_empty(&moving->chains) && moving->next > edge)
+			return &moving->chains;
 	}
 	return NULL;
 }
@@ -302,9 +308,9 @@ u64 hwheel_slots_next(struct hwheel_slots *slots)
 	return hwheel_slots_moving(slots, 0) ? slots->cursor + 1 : first_edge(slots);
 }
 
-static void take_slot(struct hwheel_slots *slots, unsigned int i, struct hlist_head *list)
+static void take_slot(struct hwheel_slots *slots, unsigned int i, struct hwheel_chains *chains)
 {
-	hlist_move_list(&slots->slot[i].nodes, list);
+	hwheel_chains_move(&slots->slot[i].chains, chains);
 	hwheel_slots_set_empty(slots, i);
 }
 
@@ -322,7 +328,7 @@ static bool take_first(struct hwheel_slots *slots, u64 edge)
 		take_slot(slots, i, &slots->due);
 		return true;
 	}
-	take_slot(slots, i, &moving->nodes);
+	take_slot(slots, i, &moving->chains);
 	moving->next = start;
 	return false;
 }
@@ -335,8 +341,8 @@ static bool take_late(struct hwheel_slots *slots, u64 edge)
 	for (level = 1; level < slots->levels; level++) {
 		struct hwheel_slot *moving = &slots->moving[level];
 
-		if (!hlist_empty(&moving->nodes) && moving->next <= edge) {
-			hlist_move_list(&moving->nodes, &slots->due);
+		if (!hwheel_chains_empty(&moving->chains) && moving->next <= edge) {
+			hwheel_chains_move(&moving->chains, &slots->due);
 			return true;
 		}
 	}
@@ -364,26 +370,26 @@ bool hwheel_slots_advance(struct hwheel_slots *slots, u64 edge)
 /* Makes due timeouts a backlog, unless there are too many backlogs already. */
 void hwheel_slots_put_off(struct hwheel_slots *slots)
 {
-	struct hlist_head *backlog;
+	struct hwheel_chains *backlog;
 
 	for (backlog = slots->backlogs; backlog < slots->backlogs + HWHEEL_BACKLOGS; backlog++) {
-		if (hlist_empty(backlog)) {
-			hlist_move_list(&slots->due, backlog);
+		if (hwheel_chains_empty(backlog)) {
+			hwheel_chains_move(&slots->due, backlog);
 			return;
 		}
 	}
 }
 
 /* The next one in turn, so that a small one does not wait for a large one; or NULL */
-struct hlist_head *hwheel_slots_next_backlog(struct hwheel_slots *slots)
+struct hwheel_chains *hwheel_slots_next_backlog(struct hwheel_slots *slots)
 {
 	unsigned int i;
 
 	for (i = 0; i < HWHEEL_BACKLOGS; i++) {
-		struct hlist_head *backlog = &slots->backlogs[slots->backlog];
+		struct hwheel_chains *backlog = &slots->backlogs[slots->backlog];
 
 		slots->backlog = (slots->backlog + 1) % HWHEEL_BACKLOGS;
-		if (!hlist_empty(backlog))
+		if (!hwheel_chains_empty(backlog))
 			return backlog;
 	}
 	return NULL;
@@ -392,15 +398,16 @@ struct hlist_head *hwheel_slots_next_backlog(struct hwheel_slots *slots)
 /* Empties the slots node by node, whatever their edges. */
 struct hwheel_node *hwheel_slots_pop_any(struct hwheel_slots *slots)
 {
-	struct hlist_head *list = &slots->due;
+	struct hwheel_chains *chains = &slots->due;
+	unsigned long turn = 0;
 	unsigned int level;
 
-	if (hlist_empty(list))
-		list = hwheel_slots_next_backlog(slots) ?: hwheel_slots_moving(slots, 0);
-	if (list)
-		return hwheel_slots_pop(list);
+	if (hwheel_chains_empty(chains))
+		chains = hwheel_slots_next_backlog(slots) ?: hwheel_slots_moving(slots, 0);
+	if (chains)
+		return hwheel_slots_pop(chains, &turn);
 	if (first_edge(slots) == HWHEEL_NO_EDGE)
 		return NULL;
 	take_slot(slots, first_slot(slots, &level), &slots->due);
-	return hwheel_slots_pop_due(slots);
+	return hwheel_slots_pop(&slots->due, &turn);
 }

@@ -7,8 +7,14 @@
 #include <linux/list.h>
 #include <linux/log2.h>
 #include <linux/minmax.h>
+#include <linux/prefetch.h>
 
 #define HWHEEL_NO_EDGE	U64_MAX
+
+/* Chains of a slot; with 1 nothing is prefetched */
+#ifndef HWHEEL_CHAINS
+#define HWHEEL_CHAINS	3
+#endif
 
 /* How many backlogs may be worked off at a time before the cursor has to wait */
 #define HWHEEL_BACKLOGS	8
@@ -25,13 +31,21 @@ static_assert(HWHEEL_MAX_LEVELS * HWHEEL_MAX_SLOTS <=
 	      1ULL << (HWHEEL_GROUP_DEPTHS * HWHEEL_GROUP_BITS));
 
 /**
+ * struct hwheel_chains - nodes in no order
+ * @chain: each a part of them, popped in turns
+ */
+struct hwheel_chains {
+	struct hlist_head	chain[HWHEEL_CHAINS];
+};
+
+/**
  * struct hwheel_slot - the nodes of a level whose edges fall into one span of it
- * @nodes: enqueued here, in no order
- * @next:  edge at which the slot is to be taken: no node here was enqueued for an earlier one, and
- *         a slot that moves down is begun before that; HWHEEL_NO_EDGE if empty
+ * @chains: enqueued here
+ * @next:   edge at which the slot is to be taken: no node here was enqueued for an earlier one, and
+ *          a slot that moves down is begun before that; HWHEEL_NO_EDGE if empty
  */
 struct hwheel_slot {
-	struct hlist_head	nodes;
+	struct hwheel_chains	chains;
 	u64			next;
 };
 
@@ -83,9 +97,9 @@ struct hwheel_slots {
 	 * @due: Still to be looked at: taken from a slot that is due at the cursor, or drained
 	 * after the cursor had passed their edge.
 	 */
-	struct hlist_head	due;
+	struct hwheel_chains	due;
 	/** @backlogs: As @due, of earlier edges at which there was too much for one pass. */
-	struct hlist_head	backlogs[HWHEEL_BACKLOGS];
+	struct hwheel_chains	backlogs[HWHEEL_BACKLOGS];
 	/** @backlog: Which of the backlogs comes next. */
 	unsigned int		backlog;
 };
@@ -106,11 +120,12 @@ void hwheel_slots_free(struct hwheel_slots *slots);
 u64 hwheel_slots_next(struct hwheel_slots *slots);
 bool hwheel_slots_advance(struct hwheel_slots *slots, u64 edge);
 void hwheel_slots_put_off(struct hwheel_slots *slots);
-struct hlist_head *hwheel_slots_next_backlog(struct hwheel_slots *slots);
-struct hlist_head *hwheel_slots_moving_above(struct hwheel_slots *slots, u64 edge);
+struct hwheel_chains *hwheel_slots_next_backlog(struct hwheel_slots *slots);
+struct hwheel_chains *hwheel_slots_moving_above(struct hwheel_slots *slots, u64 edge);
 struct hwheel_node *hwheel_slots_pop_any(struct hwheel_slots *slots);
 
-void hwheel_slots_enqueue_above(struct hwheel_slots *slots, struct hwheel_node *node, u64 edge);
+void hwheel_slots_enqueue_above(struct hwheel_slots *slots, struct hwheel_node *node, u64 edge,
+				unsigned long chain);
 void hwheel_slots_lower(struct hwheel_slots *slots, unsigned int i, u64 edge);
 void hwheel_slots_raise(struct hwheel_slots *slots, unsigned int i);
 
@@ -119,11 +134,31 @@ void hwheel_slots_raise(struct hwheel_slots *slots, unsigned int i);
  * call costs would show.
  */
 
+static __always_inline bool hwheel_chains_empty(const struct hwheel_chains *chains)
+{
+	unsigned int i;
+
+	for (i = 0; i < HWHEEL_CHAINS; i++)
+		if (!hlist_empty(&chains->chain[i]))
+			return false;
+	return true;
+}
+
+/* @to is empty. */
+static inline void hwheel_chains_move(struct hwheel_chains *from, struct hwheel_chains *to)
+{
+	unsigned int i;
+
+	for (i = 0; i < HWHEEL_CHAINS; i++)
+		hlist_move_list(&from->chain[i], &to->chain[i]);
+}
+
 /*
  * The nodes to be moved down first, of those that are for edges beyond @edge; or NULL. Between two
  * edges the owner pops hwheel_slots_move_batch() of them at a time, and enqueues them again.
  */
-static __always_inline struct hlist_head *hwheel_slots_moving(struct hwheel_slots *slots, u64 edge)
+static __always_inline struct hwheel_chains *
+hwheel_slots_moving(struct hwheel_slots *slots, u64 edge)
 {
 	return likely(slots->levels == 1) ? NULL : hwheel_slots_moving_above(slots, edge);
 }
@@ -141,12 +176,12 @@ static inline unsigned int hwheel_slots_move_batch(const struct hwheel_slots *sl
  */
 static __always_inline void hwheel_slots_enqueue_in(struct hwheel_slots *slots,
 						    struct hwheel_node *node, u64 edge,
-						    unsigned long i)
+						    unsigned long i, unsigned long chain)
 {
 	struct hwheel_slot *slot = &slots->slot[i];
 
 	node->slot = i;
-	hlist_add_head(&node->link, &slot->nodes);
+	hlist_add_head(&node->link, &slot->chains.chain[chain]);
 	/* Always so if it was empty */
 	if (unlikely(edge < slot->next))
 		hwheel_slots_lower(slots, node->slot, edge);
@@ -154,20 +189,21 @@ static __always_inline void hwheel_slots_enqueue_in(struct hwheel_slots *slots,
 
 /* @node is not enqueued; @edge is beyond the cursor. */
 static __always_inline void hwheel_slots_enqueue(struct hwheel_slots *slots,
-						 struct hwheel_node *node, u64 edge)
+						 struct hwheel_node *node, u64 edge,
+						 unsigned long chain)
 {
 	if (likely(slots->levels == 1 || edge - slots->cursor <= slots->mask))
-		hwheel_slots_enqueue_in(slots, node, edge, edge & slots->mask);
+		hwheel_slots_enqueue_in(slots, node, edge, edge & slots->mask, chain);
 	else
-		hwheel_slots_enqueue_above(slots, node, edge);
+		hwheel_slots_enqueue_above(slots, node, edge, chain);
 }
 
 /* As for a node that was taken from a slot that is due at the cursor */
 static inline void hwheel_slots_add_due(struct hwheel_slots *slots,
-					struct hwheel_node *node)
+					struct hwheel_node *node, unsigned long chain)
 {
 	node->slot = slots->cursor & slots->mask;
-	hlist_add_head(&node->link, &slots->due);
+	hlist_add_head(&node->link, &slots->due.chain[chain]);
 }
 
 static inline void hwheel_slots_set_empty(struct hwheel_slots *slots, unsigned int i)
@@ -190,29 +226,50 @@ static __always_inline void hwheel_slots_unlink(struct hwheel_slots *slots,
 	next = node->link.next;
 	__hlist_del(&node->link);
 	node->link.pprev = NULL;
-	if (!next && hlist_empty(&slots->slot[node->slot].nodes))
+	if (!next && hwheel_chains_empty(&slots->slot[node->slot].chains))
 		hwheel_slots_set_empty(slots, node->slot);
 }
 
-/* As hlist_del_init() of the first, without a look at where that is */
+/*
+ * As hlist_del_init() of the first, @first, without a look at where that is. It writes to the next
+ * node. A locked operation waits for such stores where memory is slow, so in @turns the node after
+ * that is prefetched: it has the turns of the other chains to arrive.
+ */
 static __always_inline struct hwheel_node *
-hwheel_slots_pop(struct hlist_head *list)
+hwheel_slots_pop_first(struct hlist_head *chain, struct hlist_node *first, bool turns)
 {
-	struct hlist_node *first = list->first;
+	struct hlist_node *next = first->next;
 
-	if (!first)
-		return NULL;
-	list->first = first->next;
-	if (first->next)
-		first->next->pprev = &list->first;
+	chain->first = next;
+	if (next) {
+		next->pprev = &chain->first;
+		if (turns && next->next)
+			prefetchw(next->next);
+	}
 	first->pprev = NULL;
 	return hlist_entry(first, struct hwheel_node, link);
 }
 
+/*
+ * The first of the chain whose turn it is, of those that are not empty; or NULL. *@turn is the chain
+ * of the last turn, any at first.
+ */
 static __always_inline struct hwheel_node *
-hwheel_slots_pop_due(struct hwheel_slots *slots)
+hwheel_slots_pop(struct hwheel_chains *chains, unsigned long *turn)
 {
-	return hwheel_slots_pop(&slots->due);
+	unsigned long i = (*turn ?: HWHEEL_CHAINS) - 1, n;
+	struct hlist_node *first = chains->chain[i].first;
+
+	if (unlikely(!first)) {
+		for (n = 1; n < HWHEEL_CHAINS && !first; n++) {
+			i = (i ?: HWHEEL_CHAINS) - 1;
+			first = chains->chain[i].first;
+		}
+		if (!first)
+			return NULL;
+	}
+	*turn = i;
+	return hwheel_slots_pop_first(&chains->chain[i], first, HWHEEL_CHAINS > 1);
 }
 
 #endif /* _HWHEEL_SLOTS_H */

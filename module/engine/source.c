@@ -145,7 +145,7 @@ static void source_park(struct hwheel *wheel, struct hwheel_source *source)
 	list_del_init(&source->link);
 	if (source->edge != HWHEEL_NO_EDGE)
 		hwheel_slots_enqueue(&wheel->slots, &source->timeout.node,
-				     max(source->edge, wheel->slots.cursor + 1));
+				     max(source->edge, wheel->slots.cursor + 1), 0);
 	/* A release: a kicker that finds the bit clear stores the link that was read. */
 	clear_bit_unlock(HWHEEL_SOURCE_IS_ACTIVE, &source->flags);
 	/* Pairs with the kick, also of hwheel_source_leave(). */

@@ -85,14 +85,14 @@ static void let_others_run(void)
  */
 static __always_inline void worker_enqueue(struct hwheel *wheel,
 					   struct hwheel_timeout *timeout, u64 word,
-					   u64 first, bool late)
+					   u64 first, unsigned long chain, bool late)
 {
 	u64 edge = max(hwheel_edge_due(wheel, hwheel_word_deadline(word)), first);
 
 	if (late && edge <= wheel->slots.cursor)
-		hwheel_slots_add_due(&wheel->slots, &timeout->node);
+		hwheel_slots_add_due(&wheel->slots, &timeout->node, chain);
 	else
-		hwheel_slots_enqueue(&wheel->slots, &timeout->node, edge);
+		hwheel_slots_enqueue(&wheel->slots, &timeout->node, edge, chain);
 }
 
 /*
@@ -175,13 +175,13 @@ static noinline bool worker_release(struct hwheel *wheel, struct hwheel_timeout 
  */
 static __always_inline bool worker_act(struct hwheel *wheel,
 				       struct hwheel_timeout *timeout, u64 first,
-				       bool late, bool full)
+				       unsigned long chain, bool late, bool full)
 {
 	s64 word = atomic64_read_acquire(&timeout->word);
 
 	hwheel_slots_unlink(&wheel->slots, &timeout->node);
 	if (hwheel_word_state(word) == HWHEEL_PENDING)
-		worker_enqueue(wheel, timeout, word, first, late);
+		worker_enqueue(wheel, timeout, word, first, chain, late);
 	else if (unlikely(timeout->ops->release))
 		return full && worker_release(wheel, timeout, word);
 	return worker_acted(timeout, word);
@@ -192,13 +192,13 @@ static __always_inline bool worker_act(struct hwheel *wheel,
  * release op, which is when the worker's own copy of them changes.
  */
 static noinline bool worker_act_on_latest(struct hwheel *wheel,
-					  struct hwheel_timeout *timeout)
+					  struct hwheel_timeout *timeout, unsigned long chain)
 {
 	unsigned long since = wheel->jiffies;
 	int tries;
 
 	for (tries = 0; tries < ACT_MAX; tries++)
-		if (worker_act(wheel, timeout, wheel->first, true, true))
+		if (worker_act(wheel, timeout, wheel->first, chain, true, true))
 			return since != wheel->jiffies;
 	worker_requeue(wheel, timeout);
 	return since != wheel->jiffies;
@@ -218,10 +218,11 @@ static __always_inline unsigned int drain_batch(struct hwheel *wheel,
 
 	while (left && (next || (next = hwheel_submit_take(wheel, words)))) {
 		struct hwheel_timeout *timeout = hwheel_submit_next(&next);
+		unsigned long chain = left % HWHEEL_CHAINS;
 
-		if (unlikely(!worker_act(wheel, timeout, first, late, false))) {
+		if (unlikely(!worker_act(wheel, timeout, first, chain, late, false))) {
 			wheel->taken = next;
-			if (worker_act_on_latest(wheel, timeout)) {
+			if (worker_act_on_latest(wheel, timeout, chain)) {
 				/* The batch ends; a break would cost the others a test. */
 				max -= left - 1;
 				left = 1;
@@ -324,10 +325,10 @@ static __always_inline void count_lateness(struct hwheel *wheel, u64 word)
 }
 
 static noinline void worker_move(struct hwheel *wheel, struct hwheel_timeout *timeout,
-				 u64 word)
+				 u64 word, unsigned long chain)
 {
 	local_inc(&wheel->counts.moved);
-	worker_enqueue(wheel, timeout, word, wheel->first, false);
+	worker_enqueue(wheel, timeout, word, wheel->first, chain, false);
 }
 
 /*
@@ -386,7 +387,7 @@ static __always_inline bool worker_expire(struct hwheel *wheel,
  * be freed by its callback. Returns whether the batch may go on: whether no jiffy has passed.
  */
 static __always_inline bool look_at(struct hwheel *wheel, struct hwheel_timeout *timeout,
-				    bool full)
+				    unsigned long chain, bool full)
 {
 	s64 word = atomic64_read_acquire(&timeout->word);
 	bool quick = true;
@@ -403,7 +404,7 @@ static __always_inline bool look_at(struct hwheel *wheel, struct hwheel_timeout 
 		return worker_call(wheel, timeout, word, full) && quick;
 	}
 	if (!(word & HWHEEL_QUEUED))
-		worker_move(wheel, timeout, word);
+		worker_move(wheel, timeout, word, chain);
 	else if (hwheel_word_is_source(word))
 		hwheel_source_is_due(wheel, timeout);
 	return quick;
@@ -411,17 +412,18 @@ static __always_inline bool look_at(struct hwheel *wheel, struct hwheel_timeout 
 
 /* Looks at up to @max of a list, for up to a jiffy, and returns at how many. */
 static __always_inline unsigned int look_at_batch(struct hwheel *wheel,
-						  struct hlist_head *list,
+						  struct hwheel_chains *chains,
 						  unsigned int max, bool full)
 {
-	struct hwheel_node *node;
 	unsigned int left = max;
+	struct hwheel_node *node;
+	unsigned long turn = 0;
 
 	hwheel_clock_follow(wheel);
 	hwheel_batch_begin(wheel);
-	while (left && (node = hwheel_slots_pop(list))) {
+	while (left && (node = hwheel_slots_pop(chains, &turn))) {
 		left--;
-		if (!look_at(wheel, timeout_of(node), full))
+		if (!look_at(wheel, timeout_of(node), turn, full))
 			break;
 	}
 	hwheel_batch_end(wheel);
@@ -429,10 +431,10 @@ static __always_inline unsigned int look_at_batch(struct hwheel *wheel,
 }
 
 static noinline unsigned int look_at_batch_in_full(struct hwheel *wheel,
-						   struct hlist_head *list,
+						   struct hwheel_chains *chains,
 						   unsigned int max)
 {
-	return look_at_batch(wheel, list, max, true);
+	return look_at_batch(wheel, chains, max, true);
 }
 
 /* Is there nothing to do about timeouts that expire but to call their callbacks? */
@@ -459,14 +461,14 @@ static void worker_resched(struct hwheel *wheel)
  * Looks at some of a list, until it is time to resched or to end the pass, and adds how many
  * to *@n.
  */
-static void look_at_some(struct hwheel *wheel, struct hlist_head *list,
+static void look_at_some(struct hwheel *wheel, struct hwheel_chains *chains,
 			 unsigned int *n)
 {
 	unsigned int max = min(EXPIRE_MAX - *n, RESCHED_EVERY - *n % RESCHED_EVERY);
 	unsigned long since = wheel->jiffies;
 
-	*n += is_plain(wheel) ? look_at_batch(wheel, list, max, false) :
-				look_at_batch_in_full(wheel, list, max);
+	*n += is_plain(wheel) ? look_at_batch(wheel, chains, max, false) :
+				look_at_batch_in_full(wheel, chains, max);
 	if (*n % RESCHED_EVERY == 0 || since != wheel->jiffies)
 		worker_resched(wheel);
 }
@@ -488,7 +490,7 @@ static bool expire_slots(struct hwheel *wheel)
 	unsigned int n = 0;
 
 	do {
-		while (!hlist_empty(&slots->due)) {
+		while (!hwheel_chains_empty(&slots->due)) {
 			if (n == EXPIRE_MAX || hwheel_is_long(since))
 				return false;
 			look_at_some(wheel, &slots->due, &n);
@@ -500,8 +502,8 @@ static bool expire_slots(struct hwheel *wheel)
 /* Expires timeouts that were too much for earlier passes. */
 static bool expire_backlogs(struct hwheel *wheel)
 {
+	struct hwheel_chains *backlog;
 	unsigned long since = jiffies;
-	struct hlist_head *backlog;
 	unsigned int n = 0;
 
 	while ((backlog = hwheel_slots_next_backlog(&wheel->slots))) {
@@ -628,19 +630,20 @@ static void begin_pass(struct hwheel *wheel)
  * None of these is due. One that is queued is left to the next drain. The words are read relaxed,
  * as nothing but the deadline is looked at, and the slots are the worker's own.
  */
-static void move_batch(struct hwheel *wheel, struct hlist_head *moving)
+static void move_batch(struct hwheel *wheel, struct hwheel_chains *moving)
 {
 	unsigned int left = hwheel_slots_move_batch(&wheel->slots, RESCHED_EVERY), moved = 0;
 	u64 first = wheel->reached + 1;
 	struct hwheel_node *node;
+	unsigned long turn = 0;
 
-	while (left && (node = hwheel_slots_pop(moving))) {
+	while (left && (node = hwheel_slots_pop(moving, &turn))) {
 		struct hwheel_timeout *timeout = timeout_of(node);
 		s64 word = atomic64_read(&timeout->word);
 
 		left--;
 		if (likely(!(word & HWHEEL_QUEUED))) {
-			worker_enqueue(wheel, timeout, word, first, false);
+			worker_enqueue(wheel, timeout, word, first, turn, false);
 			moved++;
 		} else if (hwheel_word_is_source(word)) {
 			hwheel_source_is_due(wheel, timeout);
@@ -652,7 +655,7 @@ static void move_batch(struct hwheel *wheel, struct hlist_head *moving)
 /* The rest waits for the next edge, as slots are begun in time for that. */
 static void move_down(struct hwheel *wheel)
 {
-	struct hlist_head *moving = hwheel_slots_moving(&wheel->slots, wheel->reached);
+	struct hwheel_chains *moving = hwheel_slots_moving(&wheel->slots, wheel->reached);
 	u64 until;
 
 	if (likely(!moving))

@@ -87,11 +87,12 @@ static __always_inline struct hlist_node *end_of_run(struct hlist_node *node, u3
 static void move_run(struct hwheel_mapping *map, struct hlist_node *last,
 		     struct hlist_node **place)
 {
-	struct hlist_node *first = map->slots.due.first, *next = *place;
+	struct hlist_head *due = &map->slots.due.chain[0];
+	struct hlist_node *first = due->first, *next = *place;
 
-	map->slots.due.first = last->next;
+	due->first = last->next;
 	if (last->next)
-		last->next->pprev = &map->slots.due.first;
+		last->next->pprev = &due->first;
 	*place = first;
 	first->pprev = place;
 	last->next = next;
@@ -103,7 +104,7 @@ static void move_run(struct hwheel_mapping *map, struct hlist_node *last,
 static void place_run(struct hwheel_mapping *map, unsigned int *left)
 {
 	struct hwheel_map_order *order = &map->order;
-	struct hlist_node *last = map->slots.due.first;
+	struct hlist_node *last = map->slots.due.chain[0].first;
 	u32 batch = batch_of(last);
 
 	if (unlikely(batch == HWHEEL_MAP_ALONE)) {
@@ -125,9 +126,9 @@ static void place_some(struct hwheel_mapping *map)
 
 	if (!order->place)
 		order->place = &order->ready.first;
-	while (left && !hlist_empty(&map->slots.due))
+	while (left && !hwheel_chains_empty(&map->slots.due))
 		place_run(map, &left);
-	if (hlist_empty(&map->slots.due))
+	if (hwheel_chains_empty(&map->slots.due))
 		order->place = NULL;
 }
 
@@ -136,7 +137,7 @@ static bool expire_some(struct hwheel_mapping *map)
 {
 	if (!map->order.place && !hlist_empty(&map->order.ready))
 		look_at_some(map, &map->order.ready, HWHEEL_MAP_BATCH);
-	else if (!hlist_empty(&map->slots.due))
+	else if (!hwheel_chains_empty(&map->slots.due))
 		place_some(map);
 	else
 		return hwheel_slots_advance(&map->slots, hwheel_mapping_wheel(map)->reached);
@@ -170,13 +171,13 @@ bool hwheel_map_move(struct hwheel_mapping *map)
 {
 	unsigned int batch = hwheel_slots_move_batch(&map->slots, HWHEEL_MAP_BATCH);
 	u64 reached = hwheel_mapping_wheel(map)->reached;
-	struct hlist_head *moving = hwheel_slots_moving(&map->slots, reached);
+	struct hwheel_chains *moving = hwheel_slots_moving(&map->slots, reached);
 
 	if (likely(!moving))
 		return false;
 	hwheel_map_budget_limit(map);
 	do {
-		look_at_some(map, moving, batch);
+		look_at_some(map, &moving->chain[0], batch);
 		cond_resched();
 		moving = hwheel_slots_moving(&map->slots, reached);
 	} while (moving && !hwheel_map_budget_is_used(map));

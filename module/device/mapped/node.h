@@ -18,12 +18,12 @@ static inline struct hwheel_map_node *hwheel_map_node_of(struct hwheel_node *nod
 static __always_inline struct hwheel_map_node *
 hwheel_map_node_pop(struct hwheel_mapping *map, struct hlist_head *list)
 {
-	struct hwheel_node *node = hwheel_slots_pop(list);
+	struct hlist_node *first = list->first;
 
-	if (!node)
+	if (!first)
 		return NULL;
 	map->counts.filed--;
-	return hwheel_map_node_of(node);
+	return hwheel_map_node_of(hwheel_slots_pop_first(list, first, false));
 }
 
 /* To a list, where a node counts as filed, too. @node is in none. */
@@ -50,11 +50,11 @@ static __always_inline void hwheel_map_node_file(struct hwheel_mapping *map,
 	map->counts.filed++;
 	node->batch = batch;
 	if (plain)
-		hwheel_slots_enqueue_in(slots, &node->node, edge, edge & slots->mask);
+		hwheel_slots_enqueue_in(slots, &node->node, edge, edge & slots->mask, 0);
 	else if (edge <= slots->cursor)
-		hwheel_slots_add_due(slots, &node->node);
+		hwheel_slots_add_due(slots, &node->node, 0);
 	else
-		hwheel_slots_enqueue(slots, &node->node, edge);
+		hwheel_slots_enqueue(slots, &node->node, edge, 0);
 }
 
 static __always_inline void hwheel_map_node_unlink(struct hwheel_mapping *map,

@@ -56,7 +56,7 @@ struct workqueue_struct;
  * @tick_ns:     time between two edges in ns, rounded up to a multiple of 8;
  *               raised to HWHEEL_MIN_TICK_NS with a warning. Default: 100 ms.
  * @slots:       slots of each level, rounded up to a power of two, at most
- *               HWHEEL_MAX_SLOTS. More slots cost memory (a pointer and 9 bytes), fewer
+ *               HWHEEL_MAX_SLOTS. More slots cost memory (3 pointers and 9 bytes), fewer
  *               make timeouts share one, which costs a look at each of them
  *               when one is due. Default: 512.
  * @levels:      1 to HWHEEL_MAX_LEVELS. On one level, a timeout that is more than a revolution
