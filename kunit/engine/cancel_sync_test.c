@@ -764,6 +764,37 @@ static void release_may_drain_the_rest_of_its_batch(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 0);
 }
 
+/* A CPU's lists are taken together: one that a release op waits for is on any of them. */
+static void release_may_drain_the_rest_of_all_lists(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, MANY, &chain_ops);
+	struct order order[MANY / 10];
+	unsigned int i, lists = 0;
+
+	for (i = 0; i < MANY; i++) {
+		arm_edge(test, &sim[i], FAR);
+		lists |= 1U << hwheel_submit_queue_of(&sim[i].timeout.queue);
+	}
+	KUNIT_EXPECT_EQ(test, lists, (1U << HWHEEL_LISTS) - 1);
+	sim_settle(wheel);
+	for (i = 0; i < ARRAY_SIZE(order); i++) {
+		order[i] = (struct order) { .other = &sim[i * 10 + 5], .result = -1 };
+		sim[i * 10].data = &order[i];
+	}
+	preempt_disable();
+	for (i = 0; i < MANY; i++)
+		hwheel_cancel(&sim[i].timeout);
+	preempt_enable();
+	sim_settle(wheel);
+	for (i = 0; i < MANY; i++)
+		KUNIT_EXPECT_EQ(test, sim[i].released, 1);
+	for (i = 0; i < ARRAY_SIZE(order); i++)
+		KUNIT_EXPECT_EQ(test, order[i].result, 0);
+	KUNIT_EXPECT_EQ(test, wheel->lists, 0);
+	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 0);
+}
+
 /* Its drain comes before anything expires, with a pass that is to reach the next edge. */
 static void expect_in_time(struct kunit *test, bool cancelled_first)
 {
@@ -821,10 +852,11 @@ static const struct hwheel_timeout_ops kick_ops = {
  */
 static void a_kick_outlasts_a_drain_in_a_callback(struct kunit *test)
 {
+	const unsigned int nr = DRAIN_MAX + HWHEEL_LISTS;
 	struct hwheel *wheel = sim_wheel(test);
-	struct sim_timeout *batch = sim_timeouts(test, wheel, DRAIN_MAX, &sim_ops);
+	struct sim_timeout *batch = sim_timeouts(test, wheel, nr, &sim_ops);
 	struct sim_timeout *sim = sim_timeouts(test, wheel, 2, &sim_release_ops);
-	struct order order = { .other = &batch[0], .result = -1 };
+	struct order order = { .other = &batch[nr / 2], .result = -1 };
 	unsigned int i;
 
 	hwheel_timeout_init(&sim[0].timeout, wheel, &kick_ops);
@@ -833,9 +865,9 @@ static void a_kick_outlasts_a_drain_in_a_callback(struct kunit *test)
 	arm_edge(test, &sim[1], FAR);
 	sim_settle(wheel);
 
-	/* The worker takes the last addition first. */
+	/* The worker takes the last addition in the first round. */
 	preempt_disable();
-	for (i = 0; i < DRAIN_MAX; i++)
+	for (i = 0; i < nr; i++)
 		hwheel_arm_at(&batch[i].timeout, sim_edge_time(wheel, FAR));
 	hwheel_cancel(&sim[0].timeout);
 	preempt_enable();
@@ -1117,6 +1149,7 @@ static struct kunit_case sync_cases[] = {
 	KUNIT_CASE(callback_frees_one_due_at_the_same_edge),
 	KUNIT_CASE(release_may_cancel_others),
 	KUNIT_CASE(release_may_drain_the_rest_of_its_batch),
+	KUNIT_CASE(release_may_drain_the_rest_of_all_lists),
 	KUNIT_CASE(release_that_drains_puts_nothing_off),
 	KUNIT_CASE(a_kick_outlasts_a_drain_in_a_callback),
 	KUNIT_CASE(nesting_has_an_end),

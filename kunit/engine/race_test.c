@@ -163,8 +163,7 @@ static void arm_10(struct sim_timeout *sim)
 }
 
 /* The functions of the copies, by their names here */
-static struct llist_node *race_take(struct hwheel *wheel,
-				    unsigned int *words) __maybe_unused;
+static bool race_take(struct hwheel *wheel, unsigned int *words) __maybe_unused;
 static bool race_empty(const struct hwheel *wheel);
 static void race_kick(struct hwheel *wheel) __maybe_unused;
 static void race_submit_source(struct hwheel *wheel,
@@ -829,32 +828,63 @@ static void wakes_the_worker_after_the_mark(struct kunit *test)
 	expect_fires(test, sim, 100);
 }
 
-/* An interrupt submits, and has nothing to mark or to wake. */
-static void arm_the_other(struct sim_timeout *sim)
-{
-	struct hwheel *wheel = sim_wheel_of(sim);
+/* More than enough for one on the list of the first, and one on another */
+#define ON_LISTS	64
 
+static void arm_another(struct sim_timeout *sim, bool same_list)
+{
+	unsigned int list = hwheel_submit_queue_of(&sim->timeout.queue);
+	struct hwheel *wheel = sim_wheel_of(sim);
+	struct sim_timeout *other = sim + 1;
+
+	while ((hwheel_submit_queue_of(&other->timeout.queue) == list) != same_list)
+		other++;
 	WRITE_ONCE(wheel->idle, 1);
-	arm_100(&sim[1]);
+	arm_100(other);
 	race.found = !wheel->idle;
 }
 
-static void an_interrupt_before_the_mark_only_adds(struct kunit *test)
+/* An interrupt submits, and has nothing to mark or to wake. */
+static void arm_another_of_the_list(struct sim_timeout *sim)
+{
+	arm_another(sim, true);
+}
+
+/* It finds an empty list. */
+static void arm_another_of_another_list(struct sim_timeout *sim)
+{
+	arm_another(sim, false);
+}
+
+static void interrupt_before_the_mark(struct kunit *test, void (*other)(struct sim_timeout *sim),
+				      unsigned int wakes)
 {
 	struct hwheel *wheel = sim_wheel(test);
-	struct sim_timeout *sim = sim_timeouts(test, wheel, 2, &sim_ops);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, ON_LISTS, &sim_ops);
 
 	race = (struct race) { .sim = sim };
 	sim_pass(wheel, 2);
-	race_for(GAP_MARK, 1, arm_the_other);
+	race_for(GAP_MARK, 1, other);
 	arm_100(sim);
-	KUNIT_EXPECT_EQ(test, race.found, 0);
+	KUNIT_EXPECT_EQ(test, race.found, wakes);
 	KUNIT_EXPECT_EQ(test, wheel->idle, 0);
 	KUNIT_EXPECT_EQ(test, race_drain(wheel), 2);
 	KUNIT_EXPECT_TRUE(test, hwheel_submit_empty(wheel));
 	race_over(test);
 	sim_pass(wheel, 100);
-	KUNIT_EXPECT_EQ(test, sim_count_expired(sim, 2), 2);
+	KUNIT_EXPECT_EQ(test, sim_count_expired(sim, ON_LISTS), 2);
+}
+
+static void an_interrupt_before_the_mark_only_adds(struct kunit *test)
+{
+	interrupt_before_the_mark(test, arm_another_of_the_list, 0);
+}
+
+static void an_interrupt_marks_for_another_list(struct kunit *test)
+{
+	if (HWHEEL_LISTS == 1)
+		kunit_skip(test, "there is one list only");
+	interrupt_before_the_mark(test, arm_another_of_another_list, 1);
 }
 
 /* It looks at the lists at the next edge anyway. */
@@ -1115,6 +1145,7 @@ static struct kunit_case race_cases[] = {
 	KUNIT_CASE(does_not_sleep_when_kicked),
 	KUNIT_CASE(wakes_the_worker_after_the_mark),
 	KUNIT_CASE(an_interrupt_before_the_mark_only_adds),
+	KUNIT_CASE(an_interrupt_marks_for_another_list),
 	KUNIT_CASE(lingers_whatever_is_submitted),
 	KUNIT_CASE(does_not_linger_while_somebody_waits),
 	KUNIT_CASE(cancel_while_refreshed),

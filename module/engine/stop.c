@@ -116,14 +116,17 @@ static void hand_back_queued(struct hwheel_stop *stop)
 	unsigned int words = hwheel_submit_words();
 	struct hwheel *wheel = stop->wheel;
 	struct hwheel_timeout *timeout;
+	unsigned long turn = 0;
 
-	while ((timeout = hwheel_submit_pop(wheel, &words))) {
+	while (hwheel_submit_more(wheel, &words, &turn)) {
+		timeout = hwheel_submit_pop(wheel, &turn);
 		if (wheel->depth && hwheel_callback_running(wheel, timeout)) {
 			hwheel_submit_return(wheel, timeout);
 			stop->deferred = true;
 			continue;
 		}
 		hand_back(stop, timeout, HWHEEL_QUEUED);
+		turn = 0;
 	}
 }
 

@@ -8,11 +8,24 @@
  * at most (QUEUED), so arm on one CPU and cancel on another need no order between
  * their lists, and cancelling what is still queued costs one compare-and-exchange.
  *
- * A submitter that finds its CPU's list empty marks the CPU in wheel->dirty, and then wakes the
+ * Each CPU has several lists, and the address of a timeout chooses one of them. A list in memory
+ * that no cache holds costs a latency for each link. The worker takes all lists of a CPU and acts
+ * on them in turns: while it acts on the first timeout of one list, those of the others arrive.
+ * Together they have one state:
+ *
+ *	         push onto an empty list, mark
+ *	empty ----------------------------------> dirty
+ *	  ^                                         |  clear the mark,
+ *	  |   last one popped                       v  then take each list
+ *	  +-------------------------------------- taken
+ *
+ * While they are taken, submitters make the CPU dirty again.
+ *
+ * A submitter that finds a list of its CPU empty marks the CPU in wheel->dirty, and then wakes the
  * worker if that sleeps deeply. The worker visits marked CPUs only: it clears the mark, then takes
- * the list. A list that is not empty has a mark, or the submitter that found it empty is about to
- * mark it, with preemption off, or the worker, which is awake, is about to mark or to take it. So
- * a submitter that adds to such a list, perhaps in an interrupt before the mark, has nothing else
+ * the lists. A list that is not empty has a mark, or the submitter that found it empty is about to
+ * mark its CPU, with preemption off, or the worker, which is awake, is about to mark or to take it.
+ * So a submitter that adds to such a list, perhaps in an interrupt before the mark, has nothing else
  * to do. A mark outlives its CPU: the worker visits CPUs that went offline, too.
  *
  * Each submission is one RCU-sched read section (preemption off) from the look at
@@ -76,7 +89,9 @@ static __always_inline void submit(struct hwheel *wheel,
 				   struct hwheel_cpu __percpu *cpu,
 				   struct hwheel_timeout *timeout)
 {
-	if (likely(!push(&this_cpu_ptr(cpu)->queue, &timeout->queue)))
+	struct llist_node *node = &timeout->queue;
+
+	if (likely(!push(&this_cpu_ptr(cpu)->queues[hwheel_submit_queue_of(node)], node)))
 		return;
 	set_bit(smp_processor_id(), wheel->dirty);
 	/* See wake_idle(). */
@@ -611,22 +626,34 @@ static bool take_marks(struct hwheel *wheel, unsigned int *words)
 }
 
 /*
- * The next list, when the last one is used up. Taking it acquires what was stored before the
- * push in submit().
+ * Takes the lists of a CPU that are not empty, and returns their number. Taking acquires what was
+ * stored before the push in submit().
  */
-struct llist_node *hwheel_submit_take(struct hwheel *wheel, unsigned int *words)
+static unsigned int take_lists(struct hwheel *wheel, struct hwheel_cpu *cpu)
 {
-	struct llist_node *list;
+	unsigned int lists = 0, i;
+
+	for (i = 0; i < HWHEEL_LISTS; i++) {
+		if (llist_empty(&cpu->queues[i]))
+			continue;
+		wheel->taken[lists++] = llist_del_all(&cpu->queues[i]);
+	}
+	return lists;
+}
+
+/* Takes the lists of the next CPU that is marked, when the last ones are used up. */
+bool hwheel_submit_take(struct hwheel *wheel, unsigned int *words)
+{
 	unsigned int cpu;
 
 	while (wheel->marked || take_marks(wheel, words)) {
 		cpu = wheel->word * BITS_PER_LONG + __ffs(wheel->marked);
 		wheel->marked &= wheel->marked - 1;
-		list = llist_del_all(&per_cpu_ptr(wheel->cpu, cpu)->queue);
-		if (likely(list))
-			return list;
+		wheel->lists = take_lists(wheel, per_cpu_ptr(wheel->cpu, cpu));
+		if (likely(wheel->lists))
+			return true;
 	}
-	return NULL;
+	return false;
 }
 
 /* For the worker: is there nothing for another drain? */

@@ -4,29 +4,24 @@
 
 #include <linux/bitops.h>
 #include <linux/cpumask.h>
+#include <linux/hash.h>
 #include <linux/llist.h>
+#include <linux/log2.h>
+#include <linux/prefetch.h>
 
 #include "wheel.h"
 
-struct llist_node *hwheel_submit_take(struct hwheel *wheel, unsigned int *words);
+bool hwheel_submit_take(struct hwheel *wheel, unsigned int *words);
 void hwheel_submit_return(struct hwheel *wheel, struct hwheel_timeout *timeout);
 void hwheel_submit_recall(struct hwheel *wheel, struct hwheel_timeout *timeout);
 void hwheel_submit_kick(struct hwheel *wheel);
 void hwheel_submit_source(struct hwheel *wheel, struct llist_node *node);
 bool hwheel_submit_empty(const struct hwheel *wheel);
 
-/*
- * The link is read here, before the caller clears QUEUED and others may use it.
- *
- * Model: life.pml in selftests/models/.
- */
-static __always_inline struct hwheel_timeout *
-hwheel_submit_next(struct llist_node **list)
+/* Which of a CPU's queues a node goes to */
+static __always_inline unsigned int hwheel_submit_queue_of(const struct llist_node *node)
 {
-	struct llist_node *node = *list;
-
-	*list = node->next;
-	return llist_entry(node, struct hwheel_timeout, queue);
+	return HWHEEL_LISTS > 1 ? hash_32((u32)(unsigned long)node, ilog2(HWHEEL_LISTS)) : 0;
 }
 
 /* How many words wheel->dirty has */
@@ -36,15 +31,41 @@ static inline unsigned int hwheel_submit_words(void)
 }
 
 /*
- * The next queued timeout, taking the lists of the CPUs that are marked in the first *@words
- * words, each as a whole. NULL when they are used up.
+ * Is there a queued timeout? Takes the lists of the next CPU that is marked in the first *@words
+ * words, when those taken are used up. @turn is how many of these have a turn left in this round; it
+ * is 0 again after a callback, in which nested drains pop from the same lists.
  */
-static inline struct hwheel_timeout *hwheel_submit_pop(struct hwheel *wheel,
-						       unsigned int *words)
+static __always_inline bool hwheel_submit_more(struct hwheel *wheel, unsigned int *words,
+					       unsigned long *turn)
 {
-	if (!wheel->taken)
-		wheel->taken = hwheel_submit_take(wheel, words);
-	return wheel->taken ? hwheel_submit_next(&wheel->taken) : NULL;
+	if (likely(*turn))
+		return true;
+	if (unlikely(!wheel->lists) && !hwheel_submit_take(wheel, words))
+		return false;
+	*turn = wheel->lists;
+	return true;
+}
+
+/*
+ * The timeout whose turn it is, from list *@turn.
+ *
+ * The link is read here, before the caller clears QUEUED and others may use it. All is written back
+ * before the caller acts, for nested drains in release ops.
+ *
+ * Model: life.pml in selftests/models/.
+ */
+static __always_inline struct hwheel_timeout *
+hwheel_submit_pop(struct hwheel *wheel, unsigned long *turn)
+{
+	unsigned long i = --*turn;
+	struct llist_node *node = wheel->taken[i], *next = node->next;
+
+	wheel->taken[i] = next;
+	if (unlikely(!next))
+		wheel->taken[i] = wheel->taken[--wheel->lists];
+	else if (HWHEEL_LISTS > 1)
+		prefetchw(next);
+	return llist_entry(node, struct hwheel_timeout, queue);
 }
 
 #endif /* _HWHEEL_SUBMIT_H */

@@ -23,6 +23,11 @@
 
 #define HWHEEL_CREATOR_MAX	64
 
+/* Submission lists of a CPU, a power of two; with 1 nothing is prefetched */
+#ifndef HWHEEL_LISTS
+#define HWHEEL_LISTS		8
+#endif
+
 /* hwheel.special, beside HWHEEL_SIMPLE */
 #define HWHEEL_STOPPING		0x100
 #define HWHEEL_LIMITED		0x200
@@ -41,15 +46,15 @@ struct hwheel_executor;
 struct hwheel_stop;
 
 /**
- * struct hwheel_cpu - what a CPU needs to arm, refresh and cancel; one cache line
- * @queue:     timeouts with news for the worker, latest first. Added to by this CPU,
- *             also from interrupts; taken as a whole by the worker.
+ * struct hwheel_cpu - what a CPU needs to arm, refresh and cancel; two cache lines
+ * @queues:    timeouts with news for the worker, latest first, by their addresses. Added to by
+ *             this CPU, also from interrupts; each taken as a whole by the worker.
  * @armed:     timeouts armed here, ever; this and the rest are this CPU's own
  * @cancelled: those cancelled here: [0] while QUEUED, [1] while not
  * @refreshed: those refreshed here: [0] to a later deadline, [1] to an earlier one
  */
 struct hwheel_cpu {
-	struct llist_head	queue;
+	struct llist_head	queues[HWHEEL_LISTS];
 	unsigned long		armed;
 	unsigned long		cancelled[2];
 	unsigned long		refreshed[2];
@@ -147,9 +152,11 @@ struct hwheel {
 	unsigned int		edge_shift;
 	/** @slots: Where timeouts wait. */
 	struct hwheel_slots	slots;
-	/** @taken: The rest of a list that was taken from a queue. */
-	struct llist_node	*taken;
-	/** @marked: The marks that were taken with it, of CPUs whose queues are not taken yet. */
+	/** @taken: Rests of the lists taken from a CPU's queues, none empty. */
+	struct llist_node	*taken[HWHEEL_LISTS];
+	/** @lists: Number of lists in @taken. */
+	unsigned int		lists;
+	/** @marked: Marks taken with them, of CPUs whose queues are not taken yet. */
 	unsigned long		marked;
 	/** @word: Which word of @dirty that was. */
 	unsigned int		word;
@@ -261,8 +268,8 @@ struct hwheel {
 	 */
 	unsigned int		idle ____cacheline_aligned_in_smp;
 	/**
-	 * @dirty: A bit per CPU: its queue is not empty; set by a submitter on that CPU after it
-	 * added to the empty queue, taken by the worker before it takes the queue.
+	 * @dirty: A bit per CPU: one of its queues is not empty; set by a submitter on that CPU
+	 * after it added to an empty queue, taken by the worker before it takes the queues.
 	 */
 	unsigned long		dirty[];
 };

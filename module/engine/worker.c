@@ -9,8 +9,8 @@
  * not get through is followed at once by another.
  *
  * A drain visits the CPUs that are marked, see submit.c. The next pass goes on with a drain that
- * did not get through, with the lists that are not taken yet. As each list is taken once, the drain
- * ends however much is submitted meanwhile.
+ * did not get through, with the lists that are not taken yet. As the lists of each CPU are taken
+ * once, the drain ends however much is submitted meanwhile.
  * The cursor does not wait for the drain, so that a flood of submissions keeps no enqueued
  * timeout waiting. A timeout that the drain comes upon too late for its edge is due at once:
  * the worker puts it on the due list of the same pass.
@@ -127,7 +127,10 @@ static void worker_requeue(struct hwheel *wheel, struct hwheel_timeout *timeout)
 {
 	unsigned int cpu = raw_smp_processor_id();
 
-	if (llist_add(&timeout->queue, &per_cpu_ptr(wheel->cpu, cpu)->queue))
+	struct hwheel_cpu *queues = per_cpu_ptr(wheel->cpu, cpu);
+	struct llist_node *node = &timeout->queue;
+
+	if (llist_add(node, &queues->queues[hwheel_submit_queue_of(node)]))
 		set_bit(cpu, wheel->dirty);
 }
 
@@ -206,32 +209,30 @@ static noinline bool worker_act_on_latest(struct hwheel *wheel,
 
 /*
  * Acts on up to @max queued timeouts, and returns on how many; on fewer if a release op took
- * up to a jiffy. The batch is written back for others who drain: those whom release ops call.
+ * up to a jiffy.
  */
 static __always_inline unsigned int drain_batch(struct hwheel *wheel,
 						unsigned int *words,
 						unsigned int max, bool late)
 {
-	struct llist_node *next = wheel->taken;
-	u64 first = wheel->first;
 	unsigned int left = max;
+	u64 first = wheel->first;
+	unsigned long turn = 0;
 
-	while (left && (next || (next = hwheel_submit_take(wheel, words)))) {
-		struct hwheel_timeout *timeout = hwheel_submit_next(&next);
-		unsigned long chain = left % HWHEEL_CHAINS;
+	while (left && hwheel_submit_more(wheel, words, &turn)) {
+		struct hwheel_timeout *timeout = hwheel_submit_pop(wheel, &turn);
+		unsigned long chain = turn * HWHEEL_CHAINS / HWHEEL_LISTS;
 
 		if (unlikely(!worker_act(wheel, timeout, first, chain, late, false))) {
-			wheel->taken = next;
 			if (worker_act_on_latest(wheel, timeout, chain)) {
 				/* The batch ends; a break would cost the others a test. */
 				max -= left - 1;
 				left = 1;
 			}
-			next = wheel->taken;
+			turn = 0;
 		}
 		left--;
 	}
-	wheel->taken = next;
 	return max - left;
 }
 
@@ -252,7 +253,7 @@ static unsigned int worker_drain_batch(struct hwheel *wheel, unsigned int *words
 
 static bool is_drained(const struct hwheel *wheel, unsigned int words)
 {
-	return !wheel->taken && !wheel->marked && !words;
+	return !wheel->lists && !wheel->marked && !words;
 }
 
 /* Returns how many timeouts were acted on. */

@@ -5,7 +5,7 @@
  *
  *	do_set(), quick_arm(), quick_refresh(), do_cancel(), cancel_from(),
  *	submit()					module/engine/submit.c
- *	hwheel_submit_next()				module/engine/submit.h
+ *	hwheel_submit_pop()				module/engine/submit.h
  *	worker_drain_some(), worker_drain_batch(), worker_act_on_latest(), worker_act(),
  *	worker_release(), worker_defers(), worker_requeue(), look_at()	module/engine/worker.c
  *	close_and_look(), close_and_wait(), close_and_drain(),

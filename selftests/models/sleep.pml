@@ -4,7 +4,7 @@
  * looks at the marks again and sleeps. Submitters add; one that found its list empty marks the CPU
  * and kicks. One waits in hwheel_cancel_sync().
  *
- *	submit(), take_marks(), hwheel_submit_take(),
+ *	submit(), take_marks(), take_lists(), hwheel_submit_take(),
  *	hwheel_submit_empty(), hwheel_submit_kick()	module/engine/submit.c
  *	worker_drain_some(), begin_drain(), hwheel_worker_drain(),
  *	begin_pass(), worker_run_pass(), worker_sleep(), will_linger(),
@@ -17,6 +17,8 @@
  *  - however it sleeps, it has not been asked for a pass, or to stop, and nobody waits.
  * When a drain is through, over as many passes as it took, nothing is left of what was on marked
  * lists when it began, so that a timeout waits for one drain.
+ *
+ * A CPU has two lists with one mark, which the worker takes one after the other.
  *
  * Of the timeouts only is told who has them: timeout.pml is about their state. One of
  * them, WAITED, may be cancelled by one CPU while another cancel_syncs it. Two submit on CPU 0,
@@ -60,6 +62,11 @@
 #define WAITED		1
 #define OTHER		2
 #define FURTHER		4
+
+/* A CPU's lists: which timeouts are added to each, by their addresses */
+#define FIRST_LIST	(WAITED | FURTHER)
+#define SECOND_LIST	OTHER
+#define LIST(timeout)	(timeout == OTHER -> SECOND_LIST : FIRST_LIST)
 
 /* States of tasks */
 #define RUNNING		0
@@ -187,17 +194,17 @@ inline mark_and_kick(cpu)
 	fi
 }
 
-inline submit(cpu, timeouts)
+inline submit(cpu, it)
 {
 #ifdef NO_ORDER_MARK
 	if
-	:: !queue[cpu] -> dirty = dirty | BIT(cpu)
+	:: !(queue[cpu] & LIST(it)) -> dirty = dirty | BIT(cpu)
 	:: else
 	fi;
 #endif
 	if
-	:: atomic { queue[cpu] -> queue[cpu] = queue[cpu] | timeouts }
-	:: atomic { !queue[cpu] -> queue[cpu] = timeouts }
+	:: atomic { queue[cpu] & LIST(it) -> queue[cpu] = queue[cpu] | it }
+	:: atomic { !(queue[cpu] & LIST(it)) -> queue[cpu] = queue[cpu] | it }
 		mark_and_kick(cpu)
 	fi
 }
@@ -328,13 +335,18 @@ inline take_marks(words)
 byte cleared;
 #endif
 
-inline take_list(cpu)
+inline take_list(cpu, list)
 {
 #ifndef SPARE_MB_TAKE
 	land_worker();
 #endif
-	batch = queue[cpu];
-	queue[cpu] = 0;
+	batch = batch | queue[cpu] & list;
+	queue[cpu] = queue[cpu] & ~list
+}
+
+inline take_last(cpu)
+{
+	take_list(cpu, SECOND_LIST);
 	marked = marked & ~BIT(cpu)
 #ifdef NO_ORDER_TAKE
 	; cleared = BIT(cpu)
@@ -388,8 +400,10 @@ inline drain_some(drained, words)
 #ifdef NO_ORDER_TAKE
 	:: atomic { cleared -> dirty = dirty & ~cleared; cleared = 0 }
 #endif
-	:: atomic { drained < DRAIN_MAX && !batch && marked & BIT(0) -> take_list(0) }
-	:: atomic { drained < DRAIN_MAX && !batch && marked == BIT(1) -> take_list(1) }
+	:: atomic { drained < DRAIN_MAX && !batch && marked & BIT(0) -> take_list(0, FIRST_LIST) }
+		atomic { take_last(0) }
+	:: atomic { drained < DRAIN_MAX && !batch && marked == BIT(1) -> take_list(1, FIRST_LIST) }
+		atomic { take_last(1) }
 	:: atomic { drained < DRAIN_MAX && !batch && !marked && words -> take_marks(words) }
 	:: else -> break
 	od;
