@@ -51,7 +51,19 @@ program() {
 boot() {
 	"$@" --out "$out/$machine" --timeout 3600 --guest $here/guest.sh \
 		"$build/module-$kver/hwheel.ko" "$build/modules-$kver"/selftests/bench/*.ko \
-		"$out/user_bench" "$out/chosen"
+		"$out/user_bench" "$out/chosen" "${engines[@]}"
+}
+
+# engine NAME OPTION...: hwheel.ko for the rows of cold memory, with these of the compiler
+engine() {
+	local module=$build/module-$kver-$1
+
+	# shellcheck disable=SC2086 # several words
+	env $uml_vars MODULE="$module" KCFLAGS="-include $PWD/$here/x86_barriers.h ${*:2}" \
+		selftests/harness/build.sh module >"$out/build.log" 2>&1 ||
+		{ tail -n 20 "$out/build.log" >&2; die "the module $1 cannot be built"; }
+	cp "$module/hwheel.ko" "$out/$1.ko"
+	engines+=("$out/$1.ko")
 }
 
 vm() {
@@ -63,11 +75,16 @@ vm() {
 uml() {
 	[ -n "${uml_vars-}" ] || uml_vars=$(selftests/harness/needs.sh native)
 	modules "$uml_vars"
+	if grep -q '^cold' "$out/chosen"; then
+		engine cold_hwheel
+		engine cold_one_list -DHWHEEL_LISTS=1 -DHWHEEL_CHAINS=1
+	fi
 	boot selftests/harness/uml/run_uml.sh --kdir "$kdir" "$@"
 }
 
 # Runs the rows of the machine that were chosen.
 measure() {
+	engines=()
 	fields "$machine" command >"$out/chosen"
 	[ -s "$out/chosen" ] || return 0
 	say "$machine: $(fields "$machine" 1 | tr '\n' ' ')"

@@ -63,6 +63,30 @@ live() {
 	rmmod hwheel_life
 }
 
+# cold PARAMETER...: beside the module with one list and one chain
+cold() {
+	local impl
+
+	rmmod hwheel
+	for impl in one_list hwheel; do
+		insmod cold_$impl.ko
+		module hwheel_cold impl=$impl "$@"
+		rmmod hwheel
+	done
+	insmod hwheel.ko
+}
+
+# colds N...: in objects of several sizes
+colds() {
+	local n size
+
+	for n; do
+		for size in 64 192 512; do
+			cold n="$n" size=$size
+		done
+	done
+}
+
 # kinds NR: of wheels. A simple one refuses a delay of 30 days.
 kinds() {
 	local spread

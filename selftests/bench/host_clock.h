@@ -22,4 +22,15 @@ static inline u64 host_cpu_time(void)
 	return err ? 0 : time.tv_sec * NSEC_PER_SEC + time.tv_nsec;
 }
 
+/* Has the host run this CPU of a user-mode kernel on one of its own only. */
+static inline void host_stay_on(unsigned int cpu)
+{
+	unsigned long mask = 1UL << cpu;
+	long err = __NR_sched_setaffinity;
+
+	asm volatile("syscall" : "+a" (err)
+		     : "D" (0), "S" (sizeof(mask)), "d" (&mask)
+		     : "rcx", "r11", "memory");
+}
+
 #endif /* _HOST_CLOCK_H */
