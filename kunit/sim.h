@@ -21,6 +21,7 @@
 
 #include "common.h"
 #include "engine/debug_objects.h"
+#include "engine/submit.h"
 
 #if IS_BUILTIN(CONFIG_HWHEEL) && defined(CONFIG_UML_TIME_TRAVEL_SUPPORT)
 #include <linux/time-internal.h>
@@ -204,6 +205,13 @@ sim_timeouts(struct kunit *test, struct hwheel *wheel, unsigned int nr,
 	for (i = 0; i < nr; i++)
 		hwheel_timeout_init(&sim[i].timeout, wheel, ops);
 	return sim;
+}
+
+/* Are they submitted to one list of a CPU's, from which the last one is taken first? */
+static inline bool sim_share_list(const struct sim_timeout *a, const struct sim_timeout *b)
+{
+	return hwheel_submit_queue_of(&a->timeout.queue) ==
+	       hwheel_submit_queue_of(&b->timeout.queue);
 }
 
 static inline u64 sim_edge_time(const struct hwheel *wheel, u64 edge)

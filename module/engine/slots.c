@@ -31,9 +31,9 @@
  * the next one is begun then at the earliest.
  *
  * A slot has several chains, which are popped in turns: while the owner looks at the first node of
- * one, memory delivers those of the others. Nodes of a chain are HWHEEL_CHAINS turns apart. A slot is
- * occupied if one of its chains is, and is taken, put off or moved with all of them. The owner
- * chooses the chain when it enqueues. The order of chains means nothing.
+ * one, memory delivers those of the others. A slot is occupied if one of its chains is, and is
+ * taken, put off or moved with all of them. The owner chooses the chain when it enqueues. The order
+ * of chains means nothing.
  *
  * A node can be unlinked at any time in O(1), from the lists as well, so no cursor into a
  * list is ever kept.

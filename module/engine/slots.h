@@ -251,8 +251,8 @@ hwheel_slots_pop_first(struct hlist_head *chain, struct hlist_node *first, bool 
 }
 
 /*
- * The first of the chain whose turn it is, of those that are not empty; or NULL. *@turn is the chain
- * of the last turn, any at first.
+ * The first of the chain whose turn it is, of those that are not empty; or NULL. *@turn is the
+ * chain of the last turn, any at first.
  */
 static __always_inline struct hwheel_node *
 hwheel_slots_pop(struct hwheel_chains *chains, unsigned long *turn)

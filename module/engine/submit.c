@@ -25,8 +25,8 @@
  * worker if that sleeps deeply. The worker visits marked CPUs only: it clears the mark, then takes
  * the lists. A list that is not empty has a mark, or the submitter that found it empty is about to
  * mark its CPU, with preemption off, or the worker, which is awake, is about to mark or to take it.
- * So a submitter that adds to such a list, perhaps in an interrupt before the mark, has nothing else
- * to do. A mark outlives its CPU: the worker visits CPUs that went offline, too.
+ * So a submitter that adds to such a list, perhaps in an interrupt before the mark, has nothing
+ * else to do. A mark outlives its CPU: the worker visits CPUs that went offline, too.
  *
  * Each submission is one RCU-sched read section (preemption off) from the look at
  * wheel->special to the wake-up, for two reasons: others who find QUEUED set rely
@@ -42,7 +42,6 @@
 #include <linux/export.h>
 #include <linux/irqflags.h>
 #include <linux/llist.h>
-#include <linux/overflow.h>
 #include <linux/preempt.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
@@ -151,20 +150,21 @@ static __always_inline int quick_arm(struct hwheel_timeout *timeout, u64 deadlin
 
 /*
  * For a timeout that is filed, and for the same deadline or a later one: it submits nothing, and
- * needs no section. It takes no deadline that has to be clamped: neither one that loses a bit, nor
- * one that rounds up to zero, which would pass for that of a word of zero.
+ * needs no section. It takes no deadline that has to be clamped: none that looks negative, also when
+ * it is rounded up.
  */
 static __always_inline int quick_refresh(struct hwheel_timeout *timeout, u64 deadline_ns)
 {
-	u64 deadline = ALIGN(deadline_ns, HWHEEL_DEADLINE_UNIT), new;
+	u64 deadline = ALIGN(deadline_ns, HWHEEL_DEADLINE_UNIT);
+	u64 new = hwheel_word(deadline, HWHEEL_PENDING);
 	struct hwheel *wheel = timeout->wheel;
 	s64 word;
 
-	if (trace_timeout_refresh_enabled() || unlikely(wheel->revolution) ||
-	    unlikely(check_add_overflow(deadline, deadline, &new)))
+	if (trace_timeout_refresh_enabled() || unlikely(wheel->revolution))
 		return -EAGAIN;
 	word = atomic64_read(&timeout->word);
-	if (!hwheel_word_is_enqueued(word) || new <= (u64)word - 1 ||
+	if (!hwheel_word_is_enqueued(word) || new < (u64)word ||
+	    (s64)(deadline_ns | deadline) < 0 ||
 	    !atomic64_try_cmpxchg_release(&timeout->word, &word, new))
 		return -EAGAIN;
 	this_cpu_inc(wheel->cpu->refreshed[false]);

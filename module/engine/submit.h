@@ -32,8 +32,8 @@ static inline unsigned int hwheel_submit_words(void)
 
 /*
  * Is there a queued timeout? Takes the lists of the next CPU that is marked in the first *@words
- * words, when those taken are used up. @turn is how many of these have a turn left in this round; it
- * is 0 again after a callback, in which nested drains pop from the same lists.
+ * words, when those taken are used up. *@turn is the number of lists with a turn left in this
+ * round; the caller clears it after a callback, as nested drains pop from the same lists.
  */
 static __always_inline bool hwheel_submit_more(struct hwheel *wheel, unsigned int *words,
 					       unsigned long *turn)

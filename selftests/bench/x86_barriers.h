@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Acquire and release as kernels for x86 have them. Those of a user-mode kernel with CONFIG_SMP are
- * full barriers, behind which the CPU loads nothing ahead, so that memory costs a latency each time.
+ * Acquire and release as kernels for x86 have them. Those of a user-mode kernel with CONFIG_SMP
+ * are full barriers, behind which the CPU loads nothing ahead, so memory costs a latency each time.
  * Compilers include this before all else.
  */
 #ifndef _BENCH_X86_BARRIERS_H

@@ -57,7 +57,7 @@ check_names() {
 }
 
 # What a search may have: MB of memory, steps in a row, seconds of CPU time
-memory=3900
+memory=4200
 depth=100000
 limit=600
 

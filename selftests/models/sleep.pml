@@ -18,7 +18,8 @@
  * When a drain is through, over as many passes as it took, nothing is left of what was on marked
  * lists when it began, so that a timeout waits for one drain.
  *
- * A CPU has two lists with one mark, which the worker takes one after the other.
+ * A CPU has two lists with one mark, which the worker takes one after the other. Only one thread
+ * submits on CPU 1, so its lists are taken in one step.
  *
  * Of the timeouts only is told who has them: timeout.pml is about their state. One of
  * them, WAITED, may be cancelled by one CPU while another cancel_syncs it. Two submit on CPU 0,
@@ -402,8 +403,8 @@ inline drain_some(drained, words)
 #endif
 	:: atomic { drained < DRAIN_MAX && !batch && marked & BIT(0) -> take_list(0, FIRST_LIST) }
 		atomic { take_last(0) }
-	:: atomic { drained < DRAIN_MAX && !batch && marked == BIT(1) -> take_list(1, FIRST_LIST) }
-		atomic { take_last(1) }
+	:: atomic { drained < DRAIN_MAX && !batch && marked == BIT(1) ->
+		take_list(1, FIRST_LIST); take_last(1) }
 	:: atomic { drained < DRAIN_MAX && !batch && !marked && words -> take_marks(words) }
 	:: else -> break
 	od;
