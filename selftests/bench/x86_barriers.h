@@ -9,18 +9,21 @@
 
 #define __smp_store_release(p, v)					\
 do {									\
-	compiletime_assert_atomic_type(*p);				\
+	typeof(p) __place = (p);					\
+									\
+	compiletime_assert_atomic_type(*__place);			\
 	barrier();							\
-	WRITE_ONCE(*p, v);						\
+	WRITE_ONCE(*__place, v);					\
 } while (0)
 
 #define __smp_load_acquire(p)						\
 ({									\
-	__unqual_scalar_typeof(*p) __value = READ_ONCE(*p);		\
+	typeof(p) __place = (p);					\
+	__unqual_scalar_typeof(*__place) __value = READ_ONCE(*__place);	\
 									\
-	compiletime_assert_atomic_type(*p);				\
+	compiletime_assert_atomic_type(*__place);			\
 	barrier();							\
-	(typeof(*p))__value;						\
+	(typeof(*__place))__value;					\
 })
 
 #define __smp_mb__before_atomic()	do { } while (0)
