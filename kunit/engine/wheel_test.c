@@ -554,17 +554,18 @@ static void relative_times_cost_one_look_at_the_clock(struct kunit *test)
 static void moved_ones_cost_a_look_per_delay(struct kunit *test)
 {
 	const unsigned int nr = 1000, seconds = 300, delay = 30;
+	const u64 delay_ns = 30ULL * NSEC_PER_SEC;
 	struct hwheel *wheel = sim_create(test, (struct hwheel_params) { });
 	struct sim_timeout *sim = sim_timeouts(test, wheel, nr, &sim_ops);
 	struct hwheel_stats stats;
 	unsigned int i, s;
 
 	for (i = 0; i < nr; i++)
-		KUNIT_ASSERT_EQ(test, hwheel_arm(&sim[i].timeout, delay * NSEC_PER_SEC), 0);
+		KUNIT_ASSERT_EQ(test, hwheel_arm(&sim[i].timeout, delay_ns), 0);
 	for (s = 0; s < seconds; s++) {
 		test_sleep(wheel, NSEC_PER_SEC);
 		for (i = 0; i < nr; i++)
-			hwheel_refresh(&sim[i].timeout, delay * NSEC_PER_SEC);
+			hwheel_refresh(&sim[i].timeout, delay_ns);
 	}
 	hwheel_get_stats(wheel, &stats);
 	KUNIT_EXPECT_EQ(test, sim_count_expired(sim, nr), 0);
