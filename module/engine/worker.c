@@ -126,7 +126,6 @@ static __always_inline bool worker_expired(struct hwheel_timeout *timeout, s64 *
 static void worker_requeue(struct hwheel *wheel, struct hwheel_timeout *timeout)
 {
 	unsigned int cpu = raw_smp_processor_id();
-
 	struct hwheel_cpu *queues = per_cpu_ptr(wheel->cpu, cpu);
 	struct llist_node *node = &timeout->queue;
 
