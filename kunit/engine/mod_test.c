@@ -174,7 +174,7 @@ static void reduces_only_to_earlier(struct kunit *test)
 /* A filed word that is all zero, and deadlines that round up to one */
 static void never_is_not_taken_for_zero(struct kunit *test)
 {
-	static const u64 nevers[] = { S64_MAX, S64_MAX - 6, U64_MAX, U64_MAX - 6 };
+	static const u64 deadlines[] = { S64_MAX, S64_MAX - 6, U64_MAX, U64_MAX - 6 };
 	struct hwheel *wheel = sim_wheel(test);
 	struct sim_timeout *sim = sim_timeouts(test, wheel, 8, &sim_ops);
 	unsigned int i;
@@ -184,9 +184,9 @@ static void never_is_not_taken_for_zero(struct kunit *test)
 	test_sleep(wheel, SIM_SETTLE);
 	for (i = 0; i < 4; i++) {
 		KUNIT_ASSERT_EQ(test, atomic64_read(&sim[i].timeout.word), 0);
-		KUNIT_EXPECT_EQ(test, hwheel_mod_at(&sim[i].timeout, nevers[i]),
+		KUNIT_EXPECT_EQ(test, hwheel_mod_at(&sim[i].timeout, deadlines[i]),
 				HWHEEL_WAS_PENDING);
-		KUNIT_EXPECT_EQ(test, hwheel_refresh_at(&sim[i + 4].timeout, nevers[i]), 0);
+		KUNIT_EXPECT_EQ(test, hwheel_refresh_at(&sim[i + 4].timeout, deadlines[i]), 0);
 	}
 	sim_pass(wheel, 2 * SIM_SLOTS);
 	KUNIT_EXPECT_EQ(test, sim_count_expired(sim, 8), 0);

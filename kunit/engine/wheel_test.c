@@ -688,8 +688,8 @@ static void none_is_late_after_slow_releases(struct kunit *test)
 }
 
 /*
- * The drain takes several ticks, in which the cursor passes the edge of one that is behind slow ones
- * in its list.
+ * The drain takes several ticks, in which the cursor passes the edge of one that is behind slow
+ * ones in its list.
  */
 static void drained_late_it_fires_at_once(struct kunit *test)
 {
