@@ -460,7 +460,7 @@ static const struct hwheel_timeout_ops slow_release_ops = {
 	.release = slow_release,
 };
 
-/* What a callback has the next drain come upon: a timeout that is waited for, then slow ones */
+/* The next drain comes upon a timeout that is waited for, then upon slow ones. */
 struct drained {
 	struct canceller	canceller;
 	struct sim_timeout	*awaited, *slow;

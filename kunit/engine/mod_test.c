@@ -3,12 +3,10 @@
  * hwheel_mod(), hwheel_reduce_at() and hwheel_shutdown_sync(): what they return from every state,
  * and that references which are counted as hwheel_mod_at() says are dropped once each.
  */
-#include <linux/completion.h>
 #include <linux/prandom.h>
 #include <linux/refcount.h>
 
 #include "cancel_sync_sim.h"
-#include "engine/state.h"
 
 static int mod_edge(struct sim_timeout *sim, u64 edge)
 {
@@ -338,7 +336,7 @@ static void shutdown_work(struct work_struct *work)
 	canceller->result = hwheel_shutdown_sync(&canceller->sim->timeout);
 }
 
-/* Whichever of the two ends first */
+/* Whichever of the two began first */
 static void cancel_sync_does_not_reopen_it(struct kunit *test)
 {
 	work_func_t works[] = { shutdown_work, cancel_sync_work, shutdown_work };

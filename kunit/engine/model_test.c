@@ -483,7 +483,7 @@ static int expected_of_mod(const struct model *m, const struct subject *s, bool 
 	return s->state == HWHEEL_CANCELLED && queued ? HWHEEL_WAS_CANCELLED : HWHEEL_NOT_HELD;
 }
 
-/* What it did to a timeout with the deadline @s->deadline */
+/* The mod returned @held and gave the timeout this deadline. */
 static void note_mod(struct model *m, struct subject *s, int held, u64 now, u64 deadline)
 {
 	count(held == HWHEEL_WAS_PENDING ? MOD_PENDING :

@@ -395,7 +395,7 @@ static void mod_of_a_cancelled_one_while_acted_on(struct kunit *test)
 	race_released(test, GAP_ACT, HWHEEL_WAS_CANCELLED, 0);
 }
 
-/* It is not QUEUED any more: the release is that of the earlier arm. */
+/* QUEUED is clear: the release is that of the earlier arm. */
 static void mod_right_before_the_release_arms_anew(struct kunit *test)
 {
 	race_released(test, GAP_ACTED, HWHEEL_NOT_HELD, 1);

@@ -544,7 +544,7 @@ static void chains_have_a_turn_each(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, n, 3 + 10 * (HWHEEL_CHAINS - 1));
 }
 
-/* What is unlinked, or added, between two turns; no pointer is kept. */
+/* The owner unlinks and adds nodes between two turns; no pointer is kept. */
 static void chains_change_between_turns(struct kunit *test)
 {
 	struct fixture *f = make_slots(test, 8, 40);

@@ -67,7 +67,7 @@ static inline bool hwheel_limit_begin(struct hwheel *wheel)
 /* Keeps the place of a timeout that was armed, else gives it back. */
 static inline void hwheel_limit_decide(struct hwheel *wheel, bool armed)
 {
-	/* Who finds the place taken finds the timeout armed: pairs with arm_from(). */
+	/* A thread that finds the place taken finds the timeout armed: pairs with arm_from(). */
 	smp_mb__before_atomic();
 	atomic64_add(armed - HWHEEL_DOUBT, &wheel->pending);
 }

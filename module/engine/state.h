@@ -42,13 +42,13 @@
 #define _HWHEEL_STATE_H
 
 #include <linux/align.h>
-#include <linux/bits.h>
 #include <linux/errno.h>
 #include <linux/hwheel.h>
 #include <linux/minmax.h>
 
 #define HWHEEL_QUEUED		4
 #define HWHEEL_CLOSED		8
+#define HWHEEL_FLAGS_MASK	(HWHEEL_STATE_MASK | HWHEEL_QUEUED | HWHEEL_CLOSED)
 #define HWHEEL_DEADLINE_UNIT	8ULL
 #define HWHEEL_NEVER		((u64)S64_MAX & ~(HWHEEL_DEADLINE_UNIT - 1))
 
@@ -80,25 +80,6 @@ static inline bool hwheel_word_is_handed(u64 word)
 	       (HWHEEL_EXPIRED | HWHEEL_QUEUED);
 }
 
-/*
- * The words that may be armed, by their low bits: a bit for each. While a release is owed an arm
- * would leave the owner unable to tell which arm it belongs to; mod says that it does not come.
- */
-#define HWHEEL_ARMABLE_RELEASED						\
-	(BIT(HWHEEL_IDLE) | BIT(HWHEEL_CANCELLED) | BIT(HWHEEL_EXPIRED))
-#define HWHEEL_ARMABLE							\
-	(HWHEEL_ARMABLE_RELEASED | BIT(HWHEEL_CANCELLED | HWHEEL_QUEUED))
-#define HWHEEL_FLAGS_MASK						\
-	(HWHEEL_STATE_MASK | HWHEEL_QUEUED | HWHEEL_CLOSED)
-
-static inline bool hwheel_word_may_arm(u64 word, bool has_release)
-{
-	unsigned long armable = has_release ? HWHEEL_ARMABLE_RELEASED :
-					      HWHEEL_ARMABLE;
-
-	return armable & BIT(word & HWHEEL_FLAGS_MASK);
-}
-
 static_assert((HWHEEL_IDLE & ~HWHEEL_CANCELLED) == HWHEEL_EXPIRED);
 
 /*
@@ -119,7 +100,7 @@ static inline bool hwheel_word_is_shut(u64 word)
 	return word == HWHEEL_SHUT;
 }
 
-/* What a mod that goes on from this word returns, or -EBUSY */
+/* The result of a mod that goes on from this word, or -EBUSY */
 static inline int hwheel_word_held(u64 word)
 {
 	switch (word & HWHEEL_FLAGS_MASK) {
@@ -135,6 +116,17 @@ static inline int hwheel_word_held(u64 word)
 	default:
 		return -EBUSY;
 	}
+}
+
+/*
+ * While a release is owed an arm would leave the owner unable to tell which arm it belongs to; mod
+ * says that it does not come.
+ */
+static inline bool hwheel_word_may_arm(u64 word, bool has_release)
+{
+	int held = hwheel_word_held(word);
+
+	return held == HWHEEL_NOT_HELD || (held == HWHEEL_WAS_CANCELLED && !has_release);
 }
 
 /* Pending, and the worker knows: no bit at all */

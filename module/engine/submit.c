@@ -150,8 +150,8 @@ static __always_inline int quick_arm(struct hwheel_timeout *timeout, u64 deadlin
 
 /*
  * For a timeout that is filed, and for the same deadline or a later one: it submits nothing, and
- * needs no section. It takes no deadline that has to be clamped: none that looks negative, also when
- * it is rounded up.
+ * needs no section. It takes no deadline that has to be clamped: none that looks negative, as it is
+ * or rounded up.
  */
 static __always_inline int quick_refresh(struct hwheel_timeout *timeout, u64 deadline_ns)
 {
