@@ -14,14 +14,13 @@
 #include "../common.h"
 #include "engine/callback.h"
 #include "engine/debug_objects.h"
-#include "engine/executor.h"
 #include "engine/slots.h"
 #include "engine/submit.h"
 #include "engine/trace.h"
 #include "engine/worker.h"
 
-/* The wheel, its slots and the tree of their edges, its CPUs' part, and its executor */
-#define NR_ALLOCS	5
+/* The wheel, its slots and the tree of their edges, and its CPUs' part */
+#define NR_ALLOCS	4
 
 /* How many slots may be initialised in a row: some 100 us on a slow machine */
 #define IN_A_ROW	10000
@@ -83,21 +82,6 @@ copy_slots_moving_above(struct hwheel_slots *slots, u64 edge) __maybe_unused;
 static struct hwheel_chains *
 copy_slots_next_backlog(struct hwheel_slots *slots) __maybe_unused;
 static struct hwheel_node *copy_slots_pop_any(struct hwheel_slots *slots) __maybe_unused;
-static int copy_executor_create(struct hwheel *wheel, struct workqueue_struct *queue, gfp_t gfp);
-static void copy_executor_free(struct hwheel *wheel);
-static bool copy_executor_hand_over(struct hwheel *wheel, struct hwheel_timeout *timeout,
-				    s64 *word) __maybe_unused;
-static void copy_executor_start(struct hwheel *wheel) __maybe_unused;
-static bool copy_executor_defer(struct hwheel *wheel,
-				struct hwheel_timeout *timeout) __maybe_unused;
-static bool copy_executor_recall(struct hwheel *wheel,
-				 struct hwheel_timeout *timeout) __maybe_unused;
-static bool copy_executor_runs(const struct hwheel *wheel,
-			       const struct hwheel_timeout *timeout) __maybe_unused;
-static bool copy_executor_calls(const struct hwheel *wheel) __maybe_unused;
-static bool copy_executor_calls_for(const struct hwheel *wheel,
-				    const struct hwheel_timeout *timeout) __maybe_unused;
-static bool copy_executor_is_idle(struct hwheel *wheel) __maybe_unused;
 static void copy_observe(const struct hwheel_observer *new) __maybe_unused;
 static void copy_retire(struct hwheel *wheel);
 static void copy_put(struct hwheel *wheel);
@@ -120,16 +104,6 @@ static void copy_destroy(struct hwheel *wheel);
 #define hwheel_slots_put_off		copy_slots_put_off
 #define hwheel_slots_next_backlog	copy_slots_next_backlog
 #define hwheel_slots_pop_any		copy_slots_pop_any
-#define hwheel_executor_create		copy_executor_create
-#define hwheel_executor_free		copy_executor_free
-#define hwheel_executor_hand_over	copy_executor_hand_over
-#define hwheel_executor_start		copy_executor_start
-#define hwheel_executor_defer		copy_executor_defer
-#define hwheel_executor_recall		copy_executor_recall
-#define hwheel_executor_runs		copy_executor_runs
-#define hwheel_executor_calls		copy_executor_calls
-#define hwheel_executor_calls_for	copy_executor_calls_for
-#define hwheel_executor_is_idle		copy_executor_is_idle
 #define hwheel_observe			copy_observe
 #define hwheel_retire			copy_retire
 #define hwheel_put			copy_put
@@ -148,13 +122,12 @@ static void copy_destroy(struct hwheel *wheel);
 #undef pr_fmt
 
 #include "engine/slots.c"
-#include "engine/executor.c"
 #include "engine/wheel.c"
 
 static void expect_flags(struct kunit *test, unsigned int flags, gfp_t gfp)
 {
 	struct hwheel_params params = {
-		.flags = flags, .executor = system_unbound_wq,
+		.flags = flags,
 	};
 	struct hwheel *wheel;
 	unsigned int i;

@@ -9,7 +9,6 @@
 
 #include "../sim.h"
 #include "engine/callback.h"
-#include "engine/executor.h"
 #include "engine/submit.h"
 
 #define MANY		1000

@@ -7,7 +7,7 @@
 #include <linux/preempt.h>
 
 #include "engine/callback.h"
-#include "executor_sim.h"
+#include "cancel_sync_sim.h"
 
 static void expect_counted(struct kunit *test, const struct hwheel *wheel,
 			   u64 contained, u64 overlong)
@@ -32,11 +32,6 @@ static void leave_preemption_off_twice(struct sim_timeout *sim)
 	preempt_disable();
 }
 
-static void leave_interrupts_off(struct sim_timeout *sim)
-{
-	local_irq_disable();
-}
-
 static void leave_both_off(struct sim_timeout *sim)
 {
 	preempt_disable();
@@ -52,8 +47,7 @@ static void leave_nothing(struct sim_timeout *sim)
 }
 
 static void (*const misdeeds[])(struct sim_timeout *sim) = {
-	leave_preemption_off, leave_preemption_off_twice,
-	leave_interrupts_off, leave_both_off,
+	leave_preemption_off, leave_preemption_off_twice, leave_both_off,
 };
 
 /* The next callback finds all as it should be, and may sleep. */
@@ -126,22 +120,14 @@ static void check_release(struct kunit *test, struct hwheel *wheel)
 	}
 }
 
-static void expire_callback_on_the_worker_is_contained(struct kunit *test)
+static void expire_callback_is_contained(struct kunit *test)
 {
 	check_expire(test, sim_wheel(test));
-}
-
-static void expire_callback_on_an_executor_is_contained(struct kunit *test)
-{
-	check_expire(test, executor_wheel(test, EXECUTOR_UNBOUND));
-	check_expire(test, executor_wheel(test, EXECUTOR_PER_CPU));
-	check_expire(test, executor_wheel(test, EXECUTOR_ORDERED));
 }
 
 static void release_op_is_contained(struct kunit *test)
 {
 	check_release(test, sim_wheel(test));
-	check_release(test, executor_wheel(test, EXECUTOR_UNBOUND));
 }
 
 /* The neighbours on the same edge are none the worse for it. */
@@ -154,7 +140,7 @@ static void all_of_a_backlog_are_contained(struct kunit *test)
 
 	memset(ok, 0, sizeof(ok));
 	for (i = 0; i < 100; i++) {
-		sim[i].then = i % 2 ? look_around : misdeeds[i / 2 % 4];
+		sim[i].then = i % 2 ? look_around : misdeeds[i / 2 % ARRAY_SIZE(misdeeds)];
 		sim[i].data = &ok[i / 2];
 		arm_edge(test, &sim[i], 2);
 	}
@@ -187,75 +173,18 @@ static void nested_release_op_is_contained(struct kunit *test)
 static void release_op_of_a_stop_is_contained(struct kunit *test)
 {
 	struct hwheel *wheel = sim_wheel(test);
-	struct sim_timeout *sim = sim_timeouts(test, wheel, 4, &misbehave_ops);
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 3, &misbehave_ops);
 	unsigned int i;
 
-	for (i = 0; i < 4; i++) {
+	for (i = 0; i < 3; i++) {
 		sim[i].then = misdeeds[i];
 		arm_edge(test, &sim[i], FAR);
 	}
-	KUNIT_EXPECT_EQ(test, hwheel_stop(wheel, NULL, NULL), 4);
+	KUNIT_EXPECT_EQ(test, hwheel_stop(wheel, NULL, NULL), 3);
 	KUNIT_EXPECT_FALSE(test, irqs_disabled());
 	KUNIT_EXPECT_EQ(test, preempt_count(), 0);
-	expect_counted(test, wheel, 4, 0);
+	expect_counted(test, wheel, 3, 0);
 }
-
-/* It is put back to what it was before the callback, whatever that was. */
-static void count_from_before_the_callback_is_put_back(struct kunit *test)
-{
-	struct hwheel *wheel = sim_wheel(test);
-	struct sim_timeout *sim = sim_timeouts(test, wheel, 1, &sim_ops);
-	int before, after;
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(misdeeds); i++) {
-		sim->then = misdeeds[i];
-		preempt_disable();
-		before = preempt_count();
-		hwheel_callback_call_here(wheel, sim_expire, &sim->timeout);
-		after = preempt_count();
-		preempt_count_set(before);
-		preempt_enable();
-		KUNIT_EXPECT_EQ(test, after, before);
-		KUNIT_EXPECT_FALSE(test, irqs_disabled());
-	}
-	expect_counted(test, wheel, ARRAY_SIZE(misdeeds), 0);
-}
-
-/* Nor is a count that was not 0 before, and is not after, anybody's fault. */
-static void count_from_before_the_callback_is_nobodys_fault(struct kunit *test)
-{
-	struct hwheel *wheel = sim_wheel(test);
-	struct sim_timeout *sim = sim_timeouts(test, wheel, 1, &sim_ops);
-
-	local_irq_disable();
-	hwheel_callback_call_here(wheel, sim_release, &sim->timeout);
-	KUNIT_EXPECT_EQ(test, preempt_count(), 0);
-	local_irq_enable();
-	expect_counted(test, wheel, 0, 0);
-}
-
-#ifdef HAVE_WQ_BH
-static void workqueue_in_softirq_is_not_run_on(struct kunit *test)
-{
-	struct hwheel *wheel = executor_wheel(test, EXECUTOR_BH);
-	struct sim_timeout *sim = sim_timeouts(test, wheel, 100, &sim_ops);
-	unsigned int i;
-	bool ok[100];
-
-	memset(ok, 0, sizeof(ok));
-	for (i = 0; i < 100; i++) {
-		sim[i].then = look_around;
-		sim[i].data = &ok[i];
-		arm_edge(test, &sim[i], 2 + i % 5);
-	}
-	sim_pass(wheel, 10);
-	KUNIT_EXPECT_EQ(test, sim_count_expired(sim, 100), 100);
-	for (i = 0; i < 100; i++)
-		KUNIT_EXPECT_TRUE(test, ok[i]);
-	expect_counted(test, wheel, 0, 0);
-}
-#endif
 
 /* Those that take too long: a tick and a jiffy are as long here. */
 
@@ -309,12 +238,6 @@ static void callback_that_holds_the_worker_is_counted(struct kunit *test)
 	check_lengths(test, sim_wheel(test), sleep, true);
 }
 
-/* It holds nobody. */
-static void slow_callback_on_an_executor_is_not_counted(struct kunit *test)
-{
-	check_lengths(test, executor_wheel(test, EXECUTOR_UNBOUND), sleep, false);
-}
-
 static void check_release_lengths(struct kunit *test, struct hwheel *wheel)
 {
 	struct sim_timeout *sim = sim_timeouts(test, wheel, 1, &misbehave_ops);
@@ -339,7 +262,6 @@ static void check_release_lengths(struct kunit *test, struct hwheel *wheel)
 static void release_op_that_holds_the_worker_is_counted(struct kunit *test)
 {
 	check_release_lengths(test, sim_wheel(test));
-	check_release_lengths(test, executor_wheel(test, EXECUTOR_UNBOUND));
 }
 
 /* Many that take long together are not each to blame. */
@@ -477,31 +399,6 @@ static void own_callbacks_are_not_to_blame(struct kunit *test)
 	check_lengths(test, wheel, sleep, false);
 }
 
-static void sleep_cancel_and_sleep(struct sim_timeout *sim)
-{
-	struct sim_timeout *other = sim->data;
-
-	test_sleep(sim_wheel_of(sim), SLOW * SIM_TICK);
-	hwheel_cancel(&other->timeout);
-	test_sleep(sim_wheel_of(sim), SLOW * SIM_TICK);
-}
-
-/* The stop waits for callbacks on the executor: that is not the fault of a release op. */
-static void release_op_during_a_stop_is_not_blamed_for_it(struct kunit *test)
-{
-	struct hwheel *wheel = executor_wheel(test, EXECUTOR_UNBOUND);
-	struct sim_timeout *sim = sim_timeouts(test, wheel, 2, &sim_release_ops);
-
-	sim[0].then = sleep_cancel_and_sleep;
-	sim[0].data = &sim[1];
-	arm_edge(test, &sim[0], 2);
-	arm_edge(test, &sim[1], FAR);
-	sim_pass(wheel, 2);
-	KUNIT_EXPECT_EQ(test, hwheel_stop(wheel, NULL, NULL), 0);
-	KUNIT_EXPECT_EQ(test, sim[1].released, 1);
-	expect_counted(test, wheel, 0, 0);
-}
-
 /* In the log, each wheel names the first of each kind. Earlier ones use up the ratelimit. */
 static void misbehaviour_is_named_once(struct kunit *test)
 {
@@ -527,26 +424,18 @@ static void misbehaviour_is_named_once(struct kunit *test)
 
 static struct kunit_case contain_cases[] = {
 	KUNIT_CASE(misbehaviour_is_named_once),
-	KUNIT_CASE(expire_callback_on_the_worker_is_contained),
-	KUNIT_CASE(expire_callback_on_an_executor_is_contained),
+	KUNIT_CASE(expire_callback_is_contained),
 	KUNIT_CASE(release_op_is_contained),
 	KUNIT_CASE(all_of_a_backlog_are_contained),
 	KUNIT_CASE(nested_release_op_is_contained),
 	KUNIT_CASE(release_op_of_a_stop_is_contained),
-	KUNIT_CASE(count_from_before_the_callback_is_put_back),
-	KUNIT_CASE(count_from_before_the_callback_is_nobodys_fault),
-#ifdef HAVE_WQ_BH
-	KUNIT_CASE(workqueue_in_softirq_is_not_run_on),
-#endif
 	KUNIT_CASE(callback_that_holds_the_worker_is_counted),
-	KUNIT_CASE(slow_callback_on_an_executor_is_not_counted),
 	KUNIT_CASE(release_op_that_holds_the_worker_is_counted),
 	KUNIT_CASE(many_short_callbacks_are_not_overlong),
 	KUNIT_CASE(nested_release_ops_are_counted_with_their_caller),
 	KUNIT_CASE(quick_release_op_does_not_excuse_its_caller),
 	KUNIT_CASE(preempted_callback_is_not_to_blame),
 	KUNIT_CASE(own_callbacks_are_not_to_blame),
-	KUNIT_CASE(release_op_during_a_stop_is_not_blamed_for_it),
 	{}
 };
 

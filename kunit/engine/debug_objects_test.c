@@ -4,7 +4,7 @@
  * and nothing else. Nothing is freed here: what looks after objects is only asked.
  */
 #include "engine/debug_objects.h"
-#include "executor_sim.h"
+#include "cancel_sync_sim.h"
 
 #ifdef CONFIG_DEBUG_OBJECTS_FREE
 
@@ -52,23 +52,6 @@ static void timeout_is_not_named_from_its_callback_on(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, sim->expired, 1);
 		KUNIT_EXPECT_EQ(test, found + sim_found_if_freed(sim), 0);
 	}
-}
-
-static void handed_over_timeout_is_named(struct kunit *test)
-{
-	struct hwheel *wheel = executor_wheel(test, EXECUTOR_ORDERED);
-	struct sim_timeout *sim = sim_timeouts(test, wheel, 2, &sim_ops);
-	struct tally tally = { };
-	unsigned int found = 0;
-
-	sim[1].then = count_if_freed;
-	sim[1].data = &found;
-	hand_over_behind(test, &sim[0], &sim[1], &tally);
-	KUNIT_EXPECT_EQ(test, sim_found_if_freed(&sim[1]), 1);
-	KUNIT_EXPECT_EQ(test, sim_found_if_freed(&sim[0]), 0);
-	test_sleep(wheel, 2 * SLOW * SIM_TICK);
-	KUNIT_EXPECT_EQ(test, sim[1].expired, 1);
-	KUNIT_EXPECT_EQ(test, found + sim_found_if_freed(&sim[1]), 0);
 }
 
 static void handed_back_timeout_is_not_named(struct kunit *test)
@@ -133,7 +116,6 @@ static struct kunit_case debug_cases[] = {
 #ifdef CONFIG_DEBUG_OBJECTS_FREE
 	KUNIT_CASE(timeout_is_named_while_the_wheel_has_it),
 	KUNIT_CASE(timeout_is_not_named_from_its_callback_on),
-	KUNIT_CASE(handed_over_timeout_is_named),
 	KUNIT_CASE(handed_back_timeout_is_not_named),
 #endif
 #ifdef CONFIG_DEBUG_OBJECTS

@@ -251,30 +251,6 @@ static void stop_hands_back_what_was_refreshed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kept->sim.handed_back, 1);
 }
 
-static void asked_before_it_is_handed_over(struct kunit *test)
-{
-	struct workqueue_struct *queue = alloc_workqueue("due", 0, 0);
-	struct hwheel *wheel;
-	struct kept *kept;
-
-	KUNIT_ASSERT_NOT_NULL(test, queue);
-	wheel = hwheel_create((&(struct hwheel_params) {
-		.tick_ns = SIM_TICK, .executor = queue,
-	}));
-	KUNIT_ASSERT_FALSE(test, IS_ERR(wheel));
-	kept = kunit_kzalloc(test, sizeof(*kept), GFP_KERNEL);
-	hwheel_timeout_init(&kept->sim.timeout, wheel, &kept_ops);
-	KUNIT_EXPECT_EQ(test, 0, hwheel_arm_at(&kept->sim.timeout,
-					       sim_edge_time(wheel, 2)));
-	kept->later = sim_edge_time(wheel, 5);
-	sim_pass(wheel, 4);
-	KUNIT_EXPECT_EQ(test, kept->sim.expired, 0);
-	sim_pass(wheel, 6);
-	KUNIT_EXPECT_EQ(test, kept->sim.expired, 1);
-	hwheel_destroy(wheel);
-	destroy_workqueue(queue);
-}
-
 /* The later of both deadlines is what counts, on every kind of wheel. */
 
 #define MANY	300
@@ -342,7 +318,6 @@ static struct kunit_case due_cases[] = {
 	KUNIT_CASE(arming_again_asks_again),
 	KUNIT_CASE(cancelled_while_asked),
 	KUNIT_CASE(stop_hands_back_what_was_refreshed),
-	KUNIT_CASE(asked_before_it_is_handed_over),
 	KUNIT_CASE(random_deadlines),
 	{}
 };

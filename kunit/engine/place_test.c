@@ -223,23 +223,6 @@ static void cpus_that_there_are_not_are_refused(struct kunit *test)
 	expect_no_worker(test, (struct hwheel_params) { .cpus = &offline });
 }
 
-/* Nor is anything left of the executor, and of what else was made before the worker. */
-static void refused_wheel_with_an_executor_leaves_nothing(struct kunit *test)
-{
-	struct workqueue_struct *queue = alloc_workqueue("hwheel_refused",
-							 WQ_UNBOUND, 0);
-	struct cpumask none = { };
-
-	KUNIT_ASSERT_NOT_NULL(test, queue);
-	expect_no_worker(test, (struct hwheel_params) {
-		.cpus = &none, .executor = queue,
-	});
-	expect_no_worker(test, (struct hwheel_params) {
-		.nice = 20, .executor = queue,
-	});
-	destroy_workqueue(queue);
-}
-
 static struct kunit_case place_cases[] = {
 	KUNIT_CASE(worker_is_named_after_the_wheel),
 	KUNIT_CASE(name_is_copied_and_cut_short),
@@ -253,7 +236,6 @@ static struct kunit_case place_cases[] = {
 	KUNIT_CASE(wrong_priority_is_refused),
 	KUNIT_CASE(niceness_and_priority_exclude_each_other),
 	KUNIT_CASE(cpus_that_there_are_not_are_refused),
-	KUNIT_CASE(refused_wheel_with_an_executor_leaves_nothing),
 	{}
 };
 

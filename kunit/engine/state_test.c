@@ -18,12 +18,14 @@
 
 enum operation {
 	ARM, ARM_WITH_RELEASE, REFRESH_EARLIER, REFRESH_EQUAL, REFRESH_LATER,
-	CANCEL, EXPIRE, ACTED, HAND_OVER, BEGIN, RECALL, CLOSE, OPEN,
+	CANCEL, EXPIRE, ACTED, HAND_OVER, CLAIM, PUT_BACK, BEGIN, RECALL,
+	REPEND, CLOSE, OPEN,
 };
 
 static const char * const operation_names[] = {
 	"arm", "arm with a release op", "refresh to earlier", "refresh to equal",
-	"refresh to later", "cancel", "expire", "acted", "hand over", "begin", "recall",
+	"refresh to later", "cancel", "expire", "acted", "hand over", "claim",
+	"put back", "begin", "recall", "repend",
 	"close", "open",
 };
 
@@ -109,13 +111,18 @@ static const struct transition transitions[] = {
 	{ ACTED, HWHEEL_PENDING | QUEUED,	true, HWHEEL_PENDING, NOW },
 	{ ACTED, HWHEEL_CANCELLED | QUEUED,	true, HWHEEL_CANCELLED, NOW },
 
-	/* Expired and queued is what is handed over to the executor. */
+	/* Works: expired and queued is handed over, idle and queued is claimed. */
 	{ HAND_OVER, HWHEEL_PENDING,		true, HWHEEL_EXPIRED | QUEUED, NOW },
-	{ BEGIN, HWHEEL_EXPIRED | QUEUED,	true, HWHEEL_EXPIRED, NOW },
-	{ BEGIN, HWHEEL_EXPIRED | QUEUED | CLOSED,
-	  true, HWHEEL_EXPIRED | CLOSED, NOW },
-	{ RECALL, HWHEEL_EXPIRED | QUEUED | CLOSED,
+	{ CLAIM, HWHEEL_EXPIRED | QUEUED,	true, HWHEEL_IDLE | QUEUED, NOW },
+	{ CLAIM, HWHEEL_EXPIRED | QUEUED | CLOSED,
+	  true, HWHEEL_IDLE | QUEUED | CLOSED, NOW },
+	{ PUT_BACK, HWHEEL_IDLE | QUEUED,	true, HWHEEL_EXPIRED | QUEUED, NOW },
+	{ BEGIN, HWHEEL_IDLE | QUEUED,		true, HWHEEL_EXPIRED, NOW },
+	{ BEGIN, HWHEEL_IDLE | QUEUED | CLOSED,	true, HWHEEL_EXPIRED | CLOSED, NOW },
+	{ RECALL, HWHEEL_IDLE | QUEUED | CLOSED,
 	  true, HWHEEL_CANCELLED | QUEUED | CLOSED, NOW },
+	{ REPEND, HWHEEL_IDLE | QUEUED | CLOSED,
+	  true, HWHEEL_PENDING | QUEUED | CLOSED, NOW },
 
 	{ CLOSE, HWHEEL_IDLE,			0, HWHEEL_IDLE | CLOSED, NOW },
 	{ CLOSE, HWHEEL_IDLE | QUEUED,		0, HWHEEL_IDLE | QUEUED | CLOSED, NOW },
@@ -254,10 +261,19 @@ static int perform(enum operation operation, atomic64_t *word)
 		return hwheel_word_acted(word, old);
 	case HAND_OVER:
 		return hwheel_word_hand_over(word, &old);
+	case CLAIM:
+		return hwheel_word_claim(word, &old);
+	case PUT_BACK:
+		hwheel_word_unclaim(word, HWHEEL_EXPIRED | HWHEEL_QUEUED);
+		return true;
 	case BEGIN:
-		return hwheel_word_begin(word) == (u64)old;
+		hwheel_word_unclaim(word, HWHEEL_EXPIRED);
+		return true;
 	case RECALL:
-		hwheel_word_recall(word);
+		hwheel_word_unclaim(word, HWHEEL_CANCELLED | HWHEEL_QUEUED);
+		return true;
+	case REPEND:
+		hwheel_word_unclaim(word, HWHEEL_PENDING | HWHEEL_QUEUED);
 		return true;
 	case CLOSE:
 		hwheel_word_close(word);
@@ -326,7 +342,7 @@ static void a_changed_word_is_not_the_one_acted_on(struct kunit *test)
 		HWHEEL_CANCELLED | QUEUED, HWHEEL_PENDING, HWHEEL_EXPIRED,
 	};
 	bool (* const steps[])(atomic64_t *, s64 *) = {
-		acted, hwheel_word_expire, hwheel_word_hand_over,
+		acted, hwheel_word_expire, hwheel_word_hand_over, hwheel_word_claim,
 	};
 	const unsigned int nr = ARRAY_SIZE(steps);
 	unsigned int i;

@@ -9,12 +9,12 @@
 
 #include "engine/limit.h"
 #include "engine/stats.h"
-#include "executor_sim.h"
+#include "cancel_sync_sim.h"
 
 /* Those before the histogram, in their order */
 static const char *const names[] = {
 	"pending", "armed", "refreshed_later", "refreshed_earlier",
-	"cancelled_queued", "cancelled_filed", "expired", "recalled",
+	"cancelled_queued", "cancelled_filed", "expired",
 	"handed_back", "passes", "visited", "moved", "wakeups", "drained", "drained_max", "lag",
 	"lag_max", "overlong", "contained",
 };
@@ -149,7 +149,6 @@ static void all_that_happens_is_told(struct kunit *test)
 {
 	tell_all(test, sim_wheel(test));
 	tell_all(test, limited_wheel(test, 10));
-	tell_all(test, executor_wheel(test, EXECUTOR_UNBOUND));
 }
 
 /* However many are drained in a row */
@@ -185,29 +184,6 @@ static void cancel_sync_counts_as_a_cancel(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, stats_of(wheel).cancelled_queued, 1);
 	KUNIT_EXPECT_EQ(test, stats_of(wheel).cancelled_filed, 2);
 	KUNIT_EXPECT_EQ(test, stats_of(wheel).pending, 1);
-}
-
-/* It had expired: that stands, and a cancel it is not. */
-static void recalled_one_stays_expired(struct kunit *test)
-{
-	struct hwheel *wheel = executor_wheel(test, EXECUTOR_ORDERED);
-	struct sim_timeout *sim = sim_timeouts(test, wheel, 2, &sim_ops);
-	struct tally tally = { };
-	struct hwheel_stats stats;
-
-	hand_over_behind(test, &sim[0], &sim[1], &tally);
-	KUNIT_EXPECT_EQ(test, stats_of(wheel).expired, 2);
-	KUNIT_EXPECT_EQ(test, stats_of(wheel).recalled, 0);
-	KUNIT_EXPECT_EQ(test, hwheel_cancel_sync(&sim[1].timeout), 1);
-	test_sleep(wheel, 2 * SLOW * SIM_TICK);
-	stats = stats_of(wheel);
-	KUNIT_EXPECT_EQ(test, stats.armed, 2);
-	KUNIT_EXPECT_EQ(test, stats.pending, 0);
-	KUNIT_EXPECT_EQ(test, stats.expired, 2);
-	KUNIT_EXPECT_EQ(test, stats.lateness[0], 2);
-	KUNIT_EXPECT_EQ(test, stats.recalled, 1);
-	KUNIT_EXPECT_EQ(test, stats.cancelled_queued + stats.cancelled_filed, 0);
-	KUNIT_EXPECT_EQ(test, stats.handed_back, 0);
 }
 
 /* Calls that fail do not count */
@@ -252,18 +228,6 @@ static void what_fails_does_not_count(struct kunit *test)
 {
 	failures(test, sim_wheel(test));
 	failures(test, limited_wheel(test, 1));
-	failures(test, executor_wheel(test, EXECUTOR_UNBOUND));
-}
-
-static void arm_of_a_handed_over_one_does_not_count(struct kunit *test)
-{
-	struct hwheel *wheel = executor_wheel(test, EXECUTOR_ORDERED);
-	struct sim_timeout *sim = sim_timeouts(test, wheel, 2, &sim_ops);
-	struct tally tally = { };
-
-	hand_over_behind(test, &sim[0], &sim[1], &tally);
-	fail_all(test, &sim[1].timeout, -EBUSY);
-	test_sleep(wheel, SLOW * SIM_TICK);
 }
 
 /* At any time */
@@ -339,7 +303,6 @@ static void what_was_armed_is_pending_or_ended(struct kunit *test)
 {
 	walk(test, sim_wheel(test), 1);
 	walk(test, limited_wheel(test, 10), 2);
-	walk(test, executor_wheel(test, EXECUTOR_ORDERED), 3);
 }
 
 static void expired_is_counted_before_the_callback(struct kunit *test)
@@ -494,7 +457,6 @@ static void count_each_bin(struct kunit *test, struct hwheel *wheel)
 static void lateness_is_told_by_its_logarithm(struct kunit *test)
 {
 	count_each_bin(test, sim_wheel(test));
-	count_each_bin(test, executor_wheel(test, EXECUTOR_UNBOUND));
 }
 
 static void hours_late_is_in_the_last_bin(struct kunit *test)
@@ -595,9 +557,7 @@ static struct kunit_case stats_cases[] = {
 	KUNIT_CASE(all_that_happens_is_told),
 	KUNIT_CASE(the_most_that_a_pass_drained),
 	KUNIT_CASE(cancel_sync_counts_as_a_cancel),
-	KUNIT_CASE(recalled_one_stays_expired),
 	KUNIT_CASE(what_fails_does_not_count),
-	KUNIT_CASE(arm_of_a_handed_over_one_does_not_count),
 	KUNIT_CASE(what_was_armed_is_pending_or_ended),
 	KUNIT_CASE(none_is_pending_after_stop),
 	KUNIT_CASE(expired_is_counted_before_the_callback),

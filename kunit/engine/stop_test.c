@@ -5,13 +5,7 @@
 #include <linux/delay.h>
 #include <linux/workqueue.h>
 
-#include "executor_sim.h"
-
-static const enum executor_kind kinds[] = {
-	EXECUTOR_NONE, EXECUTOR_UNBOUND, EXECUTOR_PER_CPU, EXECUTOR_ORDERED,
-};
-
-KUNIT_ARRAY_PARAM(kind, kinds, executor_kind_describe);
+#include "cancel_sync_sim.h"
 
 /* Queued, enqueued, refreshed, in later turns, in slots used and emptied before */
 static void arm_all_sorts(struct kunit *test, struct sim_timeout *sim)
@@ -277,7 +271,7 @@ static void stop_from_callback(struct sim_timeout *sim)
 
 static void stop_in_a_callback_is_refused(struct kunit *test)
 {
-	struct hwheel *wheel = executor_wheel(test, kind_of(test));
+	struct hwheel *wheel = sim_wheel(test);
 	struct sim_timeout *sim = sim_timeouts(test, wheel, 2, &sim_ops);
 	s64 result = 0;
 
@@ -456,7 +450,7 @@ static struct kunit_case stop_cases[] = {
 	KUNIT_CASE(stopped_wheel_refuses_all),
 	KUNIT_CASE(handed_back_timeout_may_go_to_another_wheel),
 	KUNIT_CASE(second_stop_waits_and_gets_0),
-	KUNIT_CASE_PARAM(stop_in_a_callback_is_refused, kind_gen_params),
+	KUNIT_CASE(stop_in_a_callback_is_refused),
 	KUNIT_CASE(stop_waits_for_a_callback),
 	KUNIT_CASE(stop_against_submit_loses_none),
 	KUNIT_CASE(stop_against_cancel_has_one_outcome),

@@ -31,7 +31,6 @@ static void show_wheel(struct seq_file *m, const struct hwheel *wheel)
 	seq_printf(m, "slots %u\n", wheel->slots.mask + 1);
 	seq_printf(m, "levels %u\n", wheel->slots.levels);
 	seq_printf(m, "max_pending %llu\n", wheel->max_pending);
-	seq_printf(m, "executor %s\n", wheel->executor ? "yes" : "no");
 	seq_printf(m, "stopped %s\n", READ_ONCE(wheel->special) & HWHEEL_STOPPING ? "yes" : "no");
 }
 
@@ -48,7 +47,6 @@ static const struct counter {
 	COUNTER(cancelled_queued),
 	COUNTER(cancelled_filed),
 	COUNTER(expired),
-	COUNTER(recalled),
 	COUNTER(handed_back),
 	COUNTER(passes),
 	COUNTER(visited),

@@ -7,8 +7,8 @@
  * can be kept from running into nothing. Such a wheel is named and stopped, but stays in
  * memory until hwheel itself is unloaded, as others might know it: they get -ESHUTDOWN.
  *
- * The exit function may have freed a pending timeout or the executor's workqueue. Then the wheel
- * uses freed memory until it is stopped, and in the stop. The log names it all the same.
+ * The exit function may have freed a pending timeout or a work's queue. Then the wheel uses freed
+ * memory until it is stopped, and in the stop. The log names it all the same.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 

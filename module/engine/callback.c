@@ -14,25 +14,19 @@
 #include "wheel.h"
 
 /*
- * A lock that was not given back would have every later callback, and the worker itself,
- * run with preemption off, and blame whoever sleeps first. As run_timer_softirq() does,
- * the state is put back, so that the others don't suffer.
+ * A lock that was not given back would have every later callback, and the worker itself, run with
+ * preemption off, and blame whoever sleeps first. As call_timer_fn() does, this puts the count
+ * right.
  */
-void hwheel_callback_contain(struct hwheel *wheel, hwheel_callback_t *callback,
-			     int count, bool irqs_off)
+void hwheel_callback_contain(struct hwheel *wheel, hwheel_callback_t *callback)
 {
-	bool left_irqs_off = irqs_disabled();
-	int left_count = preempt_count();
+	int count = preempt_count();
 
-	preempt_count_set(count);
-	if (irqs_off)
-		local_irq_disable();
-	else
-		local_irq_enable();
+	preempt_count_set(0);
+	local_irq_enable();
 	if (atomic_long_inc_return(&wheel->contained) == 1)
-		pr_warn_ratelimited("wheel %s: %ps returned with preempt count %#x and interrupts %s\n",
-				    wheel->name, callback, left_count,
-				    left_irqs_off ? "off" : "on");
+		pr_warn_ratelimited("wheel %s: %ps returned with preempt count %#x\n",
+				    wheel->name, callback, count);
 }
 
 /*

@@ -29,8 +29,7 @@
 
 typedef void hwheel_callback_t(struct hwheel_timeout *timeout);
 
-void hwheel_callback_contain(struct hwheel *wheel, hwheel_callback_t *callback,
-			     int count, bool irqs_off);
+void hwheel_callback_contain(struct hwheel *wheel, hwheel_callback_t *callback);
 void hwheel_callback_took(struct hwheel *wheel, hwheel_callback_t *callback);
 
 static inline void hwheel_callback_begin(struct hwheel *wheel,
@@ -156,32 +155,14 @@ static inline bool hwheel_callback_await(struct hwheel *wheel,
 	return hwheel_callback_running(wheel, timeout);
 }
 
-/* A callback is not trusted to leave preemption and interrupts as they were before. */
-static __always_inline void hwheel_callback_call_from(struct hwheel *wheel,
-						      hwheel_callback_t *callback,
-						      struct hwheel_timeout *timeout,
-						      int count, bool irqs_off)
+/* Called by the worker, or the thread that stops a wheel, with preemption on. */
+static __always_inline void hwheel_callback_call(struct hwheel *wheel,
+						 hwheel_callback_t *callback,
+						 struct hwheel_timeout *timeout)
 {
 	callback(timeout);
-	if (unlikely(preempt_count() != count || irqs_disabled() != irqs_off))
-		hwheel_callback_contain(wheel, callback, count, irqs_off);
-}
-
-/* Called by the worker, or the thread that stops a wheel: with preemption and interrupts on. */
-static inline void hwheel_callback_call(struct hwheel *wheel,
-					hwheel_callback_t *callback,
-					struct hwheel_timeout *timeout)
-{
-	hwheel_callback_call_from(wheel, callback, timeout, 0, false);
-}
-
-/* For a thread that is not hwheel's. */
-static inline void hwheel_callback_call_here(struct hwheel *wheel,
-					     hwheel_callback_t *callback,
-					     struct hwheel_timeout *timeout)
-{
-	hwheel_callback_call_from(wheel, callback, timeout, preempt_count(),
-				  irqs_disabled());
+	if (unlikely(preempt_count()))
+		hwheel_callback_contain(wheel, callback);
 }
 
 /* How long this thread has run, in ns; right to a jiffy. It changes in two parts if u64 does. */

@@ -8,25 +8,27 @@
  * read first, see callback.h. Several may wait for one timeout: it stays closed until
  * the last of them opens it, and for good if one of them shuts it down.
  *
- * In a callback on the worker nobody else would drain the queues, so we do. One that was
- * handed over to the executor, but whose callback was not begun, is taken back: so
- * cancel_sync in a callback on the executor does not wait for one that waits for a runner.
+ * In a callback on the worker nobody else would drain the queues, so the caller does. A work that
+ * was handed over is taken back from its workqueue; if its function has begun, the caller waits for
+ * that, too. As nobody can arm a closed work, no run comes after that one.
  *
- * Models: life.pml, timeout.pml, again.pml, executor.pml and sleep.pml in selftests/models/.
+ * Models: life.pml, timeout.pml, again.pml, work.pml and sleep.pml in selftests/models/.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/export.h>
 #include <linux/kernel.h>
 #include <linux/rbtree.h>
+#include <linux/sched.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
+#include <linux/workqueue.h>
 
 #include "callback.h"
-#include "executor.h"
 #include "state.h"
 #include "submit.h"
 #include "wheel.h"
+#include "work.h"
 
 /**
  * struct closer - a thread in hwheel_cancel_sync() or hwheel_shutdown_sync()
@@ -80,16 +82,13 @@ static void end_closing(struct closer *closer)
 	spin_unlock(&wheel->closers_lock);
 }
 
-static bool is_in_callback(const struct hwheel_timeout *timeout)
-{
-	return hwheel_callback_await(timeout->wheel, timeout) ||
-	       hwheel_executor_runs(timeout->wheel, timeout);
-}
-
+/* A work that has expired in between is left to wait_for_function(). */
 static bool is_settled(const struct hwheel_timeout *timeout)
 {
-	return hwheel_word_settled(atomic64_read_acquire(&timeout->word)) &&
-	       !is_in_callback(timeout);
+	u64 word = hwheel_work_word(timeout);
+
+	return (hwheel_word_settled(word) || hwheel_word_is_handed(word)) &&
+	       !hwheel_callback_await(timeout->wheel, timeout);
 }
 
 /*
@@ -98,54 +97,57 @@ static bool is_settled(const struct hwheel_timeout *timeout)
  */
 static bool needs_pass(const struct hwheel_timeout *timeout)
 {
-	return atomic64_read_acquire(&timeout->word) & HWHEEL_QUEUED &&
-	       !is_in_callback(timeout);
+	u64 word = hwheel_work_word(timeout);
+
+	return word & HWHEEL_QUEUED && !hwheel_word_is_handed(word) &&
+	       !hwheel_callback_await(timeout->wheel, timeout);
 }
 
 /* Also has the worker look again, if it still has to act on the timeout. */
 static bool close_and_look(struct hwheel_timeout *timeout, bool *prevented)
 {
 	hwheel_word_close(&timeout->word);
-	if (hwheel_cancel(timeout) ||
-	    hwheel_executor_recall(timeout->wheel, timeout))
+	if (hwheel_cancel(timeout) || hwheel_work_recall(timeout))
 		*prevented = true;
 	if (needs_pass(timeout))
 		hwheel_submit_kick(timeout->wheel);
 	return is_settled(timeout);
 }
 
-/*
- * What the executor is busy with may itself wait for the queues to be drained, or leave this
- * timeout there, armed again or owed its release op: hence the time limit.
- */
-static void cancel_sync_drain(struct hwheel_timeout *timeout)
+static void close_and_wait(struct hwheel_timeout *timeout, bool *prevented)
 {
 	struct hwheel *wheel = timeout->wheel;
 
-	hwheel_drain_here(wheel);
-	if (hwheel_executor_runs(wheel, timeout))
-		wait_event_timeout(wheel->waiters, is_settled(timeout), 1);
-	cond_resched();
-}
-
-static bool close_and_drain(struct hwheel_timeout *timeout)
-{
-	bool prevented = false;
-
-	while (!close_and_look(timeout, &prevented))
-		cancel_sync_drain(timeout);
-	return prevented;
-}
-
-static bool close_and_wait(struct hwheel_timeout *timeout)
-{
-	struct hwheel *wheel = timeout->wheel;
-	bool prevented = false;
-
-	if (!hwheel_executor_calls(wheel))
+	if (!hwheel_is_owner(wheel)) {
 		hwheel_callbacks_awaited(wheel);
-	wait_event(wheel->waiters, close_and_look(timeout, &prevented));
-	return prevented;
+		wait_event(wheel->waiters, close_and_look(timeout, prevented));
+		return;
+	}
+	while (!close_and_look(timeout, prevented)) {
+		hwheel_drain_here(wheel);
+		cond_resched();
+	}
+}
+
+/*
+ * The function may itself wait for the queues to be drained, which only the worker can do; so
+ * there the caller waits a jiffy at a time. Returns whether the work is at rest: meanwhile another
+ * thread may have taken it back, and submitted it.
+ */
+static bool wait_for_function(struct hwheel_timeout *timeout, bool *prevented)
+{
+	struct work_struct *item = &container_of(timeout, struct hwheel_work, timeout)->work;
+	struct hwheel *wheel = timeout->wheel;
+
+	*prevented |= hwheel_work_recall(timeout);
+	if (!hwheel_is_owner(wheel))
+		flush_work(item);
+	else
+		while (work_busy(item)) {
+			hwheel_drain_here(wheel);
+			schedule_timeout_uninterruptible(1);
+		}
+	return hwheel_word_settled(hwheel_work_word(timeout));
 }
 
 static bool is_own_callback(const struct hwheel_timeout *timeout)
@@ -154,7 +156,8 @@ static bool is_own_callback(const struct hwheel_timeout *timeout)
 
 	if (hwheel_is_owner(wheel))
 		return hwheel_callback_running(wheel, timeout);
-	return hwheel_executor_calls_for(wheel, timeout);
+	return hwheel_is_work(timeout) &&
+	       current_work() == &container_of(timeout, struct hwheel_work, timeout)->work;
 }
 
 /* In a callback: would the timeout, or a drain, have to wait for what runs now? */
@@ -177,16 +180,16 @@ static bool would_deadlock(const struct hwheel_timeout *timeout)
 
 static int close_until_settled(struct hwheel_timeout *timeout, bool shuts)
 {
-	bool on_worker = hwheel_is_owner(timeout->wheel);
 	struct closer closer = { .timeout = timeout, .shuts = shuts };
-	bool prevented;
+	bool prevented = false;
 
 	might_sleep();
 	if (would_deadlock(timeout))
 		return -EDEADLK;
 	begin_closing(&closer);
-	prevented = on_worker ? close_and_drain(timeout) :
-				close_and_wait(timeout);
+	do
+		close_and_wait(timeout, &prevented);
+	while (hwheel_is_work(timeout) && !wait_for_function(timeout, &prevented));
 	end_closing(&closer);
 	return prevented;
 }
@@ -199,12 +202,10 @@ static int close_until_settled(struct hwheel_timeout *timeout, bool shuts)
  * (its release op has returned, if it was owed one), and what they wrote is seen by the
  * caller. Until then nobody can arm it: -EBUSY, also in its own callback. It may be freed
  * if nobody else can arm it after that. The worker is woken at once; the wait is for the
- * callbacks that are under way, not for a tick; a callback that waits for the executor to
- * call it is prevented, too.
+ * callbacks that are under way, not for a tick.
  *
  * Works at any time, also while the wheel is stopped and after that, and from the
- * callback of another timeout of the same wheel; but two callbacks on an executor that
- * call this for each other's timeout wait for each other for ever.
+ * callback of another timeout of the same wheel.
  *
  * The caller must not hold a lock that a callback of this wheel takes, and the release
  * op must not free the timeout.

@@ -7,10 +7,10 @@
  *
  * Q is QUEUED: the timeout is on a submission list, or is about to be added to
  * one, or the worker holds it and has not acted on its latest state yet. C is
- * CLOSED: hwheel_cancel_sync() is under way, so nobody may arm. EXPIRED with Q means
- * handed over to the executor: the callback is still to come. Every transition is one
- * atomic operation on the whole word, so arm, refresh, cancel, expire and stop are
- * linearised by it whatever races:
+ * CLOSED: hwheel_cancel_sync() is under way, so nobody may arm. EXPIRED with Q is a work that
+ * was handed over to its workqueue, IDLE with Q one that a thread has claimed, see work.c. Every
+ * transition is one atomic operation on the whole word, so arm, refresh, cancel, expire and stop
+ * are linearised by it whatever races:
  *
  *	arm	not PENDING, not C, not handed over -> PENDING, Q
  *	refresh	PENDING			-> same, Q if the deadline gets earlier
@@ -20,9 +20,13 @@
  *	open	not PENDING, not Q	-> same, not C
  *	shut	not PENDING, not Q	-> IDLE, C, for good
  *	expire	PENDING, not Q		-> EXPIRED		(worker)
- *	hand over  PENDING, not Q	-> EXPIRED, Q		(worker)
- *	act	Q			-> same, not Q		(worker, executor)
- *	recall	handed over		-> CANCELLED, Q		(cancel_sync)
+ *	act	Q			-> same, not Q		(worker)
+ *	hand over  PENDING, not Q	-> EXPIRED, Q		(worker, of a work)
+ *	claim	EXPIRED, Q		-> IDLE, Q		(of a work; from there:)
+ *	  put back			-> EXPIRED, Q
+ *	  begin				-> EXPIRED, not Q
+ *	  recall			-> CANCELLED, Q
+ *	  arm				-> PENDING, Q
  *	stop	PENDING			-> CANCELLED, not Q	(the stopper)
  *
  * The caller that sets Q adds the timeout to its CPU's list; a caller that finds it set
@@ -73,14 +77,26 @@ static inline enum hwheel_state hwheel_word_state(u64 word)
 	return word & HWHEEL_STATE_MASK;
 }
 
-/* Does its callback wait for the executor to call it? */
+/* Is it a work that was handed over? Its work item says whether the function has begun. */
 static inline bool hwheel_word_is_handed(u64 word)
 {
 	return (word & (HWHEEL_STATE_MASK | HWHEEL_QUEUED)) ==
 	       (HWHEEL_EXPIRED | HWHEEL_QUEUED);
 }
 
+/* Has a thread claimed it, to look at its work item? */
+static inline bool hwheel_word_is_claimed(u64 word)
+{
+	return (word & (HWHEEL_STATE_MASK | HWHEEL_QUEUED)) == (HWHEEL_IDLE | HWHEEL_QUEUED);
+}
+
 static_assert((HWHEEL_IDLE & ~HWHEEL_CANCELLED) == HWHEEL_EXPIRED);
+
+/* Handed over or claimed */
+static inline bool hwheel_word_is_out(u64 word)
+{
+	return (word & (HWHEEL_EXPIRED | HWHEEL_QUEUED)) == (HWHEEL_EXPIRED | HWHEEL_QUEUED);
+}
 
 /*
  * Not pending, nobody closes it, and no list refers to it: what nearly all arms find. Idle and
@@ -226,20 +242,21 @@ static inline bool hwheel_word_hand_over(atomic64_t *word, s64 *old)
 }
 
 /*
- * The executor's, each on a timeout that is handed over, whose word then changes no more
- * but for CLOSED.
+ * The transitions of works. A claimed word changes no more but for CLOSED, until the thread that
+ * claimed it changes the rest.
  */
 
-/* Returns the word before. */
-static inline u64 hwheel_word_begin(atomic64_t *word)
+/* From a word that is handed over; false if it is another one meanwhile, now in @old. */
+static inline bool hwheel_word_claim(atomic64_t *word, s64 *old)
 {
-	return atomic64_fetch_andnot(HWHEEL_QUEUED, word);
+	return atomic64_try_cmpxchg_acquire(word, old, *old | HWHEEL_IDLE);
 }
 
-/* EXPIRED to CANCELLED */
-static inline void hwheel_word_recall(atomic64_t *word)
+/* @new: a state, QUEUED or not */
+static inline void hwheel_word_unclaim(atomic64_t *word, u64 new)
 {
-	atomic64_fetch_xor(HWHEEL_EXPIRED ^ HWHEEL_CANCELLED, word);
+	/* Release: whoever claims it next sees what was done to the work item. */
+	(void)atomic64_fetch_xor_release((HWHEEL_IDLE | HWHEEL_QUEUED) ^ new, word);
 }
 
 #endif /* _HWHEEL_STATE_H */

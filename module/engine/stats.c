@@ -118,7 +118,6 @@ void hwheel_get_stats(const struct hwheel *wheel, struct hwheel_stats *stats)
 	sum_pending(wheel, stats);
 	stats->refreshed_later = sum_of(&wheel->cpu->refreshed[0]);
 	stats->refreshed_earlier = sum_of(&wheel->cpu->refreshed[1]);
-	stats->recalled = (unsigned long)atomic_long_read(&wheel->recalled);
 	stats->passes = read_count(&counts->passes);
 	stats->visited = read_count(&counts->visited);
 	stats->moved = read_count(&counts->moved);

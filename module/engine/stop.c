@@ -4,8 +4,7 @@
  * once, and loses none to an arm that races with it:
  *
  *  1. HWHEEL_STOPPING is set: arms that see it fail. The worker finishes its pass and exits,
- *     and the stopper takes its place as the slots' one writer. The executor runs what
- *     it was given.
+ *     and the stopper takes its place as the slots' one writer.
  *  2. The slots are emptied. A pending timeout that is not QUEUED is handed back; a
  *     QUEUED one is only unlinked, as it is, or is about to be, on a list. From here on
  *     nothing pending is without QUEUED, so cancel and refresh add nothing any more.
@@ -17,7 +16,7 @@
  * No lock is held across the callbacks, which may stop another wheel; a second stop waits
  * for the first one's completion.
  *
- * Models: halt.pml and finish.pml in selftests/models/.
+ * Models: halt.pml and work.pml in selftests/models/.
  */
 #include <linux/atomic.h>
 #include <linux/completion.h>
@@ -26,11 +25,9 @@
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/sched/task.h>
-#include <linux/wait.h>
 
 #include "callback.h"
 #include "debug_objects.h"
-#include "executor.h"
 #include "limit.h"
 #include "pass_work.h"
 #include "state.h"
@@ -147,19 +144,6 @@ static void hand_back_all(struct hwheel_stop *stop)
 	} while (stop->deferred);
 }
 
-/*
- * Runs the timeouts that were handed over. Their callbacks may wait for the stopper, which now
- * drains the queues. Once the executor is idle it stays idle, as nothing expires any more.
- */
-static void finish_executor(struct hwheel *wheel)
-{
-	while (!hwheel_executor_is_idle(wheel)) {
-		hwheel_worker_drain(wheel);
-		wait_event_timeout(wheel->waiters,
-				   hwheel_executor_is_idle(wheel), 1);
-	}
-}
-
 static void stop_wheel(struct hwheel *wheel, struct hwheel_stop *stop)
 {
 	WRITE_ONCE(wheel->special, wheel->special | HWHEEL_STOPPING);
@@ -168,7 +152,6 @@ static void stop_wheel(struct hwheel *wheel, struct hwheel_stop *stop)
 	WRITE_ONCE(wheel->owner, current);
 	/* The clock that was read before is the worker's. */
 	hwheel_clock_read(wheel);
-	finish_executor(wheel);
 	wheel->stop = stop;
 	hand_back_all(stop);
 	while (!hwheel_pass_work_run(wheel))
@@ -204,9 +187,8 @@ void hwheel_drain_here(struct hwheel *wheel)
  * with this either fails so or is handed back. A second stop waits for the first and
  * hands back nothing.
  *
- * With an executor it waits for the callbacks that were handed over. These must not wait
- * for another timeout to expire, nor may the caller be a work item that keeps them from
- * running, such as another one on the same ordered workqueue.
+ * A work that was handed over is not pending, and is not waited for: its function runs, unless
+ * its owner cancels it.
  *
  * Context: process; may sleep. @handback runs in the same context.
  * Return: how many timeouts were handed back, or -EDEADLK when called from a callback
@@ -220,7 +202,7 @@ s64 hwheel_stop(struct hwheel *wheel,
 		.wheel = wheel, .handback = handback, .data = data,
 	};
 
-	if (hwheel_is_owner(wheel) || hwheel_executor_calls(wheel))
+	if (hwheel_is_owner(wheel))
 		return -EDEADLK;
 	hwheel_callbacks_awaited(wheel);
 	if (!atomic_xchg(&wheel->stopping, 1))

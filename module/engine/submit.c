@@ -397,11 +397,10 @@ static noinline int refresh_in(struct hwheel_timeout *timeout, u64 delay_ns)
  *
  * Context: any but NMI and under scheduler locks (it may wake the worker).
  * Return: 0, or an error with which nothing changed: -EBUSY (it is pending, is being
- * waited for by hwheel_cancel_sync(), is owed its release op, or has expired and waits for the
- * executor to call its callback), -EDQUOT (as many as hwheel_params.max_pending are pending),
- * -ERANGE (more than a revolution away, on a wheel that is HWHEEL_SIMPLE), -ESHUTDOWN (the wheel
- * was stopped, or the timeout was shut down; until hwheel_shutdown_sync() returns it is -EBUSY),
- * -EINVAL (it has no expire op).
+ * waited for by hwheel_cancel_sync(), or is owed its release op), -EDQUOT (as many as
+ * hwheel_params.max_pending are pending), -ERANGE (more than a revolution away, on a wheel that is
+ * HWHEEL_SIMPLE), -ESHUTDOWN (the wheel was stopped, or the timeout was shut down; until
+ * hwheel_shutdown_sync() returns it is -EBUSY), -EINVAL (it has no expire op).
  */
 int hwheel_arm_at(struct hwheel_timeout *timeout, u64 deadline_ns)
 {
@@ -449,8 +448,7 @@ EXPORT_SYMBOL_GPL(hwheel_arm);
  * Context: any but NMI and under scheduler locks.
  * Return: did the wheel hold the timeout? HWHEEL_NOT_HELD (0), HWHEEL_WAS_PENDING or
  * HWHEEL_WAS_CANCELLED; or an error with which nothing changed: -ERANGE, -ESHUTDOWN, -EINVAL or
- * -EDQUOT, as hwheel_arm_at(), or -EBUSY (it is being waited for by hwheel_cancel_sync(), or has
- * expired and waits for the executor to call its callback).
+ * -EDQUOT, as hwheel_arm_at(), or -EBUSY (it is being waited for by hwheel_cancel_sync()).
  */
 int hwheel_mod_at(struct hwheel_timeout *timeout, u64 deadline_ns)
 {
@@ -563,19 +561,6 @@ EXPORT_SYMBOL_GPL(hwheel_cancel);
 void hwheel_submit_return(struct hwheel *wheel, struct hwheel_timeout *timeout)
 {
 	rcu_read_lock_sched();
-	submit(wheel, wheel->cpu, timeout);
-	rcu_read_unlock_sched();
-}
-
-/*
- * Submits a timeout that is handed over. From the recall on the worker may do nothing but look for
- * the timeout, so it must not preempt the caller before the push: with PREEMPT_RT the executor's
- * lock does not prevent that, the section does.
- */
-void hwheel_submit_recall(struct hwheel *wheel, struct hwheel_timeout *timeout)
-{
-	rcu_read_lock_sched();
-	hwheel_word_recall(&timeout->word);
 	submit(wheel, wheel->cpu, timeout);
 	rcu_read_unlock_sched();
 }

@@ -13,7 +13,6 @@
 
 bool hwheel_submit_take(struct hwheel *wheel, unsigned int *words);
 void hwheel_submit_return(struct hwheel *wheel, struct hwheel_timeout *timeout);
-void hwheel_submit_recall(struct hwheel *wheel, struct hwheel_timeout *timeout);
 void hwheel_submit_kick(struct hwheel *wheel);
 void hwheel_submit_source(struct hwheel *wheel, struct llist_node *node);
 bool hwheel_submit_empty(const struct hwheel *wheel);

@@ -21,7 +21,6 @@
 #include <linux/string.h>
 
 #include "edge.h"
-#include "executor.h"
 #include "gfp.h"
 #include "state.h"
 #include "wheel.h"
@@ -193,7 +192,6 @@ static void wheel_exit_lockdep(struct hwheel *wheel)
 
 static void free_wheel(struct hwheel *wheel)
 {
-	hwheel_executor_free(wheel);
 	wheel_exit_lockdep(wheel);
 	hwheel_slots_free(&wheel->slots);
 	free_percpu(wheel->cpu);
@@ -218,8 +216,6 @@ void hwheel_put(struct hwheel *wheel)
 
 static int wheel_populate(struct hwheel *wheel, const struct hwheel_params *params)
 {
-	int err = 0;
-
 	refcount_set(&wheel->users, 1);
 	init_completion(&wheel->stopped);
 	init_waitqueue_head(&wheel->waiters);
@@ -236,10 +232,7 @@ static int wheel_populate(struct hwheel *wheel, const struct hwheel_params *para
 	wheel->cpu = alloc_percpu_gfp(struct hwheel_cpu, gfp_of(params));
 	if (!wheel->cpu)
 		return -ENOMEM;
-	if (params->executor)
-		err = hwheel_executor_create(wheel, params->executor,
-					     gfp_of(params));
-	return err ?: hwheel_worker_start(wheel, params);
+	return hwheel_worker_start(wheel, params);
 }
 
 /* hwheel_create() is described in the header. */

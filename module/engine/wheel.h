@@ -42,7 +42,6 @@
 #define HWHEEL_ARM_SPECIAL	(HWHEEL_SIMPLE | HWHEEL_STOPPING | HWHEEL_LIMITED)
 
 struct dentry;
-struct hwheel_executor;
 struct hwheel_stop;
 
 /**
@@ -100,14 +99,12 @@ struct hwheel {
 	unsigned int		special;
 	/** @plain: Relative times are just added to CLOCK_MONOTONIC: nothing is refused. */
 	bool			plain;
-	/** @asks: There was a timeout whose owner is asked when it is due; set by anyone. */
+	/** @asks: There was a timeout with a due op, or a work; set by anyone. */
 	bool			asks;
 	/** @own: HWHEEL_OWN. */
 	bool			own;
 	/** @cpu: Submission queues and counters. */
 	struct hwheel_cpu __percpu *cpu;
-	/** @executor: Where callbacks run, or NULL: on the worker. */
-	struct hwheel_executor	*executor;
 	/** @worker: Its thread; referenced until the last submitter is through. */
 	struct task_struct	*worker;
 
@@ -215,7 +212,7 @@ struct hwheel {
 	/** @sourced: The counts of all sources; read by anyone. */
 	struct hwheel_source_counts	sourced;
 
-	/* Changed by everybody; the three counters with atomic operations only */
+	/* Changed by everybody; the two counters with atomic operations only */
 
 	/** @stopping: The first stop has begun. */
 	atomic_t		stopping;
@@ -225,8 +222,6 @@ struct hwheel {
 	atomic_long_t		overlong;
 	/** @contained: Callbacks that did not leave the CPU as they found it. */
 	atomic_long_t		contained;
-	/** @recalled: Timeouts taken back from the executor. */
-	atomic_long_t		recalled;
 
 	/* For admin/ */
 

@@ -28,8 +28,8 @@
  * wake-up, but without it the second caller pays for a kick, too. It does not linger after the
  * first expiry, so a lone timeout on a new wheel costs three wake-ups, and two from then on.
  *
- * Models: life.pml, timeout.pml, nested.pml, sleep.pml, stop.pml, executor.pml and source.pml
- * in selftests/models/.
+ * Models: life.pml, timeout.pml, nested.pml, sleep.pml, stop.pml and source.pml in
+ * selftests/models/.
  */
 #include <linux/bitops.h>
 #include <linux/completion.h>
@@ -44,7 +44,6 @@
 #include "callback.h"
 #include "debug_objects.h"
 #include "edge.h"
-#include "executor.h"
 #include "limit.h"
 #include "pass_work.h"
 #include "source.h"
@@ -52,6 +51,7 @@
 #include "submit.h"
 #include "trace.h"
 #include "wheel.h"
+#include "work.h"
 #include "worker.h"
 
 /* How much of a kind is done in one pass, and in a row without cond_resched() */
@@ -135,16 +135,14 @@ static void worker_requeue(struct hwheel *wheel, struct hwheel_timeout *timeout)
 
 /*
  * A release op is not called while a callback of an earlier arm still runs, as it may free
- * what that uses. If that is one which drains, the timeout is submitted again, for a drain
- * that is not in it; if it runs on the executor, that submits it.
+ * what that uses: a callback that drains submits the timeout again, for a drain that is not in it.
  */
 static bool worker_defers(struct hwheel *wheel, struct hwheel_timeout *timeout)
 {
-	if (wheel->depth && hwheel_callback_running(wheel, timeout)) {
-		worker_requeue(wheel, timeout);
-		return true;
-	}
-	return hwheel_executor_defers(wheel, timeout);
+	if (!wheel->depth || !hwheel_callback_running(wheel, timeout))
+		return false;
+	worker_requeue(wheel, timeout);
+	return true;
 }
 
 /* False if the state changed meanwhile. */
@@ -362,16 +360,11 @@ static __always_inline bool worker_call(struct hwheel *wheel,
 	return quick;
 }
 
-/*
- * Expires a timeout that is due, or hands it over to the executor. Returns false if the word is
- * another one meanwhile, and reads it.
- */
+/* Expires a timeout that is due. False if the word is another one meanwhile, which is read. */
 static __always_inline bool worker_expire(struct hwheel *wheel,
 					  struct hwheel_timeout *timeout, s64 *word,
 					  bool full)
 {
-	if (full && wheel->executor)
-		return hwheel_executor_hand_over(wheel, timeout, word);
 	hwheel_batch_next(wheel, timeout);
 	if (unlikely(!worker_expired(timeout, word)))
 		return false;
@@ -396,10 +389,13 @@ static __always_inline bool look_at(struct hwheel *wheel, struct hwheel_timeout 
 	if (full && timeout->ops->due && is_due(wheel, word))
 		quick = worker_call_due(wheel, timeout, &word);
 	while (likely(is_due(wheel, word))) {
-		if (unlikely(!worker_expire(wheel, timeout, &word, full)))
+		bool is_work = full && hwheel_is_work(timeout);
+
+		if (unlikely(!(is_work ? hwheel_work_hand_over(wheel, timeout, &word) :
+					 worker_expire(wheel, timeout, &word, full))))
 			continue;
 		count_lateness(wheel, word);
-		if (full && wheel->executor)
+		if (is_work)
 			return quick && !hwheel_clock_is_old(wheel);
 		return worker_call(wheel, timeout, word, full) && quick;
 	}
@@ -440,19 +436,14 @@ static noinline unsigned int look_at_batch_in_full(struct hwheel *wheel,
 /* Is there nothing to do about timeouts that expire but to call their callbacks? */
 static bool is_plain(const struct hwheel *wheel)
 {
-	return !wheel->executor && !wheel->max_pending &&
-	       !READ_ONCE(wheel->asks) &&
+	return !wheel->max_pending && !READ_ONCE(wheel->asks) &&
 	       !trace_timeout_expire_entry_enabled() &&
 	       !trace_timeout_expire_exit_enabled();
 }
 
-/*
- * Batches are handed over when they are complete, here or at the end of the pass. The device
- * takes the clock as it was last read for the time at which its timeouts fired.
- */
+/* The device takes the clock as it was last read for the time at which its timeouts fired. */
 static void worker_resched(struct hwheel *wheel)
 {
-	hwheel_executor_start(wheel);
 	let_others_run();
 	hwheel_clock_read(wheel);
 }
@@ -713,7 +704,6 @@ static bool worker_run_pass(struct hwheel *wheel, struct done *done)
 		done->drained = true;
 	remember(wheel, early, done->drained || !llist_empty(&wheel->source_queue));
 	through = expire_due(wheel);
-	hwheel_executor_start(wheel);
 	/* Before the sources, which may take a part of the tick: events wait for no source. */
 	through &= hwheel_pass_work_run(wheel);
 	through &= hwheel_sources_run(wheel);

@@ -191,14 +191,6 @@ FIXTURE_VARIANT_ADD(fail, live_levels)
 FIXTURE_VARIANT_ADD(fail, live_large)
 	OPERATION(live_large, prepare_life, judge_live_large, .ends = large_ends);
 
-static const struct end executor_ends[] = {
-	{ 1, "hwheel_executor_create+* *kmalloc*" },
-	{ }
-};
-
-FIXTURE_VARIANT_ADD(fail, live_executor)
-	OPERATION(live_executor, prepare_life, judge_live_executor, .ends = executor_ends);
-
 static const struct end percpu_ends[] = {
 	{ 1, "__hwheel_create+* pcpu_alloc*" },
 	{ }

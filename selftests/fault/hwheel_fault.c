@@ -10,9 +10,6 @@
 #include <linux/module.h>
 #include <linux/percpu.h>
 #include <linux/string.h>
-#include <linux/workqueue.h>
-
-static struct workqueue_struct *queue;
 
 static void expire(struct hwheel_timeout *timeout)
 {
@@ -101,9 +98,7 @@ static int set_life(const char *kind, const struct kernel_param *kp)
 		return live(&params);
 	if (sysfs_streq(kind, "percpu"))
 		return live_without_reserve(&params);
-	if (sysfs_streq(kind, "executor"))
-		params.executor = queue;
-	else if (sysfs_streq(kind, "levels"))
+	if (sysfs_streq(kind, "levels"))
 		params.levels = 3;
 	else if (sysfs_streq(kind, "large"))
 		params.slots = 1 << 20;
@@ -115,20 +110,7 @@ static int set_life(const char *kind, const struct kernel_param *kp)
 static const struct kernel_param_ops life_ops = { .set = set_life };
 
 module_param_cb(life, &life_ops, NULL, 0200);
-MODULE_PARM_DESC(life, "Write plain, executor, levels, large or percpu, and a wheel lives and dies");
-
-static int __init fault_init(void)
-{
-	queue = alloc_workqueue("hwheel_fault", WQ_UNBOUND, 0);
-	return queue ? 0 : -ENOMEM;
-}
-module_init(fault_init);
-
-static void __exit fault_exit(void)
-{
-	destroy_workqueue(queue);
-}
-module_exit(fault_exit);
+MODULE_PARM_DESC(life, "Write plain, levels, large or percpu, and a wheel lives and dies");
 
 MODULE_DESCRIPTION("A wheel's whole life in one system call");
 MODULE_AUTHOR("The hwheel authors");

@@ -160,7 +160,6 @@ static inline int judge_live_ ## kind(struct state *state, int ret)		\
 LIVE(plain)
 LIVE(levels)
 LIVE(large)
-LIVE(executor)
 LIVE(percpu)
 
 #endif /* _HWHEEL_FAULT_MODULE_OPERATIONS_H */

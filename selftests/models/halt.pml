@@ -182,7 +182,7 @@ inline drain_within()
 }
 #endif
 
-/* In close_and_drain() */
+/* In close_and_wait() */
 inline drain_here()
 {
 	if
@@ -237,8 +237,7 @@ inline empty_slots()
 inline synchronize_rcu()
 {
 	!in_section[0];
-	!in_section[1];
-	wait_for_more()
+	!in_section[1]
 }
 
 inline hand_back_queued()

@@ -8,7 +8,7 @@
  *	hwheel_submit_pop()				module/engine/submit.h
  *	worker_drain_some(), worker_drain_batch(), worker_act_on_latest(), worker_act(),
  *	worker_release(), worker_defers(), worker_requeue(), look_at()	module/engine/worker.c
- *	close_and_look(), close_and_wait(), close_and_drain(),
+ *	close_and_look(), close_and_wait(),
  *	end_closing(), is_settled()			module/engine/cancel_sync.c
  *	hwheel_callback_begin(), hwheel_callback_end(), hwheel_wake_waiters(),
  *	hwheel_wake_awaiting(), hwheel_callback_await()		module/engine/callback.h
@@ -36,22 +36,13 @@
  * A model defines CPUS, how many threads there are: users first, then the worker, then its
  * own; HOLDERS, how many of them have a reference; FIRST and SECOND, how much the users do
  * before they give theirs up; REARMS, how often callbacks arm again; HAS_TIME, are there
- * later deadlines; HAS_DATA, does the first user write anything. If it HAS_EXECUTOR
- * or HAS_BATCHES, it defines what else belongs to these. OTHERS is how often a callback of another
+ * later deadlines; HAS_DATA, does the first user write anything. If it HAS_BATCHES, it defines
+ * what else belongs to these. OTHERS is how often a callback of another
  * timeout is called on the worker, who has a reference then: such a model defines drain_here().
  * If it DRAINS_WITHIN, its own expire callback may do so, too, by drain_in_callback().
  */
 #include "memory.pml"
 #include "word.pml"
-
-#ifndef HAS_EXECUTOR
-#define recall()		skip
-#define defer()			done = 0
-#define look_elsewhere()	skip
-#define land_more()		skip
-#define wait_for_more()		skip
-#define HAVE_LANDED		(!written[WORKER])
-#endif
 
 #ifndef HAS_BATCHES
 #define IN_BATCH(depth)		false
@@ -159,8 +150,7 @@ inline land_stores()
 	if
 	:: me == WORKER -> land(running[0]); land(running[1])
 	:: else
-	fi;
-	land_more()
+	fi
 }
 
 inline free()
@@ -381,7 +371,7 @@ inline close()
 }
 
 /* No callback can write any more, and what they wrote has landed. */
-#define IS_OVER		(!releasing && !expiring && HAVE_LANDED)
+#define IS_OVER		(!releasing && !expiring && !written[WORKER])
 
 /* In mutations, what the caller reads of what callbacks wrote is read before a look at them. */
 #if defined(NO_ACQUIRE_RUNNING) || defined(SPARE_ACQUIRE_OPEN)
@@ -419,12 +409,10 @@ inline close_and_look()
 {
 	close();
 	cancel();
-	recall();
 	hurry();
 #ifdef NO_ACQUIRE_SETTLED
 	awaited = 1;
 	settled = running[0].mem != IT && running[1].mem != IT;
-	look_elsewhere();
 	settled = settled && IS_SETTLED(word)
 #else
 	settled = IS_SETTLED(word);
@@ -432,8 +420,7 @@ inline close_and_look()
 	seen_over[me] = IS_OVER;
 #endif
 #ifndef NO_RECHECK_RUNNING
-	await_callback();
-	look_elsewhere()
+	await_callback()
 #endif
 #ifdef SPARE_ACQUIRE_OPEN
 	; seen_over[me] = IS_OVER
@@ -644,11 +631,7 @@ inline act(depth)
 		requeue();
 		done = 1
 	:: has_release && !IS_PENDING(seen) && !IS_WITHIN(depth) ->
-		defer();
-		if
-		:: !done -> release(depth)
-		:: else
-		fi
+		release(depth)
 	:: else ->
 		atomic { exchange(seen & ~QUEUED, ACTED_IS_FULL) }
 	fi;

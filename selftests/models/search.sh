@@ -206,7 +206,7 @@ takeouts() {
 	done
 }
 
-[ $# -gt 0 ] || set -- sleep timeout nested again stop rearm within executor across finish \
+[ $# -gt 0 ] || set -- sleep timeout nested again stop rearm within work \
 	source edges limit mapped stalled reap stale shutdown close shard
 
 echo "TAP version 13"

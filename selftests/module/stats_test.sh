@@ -36,7 +36,7 @@ lateness() {
 # Every counter is there, and is 0 but for those of a worker that has been started.
 fresh() {
 	for counter in pending armed refreshed_later refreshed_earlier cancelled_queued \
-		       cancelled_filed expired recalled handed_back drained drained_max \
+		       cancelled_filed expired handed_back drained drained_max \
 		       lag lag_max overlong contained; do
 		shows $counter 0 || return
 	done
@@ -46,7 +46,7 @@ fresh() {
 
 described() {
 	shows name dev && shows tick_ns 10000000 && shows slots 4096 && shows kind hashed &&
-		shows clock monotonic && shows executor no && shows stopped no &&
+		shows clock monotonic && shows stopped no &&
 		shows max_pending 0 && value creator | grep -q '^hwheel_init \[hwheel\]$'
 }
 
@@ -79,7 +79,7 @@ adds_up() {
 		[ "$(value drained)" -ge "$(value drained_max)" ] &&
 		[ "$(value drained_max)" -ge 1 ] && [ "$(value lag)" -ge "$(value lag_max)" ] &&
 		[ "$(value passes)" -ge 2 ] && [ "$(value wakeups)" -ge 1 ] &&
-		shows contained 0 && shows recalled 0 && shows handed_back 0 && return
+		shows contained 0 && shows handed_back 0 && return
 	diagnose "$(cat $file)"
 	return 1
 }

@@ -25,8 +25,8 @@
  * calls kfree() at once or keeps it for a while to see whether somebody writes to it.
  *
  * A callback that waits for another wheel's callbacks must not be waited for by those:
- * they wait for their own wheel and for younger ones. So it is with callbacks of one
- * wheel that run at a time, on an executor: they wait for younger objects.
+ * they wait for their own wheel and for younger ones. Some wheels have works, too: as their
+ * functions run beside the callbacks of the worker, these and those wait for younger objects.
  *
  * What the wheel has counted must be what happened to its objects.
  */
@@ -113,9 +113,9 @@ enum count {
 	PREVENTED, NOT_PREVENTED, RELEASED,
 	FREED_AFTER_SYNC, FREED_BY_EXPIRE, FREED_BY_RELEASE, FREED_BY_HANDBACK,
 	FREED_BY_CALLER, FREED_AT_ONCE, FREED_FROM_QUARANTINE,
-	CREATE, CREATE_LEVELS, CREATE_LIMITED, CREATE_UNBOUND, CREATE_ORDERED,
+	CREATE, CREATE_LEVELS, CREATE_LIMITED, CREATE_UNBOUND, CREATE_ORDERED, CREATE_WORK,
 	STOP, STOP_TOO, DESTROY_RUNNING, DESTROY_STOPPED,
-	EXECUTED, RECALLED,
+	RUN, REARMED_AFTER_EXPIRY, RECALLED, FLUSHED,
 	NR_COUNTS
 };
 
@@ -162,12 +162,15 @@ static const char *const names[] = {
 	[CREATE_LIMITED]	= "create_limited",
 	[CREATE_UNBOUND]	= "create_unbound",
 	[CREATE_ORDERED]	= "create_ordered",
+	[CREATE_WORK]		= "create_work",
 	[STOP]			= "stop",
 	[STOP_TOO]		= "stop_too",
 	[DESTROY_RUNNING]	= "destroy_running",
 	[DESTROY_STOPPED]	= "destroy_stopped",
-	[EXECUTED]		= "executed",
+	[RUN]			= "run",
+	[REARMED_AFTER_EXPIRY]	= "rearmed_after_expiry",
 	[RECALLED]		= "recalled",
+	[FLUSHED]		= "flushed",
 };
 
 struct counts {
@@ -234,6 +237,7 @@ struct sum {
  * struct wheel - a wheel under test
  * @hwheel:   it
  * @params:   what it was created with
+ * @queue:    the workqueue of its works, or NULL if it has none
  * @serial:   number of its creation
  * @ending:   how it will end
  * @refs:     held by the table, its objects and those who stop it
@@ -248,6 +252,7 @@ struct sum {
 struct wheel {
 	struct hwheel		*hwheel;
 	struct hwheel_params	params;
+	struct workqueue_struct	*queue;
 	unsigned int		serial;
 	enum ending		ending;
 	atomic_t		refs;
@@ -263,7 +268,9 @@ struct wheel {
 /**
  * struct object - what has a timeout in it
  * @link:         in condemned or in graveyard
- * @timeout:      the timeout
+ * @work:         a work, or just the timeout of one
+ * @is_work:      which of them
+ * @released:     it has a release op
  * @wheel:        its wheel
  * @place:        where it is or was
  * @serial:       number of its creation
@@ -282,12 +289,15 @@ struct wheel {
  * @nr_expired:   as the following, only written by callbacks
  * @nr_released:  ditto
  * @nr_handed:    ditto
+ * @runs:         functions under way that look at the time; only written by them
  *
- * From @timeout on it is poisoned when freed.
+ * From @work on it is poisoned when freed.
  */
 struct object {
 	struct llist_node	link;
-	struct hwheel_timeout	timeout;
+	struct hwheel_work	work;
+	bool			is_work;
+	bool			released;
 	struct wheel		*wheel;
 	struct place		*place;
 	unsigned int		serial;
@@ -306,6 +316,7 @@ struct object {
 	unsigned int		nr_expired;
 	unsigned int		nr_released;
 	unsigned int		nr_handed;
+	unsigned int		runs;
 };
 
 struct place {
@@ -377,7 +388,7 @@ static u64 random_tick(const struct caller *by)
 	return tick + below(by, tick / 2);
 }
 
-static struct workqueue_struct *random_executor(const struct caller *by)
+static struct workqueue_struct *random_queue(const struct caller *by)
 {
 	switch (below(by, 4)) {
 	case 0:
@@ -401,19 +412,20 @@ static struct hwheel_params random_params(const struct caller *by)
 		.levels		= chance(by, 2) ? 1 : 2 + below(by, 3),
 		.max_pending	= chance(by, 4) ? limit : 0,
 		.flags		= chance(by, 2) ? HWHEEL_BOOTTIME : 0,
-		.executor	= random_executor(by),
 	};
 }
 
-static void count_created(const struct hwheel_params *params)
+static void count_created(const struct wheel *wheel)
 {
+	const struct hwheel_params *params = &wheel->params;
+
 	count(CREATE);
 	if (params->max_pending)
 		count(CREATE_LIMITED);
 	if (params->levels > 1)
 		count(CREATE_LEVELS);
-	if (params->executor)
-		count(params->executor == unbound ? CREATE_UNBOUND : CREATE_ORDERED);
+	if (wheel->queue)
+		count(wheel->queue == unbound ? CREATE_UNBOUND : CREATE_ORDERED);
 }
 
 static struct wheel *wheel_create(const struct caller *by)
@@ -423,6 +435,7 @@ static struct wheel *wheel_create(const struct caller *by)
 	if (!wheel)
 		return NULL;
 	wheel->params = random_params(by);
+	wheel->queue = random_queue(by);
 	wheel->hwheel = hwheel_create(&wheel->params);
 	if (IS_ERR(wheel->hwheel)) {
 		kfree(wheel);
@@ -432,7 +445,7 @@ static struct wheel *wheel_create(const struct caller *by)
 	wheel->serial = atomic_inc_return(&serials);
 	wheel->ending = below(by, NR_ENDINGS);
 	atomic_inc(&live_wheels);
-	count_created(&wheel->params);
+	count_created(wheel);
 	return wheel;
 }
 
@@ -487,16 +500,36 @@ static bool is_consistent(const struct hwheel_stats *stats)
 	       stats->drained >= stats->drained_max && stats->lag >= stats->lag_max;
 }
 
-/* What the executor gave back was counted as expired, and returned as prevented. */
-static bool is_what_happened(const struct sum *sum, const struct hwheel_stats *stats)
-{
-	u64 cancelled = stats->cancelled_queued + stats->cancelled_filed;
-	u64 refreshed = stats->refreshed_earlier + stats->refreshed_later;
+/**
+ * struct taken - works that were taken back from their workqueues, and counted as expired
+ * @recalled:  by a cancel: not counted as cancelled
+ * @rearmed:   by a mod: counted as armed once more
+ */
+struct taken {
+	u64 recalled;
+	u64 rearmed;
+};
 
-	return atomic64_read(&sum->armed) == stats->armed &&
-	       atomic64_read(&sum->refreshed) == refreshed &&
-	       atomic64_read(&sum->cancelled) == cancelled + stats->recalled &&
-	       atomic64_read(&sum->expired) == stats->expired - stats->recalled &&
+static struct taken taken_back(const struct sum *sum, const struct hwheel_stats *stats)
+{
+	return (struct taken) {
+		.recalled = atomic64_read(&sum->cancelled) - stats->cancelled_queued -
+			    stats->cancelled_filed,
+		.rearmed = stats->armed - atomic64_read(&sum->armed),
+	};
+}
+
+/* A flush refreshes a work, too. */
+static bool is_what_happened(const struct wheel *wheel, const struct hwheel_stats *stats)
+{
+	u64 refreshed = stats->refreshed_earlier + stats->refreshed_later;
+	const struct taken taken = taken_back(&wheel->sum, stats);
+	const struct sum *sum = &wheel->sum;
+	u64 moved = atomic64_read(&sum->refreshed);
+
+	return (wheel->queue ? moved <= refreshed : moved == refreshed) &&
+	       (wheel->queue || (!taken.recalled && !taken.rearmed)) &&
+	       atomic64_read(&sum->expired) + taken.recalled + taken.rearmed == stats->expired &&
 	       atomic64_read(&sum->handed) == stats->handed_back;
 }
 
@@ -505,15 +538,14 @@ static void print_stats(const struct wheel *wheel, const struct hwheel_stats *st
 	pr_info("pending=%llu armed=%llu refreshed=%llu+%llu cancelled=%llu+%llu\n",
 		stats->pending, stats->armed, stats->refreshed_later,
 		stats->refreshed_earlier, stats->cancelled_queued, stats->cancelled_filed);
-	pr_info("expired=%llu=%llu recalled=%llu handed_back=%llu contained=%llu\n",
-		stats->expired, lateness_sum(stats), stats->recalled,
-		stats->handed_back, stats->contained);
+	pr_info("expired=%llu=%llu handed_back=%llu contained=%llu\n",
+		stats->expired, lateness_sum(stats), stats->handed_back, stats->contained);
 	pr_info("of objects: armed=%lld refreshed=%lld cancelled=%lld expired=%lld handed_back=%lld\n",
 		atomic64_read(&wheel->sum.armed), atomic64_read(&wheel->sum.refreshed),
 		atomic64_read(&wheel->sum.cancelled), atomic64_read(&wheel->sum.expired),
 		atomic64_read(&wheel->sum.handed));
-	pr_info("stopped=%d executor=%d max_pending=%llu\n", wheel->stopped,
-		!!wheel->params.executor, wheel->params.max_pending);
+	pr_info("stopped=%d works=%d max_pending=%llu\n", wheel->stopped, !!wheel->queue,
+		wheel->params.max_pending);
 }
 
 /* Its objects are gone, so nothing changes any more. */
@@ -522,13 +554,12 @@ static void check_stats(const struct wheel *wheel)
 	struct hwheel_stats stats;
 
 	hwheel_get_stats(wheel->hwheel, &stats);
-	if (!wheel->params.executor && stats.recalled)
-		fail("recalled from no executor");
 	if (!is_consistent(&stats))
 		fail("statistics contradict themselves");
-	if (!is_what_happened(&wheel->sum, &stats))
+	if (!is_what_happened(wheel, &stats))
 		fail("statistics are not what happened");
-	count_many(RECALLED, stats.recalled);
+	count_many(RECALLED, taken_back(&wheel->sum, &stats).recalled);
+	count_many(REARMED_AFTER_EXPIRY, taken_back(&wheel->sum, &stats).rearmed);
 	if (failed())
 		print_stats(wheel, &stats);
 }
@@ -548,7 +579,7 @@ static void wheel_destroy(struct wheel *wheel)
 
 static bool is_released(const struct object *object)
 {
-	return object->timeout.ops->release;
+	return object->released;
 }
 
 static void sum_up(const struct object *object, unsigned int silent)
@@ -578,7 +609,7 @@ static void check_outcomes(const struct object *object)
 	if (is_released(object) &&
 	    object->nr_released + atomic_read(&object->nr_taken) != cancelled + silent)
 		fail("a cancel did not have exactly one release");
-	if (hwheel_is_pending(&object->timeout))
+	if (hwheel_is_pending(&object->work.timeout))
 		fail("pending when freed");
 	if (atomic_read(&object->callbacks))
 		fail("freed under a callback");
@@ -586,11 +617,11 @@ static void check_outcomes(const struct object *object)
 	sum_up(object, silent);
 }
 
-#define POISONED_SIZE	(sizeof(struct object) - offsetof(struct object, timeout))
+#define POISONED_SIZE	(sizeof(struct object) - offsetof(struct object, work))
 
 static void *poisoned(struct object *object)
 {
-	return (void *)object + offsetof(struct object, timeout);
+	return (void *)object + offsetof(struct object, work);
 }
 
 /* Whatever the context: sometimes memory has to be reused as soon as possible. */
@@ -669,11 +700,15 @@ static u64 random_delay(const struct caller *by, const struct wheel *wheel)
 	}
 }
 
-static struct when random_when(const struct caller *by, const struct wheel *wheel)
+/* Works are armed with delays only. */
+static struct when random_when(const struct caller *by, const struct object *object)
 {
+	const struct wheel *wheel = object->wheel;
 	u64 delay = random_delay(by, wheel);
 	u64 now = wheel_time(wheel, by->now);
-	struct when when = { .absolute = chance(by, 2), .floor = now + delay };
+	struct when when = {
+		.absolute = !object->is_work && chance(by, 2), .floor = now + delay,
+	};
 
 	if (when.absolute && chance(by, 16))
 		when.floor = now - below(by, NSEC_PER_SEC);
@@ -685,24 +720,28 @@ static int arm(struct object *object, const struct when *when)
 {
 	count(when->absolute ? ARM_AT : ARM);
 	if (when->absolute)
-		return hwheel_arm_at(&object->timeout, when->time);
-	return hwheel_arm(&object->timeout, when->time);
+		return hwheel_arm_at(&object->work.timeout, when->time);
+	if (object->is_work)
+		return hwheel_work_arm(&object->work, when->time);
+	return hwheel_arm(&object->work.timeout, when->time);
 }
 
 static int refresh(struct object *object, const struct when *when)
 {
 	count(when->absolute ? REFRESH_AT : REFRESH);
 	if (when->absolute)
-		return hwheel_refresh_at(&object->timeout, when->time);
-	return hwheel_refresh(&object->timeout, when->time);
+		return hwheel_refresh_at(&object->work.timeout, when->time);
+	return hwheel_refresh(&object->work.timeout, when->time);
 }
 
 static int mod(struct object *object, const struct when *when)
 {
 	count(when->absolute ? MOD_AT : MOD);
 	if (when->absolute)
-		return hwheel_mod_at(&object->timeout, when->time);
-	return hwheel_mod(&object->timeout, when->time);
+		return hwheel_mod_at(&object->work.timeout, when->time);
+	if (object->is_work)
+		return hwheel_work_mod(&object->work, when->time);
+	return hwheel_mod(&object->work.timeout, when->time);
 }
 
 static void check_arm(const struct wheel *wheel, int err, bool was_stopped)
@@ -736,7 +775,8 @@ static bool call_cancel(struct object *object)
 	bool prevented;
 
 	count(CANCEL);
-	prevented = hwheel_cancel(&object->timeout);
+	prevented = object->is_work ? hwheel_work_cancel(&object->work) :
+				      hwheel_cancel(&object->work.timeout);
 	if (prevented) {
 		count(CANCELLED);
 		atomic_inc(&object->nr_cancelled);
@@ -802,7 +842,7 @@ static int call_mod(struct object *object, const struct when *when)
 
 static bool call_refresh(struct object *object, const struct when *when)
 {
-	bool earlier = when->floor < hwheel_deadline(&object->timeout);
+	bool earlier = when->floor < hwheel_deadline(&object->work.timeout);
 	int err = refresh(object, when);
 
 	if (!err) {
@@ -888,7 +928,7 @@ static bool call_once(struct object *object, enum call call,
 /* One that was retired meanwhile is cancelled, here or by who retired it. */
 static void call(const struct caller *by, struct object *object, enum call call)
 {
-	struct when when = random_when(by, object->wheel);
+	struct when when = random_when(by, object);
 
 	count(by->kind);
 	if (!call_once(object, call, &when))
@@ -908,12 +948,12 @@ static void call_random(const struct caller *by, struct object *object)
 }
 
 /*
- * On an executor two callbacks must not wait for each other: so none waits for an older
- * object. Those on the worker, while it waits, are waited for by the one that it is in.
+ * A function and a callback must not wait for each other: so none waits for an older object. Those
+ * on the worker, while it waits, are waited for by the one that it is in.
  */
 static bool may_wait_within(const struct caller *by, const struct object *object)
 {
-	return !object->wheel->params.executor ||
+	return !object->wheel->queue ||
 	       (object->serial > by->self->serial && !by->nested);
 }
 
@@ -947,7 +987,7 @@ static bool call_sync(const struct caller *by, struct object *object)
 
 	count(by->kind);
 	count(CANCEL_SYNC);
-	ret = hwheel_cancel_sync(&object->timeout);
+	ret = hwheel_cancel_sync(&object->work.timeout);
 	if (ret == 1) {
 		note_prevented(object);
 	} else if (!ret) {
@@ -1057,13 +1097,21 @@ static bool place_put(struct place *place, struct object *object)
 	return empty;
 }
 
+/* Has a work run early, whose deadline nobody knows but the wheel; not in a callback. */
+static bool may_flush(const struct caller *by, const struct object *object)
+{
+	return object->is_work && !object->ordered && !by->self && chance(by, 4);
+}
+
 static void place_cancel_sync(const struct caller *by, struct place *place)
 {
 	struct object *object = object_get(place);
 
 	if (!object)
 		return;
-	if (may_wait(by, object))
+	if (may_flush(by, object))
+		count_many(FLUSHED, hwheel_work_flush(&object->work));
+	else if (may_wait(by, object))
 		call_sync(by, object);
 	caller_put(object);
 }
@@ -1100,7 +1148,10 @@ static void seed_callback(struct rnd_state *rnd, struct wheel *wheel)
 	prandom_seed_state(rnd, seed + wheel->serial + (draw << 32));
 }
 
-/* What callbacks of all kinds do to themselves and others */
+/*
+ * What callbacks of all kinds do to themselves and others. The release op of a work may be called
+ * by a thread that waits for it, and a function may stop its wheel.
+ */
 static void misbehave(struct object *object, ktime_t now, bool nested)
 {
 	struct rnd_state rnd;
@@ -1114,10 +1165,12 @@ static void misbehave(struct object *object, ktime_t now, bool nested)
 	seed_callback(&rnd, object->wheel);
 	switch (below(&by, 64)) {
 	case 0:
-		expect_deadlock(hwheel_cancel_sync(&object->timeout));
+		if (!object->is_work || !nested)
+			expect_deadlock(hwheel_cancel_sync(&object->work.timeout));
 		break;
 	case 1:
-		expect_deadlock(hwheel_stop(object->wheel->hwheel, NULL, NULL));
+		if (!object->is_work)
+			expect_deadlock(hwheel_stop(object->wheel->hwheel, NULL, NULL));
 		break;
 	case 2:
 		usleep_range(10, 500);
@@ -1180,40 +1233,57 @@ static struct hwheel_timeout snapshot(const struct hwheel_timeout *timeout)
 	};
 }
 
-static void check_thread(struct object *object, bool by_executor)
+static void callback_begin(struct object *object, enum count what)
 {
-	if (by_executor != !!(current->flags & PF_WQ_WORKER))
-		fail("a callback on the wrong thread");
-	if (atomic_inc_return(&object->callbacks) > 1 && object->thread != current)
+	unsigned int callbacks = atomic_inc_return(&object->callbacks);
+
+	count(what);
+	if (object->is_work)
+		return;
+	if (callbacks > 1 && object->thread != current)
 		fail("callbacks of one object overlap");
 	object->thread = current;
 }
 
-static struct object *callback_begin(struct hwheel_timeout *timeout, enum count what)
+static void check_time(struct object *object, ktime_t now)
 {
-	struct object *object = container_of(timeout, struct object, timeout);
-	bool by_executor = what == EXPIRED && object->wheel->params.executor;
-
-	check_thread(object, by_executor);
-	count(what);
-	if (by_executor)
-		count(EXECUTED);
-	return object;
-}
-
-static void expire(struct hwheel_timeout *timeout)
-{
-	struct object *object = callback_begin(timeout, EXPIRED);
-	const struct hwheel_timeout seen = snapshot(timeout);
-	ktime_t now = ktime_get();
+	const struct hwheel_timeout seen = snapshot(&object->work.timeout);
 
 	if (object->ordered)
 		check_ordered(object, wheel_time(object->wheel, now));
 	else
 		check_unordered(object, &seen, wheel_time(object->wheel, now));
 	object->nr_expired++;
+}
+
+static void expire(struct hwheel_timeout *timeout)
+{
+	struct object *object = container_of(timeout, struct object, work.timeout);
+	ktime_t now = ktime_get();
+
+	callback_begin(object, EXPIRED);
+	if (current->flags & PF_WQ_WORKER)
+		fail("a callback on the wrong thread");
+	check_time(object, now);
 	if (READ_ONCE(object->wheel->stopped))
 		fail("expired after stop");
+	callback_end(object, now, false, FREED_BY_EXPIRE);
+}
+
+/* Beside it the release op of a later arm may be called, and the wheel may be stopped. */
+static void run(struct work_struct *item)
+{
+	struct object *object = container_of(to_hwheel_work(item), struct object, work);
+	ktime_t now = ktime_get();
+
+	callback_begin(object, EXPIRED);
+	count(RUN);
+	if (current_work() != item)
+		fail("a function on the wrong thread");
+	if (object->runs++)
+		fail("functions of one object overlap");
+	check_time(object, now);
+	object->runs--;
 	callback_end(object, now, false, FREED_BY_EXPIRE);
 }
 
@@ -1229,16 +1299,27 @@ static void on_worker_end(struct object *object, enum count freed)
 
 static void release(struct hwheel_timeout *timeout)
 {
-	struct object *object = callback_begin(timeout, RELEASED);
+	struct object *object = container_of(timeout, struct object, work.timeout);
 
+	callback_begin(object, RELEASED);
 	object->nr_released++;
 	on_worker_end(object, FREED_BY_RELEASE);
 }
 
+static void release_work(struct hwheel_work *work)
+{
+	struct object *object = container_of(work, struct object, work);
+
+	callback_begin(object, RELEASED);
+	object->nr_released++;
+	callback_end(object, ktime_get(), true, FREED_BY_RELEASE);
+}
+
 static void handback(struct hwheel_timeout *timeout, void *data)
 {
-	struct object *object = callback_begin(timeout, HANDED_BACK);
+	struct object *object = container_of(timeout, struct object, work.timeout);
 
+	callback_begin(object, HANDED_BACK);
 	if (object->wheel != data)
 		fail("handed back by another wheel");
 	if (object->ordered)
@@ -1257,8 +1338,7 @@ static const struct hwheel_timeout_ops synced_ops = {
 
 /* Fresh objects. They get the caller's reference to the wheel. */
 
-static struct object *object_create(const struct caller *by, struct wheel *wheel,
-				    const struct hwheel_timeout_ops *ops)
+static struct object *object_create(const struct caller *by, struct wheel *wheel, bool released)
 {
 	struct object *object = kzalloc(sizeof(*object), GFP_KERNEL);
 
@@ -1267,7 +1347,16 @@ static struct object *object_create(const struct caller *by, struct wheel *wheel
 		fail("no memory");
 		return NULL;
 	}
-	hwheel_timeout_init(&object->timeout, wheel->hwheel, ops);
+	object->released = released;
+	object->is_work = wheel->queue && chance(by, 2);
+	if (object->is_work) {
+		count(CREATE_WORK);
+		hwheel_work_init(&object->work, wheel->hwheel, wheel->queue, run,
+				 released ? release_work : NULL);
+	} else {
+		hwheel_timeout_init(&object->work.timeout, wheel->hwheel,
+				    released ? &released_ops : &synced_ops);
+	}
 	raw_spin_lock_init(&object->lock);
 	object->wheel = wheel;
 	object->ordered = chance(by, 2);
@@ -1285,7 +1374,7 @@ static void place_fill(const struct caller *by, struct place *place)
 
 	if (!wheel)
 		return;
-	object = object_create(by, wheel, chance(by, 2) ? &released_ops : &synced_ops);
+	object = object_create(by, wheel, chance(by, 2));
 	if (object && !place_put(place, object))
 		object_put(object, FREED_BY_CALLER);
 }
@@ -1332,7 +1421,7 @@ static void bequeath(const struct caller *by, struct wheel *wheel)
 	struct object *object;
 
 	atomic_inc(&wheel->refs);
-	object = object_create(by, wheel, &released_ops);
+	object = object_create(by, wheel, true);
 	if (!object)
 		return;
 	/* It is not there, which its callback may find out. */
@@ -1596,10 +1685,10 @@ static bool sweep(const struct caller *by)
 		object = object_get(&places[i]);
 		if (!object)
 			continue;
-		if (hwheel_deadline(&object->timeout) >
+		if (hwheel_deadline(&object->work.timeout) >
 		    wheel_time(object->wheel, ktime_get()) + NEAR_NS)
 			call(by, object, CALL_CANCEL);
-		pending |= hwheel_is_pending(&object->timeout);
+		pending |= hwheel_is_pending(&object->work.timeout);
 		caller_put(object);
 	}
 	return !pending;
@@ -1623,11 +1712,11 @@ static void report_rest(const char *else_failed)
 
 		if (!object)
 			continue;
-		if (hwheel_is_pending(&object->timeout))
+		if (hwheel_is_pending(&object->work.timeout))
 			pr_info("object %u of wheel %u is late by %lld ns\n", object->serial,
 				object->wheel->serial,
 				(s64)(wheel_time(object->wheel, ktime_get()) -
-				      hwheel_deadline(&object->timeout)));
+				      hwheel_deadline(&object->work.timeout)));
 		caller_put(object);
 	}
 	for (i = 0; i < wheels && table[i]; i++)
@@ -1635,7 +1724,7 @@ static void report_rest(const char *else_failed)
 			table[i]->serial, (u64)hwheel_pending(table[i]->hwheel),
 			table[i]->params.tick_ns, table[i]->params.slots,
 			table[i]->params.levels,
-			table[i]->params.executor ? "with an executor" : "no executor");
+			table[i]->queue ? "with works" : "no works");
 }
 
 /* Counts its own looks, not time: the machine may have stood still meanwhile. */
@@ -1753,7 +1842,7 @@ static int wheels_create(const struct caller *by)
 	return 0;
 }
 
-static int executors_create(void)
+static int queues_create(void)
 {
 	unbound = alloc_workqueue("torture_unbound", WQ_UNBOUND, 0);
 	ordered = alloc_ordered_workqueue("torture_ordered", 0);
@@ -1761,7 +1850,7 @@ static int executors_create(void)
 }
 
 /* Where wheels are left over, callbacks may still come. */
-static void executors_destroy(void)
+static void queues_destroy(void)
 {
 	if (atomic_read(&live_wheels))
 		return;
@@ -1799,14 +1888,14 @@ static int __init torture_init(void)
 	pr_info("seed=%llu\n", seed);
 	prandom_seed_state(&rnd, seed);
 
-	err = executors_create() ?: places_create() ?: wheels_create(&by) ?:
+	err = queues_create() ?: places_create() ?: wheels_create(&by) ?:
 	      threads_create();
 	if (!err)
 		threads_run();
 	threads_join();
 	if (places)
 		finish(&by);
-	executors_destroy();
+	queues_destroy();
 	if (err)
 		kvfree(places);
 	else

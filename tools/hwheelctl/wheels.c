@@ -19,7 +19,6 @@ const struct wheel_counter wheel_counters[] = {
 	COUNTER(cancelled_queued,  COUNTER_RISES, "cancelled before the worker knew of them"),
 	COUNTER(cancelled_filed,   COUNTER_RISES, "cancelled after that"),
 	COUNTER(expired,	   COUNTER_RISES, "timeouts expired"),
-	COUNTER(recalled,	   COUNTER_RISES, "of these, taken back from the executor"),
 	COUNTER(handed_back,	   COUNTER_RISES, "ended by stopping the wheel"),
 	COUNTER(passes,		   COUNTER_RISES, "passes of the worker"),
 	COUNTER(visited,	   COUNTER_RISES, "slots that it looked through"),

@@ -31,7 +31,6 @@ struct wheel {
 	__u64 cancelled_queued;
 	__u64 cancelled_filed;
 	__u64 expired;
-	__u64 recalled;
 	__u64 handed_back;
 	__u64 passes;
 	__u64 visited;

@@ -67,13 +67,13 @@ def prototype(name, code, header):
         code = re.search(rf"^[a-z][^;]*\b__{name}\(.*?;", header, re.M | re.S)[0]
     result, arguments = re.match(r"(?:static inline )?(.*?)\s*\w+\((.*)\)", code, re.S).groups()
     quoted = " ".join(f'"{each}"' for each in split_arguments(arguments)
-                      if not macro or re.search(r"\w+$", each)[0] in macro[1])
+                      if not macro or re.search(r"\w+(?=\)\(|$)", each)[0] in macro[1])
     return f'.Ft "{result}"\n.Fn {name} {quoted}'
 
 
 def sentences(words):
-    """mdoc wants each sentence to begin a line, and short lines."""
-    text = re.sub(r"(\w+)\(\)", r"\\fB\1\\fP()", re.sub(r"@(\w+)", r"\\fI\1\\fP", " ".join(words)))
+    """mdoc wants each sentence to begin a line, and short lines. A macro's @_name is shown as name."""
+    text = re.sub(r"(\w+)\(\)", r"\\fB\1\\fP()", re.sub(r"@_?(\w+)", r"\\fI\1\\fP", " ".join(words)))
     return [line for part in re.split(r"(?<=[.?!]) +(?=[A-Z(\\-])", text)
             for line in textwrap.wrap(part, 79, break_long_words=False, break_on_hyphens=False)]
 
@@ -101,7 +101,7 @@ def described(name, lines, code):
            *sentences([summary[0].upper() + summary[1:] + ("" if summary[-1] == "?" else ".")])]
     tagged, words = False, []
     for line in [*map(str.strip, lines[1:]), ""]:
-        field = re.match(r"@(\w+): *(.*)", line)
+        field = re.match(r"@_?(\w+): *(.*)", line)
         section = re.match(r"(Context|Return): *(.*)", line)
         if line and not field and not section:
             words.append(line)

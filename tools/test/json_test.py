@@ -14,7 +14,7 @@ import sys
 BINS = 16
 COUNTERS = {
     "pending", "armed", "refreshed_later", "refreshed_earlier", "cancelled_queued",
-    "cancelled_filed", "expired", "recalled", "handed_back", "passes", "visited", "moved",
+    "cancelled_filed", "expired", "handed_back", "passes", "visited", "moved",
     "wakeups", "drained", "drained_max", "lag", "lag_max", "overlong", "contained",
     "mapped_pending", "mapped_drained", "mapped_expired", "mapped_stopped",
 }

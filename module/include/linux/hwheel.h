@@ -22,16 +22,17 @@
 #define _LINUX_HWHEEL_H
 
 #include <linux/atomic.h>
+#include <linux/container_of.h>
 #include <linux/list.h>
 #include <linux/llist.h>
 #include <linux/module.h>
 #include <linux/time.h>
 #include <linux/types.h>
+#include <linux/workqueue.h>
 
 struct cpumask;
 struct hwheel;
 struct hwheel_timeout;
-struct workqueue_struct;
 
 #define HWHEEL_DEFAULT_TICK_NS	(100ULL * NSEC_PER_MSEC)
 #define HWHEEL_MIN_TICK_NS	(50 * NSEC_PER_USEC)
@@ -44,9 +45,6 @@ struct workqueue_struct;
 #define HWHEEL_SIMPLE		0x1
 #define HWHEEL_ACCOUNT		0x2
 #define HWHEEL_BOOTTIME		0x4
-
-/* How many callbacks of a wheel with an executor may run at a time */
-#define HWHEEL_RUNNERS		32
 
 /**
  * struct hwheel_params - what hwheel_create() needs to know; zero means default
@@ -83,13 +81,6 @@ struct workqueue_struct;
  * @max_pending: how many timeouts may be pending at a time; a limit costs an
  *               atomic operation on a shared cache line for each arm and end.
  *               Default: no limit.
- * @executor:    a workqueue on which the expire callbacks run, so that a slow one delays
- *               neither the wheel nor, up to HWHEEL_RUNNERS of them, each other.
- *               WQ_UNBOUND suits callbacks that compute for long, an ordered one has them
- *               run one after the other. One that runs in softirq (WQ_BH) does not suit
- *               any: the log says so, and the system's workqueue replaces it.
- *               It must not be drained or destroyed before the wheel.
- *               Default: the worker itself runs them.
  * @nice:        niceness of the worker, -20 to 19. Default: 0.
  * @rt_priority: 1 to 99: the worker runs under SCHED_FIFO with this priority; @nice must
  *               be 0 then. Default: it does not.
@@ -105,7 +96,6 @@ struct hwheel_params {
 	u64		turn_ns;
 	u64		max_pending;
 	unsigned int	flags;
-	struct workqueue_struct	*executor;
 	int		nice;
 	int		rt_priority;
 	const struct cpumask	*cpus;
@@ -113,10 +103,9 @@ struct hwheel_params {
 
 /**
  * struct hwheel_timeout_ops - what a timeout's owner does with it
- * @expire:  the timeout expired. Runs in process context: on the wheel's worker, where
- *           it delays the other timeouts of the wheel, or on the wheel's executor,
- *           where several may run at a time, but never two for one timeout. It may
- *           arm the timeout again, and may free it: the wheel does not refer to
+ * @expire:  the timeout expired. Runs in process context on the wheel's worker, where it delays
+ *           the other timeouts of the wheel: what is slow or sleeps belongs into a struct
+ *           hwheel_work. It may arm the timeout again, and may free it: the wheel does not refer to
  *           it any more, nor after the callback returned. After it has freed the
  *           timeout it may go on, but until it returns the wheel takes a timeout that
  *           is set up at the same address for the one that was freed. Such a timeout
@@ -163,7 +152,6 @@ struct hwheel_node {
  * @word:  deadline, state and two bits (module/engine/state.h): changed by anyone, with
  *         one atomic operation
  * @node:  link in a slot; the worker's own
- * @handed: instead of @node while it waits for the executor, under whose lock it is
  * @wheel: constant after hwheel_timeout_init()
  * @ops:   constant after hwheel_timeout_init()
  *
@@ -172,13 +160,39 @@ struct hwheel_node {
 struct hwheel_timeout {
 	struct llist_node			queue;
 	atomic64_t				word;
-	union {
-		struct hwheel_node		node;
-		struct list_head		handed;
-	};
+	struct hwheel_node			node;
 	struct hwheel				*wheel;
 	const struct hwheel_timeout_ops		*ops;
 };
+
+/**
+ * struct hwheel_work - a timeout whose function runs on a workqueue
+ * @timeout: when; its state can be queried, and it can be refreshed
+ * @work:    what is queued when it expires
+ * @queue:   the workqueue; constant
+ * @release: the release op, or NULL; constant
+ *
+ * What delayed_work is to a timer. All fields are private to hwheel; hwheel_work_init() sets them
+ * up. A work is armed, moved and cancelled with the functions whose names begin with hwheel_work_;
+ * hwheel_is_pending() and the other queries, hwheel_refresh() and hwheel_refresh_at() take its
+ * @timeout.
+ *
+ * From its expiry until its function begins, a work is handed over: hwheel_is_expired() is true,
+ * and arming it fails with -EBUSY. From the moment the function begins, hwheel does not touch the
+ * work: the function may free it, and may arm it. No two runs of one work overlap.
+ */
+struct hwheel_work {
+	struct hwheel_timeout	timeout;
+	struct work_struct	work;
+	struct workqueue_struct	*queue;
+	void			(*release)(struct hwheel_work *work);
+};
+
+/* The work that a function was called for */
+static inline struct hwheel_work *to_hwheel_work(struct work_struct *work)
+{
+	return container_of(work, struct hwheel_work, work);
+}
 
 /*
  * Low bits of hwheel_timeout.word, private to the wheel. The state that is looked for most
@@ -210,9 +224,8 @@ enum hwheel_state {
  * @refreshed_earlier: refreshes to an earlier deadline
  * @cancelled_queued:  cancels before the worker knew of the timeout's latest state
  * @cancelled_filed:   cancels that the worker has to unlink from a slot
- * @expired:           timeouts that expired
- * @recalled:          of these, handed over to the executor and taken back by
- *                     hwheel_cancel_sync() before their callback ran
+ * @expired:           timeouts that expired, with works that were taken back before their function
+ *                     began
  * @handed_back:       timeouts ended by hwheel_stop()
  * @passes:            passes of the worker
  * @visited:           slots that had come up, and were looked through
@@ -227,8 +240,7 @@ enum hwheel_state {
  * @overlong:          callbacks that held the worker for longer than a tick (and a jiffy,
  *                     the accuracy of this); of one that was preempted meanwhile only the
  *                     time that it ran counts
- * @contained:         callbacks that returned with interrupts off or another preempt
- *                     count, which was put right
+ * @contained:         callbacks that returned with another preempt count, which was put right
  * @lateness:          timeouts by how late they expired or were handed over, in ticks:
  *                     [0] less than 1/256, [n] less than 2^(n-8), [15] all others. From
  *                     [9] on it is more than a tick: the worker was late, or the deadline
@@ -244,7 +256,6 @@ struct hwheel_stats {
 	u64 cancelled_queued;
 	u64 cancelled_filed;
 	u64 expired;
-	u64 recalled;
 	u64 handed_back;
 	u64 passes;
 	u64 visited;
@@ -300,6 +311,71 @@ int hwheel_refresh_at(struct hwheel_timeout *timeout, u64 deadline_ns);
 bool hwheel_cancel(struct hwheel_timeout *timeout);
 int hwheel_cancel_sync(struct hwheel_timeout *timeout);
 int hwheel_shutdown_sync(struct hwheel_timeout *timeout);
+
+/**
+ * hwheel_work_init - set up a work, which then is idle
+ * @_work:    in the caller's object; not in use
+ * @_wheel:   the wheel it will be armed on, always this one
+ * @_queue:   the workqueue that runs its function. It must not be destroyed before the work was
+ *            cancelled.
+ * @_func:    work_func_t, the function; to_hwheel_work() returns the work that it is called for
+ * @_release: void (*)(struct hwheel_work *work), or NULL: as the release op of a timeout. It may
+ *            run while the function of an earlier run, which has armed the work again, still runs:
+ *            if it frees the work, the function must hold a reference of its own.
+ *
+ * Without a queue or a function, the kernel warns, and arming the work returns -EINVAL.
+ *
+ * The owner cancels a work before it destroys the wheel: hwheel_stop() does not wait for works that
+ * are handed over.
+ *
+ * Context: any; nobody else uses the work yet.
+ */
+#define hwheel_work_init(_work, _wheel, _queue, _func, _release)		\
+do {										\
+	struct hwheel_work *__work = (_work);					\
+	work_func_t __run = (_func);						\
+										\
+	INIT_WORK(&__work->work, __run);					\
+	__hwheel_work_init(__work, (_wheel), (_queue), __run, (_release));	\
+} while (0)
+
+void __hwheel_work_init(struct hwheel_work *work, struct hwheel *wheel,
+			struct workqueue_struct *queue, work_func_t func,
+			void (*release)(struct hwheel_work *work));
+int hwheel_work_arm(struct hwheel_work *work, u64 delay_ns);
+int hwheel_work_mod(struct hwheel_work *work, u64 delay_ns);
+bool hwheel_work_cancel(struct hwheel_work *work);
+bool hwheel_work_flush(struct hwheel_work *work);
+
+/**
+ * hwheel_work_cancel_sync - cancel a work and wait until it may be freed
+ * @work: in any state
+ *
+ * As hwheel_cancel_sync(), and waits for the function if that has begun. If the wheel is being
+ * stopped, or was, and the function has not begun, this calls the release op itself.
+ *
+ * Context: process; may sleep. The caller must not hold a lock that the function takes.
+ * Return: as hwheel_cancel_sync(); -EDEADLK also in the work's own function.
+ */
+static inline int hwheel_work_cancel_sync(struct hwheel_work *work)
+{
+	return hwheel_cancel_sync(&work->timeout);
+}
+
+/**
+ * hwheel_work_shutdown_sync - end a work that others may still arm
+ * @work: in any state
+ *
+ * As hwheel_work_cancel_sync(); from the return on arming and moving the work fail with -ESHUTDOWN,
+ * until hwheel_work_init().
+ *
+ * Context: process; may sleep.
+ * Return: as hwheel_work_cancel_sync().
+ */
+static inline int hwheel_work_shutdown_sync(struct hwheel_work *work)
+{
+	return hwheel_shutdown_sync(&work->timeout);
+}
 
 /* A snapshot: it may be out of date when the caller looks at it. Any context but NMI. */
 static inline enum hwheel_state
