@@ -31,23 +31,20 @@ void hwheel_callback_contain(struct hwheel *wheel, hwheel_callback_t *callback)
 
 /*
  * The clock was last read up to a jiffy before the callback began. A callback that others
- * were called in is timed as a whole. If the scheduler preempted the worker, it is only how
- * long the worker ran that the callback is to blame for. Those of the device are hwheel's own:
- * nobody who reads the log could do anything about them.
+ * were called in is timed as a whole. If the scheduler preempted the worker meanwhile, nobody is
+ * to blame. Those of the device are hwheel's own: nobody who reads the log could do anything about
+ * them.
  */
 void hwheel_callback_took(struct hwheel *wheel, hwheel_callback_t *callback)
 {
 	unsigned long preempted = wheel->preempted;
-	u64 since = wheel->now, ran = wheel->ran;
-	u64 took;
+	u64 since = wheel->now, took;
 
 	if (wheel->depth > 1)
 		return;
 	hwheel_clock_read(wheel);
 	took = wheel->now - since;
-	if (wheel->preempted != preempted)
-		took = min(took, wheel->ran - ran);
-	if (took <= wheel->tick + TICK_NSEC || wheel->own)
+	if (took <= wheel->tick + TICK_NSEC || wheel->preempted != preempted || wheel->own)
 		return;
 	if (atomic_long_inc_return(&wheel->overlong) == 1)
 		pr_warn_ratelimited("wheel %s: %ps held the worker for %llu us, longer than a tick\n",

@@ -165,21 +165,8 @@ static __always_inline void hwheel_callback_call(struct hwheel *wheel,
 		hwheel_callback_contain(wheel, callback);
 }
 
-/* How long this thread has run, in ns; right to a jiffy. It changes in two parts if u64 does. */
-static inline u64 hwheel_own_runtime(void)
-{
-	u64 ran;
-
-	do {
-		ran = READ_ONCE(current->se.sum_exec_runtime);
-	} while (!IS_ENABLED(CONFIG_64BIT) &&
-		 ran != READ_ONCE(current->se.sum_exec_runtime));
-	return ran;
-}
-
 static inline void hwheel_clock_read(struct hwheel *wheel)
 {
-	wheel->ran = hwheel_own_runtime();
 	/* The scheduler counts in it whenever it preempts us. */
 	wheel->preempted = READ_ONCE(current->nivcsw);
 	wheel->jiffies = jiffies;

@@ -188,8 +188,6 @@ struct hwheel {
 	u64			now_word;
 	/** @jiffies: Jiffies just before @now was read. */
 	unsigned long		jiffies;
-	/** @ran: How long the owner had run before @now was read, in ns. */
-	u64			ran;
 	/** @preempted: How often the owner had been preempted before @now was read. */
 	unsigned long		preempted;
 	/** @lateness_scale: Constant, see stats.h. */

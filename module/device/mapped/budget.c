@@ -25,7 +25,6 @@
 
 #include "device/file.h"
 #include "device/user.h"
-#include "engine/callback.h"
 #include "engine/wheel.h"
 #include "budget.h"
 
@@ -80,10 +79,22 @@ static u64 time_left(const struct hwheel_mapping *map)
 	return left > wheel->tick / SMALL_PART ? left : 0;
 }
 
+/* How long this thread has run, in ns; right to a jiffy. It changes in two parts if u64 does. */
+static u64 own_runtime(void)
+{
+	u64 ran;
+
+	do {
+		ran = READ_ONCE(current->se.sum_exec_runtime);
+	} while (!IS_ENABLED(CONFIG_64BIT) &&
+		 ran != READ_ONCE(current->se.sum_exec_runtime));
+	return ran;
+}
+
 static void look_at_clocks(struct hwheel_map_budget *budget, u64 now)
 {
 	budget->since = now;
-	budget->ran = hwheel_own_runtime();
+	budget->ran = own_runtime();
 	budget->preempted = READ_ONCE(current->nivcsw);
 }
 
@@ -98,7 +109,7 @@ u64 hwheel_map_budget_spent(struct hwheel_mapping *map)
 
 	if (likely(READ_ONCE(current->nivcsw) == budget->preempted))
 		return budget->spent + passed;
-	budget->spent += min(passed, hwheel_own_runtime() - budget->ran);
+	budget->spent += min(passed, own_runtime() - budget->ran);
 	look_at_clocks(budget, now);
 	return budget->spent;
 }

@@ -237,9 +237,8 @@ enum hwheel_state {
  * @drained_max:       the most of them in one pass
  * @lag:               edges that passed before the worker was up for them
  * @lag_max:           the most of them at a time
- * @overlong:          callbacks that held the worker for longer than a tick (and a jiffy,
- *                     the accuracy of this); of one that was preempted meanwhile only the
- *                     time that it ran counts
+ * @overlong:          callbacks that held the worker for longer than a tick (and a jiffy, the
+ *                     accuracy of this), during which the scheduler did not preempt it
  * @contained:         callbacks that returned with another preempt count, which was put right
  * @lateness:          timeouts by how late they expired or were handed over, in ticks:
  *                     [0] less than 1/256, [n] less than 2^(n-8), [15] all others. From

@@ -22,6 +22,7 @@
  */
 union bench_object {
 	struct hwheel_timeout	timeout;
+	struct hwheel_work	hwheel_work;	/* begins with its timeout */
 	struct timer_list	timer;
 	struct hrtimer		hrtimer;
 	struct delayed_work	work;
@@ -95,6 +96,8 @@ struct bench_kind {
 
 extern const struct bench_kind bench_hwheel;
 extern const struct bench_kind bench_hierarchical;
+extern const struct bench_kind bench_hwheel_work;
+extern const struct bench_kind bench_hwheel_waited;
 extern const struct bench_kind bench_timer_list;
 extern const struct bench_kind bench_hrtimer;
 extern const struct bench_kind bench_delayed_work;

@@ -5,13 +5,18 @@
  * Each life has a wheel of its own: it is over before that reaches its first edge, so the
  * worker does something only when it is told to, or when that edge is waited for.
  */
+#include <linux/completion.h>
 #include <linux/delay.h>
 #include <linux/err.h>
 #include <linux/errno.h>
+#include <linux/kthread.h>
 #include <linux/ktime.h>
 #include <linux/minmax.h>
 #include <linux/sched.h>
+#include <linux/sched/task.h>
+#include <linux/workqueue.h>
 
+#include "../../module/compat.h"
 #include "bench.h"
 
 /* The edge may be this much later, as epoch and tick are rounded. */
@@ -193,6 +198,146 @@ static int begin_hierarchical(bool limited)
 	[BENCH_EXPIRE]			= expire,	\
 }
 
+/* Works */
+
+static struct workqueue_struct *queue;
+
+static void on_work(struct work_struct *work)
+{
+	bench_fired();
+}
+
+static s64 work_arm(void)
+{
+	return BENCH_TIMED(hwheel_work_arm(&object->hwheel_work, *time));
+}
+
+static s64 work_mod(void)
+{
+	return BENCH_TIMED(hwheel_work_mod(&object->hwheel_work, *time));
+}
+
+static s64 work_cancel(void)
+{
+	return BENCH_TIMED(hwheel_work_cancel(&object->hwheel_work));
+}
+
+static void init_work(union bench_object *object)
+{
+	hwheel_work_init(&object->hwheel_work, wheel, queue, on_work, NULL);
+}
+
+static int begin_works(bool limited)
+{
+	int err = begin(1, limited);
+
+	if (err)
+		return err;
+	queue = alloc_workqueue("hwheel_bench", WQ_PERCPU, 0);
+	if (queue)
+		return 0;
+	hwheel_destroy(wheel);
+	return -ENOMEM;
+}
+
+static void end_works(void)
+{
+	hwheel_destroy(wheel);
+	destroy_workqueue(queue);
+}
+
+#define WORK_STEPS					\
+{							\
+	[BENCH_ARM]			= work_arm,	\
+	[BENCH_REFRESH_LATER]		= refresh_at,	\
+	[BENCH_REFRESH_LATER_IN]	= work_mod,	\
+	[BENCH_CANCEL_QUEUED]		= work_cancel,	\
+	[BENCH_CANCEL_FILED]		= work_cancel,	\
+	[BENCH_DRAIN]			= drain,	\
+	[BENCH_DROP]			= drain,	\
+	[BENCH_UNLINK]			= drain,	\
+	[BENCH_EXPIRE]			= expire,	\
+}
+
+/* A wheel beside which threads wait in hwheel_cancel_sync() for functions that have begun */
+
+#define WAITERS	8
+
+static struct waiter {
+	struct hwheel_work	work;
+	struct completion	began;
+	struct task_struct	*task;
+} waiters[WAITERS];
+
+static DECLARE_COMPLETION(let_go);
+
+static void wait_to_be_let_go(struct work_struct *item)
+{
+	complete(&container_of(to_hwheel_work(item), struct waiter, work)->began);
+	wait_for_completion(&let_go);
+}
+
+static int wait_for_work(void *data)
+{
+	struct waiter *waiter = data;
+
+	return hwheel_work_cancel_sync(&waiter->work);
+}
+
+static int begin_waiter(struct waiter *waiter)
+{
+	wait_for_completion(&waiter->began);
+	waiter->task = kthread_create(wait_for_work, waiter, "bench_waiter");
+	if (IS_ERR(waiter->task))
+		return PTR_ERR(waiter->task);
+	get_task_struct(waiter->task);
+	wake_up_process(waiter->task);
+	return 0;
+}
+
+static void end_waited(void)
+{
+	unsigned int i;
+
+	complete_all(&let_go);
+	for (i = 0; i < WAITERS && !IS_ERR_OR_NULL(waiters[i].task); i++) {
+		kthread_stop(waiters[i].task);
+		put_task_struct(waiters[i].task);
+		waiters[i].task = NULL;
+	}
+	hwheel_destroy(wheel);
+}
+
+static int begin_waited(bool limited)
+{
+	unsigned int i;
+	int err = begin(1, limited);
+
+	reinit_completion(&let_go);
+	for (i = 0; i < WAITERS && !err; i++) {
+		init_completion(&waiters[i].began);
+		hwheel_work_init(&waiters[i].work, wheel, system_unbound_wq, wait_to_be_let_go,
+				 NULL);
+		hwheel_work_arm(&waiters[i].work, 0);
+	}
+	for (i = 0; i < WAITERS && !err; i++)
+		err = begin_waiter(&waiters[i]);
+	if (err) {
+		end_waited();
+		return err;
+	}
+	/* They expired at the first edge. */
+	edge += BENCH_TICK;
+	return 0;
+}
+
+#define WAITED_STEPS			\
+{					\
+	[BENCH_ARM_AT]	= arm_at,	\
+	[BENCH_DRAIN]	= drain,	\
+	[BENCH_EXPIRE]	= expire,	\
+}
+
 /* Wheels as users have them, for common.c */
 
 static struct task_struct *worker;
@@ -277,6 +422,25 @@ const struct bench_kind bench_hwheel = {
 	.end		= end,
 	.is_pending	= is_pending,
 	.step		= STEPS,
+};
+
+const struct bench_kind bench_hwheel_work = {
+	.name		= "hwheel_work",
+	.size		= sizeof(struct hwheel_work),
+	.init		= init_work,
+	.begin		= begin_works,
+	.end		= end_works,
+	.is_pending	= is_pending,
+	.step		= WORK_STEPS,
+};
+
+const struct bench_kind bench_hwheel_waited = {
+	.name		= "waited",
+	.size		= sizeof(struct hwheel_timeout),
+	.begin		= begin_waited,
+	.end		= end_waited,
+	.is_pending	= is_pending,
+	.step		= WAITED_STEPS,
 };
 
 const struct bench_kind bench_hierarchical = {
