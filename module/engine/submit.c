@@ -33,7 +33,7 @@
  * on the add to follow at once, and hwheel_stop() waits for a grace period after
  * which no add can be under way any more. A refresh to a later deadline submits nothing.
  *
- * Models: life.pml, sleep.pml, halt.pml and source.pml in selftests/models/.
+ * Models: life.pml, lists.pml, sleep.pml, halt.pml and source.pml in selftests/models/.
  */
 #include <linux/atomic.h>
 #include <linux/bitops.h>

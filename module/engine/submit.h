@@ -51,7 +51,7 @@ static __always_inline bool hwheel_submit_more(struct hwheel *wheel, unsigned in
  * The link is read here, before the caller clears QUEUED and others may use it. All is written back
  * before the caller acts, for nested drains in release ops.
  *
- * Model: life.pml in selftests/models/.
+ * Models: life.pml and lists.pml in selftests/models/.
  */
 static __always_inline struct hwheel_timeout *
 hwheel_submit_pop(struct hwheel *wheel, unsigned long *turn)
