@@ -110,21 +110,35 @@ static void print_wheel(FILE *stream, const struct wheel *wheel, double seconds)
 	fputc('\n', stream);
 }
 
+static bool is_used(const struct wheel *wheel)
+{
+	return wheel->armed || wheel->mapped_drained;
+}
+
+/* Wheels that were never used, the latest first, are left out where there is no room for all. */
 static void print_wheels(FILE *stream, const struct samples *samples, double seconds,
 			 int other_rows)
 {
-	size_t most = samples->new.count;
-	int room = screen_rows() - other_rows;
+	size_t count = samples->new.count, most = count, unused = 0, spare = 0, shown = 0;
+	int rows = screen_rows() - other_rows;
+	size_t room = rows > 1 ? rows : 1;
 
-	if (screen_is_terminal() && most > (size_t)(room > 1 ? room : 1))
-		most = room > 1 ? room - 1 : 0;
-	for (size_t i = 0; i < most; i++) {
+	for (size_t i = 0; i < count; i++)
+		unused += !is_used(&samples->new.all[i]);
+	if (screen_is_terminal() && count > room) {
+		spare = count - room;
+		most = count - unused > room ? room - 1 : room;
+	}
+	for (size_t i = 0; i < count && shown < most; i++) {
 		struct wheel wheel = difference(samples, i);
 
+		if (!is_used(&samples->new.all[i]) && --unused < spare)
+			continue;
 		print_wheel(stream, &wheel, seconds);
+		shown++;
 	}
-	if (most < samples->new.count)
-		fprintf(stream, "... and %zu more\n", samples->new.count - most);
+	if (most < room && shown < count)
+		fprintf(stream, "... and %zu more\n", count - shown);
 }
 
 /*
