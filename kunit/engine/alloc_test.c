@@ -82,6 +82,8 @@ copy_slots_moving_above(struct hwheel_slots *slots, u64 edge) __maybe_unused;
 static struct hwheel_chains *
 copy_slots_next_backlog(struct hwheel_slots *slots) __maybe_unused;
 static struct hwheel_node *copy_slots_pop_any(struct hwheel_slots *slots) __maybe_unused;
+static unsigned int copy_slots_parts(const struct hwheel_slots *slots) __maybe_unused;
+static void copy_slots_take_part(struct hwheel_slots *slots, unsigned int part) __maybe_unused;
 static void copy_observe(const struct hwheel_observer *new) __maybe_unused;
 static void copy_retire(struct hwheel *wheel);
 static void copy_put(struct hwheel *wheel);
@@ -104,6 +106,8 @@ static void copy_destroy(struct hwheel *wheel);
 #define hwheel_slots_put_off		copy_slots_put_off
 #define hwheel_slots_next_backlog	copy_slots_next_backlog
 #define hwheel_slots_pop_any		copy_slots_pop_any
+#define hwheel_slots_parts		copy_slots_parts
+#define hwheel_slots_take_part		copy_slots_take_part
 #define hwheel_observe			copy_observe
 #define hwheel_retire			copy_retire
 #define hwheel_put			copy_put

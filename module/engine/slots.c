@@ -411,3 +411,26 @@ struct hwheel_node *hwheel_slots_pop_any(struct hwheel_slots *slots)
 	take_slot(slots, first_slot(slots, &level), &slots->due);
 	return hwheel_slots_pop(&slots->due, &turn);
 }
+
+/* Into how many parts all that is not due is divided: each slot, and what each level moves down */
+unsigned int hwheel_slots_parts(const struct hwheel_slots *slots)
+{
+	return slots->levels * (slots->stride + 1);
+}
+
+/*
+ * Takes a part to the due list, which is empty before. From the last part to the first: a slot that
+ * is begun meanwhile moves down in an earlier one.
+ */
+void hwheel_slots_take_part(struct hwheel_slots *slots, unsigned int part)
+{
+	unsigned int level = part / (slots->stride + 1), i = part % (slots->stride + 1);
+
+	if (!i) {
+		hwheel_chains_move(&slots->moving[level].chains, &slots->due);
+		return;
+	}
+	i += level * slots->stride - 1;
+	if (slots->slot[i].next != HWHEEL_NO_EDGE)
+		take_slot(slots, i, &slots->due);
+}

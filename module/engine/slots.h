@@ -123,6 +123,8 @@ void hwheel_slots_put_off(struct hwheel_slots *slots);
 struct hwheel_chains *hwheel_slots_next_backlog(struct hwheel_slots *slots);
 struct hwheel_chains *hwheel_slots_moving_above(struct hwheel_slots *slots, u64 edge);
 struct hwheel_node *hwheel_slots_pop_any(struct hwheel_slots *slots);
+unsigned int hwheel_slots_parts(const struct hwheel_slots *slots);
+void hwheel_slots_take_part(struct hwheel_slots *slots, unsigned int part);
 
 void hwheel_slots_enqueue_above(struct hwheel_slots *slots, struct hwheel_node *node, u64 edge,
 				unsigned long chain);

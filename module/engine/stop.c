@@ -27,7 +27,6 @@
 #include <linux/sched/task.h>
 
 #include "callback.h"
-#include "debug_objects.h"
 #include "limit.h"
 #include "pass_work.h"
 #include "state.h"
@@ -52,29 +51,6 @@ struct hwheel_stop {
 };
 
 /*
- * Ends a timeout, unless its QUEUED bit is not @queued. Returns the word that it had,
- * or one that says idle.
- */
-static u64 end_timeout(struct hwheel_timeout *timeout, u64 queued)
-{
-	s64 old = atomic64_read_acquire(&timeout->word);
-	u64 new;
-
-	hwheel_debug_unreference(timeout);
-	do {
-		if ((old & HWHEEL_QUEUED) != queued) {
-			hwheel_debug_reference(timeout);
-			return HWHEEL_IDLE;
-		}
-		new = old & ~(u64)HWHEEL_QUEUED;
-		if (hwheel_word_state(old) == HWHEEL_PENDING)
-			new |= HWHEEL_CANCELLED;
-	} while (!atomic64_try_cmpxchg(&timeout->word, &old, new));
-
-	return old;
-}
-
-/*
  * Ends a timeout and tells its owner. When it is not QUEUED any more its owner,
  * unless told, may free it: so the op is read before.
  */
@@ -88,7 +64,7 @@ static void hand_back(struct hwheel_stop *stop, struct hwheel_timeout *timeout,
 	hwheel_assert_owner(wheel);
 	hwheel_slots_unlink(&wheel->slots, &timeout->node);
 	hwheel_callback_begin(wheel, timeout);
-	state = hwheel_word_state(end_timeout(timeout, queued));
+	state = hwheel_word_state(hwheel_timeout_end(timeout, queued));
 	if (state == HWHEEL_PENDING) {
 		local_inc(&wheel->counts.handed_back);
 		hwheel_limit_end(wheel);

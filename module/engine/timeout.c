@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Setting up a timeout.
+ * Setting up a timeout, and ending one without its owner.
  *
  * The wheel knows by address whose callbacks are under way. To set up a timeout does not change
  * that: a callback may free its timeout, and another CPU may already wait for the callback.
  */
+#include <linux/atomic.h>
 #include <linux/bug.h>
 #include <linux/export.h>
 #include <linux/hwheel.h>
@@ -44,3 +45,26 @@ void hwheel_timeout_init(struct hwheel_timeout *timeout, struct hwheel *wheel,
 		WRITE_ONCE(wheel->asks, true);
 }
 EXPORT_SYMBOL_GPL(hwheel_timeout_init);
+
+/*
+ * Ends a timeout, unless its QUEUED bit is not @queued. Returns the word that it had,
+ * or one that says idle.
+ */
+u64 hwheel_timeout_end(struct hwheel_timeout *timeout, u64 queued)
+{
+	s64 old = atomic64_read_acquire(&timeout->word);
+	u64 new;
+
+	hwheel_debug_unreference(timeout);
+	do {
+		if ((old & HWHEEL_QUEUED) != queued) {
+			hwheel_debug_reference(timeout);
+			return HWHEEL_IDLE;
+		}
+		new = old & ~(u64)HWHEEL_QUEUED;
+		if (hwheel_word_state(old) == HWHEEL_PENDING)
+			new |= HWHEEL_CANCELLED;
+	} while (!atomic64_try_cmpxchg(&timeout->word, &old, new));
+
+	return old;
+}

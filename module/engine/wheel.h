@@ -43,6 +43,7 @@
 
 struct dentry;
 struct hwheel_stop;
+struct hwheel_sweep;
 
 /**
  * struct hwheel_cpu - what a CPU needs to arm, refresh and cancel; two cache lines
@@ -205,6 +206,8 @@ struct hwheel {
 	struct list_head	sources[2];
 	/** @stop: The stop under way. */
 	struct hwheel_stop	*stop;
+	/** @sweep: The sweep under way, or NULL. */
+	struct hwheel_sweep	*sweep;
 	/** @counts: The wheel's counters. */
 	struct hwheel_counts	counts;
 	/** @sourced: The counts of all sources; read by anyone. */
@@ -314,6 +317,7 @@ struct hwheel_observer {
 void hwheel_observe(const struct hwheel_observer *observer);
 void hwheel_retire(struct hwheel *wheel);
 
+u64 hwheel_timeout_end(struct hwheel_timeout *timeout, u64 queued);
 void hwheel_drain_here(struct hwheel *wheel);
 void hwheel_put(struct hwheel *wheel);
 

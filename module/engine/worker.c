@@ -49,6 +49,7 @@
 #include "source.h"
 #include "state.h"
 #include "submit.h"
+#include "sweep.h"
 #include "trace.h"
 #include "wheel.h"
 #include "work.h"
@@ -419,6 +420,8 @@ static __always_inline unsigned int look_at_batch(struct hwheel *wheel,
 	hwheel_batch_begin(wheel);
 	while (left && (node = hwheel_slots_pop(chains, &turn))) {
 		left--;
+		if (full && unlikely(wheel->sweep) && hwheel_sweep_ends(wheel, timeout_of(node)))
+			continue;
 		if (!look_at(wheel, timeout_of(node), turn, full))
 			break;
 	}
@@ -436,7 +439,7 @@ static noinline unsigned int look_at_batch_in_full(struct hwheel *wheel,
 /* Is there nothing to do about timeouts that expire but to call their callbacks? */
 static bool is_plain(const struct hwheel *wheel)
 {
-	return !wheel->max_pending && !READ_ONCE(wheel->asks) &&
+	return !wheel->max_pending && !READ_ONCE(wheel->asks) && !wheel->sweep &&
 	       !trace_timeout_expire_entry_enabled() &&
 	       !trace_timeout_expire_exit_enabled();
 }
@@ -643,13 +646,16 @@ static void move_batch(struct hwheel *wheel, struct hwheel_chains *moving)
 	local_add(moved, &wheel->counts.moved);
 }
 
-/* The rest waits for the next edge, as slots are begun in time for that. */
+/*
+ * The rest waits for the next edge, as slots are begun in time for that. A sweep takes what moves
+ * down to the due list, so that it sees all of it.
+ */
 static void move_down(struct hwheel *wheel)
 {
 	struct hwheel_chains *moving = hwheel_slots_moving(&wheel->slots, wheel->reached);
 	u64 until;
 
-	if (likely(!moving))
+	if (likely(!moving) || wheel->sweep)
 		return;
 	until = hwheel_now(wheel) + wheel->move_ns;
 	do {
