@@ -15,6 +15,7 @@
 #include "device/chardev.h"
 #include "device/config.h"
 #include "device/file.h"
+#include "engine/system.h"
 #include "engine/wheel.h"
 
 static unsigned long long tick_ns = 10 * NSEC_PER_MSEC;
@@ -105,6 +106,9 @@ static int __init hwheel_init(void)
 		err = PTR_ERR(wheel);
 		goto exit_debugfs;
 	}
+	err = hwheel_system_init();
+	if (err)
+		goto destroy_wheel;
 	hwheel_config_init(max_wheels, max_user_wheels);
 	err = hwheel_chardev_init(wheel, max_timeouts);
 	if (err)
@@ -114,11 +118,12 @@ static int __init hwheel_init(void)
 destroy_wheel:
 	hwheel_destroy(wheel);
 exit_debugfs:
-	/* Wheels of other built-in code go on, and stay registered. */
+	/* The system wheel and those of other built-in code go on, and stay registered. */
 	if (IS_BUILTIN(CONFIG_HWHEEL))
 		return err;
-	hwheel_debugfs_exit();
 	hwheel_module_notifier_exit();
+	hwheel_system_exit();
+	hwheel_debugfs_exit();
 	return err;
 }
 module_init(hwheel_init);
@@ -128,6 +133,7 @@ static void __exit hwheel_exit(void)
 	hwheel_chardev_exit();
 	hwheel_destroy(wheel);
 	hwheel_module_notifier_exit();
+	hwheel_system_exit();
 	hwheel_registry_exit();
 	hwheel_debugfs_exit();
 }

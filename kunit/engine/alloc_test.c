@@ -85,6 +85,7 @@ static struct hwheel_node *copy_slots_pop_any(struct hwheel_slots *slots) __mayb
 static unsigned int copy_slots_parts(const struct hwheel_slots *slots) __maybe_unused;
 static void copy_slots_take_part(struct hwheel_slots *slots, unsigned int part) __maybe_unused;
 static void copy_observe(const struct hwheel_observer *new) __maybe_unused;
+static void copy_show(struct hwheel *wheel, struct module *owner, const char *creator);
 static void copy_retire(struct hwheel *wheel);
 static void copy_put(struct hwheel *wheel);
 static struct hwheel *copy_create(const struct hwheel_params *params, struct module *owner,
@@ -109,6 +110,7 @@ static void copy_destroy(struct hwheel *wheel);
 #define hwheel_slots_parts		copy_slots_parts
 #define hwheel_slots_take_part		copy_slots_take_part
 #define hwheel_observe			copy_observe
+#define hwheel_show			copy_show
 #define hwheel_retire			copy_retire
 #define hwheel_put			copy_put
 #define __hwheel_create			copy_create

@@ -25,6 +25,12 @@ static LIST_HEAD(wheels);
 static unsigned int nr_wheels;	/* of kernel code */
 static unsigned int last_id;
 
+/* The system's is there to save others. */
+static bool is_counted(const struct hwheel *wheel)
+{
+	return !wheel->own && !wheel->system;
+}
+
 static void registry_add(struct hwheel *wheel, struct module *owner,
 			 const char *creator)
 {
@@ -35,7 +41,7 @@ static void registry_add(struct hwheel *wheel, struct module *owner,
 	wheel->module = owner;
 	wheel->id = ++last_id;
 	list_add_tail(&wheel->registered, &wheels);
-	nr_wheels += !wheel->own;
+	nr_wheels += is_counted(wheel);
 	if (nr_wheels > MANY_WHEELS)
 		pr_warn_once("more than %u wheels at a time, the latest made by %s: one wheel can hold very many timeouts\n",
 			     MANY_WHEELS, wheel->creator);
@@ -51,7 +57,7 @@ static void registry_remove(struct hwheel *wheel)
 {
 	mutex_lock(&lock);
 	if (!list_empty(&wheel->registered))
-		nr_wheels -= !wheel->own;
+		nr_wheels -= is_counted(wheel);
 	list_del_init(&wheel->registered);
 	mutex_unlock(&lock);
 	hwheel_debugfs_remove(wheel);

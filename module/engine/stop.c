@@ -167,8 +167,8 @@ void hwheel_drain_here(struct hwheel *wheel)
  * its owner cancels it.
  *
  * Context: process; may sleep. @handback runs in the same context.
- * Return: how many timeouts were handed back, or -EDEADLK when called from a callback
- * of the wheel's own, @handback included.
+ * Return: how many timeouts were handed back, -EDEADLK when called from a callback
+ * of the wheel's own, @handback included, or -EPERM for hwheel_system().
  */
 s64 hwheel_stop(struct hwheel *wheel,
 		void (*handback)(struct hwheel_timeout *timeout, void *data),
@@ -178,6 +178,8 @@ s64 hwheel_stop(struct hwheel *wheel,
 		.wheel = wheel, .handback = handback, .data = data,
 	};
 
+	if (wheel->system)
+		return -EPERM;
 	if (hwheel_is_owner(wheel))
 		return -EDEADLK;
 	hwheel_callbacks_awaited(wheel);

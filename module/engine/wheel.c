@@ -28,7 +28,8 @@
 
 #define HWHEEL_DEFAULT_NAME	"wheel"
 
-#define HWHEEL_FLAGS		(HWHEEL_SIMPLE | HWHEEL_ACCOUNT | HWHEEL_BOOTTIME | HWHEEL_OWN)
+#define HWHEEL_FLAGS		(HWHEEL_SIMPLE | HWHEEL_ACCOUNT | HWHEEL_BOOTTIME | HWHEEL_OWN | \
+				 HWHEEL_SYSTEM)
 
 /* See wheel_choose_slots(). */
 #define TURN_BITS		14
@@ -160,6 +161,7 @@ static int wheel_configure(struct hwheel *wheel, const struct hwheel_params *par
 			 wheel->tick);
 	wheel->plain = !wheel->revolution && wheel->clock == CLOCK_MONOTONIC;
 	wheel->own = params->flags & HWHEEL_OWN;
+	wheel->system = params->flags & HWHEEL_SYSTEM;
 	wheel->max_pending = params->max_pending;
 	if (params->max_pending)
 		wheel->special |= HWHEEL_LIMITED;
@@ -196,6 +198,15 @@ static void free_wheel(struct hwheel *wheel)
 	hwheel_slots_free(&wheel->slots);
 	free_percpu(wheel->cpu);
 	kfree(wheel);
+}
+
+/* For a wheel that is made, and for one that was made before there was an observer */
+void hwheel_show(struct hwheel *wheel, struct module *owner, const char *creator)
+{
+	const struct hwheel_observer *seen = observer_now();
+
+	if (seen)
+		seen->created(wheel, owner, creator);
 }
 
 /* For a wheel that is stopped: its owner may keep it, but administrators need not see it. */
@@ -239,12 +250,11 @@ static int wheel_populate(struct hwheel *wheel, const struct hwheel_params *para
 struct hwheel *__hwheel_create(const struct hwheel_params *params,
 			       struct module *owner, const char *creator)
 {
-	const struct hwheel_observer *seen;
 	struct hwheel *wheel;
 	int err;
 
-	/* The device's alone */
-	if (params->flags & HWHEEL_OWN && owner != THIS_MODULE)
+	/* For hwheel itself */
+	if (params->flags & (HWHEEL_OWN | HWHEEL_SYSTEM) && owner != THIS_MODULE)
 		return ERR_PTR(-EINVAL);
 	wheel = kzalloc(struct_size(wheel, dirty, BITS_TO_LONGS(nr_cpu_ids)), gfp_of(params));
 	if (!wheel)
@@ -256,9 +266,7 @@ struct hwheel *__hwheel_create(const struct hwheel_params *params,
 		free_wheel(wheel);
 		return ERR_PTR(err);
 	}
-	seen = observer_now();
-	if (seen)
-		seen->created(wheel, owner, creator);
+	hwheel_show(wheel, owner, creator);
 	return wheel;
 }
 EXPORT_SYMBOL_GPL(__hwheel_create);
@@ -268,13 +276,17 @@ EXPORT_SYMBOL_GPL(__hwheel_create);
  * @wheel: the wheel; nobody else uses it any more, nor timeouts set up for it
  *
  * As hwheel_stop() without a handback callback: timeouts that are pending and have no
- * release op end without anybody being told.
+ * release op end without anybody being told. Of hwheel_system() it warns, and does nothing.
  *
  * Context: process; may sleep. Not from the wheel's own callbacks.
  */
 void hwheel_destroy(struct hwheel *wheel)
 {
-	if (WARN_ON(hwheel_stop(wheel, NULL, NULL) == -EDEADLK))
+	s64 err = hwheel_stop(wheel, NULL, NULL);
+
+	if (WARN_ON(err == -EDEADLK) ||
+	    WARN_ONCE(err == -EPERM, "the system wheel is destroyed by %pS\n",
+		      __builtin_return_address(0)))
 		return;
 	hwheel_retire(wheel);
 	hwheel_put(wheel);

@@ -34,6 +34,8 @@
 
 /* hwheel_params.flags, beside those of the header: the callbacks are the device's. */
 #define HWHEEL_OWN		0x400
+/* It is hwheel_system(). */
+#define HWHEEL_SYSTEM		0x800
 
 /* For how long a part of a pass may go on, in jiffies, so that others have their turn */
 #define HWHEEL_PART_MAX		msecs_to_jiffies(10)
@@ -104,6 +106,8 @@ struct hwheel {
 	bool			asks;
 	/** @own: HWHEEL_OWN. */
 	bool			own;
+	/** @system: HWHEEL_SYSTEM: nobody may stop it, until hwheel is unloaded. */
+	bool			system;
 	/** @cpu: Submission queues and counters. */
 	struct hwheel_cpu __percpu *cpu;
 	/** @worker: Its thread; referenced until the last submitter is through. */
@@ -315,6 +319,7 @@ struct hwheel_observer {
 };
 
 void hwheel_observe(const struct hwheel_observer *observer);
+void hwheel_show(struct hwheel *wheel, struct module *owner, const char *creator);
 void hwheel_retire(struct hwheel *wheel);
 
 u64 hwheel_timeout_end(struct hwheel_timeout *timeout, u64 queued);

@@ -56,6 +56,16 @@ threads() {
 	grep -l "^Name:.$1" /proc/[0-9]*/status 2>/dev/null | wc -l
 }
 
+# Are there no wheels but those that hwheel makes itself?
+only_own_wheels() {
+	[ "$(cd /sys/kernel/debug/hwheel && echo -- *)" = "-- dev-1 system-2" ]
+}
+
+# And no threads but those of their workers?
+only_own_threads() {
+	[ "$(threads hwheel)" -eq 2 ]
+}
+
 begin() {
 	mkdir -p "$work"
 	if loaded; then

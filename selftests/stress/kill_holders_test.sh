@@ -62,9 +62,9 @@ all_let_go() {
 	[ $(($(timeouts) - before)) -le $tolerance ]
 }
 
-# The shared wheel has one; those of the files are destroyed when these are closed.
+# hwheel's own wheels have theirs; those of the files are destroyed when these are closed.
 threads_gone() {
-	[ "$(threads hwheel/p)" -eq 0 ] && [ "$(threads hwheel)" -eq 1 ]
+	[ "$(threads hwheel/p)" -eq 0 ] && only_own_threads
 }
 
 others_go_on() {

@@ -31,8 +31,8 @@ each_kind() {
 	[ "$(grep -c '^killed_in_.*=[1-9]' "$work/counts")" -eq $kinds ]
 }
 
-shared_wheel_only() {
-	[ "$(ls $wheels)" = dev-1 ] && [ "$(threads hwheel)" -eq 1 ]
+own_ones_only() {
+	only_own_wheels && only_own_threads
 }
 
 nothing_pending() {
@@ -52,7 +52,7 @@ quietly load
 report "processes killed in the midst of it" kill_processes
 report "of everything that there is" each_kind
 report "nobody holds the module" await unused
-report "no wheel is left but the shared one" await shared_wheel_only
+report "no wheel is left but those of hwheel" await own_ones_only
 report "nothing is pending" nothing_pending
 report "the wheel goes on" quietly ./client load
 report_leaks "rounds of this leak nothing" leaks_nothing

@@ -270,13 +270,14 @@ idle() {
 }
 
 list_shows_wheels() {
-	ctl 0 list && says '^dev-1 +hashed +10 ms +4096 +0  hwheel_init \[hwheel\]$' || return
+	ctl 0 list && says '^dev-1 +hashed +10 ms +4096 +0  hwheel_init \[hwheel\]$' &&
+		says '^system-2 +hashed +10 ms +4096 +0  system_create \[hwheel\]$' || return
 	busy --tick 2ms --levels 3 --slots 64 || return
 	ctl 0 list && says '^dev-1 ' && says ' hierarchical +2 ms +64 +[1-9]' && narrow &&
 		ctl 0 list --json && keep list && ctl 0 list --files && says "^hwheelctl +$load .* mapped " &&
 		ctl 0 list --files --json && keep files
 	status=$?
-	idle && [ $status -eq 0 ] && ctl 0 list && [ "$(wc -l <"$work/out")" -eq 2 ]
+	idle && [ $status -eq 0 ] && ctl 0 list && [ "$(wc -l <"$work/out")" -eq 3 ]
 }
 
 # kind_is KIND OPTION...: a wheel of its own that load makes is of that kind.
@@ -476,7 +477,7 @@ stats_agree() {
 		[ $(($(field cancelled_queued) + $(field cancelled_filed))) -eq "$cancelled" ] &&
 		[ "$(awk -F'|' 'NF == 2 { sub(/^#* */, "", $2); sum += $2 } END { print sum }' \
 			"$work/out")" -eq "$expired" ] &&
-		ctl 0 stats 1 --json && keep stats && ctl 0 stats --openmetrics &&
+		ctl 0 stats 1 --json && keep stats && ctl 0 stats 1 --openmetrics &&
 		cp "$work/out" /results/stats.prom
 }
 

@@ -57,8 +57,9 @@ def check_wheel(wheel):
 
 def list_(folder):
     (told,) = lines(folder, "list")
-    shared, own = told["wheels"]
+    shared, system, own = told["wheels"]
     assert shared["wheel"] == "dev-1" and shared["id"] == 1
+    assert system["wheel"] == "system-2" and system["pending"] == 0
     assert own["kind"] == "hierarchical" and own["tick_ns"] == 2_000_000
     assert own["slots"] == 64 and own["mapped_pending"] > 0
     for wheel in told["wheels"]:
@@ -69,7 +70,7 @@ def files(folder):
     (told,) = lines(folder, "files")
     (file,) = told["files"]
     wheels = lines(folder, "list")[0]["wheels"]
-    assert file["command"] == "hwheelctl" and file["wheel_id"] == wheels[1]["id"]
+    assert file["command"] == "hwheelctl" and file["wheel_id"] == wheels[2]["id"]
     assert file["mapped"] and file["pending"] > 0 and file["max_timeouts"] == 65536
 
 
@@ -171,10 +172,10 @@ def top(folder):
     assert len(looks) == 2 and looks[0]["time_ns"] < looks[1]["time_ns"]
     for look in looks:
         assert look["interval_ns"] >= 200_000_000
-        assert [wheel["wheel"] for wheel in look["wheels"]][0] == "dev-1"
-        assert len(look["wheels"]) == 2
+        assert [wheel["wheel"] for wheel in look["wheels"]][:2] == ["dev-1", "system-2"]
+        assert len(look["wheels"]) == 3
         assert all(set(wheel) == WHEEL for wheel in look["wheels"])
-    assert looks[0]["wheels"][1]["mapped_pending"] > 0
+    assert looks[0]["wheels"][2]["mapped_pending"] > 0
 
 
 TESTS = [info, arm, list_, files, watch, watch_mapped, load_threads, load_time, stats, openmetrics,

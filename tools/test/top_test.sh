@@ -97,7 +97,7 @@ counts() {
 }
 
 whole_frame() {
-	[ "$(screen | grep -c '|')" -eq 16 ] && shows '^ +>= 64 \|' && shows '^hwheelctl top: 2 wheels'
+	[ "$(screen | grep -c '|')" -eq 16 ] && shows '^ +>= 64 \|' && shows '^hwheelctl top: 3 wheels'
 }
 
 shows_what_goes_on() {
@@ -171,7 +171,7 @@ module_goes_away() {
 sums_up_many() {
 	clear_screen && tmux resize-window -x 80 -y 24
 	busy --tick 5ms --threads 5
-	start_top && await shows '^\.\.\. and 5 more$' && await shows '^hwheelctl top: 6 wheels' &&
+	start_top && await shows '^\.\.\. and 6 more$' && await shows '^hwheelctl top: 7 wheels' &&
 		[ "$(screen | grep -c '|')" -eq 16 ] && shows '^ +>= 64 \|' && shows '^all wheels'
 	status=$?
 	keys q

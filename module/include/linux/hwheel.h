@@ -295,6 +295,7 @@ s64 hwheel_stop(struct hwheel *wheel,
 		void (*handback)(struct hwheel_timeout *timeout, void *data),
 		void *data);
 void hwheel_destroy(struct hwheel *wheel);
+struct hwheel *hwheel_system(void);
 u64 hwheel_pending(const struct hwheel *wheel);
 void hwheel_get_stats(const struct hwheel *wheel, struct hwheel_stats *stats);
 
