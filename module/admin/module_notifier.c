@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Modules that leave wheels behind.
+ * Modules that leave wheels behind, or timeouts on the system wheel.
  *
  * A module that is unloaded has run its exit function when we hear of it, and its code is
  * still there: this is the last moment at which the callbacks of a wheel that it forgot
@@ -9,6 +9,11 @@
  *
  * The exit function may have freed a pending timeout or a work's queue. Then the wheel uses freed
  * memory until it is stopped, and in the stop. The log names it all the same.
+ *
+ * Timeouts on the system wheel are the module's if their ops, callbacks or functions lie in it. They
+ * are ended, and named, at the same moment, and the wheel goes on for others. If the exit function
+ * has freed one that is pending, the wheel uses freed memory until then. A work that is handed over
+ * is the module's to cancel.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -17,9 +22,49 @@
 #include <linux/module.h>
 #include <linux/notifier.h>
 
+#include "engine/sweep.h"
 #include "engine/wheel.h"
+#include "engine/work.h"
 #include "module_notifier.h"
 #include "registry.h"
+
+static bool lies_in(const void *pointer, const struct module *module)
+{
+	return within_module((unsigned long)pointer, module);
+}
+
+/* The one place that says whose a timeout is */
+static bool is_timeout_of(const struct hwheel_timeout *timeout, const void *module)
+{
+	const struct hwheel_timeout_ops *ops = timeout->ops;
+
+	if (hwheel_is_work(timeout)) {
+		const struct hwheel_work *work =
+			container_of(timeout, struct hwheel_work, timeout);
+
+		return lies_in(work->work.func, module) || lies_in(work->release, module);
+	}
+	return lies_in(ops, module) || lies_in(ops->expire, module) ||
+	       lies_in(ops->release, module) || lies_in(ops->due, module);
+}
+
+/* A release may be owed when nothing is pending, so only a wheel that was never used is let off. */
+static void end_timeouts_of(const struct module *module)
+{
+	struct hwheel *wheel = hwheel_system();
+	struct hwheel_stats stats;
+	u64 ended;
+
+	if (!wheel)
+		return;
+	hwheel_get_stats(wheel, &stats);
+	if (!stats.armed)
+		return;
+	ended = hwheel_sweep(wheel, is_timeout_of, module);
+	if (ended)
+		pr_err("module %s is unloaded without cancelling %llu timeouts on the system wheel: ended them\n",
+		       module->name, ended);
+}
 
 static int module_event(struct notifier_block *nb, unsigned long event,
 			void *data)
@@ -36,6 +81,7 @@ static int module_event(struct notifier_block *nb, unsigned long event,
 		hwheel_stop(wheel, NULL, NULL);
 		hwheel_put(wheel);
 	}
+	end_timeouts_of(module);
 	return NOTIFY_OK;
 }
 

@@ -17,6 +17,7 @@
 #include "system.h"
 #include "wheel.h"
 
+/* NULL until it is made: modules may be unloaded before, see module_notifier.c. */
 static struct hwheel *system_wheel __ro_after_init;
 
 /**
@@ -24,13 +25,17 @@ static struct hwheel *system_wheel __ro_after_init;
  *
  * For callers who need neither a tick nor a worker of their own, as system_wq is for work items:
  * tick 10 ms, CLOCK_MONOTONIC, 4,096 slots on one level, no limit. No program's timeouts are on it.
- * All its callbacks share one worker, which a slow one holds up: the log names that. The wheel
- * costs no wake-up as long as nothing is pending.
+ * All its callbacks share one worker, which a slow one holds up: the log names that. They must not
+ * wait for a module to be loaded or unloaded, as unloading waits for the worker. The wheel costs no
+ * wake-up as long as nothing is pending.
  *
  * It is there as long as hwheel is loaded; where hwheel is built in, from core_initcall() on.
  * hwheel_stop() of it returns -EPERM, and hwheel_destroy() warns and does nothing.
  *
- * A module cancels its timeouts with hwheel_cancel_sync() before it is unloaded.
+ * A module cancels its timeouts with hwheel_cancel_sync() before it is unloaded. The log names a
+ * module that leaves some pending here, told by ops or callbacks that lie in it. They are cancelled
+ * without a callback before the module's code goes. If its exit function has freed one of them, the
+ * wheel uses freed memory until then.
  *
  * Context: any.
  * Return: the wheel, never NULL.

@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A module that forgets its wheels, if it is told so.
+ * A module that forgets its wheels, if it is told so, and timeouts on the system wheel.
  *
  * It creates wheels with timeouts pending, leak0 and so on. The release op frees each timeout that
  * has one, and logs it. The last timeout of each wheel has none and lies in this module: nothing
  * may touch it after unloading.
+ *
+ * Of the timeouts on the system wheel the odd ones and their ops are in pages that nobody frees, so
+ * that only their callback lies in this module.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/err.h>
+#include <linux/gfp.h>
 #include <linux/hwheel.h>
 #include <linux/module.h>
 #include <linux/slab.h>
 
 #define MAX_WHEELS	128
+#define MAX_ON_SYSTEM	16
 
 static unsigned int wheels = 2;
 module_param(wheels, uint, 0444);
@@ -26,6 +31,10 @@ MODULE_PARM_DESC(released, "Timeouts with a release op on the first wheel, twice
 static unsigned int delay_ms = 3000;
 module_param(delay_ms, uint, 0444);
 MODULE_PARM_DESC(delay_ms, "When all of them expire (default 3000)");
+
+static unsigned int on_system;
+module_param(on_system, uint, 0444);
+MODULE_PARM_DESC(on_system, "Timeouts to leave on the system wheel, up to 16 (default 0)");
 
 static bool forget;
 module_param(forget, bool, 0444);
@@ -115,6 +124,37 @@ static noinline int make_wheel(unsigned int i)
 	return arm_all(i);
 }
 
+static void system_expire(struct hwheel_timeout *timeout)
+{
+	pr_info("fired on the system wheel\n");
+}
+
+static const struct hwheel_timeout_ops system_ops = { .expire = system_expire };
+
+struct far_timeout {
+	struct hwheel_timeout		timeout;
+	struct hwheel_timeout_ops	ops;
+};
+
+static int arm_on_system(unsigned int i)
+{
+	static struct hwheel_timeout near[MAX_ON_SYSTEM];
+	struct hwheel_timeout *timeout = &near[i];
+	const struct hwheel_timeout_ops *ops = &system_ops;
+
+	if (i % 2) {
+		struct far_timeout *far = (void *)get_zeroed_page(GFP_KERNEL);
+
+		if (!far)
+			return -ENOMEM;
+		far->ops = system_ops;
+		timeout = &far->timeout;
+		ops = &far->ops;
+	}
+	hwheel_timeout_init(timeout, hwheel_system(), ops);
+	return hwheel_arm(timeout, delay_ms * (u64)NSEC_PER_MSEC);
+}
+
 static void destroy_wheels(void)
 {
 	unsigned int i;
@@ -129,10 +169,12 @@ static int __init leak_init(void)
 	unsigned int i;
 	int err = 0;
 
-	if (wheels > MAX_WHEELS)
+	if (wheels > MAX_WHEELS || on_system > MAX_ON_SYSTEM)
 		return -EDOM;
 	for (i = 0; i < wheels && !err; i++)
 		err = make_wheel(i);
+	for (i = 0; i < on_system && !err; i++)
+		err = arm_on_system(i);
 	if (!err && fail) {
 		pr_info("fails\n");
 		err = -ENODEV;

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
 #
-# Modules that leave wheels behind. Run as root where nobody else uses hwheel; needs
-# hwheel.ko, hwheel_leak.ko, client, common.sh and leaks.sh beside it. Prints TAP.
+# Modules that leave wheels behind, or timeouts on the system wheel. Run as root where nobody
+# else uses hwheel; needs hwheel.ko, hwheel_leak.ko, hwheel_system.ko, client, common.sh and
+# leaks.sh beside it. Prints TAP.
 
 cd "$(dirname "$0")" || exit 1
 # shellcheck source=selftests/harness/common.sh
@@ -136,6 +137,44 @@ clean_init() {
 	in_time load_in_vain && all_released && said 0 "is unloaded"
 }
 
+# on_system TIMEOUTS: as the log should name those that were left on the system wheel
+on_system() {
+	echo "hwheel: module hwheel_leak is unloaded without cancelling $1 timeouts on the system wheel"
+}
+
+# Beside a module that stays; one that is there already is loaded anew.
+leave_on_system() {
+	if [ -d /sys/module/hwheel_system ]; then
+		quietly rmmod hwheel_system || return
+	fi
+	quietly insmod ./hwheel_system.ko delay_ms=$delay_ms &&
+		load_and_unload wheels=0 on_system=2 delay_ms=$delay_ms
+}
+
+left_on_system() {
+	in_time leave_on_system && said 1 "$(on_system 2)" && said 1 "is unloaded without" &&
+		shows system pending 1
+}
+
+fired_beside() {
+	dmesg | grep -q "hwheel_system: fired"
+}
+
+others_fire() {
+	await fired_beside && nothing_fires && shows system pending 0
+}
+
+left_on_system_by_init() {
+	in_time load_in_vain wheels=0 on_system=3 delay_ms=$delay_ms &&
+		said "$(tries)" "$(on_system 3)" && nothing_fires
+}
+
+goes_unnamed() {
+	clear_log
+	quietly insmod ./hwheel_system.ko && quietly rmmod hwheel_system &&
+		said 0 "is unloaded" && shows system pending 0
+}
+
 unload_hwheel() {
 	quietly unload && ! loaded && [ "$(threads hwheel)" -eq 0 ] && [ ! -e $files ]
 }
@@ -161,6 +200,11 @@ report "it is loaded and leaves wheels behind again" again
 report "a module that destroys its wheels is not named" clean
 report "an init function that fails leaves wheels behind" left_by_init
 report "one that destroys them is not named" clean_init
+report "a module leaves timeouts on the system wheel, and is named" left_on_system
+report "these do not fire, and those of others do" others_fire
+quietly rmmod hwheel_system
+report "an init function that fails leaves timeouts there" left_on_system_by_init
+report "a module that cancels its timeout is not named" goes_unnamed
 report "hwheel is unloaded, and all that was left with it" unload_hwheel
 # The console is slow, and has seen the messages.
 dmesg -n 1

@@ -226,7 +226,8 @@ enum hwheel_state {
  * @cancelled_filed:   cancels that the worker has to unlink from a slot
  * @expired:           timeouts that expired, with works that were taken back before their function
  *                     began
- * @handed_back:       timeouts ended by hwheel_stop()
+ * @handed_back:       timeouts ended by hwheel_stop(), or left on hwheel_system() by a module that
+ *                     was unloaded
  * @passes:            passes of the worker
  * @visited:           slots that had come up, and were looked through
  * @moved:             timeouts that were not due, and filed again: for another round, on a
