@@ -265,6 +265,30 @@ static void backlogs_are_swept(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sweeper.ended + sim_count_expired(own, nr), nr);
 }
 
+/* Few of them are behind more timeouts than a pass looks at, of which none is the owner's. */
+static void long_lists_are_swept_to_the_end(struct kunit *test)
+{
+	const unsigned int nr = 30000;
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *own = sim_timeouts(test, wheel, 10, &own_ops);
+	struct sim_timeout *others = sim_timeouts(test, wheel, 2 * nr, &sim_ops);
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		arm_edge(test, &others[i], 10000);
+	sim_settle(wheel);
+	for (i = 0; i < 10; i++)
+		arm_edge(test, &own[i], 10000);
+	sim_settle(wheel);
+	for (i = nr; i < 2 * nr; i++)
+		arm_edge(test, &others[i], 10000);
+	sim_settle(wheel);
+	KUNIT_EXPECT_EQ(test, sweep(wheel), 10);
+	for (i = 0; i < 10; i++)
+		expect_ended(test, &own[i]);
+	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 2 * nr);
+}
+
 /* While very many are looked at, what is due fires on its edge or some parts of a pass later. */
 static void others_are_in_time(struct kunit *test)
 {
@@ -298,6 +322,7 @@ static struct kunit_case sweep_cases[] = {
 	KUNIT_CASE(cancelled_ones_are_released),
 	KUNIT_CASE_PARAM(moved_ones_are_met_again, levels_gen_params),
 	KUNIT_CASE(backlogs_are_swept),
+	KUNIT_CASE(long_lists_are_swept_to_the_end),
 	KUNIT_CASE_PARAM(others_are_in_time, levels_gen_params),
 	{}
 };
