@@ -6,8 +6,8 @@
  * has one, and logs it. The last timeout of each wheel has none and lies in this module: nothing
  * may touch it after unloading.
  *
- * Of the timeouts on the system wheel the odd ones and their ops are in pages that nobody frees, so
- * that only their callback lies in this module.
+ * Of the timeouts on the system wheel each third is of a work. Of the others the odd ones and their
+ * ops are in pages that nobody frees, so that only their callback lies in this module.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -16,6 +16,7 @@
 #include <linux/hwheel.h>
 #include <linux/module.h>
 #include <linux/slab.h>
+#include <linux/workqueue.h>
 
 #define MAX_WHEELS	128
 #define MAX_ON_SYSTEM	16
@@ -131,6 +132,19 @@ static void system_expire(struct hwheel_timeout *timeout)
 
 static const struct hwheel_timeout_ops system_ops = { .expire = system_expire };
 
+static void system_run(struct work_struct *item)
+{
+	pr_info("fired on the system wheel\n");
+}
+
+static int arm_work_on_system(unsigned int i)
+{
+	static struct hwheel_work works[MAX_ON_SYSTEM];
+
+	hwheel_work_init(&works[i], hwheel_system(), system_unbound_wq, system_run, NULL);
+	return hwheel_work_arm(&works[i], delay_ms * (u64)NSEC_PER_MSEC);
+}
+
 struct far_timeout {
 	struct hwheel_timeout		timeout;
 	struct hwheel_timeout_ops	ops;
@@ -142,6 +156,8 @@ static int arm_on_system(unsigned int i)
 	struct hwheel_timeout *timeout = &near[i];
 	const struct hwheel_timeout_ops *ops = &system_ops;
 
+	if (i % 3 == 2)
+		return arm_work_on_system(i);
 	if (i % 2) {
 		struct far_timeout *far = (void *)get_zeroed_page(GFP_KERNEL);
 
