@@ -176,6 +176,8 @@ static int race_arm_at(struct hwheel_timeout *timeout, u64 ns);
 static int race_arm(struct hwheel_timeout *timeout, u64 ns) __maybe_unused;
 static int race_mod_at(struct hwheel_timeout *timeout, u64 ns);
 static int race_mod(struct hwheel_timeout *timeout, u64 ns) __maybe_unused;
+static int race_mod_jiffies(struct hwheel_timeout *timeout,
+			    unsigned long expires) __maybe_unused;
 static int race_reduce_at(struct hwheel_timeout *timeout, u64 ns) __maybe_unused;
 static int race_refresh_at(struct hwheel_timeout *timeout, u64 ns);
 static int race_refresh(struct hwheel_timeout *timeout, u64 ns) __maybe_unused;
@@ -199,6 +201,7 @@ static void race_stop(struct hwheel *wheel) __maybe_unused;
 #define hwheel_arm			race_arm
 #define hwheel_mod_at			race_mod_at
 #define hwheel_mod			race_mod
+#define hwheel_mod_jiffies		race_mod_jiffies
 #define hwheel_reduce_at		race_reduce_at
 #define hwheel_refresh_at		race_refresh_at
 #define hwheel_refresh			race_refresh

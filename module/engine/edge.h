@@ -9,6 +9,7 @@
 #define _HWHEEL_EDGE_H
 
 #include <linux/bitops.h>
+#include <linux/jiffies.h>
 #include <linux/ktime.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
@@ -87,6 +88,56 @@ static inline u64 hwheel_edge_time(const struct hwheel *wheel, u64 edge)
 	    check_add_overflow(time, wheel->epoch, &time))
 		return KTIME_MAX;
 	return min_t(u64, time, KTIME_MAX);
+}
+
+/*
+ * Jiffies and CLOCK_MONOTONIC. Jiffies reach a value at an offset + the value x TICK_NSEC, as long
+ * as they lose no tick. Jiffies are read before the clock, so an offset is never too small, and up
+ * to a jiffy too large. All are computed in 64 bits, modulo 2^64. The jiffies of a 32-bit machine
+ * wrap every few weeks; jiffies_64 do not.
+ */
+
+/* In an offset that others see: it is not up to date, as the worker sleeps deeply. */
+#define HWHEEL_OFFSET_OLD	BIT_ULL(63)
+
+/* This jiffy, which is half of their range away at most, in 64 bits */
+static inline u64 hwheel_jiffies_64(unsigned long jiffy)
+{
+	u64 now = get_jiffies_64();
+
+	return now + (long)(jiffy - (unsigned long)now);
+}
+
+static inline u64 hwheel_jiffies_offset(u64 ns, unsigned long jiffy)
+{
+	return ns - hwheel_jiffies_64(jiffy) * TICK_NSEC;
+}
+
+/*
+ * An offset is only raised: the same jiffy must not give an earlier deadline the next time, with
+ * which a move would go through the queue. One that is a jiffy too large or more has the lag of
+ * jiffies that were late, as in a virtual machine that stood still, and have caught up since. All
+ * timeouts would be late by that lag for good, so it is lowered.
+ */
+static inline u64 hwheel_offset_raise(u64 offset, u64 fresh)
+{
+	return offset - fresh < TICK_NSEC ? offset : fresh;
+}
+
+/* By the clock as the owner has last read it. Stores only what has changed: callers read it. */
+static inline void hwheel_offset_measure(struct hwheel *wheel)
+{
+	if (unlikely(wheel->clock != CLOCK_MONOTONIC))
+		return;
+	wheel->offset = hwheel_offset_raise(wheel->offset,
+					    hwheel_jiffies_offset(wheel->now, wheel->jiffies));
+	if ((u64)atomic64_read(&wheel->jiffies_offset) != wheel->offset)
+		atomic64_set(&wheel->jiffies_offset, wheel->offset);
+}
+
+static inline void hwheel_offset_hide(struct hwheel *wheel)
+{
+	atomic64_set(&wheel->jiffies_offset, wheel->offset ^ HWHEEL_OFFSET_OLD);
 }
 
 #endif /* _HWHEEL_EDGE_H */

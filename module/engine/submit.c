@@ -41,6 +41,7 @@
 #include <linux/cpumask.h>
 #include <linux/export.h>
 #include <linux/irqflags.h>
+#include <linux/jiffies.h>
 #include <linux/llist.h>
 #include <linux/preempt.h>
 #include <linux/rcupdate.h>
@@ -378,6 +379,62 @@ static noinline int refresh_in(struct hwheel_timeout *timeout, u64 delay_ns)
 	return refresh_at(timeout, hwheel_deadline_in(timeout->wheel, delay_ns));
 }
 
+/* By jiffies */
+
+/* Delays up to this many need no clamping; one comparison refuses those in the past, too. */
+#define QUICK_JIFFIES	((unsigned long)INT_MAX)
+
+/* Farther away than any deadline that can be stored, in jiffies */
+#define FAR_JIFFIES	(S64_MAX / TICK_NSEC)
+
+/*
+ * When jiffies reach a value. The time of the present jiffy is below 2^63 ns, unless the offset is
+ * HWHEEL_OFFSET_OLD: ticks may have been lost while the worker slept. A worker that was woken
+ * replaces it when it reads the clock; a caller that comes before that reads the clock, too,
+ * although idle is clear.
+ */
+static u64 jiffies_deadline(const struct hwheel *wheel, unsigned long expires)
+{
+	u64 now = get_jiffies_64();
+	s64 delay = (long)(expires - (unsigned long)now);
+	u64 offset = atomic64_read(&wheel->jiffies_offset), begun;
+
+	begun = offset + now * TICK_NSEC;
+	if (begun & HWHEEL_OFFSET_OLD) {
+		offset = hwheel_offset_raise(offset ^ HWHEEL_OFFSET_OLD,
+					     ktime_get_ns() - now * TICK_NSEC);
+		begun = offset + now * TICK_NSEC;
+	}
+	delay = clamp_t(s64, delay, -FAR_JIFFIES, FAR_JIFFIES) * TICK_NSEC;
+	return delay < 0 && (u64)-delay > begun ? 0 : begun + delay;
+}
+
+static noinline int mod_jiffies_in_full(struct hwheel_timeout *timeout, unsigned long expires)
+{
+	if (timeout->wheel->clock != CLOCK_MONOTONIC)
+		return -EINVAL;
+	return mod_in_full(timeout, jiffies_deadline(timeout->wheel, expires));
+}
+
+/*
+ * A delay this short adds no more than months, so a deadline has HWHEEL_OFFSET_OLD if, and only if,
+ * the offset has: quick_refresh() does not take it then.
+ */
+static __always_inline int mod_jiffies(struct hwheel_timeout *timeout, unsigned long expires)
+{
+	u64 now = get_jiffies_64();
+	unsigned long delay = expires - (unsigned long)now;
+	u64 deadline = atomic64_read(&timeout->wheel->jiffies_offset) + (now + delay) * TICK_NSEC;
+
+	if (unlikely(delay > QUICK_JIFFIES))
+		return mod_jiffies_in_full(timeout, expires);
+	if (likely(!quick_refresh(timeout, deadline)))
+		return HWHEEL_WAS_PENDING;
+	if (unlikely(deadline & HWHEEL_OFFSET_OLD))
+		return mod_jiffies_in_full(timeout, expires);
+	return mod_in_full(timeout, deadline);
+}
+
 /**
  * hwheel_arm_at - make a timeout pending, with an absolute deadline
  * @timeout:     idle, expired or cancelled
@@ -473,6 +530,33 @@ int hwheel_mod(struct hwheel_timeout *timeout, u64 delay_ns)
 	return mod_at(timeout, hwheel_deadline_from(ktime_get_ns(), delay_ns));
 }
 EXPORT_SYMBOL_GPL(hwheel_mod);
+
+/**
+ * hwheel_mod_jiffies - arm a timeout, or move its deadline, to a time in jiffies
+ * @timeout: in any state; its wheel is not HWHEEL_BOOTTIME
+ * @expires: as for mod_timer(): the callback does not run before jiffies reached it. A value in the
+ *           past makes the timeout fire in the worker's next pass, at the next edge at the latest.
+ *           It is compared as (long)(@expires - jiffies), also where jiffies wrap.
+ *
+ * As hwheel_mod_at(), with the time at which jiffies will reach @expires for the deadline, or up to
+ * a jiffy later. Jiffies that lag, and catch up later, do not make the timeout early; those that
+ * lose ticks for good after the call do, by as many ticks. As jiffies do not count time in suspend,
+ * the deadline does not either.
+ *
+ * It reads no clock while the worker is awake, or sleeps to the next edge: the worker measures in
+ * each pass when jiffies change. The same @expires then never gives an earlier deadline, so moving
+ * the timeout twice within a jiffy submits nothing; unless jiffies have caught up on a lag of a
+ * jiffy or more meanwhile. While the worker sleeps beyond the next edge, and on a wheel that is
+ * HWHEEL_SIMPLE, the call reads the clock once.
+ *
+ * Context: any but NMI and under scheduler locks.
+ * Return: as hwheel_mod_at(); and -EINVAL on a wheel that is HWHEEL_BOOTTIME.
+ */
+int hwheel_mod_jiffies(struct hwheel_timeout *timeout, unsigned long expires)
+{
+	return mod_jiffies(timeout, expires);
+}
+EXPORT_SYMBOL_GPL(hwheel_mod_jiffies);
 
 /**
  * hwheel_reduce_at - have a timeout expire by a deadline

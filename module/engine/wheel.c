@@ -159,6 +159,9 @@ static int wheel_configure(struct hwheel *wheel, const struct hwheel_params *par
 	wheel->lateness_scale = hwheel_lateness_scale(wheel->tick);
 	hwheel_edge_init(wheel, round_down(hwheel_now(wheel), HWHEEL_DEADLINE_UNIT),
 			 wheel->tick);
+	wheel->jiffies = jiffies;
+	wheel->offset = hwheel_jiffies_offset(ktime_get_ns(), wheel->jiffies);
+	hwheel_offset_hide(wheel);
 	wheel->plain = !wheel->revolution && wheel->clock == CLOCK_MONOTONIC;
 	wheel->own = params->flags & HWHEEL_OWN;
 	wheel->system = params->flags & HWHEEL_SYSTEM;

@@ -86,7 +86,7 @@ struct hwheel_source_counts {
 struct hwheel {
 	/*
 	 * Read by all, two lines. Constant once the wheel is created, but for @special, which stop
-	 * changes, and @asks.
+	 * changes, @asks and @jiffies_offset.
 	 */
 	struct_group(setup,
 		/** @epoch: Edge 0, in ns on @clock; a multiple of 8. */
@@ -119,6 +119,12 @@ struct hwheel {
 		struct hwheel_cpu __percpu *cpu;
 		/** @worker: Its thread; referenced until the last submitter is through. */
 		struct task_struct	*worker;
+		/**
+		 * @jiffies_offset: @offset, or with HWHEEL_OFFSET_OLD if callers have to read the
+		 * clock: from when the worker goes to sleep deeply until its next pass, and always
+		 * unless @clock is CLOCK_MONOTONIC. Set by the owner.
+		 */
+		atomic64_t		jiffies_offset;
 	);
 
 	/* Written by all: a line for wheels with a limit */
@@ -205,6 +211,8 @@ struct hwheel {
 		u64			now_word;
 		/** @jiffies: Jiffies just before @now was read. */
 		unsigned long		jiffies;
+		/** @offset: When jiffies would have been 0, in ns on CLOCK_MONOTONIC; see edge.h. */
+		u64			offset;
 		/** @preempted: How often the owner had been preempted before @now was read. */
 		unsigned long		preempted;
 		/** @lateness_scale: Constant, see stats.h. */

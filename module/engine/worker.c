@@ -582,8 +582,10 @@ static void worker_sleep(struct hwheel *wheel, bool linger)
 	wheel->linger_end = linger_end(wheel);
 	wheel->planned = edge;
 	trace_worker_sleep(wheel, edge, idle);
-	if (idle)
+	if (idle) {
+		hwheel_offset_hide(wheel);
 		WRITE_ONCE(wheel->idle, 1);
+	}
 	set_current_state(TASK_IDLE);
 	if (!kthread_should_stop() && !READ_ONCE(wheel->urgent) &&
 	    (!idle || (READ_ONCE(wheel->idle) && hwheel_submit_empty(wheel))))
@@ -610,6 +612,7 @@ static void count_lag(struct hwheel *wheel)
 static void begin_pass(struct hwheel *wheel)
 {
 	hwheel_clock_read(wheel);
+	hwheel_offset_measure(wheel);
 	local_inc(&wheel->counts.passes);
 	wheel->reached = hwheel_edge_reached(wheel, wheel->now);
 	count_lag(wheel);

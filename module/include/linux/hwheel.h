@@ -3,7 +3,7 @@
  * DOC: hwheel
  *
  * A hashed wheel timer for very many, mostly cancelled, mostly short timeouts.
- * All times are nanoseconds.
+ * All times are nanoseconds, but for that of hwheel_mod_jiffies().
  *
  * A wheel has a tick. A timeout fires on the first edge (multiple of the tick
  * since the wheel's creation) that is not before its deadline: never early, and
@@ -306,6 +306,7 @@ int hwheel_arm(struct hwheel_timeout *timeout, u64 delay_ns);
 int hwheel_arm_at(struct hwheel_timeout *timeout, u64 deadline_ns);
 int hwheel_mod(struct hwheel_timeout *timeout, u64 delay_ns);
 int hwheel_mod_at(struct hwheel_timeout *timeout, u64 deadline_ns);
+int hwheel_mod_jiffies(struct hwheel_timeout *timeout, unsigned long expires);
 int hwheel_reduce_at(struct hwheel_timeout *timeout, u64 deadline_ns);
 int hwheel_refresh(struct hwheel_timeout *timeout, u64 delay_ns);
 int hwheel_refresh_at(struct hwheel_timeout *timeout, u64 deadline_ns);
