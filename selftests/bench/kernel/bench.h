@@ -33,9 +33,11 @@ enum bench_step {
 	BENCH_END,
 	BENCH_ARM,
 	BENCH_ARM_AT,
+	BENCH_MOD_JIFFIES,	/* arms */
 	BENCH_MOD_AT,		/* arms */
 	BENCH_ARM_LIMITED,	/* on a wheel with max_pending */
 	BENCH_MOD_LATER,	/* moves */
+	BENCH_MOD_JIFFIES_LATER,	/* moves */
 	BENCH_REFRESH_LATER,	/* absolute, as are all whose name says nothing else */
 	BENCH_REFRESH_LATER_IN,	/* relative */
 	BENCH_REFRESH_EARLIER,
@@ -202,7 +204,7 @@ static __always_inline u64 bench_mix_delay(const void *object)
 
 /* Steps and lives */
 
-#define BENCH_LIVES	11
+#define BENCH_LIVES	12
 #define BENCH_STEPS_MAX	16
 
 /**

@@ -9,6 +9,7 @@
 #include <linux/delay.h>
 #include <linux/err.h>
 #include <linux/errno.h>
+#include <linux/jiffies.h>
 #include <linux/kthread.h>
 #include <linux/ktime.h>
 #include <linux/minmax.h>
@@ -58,6 +59,25 @@ static s64 mod_at(void)
 	return BENCH_TIMED(hwheel_mod_at(&object->timeout, *time));
 }
 
+/* The worker then lingers until the next edge, so that nobody has to wake it. */
+static void have_drained(void)
+{
+	hwheel_arm(&spare, BENCH_TICK);
+	hwheel_cancel_sync(&spare);
+}
+
+/* The worker is awake then: no caller has to read the clock, or to wake it. */
+static s64 mod_jiffies(void)
+{
+	u64 now = ktime_get_ns();
+	unsigned int i;
+
+	for (i = 0; i < bench_n; i++)
+		bench_times[i] = jiffies + nsecs_to_jiffies(bench_times[i] - now);
+	have_drained();
+	return BENCH_TIMED(hwheel_mod_jiffies(&object->timeout, *time));
+}
+
 static s64 refresh(void)
 {
 	return BENCH_TIMED(hwheel_refresh(&object->timeout, *time));
@@ -79,13 +99,6 @@ static u64 drained(void)
 
 	hwheel_get_stats(wheel, &stats);
 	return stats.drained;
-}
-
-/* The worker then lingers until the next edge, so that nobody has to wake it. */
-static void have_drained(void)
-{
-	hwheel_arm(&spare, BENCH_TICK);
-	hwheel_cancel_sync(&spare);
 }
 
 /* Has the worker act on all objects, which are queued; and on the spare one each time. */
@@ -183,7 +196,9 @@ static int begin_hierarchical(bool limited)
 	[BENCH_ARM_AT]			= arm_at,	\
 	[BENCH_ARM_LIMITED]		= arm,		\
 	[BENCH_MOD_AT]			= mod_at,	\
+	[BENCH_MOD_JIFFIES]		= mod_jiffies,	\
 	[BENCH_MOD_LATER]		= mod_at,	\
+	[BENCH_MOD_JIFFIES_LATER]	= mod_jiffies,	\
 	[BENCH_REFRESH_LATER]		= refresh_at,	\
 	[BENCH_REFRESH_LATER_IN]	= refresh,	\
 	[BENCH_REFRESH_EARLIER]		= refresh_at,	\

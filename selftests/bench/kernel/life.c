@@ -27,6 +27,9 @@ const struct bench_life bench_lives[BENCH_LIVES] = {
 		.name = "mod_at_expire", .brief = true,
 		.steps = { BENCH_MOD_AT, BENCH_DRAIN, BENCH_EXPIRE },
 	}, {
+		.name = "mod_jiffies_expire", .brief = true,
+		.steps = { BENCH_MOD_JIFFIES, BENCH_DRAIN, BENCH_EXPIRE },
+	}, {
 		.name = "refresh10_cancel",
 		.steps = { BENCH_ARM_AT, BENCH_DRAIN,
 			   BENCH_REFRESH_LATER, BENCH_REFRESH_LATER, BENCH_REFRESH_LATER,
@@ -35,7 +38,8 @@ const struct bench_life bench_lives[BENCH_LIVES] = {
 			   BENCH_REFRESH_LATER, BENCH_CANCEL_FILED, BENCH_UNLINK },
 	}, {
 		.steps = { BENCH_ARM_AT, BENCH_DRAIN, BENCH_REFRESH_LATER_IN,
-			   BENCH_MOD_LATER, BENCH_REFRESH_EARLIER, BENCH_MOVE },
+			   BENCH_MOD_LATER, BENCH_MOD_JIFFIES_LATER,
+			   BENCH_REFRESH_EARLIER, BENCH_MOVE },
 	}, {
 		.steps = { BENCH_ARM_LIMITED, BENCH_REFRESH_EARLIER_QUEUED },
 	}, {

@@ -34,6 +34,13 @@ const struct bench_step_info bench_steps[BENCH_STEPS] = {
 	[BENCH_MOD_AT] = {
 		.name = "mod_at", .delay = FAR, .absolute = true, .after = true,
 	},
+	[BENCH_MOD_JIFFIES] = {
+		.name = "mod_jiffies", .delay = FAR, .absolute = true, .after = true,
+	},
+	[BENCH_MOD_JIFFIES_LATER] = {
+		.name = "mod_jiffies_later", .delay = FAR, .later = LATER_BY, .absolute = true,
+		.after = true,
+	},
 	[BENCH_MOD_LATER] = {
 		.name = "mod_later", .delay = FAR, .later = LATER_BY, .absolute = true,
 		.after = true,
