@@ -2,11 +2,14 @@
 /*
  * A timeout on a wheel that counts the time in suspend. When it expires it tells by how
  * much either clock went on since it was armed; the monotonic one stands still in suspend.
+ * And one that is armed in jiffies, on a wheel that does not: when it expires it tells how late
+ * it is by jiffies.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/err.h>
 #include <linux/hwheel.h>
+#include <linux/jiffies.h>
 #include <linux/module.h>
 #include <linux/timekeeping.h>
 
@@ -14,8 +17,13 @@ static unsigned int delay_ms = 1000;
 module_param(delay_ms, uint, 0444);
 MODULE_PARM_DESC(delay_ms, "When the timeout is due, in ms of CLOCK_BOOTTIME");
 
-static struct hwheel *wheel;
-static struct hwheel_timeout timeout;
+static unsigned int awake_ms = 3000;
+module_param(awake_ms, uint, 0444);
+MODULE_PARM_DESC(awake_ms, "When the one in jiffies is due, in ms that the machine is awake");
+
+static struct hwheel *wheel, *jiffies_wheel;
+static struct hwheel_timeout timeout, jiffies_timeout;
+static unsigned long expires;
 static u64 armed_boottime, armed_monotonic;
 
 static void expire(struct hwheel_timeout *expired)
@@ -29,6 +37,31 @@ static void expire(struct hwheel_timeout *expired)
 }
 
 static const struct hwheel_timeout_ops ops = { .expire = expire };
+
+static void expire_in_jiffies(struct hwheel_timeout *expired)
+{
+	pr_info("late_ms=%ld\n", (long)(jiffies - expires) * (long)MSEC_PER_SEC / HZ);
+}
+
+static const struct hwheel_timeout_ops jiffies_ops = { .expire = expire_in_jiffies };
+
+static int arm_in_jiffies(void)
+{
+	const struct hwheel_params params = {
+		.name = "jiffies", .tick_ns = 10 * NSEC_PER_MSEC,
+	};
+	int err;
+
+	jiffies_wheel = hwheel_create(&params);
+	if (IS_ERR(jiffies_wheel))
+		return PTR_ERR(jiffies_wheel);
+	hwheel_timeout_init(&jiffies_timeout, jiffies_wheel, &jiffies_ops);
+	expires = jiffies + msecs_to_jiffies(awake_ms);
+	err = hwheel_mod_jiffies(&jiffies_timeout, expires);
+	if (err)
+		hwheel_destroy(jiffies_wheel);
+	return err;
+}
 
 static int __init suspend_init(void)
 {
@@ -46,6 +79,7 @@ static int __init suspend_init(void)
 	armed_boottime = ktime_get_boottime_ns();
 	err = hwheel_arm_at(&timeout,
 			    armed_boottime + delay_ms * (u64)NSEC_PER_MSEC);
+	err = err ?: arm_in_jiffies();
 	if (err)
 		hwheel_destroy(wheel);
 	return err;
@@ -54,6 +88,7 @@ module_init(suspend_init);
 
 static void __exit suspend_exit(void)
 {
+	hwheel_destroy(jiffies_wheel);
 	hwheel_destroy(wheel);
 }
 module_exit(suspend_exit);

@@ -3,7 +3,8 @@
 # shellcheck shell=dash
 #
 # A wheel on CLOCK_BOOTTIME, in suspend: what became due meanwhile fires when the machine
-# is awake again, not when it has been awake for so long. Run as root where nobody else
+# is awake again, not when it has been awake for so long. A timeout in jiffies, which stand still
+# in suspend, fires when jiffies have reached its time. Run as root where nobody else
 # uses the module, in a machine that an alarm of its RTC wakes; needs hwheel.ko,
 # hwheel_suspend.ko, common.sh and tap.sh beside it. Prints TAP. A module that was loaded
 # before is loaded again at the end.
@@ -22,7 +23,12 @@ fall_asleep() {
 }
 
 expired() {
-	dmesg | grep -q 'hwheel_suspend: boottime_ms='
+	dmesg | grep -q 'hwheel_suspend: boottime_ms=' &&
+		dmesg | grep -q 'hwheel_suspend: late_ms='
+}
+
+jiffies_late() {
+	dmesg | sed -n 's/^.*hwheel_suspend: late_ms=//p'
 }
 
 # elapsed CLOCK: in ms, from when it was armed to when it expired
@@ -41,6 +47,12 @@ fires_after_resume() {
 		 "of which it was awake for $(elapsed monotonic) ms"
 	[ "$(elapsed boottime)" -ge $((delay * 1000)) ] &&
 		[ "$(elapsed monotonic)" -lt $((delay * 1000)) ]
+}
+
+# Late by the suspend would be 12000 ms at least.
+in_jiffies_is_in_time() {
+	diagnose "late by $(jiffies_late) ms"
+	[ "$(jiffies_late)" -ge 0 ] && [ "$(jiffies_late)" -lt 10000 ]
 }
 
 logged() {
@@ -62,5 +74,6 @@ if ! can_sleep; then
 fi
 quietly load
 report "fires after resume" logged fires_after_resume
+report "a timeout in jiffies is neither early nor late by the suspend" logged in_jiffies_is_in_time
 report "the module can be unloaded" unload
 end
