@@ -103,6 +103,8 @@ static struct sim_timeout *mock_timeout(struct kunit *test, u64 jiffies_now)
 
 	arm_edge(test, sim, FILED_EDGE);
 	sim_settle(wheel);
+	KUNIT_EXPECT_EQ(test, (u64)atomic64_read(&wheel->jiffies_offset),
+			wheel->offset ^ HWHEEL_OFFSET_OLD);
 	mock = (struct mock) { .jiffies = jiffies_now, .ns = round_up(test_now(wheel), 8) };
 	wheel->offset = mock.ns - jiffies_now * TICK_NSEC;
 	mock_pass(wheel);
@@ -319,10 +321,14 @@ static void lag_at_the_call_does_not_matter(struct kunit *test)
 /* By the module itself */
 
 static unsigned long jiffies_fired;
+static bool measured;
 
 static void note_jiffies(struct sim_timeout *sim)
 {
+	struct hwheel *wheel = sim_wheel_of(sim);
+
 	jiffies_fired = jiffies;
+	measured = (u64)atomic64_read(&wheel->jiffies_offset) == wheel->offset;
 }
 
 /* On a wheel that is asleep, or that another timeout keeps awake, at all times within a jiffy */
@@ -345,6 +351,7 @@ static void never_early(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, real_mod_jiffies(&sim->timeout, expires), HWHEEL_NOT_HELD);
 		test_sleep(wheel, 10 * TICK_NSEC);
 		KUNIT_ASSERT_EQ(test, sim->expired, 1);
+		KUNIT_EXPECT_TRUE(test, measured);
 		KUNIT_EXPECT_TRUE(test, time_after_eq(jiffies_fired, expires));
 		KUNIT_EXPECT_TRUE(test, time_before_eq(jiffies_fired, expires + 2));
 	}
