@@ -393,6 +393,8 @@ static void mod_takes_it_back(struct kunit *test)
 	unplug(&stuck, queue);
 	sim_settle(wheel);
 	KUNIT_EXPECT_EQ(test, sim->runs, 0);
+	KUNIT_EXPECT_EQ(test, hwheel_work_mod_jiffies(&sim->work, jiffies + HZ),
+			HWHEEL_WAS_PENDING);
 	KUNIT_EXPECT_EQ(test, hwheel_work_mod(&sim->work, 10 * SIM_TICK), HWHEEL_WAS_PENDING);
 	test_sleep(wheel, 9 * SIM_TICK);
 	KUNIT_EXPECT_EQ(test, sim->runs, 0);

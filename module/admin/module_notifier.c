@@ -10,10 +10,10 @@
  * The exit function may have freed a pending timeout or a work's queue. Then the wheel uses freed
  * memory until it is stopped, and in the stop. The log names it all the same.
  *
- * Timeouts on the system wheel are the module's if their ops, callbacks or functions lie in it. They
- * are ended, and named, at the same moment, and the wheel goes on for others. If the exit function
- * has freed one that is pending, the wheel uses freed memory until then. A work that is handed over
- * is the module's to cancel.
+ * Timeouts on the system wheel are the module's if their ops, callbacks or functions lie in it.
+ * They are ended, and named, at the same moment, and the wheel goes on for others. If the exit
+ * function has freed one that is pending, the wheel uses freed memory until then. A work that is
+ * handed over is the module's to cancel.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 

@@ -89,42 +89,43 @@ struct hwheel {
 	 * changes, @asks and @jiffies_offset.
 	 */
 	struct_group(setup,
-		/** @epoch: Edge 0, in ns on @clock; a multiple of 8. */
-		u64			epoch;
-		/** @tick: Nanoseconds between two edges; a multiple of 8. */
-		u64			tick;
-		/** @revolution: 0, or ns from now beyond which no deadline is accepted. */
-		u64			revolution;
-		/** @move_ns: For how long a pass may move timeouts to lower levels. */
-		u64			move_ns;
-		/** @max_pending: 0 or the limit of @pending. */
-		u64			max_pending;
-		/** @clock: CLOCK_MONOTONIC or CLOCK_BOOTTIME. */
-		clockid_t		clock;
-		/**
-		 * @special: Flags for calls: HWHEEL_SIMPLE refuses deadlines beyond a
-		 * revolution, HWHEEL_LIMITED that there is a @max_pending, HWHEEL_STOPPING refuses all
-		 * arms; the latter is set by stop.
-		 */
-		unsigned int		special;
-		/** @plain: Relative times are just added to CLOCK_MONOTONIC: nothing is refused. */
-		bool			plain;
-		/** @asks: There was a timeout with a due op, or a work; set by anyone. */
-		bool			asks;
-		/** @own: HWHEEL_OWN. */
-		bool			own;
-		/** @system: HWHEEL_SYSTEM: nobody may stop it, until hwheel is unloaded. */
-		bool			system;
-		/** @cpu: Submission queues and counters. */
-		struct hwheel_cpu __percpu *cpu;
-		/** @worker: Its thread; referenced until the last submitter is through. */
-		struct task_struct	*worker;
-		/**
-		 * @jiffies_offset: @offset, or with HWHEEL_OFFSET_OLD if callers have to read the
-		 * clock: from when the worker goes to sleep deeply until its next pass, and always
-		 * unless @clock is CLOCK_MONOTONIC. Set by the owner.
-		 */
-		atomic64_t		jiffies_offset;
+
+	/** @epoch: Edge 0, in ns on @clock; a multiple of 8. */
+	u64			epoch;
+	/** @tick: Nanoseconds between two edges; a multiple of 8. */
+	u64			tick;
+	/** @revolution: 0, or ns from now beyond which no deadline is accepted. */
+	u64			revolution;
+	/** @move_ns: For how long a pass may move timeouts to lower levels. */
+	u64			move_ns;
+	/** @max_pending: 0 or the limit of @pending. */
+	u64			max_pending;
+	/** @clock: CLOCK_MONOTONIC or CLOCK_BOOTTIME. */
+	clockid_t		clock;
+	/**
+	 * @special: Flags for calls: HWHEEL_SIMPLE refuses deadlines beyond a
+	 * revolution, HWHEEL_LIMITED that there is a @max_pending, HWHEEL_STOPPING refuses all
+	 * arms; the latter is set by stop.
+	 */
+	unsigned int		special;
+	/** @plain: Relative times are just added to CLOCK_MONOTONIC: nothing is refused. */
+	bool			plain;
+	/** @asks: There was a timeout with a due op, or a work; set by anyone. */
+	bool			asks;
+	/** @own: HWHEEL_OWN. */
+	bool			own;
+	/** @system: HWHEEL_SYSTEM: nobody may stop it, until hwheel is unloaded. */
+	bool			system;
+	/** @cpu: Submission queues and counters. */
+	struct hwheel_cpu __percpu *cpu;
+	/** @worker: Its thread; referenced until the last submitter is through. */
+	struct task_struct	*worker;
+	/**
+	 * @jiffies_offset: @offset, or with HWHEEL_OFFSET_OLD if callers have to read the
+	 * clock: from when the worker goes to sleep deeply until its next pass, and always
+	 * unless @clock is CLOCK_MONOTONIC. Set by the owner.
+	 */
+	atomic64_t		jiffies_offset;
 	);
 
 	/* Written by all: a line for wheels with a limit */
@@ -134,21 +135,22 @@ struct hwheel {
 
 	/* Of threads that kick, and of threads that wait: a line, and what more the locks take */
 	struct_group(waiting,
-		/** @urgent: Somebody waits for the next pass; set by anyone, cleared by the worker. */
-		unsigned int		urgent ____cacheline_aligned_in_smp;
-		/** @source_queue: Sources that were kicked; added to by anyone, taken by the worker. */
-		struct llist_head	source_queue;
-		/**
-		 * @awaited: A thread waits for a callback that is under way; set by such threads, cleared
-		 * by the owner when a callback has ended.
-		 */
-		unsigned int		awaited;
-		/** @waiters: The threads that wait in hwheel_cancel_sync(). */
-		wait_queue_head_t	waiters;
-		/** @closers_lock: Protects @closers and the opening of timeouts. */
-		spinlock_t		closers_lock;
-		/** @closers: Those who are in hwheel_cancel_sync(), by timeout. */
-		struct rb_root		closers;
+
+	/** @urgent: Somebody waits for the next pass; set by anyone, cleared by the worker. */
+	unsigned int		urgent ____cacheline_aligned_in_smp;
+	/** @source_queue: Sources that were kicked; added to by anyone, taken by the worker. */
+	struct llist_head	source_queue;
+	/**
+	 * @awaited: A thread waits for a callback that is under way; set by such threads, cleared
+	 * by the owner when a callback has ended.
+	 */
+	unsigned int		awaited;
+	/** @waiters: The threads that wait in hwheel_cancel_sync(). */
+	wait_queue_head_t	waiters;
+	/** @closers_lock: Protects @closers and the opening of timeouts. */
+	spinlock_t		closers_lock;
+	/** @closers: Those who are in hwheel_cancel_sync(), by timeout. */
+	struct rb_root		closers;
 	);
 
 	/*
@@ -156,122 +158,125 @@ struct hwheel {
 	 * that wait read @running. A drain uses the first lines, an expiry those from @now on.
 	 */
 	struct_group(owned,
-		/**
-		 * @owner: The thread that alone may write what follows: the worker, then the thread that
-		 * stops the wheel, then nobody.
-		 */
-		struct task_struct	*owner ____cacheline_aligned_in_smp;
-		/**
-		 * @edge_zero: The first deadline that is due at edge 0 and not before, in their units;
-		 * may be below 0.
-		 */
-		u64			edge_zero;
-		/** @edge_inverse: 1 over the tick, see hwheel_edge_init(). */
-		u64			edge_inverse;
-		/** @edge_shift: Its scale. */
-		unsigned int		edge_shift;
-		/** @slots: Where timeouts wait. */
-		struct hwheel_slots	slots;
-		/** @taken: Rests of the lists taken from a CPU's queues, none empty. */
-		struct llist_node	*taken[HWHEEL_LISTS];
-		/** @lists: Number of lists in @taken. */
-		unsigned int		lists;
-		/** @marked: Marks taken with them, of CPUs whose queues are not taken yet. */
-		unsigned long		marked;
-		/** @word: Which word of @dirty that was. */
-		unsigned int		word;
-		/** @words: How many words of @dirty the drain under way has not taken yet. */
-		unsigned int		words;
-		/** @first: First edge that the drain under way may enqueue for. */
-		u64			first;
-		/** @reached: Edge that the pass under way expires up to. */
-		u64			reached;
-		/** @due: Time of @reached. */
-		u64			due;
-		/** @due_word: @due as no less than the state word of what is due then. */
-		u64			due_word;
-		/** @kicked: Somebody has kicked it, and nothing was drained since. */
-		bool			kicked;
-		/**
-		 * @more_comes: Something was submitted before the end of lingering the last time, after
-		 * passes that only drained [0], and after passes that looked at a due slot [1].
-		 */
-		bool			more_comes[2];
-		/** @expects: The entry of @more_comes for the present sleep, or NULL. */
-		bool			*expects;
-		/** @lingers: The present sleep is not deep. */
-		bool			lingers;
-		/** @linger_end: End of lingering, in ns, also in deep sleep. */
-		u64			linger_end;
-		/** @planned: Edge for which the next pass is to begin, or HWHEEL_NO_EDGE. */
-		u64			planned;
-		/** @now: The clock as last read. */
-		u64			now;
-		/** @now_word: @now as no less than the state word of what is due now. */
-		u64			now_word;
-		/** @jiffies: Jiffies just before @now was read. */
-		unsigned long		jiffies;
-		/** @offset: When jiffies would have been 0, in ns on CLOCK_MONOTONIC; see edge.h. */
-		u64			offset;
-		/** @preempted: How often the owner had been preempted before @now was read. */
-		unsigned long		preempted;
-		/** @lateness_scale: Constant, see stats.h. */
-		u64			lateness_scale;
-		/**
-		 * @running: Timeouts whose callbacks are under way, outermost first; read by those who
-		 * wait.
-		 */
-		struct hwheel_timeout	*running[HWHEEL_MAX_DEPTH];
-		/** @depth: How many of them there are. */
-		unsigned int		depth;
-		/** @pass_work: Work to be done at the end of the pass. */
-		struct list_head	pass_work;
-		/** @sources: Those that are active: the busy ones are in the second list. */
-		struct list_head	sources[2];
-		/** @stop: The stop under way. */
-		struct hwheel_stop	*stop;
-		/** @sweep: The sweep under way, or NULL. */
-		struct hwheel_sweep	*sweep;
+
+	/**
+	 * @owner: The thread that alone may write what follows: the worker, then the thread that
+	 * stops the wheel, then nobody.
+	 */
+	struct task_struct	*owner ____cacheline_aligned_in_smp;
+	/**
+	 * @edge_zero: The first deadline that is due at edge 0 and not before, in their units;
+	 * may be below 0.
+	 */
+	u64			edge_zero;
+	/** @edge_inverse: 1 over the tick, see hwheel_edge_init(). */
+	u64			edge_inverse;
+	/** @edge_shift: Its scale. */
+	unsigned int		edge_shift;
+	/** @slots: Where timeouts wait. */
+	struct hwheel_slots	slots;
+	/** @taken: Rests of the lists taken from a CPU's queues, none empty. */
+	struct llist_node	*taken[HWHEEL_LISTS];
+	/** @lists: Number of lists in @taken. */
+	unsigned int		lists;
+	/** @marked: Marks taken with them, of CPUs whose queues are not taken yet. */
+	unsigned long		marked;
+	/** @word: Which word of @dirty that was. */
+	unsigned int		word;
+	/** @words: How many words of @dirty the drain under way has not taken yet. */
+	unsigned int		words;
+	/** @first: First edge that the drain under way may enqueue for. */
+	u64			first;
+	/** @reached: Edge that the pass under way expires up to. */
+	u64			reached;
+	/** @due: Time of @reached. */
+	u64			due;
+	/** @due_word: @due as no less than the state word of what is due then. */
+	u64			due_word;
+	/** @kicked: Somebody has kicked it, and nothing was drained since. */
+	bool			kicked;
+	/**
+	 * @more_comes: Something was submitted before the end of lingering the last time, after
+	 * passes that only drained [0], and after passes that looked at a due slot [1].
+	 */
+	bool			more_comes[2];
+	/** @expects: The entry of @more_comes for the present sleep, or NULL. */
+	bool			*expects;
+	/** @lingers: The present sleep is not deep. */
+	bool			lingers;
+	/** @linger_end: End of lingering, in ns, also in deep sleep. */
+	u64			linger_end;
+	/** @planned: Edge for which the next pass is to begin, or HWHEEL_NO_EDGE. */
+	u64			planned;
+	/** @now: The clock as last read. */
+	u64			now;
+	/** @now_word: @now as no less than the state word of what is due now. */
+	u64			now_word;
+	/** @jiffies: Jiffies just before @now was read. */
+	unsigned long		jiffies;
+	/** @offset: When jiffies would have been 0, in ns on CLOCK_MONOTONIC; see edge.h. */
+	u64			offset;
+	/** @preempted: How often the owner had been preempted before @now was read. */
+	unsigned long		preempted;
+	/** @lateness_scale: Constant, see stats.h. */
+	u64			lateness_scale;
+	/**
+	 * @running: Timeouts whose callbacks are under way, outermost first; read by those who
+	 * wait.
+	 */
+	struct hwheel_timeout	*running[HWHEEL_MAX_DEPTH];
+	/** @depth: How many of them there are. */
+	unsigned int		depth;
+	/** @pass_work: Work to be done at the end of the pass. */
+	struct list_head	pass_work;
+	/** @sources: Those that are active: the busy ones are in the second list. */
+	struct list_head	sources[2];
+	/** @stop: The stop under way. */
+	struct hwheel_stop	*stop;
+	/** @sweep: The sweep under way, or NULL. */
+	struct hwheel_sweep	*sweep;
 	);
 
 	/* Counted by the owner, read by anyone; the last two with atomic operations */
 	struct_group(statistics,
-		/** @counts: The wheel's counters. */
-		struct hwheel_counts	counts;
-		/** @sourced: The counts of all sources; read by anyone. */
-		struct hwheel_source_counts	sourced;
-		/** @overlong: Callbacks that held the worker for too long. */
-		atomic_long_t		overlong;
-		/** @contained: Callbacks that did not leave the CPU as they found it. */
-		atomic_long_t		contained;
+
+	/** @counts: The wheel's counters. */
+	struct hwheel_counts	counts;
+	/** @sourced: The counts of all sources; read by anyone. */
+	struct hwheel_source_counts	sourced;
+	/** @overlong: Callbacks that held the worker for too long. */
+	atomic_long_t		overlong;
+	/** @contained: Callbacks that did not leave the CPU as they found it. */
+	atomic_long_t		contained;
 	);
 
 	/* Of those who stop the wheel, and of admin/ */
 	struct_group(admin,
-		/** @stopping: The first stop has begun. */
-		atomic_t		stopping;
-		/** @stopped: The first stop is through: the worker is gone and nothing is pending. */
-		struct completion	stopped;
-		/**
-		 * @users: References: of the creator, and of the code that stops what a module left
-		 * behind.
-		 */
-		refcount_t		users;
-		/** @registered: Link in the registry, under its lock. */
-		struct list_head	registered;
-		/**
-		 * @module: The module that created it, until that is unloaded; under the registry's
-		 * lock.
-		 */
-		struct module		*module;
-		/** @creator: The function that created it; constant, as are @name and @id. */
-		char			creator[HWHEEL_CREATOR_MAX];
-		/** @name: As messages and debugfs show it. */
-		char			name[HWHEEL_NAME_MAX];
-		/** @id: Unique among all wheels since hwheel was loaded. */
-		unsigned int		id;
-		/** @file: Its folder in debugfs. */
-		struct dentry		*file;
+
+	/** @stopping: The first stop has begun. */
+	atomic_t		stopping;
+	/** @stopped: The first stop is through: the worker is gone and nothing is pending. */
+	struct completion	stopped;
+	/**
+	 * @users: References: of the creator, and of the code that stops what a module left
+	 * behind.
+	 */
+	refcount_t		users;
+	/** @registered: Link in the registry, under its lock. */
+	struct list_head	registered;
+	/**
+	 * @module: The module that created it, until that is unloaded; under the registry's
+	 * lock.
+	 */
+	struct module		*module;
+	/** @creator: The function that created it; constant, as are @name and @id. */
+	char			creator[HWHEEL_CREATOR_MAX];
+	/** @name: As messages and debugfs show it. */
+	char			name[HWHEEL_NAME_MAX];
+	/** @id: Unique among all wheels since hwheel was loaded. */
+	unsigned int		id;
+	/** @file: Its folder in debugfs. */
+	struct dentry		*file;
 	);
 
 #ifdef CONFIG_LOCKDEP

@@ -279,6 +279,31 @@ int hwheel_work_mod(struct hwheel_work *work, u64 delay_ns)
 EXPORT_SYMBOL_GPL(hwheel_work_mod);
 
 /**
+ * hwheel_work_mod_jiffies - arm a work, or move its deadline, to a time in jiffies
+ * @work:    in any state; its wheel is not HWHEEL_BOOTTIME
+ * @expires: as for hwheel_mod_jiffies()
+ *
+ * As hwheel_work_mod().
+ *
+ * Context: any but NMI and under scheduler locks. Takes the workqueue's lock if the work has
+ * expired.
+ * Return: as hwheel_mod_jiffies(); -EBUSY only during hwheel_work_cancel_sync().
+ */
+int hwheel_work_mod_jiffies(struct hwheel_work *work, unsigned long expires)
+{
+	int held;
+
+	do {
+		held = take_back(work, REPENDS, false);
+		if (held == -EDQUOT)
+			break;
+		held = hwheel_mod_jiffies(&work->timeout, expires);
+	} while (mods_again(work, held));
+	return held;
+}
+EXPORT_SYMBOL_GPL(hwheel_work_mod_jiffies);
+
+/**
  * hwheel_work_cancel - end a work before its function begins
  * @work: in any state
  *

@@ -26,17 +26,17 @@ module_warnings() {
 	! grep -E '^[^ ]+:[0-9]+:.*(warning|error):|modpost:' "$log"
 }
 
-# Tracepoints are laid out as everywhere in the kernel, not as checkpatch has it, and Java's names
-# and types are its own, as ZooKeeper's names are.
+# Tracepoints and groups of fields are laid out as everywhere in the kernel, not as checkpatch has
+# it, and Java's names and types are its own, as ZooKeeper's names are.
 checkpatch() {
 	local options=(--no-tree --strict --quiet --terse --no-summary --show-types)
 
 	printf '%s\n' "${c_files[@]}" |
-		grep -vE '^(module/(engine/trace|device/file_trace)\.h|tools/(java|hwheeld/cluster)/.*|tools/test/hwheeld/commit_test\.c)$' |
+		grep -vE '^(module/(engine/(trace|wheel)|device/file_trace)\.h|tools/(java|hwheeld/cluster)/.*|tools/test/hwheeld/commit_test\.c)$' |
 		xargs perl "$KSRC/scripts/checkpatch.pl" "${options[@]}" -f &&
 	perl "$KSRC/scripts/checkpatch.pl" "${options[@]}" \
-		--ignore OPEN_ENDED_LINE,PARENTHESIS_ALIGNMENT \
-		-f module/engine/trace.h module/device/file_trace.h &&
+		--ignore LINE_SPACING,OPEN_ENDED_LINE,PARENTHESIS_ALIGNMENT \
+		-f module/engine/{trace,wheel}.h module/device/file_trace.h &&
 	perl "$KSRC/scripts/checkpatch.pl" "${options[@]}" --ignore CAMELCASE \
 		-f tools/hwheeld/cluster/*.[ch] tools/test/hwheeld/commit_test.c &&
 	perl "$KSRC/scripts/checkpatch.pl" "${options[@]}" --ignore CAMELCASE,SPACING \

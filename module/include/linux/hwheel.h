@@ -17,6 +17,47 @@
  * hwheel_cancel_sync() sleeps, until the object may be freed.
  * Every arm has exactly one outcome: the expire callback ran, one of the cancels
  * said that it prevented that, or hwheel_stop() handed the timeout back.
+ *
+ * What stands for the calls of timer_list and delayed_work:
+ *
+ *	timer_setup()			hwheel_timeout_init()
+ *	add_timer()			hwheel_arm(), hwheel_arm_at()
+ *	mod_timer()			hwheel_mod_jiffies(), hwheel_mod(), hwheel_mod_at()
+ *	mod_timer_pending()		hwheel_refresh(), hwheel_refresh_at()
+ *	timer_reduce()			hwheel_reduce_at()
+ *	timer_pending()			hwheel_is_pending()
+ *	timer_delete()			hwheel_cancel(), and a release op
+ *	timer_delete_sync()		hwheel_cancel_sync()
+ *	timer_shutdown_sync()		hwheel_shutdown_sync()
+ *	INIT_DELAYED_WORK()		hwheel_work_init()
+ *	queue_delayed_work()		hwheel_work_arm()
+ *	mod_delayed_work()		hwheel_work_mod(), hwheel_work_mod_jiffies()
+ *	cancel_delayed_work()		hwheel_work_cancel()
+ *	cancel_delayed_work_sync()	hwheel_work_cancel_sync()
+ *	flush_delayed_work()		hwheel_work_flush()
+ *
+ * hwheel_mod(), and "if (timer_delete()) put()", for owners that count references:
+ *
+ *	static void session_drop(struct hwheel_timeout *timeout)
+ *	{
+ *		session_put(container_of(timeout, struct session, retry));
+ *	}
+ *
+ *	static const struct hwheel_timeout_ops session_ops = {
+ *		.expire = session_drop, .release = session_drop,
+ *	};
+ *
+ *	static void session_retry(struct session *session, u64 delay_ns)
+ *	{
+ *		refcount_inc(&session->refs);
+ *		if (hwheel_mod(&session->retry, delay_ns) != HWHEEL_NOT_HELD)
+ *			session_put(session);
+ *	}
+ *
+ *	static void session_stop(struct session *session)
+ *	{
+ *		hwheel_cancel(&session->retry);
+ *	}
  */
 #ifndef _LINUX_HWHEEL_H
 #define _LINUX_HWHEEL_H
@@ -246,6 +287,12 @@ enum hwheel_state {
  *                     [9] on it is more than a tick: the worker was late, or the deadline
  *                     past when it was set. Accurate to a jiffy.
  *
+ * hwheelctl stats, its exporter and tests of the module read all of them; @passes and @drained are
+ * for these alone. hwheel_pending() reads @armed and all that ends a timeout, STATS of the device
+ * @pending, @armed, @expired, @lag and @lateness. hwheelctl top shows those but @handed_back, and
+ * the refreshes, @moved, @wakeups, @drained_max and @lag_max. The alerts of doc/monitoring.md look
+ * at @lag, @overlong and @contained, and the worker looks at @visited after each pass.
+ *
  * On 32-bit machines all but @pending wrap at 2^32.
  */
 struct hwheel_stats {
@@ -346,6 +393,7 @@ void __hwheel_work_init(struct hwheel_work *work, struct hwheel *wheel,
 			void (*release)(struct hwheel_work *work));
 int hwheel_work_arm(struct hwheel_work *work, u64 delay_ns);
 int hwheel_work_mod(struct hwheel_work *work, u64 delay_ns);
+int hwheel_work_mod_jiffies(struct hwheel_work *work, unsigned long expires);
 bool hwheel_work_cancel(struct hwheel_work *work);
 bool hwheel_work_flush(struct hwheel_work *work);
 

@@ -16,6 +16,7 @@ Each block of commands or code has a comment before it that says where it is tes
     <!-- test: vm -->                 in the test VM
     <!-- test: tree GROUP -->         in a clean Debian 12, by make check-packages
     <!-- test: tree GROUP as FILE --> is left there as FILE
+    <!-- test: in FILE -->            as a part of FILE, which another test runs
     <!-- test: none: WHY -->          nowhere, and why
 """
 
@@ -33,7 +34,7 @@ DOCUMENTS = ["doc/install.md", "README.md", "CONTRIBUTING.md", *sorted(
     str(path.relative_to(TOP)) for path in TOP.glob("doc/*.md") if path.name != "install.md")]
 
 MARKER = re.compile(r"<!-- test: (.*) -->")
-WORDS = re.compile(r"vm|tree [a-z]+( as \S+)?|none: .+")
+WORDS = re.compile(r"vm|tree [a-z]+( as \S+)?|in \S+|none: .+")
 
 Block = collections.namedtuple("Block", "where words language text")
 
@@ -165,6 +166,9 @@ def test(kver, module, dest, out):
         kind, _, rest = block.words.partition(" ")
         if kind == "vm":
             for_the_vm(tap, block, number, dest, work)
+        elif kind == "in":
+            tap.report(f"{block.where} is a part of {rest}",
+                       "" if block.text in read(rest) else "it is another text")
         else:
             tap.report(block.where, skip="make check-packages does it" if kind == "tree" else rest)
     tap.report("the VM runs what is for it", run(
