@@ -151,14 +151,17 @@ static int wheel_configure_slots(struct hwheel *wheel,
 /* Sets what the parameters say. */
 static int wheel_configure(struct hwheel *wheel, const struct hwheel_params *params)
 {
+	u64 now, past;
+
 	if (!is_place(params))
 		return -EINVAL;
 
 	wheel->clock = params->flags & HWHEEL_BOOTTIME ? CLOCK_BOOTTIME :
 							 CLOCK_MONOTONIC;
 	wheel->lateness_scale = hwheel_lateness_scale(wheel->tick);
-	hwheel_edge_init(wheel, round_down(hwheel_now(wheel), HWHEEL_DEADLINE_UNIT),
-			 wheel->tick);
+	now = hwheel_now(wheel);
+	div64_u64_rem(now, wheel->tick, &past);
+	hwheel_edge_init(wheel, now - past, wheel->tick);
 	wheel->jiffies = jiffies;
 	wheel->offset = hwheel_jiffies_offset(ktime_get_ns(), wheel->jiffies);
 	hwheel_offset_hide(wheel);

@@ -90,7 +90,7 @@ struct hwheel {
 	 */
 	struct_group(setup,
 
-	/** @epoch: Edge 0, in ns on @clock; a multiple of 8. */
+	/** @epoch: Edge 0, in ns on @clock; a multiple of @tick. */
 	u64			epoch;
 	/** @tick: Nanoseconds between two edges; a multiple of 8. */
 	u64			tick;

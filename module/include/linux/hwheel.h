@@ -5,9 +5,9 @@
  * A hashed wheel timer for very many, mostly cancelled, mostly short timeouts.
  * All times are nanoseconds, but for that of hwheel_mod_jiffies().
  *
- * A wheel has a tick. A timeout fires on the first edge (multiple of the tick
- * since the wheel's creation) that is not before its deadline: never early, and
- * late by less than one tick plus the wake-up latency of the wheel's worker.
+ * A wheel has a tick. A timeout fires on the first edge (multiple of the tick) that is not before its
+ * deadline: never early, and late by less than one tick plus the wake-up latency of the wheel's
+ * worker.
  * No order is promised among timeouts that expire at one edge.
  *
  * The caller embeds struct hwheel_timeout in its own object; nothing is
@@ -322,7 +322,8 @@ struct hwheel_stats {
  * @params: struct hwheel_params *, what the wheel is to be like; not referred to after the
  *          call, so a compound literal will do
  *
- * Edge 0 is now. The worker starts and sleeps until the first arm; an empty wheel
+ * Edge 0 is now, rounded down to a multiple of the tick, so wheels with the same tick share timer
+ * interrupts. The worker starts and sleeps until the first arm; an empty wheel
  * does not wake up, but for a few times after its last timeout ended if its levels have
  * 65,536 slots or more together (32,768 on 32-bit machines). The calling module is recorded:
  * should it be unloaded before the wheel is destroyed, the log says so and names this

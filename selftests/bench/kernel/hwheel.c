@@ -2,8 +2,8 @@
 /*
  * hwheel's operations, and its worker's.
  *
- * Each life has a wheel of its own: it is over before that reaches its first edge, so the
- * worker does something only when it is told to, or when that edge is waited for.
+ * Each life has a wheel of its own, made just after an edge: it is over before that reaches the next
+ * one, so the worker does something only when it is told to, or when that edge is waited for.
  */
 #include <linux/completion.h>
 #include <linux/delay.h>
@@ -12,6 +12,7 @@
 #include <linux/jiffies.h>
 #include <linux/kthread.h>
 #include <linux/ktime.h>
+#include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/sched.h>
 #include <linux/sched/task.h>
@@ -156,12 +157,14 @@ static int begin(unsigned int levels, bool limited)
 		.name = "bench", .tick_ns = BENCH_TICK, .levels = levels,
 		.max_pending = limited ? 2 * bench_n : 0,
 	};
+	u64 now = div64_u64(ktime_get_ns(), BENCH_TICK) * BENCH_TICK;
 	unsigned int i;
 
+	bench_sleep_until(now + BENCH_TICK);
 	wheel = hwheel_create(&params);
 	if (IS_ERR(wheel))
 		return PTR_ERR(wheel);
-	edge = ktime_get_ns() + BENCH_TICK;
+	edge = now + 2 * BENCH_TICK;
 	hwheel_timeout_init(&spare, wheel, &timeout_ops);
 	for (i = 0; i < bench_n; i++)
 		hwheel_timeout_init(&bench_object(i)->timeout, wheel,
