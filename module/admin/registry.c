@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * All wheels that there are, for administrators and for what owners forget.
+ * The wheels of kernel code, for what owners forget, and files in debugfs for all wheels.
  *
  * Wheels cost a thread each, so very many of them are a mistake of kernel code: Netty and hwheel
- * warn at the 65th. Wheels of programs have a limit of their own.
+ * warn at the 65th. Wheels of programs have a limit of their own, and are not on the list: programs
+ * would choose its length, and the device destroys them.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -11,8 +12,8 @@
 #include <linux/kernel.h>
 #include <linux/list.h>
 #include <linux/module.h>
-#include <linux/mutex.h>
 #include <linux/refcount.h>
+#include <linux/spinlock.h>
 
 #include "debugfs.h"
 #include "engine/wheel.h"
@@ -20,7 +21,7 @@
 
 #define MANY_WHEELS	64
 
-static DEFINE_MUTEX(lock);	/* protects all that follows */
+static DEFINE_SPINLOCK(lock);	/* protects all that follows */
 static LIST_HEAD(wheels);
 static unsigned int nr_wheels;	/* of kernel code */
 static unsigned int last_id;
@@ -34,19 +35,23 @@ static bool is_counted(const struct hwheel *wheel)
 static void registry_add(struct hwheel *wheel, struct module *owner,
 			 const char *creator)
 {
+	bool many;
+
 	snprintf(wheel->creator, sizeof(wheel->creator), "%s [%s]", creator,
 		 module_name(owner));
 
-	mutex_lock(&lock);
+	spin_lock(&lock);
 	wheel->module = owner;
 	wheel->id = ++last_id;
-	list_add_tail(&wheel->registered, &wheels);
+	if (!wheel->own)
+		list_add_tail(&wheel->registered, &wheels);
 	nr_wheels += is_counted(wheel);
-	if (nr_wheels > MANY_WHEELS)
+	many = nr_wheels > MANY_WHEELS;
+	spin_unlock(&lock);
+	if (many)
 		pr_warn_once("more than %u wheels at a time, the latest made by %s: one wheel can hold very many timeouts\n",
 			     MANY_WHEELS, wheel->creator);
 	hwheel_debugfs_add(wheel);
-	mutex_unlock(&lock);
 }
 
 /*
@@ -55,11 +60,11 @@ static void registry_add(struct hwheel *wheel, struct module *owner,
  */
 static void registry_remove(struct hwheel *wheel)
 {
-	mutex_lock(&lock);
+	spin_lock(&lock);
 	if (!list_empty(&wheel->registered))
 		nr_wheels -= is_counted(wheel);
 	list_del_init(&wheel->registered);
-	mutex_unlock(&lock);
+	spin_unlock(&lock);
 	hwheel_debugfs_remove(wheel);
 }
 
@@ -82,7 +87,7 @@ struct hwheel *hwheel_registry_disown(const struct module *module)
 {
 	struct hwheel *wheel, *found = NULL;
 
-	mutex_lock(&lock);
+	spin_lock(&lock);
 	list_for_each_entry(wheel, &wheels, registered) {
 		if (wheel->module != module)
 			continue;
@@ -91,7 +96,7 @@ struct hwheel *hwheel_registry_disown(const struct module *module)
 		found = wheel;
 		break;
 	}
-	mutex_unlock(&lock);
+	spin_unlock(&lock);
 	return found;
 }
 
@@ -99,9 +104,9 @@ static struct hwheel *first_wheel(void)
 {
 	struct hwheel *wheel;
 
-	mutex_lock(&lock);
+	spin_lock(&lock);
 	wheel = list_first_entry_or_null(&wheels, struct hwheel, registered);
-	mutex_unlock(&lock);
+	spin_unlock(&lock);
 	return wheel;
 }
 
