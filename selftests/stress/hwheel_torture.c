@@ -35,6 +35,7 @@
 #include <linux/delay.h>
 #include <linux/hrtimer.h>
 #include <linux/hwheel.h>
+#include <linux/jiffies.h>
 #include <linux/kthread.h>
 #include <linux/llist.h>
 #include <linux/module.h>
@@ -105,7 +106,7 @@ MODULE_PARM_DESC(verdict, "Read it: passed, or what failed");
 
 /* Counts of what has to happen, else something was not tested: cover. */
 enum count {
-	ARM, ARM_AT, MOD, MOD_AT, REFRESH, REFRESH_AT, CANCEL, CANCEL_SYNC,
+	ARM, ARM_AT, MOD, MOD_AT, MOD_JIFFIES, REFRESH, REFRESH_AT, CANCEL, CANCEL_SYNC,
 	BY_THREAD, BY_SOFTIRQ, BY_HARDIRQ, BY_CALLBACK,
 	ARMED, ARMED_BY_CALLBACK, MOVED, TAKEN_BACK, REFRESHED_EARLIER, REFRESHED_LATER,
 	BUSY, FULL, SHUT_DOWN, NOT_PENDING, DEADLOCK,
@@ -124,6 +125,7 @@ static const char *const names[] = {
 	[ARM_AT]		= "arm_at",
 	[MOD]			= "mod",
 	[MOD_AT]		= "mod_at",
+	[MOD_JIFFIES]		= "mod_jiffies",
 	[REFRESH]		= "refresh",
 	[REFRESH_AT]		= "refresh_at",
 	[CANCEL]		= "cancel",
@@ -670,11 +672,13 @@ static void caller_put(struct object *object)
 /**
  * struct when - a time to arm or refresh for
  * @absolute: which call to make
+ * @jiffies:  a move is to be made in jiffies, which may lag: nobody may know the time better
  * @time:     what to pass to it
  * @floor:    the callback must not run before this
  */
 struct when {
 	bool	absolute;
+	bool	jiffies;
 	u64	time;
 	u64	floor;
 };
@@ -712,6 +716,8 @@ static struct when random_when(const struct caller *by, const struct object *obj
 
 	if (when.absolute && chance(by, 16))
 		when.floor = now - below(by, NSEC_PER_SEC);
+	when.jiffies = !when.absolute && !object->ordered && chance(by, 2) &&
+		       !(wheel->params.flags & HWHEEL_BOOTTIME);
 	when.time = when.absolute ? when.floor : delay;
 	return when;
 }
@@ -734,8 +740,20 @@ static int refresh(struct object *object, const struct when *when)
 	return hwheel_refresh(&object->work.timeout, when->time);
 }
 
+static int mod_jiffies(struct object *object, const struct when *when)
+{
+	unsigned long expires = jiffies + nsecs_to_jiffies(min(when->time, FAR_NS));
+
+	count(MOD_JIFFIES);
+	if (object->is_work)
+		return hwheel_work_mod_jiffies(&object->work, expires);
+	return hwheel_mod_jiffies(&object->work.timeout, expires);
+}
+
 static int mod(struct object *object, const struct when *when)
 {
+	if (when->jiffies)
+		return mod_jiffies(object, when);
 	count(when->absolute ? MOD_AT : MOD);
 	if (when->absolute)
 		return hwheel_mod_at(&object->work.timeout, when->time);
