@@ -49,7 +49,6 @@ static bool mock_empty(const struct hwheel *wheel) __maybe_unused;
 static void mock_kick(struct hwheel *wheel) __maybe_unused;
 static void mock_source(struct hwheel *wheel, struct llist_node *node) __maybe_unused;
 static void mock_return(struct hwheel *wheel, struct hwheel_timeout *timeout) __maybe_unused;
-static void mock_recall(struct hwheel *wheel, struct hwheel_timeout *timeout) __maybe_unused;
 static int mock_arm_at(struct hwheel_timeout *timeout, u64 ns) __maybe_unused;
 static int mock_arm(struct hwheel_timeout *timeout, u64 ns) __maybe_unused;
 static int mock_mod_at(struct hwheel_timeout *timeout, u64 ns) __maybe_unused;
@@ -69,7 +68,6 @@ static bool mock_cancel(struct hwheel_timeout *timeout) __maybe_unused;
 #define hwheel_submit_kick		mock_kick
 #define hwheel_submit_source		mock_source
 #define hwheel_submit_return		mock_return
-#define hwheel_submit_recall		mock_recall
 #define hwheel_arm_at			mock_arm_at
 #define hwheel_arm			mock_arm
 #define hwheel_mod_at			mock_mod_at

@@ -170,8 +170,6 @@ static void race_submit_source(struct hwheel *wheel,
 			       struct llist_node *node) __maybe_unused;
 static void race_return(struct hwheel *wheel,
 			struct hwheel_timeout *timeout) __maybe_unused;
-static void race_recall(struct hwheel *wheel,
-			struct hwheel_timeout *timeout) __maybe_unused;
 static int race_arm_at(struct hwheel_timeout *timeout, u64 ns);
 static int race_arm(struct hwheel_timeout *timeout, u64 ns) __maybe_unused;
 static int race_mod_at(struct hwheel_timeout *timeout, u64 ns);
@@ -196,7 +194,6 @@ static void race_stop(struct hwheel *wheel) __maybe_unused;
 #define hwheel_submit_kick		race_kick
 #define hwheel_submit_source		race_submit_source
 #define hwheel_submit_return		race_return
-#define hwheel_submit_recall		race_recall
 #define hwheel_arm_at			race_arm_at
 #define hwheel_arm			race_arm
 #define hwheel_mod_at			race_mod_at

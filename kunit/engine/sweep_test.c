@@ -7,6 +7,7 @@
 
 #include "../sim.h"
 
+#include "engine/source.h"
 #include "engine/sweep.h"
 
 #define NR	2000
@@ -314,7 +315,55 @@ static void others_are_in_time(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sim_count_expired(own, nr), 0);
 }
 
+/* One that arms itself expires between the first run of the sweep and its look at the slots. */
+static void arm_next(struct sim_timeout *sim)
+{
+	WARN_ON(hwheel_arm(&sim->timeout, 0));
+}
+
+static enum hwheel_source_next stall_run(struct hwheel_source *source)
+{
+	if (READ_ONCE(source->leaving))
+		return HWHEEL_SOURCE_GONE;
+	sim_stall(SIM_TICK);
+	return HWHEEL_SOURCE_ACTIVE;
+}
+
+static bool stall_park(struct hwheel_source *source)
+{
+	return true;
+}
+
+static void stall_wake(struct hwheel_source *source)
+{
+}
+
+static const struct hwheel_source_ops stall_ops = {
+	.run = stall_run, .park = stall_park, .wake = stall_wake,
+};
+
+static void periodic_one_is_swept(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_timeout *own = sim_timeouts(test, wheel, 1, &own_ops);
+	struct hwheel_source *stall = kunit_kzalloc(test, sizeof(*stall), GFP_KERNEL);
+	u64 ended;
+
+	own->then = arm_next;
+	hwheel_source_init(stall, wheel, &stall_ops);
+	KUNIT_EXPECT_EQ(test, hwheel_arm(&own->timeout, 0), 0);
+	sim_settle(wheel);
+	hwheel_source_kick(stall);
+	ended = sweep(wheel);
+	own->then = NULL;
+	hwheel_source_leave(stall);
+	wait_for_completion(&stall->left);
+	KUNIT_EXPECT_EQ(test, ended, 1);
+	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 0);
+}
+
 static struct kunit_case sweep_cases[] = {
+	KUNIT_CASE(periodic_one_is_swept),
 	KUNIT_CASE_PARAM(timeouts_of_an_owner_end, levels_gen_params),
 	KUNIT_CASE_PARAM(full_slots_are_swept, levels_gen_params),
 	KUNIT_CASE(sweep_without_any_ends_none),

@@ -562,6 +562,7 @@ static void closed_work_cannot_be_armed(struct kunit *test)
 	sim_settle(wheel);
 	KUNIT_EXPECT_EQ(test, sim->runs, 1);
 	KUNIT_EXPECT_EQ(test, results.sync, -EDEADLK);
+	KUNIT_EXPECT_EQ(test, test_count_logged("own callback: work_expire"), 0);
 	KUNIT_EXPECT_EQ(test, hwheel_work_cancel_sync(&sim->work), 0);
 	KUNIT_EXPECT_EQ(test, results.arm, -EBUSY);
 	KUNIT_EXPECT_EQ(test, results.mod, -EBUSY);
@@ -596,6 +597,33 @@ static void two_threads_take_it_back_once(struct kunit *test)
 	unplug(&stuck, queue);
 	KUNIT_EXPECT_EQ(test, sim->runs, 0);
 	KUNIT_EXPECT_EQ(test, sim->released, 1);
+}
+
+/* As with cancel_work_sync(), lockdep and the workqueue accept an item that may not flush. */
+static void item_of_any_queue_waits(struct kunit *test)
+{
+	struct workqueue_struct *reclaim = alloc_workqueue("hwheel_reclaim",
+							   WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
+	struct workqueue_struct *queues[] = { make_queue(test, UNBOUND), reclaim };
+	struct hwheel *wheel = sim_wheel(test);
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, reclaim);
+	for (i = 0; i < ARRAY_SIZE(queues); i++) {
+		struct sim_work *sim = make_works(test, wheel, queues[i], 1);
+		struct canceller canceller = { .sim = sim_of(&sim->work.timeout), .result = -1 };
+
+		sim->then = sleep_5_ticks;
+		KUNIT_EXPECT_EQ(test, hwheel_work_arm(&sim->work, 0), 0);
+		sim_settle(wheel);
+		INIT_WORK_ONSTACK(&canceller.work, cancel_sync_work);
+		queue_work(reclaim, &canceller.work);
+		flush_work(&canceller.work);
+		destroy_work_on_stack(&canceller.work);
+		KUNIT_EXPECT_EQ(test, canceller.result, 0);
+		KUNIT_EXPECT_NOT_NULL(test, sim->data);
+	}
+	destroy_workqueue(reclaim);
 }
 
 /* In callbacks */
@@ -686,6 +714,34 @@ static void stop_does_not_wait_for_functions(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sim[1].runs, 1);
 	KUNIT_EXPECT_EQ(test, hwheel_work_cancel_sync(&sim[1].work), 0);
 	KUNIT_EXPECT_EQ(test, sim[1].released, 0);
+}
+
+static void cancel_itself(struct hwheel_work *work)
+{
+	struct sim_work *sim = container_of(work, struct sim_work, work);
+
+	sim->released++;
+	sim->data = ERR_PTR(hwheel_work_cancel_sync(work));
+}
+
+/* The thread that waits for it calls its release op, which must not wait for that thread. */
+static void release_op_of_a_stopped_wheel_is_refused(struct kunit *test)
+{
+	struct workqueue_struct *queue = make_queue(test, ORDERED);
+	struct hwheel *wheel = sim_wheel(test);
+	struct sim_work *sim = make_works(test, wheel, queue, 1);
+	struct plug stuck;
+
+	sim->work.release = cancel_itself;
+	plug(&stuck, queue);
+	hand_over(test, sim);
+	KUNIT_EXPECT_EQ(test, hwheel_stop(wheel, NULL, NULL), 0);
+	KUNIT_EXPECT_EQ(test, hwheel_work_cancel_sync(&sim->work), 1);
+	KUNIT_EXPECT_EQ(test, sim->released, 1);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(sim->data), -EDEADLK);
+	KUNIT_EXPECT_EQ(test, hwheel_work_cancel_sync(&sim->work), 0);
+	unplug(&stuck, queue);
+	KUNIT_EXPECT_EQ(test, sim->runs, 0);
 }
 
 static void stop_the_wheel(struct sim_work *sim)
@@ -814,9 +870,11 @@ static struct kunit_case work_cases[] = {
 	KUNIT_CASE(cancel_sync_frees_it),
 	KUNIT_CASE(closed_work_cannot_be_armed),
 	KUNIT_CASE(two_threads_take_it_back_once),
+	KUNIT_CASE(item_of_any_queue_waits),
 	KUNIT_CASE(callback_takes_one_back),
 	KUNIT_CASE(callback_waits_for_a_function_that_waits),
 	KUNIT_CASE(stop_does_not_wait_for_functions),
+	KUNIT_CASE(release_op_of_a_stopped_wheel_is_refused),
 	KUNIT_CASE(function_may_stop_the_wheel),
 	KUNIT_CASE(flush_has_it_run_at_the_next_edge),
 	KUNIT_CASE(work_without_a_function_is_refused),

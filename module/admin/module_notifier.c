@@ -10,7 +10,7 @@
  * The exit function may have freed a pending timeout or a work's queue. Then the wheel uses freed
  * memory until it is stopped, and in the stop. The log names it all the same.
  *
- * Timeouts on the system wheel are the module's if their ops, callbacks or functions lie in it.
+ * Timeouts on the system wheel are the module's if they, their ops or functions lie in it.
  * They are ended, and named, at the same moment, and the wheel goes on for others. If the exit
  * function has freed one that is pending, the wheel uses freed memory until then. A work that is
  * handed over is the module's to cancel.
@@ -42,9 +42,10 @@ static bool is_timeout_of(const struct hwheel_timeout *timeout, const void *modu
 		const struct hwheel_work *work =
 			container_of(timeout, struct hwheel_work, timeout);
 
-		return lies_in(work->work.func, module) || lies_in(work->release, module);
+		return lies_in(work, module) || lies_in(work->work.func, module) ||
+		       lies_in(work->release, module);
 	}
-	return lies_in(ops, module) || lies_in(ops->expire, module) ||
+	return lies_in(timeout, module) || lies_in(ops, module) || lies_in(ops->expire, module) ||
 	       lies_in(ops->release, module) || lies_in(ops->due, module);
 }
 

@@ -25,6 +25,7 @@
 #include <linux/workqueue.h>
 
 #include "callback.h"
+#include "debug_objects.h"
 #include "state.h"
 #include "submit.h"
 #include "wheel.h"
@@ -32,13 +33,17 @@
 
 /**
  * struct closer - a thread in hwheel_cancel_sync() or hwheel_shutdown_sync()
- * @timeout: with this one
- * @shuts:   it is in the latter
- * @node:    in @wheel->closers, by the timeout's address
+ * @timeout:   with this one
+ * @shuts:     it is in the latter
+ * @prevented: it prevented the callback
+ * @releases:  the thread, while it calls the release op itself; under the lock of closers
+ * @node:      in @wheel->closers, by the timeout's address
  */
 struct closer {
 	struct hwheel_timeout	*timeout;
 	bool			shuts;
+	bool			prevented;
+	struct task_struct	*releases;
 	struct rb_node		node;
 };
 
@@ -46,6 +51,13 @@ static bool is_before(struct rb_node *a, const struct rb_node *b)
 {
 	return rb_entry(a, struct closer, node)->timeout <
 	       rb_entry(b, struct closer, node)->timeout;
+}
+
+static int compare(const void *timeout, const struct rb_node *node)
+{
+	const struct hwheel_timeout *other = rb_entry(node, struct closer, node)->timeout;
+
+	return timeout < (const void *)other ? -1 : timeout > (const void *)other;
 }
 
 static void begin_closing(struct closer *closer)
@@ -103,76 +115,147 @@ static bool needs_pass(const struct hwheel_timeout *timeout)
 	       !hwheel_callback_await(timeout->wheel, timeout);
 }
 
-/* Also has the worker look again, if it still has to act on the timeout. */
-static bool close_and_look(struct hwheel_timeout *timeout, bool *prevented)
+static void note_releasing(struct closer *closer, struct task_struct *task)
 {
+	struct hwheel *wheel = closer->timeout->wheel;
+
+	spin_lock(&wheel->closers_lock);
+	closer->releases = task;
+	spin_unlock(&wheel->closers_lock);
+}
+
+/*
+ * On a wheel that is being stopped nobody else releases a work that was taken back. Others wait
+ * until QUEUED is clear.
+ */
+static void release_here(struct closer *closer)
+{
+	struct hwheel_timeout *timeout = closer->timeout;
+	struct hwheel *wheel = timeout->wheel;
+
+	note_releasing(closer, current);
+	if (timeout->ops->release)
+		hwheel_callback_call(wheel, timeout->ops->release, timeout);
+	note_releasing(closer, NULL);
+	hwheel_debug_unreference(timeout);
+	while (!hwheel_word_acted(&timeout->word, atomic64_read(&timeout->word)))
+		cpu_relax();
+	hwheel_wake_waiters(wheel);
+}
+
+static void recall(struct closer *closer)
+{
+	int recalled = hwheel_work_recall(closer->timeout);
+
+	closer->prevented |= recalled;
+	if (recalled == HWHEEL_WORK_TO_RELEASE)
+		release_here(closer);
+}
+
+/* Also has the worker look again, if it still has to act on the timeout. */
+static bool close_and_look(struct closer *closer)
+{
+	struct hwheel_timeout *timeout = closer->timeout;
+
 	hwheel_word_close(&timeout->word);
-	if (hwheel_cancel(timeout) || hwheel_work_recall(timeout))
-		*prevented = true;
+	closer->prevented |= hwheel_cancel(timeout);
+	recall(closer);
 	if (needs_pass(timeout))
 		hwheel_submit_kick(timeout->wheel);
 	return is_settled(timeout);
 }
 
-static void close_and_wait(struct hwheel_timeout *timeout, bool *prevented)
+static void close_and_wait(struct closer *closer)
 {
-	struct hwheel *wheel = timeout->wheel;
+	struct hwheel *wheel = closer->timeout->wheel;
 
 	if (!hwheel_is_owner(wheel)) {
 		hwheel_callbacks_awaited(wheel);
-		wait_event(wheel->waiters, close_and_look(timeout, prevented));
+		wait_event(wheel->waiters, close_and_look(closer));
 		return;
 	}
-	while (!close_and_look(timeout, prevented)) {
+	while (!close_and_look(closer)) {
 		hwheel_drain_here(wheel);
 		cond_resched();
 	}
 }
 
-/*
- * The function may itself wait for the queues to be drained, which only the worker can do; so
- * there the caller waits a jiffy at a time. Returns whether the work is at rest: meanwhile another
- * thread may have taken it back, and submitted it.
- */
-static bool wait_for_function(struct hwheel_timeout *timeout, bool *prevented)
+static struct work_struct *item_of(struct hwheel_timeout *timeout)
 {
-	struct work_struct *item = &container_of(timeout, struct hwheel_work, timeout)->work;
-	struct hwheel *wheel = timeout->wheel;
-
-	*prevented |= hwheel_work_recall(timeout);
-	if (!hwheel_is_owner(wheel))
-		flush_work(item);
-	else
-		while (work_busy(item)) {
-			hwheel_drain_here(wheel);
-			schedule_timeout_uninterruptible(1);
-		}
-	return hwheel_word_settled(hwheel_work_word(timeout));
+	return &container_of(timeout, struct hwheel_work, timeout)->work;
 }
 
-static bool is_own_callback(const struct hwheel_timeout *timeout)
+/*
+ * Waits for the function of a work, and returns true; false if the work is not at rest: meanwhile
+ * another thread may have taken it back, and submitted it. A closed work that is at rest is not
+ * handed over, so cancel_work_sync() cancels nothing; but unlike flush_work() it may wait from
+ * whatever workqueue. The function may itself wait for the queues to be drained, which only the
+ * worker can do; so there the caller waits a jiffy at a time.
+ */
+static bool wait_for_function(struct closer *closer)
+{
+	struct hwheel_timeout *timeout = closer->timeout;
+	struct hwheel *wheel = timeout->wheel;
+
+	recall(closer);
+	if (!hwheel_word_settled(hwheel_work_word(timeout)))
+		return false;
+	if (!hwheel_is_owner(wheel)) {
+		cancel_work_sync(item_of(timeout));
+		return true;
+	}
+	while (work_busy(item_of(timeout))) {
+		hwheel_drain_here(wheel);
+		schedule_timeout_uninterruptible(1);
+	}
+	return true;
+}
+
+/* Does this thread call the release op of the timeout for a wait of its own? */
+static bool releases(const struct hwheel_timeout *timeout)
+{
+	struct hwheel *wheel = timeout->wheel;
+	struct rb_node *node;
+	bool found = false;
+
+	spin_lock(&wheel->closers_lock);
+	rb_for_each(node, timeout, &wheel->closers, compare)
+		found |= rb_entry(node, struct closer, node)->releases == current;
+	spin_unlock(&wheel->closers_lock);
+	return found;
+}
+
+static bool is_own_callback(struct hwheel_timeout *timeout)
 {
 	const struct hwheel *wheel = timeout->wheel;
 
-	if (hwheel_is_owner(wheel))
-		return hwheel_callback_running(wheel, timeout);
+	if (hwheel_is_owner(wheel) && hwheel_callback_running(wheel, timeout))
+		return true;
 	return hwheel_is_work(timeout) &&
-	       current_work() == &container_of(timeout, struct hwheel_work, timeout)->work;
+	       (current_work() == item_of(timeout) || releases(timeout));
+}
+
+/* What the log names */
+static const void *function_of(struct hwheel_timeout *timeout)
+{
+	if (hwheel_is_work(timeout))
+		return item_of(timeout)->func;
+	return timeout->ops->expire;
 }
 
 /* In a callback: would the timeout, or a drain, have to wait for what runs now? */
-static bool would_deadlock(const struct hwheel_timeout *timeout)
+static bool would_deadlock(struct hwheel_timeout *timeout)
 {
 	const struct hwheel *wheel = timeout->wheel;
 
 	if (is_own_callback(timeout)) {
 		pr_warn_once("cancel_sync in the timeout's own callback: %ps\n",
-			     timeout->ops->expire);
+			     function_of(timeout));
 		return true;
 	}
 	if (hwheel_is_owner(wheel) && wheel->depth == HWHEEL_MAX_DEPTH) {
 		pr_warn_once("cancel_sync in callbacks nested too deeply: %ps\n",
-			     timeout->ops->expire);
+			     function_of(timeout));
 		return true;
 	}
 	return false;
@@ -181,17 +264,16 @@ static bool would_deadlock(const struct hwheel_timeout *timeout)
 static int close_until_settled(struct hwheel_timeout *timeout, bool shuts)
 {
 	struct closer closer = { .timeout = timeout, .shuts = shuts };
-	bool prevented = false;
 
 	might_sleep();
 	if (would_deadlock(timeout))
 		return -EDEADLK;
 	begin_closing(&closer);
 	do
-		close_and_wait(timeout, &prevented);
-	while (hwheel_is_work(timeout) && !wait_for_function(timeout, &prevented));
+		close_and_wait(&closer);
+	while (hwheel_is_work(timeout) && !wait_for_function(&closer));
 	end_closing(&closer);
-	return prevented;
+	return closer.prevented;
 }
 
 /**

@@ -2,9 +2,10 @@
 /*
  * Debug objects.
  *
- * A timeout is active while it is pending or QUEUED: then the wheel refers to it. A caller that
- * arms one that is neither says so between the exchange of the word and the push, while nobody
- * else can have it. The thread that lets it go (the worker, a runner, the stopper) says so before
+ * A timeout is active while it is pending or QUEUED: then the wheel refers to it. A work that is
+ * handed over is not: the workqueue has debug objects of its own. A caller that arms one that is
+ * not active says so between the exchange of the word and the push, while nobody else can have it.
+ * The thread that lets it go (the worker, the stopper, a canceller of works) says so before
  * the exchange of the word, as others may free it or arm it after that, and takes it back if the
  * word was another one.
  *

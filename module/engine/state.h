@@ -7,10 +7,12 @@
  *
  * Q is QUEUED: the timeout is on a submission list, or is about to be added to
  * one, or the worker holds it and has not acted on its latest state yet. C is
- * CLOSED: hwheel_cancel_sync() is under way, so nobody may arm. EXPIRED with Q is a work that
- * was handed over to its workqueue, IDLE with Q one that a thread has claimed, see work.c. Every
- * transition is one atomic operation on the whole word, so arm, refresh, cancel, expire and stop
- * are linearised by it whatever races:
+ * CLOSED: hwheel_cancel_sync() is under way, so nobody may arm. Every transition is
+ * one atomic operation on the whole word, so arm, refresh, cancel, expire and stop
+ * are linearised by it whatever races.
+ *
+ * EXPIRED with Q is a work that was handed over to its workqueue, IDLE with Q one
+ * that a thread has claimed, see work.c.
  *
  *	arm	not PENDING, not C, not handed over -> PENDING, Q
  *	refresh	PENDING			-> same, Q if the deadline gets earlier

@@ -7,7 +7,7 @@
  *  1. It waits for a whole drain, so what was submitted before the sweep is in the slots.
  *  2. It takes the slots to the due list, a part each pass, as if they were due. The worker looks
  *     at that list as always, in bounded batches: @sweep of the wheel has it end the owner's
- *     timeouts and enqueue the others again. What is due meanwhile expires.
+ *     timeouts and file the others again. What is due meanwhile expires.
  *  3. It waits until the due list and each backlog were empty once.
  *
  * From step 2 on the worker looks at each timeout that leaves the due list or a backlog. Others
@@ -122,9 +122,10 @@ static enum hwheel_source_next sweep_run(struct hwheel_source *source)
 	struct hwheel_sweep *sweep = container_of(source, struct hwheel_sweep, source);
 	struct hwheel *wheel = source->timeout.wheel;
 
+	/* From the first run on: a timeout that expires meanwhile may be armed by its callback. */
+	wheel->sweep = sweep;
 	if (!is_drained(sweep, wheel))
 		return HWHEEL_SOURCE_AGAIN;
-	wheel->sweep = sweep;
 	if (!take_slots(sweep, &wheel->slots) || !are_worked_off(sweep, &wheel->slots))
 		return HWHEEL_SOURCE_AGAIN;
 	wheel->sweep = NULL;
@@ -144,9 +145,10 @@ static const struct hwheel_source_ops ops = { .run = sweep_run, .wake = sweep_wa
  * @owns:  says of a timeout whether it is one of these
  * @owner: for @owns
  *
- * For timeouts that nobody arms any more. They are cancelled, and none of their ops is called from
- * then on; but those that are due meanwhile may expire before they are found, and a release that
- * is owed for an earlier cancel is made. On return the wheel refers to none of them.
+ * For timeouts that only their own callbacks still arm. They are cancelled, and none of their ops
+ * is called from then on. Those that are due meanwhile may expire before they are found, and a
+ * release that is owed for an earlier cancel is made; a release op must not arm. On return the
+ * wheel refers to none of them.
  *
  * Context: process; sleeps. Not from the wheel's own callbacks.
  * Return: how many were ended.

@@ -4,6 +4,8 @@
  *
  * The wheel knows by address whose callbacks are under way. To set up a timeout does not change
  * that: a callback may free its timeout, and another CPU may already wait for the callback.
+ *
+ * Models: halt.pml in selftests/models/.
  */
 #include <linux/atomic.h>
 #include <linux/bug.h>

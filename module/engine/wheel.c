@@ -37,6 +37,14 @@
 
 static_assert(!((HWHEEL_STOPPING | HWHEEL_LIMITED) & HWHEEL_FLAGS));
 
+/* As struct hwheel has it */
+static_assert(sizeof_field(struct hwheel, setup) <= 128);
+static_assert(!IS_ENABLED(CONFIG_SMP) ||
+	      (offsetof(struct hwheel, waiting) % SMP_CACHE_BYTES == 0 &&
+	       offsetof(struct hwheel, owned) % SMP_CACHE_BYTES == 0));
+static_assert(offsetof(struct hwheel, owned) < offsetof(struct hwheel, statistics) &&
+	      offsetof(struct hwheel, statistics) < offsetof(struct hwheel, admin));
+
 /* hwheel_init() sets it; built-in code may create wheels before that, or meanwhile. */
 static const struct hwheel_observer *observer;
 

@@ -22,9 +22,9 @@
  * function has begun.
  *
  * On a wheel that is being stopped, whose lists may have been drained for good, only
- * hwheel_cancel_sync() takes a work back, and calls its release op itself.
+ * hwheel_cancel_sync() takes a work back, and calls its release op itself, see there.
  *
- * Models: work.pml in selftests/models/.
+ * Models: work.pml and flush.pml in selftests/models/.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -51,9 +51,6 @@
 #define WAITS		(HWHEEL_EXPIRED | HWHEEL_QUEUED)
 #define REPENDS		(HWHEEL_PENDING | HWHEEL_QUEUED)
 #define RECALLED	(HWHEEL_CANCELLED | HWHEEL_QUEUED)
-
-/* See take_back(). */
-#define TO_RELEASE	2
 
 static struct hwheel_work *work_of(struct hwheel_timeout *timeout)
 {
@@ -140,7 +137,8 @@ static int may_take(const struct hwheel_timeout *timeout, u64 word, u64 new)
  * from the look at HWHEEL_STOPPING to the push: a read section, see submit.c.
  *
  * Return: 1 if it took the work back, 0 if it was not handed over or its function has begun, or why
- * it may not be taken back: -EBUSY or -EDQUOT. TO_RELEASE: the caller has to release it.
+ * it may not be taken back: -EBUSY or -EDQUOT. HWHEEL_WORK_TO_RELEASE: the caller has to release
+ * it.
  */
 static int take_back(struct hwheel_work *work, u64 new, bool releases)
 {
@@ -173,7 +171,7 @@ static int take_back(struct hwheel_work *work, u64 new, bool releases)
 		hwheel_debug_reference(timeout);
 	hwheel_word_unclaim(&timeout->word, taken ? new : HWHEEL_EXPIRED);
 	if (taken && stopping)
-		taken = TO_RELEASE;
+		taken = HWHEEL_WORK_TO_RELEASE;
 	else if (taken)
 		hwheel_submit_return(wheel, timeout);
 out:
@@ -181,27 +179,10 @@ out:
 	return taken;
 }
 
-/*
- * For hwheel_cancel_sync(), which has closed the timeout. Returns whether this prevented the
- * function of a work. QUEUED is set until its release op has returned, so that others wait.
- */
-bool hwheel_work_recall(struct hwheel_timeout *timeout)
+/* For hwheel_cancel_sync(), which has closed the timeout. Returns as take_back(), but no error. */
+int hwheel_work_recall(struct hwheel_timeout *timeout)
 {
-	struct hwheel_work *work = work_of(timeout);
-	int taken;
-
-	if (!hwheel_is_work(timeout))
-		return false;
-	taken = take_back(work, RECALLED, true);
-	if (taken != TO_RELEASE)
-		return taken;
-	if (work->release)
-		work->release(work);
-	hwheel_debug_unreference(timeout);
-	while (!hwheel_word_acted(&timeout->word, atomic64_read(&timeout->word)))
-		cpu_relax();
-	hwheel_wake_waiters(timeout->wheel);
-	return true;
+	return hwheel_is_work(timeout) ? take_back(work_of(timeout), RECALLED, true) : 0;
 }
 
 /* hwheel_work_init() is described in the header. */
@@ -210,11 +191,15 @@ void __hwheel_work_init(struct hwheel_work *work, struct hwheel *wheel,
 			void (*release)(struct hwheel_work *work))
 {
 	static const struct hwheel_timeout_ops no_ops;
-	bool runs = queue && func;
 
 	work->queue = queue;
 	work->release = release;
-	hwheel_timeout_init(&work->timeout, wheel, runs ? &hwheel_work_ops[!!release] : &no_ops);
+	hwheel_timeout_init(&work->timeout, wheel, &hwheel_work_ops[!!release]);
+	if (WARN_ONCE(!queue || !func, "wheel %s: a work without a function or a queue, by %pS\n",
+		      wheel->name, __builtin_return_address(0))) {
+		work->timeout.ops = &no_ops;
+		atomic64_set(&work->timeout.word, HWHEEL_IDLE | HWHEEL_CLOSED);
+	}
 	if (!READ_ONCE(wheel->asks))
 		WRITE_ONCE(wheel->asks, true);
 }
@@ -228,8 +213,7 @@ EXPORT_SYMBOL_GPL(__hwheel_work_init);
  * As hwheel_arm(). If the function still runs when the work expires again, the workqueue runs it
  * again after that.
  *
- * Context: any but NMI and under scheduler locks. Takes the workqueue's lock if the function has
- * run before.
+ * Context: any but NMI and under scheduler locks.
  * Return: as hwheel_arm_at(); -EBUSY also from expiry until the function begins.
  */
 int hwheel_work_arm(struct hwheel_work *work, u64 delay_ns)
@@ -316,11 +300,17 @@ EXPORT_SYMBOL_GPL(hwheel_work_mod_jiffies);
  */
 bool hwheel_work_cancel(struct hwheel_work *work)
 {
+	struct hwheel_timeout *timeout = &work->timeout;
+	int taken;
+
+	/* Another thread may have it pending or handed over again between the two looks. */
 	do {
-		if (hwheel_cancel(&work->timeout) || take_back(work, RECALLED, false) > 0)
+		if (hwheel_cancel(timeout))
 			return true;
-	} while (hwheel_is_pending(&work->timeout));
-	return false;
+		taken = take_back(work, RECALLED, false);
+	} while (!taken && (hwheel_is_pending(timeout) ||
+			    hwheel_word_is_out(atomic64_read(&timeout->word))));
+	return taken > 0;
 }
 EXPORT_SYMBOL_GPL(hwheel_work_cancel);
 
@@ -365,6 +355,8 @@ bool hwheel_work_flush(struct hwheel_work *work)
 		hwheel_submit_kick(wheel);
 		wait_event(wheel->waiters, has_expired(timeout));
 	}
+	/* A claim waits for a worker that is handing it over, so that the item is queued. */
+	take_back(work, WAITS, false);
 	return flush_work(&work->work);
 }
 EXPORT_SYMBOL_GPL(hwheel_work_flush);

@@ -7,6 +7,9 @@
 #include "state.h"
 #include "wheel.h"
 
+/* What hwheel_work_recall() returns, beside 0 and 1: it is in no list, and QUEUED is set. */
+#define HWHEEL_WORK_TO_RELEASE	2
+
 /* [1] calls the work's release op. */
 extern const struct hwheel_timeout_ops hwheel_work_ops[2];
 
@@ -26,6 +29,6 @@ static inline u64 hwheel_work_word(const struct hwheel_timeout *timeout)
 }
 
 bool hwheel_work_hand_over(struct hwheel *wheel, struct hwheel_timeout *timeout, s64 *word);
-bool hwheel_work_recall(struct hwheel_timeout *timeout);
+int hwheel_work_recall(struct hwheel_timeout *timeout);
 
 #endif /* _HWHEEL_WORK_H */

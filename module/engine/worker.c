@@ -429,6 +429,15 @@ static __always_inline unsigned int look_at_batch(struct hwheel *wheel,
 	return max - left;
 }
 
+/* Two functions, so that neither takes registers of what calls them. */
+
+static noinline unsigned int look_at_batch_plainly(struct hwheel *wheel,
+						   struct hwheel_chains *chains,
+						   unsigned int max)
+{
+	return look_at_batch(wheel, chains, max, false);
+}
+
 static noinline unsigned int look_at_batch_in_full(struct hwheel *wheel,
 						   struct hwheel_chains *chains,
 						   unsigned int max)
@@ -461,7 +470,7 @@ static void look_at_some(struct hwheel *wheel, struct hwheel_chains *chains,
 	unsigned int max = min(EXPIRE_MAX - *n, RESCHED_EVERY - *n % RESCHED_EVERY);
 	unsigned long since = wheel->jiffies;
 
-	*n += is_plain(wheel) ? look_at_batch(wheel, chains, max, false) :
+	*n += is_plain(wheel) ? look_at_batch_plainly(wheel, chains, max) :
 				look_at_batch_in_full(wheel, chains, max);
 	if (*n % RESCHED_EVERY == 0 || since != wheel->jiffies)
 		worker_resched(wheel);

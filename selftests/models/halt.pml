@@ -3,9 +3,9 @@
  * How a wheel is stopped, for models that HAS_STOP: what the stopper does once it has taken
  * the worker's place, and what the others do in view of it.
  *
- *	stop_wheel(), hand_back(), end_timeout(),
- *	hand_back_queued(), hand_back_all(),
- *	hwheel_drain_here()				module/engine/stop.c
+ *	stop_wheel(), hand_back(), hand_back_queued(),
+ *	hand_back_all(), hwheel_drain_here()		module/engine/stop.c
+ *	hwheel_timeout_end()				module/engine/timeout.c
  *	do_set() and the others, their read sections,
  *	hwheel_submit_kick(), hwheel_submit_return()	module/engine/submit.c
  *

@@ -458,8 +458,8 @@ inline wake_all()
 }
 
 /*
- * hwheel_wake_waiters(). On the worker an exchange is the barrier before it. A runner calls it again
- * when it has taken its lock once more, so no search shows that it needs that of wq_has_sleeper().
+ * hwheel_wake_waiters(). An exchange is the barrier before it, so no search shows that it needs that
+ * of wq_has_sleeper().
  */
 inline wake_waiters()
 {

@@ -206,7 +206,7 @@ takeouts() {
 	done
 }
 
-[ $# -gt 0 ] || set -- sleep timeout nested again stop rearm within work \
+[ $# -gt 0 ] || set -- sleep timeout nested again stop rearm within work flush \
 	lists source edges limit mapped stalled reap stale shutdown close shard
 
 echo "TAP version 13"

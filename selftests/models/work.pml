@@ -37,6 +37,9 @@
 #define IDLE		3
 
 #define USERS		2
+#ifndef FIRST_OPS
+#define FIRST_OPS	2
+#endif
 
 #ifdef NO_CLAIM
 #define CLAIMED		EXPIRED
@@ -73,6 +76,16 @@ bit stopping, worker_gone, stopped;
 
 /* References: one of each user */
 byte refs = USERS;
+
+/* How many runs were handed over, and how many of these have ended or were taken back */
+#ifdef HAS_FLUSH
+byte handed, over;
+#define NOTE_HANDED		handed++
+#define NOTE_OVER(n)		over = over + n
+#else
+#define NOTE_HANDED		skip
+#define NOTE_OVER(n)		skip
+#endif
 
 /* What happened */
 byte arms, runs, prevented, handed_back, users_gone;
@@ -111,7 +124,7 @@ inline take_back(new, releases)
 		:: new == EXPIRED || (new == PENDING && closed) || (stops && !(releases)) ->
 			waits = queued
 		:: else ->
-			atomic { took = queued; waits = 0; queued = 0 }
+			atomic { took = queued; waits = 0; queued = 0; NOTE_OVER(took) }
 		fi;
 		atomic {
 			assert(refs);
@@ -227,6 +240,23 @@ inline cancel_sync()
 	}
 }
 
+#ifdef HAS_FLUSH
+/*
+ * A pending work expires in the worker's next pass. A run that was handed over by then has ended, or
+ * was taken back, on return.
+ */
+inline flush()
+{
+	state != PENDING || stopping;
+	due = handed;
+#ifndef DOES_NOT_CLAIM
+	take_back(EXPIRED, false);
+#endif
+	atomic { !queued && !running };
+	assert(over >= due)
+}
+#endif
+
 /* The function arms its work once more, if that is allowed. */
 proctype workqueue()
 {
@@ -239,7 +269,7 @@ end:	do
 			arm()
 		:: true
 		fi;
-		atomic { assert(refs && running == 1); refs--; running-- }
+		atomic { assert(refs && running == 1); refs--; running--; NOTE_OVER(1) }
 	od
 }
 
@@ -266,7 +296,7 @@ inline hand_over()
 {
 	atomic { assert(refs); filed = 0; handing = 1 };
 	if
-	:: atomic { state == PENDING && !q -> state = EXPIRED; q = 1 };
+	:: atomic { state == PENDING && !q -> state = EXPIRED; q = 1; NOTE_HANDED };
 		atomic { assert(refs && !queued); queued = 1 }
 	:: atomic { state != PENDING || q }
 	fi;
@@ -321,6 +351,9 @@ proctype stopper()
 proctype user(byte ops)
 {
 	bit took, waits, stops;
+#ifdef HAS_FLUSH
+	byte due;
+#endif
 
 	do
 	:: ops ->
@@ -330,6 +363,9 @@ proctype user(byte ops)
 		:: atomic { refs++ }; mod()
 		:: cancel(false)
 		:: cancel_sync()
+#ifdef HAS_FLUSH
+		:: flush()
+#endif
 		fi
 	:: break
 	od;
@@ -341,7 +377,7 @@ init {
 		run workqueue();
 		run worker();
 		run stopper();
-		run user(2);
+		run user(FIRST_OPS);
 		run user(1)
 	}
 	atomic {

@@ -6,8 +6,9 @@
  * has one, and logs it. The last timeout of each wheel has none and lies in this module: nothing
  * may touch it after unloading.
  *
- * Of the timeouts on the system wheel each third is of a work. Of the others the odd ones and their
- * ops are in pages that nobody frees, so that only their callback lies in this module.
+ * Of each four timeouts on the system wheel the second and its ops are in pages that nobody frees,
+ * so that only its callback lies in this module, the third is a work's, and the fourth one's
+ * callback arms it again and again.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -132,6 +133,13 @@ static void system_expire(struct hwheel_timeout *timeout)
 
 static const struct hwheel_timeout_ops system_ops = { .expire = system_expire };
 
+static void system_again(struct hwheel_timeout *timeout)
+{
+	hwheel_arm(timeout, 0);
+}
+
+static const struct hwheel_timeout_ops again_ops = { .expire = system_again };
+
 static void system_run(struct work_struct *item)
 {
 	pr_info("fired on the system wheel\n");
@@ -156,9 +164,13 @@ static int arm_on_system(unsigned int i)
 	struct hwheel_timeout *timeout = &near[i];
 	const struct hwheel_timeout_ops *ops = &system_ops;
 
-	if (i % 3 == 2)
+	if (i % 4 == 2)
 		return arm_work_on_system(i);
-	if (i % 2) {
+	if (i % 4 == 3) {
+		hwheel_timeout_init(timeout, hwheel_system(), &again_ops);
+		return hwheel_arm(timeout, 0);
+	}
+	if (i % 4 == 1) {
 		struct far_timeout *far = (void *)get_zeroed_page(GFP_KERNEL);
 
 		if (!far)

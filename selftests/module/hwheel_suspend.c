@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A timeout on a wheel that counts the time in suspend. When it expires it tells by how
- * much either clock went on since it was armed; the monotonic one stands still in suspend.
- * And one that is armed in jiffies, on a wheel that does not: when it expires it tells how late
- * it is by jiffies.
+ * A timeout on a wheel that counts the time in suspend: its callback logs by how much either clock
+ * went on since it was armed; the monotonic one stands still in suspend. And one that is armed in
+ * jiffies, on a wheel that does not count it: its callback logs how late it is by jiffies.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 

@@ -148,11 +148,11 @@ leave_on_system() {
 		quietly rmmod hwheel_system || return
 	fi
 	quietly insmod ./hwheel_system.ko delay_ms=$delay_ms &&
-		load_and_unload wheels=0 on_system=3 delay_ms=$delay_ms
+		load_and_unload wheels=0 on_system=4 delay_ms=$delay_ms
 }
 
 left_on_system() {
-	in_time leave_on_system && said 1 "$(on_system 3)" && said 1 "is unloaded without" &&
+	in_time leave_on_system && said 1 "$(on_system 4)" && said 1 "is unloaded without" &&
 		shows system pending 1
 }
 

@@ -1167,8 +1167,8 @@ static void seed_callback(struct rnd_state *rnd, struct wheel *wheel)
 }
 
 /*
- * What callbacks of all kinds do to themselves and others. The release op of a work may be called
- * by a thread that waits for it, and a function may stop its wheel.
+ * What callbacks of all kinds do to themselves and others. A function may stop its wheel, and a
+ * thread that waits for a work may call its release op.
  */
 static void misbehave(struct object *object, ktime_t now, bool nested)
 {
@@ -1183,8 +1183,7 @@ static void misbehave(struct object *object, ktime_t now, bool nested)
 	seed_callback(&rnd, object->wheel);
 	switch (below(&by, 64)) {
 	case 0:
-		if (!object->is_work || !nested)
-			expect_deadlock(hwheel_cancel_sync(&object->work.timeout));
+		expect_deadlock(hwheel_cancel_sync(&object->work.timeout));
 		break;
 	case 1:
 		if (!object->is_work)

@@ -5,15 +5,16 @@
  * A hashed wheel timer for very many, mostly cancelled, mostly short timeouts.
  * All times are nanoseconds, but for that of hwheel_mod_jiffies().
  *
- * A wheel has a tick. A timeout fires on the first edge (multiple of the tick) that is not before its
- * deadline: never early, and late by less than one tick plus the wake-up latency of the wheel's
- * worker.
+ * A wheel has a tick. A timeout fires on the first edge (multiple of the tick)
+ * that is not before its deadline: never early, and late by less than one tick
+ * plus the wake-up latency of the wheel's worker.
  * No order is promised among timeouts that expire at one edge.
  *
  * The caller embeds struct hwheel_timeout in its own object; nothing is
  * allocated per timeout. arm, refresh, cancel and the queries may be called from
  * any context but NMI and callers that hold scheduler locks; they neither sleep
- * nor take a lock, but for that of atomic64_t on 32-bit machines that have none.
+ * nor take a lock, but for that of a work's queue, and that of atomic64_t on 32-bit
+ * machines that have none.
  * hwheel_cancel_sync() sleeps, until the object may be freed.
  * Every arm has exactly one outcome: the expire callback ran, one of the cancels
  * said that it prevented that, or hwheel_stop() handed the timeout back.
@@ -219,7 +220,8 @@ struct hwheel_timeout {
  * @timeout.
  *
  * From its expiry until its function begins, a work is handed over: hwheel_is_expired() is true,
- * and arming it fails with -EBUSY. From the moment the function begins, hwheel does not touch the
+ * but for moments in which another thread looks whether the function has begun, and arming it fails
+ * with -EBUSY. From the moment the function begins, hwheel does not touch the
  * work: the function may free it, and may arm it. No two runs of one work overlap.
  */
 struct hwheel_work {
@@ -366,8 +368,8 @@ int hwheel_shutdown_sync(struct hwheel_timeout *timeout);
  * hwheel_work_init - set up a work, which then is idle
  * @_work:    in the caller's object; not in use
  * @_wheel:   the wheel it will be armed on, always this one
- * @_queue:   the workqueue that runs its function. It must not be destroyed before the work was
- *            cancelled.
+ * @_queue:   the workqueue that runs its function. It must not be drained nor destroyed before the
+ *            work was cancelled.
  * @_func:    work_func_t, the function; to_hwheel_work() returns the work that it is called for
  * @_release: void (*)(struct hwheel_work *work), or NULL: as the release op of a timeout. It may
  *            run while the function of an earlier run, which has armed the work again, still runs:

@@ -99,7 +99,6 @@ struct bench_kind {
 extern const struct bench_kind bench_hwheel;
 extern const struct bench_kind bench_hierarchical;
 extern const struct bench_kind bench_hwheel_work;
-extern const struct bench_kind bench_hwheel_waited;
 extern const struct bench_kind bench_timer_list;
 extern const struct bench_kind bench_hrtimer;
 extern const struct bench_kind bench_delayed_work;

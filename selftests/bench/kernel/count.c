@@ -23,11 +23,11 @@
 
 static const struct bench_kind * const kinds[] = {
 	&bench_hwheel, &bench_timer_list, &bench_hrtimer, &bench_delayed_work,
-	&bench_hwheel_work, &bench_hierarchical, &bench_hwheel_waited,
+	&bench_hwheel_work, &bench_hierarchical,
 };
 
-/* The last two take as long as hwheel, and are not shown in ns. */
-#define NR_KINDS	(ARRAY_SIZE(kinds) - 2 * IS_ENABLED(CONFIG_UML))
+/* The last one takes as long as hwheel, and is not shown in ns. */
+#define NR_KINDS	(ARRAY_SIZE(kinds) - IS_ENABLED(CONFIG_UML))
 
 /**
  * struct count - what was measured for a kind of timer

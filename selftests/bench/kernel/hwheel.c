@@ -2,20 +2,17 @@
 /*
  * hwheel's operations, and its worker's.
  *
- * Each life has a wheel of its own, made just after an edge: it is over before that reaches the next
- * one, so the worker does something only when it is told to, or when that edge is waited for.
+ * Each life has a wheel of its own, made just after an edge: it is over before that reaches the
+ * next one, so the worker does something only when it is told to, or when that edge is waited for.
  */
-#include <linux/completion.h>
 #include <linux/delay.h>
 #include <linux/err.h>
 #include <linux/errno.h>
 #include <linux/jiffies.h>
-#include <linux/kthread.h>
 #include <linux/ktime.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/sched.h>
-#include <linux/sched/task.h>
 #include <linux/workqueue.h>
 
 #include "../../module/compat.h"
@@ -277,85 +274,6 @@ static void end_works(void)
 	[BENCH_EXPIRE]			= expire,	\
 }
 
-/* A wheel beside which threads wait in hwheel_cancel_sync() for functions that have begun */
-
-#define WAITERS	8
-
-static struct waiter {
-	struct hwheel_work	work;
-	struct completion	began;
-	struct task_struct	*task;
-} waiters[WAITERS];
-
-static DECLARE_COMPLETION(let_go);
-
-static void wait_to_be_let_go(struct work_struct *item)
-{
-	complete(&container_of(to_hwheel_work(item), struct waiter, work)->began);
-	wait_for_completion(&let_go);
-}
-
-static int wait_for_work(void *data)
-{
-	struct waiter *waiter = data;
-
-	return hwheel_work_cancel_sync(&waiter->work);
-}
-
-static int begin_waiter(struct waiter *waiter)
-{
-	wait_for_completion(&waiter->began);
-	waiter->task = kthread_create(wait_for_work, waiter, "bench_waiter");
-	if (IS_ERR(waiter->task))
-		return PTR_ERR(waiter->task);
-	get_task_struct(waiter->task);
-	wake_up_process(waiter->task);
-	return 0;
-}
-
-static void end_waited(void)
-{
-	unsigned int i;
-
-	complete_all(&let_go);
-	for (i = 0; i < WAITERS && !IS_ERR_OR_NULL(waiters[i].task); i++) {
-		kthread_stop(waiters[i].task);
-		put_task_struct(waiters[i].task);
-		waiters[i].task = NULL;
-	}
-	hwheel_destroy(wheel);
-}
-
-static int begin_waited(bool limited)
-{
-	unsigned int i;
-	int err = begin(1, limited);
-
-	reinit_completion(&let_go);
-	for (i = 0; i < WAITERS && !err; i++) {
-		init_completion(&waiters[i].began);
-		hwheel_work_init(&waiters[i].work, wheel, system_unbound_wq, wait_to_be_let_go,
-				 NULL);
-		hwheel_work_arm(&waiters[i].work, 0);
-	}
-	for (i = 0; i < WAITERS && !err; i++)
-		err = begin_waiter(&waiters[i]);
-	if (err) {
-		end_waited();
-		return err;
-	}
-	/* They expired at the first edge. */
-	edge += BENCH_TICK;
-	return 0;
-}
-
-#define WAITED_STEPS			\
-{					\
-	[BENCH_ARM_AT]	= arm_at,	\
-	[BENCH_DRAIN]	= drain,	\
-	[BENCH_EXPIRE]	= expire,	\
-}
-
 /* Wheels as users have them, for common.c */
 
 static struct task_struct *worker;
@@ -450,15 +368,6 @@ const struct bench_kind bench_hwheel_work = {
 	.end		= end_works,
 	.is_pending	= is_pending,
 	.step		= WORK_STEPS,
-};
-
-const struct bench_kind bench_hwheel_waited = {
-	.name		= "waited",
-	.size		= sizeof(struct hwheel_timeout),
-	.begin		= begin_waited,
-	.end		= end_waited,
-	.is_pending	= is_pending,
-	.step		= WAITED_STEPS,
 };
 
 const struct bench_kind bench_hierarchical = {
