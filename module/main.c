@@ -38,15 +38,10 @@ module_param(max_timeouts, ullong, 0444);
 MODULE_PARM_DESC(max_timeouts,
 		 "Timeouts that an open file may hold, 1 to 16777216 (default 65536)");
 
-static unsigned long long max_wheels = 64;
-module_param(max_wheels, ullong, 0444);
-MODULE_PARM_DESC(max_wheels,
-		 "Open files that may have a wheel of their own, 0 to 65536 (default 64)");
-
 static unsigned long long max_user_wheels = 16;
 module_param(max_user_wheels, ullong, 0444);
 MODULE_PARM_DESC(max_user_wheels,
-		 "Those of them that a user without CAP_SYS_RESOURCE may have, 0 to 65536 (default 16)");
+		 "Private wheels that an account may have, 0 to 65536 (default 16)");
 
 static unsigned long long max_pending;
 module_param(max_pending, ullong, 0444);
@@ -63,7 +58,6 @@ static const struct range_check {
 	{ "slots",	  &slots,	 1,		     HWHEEL_MAX_SLOTS },
 	{ "levels",	  &levels,	 1,		     HWHEEL_MAX_LEVELS },
 	{ "max_timeouts", &max_timeouts, 1,		     HWHEEL_FILE_MAX },
-	{ "max_wheels",	  &max_wheels,	 0,		     65536 },
 	{ "max_user_wheels", &max_user_wheels, 0,	     65536 },
 	{ "max_pending",  &max_pending,	 0,		     S64_MAX },
 };
@@ -109,7 +103,7 @@ static int __init hwheel_init(void)
 	err = hwheel_system_init();
 	if (err)
 		goto destroy_wheel;
-	hwheel_config_init(max_wheels, max_user_wheels);
+	hwheel_config_init(max_user_wheels);
 	err = hwheel_chardev_init(wheel, max_timeouts);
 	if (err)
 		goto destroy_wheel;

@@ -162,8 +162,8 @@ int hwheel_fd(const struct hwheel *wheel);
  * Return: 0; -EBUSY: the handle has a wheel of its own, or something was armed; -EINVAL: out of
  * range, another clock or none, or fields that don't go together; -EBADF: as for hwheel_arm();
  * -EPERM: more timeouts than the module's parameter allows (needs CAP_SYS_RESOURCE); -ENOSPC:
- * there are as many wheels as the module allows, to all users or to one without CAP_SYS_RESOURCE,
- * or as many threads as the machine does; -ESHUTDOWN: it was stopped; -ENOMEM; -EINTR: killed.
+ * the account has as many wheels as the module allows, or the machine has as many threads as it
+ * may; -ESHUTDOWN: it was stopped; -ENOMEM; -EINTR: killed.
  */
 int hwheel_configure(struct hwheel *wheel, const struct hwheel_config *config);
 

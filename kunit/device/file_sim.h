@@ -5,11 +5,14 @@
 #ifndef _HWHEEL_KUNIT_FILE_SIM_H
 #define _HWHEEL_KUNIT_FILE_SIM_H
 
+#include <linux/cred.h>
 #include <linux/uio.h>
+#include <linux/user_namespace.h>
 
 #include <uapi/linux/hwheel.h>
 
 #include "../sim.h"
+#include "device/account.h"
 #include "device/entry.h"
 #include "device/event.h"
 #include "device/file.h"
@@ -19,10 +22,18 @@
 
 #define FILE_MAX		4
 
+/* The account of a user in the initial namespaces */
+static inline struct hwheel_account *account_of(unsigned int uid)
+{
+	struct hwheel_account_key key = { .ns = &init_user_ns, .uid = KUIDT_INIT(uid) };
+
+	return hwheel_account_get(&key);
+}
+
 /* As open() does */
 static inline struct hwheel_file *open_file(struct hwheel *wheel, unsigned int max)
 {
-	struct hwheel_file *file = hwheel_file_create(wheel, max);
+	struct hwheel_file *file = hwheel_file_create(wheel, max, current_cred());
 
 	if (!IS_ERR(file))
 		hwheel_publish_init(file);

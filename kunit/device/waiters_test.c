@@ -6,13 +6,13 @@
 #include <linux/slab.h>
 #include <linux/wait.h>
 
-#include "device/user.h"
+#include "device/account.h"
 #include "device/waiters.h"
 #include "file_sim.h"
 
 #define CROWD	2000
 #define STOPPED	1000
-#define FILES	(4 * HWHEEL_USER_WAITERS / HWHEEL_WAITERS_MAX)
+#define FILES	(4 * HWHEEL_ACCOUNT_WAITERS / HWHEEL_WAITERS_MAX)
 
 /**
  * struct watcher - an entry in the queue of those who wait
@@ -234,7 +234,7 @@ static void the_worker_looks_at_a_few_of_many_files(struct kunit *test)
 	arm_crowds(test, crowds, 10);
 	sim_pass(crowds->wheel, 20);
 	KUNIT_EXPECT_EQ(test, sum_over_crowds(crowds, sum_woken), FILES * HWHEEL_WAITERS_MAX);
-	KUNIT_EXPECT_EQ(test, sum_over_crowds(crowds, sum_by_worker), HWHEEL_USER_WAITERS);
+	KUNIT_EXPECT_EQ(test, sum_over_crowds(crowds, sum_by_worker), HWHEEL_ACCOUNT_WAITERS);
 	remove_crowds(crowds);
 }
 
@@ -249,25 +249,25 @@ static void a_jiffy_brings_another_budget(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sum_over_crowds(crowds, sum_woken),
 			2 * FILES * HWHEEL_WAITERS_MAX);
 	KUNIT_EXPECT_EQ(test, sum_over_crowds(crowds, sum_by_worker),
-			2 * HWHEEL_USER_WAITERS);
+			2 * HWHEEL_ACCOUNT_WAITERS);
 	remove_crowds(crowds);
 }
 
 /* A file of another user; its account is told to leave_user(). */
 static struct hwheel_file *make_file_of(struct kunit *test, struct hwheel *wheel,
-					struct hwheel_user *user)
+					struct hwheel_account *user)
 {
 	struct hwheel_file *file = make_file_on(test, wheel);
 
 	KUNIT_ASSERT_NOT_NULL(test, user);
-	file->wait.user = user;
+	file->wait.account = user;
 	return file;
 }
 
 static void leave_user(struct hwheel_file *file)
 {
-	hwheel_user_put(file->wait.user);
-	file->wait.user = file->user;
+	hwheel_account_put(file->wait.account);
+	file->wait.account = file->account;
 }
 
 static void a_budget_is_of_one_user(struct kunit *test)
@@ -279,15 +279,14 @@ static void a_budget_is_of_one_user(struct kunit *test)
 
 	/* The pass comes to one of the two when the crowds have had their budget. */
 	for (i = 0; i < 2; i++) {
-		victims[i] = make_file_of(test, crowds->wheel,
-					  hwheel_user_get(KUIDT_INIT(123456)));
+		victims[i] = make_file_of(test, crowds->wheel, account_of(123456));
 		readers[i] = make_watchers(test, victims[i], 1, true);
 		add_armed(test, victims[i], sim_edge_time(crowds->wheel, 10));
 		if (!i)
 			arm_crowds(test, crowds, 10);
 	}
 	sim_pass(crowds->wheel, 20);
-	KUNIT_EXPECT_EQ(test, sum_over_crowds(crowds, sum_by_worker), HWHEEL_USER_WAITERS);
+	KUNIT_EXPECT_EQ(test, sum_over_crowds(crowds, sum_by_worker), HWHEEL_ACCOUNT_WAITERS);
 	for (i = 0; i < 2; i++) {
 		KUNIT_EXPECT_EQ(test, readers[i]->woken, 1);
 		KUNIT_EXPECT_EQ(test, readers[i]->by_worker, 1);

@@ -41,7 +41,7 @@ static unsigned int max_timeouts;
 
 static int device_open(struct inode *inode, struct file *filp)
 {
-	struct hwheel_file *file = hwheel_file_create(shared_wheel, max_timeouts);
+	struct hwheel_file *file = hwheel_file_create(shared_wheel, max_timeouts, filp->f_cred);
 
 	if (IS_ERR(file))
 		return PTR_ERR(file);

@@ -2,10 +2,9 @@
 /*
  * Wheels of a file's own, and what a file may ask for.
  *
- * Each has a thread, which no cgroup is charged for: so there is a limit to how many there
- * are, and to how many of them a user has who is not privileged. Their memory is the
- * caller's. A wheel has its place from CONFIG until its file is stopped or closed: a wheel
- * that was stopped has no thread any more, and no slots.
+ * Each has a thread, which no cgroup is charged for: so an account may have so many, whoever
+ * asks. Their memory is the caller's. A wheel has its place from CONFIG until its file is stopped
+ * or closed: a wheel that was stopped has neither thread nor slots.
  */
 #include <linux/capability.h>
 #include <linux/err.h>
@@ -19,20 +18,19 @@
 
 #include <uapi/linux/hwheel.h>
 
+#include "account.h"
 #include "config.h"
 #include "engine/wheel.h"
 #include "file.h"
-#include "user.h"
 
 #define DEFAULT_LEVELS	3
 
+/* Private wheels of an account */
 static unsigned int max_wheels;
-static unsigned int max_user_wheels;
 
-void hwheel_config_init(unsigned int max, unsigned int max_of_user)
+void hwheel_config_init(unsigned int max)
 {
 	max_wheels = max;
-	max_user_wheels = max_of_user;
 }
 
 /*
@@ -107,15 +105,13 @@ static struct hwheel *config_create_if_allowed(const struct hwheel_config *confi
 	struct hwheel *wheel;
 	int err;
 
-	err = hwheel_user_add_wheel(file->user, max_user_wheels, max_wheels);
-	if (err && capable(CAP_SYS_RESOURCE))
-		err = hwheel_user_add_wheel(file->user, max_wheels, max_wheels);
+	err = hwheel_account_add_wheel(file->account, max_wheels);
 	if (err)
 		return ERR_PTR(err);
 	wheel = config_create(config, file->shared_wheel);
 	if (!IS_ERR(wheel))
 		return wheel;
-	hwheel_user_remove_wheel(file->user);
+	hwheel_account_remove_wheel(file->account);
 	/* The machine has as many threads as it may: as above, and not "would block". */
 	return wheel == ERR_PTR(-EAGAIN) ? ERR_PTR(-ENOSPC) : wheel;
 }
@@ -127,7 +123,7 @@ void hwheel_config_destroy(struct hwheel_file *file)
 		return;
 	hwheel_destroy(file->wheel);
 	if (file->charged)
-		hwheel_user_remove_wheel(file->user);
+		hwheel_account_remove_wheel(file->account);
 }
 
 static int config_may_set(struct hwheel_file *file)
@@ -177,7 +173,7 @@ int hwheel_config_apply(struct hwheel_file *file, const struct hwheel_config *co
 	err = config_set(file, wheel, config->max_timeouts);
 	if (err && wheel) {
 		hwheel_destroy(wheel);
-		hwheel_user_remove_wheel(file->user);
+		hwheel_account_remove_wheel(file->account);
 	}
 	return err;
 }

@@ -8,7 +8,7 @@ struct hwheel_file;
 
 #define HWHEEL_MAX_TICK_NS	(3600 * (u64)NSEC_PER_SEC)
 
-void hwheel_config_init(unsigned int max, unsigned int max_of_user);
+void hwheel_config_init(unsigned int max);
 int hwheel_config_apply(struct hwheel_file *file,
 			const struct hwheel_config *config,
 			     unsigned int max_timeouts);

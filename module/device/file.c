@@ -23,12 +23,12 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 
+#include "account.h"
 #include "engine/edge.h"
 #include "engine/gfp.h"
 #include "engine/wheel.h"
 #include "file.h"
 #include "timens.h"
-#include "user.h"
 
 /* How many timeouts are looked at in one go, with the lock held */
 #define WALK_BATCH		64
@@ -45,19 +45,22 @@ static void file_init(struct hwheel_file *file, struct hwheel *wheel, unsigned i
 	mutex_init(&file->await_lock);
 	hwheel_table_init(&file->table);
 	INIT_LIST_HEAD(&file->events);
-	hwheel_waiters_init(&file->wait, file->user);
+	hwheel_waiters_init(&file->wait, file->account);
 	init_waitqueue_head(&file->unreferenced);
 	INIT_LIST_HEAD(&file->expired);
 }
 
-struct hwheel_file *hwheel_file_create(struct hwheel *wheel, unsigned int max)
+/* @opener: credentials with which the file was opened */
+struct hwheel_file *hwheel_file_create(struct hwheel *wheel, unsigned int max,
+				       const struct cred *opener)
 {
+	struct hwheel_account_key key = hwheel_account_key(opener, hwheel_account_cgroup());
 	struct hwheel_file *file = kzalloc(sizeof(*file), HWHEEL_GFP_USER);
 
 	if (!file)
 		return ERR_PTR(-ENOMEM);
-	file->user = hwheel_user_get(current_uid());
-	if (!file->user) {
+	file->account = hwheel_account_get(&key);
+	if (!file->account) {
 		kfree(file);
 		return ERR_PTR(-ENOMEM);
 	}
@@ -118,7 +121,7 @@ bool hwheel_file_walk(struct hwheel_file *file, u32 *index,
 void hwheel_file_free(struct hwheel_file *file)
 {
 	hwheel_waiters_exit(&file->wait);
-	hwheel_user_put(file->user);
+	hwheel_account_put(file->account);
 	hwheel_table_free(&file->table);
 	kfree(file);
 }

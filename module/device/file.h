@@ -57,12 +57,12 @@ struct hwheel_file {
 	pid_t			owner;
 	/** @owner_name: The name of that process; constant. */
 	char			owner_name[TASK_COMM_LEN];
-	/** @user: Whose file it is; constant. */
-	struct hwheel_user	*user;
+	/** @account: The opener's; constant. */
+	struct hwheel_account	*account;
 	/**
-	 * @charged: Has @user a place taken for the file's own wheel? CONFIG sets it under @lock,
-	 * STOP clears it under @await_lock, after it has set @stopped under @lock: then CONFIG
-	 * does not change it any more.
+	 * @charged: @account has a place taken for the file's own wheel. CONFIG sets it under @lock,
+	 * STOP clears it under @await_lock, after it has set @stopped under @lock: from then on
+	 * CONFIG fails.
 	 */
 	bool			charged;
 	/**
@@ -122,7 +122,8 @@ struct hwheel_file {
 	struct hwheel_pass_work	settle;
 };
 
-struct hwheel_file *hwheel_file_create(struct hwheel *wheel, unsigned int max);
+struct hwheel_file *hwheel_file_create(struct hwheel *wheel, unsigned int max,
+				       const struct cred *opener);
 void hwheel_file_free(struct hwheel_file *file);
 int hwheel_file_may_configure(const struct hwheel_file *file);
 void hwheel_file_configure(struct hwheel_file *file, struct hwheel *own_wheel,

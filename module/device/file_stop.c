@@ -14,6 +14,7 @@
 #include <linux/sched.h>
 #include <linux/wait.h>
 
+#include "account.h"
 #include "engine/submit.h"
 #include "engine/wheel.h"
 #include "entry.h"
@@ -21,7 +22,6 @@
 #include "file_stop.h"
 #include "file_trace.h"
 #include "mapped_file.h"
-#include "user.h"
 
 /* How many events are dropped in one go, with the lock held */
 #define DROP_BATCH	64
@@ -122,7 +122,7 @@ static void give_back_wheel(struct hwheel_file *file)
 	file->charged = false;
 	hwheel_stop(file->wheel, NULL, NULL);
 	hwheel_retire(file->wheel);
-	hwheel_user_remove_wheel(file->user);
+	hwheel_account_remove_wheel(file->account);
 }
 
 /*

@@ -14,6 +14,7 @@
 #include <linux/mutex.h>
 #include <linux/workqueue.h>
 
+#include "account.h"
 #include "engine/limit.h"
 #include "engine/source.h"
 #include "engine/wheel.h"
@@ -22,7 +23,6 @@
 #include "mapped/source.h"
 #include "mapped/stop.h"
 #include "mapped_file.h"
-#include "user.h"
 #include "waiters.h"
 
 /* More than there are threads */
@@ -79,12 +79,12 @@ static int mapped_begin(struct hwheel_file *file, const struct hwheel_map *arg)
 	if (!arg->lists)
 		return -EINVAL;
 	if (hwheel_file_is_on_shared_wheel(file))
-		err = hwheel_user_add_mapping(file->user);
+		err = hwheel_account_add_mapping(file->account);
 	if (err)
 		return err;
 	err = mapped_create(file, arg);
 	if (err && hwheel_file_is_on_shared_wheel(file))
-		hwheel_user_remove_mapping(file->user);
+		hwheel_account_remove_mapping(file->account);
 	return err;
 }
 
@@ -173,7 +173,7 @@ static void release(struct hwheel_file *file, struct hwheel_mapping *map)
 	map->released = true;
 	hwheel_limit_unreserve(file->wheel, map->memory.nr);
 	if (hwheel_file_is_on_shared_wheel(file))
-		hwheel_user_remove_mapping(file->user);
+		hwheel_account_remove_mapping(file->account);
 }
 
 /* Of a file that is marked as stopped. Returns how many were pending, or -EINTR when killed. */

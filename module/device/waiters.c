@@ -5,7 +5,7 @@
  * A program decides how many entries the wait queue of its file has: one poll() may enter
  * the file as often as RLIMIT_NOFILE allows, and a walk of such a queue takes as long as
  * the program likes. The worker wakes for all files on its wheel, so it looks at no more
- * than HWHEEL_WAITERS_MAX entries of a file, nor than HWHEEL_USER_WAITERS of all files of a
+ * than HWHEEL_WAITERS_MAX entries of a file, nor than HWHEEL_ACCOUNT_WAITERS of all files of a
  * user in a jiffy. If there are more it leaves them to a work item of the file, which looks
  * at all of them, WALK_MAX at a time, with a turn for the other files in between. The work
  * items of all users run one after another, and those of one user may have a lot to do: so
@@ -36,7 +36,7 @@
 #include <linux/timekeeping.h>
 #include <linux/workqueue.h>
 
-#include "user.h"
+#include "account.h"
 #include "waiters.h"
 
 /* How many entries a work item looks at in one go, with interrupts off */
@@ -190,14 +190,14 @@ static void waiters_work(struct work_struct *work)
 	more = walk_on(waiters, &walk);
 	spin_unlock_irqrestore(&waiters->queue.lock, flags);
 	if (walk_took_long(&walk))
-		hwheel_user_was_slow(waiters->user);
+		hwheel_account_was_slow(waiters->account);
 	if (more)
 		queue_work(walkers, work);
 }
 
-void hwheel_waiters_init(struct hwheel_waiters *waiters, struct hwheel_user *user)
+void hwheel_waiters_init(struct hwheel_waiters *waiters, struct hwheel_account *account)
 {
-	waiters->user = user;
+	waiters->account = account;
 	init_waitqueue_head(&waiters->queue);
 	INIT_WORK(&waiters->work, waiters_work);
 	init_waitqueue_func_entry(&waiters->cursor, wake_nobody);
@@ -231,7 +231,7 @@ static void wake_first(struct hwheel_waiters *waiters, struct walk *walk)
 	if (walk->from)
 		leave_to_work(waiters, walk->events);
 	if (walk_took_long(walk))
-		hwheel_user_was_slow(waiters->user);
+		hwheel_account_was_slow(waiters->account);
 }
 
 /**
@@ -246,14 +246,14 @@ static void wake_first(struct hwheel_waiters *waiters, struct walk *walk)
  */
 void hwheel_waiters_wake(struct hwheel_waiters *waiters, unsigned int events)
 {
-	struct hwheel_user *user = waiters->user;
+	struct hwheel_account *account = waiters->account;
 	struct walk walk = { .ns = WAKE_NS, .events = events };
 	unsigned int max;
 
 	if (!wq_has_sleeper(&waiters->queue))
 		return;
-	max = min(hwheel_user_waiters_left(user), HWHEEL_WAITERS_MAX);
-	if (!max || hwheel_user_is_slow(user)) {
+	max = min(hwheel_account_waiters_left(account), HWHEEL_WAITERS_MAX);
+	if (!max || hwheel_account_is_slow(account)) {
 		leave_to_work(waiters, events);
 		return;
 	}
@@ -263,7 +263,8 @@ void hwheel_waiters_wake(struct hwheel_waiters *waiters, unsigned int events)
 	 * Entries that take less than a jiffy each may take long together: so a user has no more of
 	 * a jiffy that begins while the worker looks.
 	 */
-	hwheel_user_looked(user, walk_jiffies(&walk) ? HWHEEL_USER_WAITERS : max - walk.max);
+	hwheel_account_looked(account,
+			      walk_jiffies(&walk) ? HWHEEL_ACCOUNT_WAITERS : max - walk.max);
 }
 
 /* No event will come any more: wakes everybody, each time that it is called. */

@@ -10,7 +10,7 @@
 /* How many waiters the caller of hwheel_waiters_wake() looks at itself */
 #define HWHEEL_WAITERS_MAX	64U
 
-struct hwheel_user;
+struct hwheel_account;
 
 /**
  * struct hwheel_waiters - threads that wait for a file's events
@@ -18,8 +18,8 @@ struct hwheel_user;
 struct hwheel_waiters {
 	/** @queue: Where they wait; read() exclusively, so that an event wakes one of them. */
 	wait_queue_head_t	queue;
-	/** @user: The file's user, whose account has the budget and tells of slow waiters. */
-	struct hwheel_user	*user;
+	/** @account: The file's, which has the budget and tells of slow waiters. */
+	struct hwheel_account	*account;
 	/** @work: Wakes them where they are too many for the caller. */
 	struct work_struct	work;
 	/** @owed: Events that @work has to wake readers for. */
@@ -35,7 +35,7 @@ struct hwheel_waiters {
 int hwheel_waiters_create_queue(void);
 void hwheel_waiters_destroy_queue(void);
 
-void hwheel_waiters_init(struct hwheel_waiters *waiters, struct hwheel_user *user);
+void hwheel_waiters_init(struct hwheel_waiters *waiters, struct hwheel_account *account);
 void hwheel_waiters_exit(struct hwheel_waiters *waiters);
 void hwheel_waiters_wake(struct hwheel_waiters *waiters, unsigned int events);
 void hwheel_waiters_end(struct hwheel_waiters *waiters);

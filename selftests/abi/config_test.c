@@ -907,7 +907,7 @@ static void close_wheels(int *fds, size_t n)
 
 TEST(wheels_are_limited)
 {
-	size_t limit = parameter("max_wheels", 64), n;
+	size_t limit = parameter("max_user_wheels", 16), n;
 	int fds[WHEELS_MAX], fd, round, err = 0;
 	struct hwheel_config own = { .max_timeouts = 1, .clock = CLOCK_MONOTONIC };
 
@@ -979,7 +979,7 @@ static int stop_and_take_place(int fd, int n)
 /* The place is free when STOP returns, also if another thread's STOP has done the work. */
 TEST(each_stop_waits_for_the_place)
 {
-	size_t limit = parameter("max_wheels", 64), n;
+	size_t limit = parameter("max_user_wheels", 16), n;
 	int fds[WHEELS_MAX], round, err = 0;
 
 	if (!limit || limit >= WHEELS_MAX)
@@ -999,7 +999,7 @@ TEST(refused_wheels_do_not_count)
 	struct hwheel_config bad = {
 		.tick_ns = 1, .kind = HWHEEL_KIND_HASHED, .clock = CLOCK_MONOTONIC,
 	};
-	size_t limit = parameter("max_wheels", 64), n, i;
+	size_t limit = parameter("max_user_wheels", 16), n, i;
 	int fds[WHEELS_MAX], err = 0, fd;
 
 	if (limit >= WHEELS_MAX)
@@ -1064,7 +1064,7 @@ static void *make_and_close(void *data)
 
 TEST(wheels_are_limited_for_all_at_once)
 {
-	struct makers makers = { .limit = parameter("max_wheels", 64) };
+	struct makers makers = { .limit = parameter("max_user_wheels", 16) };
 	pthread_t threads[MAKERS];
 	int i;
 
@@ -1112,7 +1112,7 @@ static int try_without_threads(int fd, size_t n)
  */
 TEST_F(config, no_thread_is_left)
 {
-	size_t limit = parameter("max_wheels", 64);
+	size_t limit = parameter("max_user_wheels", 16);
 	int old = set_threads_max(20), ret;
 
 	if (old == -ENOENT || old == -EACCES)
@@ -1291,7 +1291,7 @@ static void *configure_one(void *data)
 /* One of them makes the wheel. */
 TEST(configured_by_many)
 {
-	size_t limit = parameter("max_wheels", 64);
+	size_t limit = parameter("max_user_wheels", 16);
 	int fds[WHEELS_MAX], round, i, won, err = 0;
 	pthread_t threads[RACERS];
 

@@ -11,6 +11,8 @@
 #include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 
 #define HOUR		(3600 * SEC)
 #define MAX_TIMEOUTS	100
@@ -552,19 +554,42 @@ static int open_own(void)
 
 #define MAX_WHEELS	512
 
-TEST(a_user_has_some_of_the_wheels)
+/* As many wheels as an account may have, and one more that it does not get. Returns 0 if so. */
+static int use_up(int *fds, unsigned int limit)
+{
+	unsigned int i;
+
+	for (i = 0; i < limit; i++) {
+		fds[i] = open_own();
+		if (fds[i] < 0)
+			return fds[i];
+	}
+	return open_own() == -ENOSPC ? 0 : -EPROTO;
+}
+
+/* In a process of another user, whose wheels end with it */
+static int use_up_as(uid_t uid, unsigned int limit)
+{
+	int fds[MAX_WHEELS], status;
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(setresuid(uid, uid, uid) || use_up(fds, limit));
+	return pid < 0 || waitpid(pid, &status, 0) != pid ? -errno : status;
+}
+
+TEST(each_account_has_its_wheels)
 {
 	unsigned int limit = parameter("max_user_wheels", 16), i;
 	int fds[MAX_WHEELS];
 
-	if (limit >= MAX_WHEELS || limit >= parameter("max_wheels", 64))
+	if (limit >= MAX_WHEELS)
 		SKIP(return, "the limit is too large to try");
-	ASSERT_EQ(0, set_capability(CAP_SYS_RESOURCE, false));
-	for (i = 0; i < limit; i++) {
-		fds[i] = open_own();
-		ASSERT_LE(0, fds[i]);
-	}
-	EXPECT_EQ(-ENOSPC, open_own());
+	ASSERT_EQ(0, chmod("/dev/hwheel", 0666));
+	/* Also with CAP_SYS_RESOURCE */
+	ASSERT_EQ(0, use_up(fds, limit));
+	EXPECT_EQ(0, use_up_as(1000, limit));
+	EXPECT_EQ(0, use_up_as(1001, limit));
 	if (limit) {
 		close(fds[--limit]);
 		fds[limit] = open_own();
@@ -572,12 +597,13 @@ TEST(a_user_has_some_of_the_wheels)
 	}
 	for (i = 0; i < limit; i++)
 		EXPECT_EQ(0, close(fds[i]));
+	EXPECT_EQ(0, chmod("/dev/hwheel", 0600));
 }
 
 /* The thread and the place of a wheel are free as soon as nothing is pending there. */
 TEST(a_stopped_file_gives_its_wheel_back)
 {
-	unsigned int limit = parameter("max_wheels", 64), i;
+	unsigned int limit = parameter("max_user_wheels", 16), i;
 	int fds[MAX_WHEELS], more[MAX_WHEELS];
 	char name[32];
 

@@ -142,20 +142,20 @@ pending_limit() {
 }
 
 wheel_limit() {
-	quietly load "max_wheels=$1" || return
+	quietly load "max_user_wheels=$1" || return
 	quietly ./client load && quietly ./client wheels "$1"
 	works=$?
 	quietly unload && [ $works -eq 0 ]
 }
 
 default_wheel_limit() {
-	quietly load && quietly ./client wheels 64 && quietly unload
+	quietly load && quietly ./client wheels 16 && quietly unload
 }
 
 # More than anybody wants; the limit that counts is memory.
 no_wheel_limit() {
-	quietly load max_wheels=65536 && quietly ./client load &&
-		[ "$(cat /sys/module/$module/parameters/max_wheels)" -eq 65536 ] &&
+	quietly load max_user_wheels=65536 && quietly ./client load &&
+		[ "$(cat /sys/module/$module/parameters/max_user_wheels)" -eq 65536 ] &&
 		quietly unload
 }
 
@@ -230,11 +230,11 @@ refuse_values() {
 	report "max_timeouts=0 is refused" rejected max_timeouts 0 1..16777216
 	report "max_timeouts=16777217 is refused" rejected max_timeouts 16777217 1..16777216
 	report "max_timeouts=2^32+1 is refused" rejected max_timeouts 4294967297 1..16777216
-	report "max_wheels=65537 is refused" rejected max_wheels 65537 0..65536
-	report "max_wheels=2^32 is refused" rejected max_wheels 4294967296 0..65536
-	report "max_wheels=2^64-1 is refused" \
-		rejected max_wheels 18446744073709551615 0..65536
 	report "max_user_wheels=65537 is refused" rejected max_user_wheels 65537 0..65536
+	report "max_user_wheels=2^32 is refused" \
+		rejected max_user_wheels 4294967296 0..65536
+	report "max_user_wheels=2^64-1 is refused" \
+		rejected max_user_wheels 18446744073709551615 0..65536
 	report "max_pending=2^63 is refused" \
 		rejected max_pending 9223372036854775808 0..9223372036854775807
 	report "max_pending=2^64-1 is refused" \
@@ -242,7 +242,7 @@ refuse_values() {
 }
 
 refuse_nonsense() {
-	for parameter in tick_ns slots levels max_timeouts max_wheels max_user_wheels \
+	for parameter in tick_ns slots levels max_timeouts max_user_wheels \
 		max_pending; do
 		report "$parameter=many is refused" malformed $parameter many
 		report "$parameter=-1 is refused" malformed $parameter -1
@@ -268,11 +268,11 @@ accept_values() {
 	report "max_timeouts=16777216 works" accepted busy max_timeouts=16777216 \
 		max_timeouts=16777216
 	report "tick and slots are those of a file's own wheel by default" own_wheel_is_alike
-	report "no more than 64 wheels by default" default_wheel_limit
-	report "max_wheels=0 is exact" wheel_limit 0
-	report "max_wheels=1 is exact" wheel_limit 1
-	report "max_wheels=100 is exact" wheel_limit 100
-	report "max_wheels=65536 works" no_wheel_limit
+	report "no more than 16 wheels by default" default_wheel_limit
+	report "max_user_wheels=0 is exact" wheel_limit 0
+	report "max_user_wheels=1 is exact" wheel_limit 1
+	report "max_user_wheels=100 is exact" wheel_limit 100
+	report "max_user_wheels=65536 works" no_wheel_limit
 	report "max_pending=2^63-1 works" accepted busy max_pending=9223372036854775807 \
 		max_pending=9223372036854775807
 	report "max_pending=2 is exact" pending_limit 2

@@ -420,7 +420,7 @@ static bool covers(const struct tally *tally)
 {
 	const struct reach reach = {
 		.max_pending = parameter("max_pending"),
-		.max_wheels = parameter("max_wheels") < nr_threads,
+		.max_wheels = parameter("max_user_wheels") < nr_threads,
 		.unprivileged = nr_threads > 1,
 	};
 

@@ -21,7 +21,7 @@ threads=4
 rounds=20
 # A short run's rounds are no longer than itself.
 calls_of_round=$((calls < 500 * rounds ? calls / rounds : 500))
-limits="tick_ns=1000000 slots=64 levels=2 max_timeouts=500 max_wheels=3 max_pending=200"
+limits="tick_ns=1000000 slots=64 levels=2 max_timeouts=500 max_user_wheels=3 max_pending=200"
 
 # The points of the fuzzer are a subtest; how many calls it made can be added up. What it
 # says has to be there if it hangs.

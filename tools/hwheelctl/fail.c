@@ -4,10 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
-
-#include <linux/capability.h>
 
 #include "fail.h"
 #include "libhwheel.h"
@@ -157,22 +154,11 @@ int fail_arm(const char *what, int error)
 	return fail(what, error);
 }
 
-/* The user, and root in a container, may lack it. */
-static bool may_exceed_limits(void)
-{
-	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = { 0 };
-
-	return !syscall(SYS_capget, &header, data) &&
-	       data[0].effective & 1U << CAP_SYS_RESOURCE;
-}
-
-/* The module does not tell which of the two is the limit. */
 int fail_configure(const char *what, int error)
 {
 	switch (-error) {
 	case ENOSPC:
-		return fail_limit(what, may_exceed_limits() ? "max_wheels" : "max_user_wheels",
+		return fail_limit(what, "max_user_wheels",
 				  "End programs that have a wheel (sudo hwheelctl list)");
 	case EINVAL:
 		fprintf(stderr, "hwheelctl: %s: %s. A wheel takes a tick of 50us to 1h, 1 to\n"

@@ -49,10 +49,10 @@ static struct hwheel_file *file_of(struct kunit *test, struct hwheel *wheel, uns
 {
 	struct hwheel_file *file = map_file_open(test, wheel);
 
-	hwheel_user_put(file->user);
-	file->user = hwheel_user_get(KUIDT_INIT(uid));
-	KUNIT_ASSERT_NOT_NULL(test, file->user);
-	file->wait.user = file->user;
+	hwheel_account_put(file->account);
+	file->account = account_of(uid);
+	KUNIT_ASSERT_NOT_NULL(test, file->account);
+	file->wait.account = file->account;
 	KUNIT_ASSERT_EQ(test, map_more(file, records, 2), 0);
 	return file;
 }

@@ -10,7 +10,7 @@
 #include "device/mapped/mapping.h"
 #include "device/mapped/word.h"
 #include "device/mapped_file.h"
-#include "device/user.h"
+#include "device/account.h"
 
 #define MAP_MAX		4096U
 

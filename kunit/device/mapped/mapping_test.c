@@ -679,7 +679,7 @@ static void failed_map_takes_no_place(struct kunit *test)
 	struct hwheel_file *file = open_file(wheel, MAP_MAX);
 	int i;
 
-	for (i = 0; i < 2 * HWHEEL_USER_MAPPINGS; i++)
+	for (i = 0; i < 2 * HWHEEL_ACCOUNT_MAPPINGS; i++)
 		KUNIT_EXPECT_EQ(test, map_more(file, 301, 1), -EDQUOT);
 	KUNIT_EXPECT_EQ(test, map_more(file, 1, 1), 0);
 	close_file(file);
@@ -855,7 +855,7 @@ static void mapped_files_of_a_user_are_limited(struct kunit *test)
 	struct hwheel_file *file;
 	int i;
 
-	for (i = 0; i < HWHEEL_USER_MAPPINGS - 1; i++)
+	for (i = 0; i < HWHEEL_ACCOUNT_MAPPINGS - 1; i++)
 		map_file_on(test, wheel, 1);
 	for (i = 0; i < 2; i++) {
 		file = open_file(wheel, MAP_MAX);

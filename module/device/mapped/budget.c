@@ -23,8 +23,8 @@
 #include <linux/overflow.h>
 #include <linux/sched.h>
 
+#include "device/account.h"
 #include "device/file.h"
-#include "device/user.h"
 #include "engine/wheel.h"
 #include "budget.h"
 
@@ -41,10 +41,10 @@
 /* How long a file on a wheel of its own may take before its worker drains the lists, in ns */
 #define OWN_NS		(10 * NSEC_PER_MSEC)
 
-static struct hwheel_user_time all;
+static struct hwheel_account_time all;
 
 /* Pays off an account: each tick that has begun since pays for a part. */
-static void pay(struct hwheel_user_time *time, u64 edge, u64 limit)
+static void pay(struct hwheel_account_time *time, u64 edge, u64 limit)
 {
 	u64 paid;
 
@@ -56,7 +56,7 @@ static void pay(struct hwheel_user_time *time, u64 edge, u64 limit)
 }
 
 /* Returns the rest of an account in the tick that begins at the reached edge. */
-static u64 left_of(struct hwheel_user_time *time, const struct hwheel *wheel,
+static u64 left_of(struct hwheel_account_time *time, const struct hwheel *wheel,
 		   unsigned int part)
 {
 	u64 limit = div_u64(wheel->tick, part);
@@ -74,7 +74,7 @@ static u64 time_left(const struct hwheel_mapping *map)
 
 	if (!hwheel_file_is_on_shared_wheel(map->file))
 		return min_t(u64, OWN_NS, wheel->tick);
-	left = min(left_of(&map->file->user->mapped, wheel, USER_PART),
+	left = min(left_of(&map->file->account->mapped, wheel, USER_PART),
 		   left_of(&all, wheel, ALL_PART));
 	return left > wheel->tick / SMALL_PART ? left : 0;
 }
@@ -137,7 +137,7 @@ bool hwheel_map_budget_end(struct hwheel_mapping *map)
 	if (!hwheel_file_is_on_shared_wheel(map->file))
 		return false;
 	spent = hwheel_map_budget_spent(map);
-	map->file->user->mapped.spent += spent;
+	map->file->account->mapped.spent += spent;
 	all.spent += spent;
 	return spent > hwheel_mapping_wheel(map)->tick / SMALL_PART;
 }

@@ -13,8 +13,8 @@
 #include <linux/uidgid.h>
 #include <linux/workqueue.h>
 
+#include "device/account.h"
 #include "device/file.h"
-#include "device/user.h"
 #include "device/waiters.h"
 #include "engine/source.h"
 #include "engine/wheel.h"
@@ -33,7 +33,7 @@ static void tell_of_damage(struct work_struct *work)
 	struct hwheel_mapping *map = container_of(work, struct hwheel_mapping, damage);
 
 	pr_warn_ratelimited("a mapped list of uid %u was damaged\n",
-			    from_kuid(&init_user_ns, map->file->user->uid));
+			    from_kuid(&init_user_ns, map->file->account->key.uid));
 }
 
 static struct hwheel_mapping *mapping_of(struct hwheel_source *source)

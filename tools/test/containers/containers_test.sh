@@ -235,13 +235,13 @@ own_wheel() {
 	ends "$1" pod --device /dev/hwheel "$2" "$3" --rootfs /c hwheelctl arm 5ms --tick 5ms
 }
 
-# The root of containers without a user namespace is one user.
-root_is_one_user() {
+# Containers that root runs are an account each, with a user namespace or without.
+each_container_has_its_wheels() {
 	local status
 
 	quietly unload && quietly load max_user_wheels=1 && chmod 666 /dev/hwheel || return
 	in_background holder --rootfs /c hwheelctl arm 1h --tick 5ms
-	await wheel_is_there && own_wheel 1 --user 0 && says 'max_user_wheels' &&
+	await wheel_is_there && own_wheel 0 --user 0 &&
 		own_wheel 0 --uidmap 0:100000:65536
 	status=$?
 	end_background holder
@@ -283,7 +283,7 @@ all() {
 	report "at its limit arming fails, and the machine goes on" limit_refuses
 	report "mapping, too" limit_refuses mapped
 	report "another program that needs pages there is killed" others_are_killed
-	report "root of several containers is one user, but for user namespaces" root_is_one_user
+	report "each container of root has wheels of its own" each_container_has_its_wheels
 	report "absolute deadlines are on the clock of the container" deadlines_are_the_containers
 }
 

@@ -532,9 +532,8 @@ struct hwheel_map_record {
  * EBUSY: it has a wheel of its own already, or there was an ARM, even one that failed
  * when it had an id already.
  * EINVAL: out of range, no clock, or fields that do not go together. EPERM: no
- * CAP_SYS_RESOURCE. ENOSPC: there are as many wheels as the module allows, to all users or
- * to one without CAP_SYS_RESOURCE, or as many threads as the machine does. ESHUTDOWN: the
- * file was stopped. ENOMEM. EINTR: killed.
+ * CAP_SYS_RESOURCE. ENOSPC: the opener's account has max_user_wheels, or the machine has as
+ * many threads as it may. ESHUTDOWN: the file was stopped. ENOMEM. EINTR: killed.
  *
  * STOP ends the file's set for good and returns how many timeouts that were pending it
  * has stopped: their events are there when it returns. From now on ARM fails with

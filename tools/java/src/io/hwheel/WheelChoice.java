@@ -12,8 +12,8 @@ import java.util.Locale;
  */
 public enum WheelChoice {
     /**
-     * A wheel of the timer's own, with its tick and slots. A machine has 64 of them (the module's
-     * parameter max_wheels), and a user without CAP_SYS_RESOURCE has 16 (max_user_wheels).
+     * A wheel of the timer's own, with its tick and slots. A user has 16 of them (the module's
+     * parameter max_user_wheels).
      */
     PRIVATE,
 

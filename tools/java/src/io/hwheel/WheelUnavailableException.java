@@ -47,9 +47,9 @@ public class WheelUnavailableException extends IllegalStateException {
 
     static WheelUnavailableException notConfigured(int error) {
         if (error == Device.ENOSPC) {
-            return new WheelUnavailableException("there are as many wheels as the module hwheel "
-                    + "allows, to all users (max_wheels) or to this one (max_user_wheels), or as "
-                    + "many threads as the machine does: a timer can use the shared wheel "
+            return new WheelUnavailableException("this user has as many wheels as the module "
+                    + "hwheel allows (max_user_wheels), or the machine has as many threads as it "
+                    + "may: a timer can use the shared wheel "
                     + "(WheelChoice.SHARED, -D" + WheelChoice.PROPERTY + "=shared)");
         }
         return of("the device refuses this wheel", error);

@@ -133,12 +133,12 @@ class DeviceTest {
     @Test
     void whenAllWheelsAreUsed() throws Exception {
         List<HashedWheelTimer> timers = new ArrayList<>();
-        for (long i = parameter("max_wheels"); i > 0; i--) {
+        for (long i = parameter("max_user_wheels"); i > 0; i--) {
             timers.add(timer(10));
         }
         WheelUnavailableException e = assertThrows(WheelUnavailableException.class,
                 () -> timer(10));
-        assertTrue(e.getMessage().contains("max_wheels"), e.getMessage());
+        assertTrue(e.getMessage().contains("max_user_wheels"), e.getMessage());
         assertThrows(WheelUnavailableException.class, () -> on(WheelChoice.AUTO, 1),
                 "the shared wheel's tick is longer");
         HashedWheelTimer shared = on(WheelChoice.AUTO, 10);
@@ -153,7 +153,7 @@ class DeviceTest {
 
     @Test
     void aTimerThatNeverStartedFreesItsWheel() throws Exception {
-        for (long i = 2 * parameter("max_wheels"); i > 0; i--) {
+        for (long i = 2 * parameter("max_user_wheels"); i > 0; i--) {
             timer(10).stop();
         }
     }

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Accounts, in a copy of the source into which the test puts another open() of the same account.
+ */
+#include <kunit/test.h>
+#include <linux/slab.h>
+
+/* The other open() comes while the first one allocates an account. */
+static void *race_alloc(size_t size, gfp_t gfp);
+
+#define hwheel_account_key		race_account_key
+#define hwheel_account_cgroup		race_account_cgroup
+#define hwheel_account_get		race_account_get
+#define hwheel_account_put		race_account_put
+#define hwheel_account_add_wheel	race_account_add_wheel
+#define hwheel_account_remove_wheel	race_account_remove_wheel
+#define hwheel_account_add_mapping	race_account_add_mapping
+#define hwheel_account_remove_mapping	race_account_remove_mapping
+#undef kzalloc
+#define kzalloc				race_alloc
+
+#include "device/account.c"
+
+static struct hwheel_account *opened;
+static bool race;
+
+static struct hwheel_account *get(unsigned int uid)
+{
+	struct hwheel_account_key key = { .ns = &init_user_ns, .uid = KUIDT_INIT(uid) };
+
+	return hwheel_account_get(&key);
+}
+
+static void *race_alloc(size_t size, gfp_t gfp)
+{
+	void *new = kmalloc(size, gfp | __GFP_ZERO);
+
+	if (race) {
+		race = false;
+		opened = get(1000);
+	}
+	return new;
+}
+
+/* The account's key of an opener with a uid, in a cgroup and a user namespace */
+static struct hwheel_account_key key_of(unsigned int uid, u64 cgroup, struct user_namespace *ns)
+{
+	struct cred cred = { .uid = KUIDT_INIT(uid), .euid = KUIDT_INIT(7), .user_ns = ns };
+
+	return hwheel_account_key(&cred, cgroup);
+}
+
+static void expect_key(struct kunit *test, struct hwheel_account_key key,
+		       struct user_namespace *ns, unsigned int uid, u64 cgroup)
+{
+	KUNIT_EXPECT_PTR_EQ(test, key.ns, ns);
+	KUNIT_EXPECT_EQ(test, __kuid_val(key.uid), uid);
+	KUNIT_EXPECT_EQ(test, key.cgroup, cgroup);
+}
+
+static void an_account_is_a_uid_and_of_root_a_cgroup(struct kunit *test)
+{
+	expect_key(test, key_of(1000, 5, &init_user_ns), &init_user_ns, 1000, 0);
+	expect_key(test, key_of(0, 5, &init_user_ns), &init_user_ns, 0, 5);
+	expect_key(test, key_of(0, 6, &init_user_ns), &init_user_ns, 0, 6);
+}
+
+static void what_a_user_does_in_namespaces_is_the_users(struct kunit *test)
+{
+	struct user_namespace *outer = kunit_kzalloc(test, sizeof(*outer), GFP_KERNEL);
+	struct user_namespace *inner = kunit_kzalloc(test, sizeof(*inner), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, outer);
+	KUNIT_ASSERT_NOT_NULL(test, inner);
+	outer->parent = &init_user_ns;
+	outer->owner = KUIDT_INIT(1000);
+	inner->parent = outer;
+	inner->owner = KUIDT_INIT(100000);
+	expect_key(test, key_of(100000, 5, outer), &init_user_ns, 1000, 0);
+	expect_key(test, key_of(100000, 5, inner), &init_user_ns, 1000, 0);
+	expect_key(test, key_of(0, 5, inner), &init_user_ns, 1000, 0);
+	inner->owner = GLOBAL_ROOT_UID;
+	expect_key(test, key_of(100000, 5, inner), &init_user_ns, 1000, 0);
+
+	/* One that root made is an account, with all that is in it. */
+	outer->owner = GLOBAL_ROOT_UID;
+	inner->owner = KUIDT_INIT(100000);
+	expect_key(test, key_of(100000, 5, outer), outer, 0, 0);
+	expect_key(test, key_of(100001, 6, inner), outer, 0, 0);
+}
+
+static void two_opens_at_a_time_share_an_account(struct kunit *test)
+{
+	struct hwheel_account *account;
+
+	race = true;
+	account = get(1000);
+	KUNIT_ASSERT_NOT_NULL(test, account);
+	KUNIT_EXPECT_PTR_EQ(test, account, opened);
+	KUNIT_EXPECT_EQ(test, account->files, 2);
+	hwheel_account_put(opened);
+	KUNIT_EXPECT_PTR_EQ(test, get(1000), account);
+	hwheel_account_put(account);
+	hwheel_account_put(account);
+	KUNIT_EXPECT_TRUE(test, hash_empty(accounts));
+}
+
+/* The last file of the account is closed, and another one is opened. */
+static void no_account_is_new_within_a_tick(struct kunit *test)
+{
+	struct hwheel_account *account = get(123456);
+
+	KUNIT_ASSERT_NOT_NULL(test, account);
+	account->mapped = (struct hwheel_account_time) { .edge = 7, .spent = 1000 };
+	hwheel_account_put(account);
+	account = get(123456);
+	KUNIT_ASSERT_NOT_NULL(test, account);
+	KUNIT_EXPECT_EQ(test, account->mapped.edge, 7);
+	KUNIT_EXPECT_EQ(test, account->mapped.spent, 1000);
+	hwheel_account_put(account);
+	account = get(123457);
+	KUNIT_ASSERT_NOT_NULL(test, account);
+	KUNIT_EXPECT_EQ(test, account->mapped.spent, 0);
+	hwheel_account_put(account);
+}
+
+static void files_of_a_key_share_an_account(struct kunit *test)
+{
+	struct hwheel_account_key root[] = {
+		{ .ns = &init_user_ns, .uid = GLOBAL_ROOT_UID, .cgroup = 1 },
+		{ .ns = &init_user_ns, .uid = GLOBAL_ROOT_UID, .cgroup = 2 },
+	};
+	struct hwheel_account *accounts[4];
+	unsigned int i, j;
+
+	accounts[0] = get(123456);
+	accounts[1] = get(123456 + 256);
+	accounts[2] = hwheel_account_get(&root[0]);
+	accounts[3] = hwheel_account_get(&root[1]);
+	for (i = 0; i < 4; i++) {
+		KUNIT_ASSERT_NOT_NULL(test, accounts[i]);
+		KUNIT_EXPECT_PTR_EQ(test, hwheel_account_get(&accounts[i]->key), accounts[i]);
+		hwheel_account_put(accounts[i]);
+		for (j = 0; j < i; j++)
+			KUNIT_EXPECT_PTR_NE(test, accounts[i], accounts[j]);
+	}
+	for (i = 0; i < 4; i++)
+		hwheel_account_put(accounts[i]);
+}
+
+/* What one account has another one does not lack. */
+static void wheels_are_counted_by_account(struct kunit *test)
+{
+	struct hwheel_account *account = get(123456), *other = get(123457);
+
+	KUNIT_ASSERT_NOT_NULL(test, account);
+	KUNIT_ASSERT_NOT_NULL(test, other);
+	KUNIT_EXPECT_EQ(test, hwheel_account_add_wheel(account, 2), 0);
+	KUNIT_EXPECT_EQ(test, hwheel_account_add_wheel(account, 2), 0);
+	KUNIT_EXPECT_EQ(test, hwheel_account_add_wheel(account, 2), -ENOSPC);
+	KUNIT_EXPECT_EQ(test, hwheel_account_add_wheel(other, 2), 0);
+	KUNIT_EXPECT_EQ(test, hwheel_account_add_wheel(other, 2), 0);
+	KUNIT_EXPECT_EQ(test, hwheel_account_add_wheel(other, 2), -ENOSPC);
+	hwheel_account_remove_wheel(account);
+	KUNIT_EXPECT_EQ(test, hwheel_account_add_wheel(other, 2), -ENOSPC);
+	KUNIT_EXPECT_EQ(test, hwheel_account_add_wheel(account, 2), 0);
+	hwheel_account_put(account);
+	hwheel_account_put(other);
+	KUNIT_EXPECT_TRUE(test, hash_empty(accounts));
+}
+
+static struct kunit_case account_cases[] = {
+	KUNIT_CASE(an_account_is_a_uid_and_of_root_a_cgroup),
+	KUNIT_CASE(what_a_user_does_in_namespaces_is_the_users),
+	KUNIT_CASE(two_opens_at_a_time_share_an_account),
+	KUNIT_CASE(files_of_a_key_share_an_account),
+	KUNIT_CASE(no_account_is_new_within_a_tick),
+	KUNIT_CASE(wheels_are_counted_by_account),
+	{}
+};
+
+static struct kunit_suite account_suite = {
+	.name		= "hwheel_account",
+	.test_cases	= account_cases,
+};
+
+kunit_test_suite(account_suite);

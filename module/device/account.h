@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _HWHEEL_ACCOUNT_H
+#define _HWHEEL_ACCOUNT_H
+
+#include <linux/compiler.h>
+#include <linux/jiffies.h>
+#include <linux/list.h>
+#include <linux/minmax.h>
+#include <linux/types.h>
+#include <linux/uidgid.h>
+
+struct cred;
+struct user_namespace;
+
+/**
+ * struct hwheel_account_time - the worker's time that was spent in a tick; that worker's own
+ * @edge:  the edge with which the tick began
+ * @spent: in ns
+ */
+struct hwheel_account_time {
+	u64	edge;
+	u64	spent;
+};
+
+/**
+ * struct hwheel_account_key - what makes an account
+ * @ns:     the initial user namespace, or an outermost one below it that root owns
+ * @uid:    in the initial namespace; 0 with another @ns
+ * @cgroup: the v2 cgroup, of root in the initial namespace; else 0
+ */
+struct hwheel_account_key {
+	struct user_namespace	*ns;
+	kuid_t			uid;
+	u64			cgroup;
+};
+
+/**
+ * struct hwheel_account - whoever has files open
+ */
+struct hwheel_account {
+	/** @link: Among all accounts, under their lock. */
+	struct hlist_node	link;
+	/** @key: Constant; the namespace is referenced. */
+	struct hwheel_account_key key;
+	/** @files: Files of the account, under the lock of all accounts. */
+	unsigned int		files;
+	/** @wheels: Private wheels of these, under that lock. */
+	unsigned int		wheels;
+	/** @mappings: Mapped files on the shared wheel that they have, under that lock. */
+	unsigned int		mappings;
+	/** @mapped: What the shared wheel's worker has spent on these. */
+	struct hwheel_account_time mapped;
+	/**
+	 * @slow: When (jiffies) it last took too long to wake the threads that wait for these
+	 * files, so that the worker leaves that to work items for a while; written by whoever
+	 * wakes them.
+	 */
+	unsigned long		slow;
+	/**
+	 * @jiffy: The time (jiffies) that @looked is about. Several workers read and write these
+	 * two without a lock: the count is a budget, and may be wrong now and then.
+	 */
+	unsigned long		jiffy;
+	/** @looked: How many waiters of these files workers looked at in that jiffy. */
+	unsigned int		looked;
+};
+
+struct hwheel_account_key hwheel_account_key(const struct cred *cred, u64 cgroup);
+u64 hwheel_account_cgroup(void);
+struct hwheel_account *hwheel_account_get(const struct hwheel_account_key *key);
+void hwheel_account_put(struct hwheel_account *account);
+
+int hwheel_account_add_wheel(struct hwheel_account *account, unsigned int max);
+void hwheel_account_remove_wheel(struct hwheel_account *account);
+int hwheel_account_add_mapping(struct hwheel_account *account);
+void hwheel_account_remove_mapping(struct hwheel_account *account);
+
+/* How many mapped files an account may have on the shared wheel */
+#define HWHEEL_ACCOUNT_MAPPINGS	64
+
+/* How long the worker stays away from waiters that took too long */
+#define HWHEEL_ACCOUNT_SLOW	(10 * HZ)
+
+static inline void hwheel_account_was_slow(struct hwheel_account *account)
+{
+	WRITE_ONCE(account->slow, jiffies);
+}
+
+static inline bool hwheel_account_is_slow(const struct hwheel_account *account)
+{
+	unsigned long slow = READ_ONCE(account->slow);
+
+	return unlikely(time_in_range(jiffies, slow, slow + HWHEEL_ACCOUNT_SLOW));
+}
+
+/* How many waiters of an account's files the workers look at in a jiffy */
+#define HWHEEL_ACCOUNT_WAITERS	1024U
+
+/*
+ * How many are left. The two fields need no order: a worker that sees one of them without the
+ * other looks at some waiters more, or leaves some of this account's to a work item.
+ */
+static inline unsigned int hwheel_account_waiters_left(const struct hwheel_account *account)
+{
+	unsigned int looked = READ_ONCE(account->looked);
+	unsigned long now = jiffies;
+
+	if (READ_ONCE(account->jiffy) != now)
+		return HWHEEL_ACCOUNT_WAITERS;
+	return HWHEEL_ACCOUNT_WAITERS - min(looked, HWHEEL_ACCOUNT_WAITERS);
+}
+
+/* A count of another worker's may get lost, which is cheaper than an atomic addition. */
+static inline void hwheel_account_looked(struct hwheel_account *account, unsigned int waiters)
+{
+	unsigned long now = jiffies;
+
+	if (READ_ONCE(account->jiffy) == now)
+		waiters += READ_ONCE(account->looked);
+	WRITE_ONCE(account->looked, waiters);
+	WRITE_ONCE(account->jiffy, now);
+}
+
+#endif /* _HWHEEL_ACCOUNT_H */
