@@ -4,7 +4,6 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
-#include <linux/err.h>
 #include <linux/hwheel.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
@@ -12,6 +11,7 @@
 #include "admin/debugfs.h"
 #include "admin/module_notifier.h"
 #include "admin/registry.h"
+#include "device/account.h"
 #include "device/chardev.h"
 #include "device/config.h"
 #include "device/file.h"
@@ -21,17 +21,17 @@
 static unsigned long long tick_ns = 10 * NSEC_PER_MSEC;
 module_param(tick_ns, ullong, 0444);
 MODULE_PARM_DESC(tick_ns,
-		 "Tick of the device's wheel in ns, 50000 to 3600000000000 (default 10000000)");
+		 "Tick of a default wheel in ns, 50000 to 3600000000000 (default 10000000)");
 
 static unsigned long long slots = 4096;
 module_param(slots, ullong, 0444);
 MODULE_PARM_DESC(slots,
-		 "Slots of the device's wheel, 1 to 1048576, rounded up to a power of two (default 4096)");
+		 "Slots of a default wheel, 1 to 1048576, rounded up to a power of two (default 4096)");
 
 static unsigned long long levels = 1;
 module_param(levels, ullong, 0444);
 MODULE_PARM_DESC(levels,
-		 "Levels of the device's wheel, 1 to 8: more than one for many far deadlines (default 1)");
+		 "Levels of a default wheel, 1 to 8: more than one for many far deadlines (default 1)");
 
 static unsigned long long max_timeouts = 65536;
 module_param(max_timeouts, ullong, 0444);
@@ -46,7 +46,7 @@ MODULE_PARM_DESC(max_user_wheels,
 static unsigned long long max_pending;
 module_param(max_pending, ullong, 0444);
 MODULE_PARM_DESC(max_pending,
-		 "Timeouts that may be pending on the device's wheel, 0 for no limit (default 0)");
+		 "Timeouts that may be pending on a default wheel, 0 for no limit (default 0)");
 
 static const struct range_check {
 	const char			*name;
@@ -76,17 +76,13 @@ static int check_parameters(void)
 	return 0;
 }
 
-static struct hwheel *wheel;
-
 static int __init hwheel_init(void)
 {
 	struct hwheel_params params = {
-		.name		= "dev",
 		.max_pending	= max_pending,
 		.tick_ns	= tick_ns,
 		.slots		= slots,
 		.levels		= levels,
-		.flags		= HWHEEL_OWN,
 	};
 	int err;
 
@@ -95,22 +91,20 @@ static int __init hwheel_init(void)
 		return err;
 	hwheel_debugfs_init();
 	hwheel_registry_init();
-	wheel = hwheel_create(&params);
-	if (IS_ERR(wheel)) {
-		err = PTR_ERR(wheel);
-		goto exit_debugfs;
-	}
 	err = hwheel_system_init();
 	if (err)
-		goto destroy_wheel;
-	hwheel_config_init(max_user_wheels);
-	err = hwheel_chardev_init(wheel, max_timeouts);
+		goto exit_debugfs;
+	err = hwheel_account_init(&params);
 	if (err)
-		goto destroy_wheel;
+		goto exit_debugfs;
+	hwheel_config_init(max_user_wheels);
+	err = hwheel_chardev_init(max_timeouts);
+	if (err)
+		goto exit_account;
 	return 0;
 
-destroy_wheel:
-	hwheel_destroy(wheel);
+exit_account:
+	hwheel_account_exit();
 exit_debugfs:
 	/* The system wheel and those of other built-in code go on, and stay registered. */
 	if (IS_BUILTIN(CONFIG_HWHEEL))
@@ -125,7 +119,7 @@ module_init(hwheel_init);
 static void __exit hwheel_exit(void)
 {
 	hwheel_chardev_exit();
-	hwheel_destroy(wheel);
+	hwheel_account_exit();
 	hwheel_module_notifier_exit();
 	hwheel_system_exit();
 	hwheel_registry_exit();

@@ -155,9 +155,9 @@ int hwheel_fd(const struct hwheel *wheel);
  * @config: what the wheel is to be like; clock has to be given (see struct hwheel_config),
  *          and kind for a wheel of its own, other fields that are 0 mean the default
  *
- * Without this, timeouts are on a wheel that is shared with all other handles on the
- * machine, and on which they stay with HWHEEL_KIND_SHARED. A wheel of its own costs a
- * kernel thread.
+ * Without this, timeouts are on a wheel that is shared with the other handles of the user (see
+ * hwheel(4) for what counts as one), and on which they stay with HWHEEL_KIND_SHARED. A wheel of
+ * its own costs a kernel thread.
  *
  * Return: 0; -EBUSY: the handle has a wheel of its own, or something was armed; -EINVAL: out of
  * range, another clock or none, or fields that don't go together; -EBADF: as for hwheel_arm();
@@ -191,8 +191,8 @@ int hwheel_configure(struct hwheel *wheel, const struct hwheel_config *config);
  *
  * Return: 0; -EOPNOTSUPP: a simple wheel, or no HWHEEL_FEATURE_MAP; -EPROTONOSUPPORT: the kernel
  * has another version of the layout; -EBUSY: something was armed, or another process or handle has
- * mapped the file; -ENOSPC: more than max_timeouts, or as many mapped files of this user on the
- * shared wheel as there may be; -EDQUOT: more than may be pending on the wheel; -EINVAL: @count is
+ * mapped the file; -ENOSPC: more than max_timeouts, or the machine has as many threads as it may;
+ * -EDQUOT: more than may be pending on the wheel; -EINVAL: @count is
  * 0; -EBADF: a forked child, or the descriptor is not open for reading and writing; -ESHUTDOWN: it
  * was stopped; -ENOMEM: another call may find some; -EINTR: killed.
  */

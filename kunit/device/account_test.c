@@ -14,12 +14,29 @@ static void *race_alloc(size_t size, gfp_t gfp);
 #define hwheel_account_put		race_account_put
 #define hwheel_account_add_wheel	race_account_add_wheel
 #define hwheel_account_remove_wheel	race_account_remove_wheel
-#define hwheel_account_add_mapping	race_account_add_mapping
-#define hwheel_account_remove_mapping	race_account_remove_mapping
+#define hwheel_account_init		race_account_init
+#define hwheel_account_exit		race_account_exit
+#define hwheel_account_params		race_account_params
+#define hwheel_account_use_wheel	race_account_use_wheel
+#define hwheel_account_leave_wheel	race_account_leave_wheel
 #undef kzalloc
 #define kzalloc				race_alloc
 
 #include "device/account.c"
+
+static const struct hwheel_params params = {
+	.tick_ns = 10 * NSEC_PER_MSEC, .slots = 100, .max_pending = 7,
+};
+
+static int account_init(struct kunit_suite *suite)
+{
+	return hwheel_account_init(&params);
+}
+
+static void account_exit(struct kunit_suite *suite)
+{
+	hwheel_account_exit();
+}
 
 static struct hwheel_account *opened;
 static bool race;
@@ -97,31 +114,12 @@ static void two_opens_at_a_time_share_an_account(struct kunit *test)
 	account = get(1000);
 	KUNIT_ASSERT_NOT_NULL(test, account);
 	KUNIT_EXPECT_PTR_EQ(test, account, opened);
-	KUNIT_EXPECT_EQ(test, account->files, 2);
+	KUNIT_EXPECT_EQ(test, account->refs, 2);
 	hwheel_account_put(opened);
 	KUNIT_EXPECT_PTR_EQ(test, get(1000), account);
 	hwheel_account_put(account);
 	hwheel_account_put(account);
 	KUNIT_EXPECT_TRUE(test, hash_empty(accounts));
-}
-
-/* The last file of the account is closed, and another one is opened. */
-static void no_account_is_new_within_a_tick(struct kunit *test)
-{
-	struct hwheel_account *account = get(123456);
-
-	KUNIT_ASSERT_NOT_NULL(test, account);
-	account->mapped = (struct hwheel_account_time) { .edge = 7, .spent = 1000 };
-	hwheel_account_put(account);
-	account = get(123456);
-	KUNIT_ASSERT_NOT_NULL(test, account);
-	KUNIT_EXPECT_EQ(test, account->mapped.edge, 7);
-	KUNIT_EXPECT_EQ(test, account->mapped.spent, 1000);
-	hwheel_account_put(account);
-	account = get(123457);
-	KUNIT_ASSERT_NOT_NULL(test, account);
-	KUNIT_EXPECT_EQ(test, account->mapped.spent, 0);
-	hwheel_account_put(account);
 }
 
 static void files_of_a_key_share_an_account(struct kunit *test)
@@ -169,18 +167,129 @@ static void wheels_are_counted_by_account(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, hash_empty(accounts));
 }
 
+/* A file of a user, on the default wheel */
+static struct hwheel *use(struct kunit *test, struct hwheel_account *account)
+{
+	struct hwheel *wheel = hwheel_account_use_wheel(account);
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(wheel));
+	return wheel;
+}
+
+/* As if the time for which a wheel is kept were over */
+static void pass_time(struct hwheel_account *account)
+{
+	flush_delayed_work(&account->end);
+}
+
+static void files_of_an_account_share_its_wheel(struct kunit *test)
+{
+	struct hwheel_account *account = get(123456), *other = get(123457);
+	struct hwheel *wheel = use(test, account);
+
+	KUNIT_EXPECT_PTR_EQ(test, use(test, account), wheel);
+	KUNIT_EXPECT_PTR_NE(test, use(test, other), wheel);
+	KUNIT_EXPECT_STREQ(test, wheel->name, "u123456");
+	KUNIT_EXPECT_EQ(test, wheel->tick, 10 * NSEC_PER_MSEC);
+	KUNIT_EXPECT_EQ(test, wheel->slots.mask + 1, 128);
+	KUNIT_EXPECT_EQ(test, wheel->max_pending, 7);
+	hwheel_account_leave_wheel(account);
+	KUNIT_EXPECT_FALSE(test, delayed_work_pending(&account->end));
+	hwheel_account_leave_wheel(account);
+	KUNIT_EXPECT_TRUE(test, delayed_work_pending(&account->end));
+	hwheel_account_leave_wheel(other);
+	pass_time(account);
+	pass_time(other);
+	KUNIT_EXPECT_NULL(test, account->wheel);
+	hwheel_account_put(account);
+	hwheel_account_put(other);
+	KUNIT_EXPECT_TRUE(test, hash_empty(accounts));
+}
+
+/* A program that opens and closes again and again starts no threads. */
+static void a_wheel_is_kept_for_the_next_file(struct kunit *test)
+{
+	struct hwheel_account *account = get(123456);
+	struct hwheel *wheel = use(test, account);
+
+	hwheel_account_leave_wheel(account);
+	hwheel_account_put(account);
+	/* The work item holds the account. */
+	KUNIT_ASSERT_PTR_EQ(test, get(123456), account);
+	KUNIT_EXPECT_PTR_EQ(test, use(test, account), wheel);
+	/* The work item finds that there is a file again. */
+	pass_time(account);
+	KUNIT_EXPECT_PTR_EQ(test, account->wheel, wheel);
+	hwheel_account_leave_wheel(account);
+	pass_time(account);
+	KUNIT_EXPECT_NULL(test, account->wheel);
+	/* The account makes another one. */
+	use(test, account);
+	KUNIT_EXPECT_NOT_NULL(test, account->wheel);
+	hwheel_account_leave_wheel(account);
+	pass_time(account);
+	hwheel_account_put(account);
+	KUNIT_EXPECT_TRUE(test, hash_empty(accounts));
+}
+
+/* The last file is closed while the work item runs that another close() has queued. */
+static void a_close_beside_the_work_item_counts(struct kunit *test)
+{
+	struct hwheel_account *account = get(123456);
+	struct hwheel *wheel = use(test, account);
+
+	mutex_lock(&account->create);
+	hwheel_account_leave_wheel(account);
+	mod_delayed_work(ender, &account->end, 0);
+	/* It waits for the mutex, or is about to. */
+	while (delayed_work_pending(&account->end))
+		schedule_timeout_uninterruptible(1);
+	spin_lock(&lock);
+	account->users++;
+	spin_unlock(&lock);
+	hwheel_account_leave_wheel(account);
+	KUNIT_EXPECT_TRUE(test, delayed_work_pending(&account->end));
+	hwheel_account_put(account);
+	mutex_unlock(&account->create);
+	/* The first run leaves the wheel to the second one. */
+	while (READ_ONCE(account->refs) > 1)
+		schedule_timeout_uninterruptible(1);
+	KUNIT_EXPECT_PTR_EQ(test, account->wheel, wheel);
+	pass_time(account);
+	KUNIT_EXPECT_TRUE(test, hash_empty(accounts));
+}
+
+/* rmmod waits for the wheels that are kept. */
+static void unloading_ends_what_is_kept(struct kunit *test)
+{
+	struct hwheel_account *account = get(123456);
+
+	use(test, account);
+	hwheel_account_leave_wheel(account);
+	hwheel_account_put(account);
+	KUNIT_EXPECT_FALSE(test, hash_empty(accounts));
+	hwheel_account_exit();
+	KUNIT_EXPECT_TRUE(test, hash_empty(accounts));
+	KUNIT_EXPECT_EQ(test, hwheel_account_init(&params), 0);
+}
+
 static struct kunit_case account_cases[] = {
 	KUNIT_CASE(an_account_is_a_uid_and_of_root_a_cgroup),
 	KUNIT_CASE(what_a_user_does_in_namespaces_is_the_users),
 	KUNIT_CASE(two_opens_at_a_time_share_an_account),
 	KUNIT_CASE(files_of_a_key_share_an_account),
-	KUNIT_CASE(no_account_is_new_within_a_tick),
 	KUNIT_CASE(wheels_are_counted_by_account),
+	KUNIT_CASE(files_of_an_account_share_its_wheel),
+	KUNIT_CASE(a_wheel_is_kept_for_the_next_file),
+	KUNIT_CASE(a_close_beside_the_work_item_counts),
+	KUNIT_CASE(unloading_ends_what_is_kept),
 	{}
 };
 
 static struct kunit_suite account_suite = {
 	.name		= "hwheel_account",
+	.suite_init	= account_init,
+	.suite_exit	= account_exit,
 	.test_cases	= account_cases,
 };
 

@@ -30,13 +30,16 @@ static inline struct hwheel_account *account_of(unsigned int uid)
 	return hwheel_account_get(&key);
 }
 
-/* As open() does */
+/* As open() does, with @wheel in place of the account's */
 static inline struct hwheel_file *open_file(struct hwheel *wheel, unsigned int max)
 {
-	struct hwheel_file *file = hwheel_file_create(wheel, max, current_cred());
+	struct hwheel_file *file = hwheel_file_create(current_cred(), max);
 
-	if (!IS_ERR(file))
-		hwheel_publish_init(file);
+	if (IS_ERR(file))
+		return file;
+	hwheel_publish_init(file);
+	file->account_wheel = wheel;
+	file->wheel = wheel;
 	return file;
 }
 

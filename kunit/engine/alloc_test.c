@@ -114,6 +114,7 @@ static void copy_destroy(struct hwheel *wheel);
 #define hwheel_retire			copy_retire
 #define hwheel_put			copy_put
 #define __hwheel_create			copy_create
+#define hwheel_params_complete	fail_params_complete
 #define hwheel_destroy			copy_destroy
 
 #undef kzalloc

@@ -6,28 +6,38 @@
  * user does in namespaces of its own is on its account, so subordinate uids multiply nothing. A
  * namespace that root made is an account of its own, as are containers that root runs so.
  *
- * All files of an account share it, and it is there as long as one of them is.
+ * All files of an account share it, and its default wheel unless CONFIG has given them another. The
+ * first ARM or MAP makes that wheel. Starting a thread and ending one take long, so a wheel that no
+ * file is on is kept for a while, and a work item ends it: no close() waits for that.
  */
 #include <linux/cgroup.h>
 #include <linux/cred.h>
+#include <linux/err.h>
 #include <linux/errno.h>
 #include <linux/hash.h>
 #include <linux/hashtable.h>
+#include <linux/hwheel.h>
+#include <linux/jiffies.h>
+#include <linux/kernel.h>
+#include <linux/minmax.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/user_namespace.h>
+#include <linux/workqueue.h>
 
 #include "account.h"
 #include "engine/gfp.h"
+#include "engine/wheel.h"
 
-static DEFINE_SPINLOCK(lock);	/* protects all that follows, and the accounts */
+/* How long a wheel is kept that no file is on */
+#define KEPT	HZ
+
+/* What default wheels are like, and what ends them; constant */
+static struct hwheel_params defaults;
+static struct workqueue_struct *ender;
+
+static DEFINE_SPINLOCK(lock);	/* protects the accounts */
 static DEFINE_HASHTABLE(accounts, 8);
-
-/* Of the account that was freed last: nobody is to get a new one within a tick. */
-static struct {
-	struct hwheel_account_key key;
-	struct hwheel_account_time mapped;
-} freed;
 
 /* The caller's v2 cgroup */
 u64 hwheel_account_cgroup(void)
@@ -80,14 +90,11 @@ static struct hwheel_account *find_or_add(const struct hwheel_account_key *key,
 		if (key_eq(&account->key, key))
 			goto found;
 	account = new;
-	if (new) {
+	if (new)
 		hash_add(accounts, &new->link, key_hash(key));
-		if (key_eq(key, &freed.key))
-			new->mapped = freed.mapped;
-	}
 found:
 	if (account)
-		account->files++;
+		account->refs++;
 	spin_unlock(&lock);
 	return account;
 }
@@ -97,6 +104,8 @@ static void free_account(struct hwheel_account *account)
 	put_user_ns(account->key.ns);
 	kfree(account);
 }
+
+static void end_wheel(struct work_struct *work);
 
 /* For another file of this account. May sleep. Returns NULL if there is no memory. */
 struct hwheel_account *hwheel_account_get(const struct hwheel_account_key *key)
@@ -110,6 +119,8 @@ struct hwheel_account *hwheel_account_get(const struct hwheel_account_key *key)
 		return NULL;
 	new->key = *key;
 	get_user_ns(new->key.ns);
+	mutex_init(&new->create);
+	INIT_DELAYED_WORK(&new->end, end_wheel);
 	new->slow = jiffies - HWHEEL_ACCOUNT_SLOW - 1;
 	account = find_or_add(key, new);
 	if (account != new)
@@ -122,15 +133,114 @@ void hwheel_account_put(struct hwheel_account *account)
 	bool last;
 
 	spin_lock(&lock);
-	last = !--account->files;
-	if (last) {
+	last = !--account->refs;
+	if (last)
 		hash_del(&account->link);
-		freed.key = account->key;
-		freed.mapped = account->mapped;
-	}
 	spin_unlock(&lock);
 	if (last)
 		free_account(account);
+}
+
+static void end_later_locked(struct hwheel_account *account, unsigned long delay)
+{
+	lockdep_assert_held(&lock);
+	if (!mod_delayed_work(ender, &account->end, delay))
+		account->refs++;
+}
+
+static void end_wheel(struct work_struct *work)
+{
+	struct hwheel_account *account =
+		container_of(to_delayed_work(work), struct hwheel_account, end);
+	struct hwheel *wheel = NULL;
+
+	mutex_lock(&account->create);
+	spin_lock(&lock);
+	/* If another file was closed meanwhile, the work item runs again. */
+	if (!account->users && !delayed_work_pending(&account->end))
+		swap(wheel, account->wheel);
+	spin_unlock(&lock);
+	mutex_unlock(&account->create);
+	if (wheel)
+		hwheel_destroy(wheel);
+	hwheel_account_put(account);
+}
+
+/* Named by the user, or by the namespace that is the account */
+static struct hwheel *account_create(const struct hwheel_account *account)
+{
+	const struct hwheel_account_key *key = &account->key;
+	struct hwheel_params params = defaults;
+	char name[HWHEEL_NAME_MAX];
+
+	if (key->ns == &init_user_ns)
+		snprintf(name, sizeof(name), "u%u", __kuid_val(key->uid));
+	else
+		snprintf(name, sizeof(name), "n%u", key->ns->ns.inum);
+	params.name = name;
+	return hwheel_account_made(hwheel_create(&params));
+}
+
+/*
+ * The default wheel, for one more file, which leaves it when it is closed. May sleep. Returns
+ * ERR_PTR: -ENOMEM, -ENOSPC if the machine has as many threads as it may, -EINTR when killed.
+ */
+struct hwheel *hwheel_account_use_wheel(struct hwheel_account *account)
+{
+	struct hwheel *wheel;
+
+	if (mutex_lock_killable(&account->create))
+		return ERR_PTR(-EINTR);
+	wheel = account->wheel ?: account_create(account);
+	if (!IS_ERR(wheel)) {
+		account->wheel = wheel;
+		spin_lock(&lock);
+		account->users++;
+		spin_unlock(&lock);
+	}
+	mutex_unlock(&account->create);
+	return wheel;
+}
+
+/* The wheel refers to nothing of the file. */
+void hwheel_account_leave_wheel(struct hwheel_account *account)
+{
+	spin_lock(&lock);
+	if (!--account->users)
+		end_later_locked(account, KEPT);
+	spin_unlock(&lock);
+}
+
+const struct hwheel_params *hwheel_account_params(void)
+{
+	return &defaults;
+}
+
+/* Default wheels have these parameters. */
+int hwheel_account_init(const struct hwheel_params *params)
+{
+	int err;
+
+	defaults = *params;
+	defaults.flags |= HWHEEL_ACCOUNT | HWHEEL_OWN;
+	err = hwheel_params_complete(&defaults);
+	if (err)
+		return err;
+	ender = alloc_workqueue("hwheel_end", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	return ender ? 0 : -ENOMEM;
+}
+
+/* No file is open: ends the wheels that are kept, and waits. */
+void hwheel_account_exit(void)
+{
+	struct hwheel_account *account;
+	int i;
+
+	spin_lock(&lock);
+	hash_for_each(accounts, i, account, link)
+		end_later_locked(account, 0);
+	spin_unlock(&lock);
+	destroy_workqueue(ender);
 }
 
 /* One more private wheel, of up to @max. Returns 0 or -ENOSPC. */
@@ -151,26 +261,5 @@ void hwheel_account_remove_wheel(struct hwheel_account *account)
 {
 	spin_lock(&lock);
 	account->wheels--;
-	spin_unlock(&lock);
-}
-
-/* One more mapped file on the shared wheel. Returns 0 or -ENOSPC. */
-int hwheel_account_add_mapping(struct hwheel_account *account)
-{
-	int err = -ENOSPC;
-
-	spin_lock(&lock);
-	if (account->mappings < HWHEEL_ACCOUNT_MAPPINGS) {
-		account->mappings++;
-		err = 0;
-	}
-	spin_unlock(&lock);
-	return err;
-}
-
-void hwheel_account_remove_mapping(struct hwheel_account *account)
-{
-	spin_lock(&lock);
-	account->mappings--;
 	spin_unlock(&lock);
 }

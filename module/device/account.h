@@ -3,24 +3,19 @@
 #define _HWHEEL_ACCOUNT_H
 
 #include <linux/compiler.h>
+#include <linux/err.h>
 #include <linux/jiffies.h>
 #include <linux/list.h>
 #include <linux/minmax.h>
+#include <linux/mutex.h>
 #include <linux/types.h>
 #include <linux/uidgid.h>
+#include <linux/workqueue.h>
 
 struct cred;
+struct hwheel;
+struct hwheel_params;
 struct user_namespace;
-
-/**
- * struct hwheel_account_time - the worker's time that was spent in a tick; that worker's own
- * @edge:  the edge with which the tick began
- * @spent: in ns
- */
-struct hwheel_account_time {
-	u64	edge;
-	u64	spent;
-};
 
 /**
  * struct hwheel_account_key - what makes an account
@@ -42,14 +37,18 @@ struct hwheel_account {
 	struct hlist_node	link;
 	/** @key: Constant; the namespace is referenced. */
 	struct hwheel_account_key key;
-	/** @files: Files of the account, under the lock of all accounts. */
-	unsigned int		files;
-	/** @wheels: Private wheels of these, under that lock. */
+	/** @refs: Files, and @end while it is pending or runs; under the lock of all accounts. */
+	unsigned int		refs;
+	/** @wheels: Private wheels of the files, under that lock. */
 	unsigned int		wheels;
-	/** @mappings: Mapped files on the shared wheel that they have, under that lock. */
-	unsigned int		mappings;
-	/** @mapped: What the shared wheel's worker has spent on these. */
-	struct hwheel_account_time mapped;
+	/** @users: Files on @wheel, under that lock. */
+	unsigned int		users;
+	/** @create: Serialises creating @wheel. */
+	struct mutex		create;
+	/** @wheel: The default wheel, or NULL; under @create. */
+	struct hwheel		*wheel;
+	/** @end: Ends @wheel, a while after the last file on it was closed. */
+	struct delayed_work	end;
 	/**
 	 * @slow: When (jiffies) it last took too long to wake the threads that wait for these
 	 * files, so that the worker leaves that to work items for a while; written by whoever
@@ -65,18 +64,25 @@ struct hwheel_account {
 	unsigned int		looked;
 };
 
+int hwheel_account_init(const struct hwheel_params *params);
+void hwheel_account_exit(void);
+const struct hwheel_params *hwheel_account_params(void);
+
 struct hwheel_account_key hwheel_account_key(const struct cred *cred, u64 cgroup);
 u64 hwheel_account_cgroup(void);
 struct hwheel_account *hwheel_account_get(const struct hwheel_account_key *key);
 void hwheel_account_put(struct hwheel_account *account);
 
+struct hwheel *hwheel_account_use_wheel(struct hwheel_account *account);
+void hwheel_account_leave_wheel(struct hwheel_account *account);
 int hwheel_account_add_wheel(struct hwheel_account *account, unsigned int max);
 void hwheel_account_remove_wheel(struct hwheel_account *account);
-int hwheel_account_add_mapping(struct hwheel_account *account);
-void hwheel_account_remove_mapping(struct hwheel_account *account);
 
-/* How many mapped files an account may have on the shared wheel */
-#define HWHEEL_ACCOUNT_MAPPINGS	64
+/* The machine has as many threads as it may: an error as at other limits, not "would block" */
+static inline struct hwheel *hwheel_account_made(struct hwheel *wheel)
+{
+	return wheel == ERR_PTR(-EAGAIN) ? ERR_PTR(-ENOSPC) : wheel;
+}
 
 /* How long the worker stays away from waiters that took too long */
 #define HWHEEL_ACCOUNT_SLOW	(10 * HZ)

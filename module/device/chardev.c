@@ -36,12 +36,11 @@ static_assert(sizeof(struct hwheel_map_header) == 384);
 static_assert(sizeof(struct hwheel_map_list) == 128);
 static_assert(sizeof(struct hwheel_map_record) == 32);
 
-static struct hwheel *shared_wheel;
 static unsigned int max_timeouts;
 
 static int device_open(struct inode *inode, struct file *filp)
 {
-	struct hwheel_file *file = hwheel_file_create(shared_wheel, max_timeouts, filp->f_cred);
+	struct hwheel_file *file = hwheel_file_create(filp->f_cred, max_timeouts);
 
 	if (IS_ERR(file))
 		return PTR_ERR(file);
@@ -199,12 +198,11 @@ static struct miscdevice device = {
 	.mode	= 0600,
 };
 
-/* Each file may hold @max timeouts, armed on @wheel. */
-int hwheel_chardev_init(struct hwheel *wheel, unsigned int max)
+/* Each file may hold @max timeouts. */
+int hwheel_chardev_init(unsigned int max)
 {
 	int err;
 
-	shared_wheel = wheel;
 	max_timeouts = max;
 	err = hwheel_waiters_create_queue();
 	if (err)

@@ -2,9 +2,7 @@
 #ifndef _HWHEEL_CHARDEV_H
 #define _HWHEEL_CHARDEV_H
 
-struct hwheel;
-
-int hwheel_chardev_init(struct hwheel *wheel, unsigned int max);
+int hwheel_chardev_init(unsigned int max);
 void hwheel_chardev_exit(void);
 
 #endif /* _HWHEEL_CHARDEV_H */

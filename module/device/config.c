@@ -73,13 +73,14 @@ static int config_check(const struct hwheel_config *config, unsigned int max_tim
 	return 0;
 }
 
-static struct hwheel *config_create(const struct hwheel_config *config,
-				    const struct hwheel *shared)
+/* The new wheel takes from the default one all that CONFIG leaves at 0. */
+static struct hwheel *config_create(const struct hwheel_config *config)
 {
+	const struct hwheel_params *defaults = hwheel_account_params();
 	char name[HWHEEL_NAME_MAX];
 	struct hwheel_params params = {
 		.name	 = name,
-		.tick_ns = config->tick_ns ?: shared->tick,
+		.tick_ns = config->tick_ns ?: defaults->tick_ns,
 		.slots	 = config->slots,
 		.levels	 = config->levels,
 		.turn_ns = config->turn_ns,
@@ -87,7 +88,7 @@ static struct hwheel *config_create(const struct hwheel_config *config,
 	};
 
 	if (!config->turn_ns && !config->slots)
-		params.slots = shared->slots.mask + 1;
+		params.slots = defaults->slots;
 	if (config->kind == HWHEEL_KIND_HIERARCHICAL && !config->levels)
 		params.levels = DEFAULT_LEVELS;
 	if (config->kind == HWHEEL_KIND_SIMPLE)
@@ -95,10 +96,9 @@ static struct hwheel *config_create(const struct hwheel_config *config,
 	if (config->clock == CLOCK_BOOTTIME)
 		params.flags |= HWHEEL_BOOTTIME;
 	snprintf(name, sizeof(name), "p%d", task_tgid_nr(current));
-	return hwheel_create(&params);
+	return hwheel_account_made(hwheel_create(&params));
 }
 
-/* The new wheel takes from the shared one all that CONFIG leaves at 0. */
 static struct hwheel *config_create_if_allowed(const struct hwheel_config *config,
 					       struct hwheel_file *file)
 {
@@ -108,22 +108,21 @@ static struct hwheel *config_create_if_allowed(const struct hwheel_config *confi
 	err = hwheel_account_add_wheel(file->account, max_wheels);
 	if (err)
 		return ERR_PTR(err);
-	wheel = config_create(config, file->shared_wheel);
-	if (!IS_ERR(wheel))
-		return wheel;
-	hwheel_account_remove_wheel(file->account);
-	/* The machine has as many threads as it may: as above, and not "would block". */
-	return wheel == ERR_PTR(-EAGAIN) ? ERR_PTR(-ENOSPC) : wheel;
+	wheel = config_create(config);
+	if (IS_ERR(wheel))
+		hwheel_account_remove_wheel(file->account);
+	return wheel;
 }
 
 /* The file is closed. */
 void hwheel_config_destroy(struct hwheel_file *file)
 {
-	if (hwheel_file_is_on_shared_wheel(file))
-		return;
-	hwheel_destroy(file->wheel);
+	if (hwheel_file_has_own_wheel(file))
+		hwheel_destroy(file->wheel);
 	if (file->charged)
 		hwheel_account_remove_wheel(file->account);
+	if (file->account_wheel)
+		hwheel_account_leave_wheel(file->account);
 }
 
 static int config_may_set(struct hwheel_file *file)

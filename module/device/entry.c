@@ -50,11 +50,15 @@ static int entry_grow(struct hwheel_file *file)
 
 	if (mutex_lock_killable(&file->lock))
 		return -EINTR;
-	hwheel_timeout_init(&model.timeout, file->wheel, &hwheel_publish_ops);
-	if (file->mapping)
+	if (file->mapping) {
 		err = -EOPNOTSUPP;
-	else if (needs_entries(file))
-		err = hwheel_table_grow(&file->table, file->max, &model);
+	} else if (needs_entries(file)) {
+		err = hwheel_file_use_wheel(file);
+		if (!err) {
+			hwheel_timeout_init(&model.timeout, file->wheel, &hwheel_publish_ops);
+			err = hwheel_table_grow(&file->table, file->max, &model);
+		}
+	}
 	mutex_unlock(&file->lock);
 	return err;
 }

@@ -33,10 +33,8 @@
 /* How many timeouts are looked at in one go, with the lock held */
 #define WALK_BATCH		64
 
-static void file_init(struct hwheel_file *file, struct hwheel *wheel, unsigned int max)
+static void file_init(struct hwheel_file *file, unsigned int max)
 {
-	file->wheel = wheel;
-	file->shared_wheel = wheel;
 	file->max = max;
 	file->owner = task_tgid_nr(current);
 	get_task_comm(file->owner_name, current->group_leader);
@@ -51,8 +49,7 @@ static void file_init(struct hwheel_file *file, struct hwheel *wheel, unsigned i
 }
 
 /* @opener: credentials with which the file was opened */
-struct hwheel_file *hwheel_file_create(struct hwheel *wheel, unsigned int max,
-				       const struct cred *opener)
+struct hwheel_file *hwheel_file_create(const struct cred *opener, unsigned int max)
 {
 	struct hwheel_account_key key = hwheel_account_key(opener, hwheel_account_cgroup());
 	struct hwheel_file *file = kzalloc(sizeof(*file), HWHEEL_GFP_USER);
@@ -64,7 +61,7 @@ struct hwheel_file *hwheel_file_create(struct hwheel *wheel, unsigned int max,
 		kfree(file);
 		return ERR_PTR(-ENOMEM);
 	}
-	file_init(file, wheel, max);
+	file_init(file, max);
 	return file;
 }
 
@@ -74,8 +71,31 @@ int hwheel_file_may_configure(const struct hwheel_file *file)
 	lockdep_assert_held(&file->lock);
 	if (file->stopped)
 		return -ESHUTDOWN;
-	if (!hwheel_file_is_on_shared_wheel(file) || file->mapping || file->table.nr)
+	if (hwheel_file_has_own_wheel(file) || file->mapping || file->table.nr)
 		return -EBUSY;
+	return 0;
+}
+
+static void file_set_wheel(struct hwheel_file *file, struct hwheel *wheel)
+{
+	lockdep_assert_held(&file->lock);
+	/* Pairs with the acquire in hwheel_file_wheel(). */
+	smp_store_release(&file->wheel, wheel);
+}
+
+/* Before the first timeout: a file that CONFIG has given no wheel is on that of its account. */
+int hwheel_file_use_wheel(struct hwheel_file *file)
+{
+	struct hwheel *wheel;
+
+	lockdep_assert_held(&file->lock);
+	if (file->wheel)
+		return 0;
+	wheel = hwheel_account_use_wheel(file->account);
+	if (IS_ERR(wheel))
+		return PTR_ERR(wheel);
+	WRITE_ONCE(file->account_wheel, wheel);
+	file_set_wheel(file, wheel);
 	return 0;
 }
 
@@ -85,10 +105,8 @@ void hwheel_file_configure(struct hwheel_file *file, struct hwheel *own_wheel,
 {
 	lockdep_assert_held(&file->lock);
 	WRITE_ONCE(file->max, max);
-	if (!own_wheel)
-		return;
-	/* Pairs with the acquire in hwheel_file_wheel(). */
-	smp_store_release(&file->wheel, own_wheel);
+	if (own_wheel)
+		file_set_wheel(file, own_wheel);
 }
 
 void hwheel_file_get_counts(struct hwheel_file *file,

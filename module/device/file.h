@@ -43,12 +43,12 @@ struct hwheel_file_counts {
  */
 struct hwheel_file {
 	/**
-	 * @wheel: The wheel that timeouts are armed on; changes under @lock until there are
-	 * entries.
+	 * @wheel: The wheel that timeouts are armed on, or NULL; changes under @lock until there
+	 * are entries.
 	 */
 	struct hwheel		*wheel;
-	/** @shared_wheel: What @wheel is at first; constant. */
-	struct hwheel		*shared_wheel;
+	/** @account_wheel: The account's default wheel, from the first use on; under @lock. */
+	struct hwheel		*account_wheel;
 	/** @max: How many timeouts there may be at a time; changes as @wheel does. */
 	unsigned int		max;
 	/** @timens: The opener's time namespace; constant. */
@@ -60,9 +60,9 @@ struct hwheel_file {
 	/** @account: The opener's; constant. */
 	struct hwheel_account	*account;
 	/**
-	 * @charged: @account has a place taken for the file's own wheel. CONFIG sets it under @lock,
-	 * STOP clears it under @await_lock, after it has set @stopped under @lock: from then on
-	 * CONFIG fails.
+	 * @charged: @account has a place taken for the file's own wheel. CONFIG sets it under
+	 * @lock, STOP clears it under @await_lock, after it has set @stopped under @lock: from
+	 * then on CONFIG fails.
 	 */
 	bool			charged;
 	/**
@@ -122,9 +122,9 @@ struct hwheel_file {
 	struct hwheel_pass_work	settle;
 };
 
-struct hwheel_file *hwheel_file_create(struct hwheel *wheel, unsigned int max,
-				       const struct cred *opener);
+struct hwheel_file *hwheel_file_create(const struct cred *opener, unsigned int max);
 void hwheel_file_free(struct hwheel_file *file);
+int hwheel_file_use_wheel(struct hwheel_file *file);
 int hwheel_file_may_configure(const struct hwheel_file *file);
 void hwheel_file_configure(struct hwheel_file *file, struct hwheel *own_wheel,
 			   unsigned int max);
@@ -132,12 +132,6 @@ bool hwheel_file_walk(struct hwheel_file *file, u32 *index,
 		      void (*act)(struct hwheel_entry *entry, u64 now));
 void hwheel_file_get_counts(struct hwheel_file *file,
 			    struct hwheel_file_counts *counts);
-
-/* Not a wheel of its own; constant once the file has timeouts. */
-static inline bool hwheel_file_is_on_shared_wheel(const struct hwheel_file *file)
-{
-	return READ_ONCE(file->wheel) == file->shared_wheel;
-}
 
 /* NULL if the file is not mapped. */
 static inline struct hwheel_mapping *hwheel_file_mapping(const struct hwheel_file *file)
@@ -165,10 +159,19 @@ static inline void hwheel_file_publish_end(struct hwheel_file *file)
 		hwheel_waiters_end(&file->wait);
 }
 
+/* NULL before the first use. */
 static inline struct hwheel *hwheel_file_wheel(const struct hwheel_file *file)
 {
-	/* Pairs with the release in hwheel_file_configure(): the wheel is seen whole. */
+	/* Pairs with the release in file_set_wheel(): the wheel is seen whole. */
 	return smp_load_acquire(&file->wheel);
+}
+
+/* Is the wheel this file's alone? Constant once the file has timeouts. */
+static inline bool hwheel_file_has_own_wheel(const struct hwheel_file *file)
+{
+	const struct hwheel *wheel = hwheel_file_wheel(file);
+
+	return wheel && wheel != READ_ONCE(file->account_wheel);
 }
 
 #endif /* _HWHEEL_FILE_H */

@@ -92,6 +92,8 @@ static int stop_all(struct hwheel_file *file, bool killable)
 
 	lockdep_assert_held(&file->await_lock);
 	hwheel_file_publish_end(file);
+	if (!file->wheel)
+		return 0;
 	do {
 		more = stop_some(file, &index);
 		if (await_worker(file, !more, killable))

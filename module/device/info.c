@@ -3,15 +3,13 @@
  * What userspace is told about a file and its wheel: INFO, STATS and /proc/PID/fdinfo.
  */
 #include <linux/build_bug.h>
-#include <linux/capability.h>
-#include <linux/cred.h>
 #include <linux/hwheel.h>
 #include <linux/seq_file.h>
 #include <linux/string.h>
-#include <linux/user_namespace.h>
 
 #include <uapi/linux/hwheel.h>
 
+#include "account.h"
 #include "engine/wheel.h"
 #include "file.h"
 #include "info.h"
@@ -30,20 +28,30 @@ static const u32 kinds[] = {
 
 void hwheel_info_get(const struct hwheel_file *file, struct hwheel_info *info)
 {
+	const struct hwheel_params *defaults = hwheel_account_params();
 	const struct hwheel *wheel = hwheel_file_wheel(file);
 
 	*info = (struct hwheel_info) {
 		.features	= FEATURES,
-		.tick_ns	= wheel->tick,
+		.tick_ns	= defaults->tick_ns,
 		.max_timeouts	= READ_ONCE(file->max),
-		.max_pending	= wheel->max_pending,
-		.slots		= wheel->slots.mask + 1,
-		.levels		= wheel->slots.levels,
-		.kind		= kinds[hwheel_kind(wheel)],
-		.clock		= wheel->clock,
+		.max_pending	= defaults->max_pending,
+		.slots		= defaults->slots,
+		.levels		= defaults->levels,
+		.kind		= defaults->levels > 1 ? HWHEEL_KIND_HIERARCHICAL :
+							 HWHEEL_KIND_HASHED,
+		.clock		= CLOCK_MONOTONIC,
 		.max_submit	= HWHEEL_SUBMIT_MAX,
-		.own_wheel	= wheel != file->shared_wheel,
 	};
+	if (!wheel)
+		return;
+	info->tick_ns		= wheel->tick;
+	info->max_pending	= wheel->max_pending;
+	info->slots		= wheel->slots.mask + 1;
+	info->levels		= wheel->slots.levels;
+	info->kind		= kinds[hwheel_kind(wheel)];
+	info->clock		= wheel->clock;
+	info->own_wheel		= hwheel_file_has_own_wheel(file);
 }
 
 /*
@@ -107,16 +115,12 @@ static void fill_wheel(const struct hwheel *wheel,
 	memcpy(stats->wheel_lateness, of.lateness, sizeof(of.lateness));
 }
 
-/*
- * Counters of the shared wheel need CAP_SYS_ADMIN, as they sum up all its users; others read 0,
- * which is no offence and leaves no audit record.
- */
 void hwheel_info_stats(struct hwheel_file *file, struct hwheel_file_stats *stats)
 {
 	const struct hwheel *wheel = hwheel_file_wheel(file);
 
 	fill_file(file, stats);
-	if (wheel != file->shared_wheel || ns_capable_noaudit(&init_user_ns, CAP_SYS_ADMIN))
+	if (wheel)
 		fill_wheel(wheel, stats);
 }
 
@@ -124,11 +128,13 @@ void hwheel_info_show(struct hwheel_file *file, struct seq_file *m)
 {
 	const struct hwheel *wheel = hwheel_file_wheel(file);
 	struct hwheel_file_counts counts;
+	struct hwheel_info info;
 
+	hwheel_info_get(file, &info);
 	get_counts(file, &counts);
-	seq_printf(m, "wheel:\t%u\n", wheel->id);
-	seq_printf(m, "clockid:\t%d\n", wheel->clock);
-	seq_printf(m, "tick_ns:\t%llu\n", wheel->tick);
+	seq_printf(m, "wheel:\t%u\n", wheel ? wheel->id : 0);
+	seq_printf(m, "clockid:\t%d\n", info.clock);
+	seq_printf(m, "tick_ns:\t%llu\n", info.tick_ns);
 	seq_printf(m, "mapped:\t%d\n", !!hwheel_file_mapping(file));
 	seq_printf(m, "max_timeouts:\t%u\n", READ_ONCE(file->max));
 	seq_printf(m, "pending:\t%lu\n", counts.pending);

@@ -33,7 +33,7 @@
 /**
  * struct call - a system call
  * @file:   on whose timeouts it operates
- * @wheel: they are on, as far as the caller knows
+ * @wheel: they are on, as far as the caller knows, or NULL
  * @now:   its time, which relative ones count from; 0: not known yet
  */
 struct call {
@@ -184,6 +184,9 @@ static int op_query(struct call *call, struct hwheel_op *op)
 static int op_perform(struct call *call, struct hwheel_op *op,
 		      struct hwheel_entry *entry)
 {
+	/* No timeout was armed yet. */
+	if (unlikely(!call->wheel))
+		return -ENOENT;
 	switch (op->op) {
 	case HWHEEL_OP_ARM:
 		return hwheel_entry_arm_at(entry, deadline_of(call, op));

@@ -14,7 +14,6 @@
 #include <linux/mutex.h>
 #include <linux/workqueue.h>
 
-#include "account.h"
 #include "engine/limit.h"
 #include "engine/source.h"
 #include "engine/wheel.h"
@@ -70,22 +69,13 @@ static int mapped_create(struct hwheel_file *file, const struct hwheel_map *arg)
 /* The file's first MAP */
 static int mapped_begin(struct hwheel_file *file, const struct hwheel_map *arg)
 {
-	int err = 0;
-
 	if (file->table.nr)
 		return -EBUSY;
-	if (file->wheel->revolution)
+	if (file->wheel && file->wheel->revolution)
 		return -EOPNOTSUPP;
 	if (!arg->lists)
 		return -EINVAL;
-	if (hwheel_file_is_on_shared_wheel(file))
-		err = hwheel_account_add_mapping(file->account);
-	if (err)
-		return err;
-	err = mapped_create(file, arg);
-	if (err && hwheel_file_is_on_shared_wheel(file))
-		hwheel_account_remove_mapping(file->account);
-	return err;
+	return hwheel_file_use_wheel(file) ?: mapped_create(file, arg);
 }
 
 static int map_locked(struct hwheel_file *file, const struct hwheel_map *arg)
@@ -172,8 +162,6 @@ static void release(struct hwheel_file *file, struct hwheel_mapping *map)
 		return;
 	map->released = true;
 	hwheel_limit_unreserve(file->wheel, map->memory.nr);
-	if (hwheel_file_is_on_shared_wheel(file))
-		hwheel_account_remove_mapping(file->account);
 }
 
 /* Of a file that is marked as stopped. Returns how many were pending, or -EINTR when killed. */

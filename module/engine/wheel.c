@@ -101,10 +101,9 @@ static bool wheel_is_kind(const struct hwheel_params *params)
  * Without those whose slots would be longer than the clock's range, or no longer than those of
  * the level below
  */
-static unsigned int wheel_levels_of(const struct hwheel *wheel, unsigned int most,
-				    unsigned int slots)
+static unsigned int wheel_levels_of(u64 tick, unsigned int most, unsigned int slots)
 {
-	u64 edges = div64_u64(HWHEEL_NEVER, wheel->tick);
+	u64 edges = div64_u64(HWHEEL_NEVER, tick);
 	unsigned int levels = 1;
 
 	while (slots > 2 && levels < most && (edges >>= ilog2(slots / 2)))
@@ -128,9 +127,11 @@ static void wheel_choose_slots(const struct hwheel_params *params, u64 tick,
 	*slots = bits < 32 ? 1U << bits : U32_MAX;
 }
 
-/* The tick times the slots has to fit into a clock. */
-static int wheel_configure_slots(struct hwheel *wheel,
-				 const struct hwheel_params *params)
+/*
+ * Replaces tick, slots and levels by those that a wheel of these parameters has. The tick times the
+ * slots has to fit into a clock.
+ */
+int hwheel_params_complete(struct hwheel_params *params)
 {
 	unsigned int slots = params->slots ?: HWHEEL_DEFAULT_SLOTS, levels = params->levels;
 	u64 tick = tick_of(params);
@@ -145,13 +146,26 @@ static int wheel_configure_slots(struct hwheel *wheel,
 	slots = roundup_pow_of_two(slots);
 	if (tick > div_u64(S64_MAX, slots))
 		return -EINVAL;
+	params->tick_ns = tick;
+	params->slots = slots;
+	params->levels = wheel_levels_of(tick, levels, slots);
+	params->turn_ns = 0;
+	return 0;
+}
 
-	wheel->tick = tick;
+static int wheel_configure_slots(struct hwheel *wheel,
+				 const struct hwheel_params *params)
+{
+	struct hwheel_params shape = *params;
+	int err = hwheel_params_complete(&shape);
+
+	if (err)
+		return err;
+	wheel->tick = shape.tick_ns;
 	wheel->special = params->flags & HWHEEL_SIMPLE;
-	wheel->revolution = wheel->special ? wheel->tick * slots : 0;
+	wheel->revolution = wheel->special ? wheel->tick * shape.slots : 0;
 	wheel->move_ns = min_t(u64, wheel->tick / 2, 10 * NSEC_PER_MSEC);
-	return hwheel_slots_init(&wheel->slots, slots,
-				 wheel_levels_of(wheel, levels, slots),
+	return hwheel_slots_init(&wheel->slots, shape.slots, shape.levels,
 				 hwheel_move_rate(wheel->move_ns),
 				 gfp_of(params));
 }

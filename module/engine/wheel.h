@@ -347,6 +347,7 @@ struct hwheel_observer {
 	void	(*retired)(struct hwheel *wheel);
 };
 
+int hwheel_params_complete(struct hwheel_params *params);
 void hwheel_observe(const struct hwheel_observer *observer);
 void hwheel_show(struct hwheel *wheel, struct module *owner, const char *creator);
 void hwheel_retire(struct hwheel *wheel);

@@ -52,10 +52,10 @@ static inline int act_fdinfo(struct state *state)
 	return get(path);
 }
 
-/* Of the first wheel that the module made */
+/* Of the system wheel */
 static inline int act_debugfs(struct state *state)
 {
-	return get(DEBUGFS "hwheel/dev-1");
+	return get(DEBUGFS "hwheel/system-1");
 }
 
 static const struct hwheel_config configs[] = {

@@ -56,14 +56,14 @@ threads() {
 	grep -l "^Name:.$1" /proc/[0-9]*/status 2>/dev/null | wc -l
 }
 
-# Are there no wheels but those that hwheel makes itself?
-only_own_wheels() {
-	[ "$(cd /sys/kernel/debug/hwheel && echo -- *)" = "-- dev-1 system-2" ]
+# Is there no wheel but the system wheel? Default wheels are kept for a second.
+only_system_wheel() {
+	[ "$(cd /sys/kernel/debug/hwheel && echo -- *)" = "-- system-1" ]
 }
 
-# And no threads but those of their workers?
-only_own_threads() {
-	[ "$(threads hwheel)" -eq 2 ]
+# And no thread but its worker?
+only_system_thread() {
+	[ "$(threads hwheel/)" -eq 1 ]
 }
 
 begin() {

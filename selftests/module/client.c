@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * client load|hold|limit|count|wait MS|info|own|stop N|wheels N|exhaust|largest|starve|map: what
- * the tests in shell let the module do.
+ * client load|hold|keep|limit|count|wait MS|info|own|stop N|wheels N|exhaust|largest|starve|map:
+ * what the tests in shell let the module do.
  *
  *  load   arms, refreshes, cancels, reads, and leaves the rest to the exit: of
  *         every kind some pending, some expired unread, some just cancelled
  *  hold   arms on the file that is its standard input and leaves that as it is
+ *  keep   has the file that is its standard input use the default wheel, and arms nothing
  *  limit  exactly max_pending timeouts may be pending, those of all files together
  *  count  on the file that is its standard input arms, refreshes, cancels and reads a
  *         known number of timeouts, leaves some pending, and prints how often it did
@@ -42,6 +43,18 @@ static struct hwheel_info get_info(int fd)
 	if (ioctl(fd, HWHEEL_IOC_INFO, &info))
 		err(1, "INFO");
 	return info;
+}
+
+/* The id can't be written, so the ARM fails when the file has its wheel. */
+static void keep(int fd)
+{
+	void *op = mmap(NULL, sizeof(struct hwheel_op), PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS,
+			-1, 0);
+
+	if (op == MAP_FAILED)
+		err(1, "mmap");
+	if (!ioctl(fd, HWHEEL_IOC_ARM, op) || errno != EFAULT)
+		errx(1, "an ARM without an id has worked");
 }
 
 /* 0 or an errno. */
@@ -575,6 +588,8 @@ int main(int argc, char **argv)
 		load_files();
 	else if (!strcmp(what, "hold"))
 		load(STDIN_FILENO, EACH);
+	else if (!strcmp(what, "keep"))
+		keep(STDIN_FILENO);
 	else if (!strcmp(what, "limit"))
 		limit();
 	else if (!strcmp(what, "count"))

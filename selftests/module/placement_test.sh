@@ -53,7 +53,7 @@ refused() {
 		return 1
 	fi
 	grep -q "Invalid argument" "$work/insmod" && [ "$(threads hwheel/place)" -eq 0 ] &&
-		only_own_wheels && return
+		only_system_wheel && return
 	diagnose "$(cat "$work/insmod") $(ls /sys/kernel/debug/hwheel)"
 	return 1
 }

@@ -11,17 +11,29 @@ cd "$(dirname "$0")" || exit 1
 . ./common.sh
 
 folder=/sys/kernel/debug/hwheel
-file=$folder/dev-1
+file=''
 
-# value NAME: of the device's wheel
+# Has hwheel loaded, and the default wheel stay.
+load_and_keep() {
+	quietly load "$@" || return
+	exec 6<>/dev/hwheel
+	quietly ./client keep <&6 && file=$(echo $folder/u0-*)
+}
+
+unload_kept() {
+	exec 6<&-
+	quietly unload
+}
+
+# value NAME: of the default wheel
 value() {
-	sed -n "s/^$1 //p" $file
+	sed -n "s/^$1 //p" "$file"
 }
 
 # shows NAME VALUE
 shows() {
 	[ "$(value "$1")" = "$2" ] && return
-	diagnose "not $1 $2: $(cat $file)"
+	diagnose "not $1 $2: $(cat "$file")"
 	return 1
 }
 
@@ -45,13 +57,13 @@ fresh() {
 }
 
 described() {
-	shows name dev && shows tick_ns 10000000 && shows slots 4096 && shows kind hashed &&
+	shows name u0 && shows tick_ns 10000000 && shows slots 4096 && shows kind hashed &&
 		shows clock monotonic && shows stopped no &&
-		shows max_pending 0 && value creator | grep -q '^hwheel_init \[hwheel\]$'
+		shows max_pending 0 && value creator | grep -q '^account_create \[hwheel\]$'
 }
 
 is_private() {
-	[ "$(stat -c %a $file)" = 400 ] && only_own_wheels
+	[ "$(stat -c %a "$file")" = 400 ]
 }
 
 # matches EXPECTED: what client counted, against the file
@@ -65,7 +77,7 @@ matches() {
 		*)
 			[ "$(value "$name")" -eq "$expected" ] ;;
 		esac || {
-			diagnose "not $name $expected: $(cat $file)"
+			diagnose "not $name $expected: $(cat "$file")"
 			return 1
 		}
 	done <"$1"
@@ -80,7 +92,7 @@ adds_up() {
 		[ "$(value drained_max)" -ge 1 ] && [ "$(value lag)" -ge "$(value lag_max)" ] &&
 		[ "$(value passes)" -ge 2 ] && [ "$(value wakeups)" -ge 1 ] &&
 		shows contained 0 && shows handed_back 0 && return
-	diagnose "$(cat $file)"
+	diagnose "$(cat "$file")"
 	return 1
 }
 
@@ -119,24 +131,24 @@ counts_twice() {
 
 # The same, where the pending ones are counted one by one.
 counts_with_limit() {
-	quietly unload && quietly load max_pending=100000 && shows max_pending 100000 && counts
+	unload_kept && load_and_keep max_pending=100000 && shows max_pending 100000 && counts
 }
 
 # client arms 1012, 1001 times in vain, lets one expire, and leaves the rest to the exit.
 counts_no_failures() {
-	quietly unload && quietly load max_pending=1000 && quietly ./client limit || return
+	unload_kept && load_and_keep max_pending=1000 && quietly ./client limit || return
 	shows armed 1012 && shows expired 1 && shows pending 0 &&
 		shows refreshed_earlier 1 && shows refreshed_later 0 &&
 		[ "$(cancelled)" -eq 1011 ] && adds_up
 }
 
 file_vanishes() {
-	quietly unload && [ ! -e $folder ] && quietly load && [ -e $file ]
+	unload_kept && [ ! -e $folder ] && load_and_keep && [ -e "$file" ]
 }
 
 # Like an open /dev/hwheel it keeps the module, and works.
 held_by_open_file() {
-	exec 4<$file
+	exec 6<&- 4<$folder/system-1
 	if unload; then
 		diagnose "unloaded under an open file"
 		exec 4<&-
@@ -160,7 +172,7 @@ unload_leak() {
 destroyed_under_open_file() {
 	quietly load_leak || return
 	exec 4<"$(echo $folder/leak0-*)" 5<"$(echo $folder/leak1-*)"
-	grep -q "^pending 5$" <&5 && unload_leak && only_own_wheels
+	grep -q "^pending 5$" <&5 && unload_leak && await only_system_wheel
 	status=$?
 	cat <&4 >"$work/output" 2>&1 && status=1
 	cat <&5 >>"$work/output" 2>&1 && status=1
@@ -185,7 +197,7 @@ read_while_wheels_come_and_go() {
 	rm "$work/seen"
 	wait $reader
 	diagnose "read $(grep -c '^name' "$work/read") files"
-	[ $status -eq 0 ] && grep -q '^name dev' "$work/read"
+	[ $status -eq 0 ] && grep -q '^name system' "$work/read"
 }
 
 warnings() {
@@ -204,13 +216,13 @@ warned() {
 # programs do not count.
 warns_once() {
 	quietly unload && clear_log && quietly load && quietly ./client stop 10 &&
-		quietly ./client wheels 64 || return
+		quietly ./client wheels 16 || return
 	warned 0 64 && warned 0 64 && warned 1 65 && warned 1 70 &&
 		dmesg | grep -q "64 wheels at a time, the latest made by make_wheel \[hwheel_leak\]"
 }
 
 begin
-quietly load
+load_and_keep
 report "a wheel has a file, for root alone" is_private
 report "it says what the wheel is like" described
 report "nothing is counted before anything happens" fresh

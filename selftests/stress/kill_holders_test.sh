@@ -64,7 +64,7 @@ all_let_go() {
 
 # hwheel's own wheels have theirs; those of the files are destroyed when these are closed.
 threads_gone() {
-	[ "$(threads hwheel/p)" -eq 0 ] && only_own_threads
+	[ "$(threads hwheel/p)" -eq 0 ] && only_system_thread
 }
 
 others_go_on() {

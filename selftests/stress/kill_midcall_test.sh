@@ -32,11 +32,11 @@ each_kind() {
 }
 
 own_ones_only() {
-	only_own_wheels && only_own_threads
+	only_system_wheel && only_system_thread
 }
 
 nothing_pending() {
-	grep -qx "pending 0" $wheels/dev-1
+	! grep -vx "pending 0" $wheels/u0-* 2>/dev/null | grep -q "^pending "
 }
 
 round() {

@@ -115,7 +115,7 @@ report "$nr pending, stopped and read" populate stop
 report "$nr pending, left to the exit" populate exit
 report "$nr pending, killed while they are stopped" some_killed_in_midst
 report "nobody holds the module" await unused
-report "no thread is left but those of hwheel's own wheels" await only_own_threads
+report "no thread is left but those of hwheel's own wheels" await only_system_thread
 report "$nr pending in the kernel, handed back and released" hand_back
 report "$nr pending on three levels, handed back and released" hand_back levels=3
 report "memory is given back" await given_back

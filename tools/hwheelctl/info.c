@@ -110,8 +110,8 @@ int info_main(int argc, char **argv)
 	};
 	const struct argp argp = {
 		.options = options, .parser = parse,
-		.doc = "Print what the module on this machine can do, and what the wheel is like\n"
-		       "that all programs share.\n"
+		.doc = "Print what the module on this machine can do, and what a default wheel is\n"
+		       "like, which the programs of a user share.\n"
 		       "\vExamples:\n"
 		       "  hwheelctl info\n"
 		       "  hwheelctl info --json | jq .tick_ns\n",

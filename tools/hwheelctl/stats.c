@@ -93,7 +93,7 @@ int stats_main(int argc, char **argv)
 		       "list'; without it, all.\n"
 		       "\vExamples:\n"
 		       "  sudo hwheelctl stats\n"
-		       "  sudo hwheelctl stats dev-1\n"
+		       "  sudo hwheelctl stats u0-2\n"
 		       "  sudo hwheelctl stats --json | jq '.wheels[] | .pending'\n"
 		       "  sudo hwheelctl stats --openmetrics >hwheel.prom\n",
 	};

@@ -353,7 +353,7 @@ int top_main(int argc, char **argv)
 		       "quits. WHEEL is a name or number from `hwheelctl list'; without it, all.\n"
 		       "\vExamples:\n"
 		       "  sudo hwheelctl top\n"
-		       "  sudo hwheelctl top dev-1 --interval 250ms\n"
+		       "  sudo hwheelctl top u0-2 --interval 250ms\n"
 		       "  sudo hwheelctl top --once\n"
 		       "  sudo hwheelctl top --json --count 60 >minute.json\n",
 	};

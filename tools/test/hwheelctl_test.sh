@@ -79,9 +79,10 @@ help_is_a_command() {
 		ctl 0 help help && cmp "$work/help" "$work/out"
 }
 
-# Without a load there is one wheel, and no file. A file has its process, and its wheel.
+# Without a load there is one wheel, the kernel's, and no file. A file has its process and wheel.
 alone_it_shows_the_state() {
-	ctl 0 && says "^module: hwheel $(cat /sys/module/hwheel/version)$" && says '^wheel: dev-1$' &&
+	await only_system_wheel && ctl 0 &&
+		says "^module: hwheel $(cat /sys/module/hwheel/version)$" && says '^wheel: system-1$' &&
 		! grep -q '^file' "$work/out" && busy --tick 2ms || return
 	ctl 0 && says '^  kind: hashed, tick 2 ms, 4096 slots$' && says '^  pending: [1-9]' &&
 		narrow && says "^file: [0-9]+ of hwheelctl \($load\)$" &&
@@ -270,14 +271,14 @@ idle() {
 }
 
 list_shows_wheels() {
-	ctl 0 list && says '^dev-1 +hashed +10 ms +4096 +0  hwheel_init \[hwheel\]$' &&
-		says '^system-2 +hashed +10 ms +4096 +0  system_create \[hwheel\]$' || return
+	await only_system_wheel && ctl 0 list &&
+		says '^system-1 +hashed +10 ms +4096 +0  system_create \[hwheel\]$' || return
 	busy --tick 2ms --levels 3 --slots 64 || return
-	ctl 0 list && says '^dev-1 ' && says ' hierarchical +2 ms +64 +[1-9]' && narrow &&
+	ctl 0 list && says '^system-1 ' && says ' hierarchical +2 ms +64 +[1-9]' && narrow &&
 		ctl 0 list --json && keep list && ctl 0 list --files && says "^hwheelctl +$load .* mapped " &&
 		ctl 0 list --files --json && keep files
 	status=$?
-	idle && [ $status -eq 0 ] && ctl 0 list && [ "$(wc -l <"$work/out")" -eq 3 ]
+	idle && [ $status -eq 0 ] && ctl 0 list && [ "$(wc -l <"$work/out")" -eq 2 ]
 }
 
 # kind_is KIND OPTION...: a wheel of its own that load makes is of that kind.
@@ -294,6 +295,22 @@ each_kind() {
 		kind_is hierarchical --kind hierarchical && kind_is hierarchical --levels 2 &&
 		kind_is simple --kind simple --slots 1048576 && ctl 2 load --kind shared &&
 		warns 'not hashed, hierarchical or simple'
+}
+
+default_wheel() {
+	./hwheelctl list | grep -q '^u0-2 .* 1  '
+}
+
+# A new default wheel stays as long as an "arm" waits, and counts that, too.
+load_and_hold() {
+	quietly unload && quietly load || return
+	./hwheelctl arm 1h >/dev/null 2>&1 </dev/null &
+	holder=$!
+	await default_wheel
+}
+
+let_go() {
+	kill "$holder" && ! wait "$holder"
 }
 
 # --- watch ---
@@ -324,7 +341,7 @@ instances() {
 watch_sees_a_life() {
 	watching --count 2 && ctl 0 arm 1s --cookie 77 && watch_ends || return
 	diagnose "$(cat "$work/watch")"
-	awk '$4 != "cookie" || $5 != 77 || $6 != "wheel" || $7 != 1 || $8 !~ /^hwheelctl-[0-9]+$/ {
+	awk '$4 != "cookie" || $5 != 77 || $6 != "wheel" || $7 !~ /^[0-9]+$/ || $8 !~ /^hwheelctl-[0-9]+$/ {
 		exit bad = 1
 	     }
 	     $2 == "armed" { armed = $3; who = $8; if (!/ due in [0-9.]+ [mun]?s$/) exit bad = 1 }
@@ -334,17 +351,17 @@ watch_sees_a_life() {
 
 # A load on a wheel of its own is on all wheels but the one that is chosen, and the other process.
 watch_filters() {
-	busy --tick 2ms --rate 1000 --delay 50ms --calls || return
+	load_and_hold && busy --tick 2ms --rate 1000 --delay 50ms --calls || return
 	ctl 0 watch --count 3 --pid "$load" --json --events arm,expire &&
 		[ "$(grep -c "\"owner\":\"hwheelctl\",\"owner_pid\":$load," "$work/out")" -eq 3 ] &&
-		watching --json --count 4 --wheel dev && ctl 0 arm 1ms 2ms && watch_ends &&
-		[ "$(grep -c '"wheel_id":1,' "$work/watch")" -eq 4 ] &&
-		ctl 0 watch --wheel 1 --time 300ms && [ ! -s "$work/out" ] &&
+		watching --json --count 4 --wheel u0 && ctl 0 arm 1ms 2ms && watch_ends &&
+		[ "$(grep -c '"wheel_id":2,' "$work/watch")" -eq 4 ] &&
+		ctl 0 watch --wheel 2 --time 300ms && [ ! -s "$work/out" ] &&
 		ctl 0 watch --pid 1 --time 300ms && [ ! -s "$work/out" ] &&
 		ctl 0 watch --wheel "p$load" --pid "$load" --events cancel --count 1 &&
 		ctl 1 watch --wheel nix && warns 'no wheel nix' && ctl 2 watch --pid 5M
 	status=$?
-	idle && return $status
+	idle && let_go && return $status
 }
 
 # hwheelctl load maps its timeouts; ids and cookies are those of the program.
@@ -467,27 +484,35 @@ load_is_stopped() {
 
 # The wheel, freshly made, has equal counts.
 stats_agree() {
-	quietly unload && quietly load && ctl 0 load --calls --count 500 --delay 50ms || return
+	load_and_hold && ctl 0 load --calls --count 500 --delay 50ms || return
+	stats_agree_of_load
+	status=$?
+	let_go && return $status
+}
+
+stats_agree_of_load() {
 	expired=$(field expired)
 	cancelled=$(field cancelled)
-	ctl 0 stats dev &&
-		says '^dev-1: hashed wheel, tick 10 ms, 4096 slots, made by hwheel_init' &&
-		[ "$(field armed)" -eq 500 ] && [ "$(field pending)" -eq 0 ] &&
+	ctl 0 stats u0 &&
+		says '^u0-2: hashed wheel, tick 10 ms, 4096 slots, made by account_create' &&
+		[ "$(field armed)" -eq 501 ] && [ "$(field pending)" -eq 1 ] &&
 		[ "$(field expired)" -eq "$expired" ] && [ "$(bars)" -eq 16 ] && narrow &&
 		[ $(($(field cancelled_queued) + $(field cancelled_filed))) -eq "$cancelled" ] &&
 		[ "$(awk -F'|' 'NF == 2 { sub(/^#* */, "", $2); sum += $2 } END { print sum }' \
 			"$work/out")" -eq "$expired" ] &&
-		ctl 0 stats 1 --json && keep stats && ctl 0 stats 1 --openmetrics &&
+		ctl 0 stats 2 --json && keep stats && ctl 0 stats 2 --openmetrics &&
 		cp "$work/out" /results/stats.prom
 }
 
 # The worker knows of those that expire, and not of those that were cancelled before it came.
 stats_agree_of_mapped_ones() {
-	quietly unload && quietly load && ctl 0 load --count 500 --delay 50ms || return
+	load_and_hold && ctl 0 load --count 500 --delay 50ms || return
 	expired=$(field expired)
-	ctl 0 stats dev && [ "$(field mapped_expired)" -eq "$expired" ] &&
-		[ "$(field mapped_drained)" -ge "$expired" ] && [ "$(field armed)" -eq 0 ] &&
+	ctl 0 stats u0 && [ "$(field mapped_expired)" -eq "$expired" ] &&
+		[ "$(field mapped_drained)" -ge "$expired" ] && [ "$(field armed)" -eq 1 ] &&
 		[ "$(field mapped_pending)" -eq 0 ]
+	status=$?
+	let_go && return $status
 }
 
 # Nobody tells the kernel that a mapped timeout is armed.
@@ -499,12 +524,12 @@ takes_but_arms_none() {
 }
 
 top_is_plain() {
-	busy --tick 5ms || return
-	ctl 0 top --once --interval 500ms && narrow && says '^all wheels ' && says '^dev-1 ' &&
+	await only_system_wheel && busy --tick 5ms || return
+	ctl 0 top --once --interval 500ms && narrow && says '^all wheels ' && says '^system-1 ' &&
 		says '^WHEEL +PENDING +ARM/s +TAKE/s' && [ "$(bars)" -eq 16 ] && takes_but_arms_none &&
 		! grep -q "$(printf '\033')" "$work/out" &&
 		ctl 0 top --json --count 2 --interval 200ms && keep top &&
-		ctl 0 top dev --once --interval 100ms && says '^dev-1 ' && ! grep -q 'all wheels' "$work/out"
+		ctl 0 top system --once --interval 100ms && says '^system-1 ' && ! grep -q 'all wheels' "$work/out"
 	status=$?
 	idle && return $status
 }
@@ -569,7 +594,7 @@ load_as_shown() {
 	status=$?
 	kill $top
 	wait $top
-	[ $status -eq 0 ] && shows "$work/topped" '^dev-1 +[1-9][0-9]* +0 +[1-9]'
+	[ $status -eq 0 ] && shows "$work/topped" '^u0-[0-9]+ +[1-9][0-9]* +0 +[1-9]'
 }
 
 # The steps of the help, one after the other, lead to a wheel's histogram.

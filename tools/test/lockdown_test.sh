@@ -25,7 +25,7 @@ watch_explains_itself() {
 the_rest_works() {
 	./hwheelctl list >$work/out && ./hwheelctl stats >>$work/out &&
 		./hwheelctl top --once --interval 10ms >>$work/out &&
-		[ "$(grep -c '^dev-1' $work/out)" -eq 3 ] && return
+		[ "$(grep -c '^system-1' $work/out)" -eq 3 ] && return
 	diagnose "$(cat $work/out)"
 	return 1
 }

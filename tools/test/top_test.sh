@@ -87,17 +87,17 @@ idle() {
 	kill "$load" && wait "$load"
 }
 
-# Something is armed, and expires, on the wheel of the device and on another.
+# Something is armed, and expires, on a wheel, and nothing on the kernel's.
 counts() {
 	screen | awk '$1 == "all" && $3 > 0 && $4 > 0 && $5 == 0 && $6 > 0 && $7 > 0 && $8 > 0 &&
 				$9 > 0 { n++ }
-		      $1 == "dev-1" && $2 == 0 { n++ }
+		      $1 == "system-1" && $2 == 0 { n++ }
 		      $1 ~ /^p[0-9]+-/ && $3 > 0 { n++ }
 		      END { exit n < 3 }'
 }
 
 whole_frame() {
-	[ "$(screen | grep -c '|')" -eq 16 ] && shows '^ +>= 64 \|' && shows '^hwheelctl top: 3 wheels'
+	[ "$(screen | grep -c '|')" -eq 16 ] && shows '^ +>= 64 \|' && shows '^hwheelctl top: 2 wheels'
 }
 
 shows_what_goes_on() {
@@ -171,7 +171,7 @@ module_goes_away() {
 sums_up_many() {
 	clear_screen && tmux resize-window -x 80 -y 24
 	busy --tick 5ms --threads 5
-	start_top && await shows '^\.\.\. and 6 more$' && await shows '^hwheelctl top: 7 wheels' &&
+	start_top && await shows '^\.\.\. and 5 more$' && await shows '^hwheelctl top: 6 wheels' &&
 		[ "$(screen | grep -c '|')" -eq 16 ] && shows '^ +>= 64 \|' && shows '^all wheels'
 	status=$?
 	keys q

@@ -19,11 +19,11 @@
 #include "device/file_trace.h"
 #include "engine/state.h"
 #include "engine/wheel.h"
-#include "budget.h"
 #include "drain.h"
 #include "list.h"
 #include "mapping.h"
 #include "node.h"
+#include "part.h"
 #include "word.h"
 
 static __always_inline bool map_act(struct hwheel_mapping *map, struct hwheel_map_node *node,
@@ -63,10 +63,10 @@ static void act_on_again(struct hwheel_mapping *map)
 	struct hlist_head rest;
 
 	hlist_move_list(&map->drain.again, &rest);
-	while (!hwheel_map_budget_is_used(map) && (node = hwheel_map_node_pop(map, &rest)))
+	while (!hwheel_map_part_is_used(map) && (node = hwheel_map_node_pop(map, &rest)))
 		map_act_on_latest(map, node, hwheel_mapping_record_of(map, node),
 				  HWHEEL_MAP_ALONE);
-	/* What the budget left stays, too. */
+	/* Those that there was no time for stay, too. */
 	while ((node = hwheel_map_node_pop(map, &map->drain.again)))
 		hwheel_map_node_add(map, node, &rest);
 	hlist_move_list(&rest, &map->drain.again);
@@ -157,6 +157,6 @@ void hwheel_map_drain(struct hwheel_mapping *map)
 	}
 	if (!hlist_empty(&map->drain.again))
 		act_on_again(map);
-	while (!hwheel_map_budget_is_used(map) && drain_some(map))
+	while (drain_some(map) && !hwheel_map_part_is_used(map))
 		cond_resched();
 }

@@ -23,9 +23,9 @@
 #include "engine/callback.h"
 #include "engine/state.h"
 #include "engine/wheel.h"
-#include "budget.h"
 #include "expire.h"
 #include "node.h"
+#include "part.h"
 #include "ring.h"
 #include "word.h"
 
@@ -156,7 +156,7 @@ bool hwheel_map_expire(struct hwheel_mapping *map)
 	unsigned int steps = 0;
 
 	while (expire_some(map)) {
-		if (++steps >= LEAST_STEPS && hwheel_map_budget_is_used(map))
+		if (++steps >= LEAST_STEPS && hwheel_map_part_is_used(map))
 			return false;
 		cond_resched();
 	}
@@ -175,11 +175,11 @@ bool hwheel_map_move(struct hwheel_mapping *map)
 
 	if (likely(!moving))
 		return false;
-	hwheel_map_budget_limit(map);
+	hwheel_map_part_limit(map);
 	do {
 		look_at_some(map, &moving->chain[0], batch);
 		cond_resched();
 		moving = hwheel_slots_moving(&map->slots, reached);
-	} while (moving && !hwheel_map_budget_is_used(map));
+	} while (moving && !hwheel_map_part_is_used(map));
 	return true;
 }

@@ -69,8 +69,8 @@ static void place_memory(struct hwheel_map_memory *memory)
 
 /*
  * As many slots as the wheel has, but no more than there may be records. They begin where the wheel
- * is. Records and nodes are in memory of their own, and a mapped file of the shared wheel has a
- * quarter of a tick, so the rate is a quarter of the wheel's.
+ * is. Records and nodes are in memory of their own, and draining comes first, so the rate is a
+ * quarter of the wheel's.
  */
 static int make_slots(struct hwheel_mapping *map, const struct hwheel *wheel)
 {

@@ -133,21 +133,13 @@ struct hwheel_map_order {
 };
 
 /**
- * struct hwheel_map_budget - the time of a run, in ns; the worker's own
+ * struct hwheel_map_part - the time of a run, see part.h; the worker's own
+ * @until: when what the worker does now has to end, on CLOCK_MONOTONIC
+ * @end:   when the run has to
  */
-struct hwheel_map_budget {
-	/** @all: time for the run */
-	u64				all;
-	/** @may: time for this part of it, from the run's beginning */
-	u64				may;
-	/** @spent: time that it had taken when the worker was preempted last */
-	u64				spent;
-	/** @since: when it began, or went on after that, on the clock of budget.c */
-	u64				since;
-	/** @ran: run time of the worker then */
-	u64				ran;
-	/** @preempted: how often the scheduler had preempted the worker then */
-	unsigned long			preempted;
+struct hwheel_map_part {
+	u64				until;
+	u64				end;
 };
 
 /**
@@ -193,8 +185,8 @@ struct hwheel_mapping {
 
 	/** @slots: Where the nodes wait. */
 	struct hwheel_slots		slots ____cacheline_aligned_in_smp;
-	/** @budget: The time of this run. */
-	struct hwheel_map_budget	budget;
+	/** @part: The time of this run. */
+	struct hwheel_map_part		part;
 	/** @counts: The counts as they are; those of @source are as of the end of a run. */
 	struct hwheel_source_counts	counts ____cacheline_aligned_in_smp;
 	/** @segment: The segment that was last used, at first the first one. */

@@ -2,7 +2,7 @@
 /*
  * A run of a mapping on the worker: the worker drains the lists, expires due timeouts, publishes
  * the new entries of the ring, once, and wakes the threads that poll. The rest of the work waits
- * for the next run if the time is used up.
+ * for the next run, in a pass that follows at once, if the time is used up.
  *
  * Models: mapped.pml, reap.pml and shutdown.pml in selftests/models/.
  */
@@ -18,11 +18,11 @@
 #include "device/waiters.h"
 #include "engine/source.h"
 #include "engine/wheel.h"
-#include "budget.h"
 #include "drain.h"
 #include "expire.h"
 #include "list.h"
 #include "mapping.h"
+#include "part.h"
 #include "ring.h"
 #include "source.h"
 #include "stop.h"
@@ -81,23 +81,16 @@ static enum hwheel_source_next give_up(struct hwheel_mapping *map)
 	return go(map);
 }
 
-/* The rest waits for the next tick, or on a wheel of the file's own for the next pass. */
-static enum hwheel_source_next come_again(const struct hwheel_mapping *map)
-{
-	return hwheel_file_is_on_shared_wheel(map->file) ?
-	       HWHEEL_SOURCE_ACTIVE : HWHEEL_SOURCE_AGAIN;
-}
-
 /* The thread that stops the file may have been killed, so the worker wakes those who wait. */
 static enum hwheel_source_next stop(struct hwheel_mapping *map)
 {
 	bool through;
 
-	hwheel_map_budget_extend(map);
+	hwheel_map_part_extend(map);
 	through = hwheel_map_stop_walk(map);
 	if (!through) {
 		publish(map);
-		return come_again(map);
+		return HWHEEL_SOURCE_AGAIN;
 	}
 	publish_quietly(map);
 	/* Pairs with hwheel_mapped_file_poll(): a thread that sees the end sees all events. */
@@ -116,13 +109,13 @@ static bool drain_and_expire(struct hwheel_mapping *map)
 
 	if (!map->order.place)
 		hwheel_map_drain(map);
-	hwheel_map_budget_extend(map);
+	hwheel_map_part_extend(map);
 	through = !map->corrupt && hwheel_map_expire(map);
 	publish(map);
 	if (through && hwheel_map_move(map))
 		publish(map);
 	if (through && !hwheel_map_is_drained(map)) {
-		hwheel_map_budget_extend(map);
+		hwheel_map_part_extend(map);
 		hwheel_map_drain(map);
 		hwheel_source_tell(&map->source, &map->counts);
 		return false;
@@ -167,7 +160,7 @@ static enum hwheel_source_next work(struct hwheel_mapping *map)
 	if (map->corrupt)
 		return give_up(map);
 	if (!through)
-		return come_again(map);
+		return HWHEEL_SOURCE_AGAIN;
 	map->source.edge = hwheel_slots_next(&map->slots);
 	if (goes_on(map, map->counts.drained - before, kicked) || !hlist_empty(&map->drain.again))
 		return HWHEEL_SOURCE_ACTIVE;
@@ -178,28 +171,17 @@ static enum hwheel_source_next work(struct hwheel_mapping *map)
 static enum hwheel_source_next map_run(struct hwheel_source *source)
 {
 	struct hwheel_mapping *map = mapping_of(source);
-	enum hwheel_source_next next;
 
 	if (READ_ONCE(map->closing))
 		return go(map);
-	if (!hwheel_map_budget_begin(map))
-		return HWHEEL_SOURCE_FIRST;
+	hwheel_map_part_begin(map);
 	/* Pairs with hwheel_map_stop_begin(). */
-	next = smp_load_acquire(&map->stopping) ? stop(map) : work(map);
-	source->busy = hwheel_map_budget_end(map);
-	return next;
+	return smp_load_acquire(&map->stopping) ? stop(map) : work(map);
 }
 
-/* This takes its time, too. */
 static bool map_park(struct hwheel_source *source)
 {
-	struct hwheel_mapping *map = mapping_of(source);
-	bool parked;
-
-	hwheel_map_budget_begin(map);
-	parked = hwheel_map_lists_park(map);
-	hwheel_map_budget_end(map);
-	return parked;
+	return hwheel_map_lists_park(mapping_of(source));
 }
 
 /* Until the next run pushers still kick, which does nothing. */

@@ -16,8 +16,8 @@
 #include "engine/callback.h"
 #include "engine/state.h"
 #include "engine/wheel.h"
-#include "budget.h"
 #include "list.h"
+#include "part.h"
 #include "ring.h"
 #include "stop.h"
 #include "word.h"
@@ -80,9 +80,9 @@ bool hwheel_map_stop_walk(struct hwheel_mapping *map)
 	/* Pairs with hwheel_mapping_grow(). */
 	map->drain.known = smp_load_acquire(&map->memory.nr);
 	while (map->walked < map->drain.known) {
-		if (hwheel_map_budget_is_used(map))
-			return false;
 		walk_some(map);
+		if (hwheel_map_part_is_used(map) && map->walked < map->drain.known)
+			return false;
 		cond_resched();
 	}
 	/* Nobody looks at the nodes that are filed. */

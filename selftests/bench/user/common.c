@@ -99,7 +99,7 @@ static void open_peer(const struct entrant *entrant, unsigned int room)
 		numbers[i] = i;
 	peer->open(room, TICK);
 	worker = !peer->has_worker ? 0 :
-		 peer->shared ? thread_of("hwheel/dev") : thread_of_worker();
+		 peer->shared ? thread_of_default() : thread_of_worker();
 }
 
 static void close_peer(void)

@@ -22,7 +22,6 @@
 #define REPEATS		10
 #define TICK		(10 * MSEC)
 #define PARKED		100
-#define UNPRIVILEGED	1234
 
 /* In ticks: until the first of many deadlines on a hierarchical wheel, and until the last one */
 #define LEAD		1000
@@ -85,7 +84,7 @@ static void measure_calls(struct hwheel *handle, __u64 far)
 	report("mapped.system_calls", "mapped", PAIRS, "calls", calls);
 }
 
-/* On the shared wheel, that has a user's limit: half of them are another one's. */
+/* On the default wheel */
 static void park_some(int nr)
 {
 	struct hwheel *handle;
@@ -96,27 +95,7 @@ static void park_some(int nr)
 	}
 }
 
-static pid_t park_others(int nr)
-{
-	int ready[2];
-	pid_t pid;
-	char byte;
-
-	must(!pipe(ready), "pipe");
-	must(!chmod("/dev/hwheel", 0666), "chmod");
-	pid = fork();
-	must(pid >= 0, "fork");
-	if (!pid) {
-		must(!setuid(UNPRIVILEGED), "setuid");
-		park_some(nr);
-		must(write(ready[1], "", 1) == 1, "write");
-		pause();
-	}
-	must(read(ready[0], &byte, 1) == 1, "read");
-	return pid;
-}
-
-/* What a timeout that expires by itself takes the shared wheel's worker, pass and all */
+/* What a timeout that expires by itself takes the default wheel's worker, pass and all */
 static double expiry_of_one(int worker)
 {
 	struct hwheel_event event;
@@ -140,15 +119,13 @@ static double expiry_of_one(int worker)
 
 static void measure_parked(void)
 {
-	int worker = thread_of("hwheel/dev");
+	int worker = thread_of_default();
 	double without = expiry_of_one(worker);
-	pid_t others = park_others(PARKED / 2);
 
-	park_some(PARKED / 2);
+	park_some(PARKED);
 	sleep_ns(QUIET_NS);
 	report("mapped.pass", "worker", 0, "instructions", without);
 	report("mapped.pass", "worker", PARKED, "instructions", expiry_of_one(worker));
-	must(!kill(others, SIGKILL) && waitpid(others, NULL, 0) == others, "kill");
 }
 
 /* As selftests/bench/kernel/lateness.c, by the time at which the wheel fired them */

@@ -2,6 +2,7 @@
 #include <dirent.h>
 #include <err.h>
 #include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include "helpers.h"
+#include "libhwheel.h"
 #include "thread.h"
 
 static bool has_name(const char *pid, const char *wanted)
@@ -90,4 +92,18 @@ __u64 thread_sleeps(int pid)
 		return sleeps;
 	}
 	errx(1, "%s does not tell", path);
+}
+
+int thread_of_default(void)
+{
+	static struct hwheel *handle;
+	unsigned long id;
+	char name[32];
+
+	if (!handle) {
+		must(!hwheel_open(&handle, 0), "open");
+		must(!hwheel_arm(handle, UINT64_MAX, 0, &id), "arm");
+	}
+	snprintf(name, sizeof(name), "hwheel/u%u", getuid());
+	return thread_of(name);
 }

@@ -11,6 +11,9 @@ int thread_of(const char *name);
 /* The worker of the wheel that this process has; there must be one. */
 int thread_of_worker(void);
 
+/* The worker of this user's default wheel, which stays from then on */
+int thread_of_default(void);
+
 /* How long it has run, in ns */
 __u64 thread_run_time(int pid);
 

@@ -174,15 +174,15 @@ struct hwheel_info {
 /**
  * struct hwheel_config - what a file's wheel is to be like
  * @tick_ns:      50,000 to 3,600,000,000,000, rounded up to a multiple of 8; 0: that of
- *                the shared wheel
+ *                the default wheel
  * @max_timeouts: how many timeouts the file may hold, up to 16,777,216; 0: as before.
  *                More than the module's parameter of that name need CAP_SYS_RESOURCE.
  * @slots:        of each level, up to 1,048,576, rounded up to a power of two; 0: those of
- *                the shared wheel
+ *                the default wheel
  * @levels:       for HWHEEL_KIND_HIERARCHICAL 2 to 8 (those that no deadline can reach are
  *                left out) or 0, which means 3; else 1 or 0, which means 1
  * @kind:         HWHEEL_KIND_*: of the file's own wheel. HWHEEL_KIND_SHARED: the file
- *                stays on the shared wheel, @tick_ns, @slots, @levels and @turn_ns must be
+ *                stays on the default wheel, @tick_ns, @slots, @levels and @turn_ns must be
  *                0 and @clock CLOCK_MONOTONIC.
  * @clock:        clockid_t: CLOCK_MONOTONIC or CLOCK_BOOTTIME. It has no default: no wheel
  *                runs on a clock that can be set, and CLOCK_REALTIME, whose number is 0,
@@ -223,9 +223,8 @@ struct hwheel_config {
  * @cancelled:   timeouts that CANCEL ended
  * @expired:     those that expired, whether read or not
  * @stopped:     those that STOP ended
- * @wheel:       1: what follows tells of the wheel, on which other files may be, too.
- *               0: it is all 0, as the wheel is not this file's own, and the caller does
- *               not have CAP_SYS_ADMIN.
+ * @wheel:       1: what follows tells of the wheel, on which other files of the opener's
+ *               account may be, too. 0: it is all 0, as the file has no wheel yet.
  * @wheel_pending: timeouts pending
  * @wheel_armed: timeouts armed, ever; so for the next ones
  * @wheel_expired: timeouts expired
@@ -280,10 +279,9 @@ struct hwheel_file_stats {
  * The kernel trusts nothing in this memory: a program can harm its own timeouts by what it writes
  * there, and no others. All fields are in the machine's byte order.
  *
- * The worker's time is charged to no cgroup. On the shared wheel the worker spends at most a
- * quarter of each tick on the mapped files of one user, and half of it on all mapped files; the
- * rest of the work waits for the next tick, so a program that submits more than that makes its
- * own timeouts late. A file with a wheel of its own has its worker for itself.
+ * The worker's time is charged to no cgroup. A worker runs the mapped files of its wheel in turns
+ * of at most a tick or 10 ms, so a program that submits more than the worker can take makes late
+ * what else is on that wheel: timeouts of its own account.
  *
  * Times in this memory are nanoseconds of the wheel's clock as the machine shows it, without
  * the offset of the opener's time namespace: a program subtracts @clock_offset_ns of the header
@@ -500,7 +498,8 @@ struct hwheel_map_record {
  * ARM makes a timeout pending. The id is written before the timeout can fire, and
  * names nothing if the ioctl fails after that.
  * ENOSPC: the file holds max_timeouts that are pending, or whose events were not read yet; or
- * it has used up its ids, about 2^32 for each of these places. When cancelled timeouts fill
+ * it has used up its ids, about 2^32 for each of these places; or the file has no wheel yet, and
+ * the machine has as many threads as it may. When cancelled timeouts fill
  * the file, as the worker still refers to them, ARM wakes the worker and waits until there is
  * room, also on a non-blocking descriptor. Only a signal that kills the process ends the
  * wait: EINTR.
@@ -548,8 +547,8 @@ struct hwheel_map_record {
  * MAP makes memory that the program shares with the wheel's worker, or more of it, see struct
  * hwheel_map. EBUSY: the file has timeouts that ARM made. EINVAL: no records, no list or more
  * than 64, another number of lists than before, a flag. ENOSPC: more records than max_timeouts,
- * or this user has 64 mapped files on the shared wheel, without those that were stopped. EDQUOT:
- * the wheel's max_pending has no room for so many. EOPNOTSUPP, and no HWHEEL_FEATURE_MAP: a
+ * or the machine has as many threads as it may. EDQUOT: the wheel's max_pending has no room for so
+ * many. EOPNOTSUPP, and no HWHEEL_FEATURE_MAP: a
  * processor that cannot exchange 64 bits, or that caches memory by its virtual address; and on a
  * simple wheel. ESHUTDOWN: the file was stopped. ENOMEM, also when the memory cgroup is at its
  * limit. EINTR: killed. On any failure there is no record more; pages that a second MAP has made

@@ -122,7 +122,7 @@ final class Mapping {
 
     private static void check(int error, WheelFile file) {
         if (error < 0) {
-            throw WheelUnavailableException.notMapped(-error, file.own);
+            throw WheelUnavailableException.notMapped(-error);
         }
     }
 

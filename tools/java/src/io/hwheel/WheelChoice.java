@@ -18,7 +18,7 @@ public enum WheelChoice {
     PRIVATE,
 
     /**
-     * The wheel that all programs of the machine share, with the module's tick (10 ms by default).
+     * The wheel that all programs of the user share, with the module's tick (10 ms by default).
      * If that is longer than the timer's, timeouts may be late by as much, and the timer logs it.
      */
     SHARED,

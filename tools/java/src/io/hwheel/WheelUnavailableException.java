@@ -55,11 +55,7 @@ public class WheelUnavailableException extends IllegalStateException {
         return of("the device refuses this wheel", error);
     }
 
-    static WheelUnavailableException notMapped(int error, boolean own) {
-        if (error == Device.ENOSPC && !own) {
-            return new WheelUnavailableException("this user has as many timers on the shared "
-                    + "wheel as the module hwheel allows (64)");
-        }
+    static WheelUnavailableException notMapped(int error) {
         if (error == Device.EDQUOT) {
             return new WheelUnavailableException("there are as many timeouts pending on the wheel "
                     + "as the module hwheel allows");
