@@ -186,27 +186,6 @@ static void again_is_at_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, local_read(&wheel->counts.passes), passes + 2);
 }
 
-/* Otherwise those before it could take all the time there is, for ever. */
-static void without_time_comes_first_then(struct kunit *test)
-{
-	struct hwheel *wheel = sim_wheel(test);
-	struct sim_source *a = source_on(test, wheel), *b = source_on(test, wheel);
-
-	a->next = HWHEEL_SOURCE_ACTIVE;
-	b->next = HWHEEL_SOURCE_ACTIVE;
-	hwheel_source_kick(&a->source);
-	sim_pass(wheel, 5);
-	hwheel_source_kick(&b->source);
-	sim_pass(wheel, 10);
-	KUNIT_EXPECT_LT(test, a->turn, b->turn);
-	b->once = HWHEEL_SOURCE_FIRST;
-	sim_pass(wheel, 11);
-	KUNIT_EXPECT_LT(test, a->turn, b->turn);
-	sim_pass(wheel, 12);
-	KUNIT_EXPECT_GT(test, a->turn, b->turn);
-	KUNIT_EXPECT_EQ(test, b->wakes, 1);
-}
-
 /* What one of them has left is not forgotten because another one is done. */
 static void again_of_one_counts_for_all(struct kunit *test)
 {
@@ -469,31 +448,6 @@ static void timeouts_are_not_taken_for_sources(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hwheel_pending(wheel), 0);
 }
 
-/* Whatever their order was: @busy of the second one is set while both are active. */
-static void busy_one_comes_after_the_others(struct kunit *test)
-{
-	struct hwheel *wheel = sim_wheel(test);
-	struct sim_source *busy = source_on(test, wheel), *other = source_on(test, wheel);
-
-	busy->next = HWHEEL_SOURCE_ACTIVE;
-	other->next = HWHEEL_SOURCE_ACTIVE;
-	hwheel_source_kick(&busy->source);
-	sim_pass(wheel, 10);
-	hwheel_source_kick(&other->source);
-	sim_pass(wheel, 12);
-	KUNIT_EXPECT_LT(test, busy->turn, other->turn);
-	busy->source.busy = true;
-	sim_pass(wheel, 14);
-	KUNIT_EXPECT_GT(test, busy->turn, other->turn);
-	busy->once = HWHEEL_SOURCE_FIRST;
-	sim_pass(wheel, 16);
-	KUNIT_EXPECT_GT(test, busy->turn, other->turn);
-	busy->source.busy = false;
-	other->source.busy = true;
-	sim_pass(wheel, 18);
-	KUNIT_EXPECT_LT(test, busy->turn, other->turn);
-}
-
 static unsigned int work_turn;
 
 static bool work(struct hwheel_pass_work *work, bool wait)
@@ -533,8 +487,6 @@ static struct kunit_case source_cases[] = {
 	KUNIT_CASE(active_one_is_run_at_each_edge),
 	KUNIT_CASE(kick_of_an_active_one_wakes_nobody),
 	KUNIT_CASE(again_is_at_once),
-	KUNIT_CASE(without_time_comes_first_then),
-	KUNIT_CASE(busy_one_comes_after_the_others),
 	KUNIT_CASE(work_of_the_pass_comes_before_it),
 	KUNIT_CASE(again_of_one_counts_for_all),
 	KUNIT_CASE(parked_one_is_run_at_its_edge),

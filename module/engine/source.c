@@ -88,7 +88,7 @@ void hwheel_source_leave(struct hwheel_source *source)
 static void source_add(struct hwheel *wheel, struct hwheel_source *source)
 {
 	hwheel_slots_unlink(&wheel->slots, &source->timeout.node);
-	list_add_tail(&source->link, &wheel->sources[source->busy]);
+	list_add_tail(&source->link, &wheel->sources);
 }
 
 /* Submitters need not kick it any more. */
@@ -163,20 +163,13 @@ static void source_gone(struct hwheel_source *source)
 	complete_all(&source->left);
 }
 
-/*
- * Returns whether it has no more to do before the next edge. A source for which there was no time
- * is moved to @first. Whether it is busy may have changed.
- */
-static bool source_run(struct hwheel *wheel, struct hwheel_source *source,
-		       struct list_head *first)
+/* Returns whether it has no more to do before the next edge. */
+static bool source_run(struct hwheel *wheel, struct hwheel_source *source)
 {
 	enum hwheel_source_next next = source->ops->run(source);
 
-	list_move_tail(&source->link, &wheel->sources[source->busy]);
+	list_move_tail(&source->link, &wheel->sources);
 	switch (next) {
-	case HWHEEL_SOURCE_FIRST:
-		list_move_tail(&source->link, &first[source->busy]);
-		return true;
 	case HWHEEL_SOURCE_IDLE:
 		source_park(wheel, source);
 		return true;
@@ -190,26 +183,19 @@ static bool source_run(struct hwheel *wheel, struct hwheel_source *source,
 	}
 }
 
-/*
- * In turn, the busy ones after the others; in the next pass those for which there was no time come
- * first of their kind.
- */
+/* In turn */
 bool hwheel_sources_run_all(struct hwheel *wheel)
 {
-	struct list_head first[] = { LIST_HEAD_INIT(first[0]), LIST_HEAD_INIT(first[1]) };
 	struct hwheel_source *source;
 	bool through = true;
 	LIST_HEAD(round);
 
 	hwheel_assert_owner(wheel);
 	take_kicked(wheel);
-	list_splice_init(&wheel->sources[false], &round);
-	list_splice_tail_init(&wheel->sources[true], &round);
+	list_splice_init(&wheel->sources, &round);
 	while ((source = list_first_entry_or_null(&round, struct hwheel_source, link))) {
-		through &= source_run(wheel, source, first);
+		through &= source_run(wheel, source);
 		cond_resched();
 	}
-	list_splice(&first[false], &wheel->sources[false]);
-	list_splice(&first[true], &wheel->sources[true]);
 	return through;
 }

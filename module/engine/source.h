@@ -24,15 +24,12 @@ struct hwheel_source;
  * enum hwheel_source_next - the worker's next step with a source that it has run
  * @HWHEEL_SOURCE_IDLE:   there was nothing to do: park it
  * @HWHEEL_SOURCE_ACTIVE: run it again at the next edge
- * @HWHEEL_SOURCE_FIRST:  there was no time for it: run it again at the next edge, before those of
- *                        its kind, busy or not, for which there was
  * @HWHEEL_SOURCE_AGAIN:  run it again in a pass that follows at once
  * @HWHEEL_SOURCE_GONE:   the source has left: do not touch it any more
  */
 enum hwheel_source_next {
 	HWHEEL_SOURCE_IDLE,
 	HWHEEL_SOURCE_ACTIVE,
-	HWHEEL_SOURCE_FIRST,
 	HWHEEL_SOURCE_AGAIN,
 	HWHEEL_SOURCE_GONE,
 };
@@ -69,12 +66,10 @@ struct hwheel_source {
 	const struct hwheel_source_ops	*ops;
 	/** @edge: While parked it is run at this edge, or HWHEEL_NO_EDGE; the worker's own. */
 	u64				edge;
-	/** @link: In one of @sources of the wheel if it is active; the worker's own. */
+	/** @link: In @sources of the wheel if it is active; the worker's own. */
 	struct list_head		link;
-	/** @busy: The worker runs it after those that are not; set by run(), the worker's own. */
-	bool				busy;
 	/**
-	 * @flags: HWHEEL_SOURCE_IS_ACTIVE: it is in one of the two lists, or about to be added by
+	 * @flags: HWHEEL_SOURCE_IS_ACTIVE: it is in a list, or about to be added by
 	 * the thread that has set the bit; cleared by the worker.
 	 */
 	unsigned long			flags;
@@ -110,7 +105,7 @@ static inline bool hwheel_word_is_source(u64 word)
 /* Are there sources to be polled at the next edge? */
 static inline bool hwheel_has_active_sources(const struct hwheel *wheel)
 {
-	return !list_empty(&wheel->sources[false]) || !list_empty(&wheel->sources[true]);
+	return !list_empty(&wheel->sources);
 }
 
 /* Returns whether no source has more to do before the next edge. */

@@ -262,8 +262,7 @@ static int wheel_populate(struct hwheel *wheel, const struct hwheel_params *para
 	wheel->closers = RB_ROOT;
 	INIT_LIST_HEAD(&wheel->pass_work);
 	init_llist_head(&wheel->source_queue);
-	INIT_LIST_HEAD(&wheel->sources[false]);
-	INIT_LIST_HEAD(&wheel->sources[true]);
+	INIT_LIST_HEAD(&wheel->sources);
 	/* No observer sees a wheel that built-in code creates before hwheel_init(). */
 	INIT_LIST_HEAD(&wheel->registered);
 	wheel->more_comes[false] = true;

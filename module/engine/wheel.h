@@ -229,8 +229,8 @@ struct hwheel {
 	unsigned int		depth;
 	/** @pass_work: Work to be done at the end of the pass. */
 	struct list_head	pass_work;
-	/** @sources: Those that are active: the busy ones are in the second list. */
-	struct list_head	sources[2];
+	/** @sources: Those that are active, in turn. */
+	struct list_head	sources;
 	/** @stop: The stop under way. */
 	struct hwheel_stop	*stop;
 	/** @sweep: The sweep under way, or NULL. */
