@@ -88,6 +88,7 @@ static void copy_observe(const struct hwheel_observer *new) __maybe_unused;
 static void copy_show(struct hwheel *wheel, struct module *owner, const char *creator);
 static void copy_retire(struct hwheel *wheel);
 static void copy_put(struct hwheel *wheel);
+static int copy_params_complete(struct hwheel_params *params);
 static struct hwheel *copy_create(const struct hwheel_params *params, struct module *owner,
 				  const char *creator);
 static void copy_destroy(struct hwheel *wheel);
@@ -114,7 +115,7 @@ static void copy_destroy(struct hwheel *wheel);
 #define hwheel_retire			copy_retire
 #define hwheel_put			copy_put
 #define __hwheel_create			copy_create
-#define hwheel_params_complete	fail_params_complete
+#define hwheel_params_complete		copy_params_complete
 #define hwheel_destroy			copy_destroy
 
 #undef kzalloc

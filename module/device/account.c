@@ -121,7 +121,6 @@ struct hwheel_account *hwheel_account_get(const struct hwheel_account_key *key)
 	get_user_ns(new->key.ns);
 	mutex_init(&new->create);
 	INIT_DELAYED_WORK(&new->end, end_wheel);
-	new->slow = jiffies - HWHEEL_ACCOUNT_SLOW - 1;
 	account = find_or_add(key, new);
 	if (account != new)
 		free_account(new);

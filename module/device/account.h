@@ -2,11 +2,8 @@
 #ifndef _HWHEEL_ACCOUNT_H
 #define _HWHEEL_ACCOUNT_H
 
-#include <linux/compiler.h>
 #include <linux/err.h>
-#include <linux/jiffies.h>
 #include <linux/list.h>
-#include <linux/minmax.h>
 #include <linux/mutex.h>
 #include <linux/types.h>
 #include <linux/uidgid.h>
@@ -49,19 +46,6 @@ struct hwheel_account {
 	struct hwheel		*wheel;
 	/** @end: Ends @wheel, a while after the last file on it was closed. */
 	struct delayed_work	end;
-	/**
-	 * @slow: When (jiffies) it last took too long to wake the threads that wait for these
-	 * files, so that the worker leaves that to work items for a while; written by whoever
-	 * wakes them.
-	 */
-	unsigned long		slow;
-	/**
-	 * @jiffy: The time (jiffies) that @looked is about. Several workers read and write these
-	 * two without a lock: the count is a budget, and may be wrong now and then.
-	 */
-	unsigned long		jiffy;
-	/** @looked: How many waiters of these files workers looked at in that jiffy. */
-	unsigned int		looked;
 };
 
 int hwheel_account_init(const struct hwheel_params *params);
@@ -82,49 +66,6 @@ void hwheel_account_remove_wheel(struct hwheel_account *account);
 static inline struct hwheel *hwheel_account_made(struct hwheel *wheel)
 {
 	return wheel == ERR_PTR(-EAGAIN) ? ERR_PTR(-ENOSPC) : wheel;
-}
-
-/* How long the worker stays away from waiters that took too long */
-#define HWHEEL_ACCOUNT_SLOW	(10 * HZ)
-
-static inline void hwheel_account_was_slow(struct hwheel_account *account)
-{
-	WRITE_ONCE(account->slow, jiffies);
-}
-
-static inline bool hwheel_account_is_slow(const struct hwheel_account *account)
-{
-	unsigned long slow = READ_ONCE(account->slow);
-
-	return unlikely(time_in_range(jiffies, slow, slow + HWHEEL_ACCOUNT_SLOW));
-}
-
-/* How many waiters of an account's files the workers look at in a jiffy */
-#define HWHEEL_ACCOUNT_WAITERS	1024U
-
-/*
- * How many are left. The two fields need no order: a worker that sees one of them without the
- * other looks at some waiters more, or leaves some of this account's to a work item.
- */
-static inline unsigned int hwheel_account_waiters_left(const struct hwheel_account *account)
-{
-	unsigned int looked = READ_ONCE(account->looked);
-	unsigned long now = jiffies;
-
-	if (READ_ONCE(account->jiffy) != now)
-		return HWHEEL_ACCOUNT_WAITERS;
-	return HWHEEL_ACCOUNT_WAITERS - min(looked, HWHEEL_ACCOUNT_WAITERS);
-}
-
-/* A count of another worker's may get lost, which is cheaper than an atomic addition. */
-static inline void hwheel_account_looked(struct hwheel_account *account, unsigned int waiters)
-{
-	unsigned long now = jiffies;
-
-	if (READ_ONCE(account->jiffy) == now)
-		waiters += READ_ONCE(account->looked);
-	WRITE_ONCE(account->looked, waiters);
-	WRITE_ONCE(account->jiffy, now);
 }
 
 #endif /* _HWHEEL_ACCOUNT_H */

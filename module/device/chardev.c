@@ -170,7 +170,7 @@ static __poll_t device_poll(struct file *filp, poll_table *wait)
 {
 	struct hwheel_file *file = filp->private_data;
 
-	poll_wait(filp, &file->wait.queue, wait);
+	poll_wait(filp, &file->wait, wait);
 	return hwheel_event_poll(file);
 }
 
@@ -201,20 +201,11 @@ static struct miscdevice device = {
 /* Each file may hold @max timeouts. */
 int hwheel_chardev_init(unsigned int max)
 {
-	int err;
-
 	max_timeouts = max;
-	err = hwheel_waiters_create_queue();
-	if (err)
-		return err;
-	err = misc_register(&device);
-	if (err)
-		hwheel_waiters_destroy_queue();
-	return err;
+	return misc_register(&device);
 }
 
 void hwheel_chardev_exit(void)
 {
 	misc_deregister(&device);
-	hwheel_waiters_destroy_queue();
 }

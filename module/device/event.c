@@ -186,7 +186,7 @@ ssize_t hwheel_event_read(struct hwheel_file *file, struct iov_iter *to,
 		if (nowait)
 			return -EAGAIN;
 		/* An event wakes one reader; the end, and the first MAP of the file, all. */
-		n = wait_event_interruptible_exclusive(file->wait.queue, has_events(file) ||
+		n = wait_event_interruptible_exclusive(file->wait, has_events(file) ||
 						       hwheel_file_at_end(file) ||
 						       hwheel_file_mapping(file));
 		if (n)

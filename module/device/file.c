@@ -43,7 +43,7 @@ static void file_init(struct hwheel_file *file, unsigned int max)
 	mutex_init(&file->await_lock);
 	hwheel_table_init(&file->table);
 	INIT_LIST_HEAD(&file->events);
-	hwheel_waiters_init(&file->wait, file->account);
+	init_waitqueue_head(&file->wait);
 	init_waitqueue_head(&file->unreferenced);
 	INIT_LIST_HEAD(&file->expired);
 }
@@ -138,7 +138,6 @@ bool hwheel_file_walk(struct hwheel_file *file, u32 *index,
 
 void hwheel_file_free(struct hwheel_file *file)
 {
-	hwheel_waiters_exit(&file->wait);
 	hwheel_account_put(file->account);
 	hwheel_table_free(&file->table);
 	kfree(file);

@@ -97,7 +97,7 @@ struct hwheel_file {
 	/** @stopped: No more timeouts are armed. */
 	bool			stopped;
 	/** @wait: Threads that wait for events. */
-	struct hwheel_waiters	wait;
+	wait_queue_head_t	wait;
 	/** @unreferenced: Where the thread that holds @await_lock waits for the wheel. */
 	wait_queue_head_t	unreferenced;
 	/**

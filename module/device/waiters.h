@@ -1,43 +1,42 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Waking those who wait for a file's events, as other files do: once per pass and file.
+ *
+ * A program decides how long the queue of its file is, and how long those of epoll instances in it
+ * are: waking them takes time of the account's worker.
+ *
+ * Model: reap.pml in selftests/models/.
+ */
 #ifndef _HWHEEL_WAITERS_H
 #define _HWHEEL_WAITERS_H
 
-#include <linux/atomic.h>
-#include <linux/types.h>
+#include <linux/limits.h>
+#include <linux/minmax.h>
+#include <linux/poll.h>
+#include <linux/sched.h>
 #include <linux/wait.h>
-#include <linux/workqueue.h>
-
-/* How many waiters the caller of hwheel_waiters_wake() looks at itself */
-#define HWHEEL_WAITERS_MAX	64U
-
-struct hwheel_account;
 
 /**
- * struct hwheel_waiters - threads that wait for a file's events
+ * hwheel_waiters_wake - wake those who wait for events, if anybody does
+ * @queue:  of the file; read() waits exclusively, so that an event wakes one thread of these
+ * @events: how many events were queued; more than 0
+ *
+ * The events are there already: the barrier in wq_has_sleeper() pairs with the one of
+ * prepare_to_wait() in wait_event(), and with the one in hwheel_event_poll().
+ *
+ * Context: process
  */
-struct hwheel_waiters {
-	/** @queue: Where they wait; read() exclusively, so that an event wakes one of them. */
-	wait_queue_head_t	queue;
-	/** @account: The file's, which has the budget and tells of slow waiters. */
-	struct hwheel_account	*account;
-	/** @work: Wakes them where they are too many for the caller. */
-	struct work_struct	work;
-	/** @owed: Events that @work has to wake readers for. */
-	atomic_t		owed;
-	/** @ended: No event will come any more: everybody is to be woken. */
-	bool			ended;
-	/** @cursor: How far @work has come in @queue, if it is in there; under the queue's lock. */
-	struct wait_queue_entry	cursor;
-	/** @left: Events that @work has still to wake readers for in this walk; its own. */
-	unsigned int		left;
-};
+static inline void hwheel_waiters_wake(wait_queue_head_t *queue, unsigned int events)
+{
+	if (wq_has_sleeper(queue))
+		__wake_up(queue, TASK_NORMAL, min_t(unsigned int, events, INT_MAX),
+			  poll_to_key(EPOLLIN | EPOLLRDNORM));
+}
 
-int hwheel_waiters_create_queue(void);
-void hwheel_waiters_destroy_queue(void);
-
-void hwheel_waiters_init(struct hwheel_waiters *waiters, struct hwheel_account *account);
-void hwheel_waiters_exit(struct hwheel_waiters *waiters);
-void hwheel_waiters_wake(struct hwheel_waiters *waiters, unsigned int events);
-void hwheel_waiters_end(struct hwheel_waiters *waiters);
+/* No event will come: wakes everybody, each time that it is called. */
+static inline void hwheel_waiters_end(wait_queue_head_t *queue)
+{
+	wake_up_all(queue);
+}
 
 #endif /* _HWHEEL_WAITERS_H */

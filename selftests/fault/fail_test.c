@@ -203,7 +203,7 @@ FIXTURE_VARIANT_ADD(fail, live_percpu)
 static const struct end load_ends[] = {
 	{ 1, "__hwheel_create+*" },
 	{ 1, "hwheel_worker_start+*" },
-	{ 1, "hwheel_waiters_create_queue+*" },
+	{ 1, "hwheel_account_init+*" },
 	{ 1, "hwheel_chardev_init+*" },
 	{ }
 };

@@ -9,7 +9,7 @@
  *
  *	publish()					module/device/mapped/source.c
  *	hwheel_map_ring_publish()			module/device/mapped/ring.h
- *	hwheel_waiters_wake()				module/device/waiters.c
+ *	hwheel_waiters_wake()				module/device/waiters.h
  *
  * SPARE_FIELDS_FIRST: a thread may read the fields of the records after it has claimed the entries,
  * as libhwheel does, but not the entries.

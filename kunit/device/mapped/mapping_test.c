@@ -418,7 +418,7 @@ static void watch(struct watcher *watcher, struct hwheel_file *file, int push)
 {
 	*watcher = (struct watcher) { .file = file, .push = push };
 	init_waitqueue_func_entry(&watcher->entry, watcher_wake);
-	add_wait_queue(&file->wait.queue, &watcher->entry);
+	add_wait_queue(&file->wait, &watcher->entry);
 }
 
 static void events_wake_those_who_poll(struct kunit *test)
@@ -438,7 +438,7 @@ static void events_wake_those_who_poll(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hwheel_mapped_file_poll(file), EPOLLIN | EPOLLRDNORM);
 	map_expect_order(test, file, 2, 2);
 	KUNIT_EXPECT_EQ(test, hwheel_mapped_file_poll(file), 0);
-	remove_wait_queue(&file->wait.queue, &watcher.entry);
+	remove_wait_queue(&file->wait, &watcher.entry);
 }
 
 /* Also when nothing was pending */
@@ -450,7 +450,7 @@ static void stop_wakes_those_who_poll(struct kunit *test)
 	watch(&watcher, file, -1);
 	KUNIT_EXPECT_EQ(test, hwheel_file_stop(file), 0);
 	KUNIT_EXPECT_EQ(test, watcher.woken, 1);
-	remove_wait_queue(&file->wait.queue, &watcher.entry);
+	remove_wait_queue(&file->wait, &watcher.entry);
 }
 
 /* A call that fails on a stopped file tells nobody of an end that poll() tells of. */
@@ -463,7 +463,7 @@ static void failed_call_wakes_nobody(struct kunit *test)
 	watch(&watcher, file, -1);
 	hwheel_file_publish_end(file);
 	KUNIT_EXPECT_EQ(test, watcher.woken, 0);
-	remove_wait_queue(&file->wait.queue, &watcher.entry);
+	remove_wait_queue(&file->wait, &watcher.entry);
 }
 
 /* The worker, which has just drained the list, is about to park it. */
@@ -479,7 +479,7 @@ static void what_is_pushed_before_parking_is_found(struct kunit *test)
 	map_arm(file, 1, 0);
 	sim_settle(file->wheel);
 	map_expect_order(test, file, 0, 3);
-	remove_wait_queue(&file->wait.queue, &watcher.entry);
+	remove_wait_queue(&file->wait, &watcher.entry);
 }
 
 /* Segments */
@@ -1015,7 +1015,7 @@ static void damage_wakes_those_who_poll(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, watcher.woken, 1);
 	KUNIT_EXPECT_EQ(test, hwheel_mapped_file_poll(file), EPOLLERR);
 	KUNIT_EXPECT_EQ(test, *head_of(file, 1), HWHEEL_MAP_CLOSED);
-	remove_wait_queue(&file->wait.queue, &watcher.entry);
+	remove_wait_queue(&file->wait, &watcher.entry);
 }
 
 /* However many lists are damaged, and however often the program kicks */
