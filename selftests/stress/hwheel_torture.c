@@ -975,10 +975,16 @@ static bool may_wait_within(const struct caller *by, const struct object *object
 	       (object->serial > by->self->serial && !by->nested);
 }
 
+/*
+ * To lockdep all works are of one class: neither a function may wait for another, nor a callback on
+ * another worker than that which functions wait for.
+ */
 static bool may_wait(const struct caller *by, const struct object *object)
 {
 	if (!by->may_sleep || !by->self)
 		return by->may_sleep;
+	if (object->is_work && (by->self->is_work || object->wheel != by->self->wheel))
+		return false;
 	if (object->wheel == by->self->wheel)
 		return may_wait_within(by, object);
 	return object->wheel->serial > by->self->wheel->serial;

@@ -266,7 +266,7 @@ class LifeTest {
         try (Log log = new Log()) {
             List<HashedWheelTimer> timers = new ArrayList<>();
             for (int i = 0; i < 80; i++) {
-                timers.add(on(i % 2 == 0 ? WheelChoice.PRIVATE : WheelChoice.SHARED));
+                timers.add(on(i % 8 == 0 ? WheelChoice.PRIVATE : WheelChoice.SHARED));
             }
             assertTrue(log.has("too many"));
             for (HashedWheelTimer timer : timers) {
