@@ -39,8 +39,7 @@ static bool is_timeout_of(const struct hwheel_timeout *timeout, const void *modu
 	const struct hwheel_timeout_ops *ops = timeout->ops;
 
 	if (hwheel_is_work(timeout)) {
-		const struct hwheel_work *work =
-			container_of(timeout, struct hwheel_work, timeout);
+		const struct hwheel_work *work = hwheel_work_of(timeout);
 
 		return lies_in(work, module) || lies_in(work->work.func, module) ||
 		       lies_in(work->release, module);

@@ -32,7 +32,7 @@
 /* How long a wheel is kept that no file is on */
 #define KEPT	HZ
 
-/* What default wheels are like, and what ends them; constant */
+/* Parameters of default wheels, and the workqueue that ends these; constant */
 static struct hwheel_params defaults;
 static struct workqueue_struct *ender;
 

@@ -57,7 +57,7 @@ static inline void hwheel_wake_waiters(struct hwheel *wheel)
 /*
  * Wakes them when a callback has ended that one of them waits for. A thread that finds its
  * timeout's callback under way sets @awaited, and then looks once more. A full barrier between the
- * end of the callback and the look at @awaited pairs with the one in hwheel_callback_await().
+ * end of the callback and the look at @awaited pairs with the one in hwheel_await().
  * @awaited is cleared before the wake-up, which takes the lock of the queue: a thread that sets it
  * before it is cleared is on the queue by then.
  */
@@ -140,6 +140,14 @@ static inline bool hwheel_callback_running(const struct hwheel *wheel,
 	return false;
 }
 
+/* For a thread on the queue of waiters, before it looks once more at what it waits for. */
+static inline void hwheel_await(struct hwheel *wheel)
+{
+	WRITE_ONCE(wheel->awaited, 1);
+	/* See hwheel_wake_awaiting(). */
+	smp_mb();
+}
+
 /*
  * As hwheel_callback_running(), for a thread on the queue of waiters: if this returns true, the end
  * of the callback wakes it.
@@ -149,9 +157,7 @@ static inline bool hwheel_callback_await(struct hwheel *wheel,
 {
 	if (!hwheel_callback_running(wheel, timeout))
 		return false;
-	WRITE_ONCE(wheel->awaited, 1);
-	/* See hwheel_wake_awaiting(). */
-	smp_mb();
+	hwheel_await(wheel);
 	return hwheel_callback_running(wheel, timeout);
 }
 

@@ -47,17 +47,16 @@ struct closer {
 	struct rb_node		node;
 };
 
-static bool is_before(struct rb_node *a, const struct rb_node *b)
-{
-	return rb_entry(a, struct closer, node)->timeout <
-	       rb_entry(b, struct closer, node)->timeout;
-}
-
 static int compare(const void *timeout, const struct rb_node *node)
 {
-	const struct hwheel_timeout *other = rb_entry(node, struct closer, node)->timeout;
+	const void *other = rb_entry(node, struct closer, node)->timeout;
 
-	return timeout < (const void *)other ? -1 : timeout > (const void *)other;
+	return timeout < other ? -1 : timeout > other;
+}
+
+static bool is_before(struct rb_node *a, const struct rb_node *b)
+{
+	return compare(rb_entry(a, struct closer, node)->timeout, b) < 0;
 }
 
 static void begin_closing(struct closer *closer)
@@ -71,7 +70,7 @@ static void begin_closing(struct closer *closer)
 
 static bool closes(const struct rb_node *node, const struct hwheel_timeout *timeout)
 {
-	return node && rb_entry(node, struct closer, node)->timeout == timeout;
+	return node && !compare(timeout, node);
 }
 
 /*
@@ -180,11 +179,6 @@ static void close_and_wait(struct closer *closer)
 	}
 }
 
-static struct work_struct *item_of(struct hwheel_timeout *timeout)
-{
-	return &container_of(timeout, struct hwheel_work, timeout)->work;
-}
-
 /*
  * Waits for the function of a work, and returns true; false if the work is not at rest: meanwhile
  * another thread may have taken it back, and submitted it. A closed work that is at rest is not
@@ -201,10 +195,10 @@ static bool wait_for_function(struct closer *closer)
 	if (!hwheel_word_settled(hwheel_work_word(timeout)))
 		return false;
 	if (!hwheel_is_owner(wheel)) {
-		cancel_work_sync(item_of(timeout));
+		cancel_work_sync(&hwheel_work_of(timeout)->work);
 		return true;
 	}
-	while (work_busy(item_of(timeout))) {
+	while (work_busy(&hwheel_work_of(timeout)->work)) {
 		hwheel_drain_here(wheel);
 		schedule_timeout_uninterruptible(1);
 	}
@@ -232,14 +226,14 @@ static bool is_own_callback(struct hwheel_timeout *timeout)
 	if (hwheel_is_owner(wheel) && hwheel_callback_running(wheel, timeout))
 		return true;
 	return hwheel_is_work(timeout) &&
-	       (current_work() == item_of(timeout) || releases(timeout));
+	       (current_work() == &hwheel_work_of(timeout)->work || releases(timeout));
 }
 
 /* What the log names */
 static const void *function_of(struct hwheel_timeout *timeout)
 {
 	if (hwheel_is_work(timeout))
-		return item_of(timeout)->func;
+		return hwheel_work_of(timeout)->work.func;
 	return timeout->ops->expire;
 }
 

@@ -52,22 +52,17 @@
 #define REPENDS		(HWHEEL_PENDING | HWHEEL_QUEUED)
 #define RECALLED	(HWHEEL_CANCELLED | HWHEEL_QUEUED)
 
-static struct hwheel_work *work_of(struct hwheel_timeout *timeout)
-{
-	return container_of(timeout, struct hwheel_work, timeout);
-}
-
 /* From here on the function may run, and free the work. */
 static void work_expire(struct hwheel_timeout *timeout)
 {
-	struct hwheel_work *work = work_of(timeout);
+	struct hwheel_work *work = hwheel_work_of(timeout);
 
 	queue_work(work->queue, &work->work);
 }
 
 static void work_release(struct hwheel_timeout *timeout)
 {
-	struct hwheel_work *work = work_of(timeout);
+	struct hwheel_work *work = hwheel_work_of(timeout);
 
 	work->release(work);
 }
@@ -87,6 +82,7 @@ const struct hwheel_timeout_ops hwheel_work_ops[2] = {
  */
 bool hwheel_work_hand_over(struct hwheel *wheel, struct hwheel_timeout *timeout, s64 *word)
 {
+	const void *function = hwheel_work_of(timeout)->work.func;
 	unsigned long flags;
 	bool expired;
 
@@ -96,7 +92,7 @@ bool hwheel_work_hand_over(struct hwheel *wheel, struct hwheel_timeout *timeout,
 	expired = hwheel_word_hand_over(&timeout->word, word);
 	if (expired) {
 		hwheel_limit_end(wheel);
-		trace_timeout_expire_entry(wheel, timeout, work_of(timeout)->work.func, *word);
+		trace_timeout_expire_entry(wheel, timeout, function, *word);
 		work_expire(timeout);
 		trace_timeout_expire_exit(wheel, timeout);
 	} else {
@@ -182,7 +178,7 @@ out:
 /* For hwheel_cancel_sync(), which has closed the timeout. Returns as take_back(), but no error. */
 int hwheel_work_recall(struct hwheel_timeout *timeout)
 {
-	return hwheel_is_work(timeout) ? take_back(work_of(timeout), RECALLED, true) : 0;
+	return hwheel_is_work(timeout) ? take_back(hwheel_work_of(timeout), RECALLED, true) : 0;
 }
 
 /* hwheel_work_init() is described in the header. */
@@ -230,11 +226,24 @@ int hwheel_work_arm(struct hwheel_work *work, u64 delay_ns)
 }
 EXPORT_SYMBOL_GPL(hwheel_work_arm);
 
-/* Did the mod only meet a claim, or a work that was handed over meanwhile? */
-static bool mods_again(const struct hwheel_work *work, int held)
-{
-	return held == -EBUSY && !(atomic64_read(&work->timeout.word) & HWHEEL_CLOSED);
-}
+/*
+ * The result of a mod of a work, which is taken back first. It is made again if it only met a
+ * claim, or a work that was handed over meanwhile.
+ */
+#define mod_work(work, mod)							\
+({										\
+	struct hwheel_work *__work = (work);					\
+	int __held;								\
+										\
+	do {									\
+		__held = take_back(__work, REPENDS, false);			\
+		if (__held == -EDQUOT)						\
+			break;							\
+		__held = (mod);							\
+	} while (__held == -EBUSY &&						\
+		 !(atomic64_read(&__work->timeout.word) & HWHEEL_CLOSED));	\
+	__held;									\
+})
 
 /**
  * hwheel_work_mod - arm a work, or move its deadline, whichever is needed
@@ -250,15 +259,7 @@ static bool mods_again(const struct hwheel_work *work, int held)
  */
 int hwheel_work_mod(struct hwheel_work *work, u64 delay_ns)
 {
-	int held;
-
-	do {
-		held = take_back(work, REPENDS, false);
-		if (held == -EDQUOT)
-			break;
-		held = hwheel_mod(&work->timeout, delay_ns);
-	} while (mods_again(work, held));
-	return held;
+	return mod_work(work, hwheel_mod(&work->timeout, delay_ns));
 }
 EXPORT_SYMBOL_GPL(hwheel_work_mod);
 
@@ -275,15 +276,7 @@ EXPORT_SYMBOL_GPL(hwheel_work_mod);
  */
 int hwheel_work_mod_jiffies(struct hwheel_work *work, unsigned long expires)
 {
-	int held;
-
-	do {
-		held = take_back(work, REPENDS, false);
-		if (held == -EDQUOT)
-			break;
-		held = hwheel_mod_jiffies(&work->timeout, expires);
-	} while (mods_again(work, held));
-	return held;
+	return mod_work(work, hwheel_mod_jiffies(&work->timeout, expires));
 }
 EXPORT_SYMBOL_GPL(hwheel_work_mod_jiffies);
 
@@ -324,9 +317,7 @@ static bool has_expired(const struct hwheel_timeout *timeout)
 {
 	if (!is_due_at_once(timeout))
 		return true;
-	WRITE_ONCE(timeout->wheel->awaited, 1);
-	/* See hwheel_wake_awaiting(). */
-	smp_mb();
+	hwheel_await(timeout->wheel);
 	return !is_due_at_once(timeout);
 }
 

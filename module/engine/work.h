@@ -18,6 +18,11 @@ static inline bool hwheel_is_work(const struct hwheel_timeout *timeout)
 	return timeout->ops == &hwheel_work_ops[0] || timeout->ops == &hwheel_work_ops[1];
 }
 
+static inline struct hwheel_work *hwheel_work_of(const struct hwheel_timeout *timeout)
+{
+	return container_of(timeout, struct hwheel_work, timeout);
+}
+
 /* The word while no thread claims it, which none does for long */
 static inline u64 hwheel_work_word(const struct hwheel_timeout *timeout)
 {
