@@ -1121,22 +1121,28 @@ static bool place_put(struct place *place, struct object *object)
 	return empty;
 }
 
-/* Has a work run early, whose deadline nobody knows but the wheel; not in a callback. */
-static bool may_flush(const struct caller *by, const struct object *object)
-{
-	return object->is_work && !object->ordered && !by->self && chance(by, 4);
-}
-
 static void place_cancel_sync(const struct caller *by, struct place *place)
 {
 	struct object *object = object_get(place);
 
 	if (!object)
 		return;
-	if (may_flush(by, object))
-		count_many(FLUSHED, hwheel_work_flush(&object->work));
-	else if (may_wait(by, object))
+	if (may_wait(by, object))
 		call_sync(by, object);
+	caller_put(object);
+}
+
+/* Has a work run early, whose deadline nobody knows but the wheel; not in a callback. */
+static void place_flush(const struct caller *by, struct place *place)
+{
+	struct object *object = object_get(place);
+
+	if (!object)
+		return;
+	if (object->is_work && !object->ordered) {
+		call(by, object, CALL_ARM);
+		count_many(FLUSHED, hwheel_work_flush(&object->work));
+	}
 	caller_put(object);
 }
 
@@ -1521,6 +1527,8 @@ static void thread_step(const struct caller *by)
 		place_fill(by, place);
 	} else if (choice == 16) {
 		place_cancel_sync(by, place);
+	} else if (choice == 17) {
+		place_flush(by, place);
 	} else {
 		place_call(by, place);
 	}

@@ -73,12 +73,16 @@ refused() {
 	fi
 }
 
-# A 32-bit kernel has no room for many wheels of a million slots.
+# A wheel has up to four levels, and about 64 bytes a slot; a dozen of them may live at a time.
 most_slots() {
-	local kb
+	local kb slots=1048576
 
-	kb=$(sed -n 's/^VmallocTotal: *\([0-9]*\) kB$/\1/p' /proc/meminfo)
-	[ "$kb" -gt 4194304 ] && echo 1048576 || echo 32768
+	kb=$(awk '/^(MemAvailable|VmallocTotal):/ && (!kb || $2 < kb) { kb = $2 }
+		END { print kb }' /proc/meminfo)
+	while [ $((slots * 3)) -gt "$kb" ]; do
+		slots=$((slots / 2))
+	done
+	echo $slots
 }
 
 begin
