@@ -48,6 +48,11 @@ module_param(max_pending, ullong, 0444);
 MODULE_PARM_DESC(max_pending,
 		 "Timeouts that may be pending on a default wheel, 0 for no limit (default 0)");
 
+static unsigned long long worker_percent = 50;
+module_param(worker_percent, ullong, 0444);
+MODULE_PARM_DESC(worker_percent,
+		 "CPU time of all workers of an account, in percent of one CPU, 1 to 1000000, beyond a burst of 100 ms (default 50)");
+
 static const struct range_check {
 	const char			*name;
 	const unsigned long long	*value;
@@ -60,6 +65,7 @@ static const struct range_check {
 	{ "max_timeouts", &max_timeouts, 1,		     HWHEEL_FILE_MAX },
 	{ "max_user_wheels", &max_user_wheels, 0,	     65536 },
 	{ "max_pending",  &max_pending,	 0,		     S64_MAX },
+	{ "worker_percent", &worker_percent, 1,		     1000000 },
 };
 
 static int check_parameters(void)
@@ -94,7 +100,7 @@ static int __init hwheel_init(void)
 	err = hwheel_system_init();
 	if (err)
 		goto exit_debugfs;
-	err = hwheel_account_init(&params);
+	err = hwheel_account_init(&params, worker_percent);
 	if (err)
 		goto exit_debugfs;
 	hwheel_config_init(max_user_wheels);

@@ -15,6 +15,7 @@ static void *race_alloc(size_t size, gfp_t gfp);
 #define hwheel_account_add_wheel	race_account_add_wheel
 #define hwheel_account_remove_wheel	race_account_remove_wheel
 #define hwheel_account_init		race_account_init
+#define hwheel_account_create_wheel	race_account_create_wheel
 #define hwheel_account_exit		race_account_exit
 #define hwheel_account_params		race_account_params
 #define hwheel_account_use_wheel	race_account_use_wheel
@@ -24,13 +25,15 @@ static void *race_alloc(size_t size, gfp_t gfp);
 
 #include "device/account.c"
 
+#define PERCENT	50
+
 static const struct hwheel_params params = {
 	.tick_ns = 10 * NSEC_PER_MSEC, .slots = 100, .max_pending = 7,
 };
 
 static int account_init(struct kunit_suite *suite)
 {
-	return hwheel_account_init(&params);
+	return hwheel_account_init(&params, PERCENT);
 }
 
 static void account_exit(struct kunit_suite *suite)
@@ -259,6 +262,24 @@ static void a_close_beside_the_work_item_counts(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, hash_empty(accounts));
 }
 
+/* Closing and opening again is no way to a new burst. */
+static void an_account_is_kept_until_it_has_paid(struct kunit *test)
+{
+	struct hwheel_account *account = get(123456);
+	u64 place = 0;
+
+	hwheel_bandwidth_take(&account->bandwidth, ktime_get_ns(), NSEC_PER_SEC, &place);
+	hwheel_account_put(account);
+	KUNIT_ASSERT_PTR_EQ(test, get(123456), account);
+	hwheel_account_put(account);
+	KUNIT_EXPECT_FALSE(test, hash_empty(accounts));
+	/* That was a second, and as long a place, each of which takes two. */
+	schedule_timeout_uninterruptible(4 * HZ - 1);
+	KUNIT_EXPECT_FALSE(test, hash_empty(accounts));
+	schedule_timeout_uninterruptible(HZ);
+	KUNIT_EXPECT_TRUE(test, hash_empty(accounts));
+}
+
 /* rmmod waits for the wheels that are kept. */
 static void unloading_ends_what_is_kept(struct kunit *test)
 {
@@ -270,7 +291,7 @@ static void unloading_ends_what_is_kept(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, hash_empty(accounts));
 	hwheel_account_exit();
 	KUNIT_EXPECT_TRUE(test, hash_empty(accounts));
-	KUNIT_EXPECT_EQ(test, hwheel_account_init(&params), 0);
+	KUNIT_EXPECT_EQ(test, hwheel_account_init(&params, PERCENT), 0);
 }
 
 static struct kunit_case account_cases[] = {
@@ -282,6 +303,7 @@ static struct kunit_case account_cases[] = {
 	KUNIT_CASE(files_of_an_account_share_its_wheel),
 	KUNIT_CASE(a_wheel_is_kept_for_the_next_file),
 	KUNIT_CASE(a_close_beside_the_work_item_counts),
+	KUNIT_CASE(an_account_is_kept_until_it_has_paid),
 	KUNIT_CASE(unloading_ends_what_is_kept),
 	{}
 };

@@ -9,7 +9,11 @@
  * All files of an account share it, and its default wheel unless CONFIG has given them another. The
  * first ARM or MAP makes that wheel. Starting a thread and ending one take long, so a wheel that no
  * file is on is kept for a while, and a work item ends it: no close() waits for that.
+ *
+ * The workers of an account share CPU time that is bounded. An account whose files are closed is
+ * kept until its burst is whole: else who opens them again had a new one each time.
  */
+#include <linux/capability.h>
 #include <linux/cgroup.h>
 #include <linux/cred.h>
 #include <linux/err.h>
@@ -22,6 +26,7 @@
 #include <linux/minmax.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
+#include <linux/timekeeping.h>
 #include <linux/user_namespace.h>
 #include <linux/workqueue.h>
 
@@ -34,9 +39,11 @@
 
 /* Parameters of default wheels, and the workqueue that ends these; constant */
 static struct hwheel_params defaults;
+static unsigned int worker_percent;
 static struct workqueue_struct *ender;
 
-static DEFINE_SPINLOCK(lock);	/* protects the accounts */
+static DEFINE_SPINLOCK(lock);	/* protects what follows */
+static bool exiting;
 static DEFINE_HASHTABLE(accounts, 8);
 
 /* The caller's v2 cgroup */
@@ -120,6 +127,7 @@ struct hwheel_account *hwheel_account_get(const struct hwheel_account_key *key)
 	new->key = *key;
 	get_user_ns(new->key.ns);
 	mutex_init(&new->create);
+	hwheel_bandwidth_init(&new->bandwidth, worker_percent);
 	INIT_DELAYED_WORK(&new->end, end_wheel);
 	account = find_or_add(key, new);
 	if (account != new)
@@ -127,24 +135,30 @@ struct hwheel_account *hwheel_account_get(const struct hwheel_account_key *key)
 	return account;
 }
 
-void hwheel_account_put(struct hwheel_account *account)
-{
-	bool last;
-
-	spin_lock(&lock);
-	last = !--account->refs;
-	if (last)
-		hash_del(&account->link);
-	spin_unlock(&lock);
-	if (last)
-		free_account(account);
-}
-
 static void end_later_locked(struct hwheel_account *account, unsigned long delay)
 {
 	lockdep_assert_held(&lock);
 	if (!mod_delayed_work(ender, &account->end, delay))
 		account->refs++;
+}
+
+void hwheel_account_put(struct hwheel_account *account)
+{
+	bool last;
+	u64 owes;
+
+	spin_lock(&lock);
+	last = !--account->refs;
+	owes = last ? hwheel_bandwidth_whole_in(&account->bandwidth, ktime_get_ns()) : 0;
+	if (owes && !exiting) {
+		end_later_locked(account, nsecs_to_jiffies(owes) + 1);
+		last = false;
+	}
+	if (last)
+		hash_del(&account->link);
+	spin_unlock(&lock);
+	if (last)
+		free_account(account);
 }
 
 static void end_wheel(struct work_struct *work)
@@ -165,19 +179,42 @@ static void end_wheel(struct work_struct *work)
 	hwheel_account_put(account);
 }
 
-/* Named by the user, or by the namespace that is the account */
-static struct hwheel *account_create(const struct hwheel_account *account)
+/*
+ * A wheel whose worker takes of the account's CPU time, unless it is @exempt. May sleep. Returns
+ * ERR_PTR: -EINVAL, -ENOMEM, -ENOSPC if the machine has as many threads as it may: an error as at
+ * other limits, not "would block".
+ */
+struct hwheel *hwheel_account_create_wheel(struct hwheel_account *account,
+					   const struct hwheel_params *params, bool exempt)
+{
+	struct hwheel *wheel = hwheel_create(params);
+
+	if (wheel == ERR_PTR(-EAGAIN))
+		return ERR_PTR(-ENOSPC);
+	if (!IS_ERR(wheel) && !exempt)
+		hwheel_bandwidth_join(wheel, &account->bandwidth);
+	return wheel;
+}
+
+/*
+ * Named by the user, or by the namespace that is the account. Of root's, the privileged one that
+ * starts it decides for the others, who are root, too.
+ */
+static struct hwheel *create_default(struct hwheel_account *account)
 {
 	const struct hwheel_account_key *key = &account->key;
 	struct hwheel_params params = defaults;
 	char name[HWHEEL_NAME_MAX];
+	bool exempt = false;
 
-	if (key->ns == &init_user_ns)
+	if (key->ns == &init_user_ns) {
 		snprintf(name, sizeof(name), "u%u", __kuid_val(key->uid));
-	else
+		exempt = uid_eq(key->uid, GLOBAL_ROOT_UID) && capable(CAP_SYS_NICE);
+	} else {
 		snprintf(name, sizeof(name), "n%u", key->ns->ns.inum);
+	}
 	params.name = name;
-	return hwheel_account_made(hwheel_create(&params));
+	return hwheel_account_create_wheel(account, &params, exempt);
 }
 
 /*
@@ -190,7 +227,7 @@ struct hwheel *hwheel_account_use_wheel(struct hwheel_account *account)
 
 	if (mutex_lock_killable(&account->create))
 		return ERR_PTR(-EINTR);
-	wheel = account->wheel ?: account_create(account);
+	wheel = account->wheel ?: create_default(account);
 	if (!IS_ERR(wheel)) {
 		account->wheel = wheel;
 		spin_lock(&lock);
@@ -215,11 +252,12 @@ const struct hwheel_params *hwheel_account_params(void)
 	return &defaults;
 }
 
-/* Default wheels have these parameters. */
-int hwheel_account_init(const struct hwheel_params *params)
+/* Default wheels have these parameters, and the workers of an account so much of one CPU. */
+int hwheel_account_init(const struct hwheel_params *params, unsigned int percent)
 {
 	int err;
 
+	worker_percent = percent;
 	defaults = *params;
 	defaults.flags |= HWHEEL_ACCOUNT | HWHEEL_OWN;
 	err = hwheel_params_complete(&defaults);
@@ -229,13 +267,14 @@ int hwheel_account_init(const struct hwheel_params *params)
 	return ender ? 0 : -ENOMEM;
 }
 
-/* No file is open: ends the wheels that are kept, and waits. */
+/* No file is open: ends the accounts and wheels that are kept, and waits. */
 void hwheel_account_exit(void)
 {
 	struct hwheel_account *account;
 	int i;
 
 	spin_lock(&lock);
+	exiting = true;
 	hash_for_each(accounts, i, account, link)
 		end_later_locked(account, 0);
 	spin_unlock(&lock);

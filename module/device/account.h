@@ -2,12 +2,13 @@
 #ifndef _HWHEEL_ACCOUNT_H
 #define _HWHEEL_ACCOUNT_H
 
-#include <linux/err.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/types.h>
 #include <linux/uidgid.h>
 #include <linux/workqueue.h>
+
+#include "engine/bandwidth.h"
 
 struct cred;
 struct hwheel;
@@ -44,11 +45,16 @@ struct hwheel_account {
 	struct mutex		create;
 	/** @wheel: The default wheel, or NULL; under @create. */
 	struct hwheel		*wheel;
-	/** @end: Ends @wheel, a while after the last file on it was closed. */
+	/** @bandwidth: CPU time of the workers of all its wheels, but for exempt ones. */
+	struct hwheel_bandwidth	bandwidth;
+	/**
+	 * @end: Ends @wheel, a while after the last file on it was closed, and keeps the account
+	 * until what its workers took is paid for.
+	 */
 	struct delayed_work	end;
 };
 
-int hwheel_account_init(const struct hwheel_params *params);
+int hwheel_account_init(const struct hwheel_params *params, unsigned int percent);
 void hwheel_account_exit(void);
 const struct hwheel_params *hwheel_account_params(void);
 
@@ -59,13 +65,9 @@ void hwheel_account_put(struct hwheel_account *account);
 
 struct hwheel *hwheel_account_use_wheel(struct hwheel_account *account);
 void hwheel_account_leave_wheel(struct hwheel_account *account);
+struct hwheel *hwheel_account_create_wheel(struct hwheel_account *account,
+					   const struct hwheel_params *params, bool exempt);
 int hwheel_account_add_wheel(struct hwheel_account *account, unsigned int max);
 void hwheel_account_remove_wheel(struct hwheel_account *account);
-
-/* The machine has as many threads as it may: an error as at other limits, not "would block" */
-static inline struct hwheel *hwheel_account_made(struct hwheel *wheel)
-{
-	return wheel == ERR_PTR(-EAGAIN) ? ERR_PTR(-ENOSPC) : wheel;
-}
 
 #endif /* _HWHEEL_ACCOUNT_H */

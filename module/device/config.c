@@ -73,8 +73,12 @@ static int config_check(const struct hwheel_config *config, unsigned int max_tim
 	return 0;
 }
 
-/* The new wheel takes from the default one all that CONFIG leaves at 0. */
-static struct hwheel *config_create(const struct hwheel_config *config)
+/*
+ * The new wheel takes from the default one all that CONFIG leaves at 0. It is the caller's alone:
+ * whether its worker is bounded depends on the caller's own rights.
+ */
+static struct hwheel *config_create(const struct hwheel_config *config,
+				    struct hwheel_account *account)
 {
 	const struct hwheel_params *defaults = hwheel_account_params();
 	char name[HWHEEL_NAME_MAX];
@@ -96,7 +100,7 @@ static struct hwheel *config_create(const struct hwheel_config *config)
 	if (config->clock == CLOCK_BOOTTIME)
 		params.flags |= HWHEEL_BOOTTIME;
 	snprintf(name, sizeof(name), "p%d", task_tgid_nr(current));
-	return hwheel_account_made(hwheel_create(&params));
+	return hwheel_account_create_wheel(account, &params, capable(CAP_SYS_NICE));
 }
 
 static struct hwheel *config_create_if_allowed(const struct hwheel_config *config,
@@ -108,7 +112,7 @@ static struct hwheel *config_create_if_allowed(const struct hwheel_config *confi
 	err = hwheel_account_add_wheel(file->account, max_wheels);
 	if (err)
 		return ERR_PTR(err);
-	wheel = config_create(config);
+	wheel = config_create(config, file->account);
 	if (IS_ERR(wheel))
 		hwheel_account_remove_wheel(file->account);
 	return wheel;

@@ -85,6 +85,7 @@ static void get_counts(struct hwheel_file *file, struct hwheel_file_counts *coun
 
 static void fill_file(struct hwheel_file *file, struct hwheel_file_stats *stats)
 {
+	const struct hwheel_bandwidth *bandwidth = &file->account->bandwidth;
 	struct hwheel_file_counts counts;
 
 	get_counts(file, &counts);
@@ -97,6 +98,8 @@ static void fill_file(struct hwheel_file *file, struct hwheel_file_stats *stats)
 		.cancelled	= counts.cancelled,
 		.expired	= counts.expired,
 		.stopped	= counts.stopped,
+		.account_throttled	= atomic64_read(&bandwidth->throttled),
+		.account_throttled_ns	= atomic64_read(&bandwidth->throttled_ns),
 	};
 }
 
@@ -140,4 +143,6 @@ void hwheel_info_show(struct hwheel_file *file, struct seq_file *m)
 	seq_printf(m, "pending:\t%lu\n", counts.pending);
 	seq_printf(m, "events:\t%lu\n", counts.events);
 	seq_printf(m, "stopped:\t%d\n", READ_ONCE(file->stopped));
+	seq_printf(m, "account_throttled_ns:\t%llu\n",
+		   (u64)atomic64_read(&file->account->bandwidth.throttled_ns));
 }

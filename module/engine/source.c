@@ -19,6 +19,7 @@
 #include <linux/preempt.h>
 #include <linux/sched.h>
 
+#include "bandwidth.h"
 #include "slots.h"
 #include "source.h"
 #include "state.h"
@@ -196,6 +197,8 @@ bool hwheel_sources_run_all(struct hwheel *wheel)
 	while ((source = list_first_entry_or_null(&round, struct hwheel_source, link))) {
 		through &= source_run(wheel, source);
 		cond_resched();
+		/* Each may take as long as a pass. */
+		hwheel_bandwidth_pay(wheel);
 	}
 	return through;
 }

@@ -45,6 +45,7 @@
 #define HWHEEL_ARM_SPECIAL	(HWHEEL_SIMPLE | HWHEEL_STOPPING | HWHEEL_LIMITED)
 
 struct dentry;
+struct hwheel_bandwidth;
 struct hwheel_stop;
 struct hwheel_sweep;
 
@@ -231,6 +232,12 @@ struct hwheel {
 	struct list_head	pass_work;
 	/** @sources: Those that are active, in turn. */
 	struct list_head	sources;
+	/** @bandwidth: CPU time that the worker shares with others, or NULL; set once. */
+	struct hwheel_bandwidth	*bandwidth;
+	/** @ran: CPU time of the worker up to which it has paid, in ns. */
+	u64			ran;
+	/** @place: Time that it has paid for and not run yet, in ns. */
+	u64			place;
 	/** @stop: The stop under way. */
 	struct hwheel_stop	*stop;
 	/** @sweep: The sweep under way, or NULL. */

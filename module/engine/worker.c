@@ -41,6 +41,7 @@
 #include <linux/smp.h>
 #include <uapi/linux/sched/types.h>
 
+#include "bandwidth.h"
 #include "callback.h"
 #include "debug_objects.h"
 #include "edge.h"
@@ -745,8 +746,10 @@ static void worker_run_passes(struct hwheel *wheel)
 	struct done done = { };
 
 	while (!kthread_should_stop()) {
-		bool through = worker_run_pass(wheel, &done);
+		bool through;
 
+		hwheel_bandwidth_pay(wheel);
+		through = worker_run_pass(wheel, &done);
 		if (through && !arms_itself(wheel, done)) {
 			worker_sleep(wheel, will_linger(wheel, done));
 			done = (struct done) { };

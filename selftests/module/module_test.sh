@@ -235,6 +235,7 @@ refuse_values() {
 		rejected max_user_wheels 4294967296 0..65536
 	report "max_user_wheels=2^64-1 is refused" \
 		rejected max_user_wheels 18446744073709551615 0..65536
+	report "worker_percent=0 is refused" rejected worker_percent 0 1..1000000
 	report "max_pending=2^63 is refused" \
 		rejected max_pending 9223372036854775808 0..9223372036854775807
 	report "max_pending=2^64-1 is refused" \

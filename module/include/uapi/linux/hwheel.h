@@ -232,6 +232,9 @@ struct hwheel_config {
  * @wheel_lateness: histogram of how long after its deadline a timeout expired: [0] counts
  *               those below 1/256 of a tick, [1] below 1/128, and so on; from [9] on more
  *               than a tick
+ * @account_throttled: how often a worker of the opener's account had to wait, as they had
+ *               taken more CPU time than the account's workers may (worker_percent)
+ * @account_throttled_ns: for how long they waited, in ns, each by itself
  * @reserved:    0
  *
  * Of a mapped file the kernel sees what was submitted, not what a program does with a record
@@ -259,7 +262,9 @@ struct hwheel_file_stats {
 	__u64 wheel_expired;
 	__u64 wheel_lag;
 	__u64 wheel_lateness[HWHEEL_LATENESS_BINS];
-	__u64 reserved[8];
+	__u64 account_throttled;
+	__u64 account_throttled_ns;
+	__u64 reserved[6];
 };
 
 /**
