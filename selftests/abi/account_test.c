@@ -3,48 +3,16 @@
  * Accounts: whose files share a default wheel and its worker, from the first ARM until a while
  * after the last file was closed.
  */
-#include "common.h"
+#include "accounts.h"
 #include "share.h"
 #include "threads.h"
 
 #include <pthread.h>
-#include <sched.h>
-#include <sys/mount.h>
-#include <sys/stat.h>
 
 #define USER		4500
 #define SUBORDINATE	450000
 #define SUBORDINATES	1000
-#define HIERARCHY	"/tmp/hwheel_account_test"
 #define GROUP		HIERARCHY "/hwheel_account_test"
-
-/* Returns 0 or a negative errno. */
-static int write_text(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC), ret = 0;
-
-	if (fd < 0)
-		return -errno;
-	if (write(fd, text, strlen(text)) != (ssize_t)strlen(text))
-		ret = -errno;
-	close(fd);
-	return ret;
-}
-
-static int become(uid_t uid)
-{
-	return setresuid(uid, uid, uid) ? -errno : 0;
-}
-
-static int join(const char *group)
-{
-	char path[300];
-
-	if (mkdir(group, 0755) && errno != EEXIST)
-		return -errno;
-	snprintf(path, sizeof(path), "%s/cgroup.procs", group);
-	return write_text(path, "0");
-}
 
 /**
  * struct holder - a process that holds a timeout
@@ -320,7 +288,7 @@ TEST_F(accounts, containers_of_root_are_accounts)
 
 TEST_F(accounts, root_has_one_for_each_cgroup)
 {
-	if (mkdir(HIERARCHY, 0700) || mount("none", HIERARCHY, "cgroup2", 0, NULL))
+	if (mount_cgroups())
 		SKIP(return, "no cgroup v2 here");
 	ASSERT_EQ(0, await_threads("hwheel/u0", 0));
 	ASSERT_EQ(0, hold_as(&self->holders[0], 0));
@@ -333,8 +301,7 @@ TEST_F(accounts, root_has_one_for_each_cgroup)
 	EXPECT_EQ(0, release(&self->holders[2]));
 	EXPECT_EQ(0, await_threads("hwheel/u0", 0));
 	EXPECT_EQ(0, rmdir(GROUP));
-	EXPECT_EQ(0, umount(HIERARCHY));
-	EXPECT_EQ(0, rmdir(HIERARCHY));
+	EXPECT_EQ(0, unmount_cgroups());
 }
 
 TEST_HARNESS_MAIN

@@ -1,31 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Programs write rubbish into their mapped memory, or keep the worker busy with very many
- * timeouts. The test measures how late others on the shared wheel are beside them, with
- * ioctls and with mapped memory, compares it with the lateness beside other busy processes, and
- * looks at the CPU time of the worker.
+ * timeouts: timeouts of others are not late for that.
  */
 
-#include "../abi/lateness.h"
-#include "../abi/map.h"
-#include "../abi/share.h"
-
-#include <dirent.h>
-#include <pthread.h>
-
-/* The name of the worker of root's default wheel */
-#define WORKER		"hwheel/u0"
+#include "../abi/victim.h"
 
 #define ATTACKERS	2
 #define THREADS		2
 #define LISTS		4
-#define FIRST_USER	4400
 
 /* An attacker closes its file after this time and opens the next one. */
 #define LIFE_NS		(200 * MSEC)
-
-/* The victim's delays: attackers can arm timeouts of the same edge later. */
-#define AHEAD_NS	(40 * MSEC)
 
 /* A thread kicks after so many scribbles. */
 #define BURST		256
@@ -256,78 +242,21 @@ static int attack_by_one_file(struct attack *attack)
 	return map_close(&map);
 }
 
-/* A closed file may count a little longer: then MAP fails with ENOSPC. */
-static pid_t fork_attacker(struct attack *attack, uid_t uid)
+static int attack_on(struct attack *attack)
 {
-	pid_t pid = fork();
-	int ret = 0;
+	int ret;
 
-	if (pid)
-		return pid;
-	ret = become_attacker(uid);
-	while (!ret || ret == -ENOSPC)
+	do
 		ret = attack_by_one_file(attack);
-	_exit(-ret);
-}
-
-/* The victim */
-
-static int measure_plain(struct lateness *lateness)
-{
-	int fd = open_device(O_NONBLOCK), ret = fd < 0 ? fd : 0;
-	struct samples samples;
-	struct hwheel_event event;
-	size_t i;
-
-	for (i = 0; !ret && i < SAMPLES; i++) {
-		ret = arm(fd, AHEAD_NS, i, NULL) ?: next_event(fd, &event);
-		samples.fired[i] = event.fired_ns - event.deadline_ns;
-		samples.seen[i] = now_ns() - event.deadline_ns;
-	}
-	close(fd);
-	if (!ret)
-		*lateness = sum_up(&samples);
-	return ret;
-}
-
-static int measure_mapped(struct lateness *lateness)
-{
-	struct samples samples;
-	struct map_event event;
-	struct map map;
-	int ret = map_open_shared(&map, 10, 1);
-	size_t i;
-
-	if (ret)
-		return ret;
-	for (i = 0; !ret && i < SAMPLES; i++) {
-		ret = map_arm_in(&map, 0, 3, AHEAD_NS) ?: map_next_of(&map, 3, &event);
-		samples.fired[i] = event.fired_ns - event.deadline_ns;
-		samples.seen[i] = map_now(&map) - event.deadline_ns;
-	}
-	if (!ret)
-		*lateness = sum_up(&samples);
-	return map_close(&map) ?: ret;
-}
-
-/* A machine may stand still during a try: so there are several. */
-static int measure_beside(int (*measure)(struct lateness *lateness), struct lateness *beside,
-			  const struct lateness *latest)
-{
-	int ret, i;
-
-	for (i = 0; i < TRIES; i++) {
-		ret = measure(beside);
-		if (ret || is_within(beside, latest))
-			break;
-	}
+	while (!ret);
 	return ret;
 }
 
 FIXTURE(scribble)
 {
+	struct victim	*victim;
 	struct attack	*attacks;
-	pid_t		pids[ATTACKERS * THREADS];
+	pid_t		pids[ATTACKERS];
 	long		users;
 };
 
@@ -353,7 +282,9 @@ FIXTURE_SETUP(scribble)
 		SKIP(return, "needs root, to be several users");
 	self->users = users_of_module();
 	self->attacks = map_shared(ATTACKERS * sizeof(*self->attacks));
+	self->victim = map_shared(sizeof(*self->victim));
 	ASSERT_NE(NULL, self->attacks);
+	ASSERT_NE(NULL, self->victim);
 }
 
 FIXTURE_TEARDOWN(scribble)
@@ -363,21 +294,6 @@ FIXTURE_TEARDOWN(scribble)
 	for (i = 0; i < ARRAY_SIZE(self->pids); i++)
 		kill_attacker(&self->pids[i]);
 	EXPECT_EQ(0, await_users(self->users));
-	munmap(self->attacks, ATTACKERS * sizeof(*self->attacks));
-}
-
-/* Measures beside as many busy processes as the attackers have threads. */
-static int measure_usual(struct lateness *plain, struct lateness *mapped, pid_t *pids)
-{
-	size_t i;
-	int ret;
-
-	for (i = 0; i < ATTACKERS * THREADS; i++)
-		pids[i] = fork_bystander(FIRST_USER + i % ATTACKERS);
-	ret = measure_plain(plain) ?: measure_mapped(mapped);
-	for (i = 0; i < ATTACKERS * THREADS; i++)
-		kill_attacker(&pids[i]);
-	return ret;
 }
 
 /* Returns when each of the attackers is at work. */
@@ -387,7 +303,7 @@ static int start_attacks(struct attack *attacks, pid_t *pids)
 	size_t i;
 
 	for (i = 0; i < ATTACKERS; i++) {
-		pids[i] = fork_attacker(&attacks[i], FIRST_USER + i);
+		pids[i] = START_CHILD(become_attacker(A_USER, i) ?: attack_on(&attacks[i]));
 		while (!__atomic_load_n(&attacks[i].bursts, __ATOMIC_RELAXED)) {
 			if (now_ns() > bound)
 				return -ETIMEDOUT;
@@ -397,77 +313,22 @@ static int start_attacks(struct attack *attacks, pid_t *pids)
 	return 0;
 }
 
-/* The time that a process has run, or 0 if it is not the shared wheel's worker. */
-static __u64 ran_as_worker(const char *pid)
-{
-	unsigned long user = 0, system = 0;
-	char path[300], name[32] = "";
-	FILE *stat;
-
-	snprintf(path, sizeof(path), "/proc/%s/stat", pid);
-	stat = fopen(path, "r");
-	if (!stat)
-		return 0;
-	if (fscanf(stat, "%*d (%31[^)]) %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu",
-		   name, &user, &system) != 3)
-		name[0] = 0;
-	fclose(stat);
-	return strcmp(name, WORKER) ? 0 : (user + system) * (SEC / sysconf(_SC_CLK_TCK));
-}
-
-static __u64 worker_ran(void)
-{
-	DIR *proc = opendir("/proc");
-	struct dirent *entry;
-	__u64 ran = 0;
-
-	while (proc && !ran && (entry = readdir(proc)))
-		ran = ran_as_worker(entry->d_name);
-	if (proc)
-		closedir(proc);
-	return ran;
-}
-
-static void show(struct __test_metadata *_metadata, const char *of,
-		 const struct lateness *beside, const struct lateness *usual)
-{
-	TH_LOG("us late (usually), %s: fired %llu (%llu), seen %llu (%llu), worst %llu (%llu)",
-	       of, beside->fired / 1000, usual->fired / 1000, beside->seen / 1000,
-	       usual->seen / 1000, beside->worst / 1000, usual->worst / 1000);
-}
-
 TEST_F(scribble, delays_nobody_else)
 {
-	struct lateness plain, mapped, plain_usual, mapped_usual, plain_bound, mapped_bound;
-	__u64 tick = tick_ns(), since, ran;
 	size_t i;
 
-	ASSERT_LT(0, tick);
-	ASSERT_EQ(0, measure_usual(&plain_usual, &mapped_usual, self->pids));
-	plain_bound = latest(&plain_usual, tick);
-	mapped_bound = latest(&mapped_usual, tick);
 	for (i = 0; i < ATTACKERS; i++)
 		self->attacks[i] = (struct attack){
 			.scribble = variant->scribble, .records = variant->records,
 		};
 	ASSERT_EQ(0, start_attacks(self->attacks, self->pids));
-	since = now_ns();
-	ran = worker_ran();
-	ASSERT_EQ(0, measure_beside(measure_plain, &plain, &plain_bound));
-	ASSERT_EQ(0, measure_beside(measure_mapped, &mapped, &mapped_bound));
-	ran = worker_ran() - ran;
-	since = now_ns() - since;
+	ASSERT_EQ(0, measure_victim(A_USER, self->victim));
 	for (i = 0; i < ATTACKERS; i++) {
 		EXPECT_EQ(0, waitpid(self->pids[i], NULL, WNOHANG));
 		EXPECT_LT(0, self->attacks[i].opened);
 	}
-	EXPECT_TRUE(is_within(&plain, &plain_bound));
-	EXPECT_TRUE(is_within(&mapped, &mapped_bound));
-	/* The attackers have workers of their own. */
-	EXPECT_LT(ran, since / 4);
-	TH_LOG("the worker ran for %llu %% of the time", ran * 100 / since);
-	show(_metadata, "ioctls", &plain, &plain_usual);
-	show(_metadata, "mapped", &mapped, &mapped_usual);
+	show_victim(_metadata, self->victim);
+	EXPECT_TRUE(is_unharmed(self->victim));
 	TH_LOG("%lu and %lu files, %lu and %lu bursts", self->attacks[0].opened,
 	       self->attacks[1].opened, self->attacks[0].bursts, self->attacks[1].bursts);
 }

@@ -3,6 +3,7 @@
 #ifndef _USER_BENCH_COMMANDS_H
 #define _USER_BENCH_COMMANDS_H
 
+void bench_accounts(void);		/* accounts.c */
 void bench_check(void);			/* measure.c */
 void bench_common_lone(void);
 void bench_common_moves(void);		/* common.c */

@@ -18,6 +18,7 @@ static const struct command {
 	{ "operations", bench_operations },
 	{ "common_lone", bench_common_lone },
 	{ "common_moves", bench_common_moves },
+	{ "accounts", bench_accounts },
 	{ "idle", bench_idle },
 	{ "mapped", bench_mapped },
 	{ "lives", bench_lives },
