@@ -12,7 +12,6 @@
 #include <linux/errno.h>
 #include <linux/mm.h>
 #include <linux/mutex.h>
-#include <linux/workqueue.h>
 
 #include "engine/limit.h"
 #include "engine/source.h"
@@ -187,7 +186,6 @@ void hwheel_mapped_file_end(struct hwheel_file *file)
 	WRITE_ONCE(map->closing, true);
 	leave(&map->source);
 	wait_for_completion(&map->source.left);
-	flush_work(&map->damage);
 	release(file, map);
 	hwheel_mapping_free(map);
 }

@@ -1019,15 +1019,11 @@ static void damage_wakes_those_who_poll(struct kunit *test)
 }
 
 /* However many lists are damaged, and however often the program kicks */
-static void damage_is_one_line_of_the_log(struct kunit *test)
+static void damage(struct kunit *test)
 {
-	static const char text[] = "a mapped list of uid ";
 	struct hwheel_file *file = map_file(test, 1);
-	unsigned int i, before;
+	unsigned int i;
 
-	/* Others may have used up the ratelimit. */
-	test_sleep(file->wheel, 60ULL * NSEC_PER_SEC);
-	before = test_count_logged(text);
 	for (i = 0; i < 2; i++)
 		*head_of(file, i) = file->mapping->memory.nr + 1;
 	for (i = 0; i < 3; i++) {
@@ -1035,8 +1031,29 @@ static void damage_is_one_line_of_the_log(struct kunit *test)
 		sim_settle(file->wheel);
 	}
 	expect_given_up(test, file);
-	flush_work(&file->mapping->damage);
+}
+
+#define MINUTE	(60ULL * NSEC_PER_SEC)
+
+static void damage_is_one_line_a_minute(struct kunit *test)
+{
+	static const char text[] = "a mapped list of uid ", more[] = "and those of 2 files since";
+	struct hwheel *wheel = sim_wheel(test);
+	unsigned int i, before, before_more;
+
+	/* Others may have left some out, and written one. */
+	test_sleep(wheel, MINUTE + 1);
+	damage(test);
+	test_sleep(wheel, MINUTE + 1);
+	before = test_count_logged(text);
+	for (i = 0; i < 3; i++)
+		damage(test);
 	KUNIT_EXPECT_EQ(test, test_count_logged(text) - before, 1);
+	before_more = test_count_logged(more);
+	test_sleep(wheel, MINUTE + 1);
+	damage(test);
+	KUNIT_EXPECT_EQ(test, test_count_logged(text) - before, 2);
+	KUNIT_EXPECT_EQ(test, test_count_logged(more) - before_more, 1);
 }
 
 /* The kernel's exchanges and the program's have to be one, and so have their views of a page. */
@@ -1195,7 +1212,7 @@ static struct kunit_case mapping_cases[] = {
 	KUNIT_CASE(cycle_in_a_list_is_found),
 	KUNIT_CASE(damage_is_told_once_the_lists_are_closed),
 	KUNIT_CASE(damage_wakes_those_who_poll),
-	KUNIT_CASE(damage_is_one_line_of_the_log),
+	KUNIT_CASE(damage_is_one_line_a_minute),
 	KUNIT_CASE(mapped_where_exchanges_are_atomic),
 	KUNIT_CASE(link_to_nothing_is_found),
 	KUNIT_CASE(head_to_nothing_is_found),

@@ -178,8 +178,6 @@ struct hwheel_mapping {
 	struct hwheel_map_memory	memory;
 	/** @published: For poll(), in a cache line without what the worker writes more often. */
 	struct hwheel_map_published	published ____cacheline_aligned_in_smp;
-	/** @damage: Warns the administrator of a list that was damaged. */
-	struct work_struct		damage;
 
 	/* The worker's own. It drains records with the first line of @slots and that of @counts. */
 

@@ -8,10 +8,12 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/atomic.h>
 #include <linux/cred.h>
+#include <linux/jiffies.h>
 #include <linux/printk.h>
+#include <linux/ratelimit.h>
 #include <linux/uidgid.h>
-#include <linux/workqueue.h>
 
 #include "device/account.h"
 #include "device/file.h"
@@ -27,13 +29,22 @@
 #include "source.h"
 #include "stop.h"
 
-/* An administrator is told once for each file, and not by the worker, for whom others wait. */
-static void tell_of_damage(struct work_struct *work)
+/*
+ * One line a minute, whatever programs do, that says how many it stands for. If the console is slow,
+ * timeouts of this account wait.
+ */
+static void warn_of_damage(const struct hwheel_mapping *map)
 {
-	struct hwheel_mapping *map = container_of(work, struct hwheel_mapping, damage);
+	static struct ratelimit_state minutes =
+		RATELIMIT_STATE_INIT_FLAGS(minutes, 60 * HZ, 1, RATELIMIT_MSG_ON_RELEASE);
+	static atomic_t left_out;
 
-	pr_warn_ratelimited("a mapped list of uid %u was damaged\n",
-			    from_kuid(&init_user_ns, map->file->account->key.uid));
+	if (__ratelimit(&minutes))
+		pr_warn("a mapped list of uid %u was damaged, and those of %d files since the last such line\n",
+			from_kuid(&init_user_ns, map->file->account->key.uid),
+			atomic_xchg(&left_out, 0));
+	else
+		atomic_inc(&left_out);
 }
 
 static struct hwheel_mapping *mapping_of(struct hwheel_source *source)
@@ -70,7 +81,6 @@ static enum hwheel_source_next go(struct hwheel_mapping *map)
  */
 static enum hwheel_source_next give_up(struct hwheel_mapping *map)
 {
-	schedule_work(&map->damage);
 	hwheel_map_lists_close(map);
 	/*
 	 * Pairs with the look in hwheel_mapped_file_poll(): a thread that sees @damaged finds the
@@ -78,6 +88,7 @@ static enum hwheel_source_next give_up(struct hwheel_mapping *map)
 	 */
 	WRITE_ONCE(map->published.damaged, true);
 	hwheel_waiters_end(&map->file->wait);
+	warn_of_damage(map);
 	return go(map);
 }
 
@@ -199,5 +210,4 @@ static const struct hwheel_source_ops map_source_ops = {
 void hwheel_map_source_init(struct hwheel_mapping *map, struct hwheel *wheel)
 {
 	hwheel_source_init(&map->source, wheel, &map_source_ops);
-	INIT_WORK(&map->damage, tell_of_damage);
 }
