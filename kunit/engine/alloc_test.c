@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A new wheel's memory: to which cgroup the kernel charges it, and whether others have their
- * turn meanwhile. The file includes the sources that allocate once more, and notes the flags of
- * each allocation and each cond_resched() of these copies.
+ * A new wheel's memory: how much it is, to which cgroup the kernel charges it, and whether others
+ * have their turn meanwhile. The file includes the sources that allocate once more, and notes the
+ * flags and the size of each allocation and each cond_resched() of these copies.
  */
 #include <linux/export.h>
 #include <linux/gfp.h>
@@ -29,16 +29,19 @@
  * struct notes - what the copies did
  * @gfp:      flags of the allocations, in turn
  * @nr:       how many allocations there were
+ * @bytes:    how much they were together
  * @rescheds: how often others had their turn
  */
 static struct notes {
 	gfp_t		gfp[NR_ALLOCS];
 	unsigned int	nr;
+	u64		bytes;
 	unsigned int	rescheds;
 } notes;
 
-static gfp_t note(gfp_t gfp)
+static gfp_t note(u64 bytes, gfp_t gfp)
 {
+	notes.bytes += bytes;
 	if (notes.nr < NR_ALLOCS)
 		notes.gfp[notes.nr] = gfp;
 	notes.nr++;
@@ -47,17 +50,17 @@ static gfp_t note(gfp_t gfp)
 
 static void *note_kzalloc(size_t size, gfp_t gfp)
 {
-	return kzalloc(size, note(gfp));
+	return kzalloc(size, note(size, gfp));
 }
 
 static void *note_kvcalloc(size_t n, size_t size, gfp_t gfp)
 {
-	return kvcalloc(n, size, note(gfp));
+	return kvcalloc(n, size, note(n * size, gfp));
 }
 
 static void __percpu *note_percpu(size_t size, size_t align, gfp_t gfp)
 {
-	return __alloc_percpu_gfp(size, align, note(gfp));
+	return __alloc_percpu_gfp(size, align, note(num_possible_cpus() * size, gfp));
 }
 
 static void note_resched(void)
@@ -67,6 +70,8 @@ static void note_resched(void)
 }
 
 /* The functions of the copies, by their names here */
+static u64 copy_slots_bytes(unsigned int nr, unsigned int levels);
+static u64 copy_wheel_bytes(void);
 static int copy_slots_init(struct hwheel_slots *slots, unsigned int nr,
 			   unsigned int levels, unsigned int rate, gfp_t gfp);
 static void copy_slots_free(struct hwheel_slots *slots);
@@ -97,6 +102,8 @@ static void copy_destroy(struct hwheel *wheel);
 #undef EXPORT_SYMBOL_GPL
 #define EXPORT_SYMBOL_GPL(symbol)	static_assert(sizeof(typeof(symbol) *))
 
+#define hwheel_slots_bytes		copy_slots_bytes
+#define hwheel_wheel_bytes		copy_wheel_bytes
 #define hwheel_slots_init		copy_slots_init
 #define hwheel_slots_free		copy_slots_free
 #define hwheel_slots_enqueue_above	copy_slots_enqueue_above
@@ -162,6 +169,35 @@ static void other_wheels_are_not_charged(struct kunit *test)
 	expect_flags(test, 0, GFP_KERNEL);
 }
 
+static void bytes_are_known_beforehand(struct kunit *test)
+{
+	static const struct hwheel_params shapes[] = {
+		{ .slots = 1 },
+		{ .slots = 2 },
+		{ .slots = 64 },
+		{ .slots = 65 },
+		{ .slots = 4096 },
+		{ .slots = 4, .levels = 8 },
+		{ .slots = 512, .levels = 3 },
+		{ .slots = 1 << 16, .levels = 2 },
+		{ .turn_ns = 3600 * (u64)NSEC_PER_SEC, .tick_ns = NSEC_PER_MSEC },
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
+		struct hwheel_params params = shapes[i];
+		struct hwheel *wheel;
+
+		KUNIT_ASSERT_EQ(test, copy_params_complete(&params), 0);
+		notes = (struct notes) { };
+		wheel = copy_create(&params, THIS_MODULE, __func__);
+		KUNIT_ASSERT_FALSE(test, IS_ERR(wheel));
+		copy_destroy(wheel);
+		KUNIT_EXPECT_EQ(test, notes.bytes, copy_wheel_bytes() +
+				copy_slots_bytes(params.slots, params.levels));
+	}
+}
+
 static void others_run_while_slots_are_initialised(struct kunit *test)
 {
 	const unsigned int nr = 1 << 17, levels = 2;
@@ -176,6 +212,7 @@ static void others_run_while_slots_are_initialised(struct kunit *test)
 static struct kunit_case alloc_cases[] = {
 	KUNIT_CASE(accounted_wheel_is_charged_as_a_whole),
 	KUNIT_CASE(other_wheels_are_not_charged),
+	KUNIT_CASE(bytes_are_known_beforehand),
 	KUNIT_CASE(others_run_while_slots_are_initialised),
 	{}
 };

@@ -60,15 +60,23 @@ static unsigned int groups_of(unsigned int nr)
 	return nr > 1 ? round_up(nr, HWHEEL_GROUP_SIZE) : 1;
 }
 
+/* How many groups there are of @nr slots, of all depths */
+static unsigned int all_groups(unsigned int nr)
+{
+	unsigned int all = 0;
+
+	while (nr > 1) {
+		nr = groups_of(nr);
+		all += nr;
+	}
+	return all;
+}
+
 static int alloc_groups(struct hwheel_slots *slots, unsigned int nr, gfp_t gfp)
 {
-	unsigned int all = 0, n = nr;
+	unsigned int all = all_groups(nr), n;
 	u64 *first;
 
-	while (n > 1) {
-		n = groups_of(n);
-		all += n;
-	}
 	first = kvcalloc(all, sizeof(*first), gfp);
 	if (!first)
 		return -ENOMEM;
@@ -101,6 +109,20 @@ static int alloc_slots(struct hwheel_slots *slots, unsigned int nr, gfp_t gfp)
 	return alloc_groups(slots, nr, gfp);
 }
 
+static unsigned int stride_of(unsigned int nr)
+{
+	return round_up(nr, HWHEEL_GROUP_SIZE);
+}
+
+/* The memory that hwheel_slots_init() takes */
+u64 hwheel_slots_bytes(unsigned int nr, unsigned int levels)
+{
+	unsigned int stride = stride_of(nr), all = levels * stride;
+
+	return (u64)all * sizeof(struct hwheel_slot) + (u64)all_groups(all) * sizeof(u64) +
+	       (u64)(all - stride) * sizeof(u32);
+}
+
 /*
  * @nr slots on each level, at least 4 if there are several. When it fails, too,
  * hwheel_slots_free() is the caller's to call.
@@ -119,7 +141,7 @@ int hwheel_slots_init(struct hwheel_slots *slots, unsigned int nr,
 		.bits	= bits,
 		.rate	= rate,
 		.levels	= levels,
-		.stride	= round_up(nr, HWHEEL_GROUP_SIZE),
+		.stride	= stride_of(nr),
 	};
 	return alloc_slots(slots, levels * slots->stride, gfp);
 }

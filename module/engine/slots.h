@@ -113,6 +113,7 @@ static inline unsigned int hwheel_move_rate(u64 ns)
 	return ilog2((unsigned int)min_t(u64, ns, U32_MAX) / HWHEEL_MOVE_NS);
 }
 
+u64 hwheel_slots_bytes(unsigned int nr, unsigned int levels);
 int hwheel_slots_init(struct hwheel_slots *slots, unsigned int nr,
 		      unsigned int levels, unsigned int rate, gfp_t gfp);
 void hwheel_slots_free(struct hwheel_slots *slots);

@@ -253,6 +253,17 @@ void hwheel_put(struct hwheel *wheel)
 		free_wheel(wheel);
 }
 
+static size_t wheel_size(void)
+{
+	return struct_size((struct hwheel *)NULL, dirty, BITS_TO_LONGS(nr_cpu_ids));
+}
+
+/* The memory of a wheel but for its slots */
+u64 hwheel_wheel_bytes(void)
+{
+	return wheel_size() + (u64)num_possible_cpus() * sizeof(struct hwheel_cpu);
+}
+
 static int wheel_populate(struct hwheel *wheel, const struct hwheel_params *params)
 {
 	refcount_set(&wheel->users, 1);
@@ -283,7 +294,7 @@ struct hwheel *__hwheel_create(const struct hwheel_params *params,
 	/* For hwheel itself */
 	if (params->flags & (HWHEEL_OWN | HWHEEL_SYSTEM) && owner != THIS_MODULE)
 		return ERR_PTR(-EINVAL);
-	wheel = kzalloc(struct_size(wheel, dirty, BITS_TO_LONGS(nr_cpu_ids)), gfp_of(params));
+	wheel = kzalloc(wheel_size(), gfp_of(params));
 	if (!wheel)
 		return ERR_PTR(-ENOMEM);
 	wheel_init_lockdep(wheel);

@@ -355,6 +355,7 @@ struct hwheel_observer {
 };
 
 int hwheel_params_complete(struct hwheel_params *params);
+u64 hwheel_wheel_bytes(void);
 void hwheel_observe(const struct hwheel_observer *observer);
 void hwheel_show(struct hwheel *wheel, struct module *owner, const char *creator);
 void hwheel_retire(struct hwheel *wheel);
