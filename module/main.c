@@ -43,6 +43,10 @@ module_param(max_user_wheels, ullong, 0444);
 MODULE_PARM_DESC(max_user_wheels,
 		 "Private wheels that an account may have, 0 to 65536 (default 16)");
 
+module_param_named(max_user_bytes, hwheel_account_max_bytes, ullong, 0644);
+MODULE_PARM_DESC(max_user_bytes,
+		 "Bytes that an account may hold (default 0 when loaded: 1/25 of low memory)");
+
 static unsigned long long max_pending;
 module_param(max_pending, ullong, 0444);
 MODULE_PARM_DESC(max_pending,

@@ -12,6 +12,9 @@ static void *race_alloc(size_t size, gfp_t gfp);
 #define hwheel_account_cgroup		race_account_cgroup
 #define hwheel_account_get		race_account_get
 #define hwheel_account_put		race_account_put
+#define hwheel_account_max_bytes	race_account_max_bytes
+#define hwheel_account_charge		race_account_charge
+#define hwheel_account_uncharge		race_account_uncharge
 #define hwheel_account_add_wheel	race_account_add_wheel
 #define hwheel_account_remove_wheel	race_account_remove_wheel
 #define hwheel_account_init		race_account_init
@@ -149,6 +152,77 @@ static void files_of_a_key_share_an_account(struct kunit *test)
 		hwheel_account_put(accounts[i]);
 }
 
+/* What the files of @account may hold from now on */
+static void leave_room(struct hwheel_account *account, u64 bytes)
+{
+	hwheel_account_max_bytes = hwheel_account_bytes(account) + bytes;
+}
+
+static void bytes_are_counted_by_account(struct kunit *test)
+{
+	struct hwheel_account *account = get(123456), *other = get(123457);
+	u64 max = hwheel_account_max_bytes;
+
+	KUNIT_ASSERT_NOT_NULL(test, account);
+	KUNIT_ASSERT_NOT_NULL(test, other);
+	leave_room(account, 1000);
+	KUNIT_EXPECT_EQ(test, hwheel_account_charge(account, 1001), -ENOSPC);
+	KUNIT_EXPECT_EQ(test, hwheel_account_charge(account, U64_MAX), -ENOSPC);
+	KUNIT_EXPECT_EQ(test, hwheel_account_bytes(account), 0);
+	KUNIT_EXPECT_EQ(test, hwheel_account_charge(account, 999), 0);
+	KUNIT_EXPECT_EQ(test, hwheel_account_charge(account, 2), -ENOSPC);
+	KUNIT_EXPECT_EQ(test, hwheel_account_charge(account, 1), 0);
+	KUNIT_EXPECT_EQ(test, hwheel_account_charge(account, 0), 0);
+	KUNIT_EXPECT_EQ(test, hwheel_account_bytes(account), 1000);
+	KUNIT_EXPECT_EQ(test, hwheel_account_charge(other, 1000), 0);
+	hwheel_account_uncharge(account, 999);
+	KUNIT_EXPECT_EQ(test, hwheel_account_charge(account, 1000), -ENOSPC);
+	KUNIT_EXPECT_EQ(test, hwheel_account_charge(account, 999), 0);
+	/* An administrator lowers the limit: no more is charged, and nothing is taken away. */
+	hwheel_account_max_bytes = 10;
+	KUNIT_EXPECT_EQ(test, hwheel_account_charge(account, 0), -ENOSPC);
+	KUNIT_EXPECT_EQ(test, hwheel_account_bytes(account), 1000);
+	hwheel_account_uncharge(account, 1000);
+	KUNIT_EXPECT_EQ(test, hwheel_account_charge(account, 10), 0);
+	hwheel_account_uncharge(account, 10);
+	KUNIT_EXPECT_EQ(test, hwheel_account_bytes(account), 0);
+	hwheel_account_max_bytes = max;
+	hwheel_account_put(account);
+	hwheel_account_put(other);
+}
+
+/* Whether it is bytes or wheels that an account has no more of */
+static void a_refused_wheel_is_not_charged(struct kunit *test)
+{
+	struct hwheel_account *account = get(123456);
+	u64 max = hwheel_account_max_bytes;
+
+	KUNIT_ASSERT_NOT_NULL(test, account);
+	leave_room(account, 100);
+	KUNIT_EXPECT_EQ(test, hwheel_account_add_wheel(account, 1, 101), -ENOSPC);
+	KUNIT_EXPECT_EQ(test, hwheel_account_bytes(account), 0);
+	KUNIT_EXPECT_EQ(test, hwheel_account_add_wheel(account, 1, 60), 0);
+	KUNIT_EXPECT_EQ(test, hwheel_account_add_wheel(account, 1, 40), -ENOSPC);
+	KUNIT_EXPECT_EQ(test, hwheel_account_bytes(account), 60);
+	hwheel_account_remove_wheel(account, 60);
+	KUNIT_EXPECT_EQ(test, hwheel_account_bytes(account), 0);
+	hwheel_account_max_bytes = max;
+	hwheel_account_put(account);
+}
+
+static void the_default_is_a_share_of_low_memory(struct kunit *test)
+{
+	u64 max = hwheel_account_max_bytes;
+
+	KUNIT_EXPECT_GT(test, max, 0);
+	KUNIT_EXPECT_LE(test, max, (u64)totalram_pages() * PAGE_SIZE / 25);
+	hwheel_account_exit();
+	hwheel_account_max_bytes = 12345;
+	KUNIT_EXPECT_EQ(test, hwheel_account_init(&params), 0);
+	KUNIT_EXPECT_EQ(test, hwheel_account_max_bytes, 12345);
+	hwheel_account_max_bytes = max;
+}
+
 /* What one account has another one does not lack. */
 static void wheels_are_counted_by_account(struct kunit *test)
 {
@@ -156,15 +230,15 @@ static void wheels_are_counted_by_account(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, account);
 	KUNIT_ASSERT_NOT_NULL(test, other);
-	KUNIT_EXPECT_EQ(test, hwheel_account_add_wheel(account, 2), 0);
-	KUNIT_EXPECT_EQ(test, hwheel_account_add_wheel(account, 2), 0);
-	KUNIT_EXPECT_EQ(test, hwheel_account_add_wheel(account, 2), -ENOSPC);
-	KUNIT_EXPECT_EQ(test, hwheel_account_add_wheel(other, 2), 0);
-	KUNIT_EXPECT_EQ(test, hwheel_account_add_wheel(other, 2), 0);
-	KUNIT_EXPECT_EQ(test, hwheel_account_add_wheel(other, 2), -ENOSPC);
-	hwheel_account_remove_wheel(account);
-	KUNIT_EXPECT_EQ(test, hwheel_account_add_wheel(other, 2), -ENOSPC);
-	KUNIT_EXPECT_EQ(test, hwheel_account_add_wheel(account, 2), 0);
+	KUNIT_EXPECT_EQ(test, hwheel_account_add_wheel(account, 2, 0), 0);
+	KUNIT_EXPECT_EQ(test, hwheel_account_add_wheel(account, 2, 0), 0);
+	KUNIT_EXPECT_EQ(test, hwheel_account_add_wheel(account, 2, 0), -ENOSPC);
+	KUNIT_EXPECT_EQ(test, hwheel_account_add_wheel(other, 2, 0), 0);
+	KUNIT_EXPECT_EQ(test, hwheel_account_add_wheel(other, 2, 0), 0);
+	KUNIT_EXPECT_EQ(test, hwheel_account_add_wheel(other, 2, 0), -ENOSPC);
+	hwheel_account_remove_wheel(account, 0);
+	KUNIT_EXPECT_EQ(test, hwheel_account_add_wheel(other, 2, 0), -ENOSPC);
+	KUNIT_EXPECT_EQ(test, hwheel_account_add_wheel(account, 2, 0), 0);
 	hwheel_account_put(account);
 	hwheel_account_put(other);
 	KUNIT_EXPECT_TRUE(test, hash_empty(accounts));
@@ -299,6 +373,9 @@ static struct kunit_case account_cases[] = {
 	KUNIT_CASE(what_a_user_does_in_namespaces_is_the_users),
 	KUNIT_CASE(two_opens_at_a_time_share_an_account),
 	KUNIT_CASE(files_of_a_key_share_an_account),
+	KUNIT_CASE(bytes_are_counted_by_account),
+	KUNIT_CASE(a_refused_wheel_is_not_charged),
+	KUNIT_CASE(the_default_is_a_share_of_low_memory),
 	KUNIT_CASE(wheels_are_counted_by_account),
 	KUNIT_CASE(files_of_an_account_share_its_wheel),
 	KUNIT_CASE(a_wheel_is_kept_for_the_next_file),

@@ -159,6 +159,18 @@ static inline unsigned long held(struct hwheel_file *file)
 	return counts.held;
 }
 
+/* What is charged to the file's account */
+static inline u64 charged(const struct hwheel_file *file)
+{
+	return hwheel_account_bytes(file->account);
+}
+
+/* The account may be charged for so much more. */
+static inline void leave_room(const struct hwheel_file *file, u64 bytes)
+{
+	hwheel_account_max_bytes = charged(file) + bytes;
+}
+
 static inline ssize_t read_bytes(struct hwheel_file *file, void *to, size_t bytes)
 {
 	struct kvec vec = { .iov_base = to, .iov_len = bytes };

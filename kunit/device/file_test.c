@@ -133,6 +133,48 @@ static void all_that_is_held_counts_for_the_limit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, held(file), FILE_MAX - 1);
 }
 
+/* Pages of entries, and the array of them, which has room for 16 at first */
+static void entries_are_charged(struct kunit *test)
+{
+	const unsigned int nr = 17 * HWHEEL_TABLE_PER_PAGE;
+	struct hwheel_file *file = open_file(sim_wheel(test), nr), *other = make_file(test);
+	const size_t pointer = sizeof(void *);
+	unsigned int i;
+
+	KUNIT_EXPECT_EQ(test, charged(file), 0);
+	add_armed(test, file, HWHEEL_NEVER);
+	KUNIT_EXPECT_EQ(test, charged(file), PAGE_SIZE + 16 * pointer);
+	for (i = 1; i < HWHEEL_TABLE_PER_PAGE; i++)
+		add_armed(test, file, HWHEEL_NEVER);
+	KUNIT_EXPECT_EQ(test, charged(file), PAGE_SIZE + 16 * pointer);
+	for (; i < nr; i++)
+		add_armed(test, file, HWHEEL_NEVER);
+	KUNIT_EXPECT_EQ(test, charged(file), 17 * PAGE_SIZE + 32 * pointer);
+	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(add(file)), -ENOSPC);
+	KUNIT_EXPECT_EQ(test, charged(file), 17 * PAGE_SIZE + 32 * pointer);
+	close_file(file);
+	KUNIT_EXPECT_EQ(test, charged(other), 0);
+}
+
+static void account_without_room_gets_no_entries(struct kunit *test)
+{
+	struct hwheel_file *file = make_file(test);
+	u64 max = hwheel_account_max_bytes, first = PAGE_SIZE + 16 * sizeof(void *);
+
+	leave_room(file, first - 1);
+	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(add(file)), -ENOSPC);
+	KUNIT_EXPECT_EQ(test, charged(file), 0);
+	KUNIT_EXPECT_EQ(test, file->table.nr, 0);
+	KUNIT_EXPECT_EQ(test, may_configure(file), 0);
+	leave_room(file, first);
+	hwheel_entry_drop(add(file));
+	KUNIT_EXPECT_EQ(test, charged(file), first);
+	/* What there is can be used on. */
+	leave_room(file, 0);
+	hwheel_entry_drop(add(file));
+	hwheel_account_max_bytes = max;
+}
+
 /* Stop */
 
 static void stop_does_not_wait_for_a_tick(struct kunit *test)
@@ -412,6 +454,8 @@ static struct kunit_case file_cases[] = {
 	KUNIT_CASE(ids_to_come_name_nobody),
 	KUNIT_CASE(entries_forget),
 	KUNIT_CASE(all_that_is_held_counts_for_the_limit),
+	KUNIT_CASE(entries_are_charged),
+	KUNIT_CASE(account_without_room_gets_no_entries),
 	KUNIT_CASE(stop_does_not_wait_for_a_tick),
 	KUNIT_CASE(stop_takes_its_time_with_many),
 	KUNIT_CASE(stop_waits_for_what_is_let_go),

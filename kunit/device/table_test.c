@@ -168,6 +168,24 @@ static void there_are_not_more_than_max(struct kunit *test)
 	}
 }
 
+/* It is charged for before it is there. */
+static void growth_is_known_beforehand(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct hwheel_table *table = &fixture->table;
+	u64 bytes = 0;
+	unsigned int i;
+
+	fixture->max = MANY_PAGES * PER_PAGE - 1;
+	for (i = 0; i < MANY_PAGES; i++) {
+		bytes += hwheel_table_growth(table, fixture->max);
+		grow(test);
+		KUNIT_EXPECT_EQ(test, bytes, table->nr * PAGE_SIZE +
+				table->room * sizeof(*table->pages));
+	}
+	KUNIT_EXPECT_EQ(test, hwheel_table_growth(table, fixture->max), 0);
+}
+
 static void last_used_is_next(struct kunit *test)
 {
 	struct hwheel_table *table = grown(test, 2);
@@ -234,6 +252,7 @@ static struct kunit_case table_cases[] = {
 	KUNIT_CASE(indexes_are_given_out_in_turn),
 	KUNIT_CASE(entries_stay_in_place),
 	KUNIT_CASE(there_are_not_more_than_max),
+	KUNIT_CASE(growth_is_known_beforehand),
 	KUNIT_CASE(last_used_is_next),
 	KUNIT_CASE(each_use_has_an_id),
 	KUNIT_CASE(free_ones_are_idle),

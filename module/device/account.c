@@ -12,6 +12,10 @@
  *
  * The workers of an account share CPU time that is bounded. An account whose files are closed is
  * kept until its burst is whole: else who opens them again had a new one each time.
+ *
+ * What the files hold is charged to the account before it is allocated: entries, mapped memory and
+ * private wheels. A default wheel is not: an account has one at most, of a size that the
+ * administrator chose. Nor is the file itself, so an account that holds nothing is charged 0.
  */
 #include <linux/capability.h>
 #include <linux/cgroup.h>
@@ -24,6 +28,7 @@
 #include <linux/jiffies.h>
 #include <linux/kernel.h>
 #include <linux/minmax.h>
+#include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/timekeeping.h>
@@ -36,6 +41,11 @@
 
 /* How long a wheel is kept that no file is on */
 #define KEPT	HZ
+
+/* Which part of low memory an account may hold by default, as in epoll */
+#define SHARE	25
+
+unsigned long long hwheel_account_max_bytes;
 
 /* Parameters of default wheels, and the workqueue that ends these; constant */
 static struct hwheel_params defaults;
@@ -252,12 +262,22 @@ const struct hwheel_params *hwheel_account_params(void)
 	return &defaults;
 }
 
+static u64 share_of_low_memory(void)
+{
+	struct sysinfo info;
+
+	si_meminfo(&info);
+	return (u64)(info.totalram - info.totalhigh) / SHARE << PAGE_SHIFT;
+}
+
 /* Default wheels have these parameters, and the workers of an account so much of one CPU. */
 int hwheel_account_init(const struct hwheel_params *params, unsigned int percent)
 {
 	int err;
 
 	worker_percent = percent;
+	if (!hwheel_account_max_bytes)
+		hwheel_account_max_bytes = share_of_low_memory();
 	defaults = *params;
 	defaults.flags |= HWHEEL_ACCOUNT | HWHEEL_OWN;
 	err = hwheel_params_complete(&defaults);
@@ -281,23 +301,47 @@ void hwheel_account_exit(void)
 	destroy_workqueue(ender);
 }
 
-/* One more private wheel, of up to @max. Returns 0 or -ENOSPC. */
-int hwheel_account_add_wheel(struct hwheel_account *account, unsigned int max)
+/* For memory that a file is about to allocate. Returns 0 or -ENOSPC. */
+int hwheel_account_charge(struct hwheel_account *account, u64 bytes)
 {
-	int err = -ENOSPC;
+	u64 max = READ_ONCE(hwheel_account_max_bytes);
+	s64 old = atomic64_read(&account->bytes);
 
+	do {
+		if (old > max || bytes > max - old)
+			return -ENOSPC;
+	} while (!atomic64_try_cmpxchg_relaxed(&account->bytes, &old, old + bytes));
+	return 0;
+}
+
+/* The memory is freed. */
+void hwheel_account_uncharge(struct hwheel_account *account, u64 bytes)
+{
+	WARN_ON_ONCE(atomic64_sub_return_relaxed(bytes, &account->bytes) < 0);
+}
+
+/* One more private wheel, of up to @max, with so much memory. Returns 0 or -ENOSPC. */
+int hwheel_account_add_wheel(struct hwheel_account *account, unsigned int max, u64 bytes)
+{
+	int err = hwheel_account_charge(account, bytes);
+
+	if (err)
+		return err;
 	spin_lock(&lock);
-	if (account->wheels < max) {
+	if (account->wheels < max)
 		account->wheels++;
-		err = 0;
-	}
+	else
+		err = -ENOSPC;
 	spin_unlock(&lock);
+	if (err)
+		hwheel_account_uncharge(account, bytes);
 	return err;
 }
 
-void hwheel_account_remove_wheel(struct hwheel_account *account)
+void hwheel_account_remove_wheel(struct hwheel_account *account, u64 bytes)
 {
 	spin_lock(&lock);
 	account->wheels--;
 	spin_unlock(&lock);
+	hwheel_account_uncharge(account, bytes);
 }

@@ -2,6 +2,7 @@
 #ifndef _HWHEEL_ACCOUNT_H
 #define _HWHEEL_ACCOUNT_H
 
+#include <linux/atomic.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/types.h>
@@ -41,6 +42,8 @@ struct hwheel_account {
 	unsigned int		wheels;
 	/** @users: Files on @wheel, under that lock. */
 	unsigned int		users;
+	/** @bytes: Charged for what the files hold. */
+	atomic64_t		bytes;
 	/** @create: Serialises creating @wheel. */
 	struct mutex		create;
 	/** @wheel: The default wheel, or NULL; under @create. */
@@ -53,6 +56,9 @@ struct hwheel_account {
 	 */
 	struct delayed_work	end;
 };
+
+/* How many bytes an account may be charged for; it may change at any time. */
+extern unsigned long long hwheel_account_max_bytes;
 
 int hwheel_account_init(const struct hwheel_params *params, unsigned int percent);
 void hwheel_account_exit(void);
@@ -67,7 +73,15 @@ struct hwheel *hwheel_account_use_wheel(struct hwheel_account *account);
 void hwheel_account_leave_wheel(struct hwheel_account *account);
 struct hwheel *hwheel_account_create_wheel(struct hwheel_account *account,
 					   const struct hwheel_params *params, bool exempt);
-int hwheel_account_add_wheel(struct hwheel_account *account, unsigned int max);
-void hwheel_account_remove_wheel(struct hwheel_account *account);
+int hwheel_account_charge(struct hwheel_account *account, u64 bytes);
+void hwheel_account_uncharge(struct hwheel_account *account, u64 bytes);
+int hwheel_account_add_wheel(struct hwheel_account *account, unsigned int max, u64 bytes);
+void hwheel_account_remove_wheel(struct hwheel_account *account, u64 bytes);
+
+/* What is charged now */
+static inline u64 hwheel_account_bytes(const struct hwheel_account *account)
+{
+	return atomic64_read(&account->bytes);
+}
 
 #endif /* _HWHEEL_ACCOUNT_H */

@@ -3,8 +3,9 @@
  * Wheels of a file's own, and what a file may ask for.
  *
  * Each has a thread, which no cgroup is charged for: so an account may have so many, whoever
- * asks. Their memory is the caller's. A wheel has its place from CONFIG until its file is stopped
- * or closed: a wheel that was stopped has neither thread nor slots.
+ * asks. Their memory is charged to the caller's cgroup and to the account. A wheel has its place
+ * from CONFIG until its file is stopped or closed: a wheel that was stopped has neither thread nor
+ * slots.
  */
 #include <linux/capability.h>
 #include <linux/err.h>
@@ -73,49 +74,37 @@ static int config_check(const struct hwheel_config *config, unsigned int max_tim
 	return 0;
 }
 
-/*
- * The new wheel takes from the default one all that CONFIG leaves at 0. It is the caller's alone:
- * whether its worker is bounded depends on the caller's own rights.
- */
-static struct hwheel *config_create(const struct hwheel_config *config,
-				    struct hwheel_account *account)
+/* The new wheel takes from the default one all that CONFIG leaves at 0. */
+static int config_params(const struct hwheel_config *config, struct hwheel_params *params)
 {
 	const struct hwheel_params *defaults = hwheel_account_params();
-	char name[HWHEEL_NAME_MAX];
-	struct hwheel_params params = {
-		.name	 = name,
+
+	*params = (struct hwheel_params) {
 		.tick_ns = config->tick_ns ?: defaults->tick_ns,
 		.slots	 = config->slots,
 		.levels	 = config->levels,
 		.turn_ns = config->turn_ns,
 		.flags	 = HWHEEL_ACCOUNT | HWHEEL_OWN,
 	};
-
 	if (!config->turn_ns && !config->slots)
-		params.slots = defaults->slots;
+		params->slots = defaults->slots;
 	if (config->kind == HWHEEL_KIND_HIERARCHICAL && !config->levels)
-		params.levels = DEFAULT_LEVELS;
+		params->levels = DEFAULT_LEVELS;
 	if (config->kind == HWHEEL_KIND_SIMPLE)
-		params.flags |= HWHEEL_SIMPLE;
+		params->flags |= HWHEEL_SIMPLE;
 	if (config->clock == CLOCK_BOOTTIME)
-		params.flags |= HWHEEL_BOOTTIME;
-	snprintf(name, sizeof(name), "p%d", task_tgid_nr(current));
-	return hwheel_account_create_wheel(account, &params, capable(CAP_SYS_NICE));
+		params->flags |= HWHEEL_BOOTTIME;
+	return hwheel_params_complete(params);
 }
 
-static struct hwheel *config_create_if_allowed(const struct hwheel_config *config,
-					       struct hwheel_file *file)
+/* It is the caller's alone: whether its worker is bounded depends on the caller's own rights. */
+static struct hwheel *config_create(struct hwheel_account *account, struct hwheel_params *params)
 {
-	struct hwheel *wheel;
-	int err;
+	char name[HWHEEL_NAME_MAX];
 
-	err = hwheel_account_add_wheel(file->account, max_wheels);
-	if (err)
-		return ERR_PTR(err);
-	wheel = config_create(config, file->account);
-	if (IS_ERR(wheel))
-		hwheel_account_remove_wheel(file->account);
-	return wheel;
+	snprintf(name, sizeof(name), "p%d", task_tgid_nr(current));
+	params->name = name;
+	return hwheel_account_create_wheel(account, params, capable(CAP_SYS_NICE));
 }
 
 /* The file is closed. */
@@ -123,8 +112,8 @@ void hwheel_config_destroy(struct hwheel_file *file)
 {
 	if (hwheel_file_has_own_wheel(file))
 		hwheel_destroy(file->wheel);
-	if (file->charged)
-		hwheel_account_remove_wheel(file->account);
+	if (file->slot_bytes)
+		hwheel_account_remove_wheel(file->account, file->slot_bytes);
 	if (file->account_wheel)
 		hwheel_account_leave_wheel(file->account);
 }
@@ -140,9 +129,9 @@ static int config_may_set(struct hwheel_file *file)
 	return err;
 }
 
-/* @wheel may be NULL. */
-static int config_set(struct hwheel_file *file, struct hwheel *wheel,
-		      unsigned int max_timeouts)
+/* Without a @wheel only the limit changes. */
+static int config_set(struct hwheel_file *file, struct hwheel *wheel, u64 slot_bytes,
+		      u64 bytes, unsigned int max_timeouts)
 {
 	int err;
 
@@ -150,10 +139,38 @@ static int config_set(struct hwheel_file *file, struct hwheel *wheel,
 		return -EINTR;
 	err = hwheel_file_may_configure(file);
 	if (!err) {
-		file->charged = !!wheel;
+		file->slot_bytes = slot_bytes;
+		file->bytes += bytes;
 		hwheel_file_configure(file, wheel, max_timeouts ?: file->max);
 	}
 	mutex_unlock(&file->lock);
+	return err;
+}
+
+static int config_make(struct hwheel_file *file, const struct hwheel_config *config)
+{
+	u64 slot_bytes, bytes = hwheel_wheel_bytes();
+	struct hwheel_params params;
+	struct hwheel *wheel;
+	int err;
+
+	err = config_params(config, &params);
+	if (err)
+		return err;
+	slot_bytes = hwheel_slots_bytes(params.slots, params.levels);
+	err = hwheel_account_add_wheel(file->account, max_wheels, slot_bytes + bytes);
+	if (err)
+		return err;
+	wheel = config_create(file->account, &params);
+	err = PTR_ERR_OR_ZERO(wheel);
+	if (err)
+		goto remove;
+	err = config_set(file, wheel, slot_bytes, bytes, config->max_timeouts);
+	if (!err)
+		return 0;
+	hwheel_destroy(wheel);
+remove:
+	hwheel_account_remove_wheel(file->account, slot_bytes + bytes);
 	return err;
 }
 
@@ -165,18 +182,10 @@ int hwheel_config_apply(struct hwheel_file *file, const struct hwheel_config *co
 			unsigned int max_timeouts)
 {
 	int err = config_check(config, max_timeouts) ?: config_may_set(file);
-	struct hwheel *wheel = NULL;
 
 	if (err)
 		return err;
-	if (config->kind != HWHEEL_KIND_SHARED)
-		wheel = config_create_if_allowed(config, file);
-	if (IS_ERR(wheel))
-		return PTR_ERR(wheel);
-	err = config_set(file, wheel, config->max_timeouts);
-	if (err && wheel) {
-		hwheel_destroy(wheel);
-		hwheel_account_remove_wheel(file->account);
-	}
-	return err;
+	if (config->kind == HWHEEL_KIND_SHARED)
+		return config_set(file, NULL, 0, 0, config->max_timeouts);
+	return config_make(file, config);
 }

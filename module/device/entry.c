@@ -42,23 +42,37 @@ static bool needs_entries(struct hwheel_file *file)
 	return needs;
 }
 
+static int grow_locked(struct hwheel_file *file)
+{
+	struct hwheel_entry model = { .file = file };
+	u64 before = file->bytes;
+	int err;
+
+	lockdep_assert_held(&file->lock);
+	err = hwheel_file_charge(file, hwheel_table_growth(&file->table, file->max));
+	if (err)
+		return err;
+	err = hwheel_file_use_wheel(file);
+	if (!err) {
+		hwheel_timeout_init(&model.timeout, file->wheel, &hwheel_publish_ops);
+		err = hwheel_table_grow(&file->table, file->max, &model);
+	}
+	if (err)
+		hwheel_file_uncharge_to(file, before);
+	return err;
+}
+
 /* More entries to use, unless there are as many as may be. */
 static int entry_grow(struct hwheel_file *file)
 {
-	struct hwheel_entry model = { .file = file };
 	int err = 0;
 
 	if (mutex_lock_killable(&file->lock))
 		return -EINTR;
-	if (file->mapping) {
+	if (file->mapping)
 		err = -EOPNOTSUPP;
-	} else if (needs_entries(file)) {
-		err = hwheel_file_use_wheel(file);
-		if (!err) {
-			hwheel_timeout_init(&model.timeout, file->wheel, &hwheel_publish_ops);
-			err = hwheel_table_grow(&file->table, file->max, &model);
-		}
-	}
+	else if (needs_entries(file))
+		err = grow_locked(file);
 	mutex_unlock(&file->lock);
 	return err;
 }

@@ -65,6 +65,25 @@ struct hwheel_file *hwheel_file_create(const struct cred *opener, unsigned int m
 	return file;
 }
 
+/* For memory that stays until the file is closed. Returns 0 or -ENOSPC. */
+int hwheel_file_charge(struct hwheel_file *file, u64 bytes)
+{
+	int err = hwheel_account_charge(file->account, bytes);
+
+	lockdep_assert_held(&file->lock);
+	if (!err)
+		file->bytes += bytes;
+	return err;
+}
+
+/* The call failed, and has freed what it had allocated: @bytes were charged before it. */
+void hwheel_file_uncharge_to(struct hwheel_file *file, u64 bytes)
+{
+	lockdep_assert_held(&file->lock);
+	hwheel_account_uncharge(file->account, file->bytes - bytes);
+	file->bytes = bytes;
+}
+
 /* Returns 0, -ESHUTDOWN or, once anything was settled, -EBUSY. */
 int hwheel_file_may_configure(const struct hwheel_file *file)
 {
@@ -138,7 +157,8 @@ bool hwheel_file_walk(struct hwheel_file *file, u32 *index,
 
 void hwheel_file_free(struct hwheel_file *file)
 {
-	hwheel_account_put(file->account);
 	hwheel_table_free(&file->table);
+	hwheel_account_uncharge(file->account, file->bytes);
+	hwheel_account_put(file->account);
 	kfree(file);
 }

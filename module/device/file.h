@@ -60,11 +60,16 @@ struct hwheel_file {
 	/** @account: The opener's; constant. */
 	struct hwheel_account	*account;
 	/**
-	 * @charged: @account has a place taken for the file's own wheel. CONFIG sets it under
-	 * @lock, STOP clears it under @await_lock, after it has set @stopped under @lock: from
-	 * then on CONFIG fails.
+	 * @bytes: Charged to @account until the file is closed, for entries, mapped memory and
+	 * the file's own wheel without its slots; under @lock.
 	 */
-	bool			charged;
+	u64			bytes;
+	/**
+	 * @slot_bytes: Charged to @account, which has a place taken for the file's own wheel, for
+	 * its slots. CONFIG sets it under @lock, STOP clears it under @await_lock, after it has
+	 * set @stopped under @lock: from then on CONFIG fails.
+	 */
+	u64			slot_bytes;
 	/**
 	 * @lock: Serialises the making of entries, configuring, MAP and STOP. No thread that holds
 	 * it waits for the worker. mmap() does not take it.
@@ -124,6 +129,8 @@ struct hwheel_file {
 
 struct hwheel_file *hwheel_file_create(const struct cred *opener, unsigned int max);
 void hwheel_file_free(struct hwheel_file *file);
+int hwheel_file_charge(struct hwheel_file *file, u64 bytes);
+void hwheel_file_uncharge_to(struct hwheel_file *file, u64 bytes);
 int hwheel_file_use_wheel(struct hwheel_file *file);
 int hwheel_file_may_configure(const struct hwheel_file *file);
 void hwheel_file_configure(struct hwheel_file *file, struct hwheel *own_wheel,

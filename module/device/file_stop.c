@@ -119,12 +119,12 @@ static long stop_killable(struct hwheel_file *file)
 static void give_back_wheel(struct hwheel_file *file)
 {
 	lockdep_assert_held(&file->await_lock);
-	if (!file->charged)
+	if (!file->slot_bytes)
 		return;
-	file->charged = false;
 	hwheel_stop(file->wheel, NULL, NULL);
 	hwheel_retire(file->wheel);
-	hwheel_account_remove_wheel(file->account);
+	hwheel_account_remove_wheel(file->account, file->slot_bytes);
+	file->slot_bytes = 0;
 }
 
 /*

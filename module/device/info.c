@@ -42,6 +42,7 @@ void hwheel_info_get(const struct hwheel_file *file, struct hwheel_info *info)
 							 HWHEEL_KIND_HASHED,
 		.clock		= CLOCK_MONOTONIC,
 		.max_submit	= HWHEEL_SUBMIT_MAX,
+		.max_user_bytes	= READ_ONCE(hwheel_account_max_bytes),
 	};
 	if (!wheel)
 		return;
@@ -98,6 +99,7 @@ static void fill_file(struct hwheel_file *file, struct hwheel_file_stats *stats)
 		.cancelled	= counts.cancelled,
 		.expired	= counts.expired,
 		.stopped	= counts.stopped,
+		.account_bytes	= hwheel_account_bytes(file->account),
 		.account_throttled	= atomic64_read(&bandwidth->throttled),
 		.account_throttled_ns	= atomic64_read(&bandwidth->throttled_ns),
 	};
@@ -143,6 +145,7 @@ void hwheel_info_show(struct hwheel_file *file, struct seq_file *m)
 	seq_printf(m, "pending:\t%lu\n", counts.pending);
 	seq_printf(m, "events:\t%lu\n", counts.events);
 	seq_printf(m, "stopped:\t%d\n", READ_ONCE(file->stopped));
+	seq_printf(m, "account_bytes:\t%llu\n", hwheel_account_bytes(file->account));
 	seq_printf(m, "account_throttled_ns:\t%llu\n",
 		   (u64)atomic64_read(&file->account->bandwidth.throttled_ns));
 }

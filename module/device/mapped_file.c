@@ -95,6 +95,7 @@ static int map_locked(struct hwheel_file *file, const struct hwheel_map *arg)
 int hwheel_mapped_file_map(struct hwheel_file *file, struct hwheel_map *arg)
 {
 	int err = check(arg);
+	u64 before;
 
 	if (err)
 		return err;
@@ -102,8 +103,11 @@ int hwheel_mapped_file_map(struct hwheel_file *file, struct hwheel_map *arg)
 		return -EOPNOTSUPP;
 	if (mutex_lock_killable(&file->lock))
 		return -EINTR;
+	before = file->bytes;
 	err = map_locked(file, arg);
-	if (!err)
+	if (err)
+		hwheel_file_uncharge_to(file, before);
+	else
 		hwheel_mapping_describe(file->mapping, arg);
 	mutex_unlock(&file->lock);
 	return err;

@@ -24,12 +24,29 @@ void hwheel_table_init(struct hwheel_table *table)
 	spin_lock_init(&table->lock);
 }
 
-/* Makes room for more pages. */
-static int table_widen(struct hwheel_table *table)
+/* How many pages there is to be room for before one is added */
+static unsigned int next_room(const struct hwheel_table *table)
 {
-	unsigned int room = max_t(unsigned int, 2 * table->room, ROOM_MIN);
-	struct hwheel_entry **pages, **old = table->pages;
+	if (table->nr < table->room)
+		return table->room;
+	return max_t(unsigned int, 2 * table->room, ROOM_MIN);
+}
 
+/* How many bytes more the table has when it has grown, with the same @max */
+u64 hwheel_table_growth(const struct hwheel_table *table, unsigned int max)
+{
+	if (table->nr * HWHEEL_TABLE_PER_PAGE >= max)
+		return 0;
+	return PAGE_SIZE + (next_room(table) - table->room) * sizeof(*table->pages);
+}
+
+static int table_make_room(struct hwheel_table *table)
+{
+	struct hwheel_entry **pages, **old = table->pages;
+	unsigned int room = next_room(table);
+
+	if (room == table->room)
+		return 0;
 	pages = kvmalloc_array(room, sizeof(*pages), HWHEEL_GFP_USER);
 	if (!pages)
 		return -ENOMEM;
@@ -61,7 +78,8 @@ static struct hwheel_entry *table_make_page(const struct hwheel_entry *model, u3
 
 /*
  * Adds some free entries, which are like @model but for their ids, if there are less than
- * @max. One caller at a time, always with the same @max. Returns 0 or -ENOMEM.
+ * @max. One caller at a time, always with the same @max. Returns 0, or -ENOMEM with the table
+ * unchanged.
  */
 int hwheel_table_grow(struct hwheel_table *table, unsigned int max,
 		      const struct hwheel_entry *model)
@@ -72,11 +90,13 @@ int hwheel_table_grow(struct hwheel_table *table, unsigned int max,
 
 	if (first >= max)
 		return 0;
-	if (table->nr == table->room && table_widen(table))
-		return -ENOMEM;
 	entries = table_make_page(model, first);
 	if (!entries)
 		return -ENOMEM;
+	if (table_make_room(table)) {
+		free_page((unsigned long)entries);
+		return -ENOMEM;
+	}
 	n = min_t(unsigned int, max - first, HWHEEL_TABLE_PER_PAGE);
 	spin_lock(&table->lock);
 	table->pages[table->nr++] = entries;

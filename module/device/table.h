@@ -67,6 +67,7 @@ struct hwheel_table {
 };
 
 void hwheel_table_init(struct hwheel_table *table);
+u64 hwheel_table_growth(const struct hwheel_table *table, unsigned int max);
 int hwheel_table_grow(struct hwheel_table *table, unsigned int max,
 		      const struct hwheel_entry *model);
 void hwheel_table_free(struct hwheel_table *table);

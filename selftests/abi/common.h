@@ -476,6 +476,22 @@ static inline __u64 parameter(const char *name, __u64 otherwise)
 	return value;
 }
 
+/* Lets each account hold so much memory, if the caller may: what it was before, or 0. */
+static inline __u64 allow_bytes(__u64 bytes)
+{
+	FILE *file = fopen("/sys/module/hwheel/parameters/max_user_bytes", "r+");
+	unsigned long long before;
+
+	if (!file)
+		return 0;
+	if (fscanf(file, "%llu", &before) != 1)
+		before = 0;
+	rewind(file);
+	fprintf(file, "%llu", (unsigned long long)bytes);
+	fclose(file);
+	return before;
+}
+
 /* Capabilities, and so this setting, belong to a thread. */
 static inline int set_capability(int capability, bool on)
 {

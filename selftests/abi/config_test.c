@@ -81,6 +81,7 @@ static int compare_info(int fd, const struct hwheel_info *shared, struct hwheel_
 		return ret;
 	want.features = shared->features;
 	want.max_submit = shared->max_submit;
+	want.max_user_bytes = shared->max_user_bytes;
 	want.tick_ns = want.tick_ns ?: shared->tick_ns;
 	want.max_timeouts = want.max_timeouts ?: shared->max_timeouts;
 	want.slots = want.slots ?: shared->slots;
@@ -176,12 +177,15 @@ static int try_accepted(const struct hwheel_info *shared, const struct accepted 
 
 TEST_F(config, accepts)
 {
+	__u64 limit = allow_bytes(UINT64_MAX);
 	size_t i;
 
+	self->shared.max_user_bytes = UINT64_MAX;
 	for (i = 0; i < ARRAY_SIZE(accepted); i++)
 		EXPECT_EQ(0, try_accepted(&self->shared, &accepted[i])) {
 			TH_LOG("number %zu", i);
 		}
+	allow_bytes(limit);
 }
 
 static const struct hwheel_config refused[] = {
@@ -825,7 +829,7 @@ static void close_a_million(struct __test_metadata *_metadata,
 {
 	int fd = open_device(O_NONBLOCK), witness = open_device(O_NONBLOCK);
 	long long before = free_memory(), taken, kept;
-	__u64 begin, armed, closed;
+	__u64 begin, armed, closed, limit = allow_bytes(UINT64_MAX);
 	pthread_t thread;
 
 	ASSERT_LE(0, fd);
@@ -849,6 +853,7 @@ static void close_a_million(struct __test_metadata *_metadata,
 	TH_LOG("armed in %llu ms, with %lld bytes each, closed in %llu ms", (armed - begin) / MSEC,
 	       taken / MILLION, (closed - armed) / MSEC);
 	EXPECT_EQ(0, close(witness));
+	allow_bytes(limit);
 }
 
 TEST(a_million_on_the_shared_wheel)

@@ -307,6 +307,8 @@ TEST_F(input, info_fills_everything)
 	EXPECT_EQ(CLOCK_MONOTONIC, info.clock);
 	EXPECT_EQ(HWHEEL_SUBMIT_MAX, info.max_submit);
 	EXPECT_EQ(0, info.own_wheel);
+	EXPECT_EQ(parameter("max_user_bytes", info.max_user_bytes), info.max_user_bytes);
+	EXPECT_LT(0, info.max_user_bytes);
 	for (i = 0; i < ARRAY_SIZE(info.reserved); i++)
 		EXPECT_EQ(0, info.reserved[i]);
 

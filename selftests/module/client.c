@@ -273,8 +273,8 @@ static void print_info(int fd)
 
 	printf("tick_ns=%llu\nslots=%u\nlevels=%u\nkind=%u\n",
 	       info.tick_ns, info.slots, info.levels, info.kind);
-	printf("max_timeouts=%llu\nmax_pending=%llu\n",
-	       info.max_timeouts, info.max_pending);
+	printf("max_timeouts=%llu\nmax_pending=%llu\nmax_user_bytes=%llu\n",
+	       info.max_timeouts, info.max_pending, info.max_user_bytes);
 }
 
 /* 0 or an errno. */

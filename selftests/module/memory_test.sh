@@ -95,7 +95,8 @@ run() {
 }
 
 begin
-quietly load
+# That of the group is to be the nearest limit.
+quietly load max_user_bytes=$((1 << 50))
 if make_group; then
 	run
 else

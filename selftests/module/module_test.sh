@@ -93,6 +93,28 @@ accepted() {
 	quietly unload && [ $works -eq 0 ]
 }
 
+# A 25th of low memory, less what the kernel itself took
+default_bytes() {
+	local all
+
+	all=$(sed -n 's/^MemTotal: *\([0-9]*\) kB/\1/p' /proc/meminfo)
+	quietly load || return
+	bytes=$(cat /sys/module/$module/parameters/max_user_bytes)
+	effective "max_user_bytes=$bytes" && [ "$bytes" -gt 0 ] &&
+		[ "$bytes" -le $((all * 1024 / 25)) ]
+	told=$?
+	quietly unload && [ $told -eq 0 ]
+}
+
+# One timeout takes a page, and the array of pages.
+byte_limit() {
+	quietly load max_user_bytes=4000 && effective max_user_bytes=4000 || return
+	! ./client load >"$work/output" 2>&1 && echo 100000000 >/sys/module/$module/parameters/max_user_bytes &&
+		quietly ./client load
+	works=$?
+	quietly unload && [ $works -eq 0 ]
+}
+
 is_private() {
 	quietly load || return
 	mode=$(stat -c %a /dev/hwheel)
@@ -244,7 +266,7 @@ refuse_values() {
 
 refuse_nonsense() {
 	for parameter in tick_ns slots levels max_timeouts max_user_wheels \
-		max_pending; do
+		max_user_bytes max_pending; do
 		report "$parameter=many is refused" malformed $parameter many
 		report "$parameter=-1 is refused" malformed $parameter -1
 		report "$parameter=2^64 is refused" malformed $parameter 18446744073709551616
@@ -274,6 +296,10 @@ accept_values() {
 	report "max_user_wheels=1 is exact" wheel_limit 1
 	report "max_user_wheels=100 is exact" wheel_limit 100
 	report "max_user_wheels=65536 works" no_wheel_limit
+	report "max_user_bytes is a share of memory by default" default_bytes
+	report "max_user_bytes=4000 is too little, and can be raised" byte_limit
+	report "max_user_bytes=2^64-1 works" accepted busy max_user_bytes=18446744073709551615 \
+		max_user_bytes=18446744073709551615
 	report "max_pending=2^63-1 works" accepted busy max_pending=9223372036854775807 \
 		max_pending=9223372036854775807
 	report "max_pending=2 is exact" pending_limit 2

@@ -3,8 +3,8 @@
 # shellcheck shell=dash disable=SC3040 # busybox knows pipefail
 #
 # fuzz_test.sh [CALLS [SEED]]: CALLS random calls (100000), which come from SEED (that of
-# the environment, or another one each time), on the module as it is by default, and as
-# many where each limit is near; and some that show whether anything is left of them. Run
+# the environment, or another one each time), on the module as it is by default but for memory, and
+# as many where each limit is near; and some that show whether anything is left of them. Run
 # as root where nobody else uses the module; needs hwheel.ko, fuzz, common.sh and
 # leaks.sh beside it. Prints TAP. A module that was loaded before is loaded again at the
 # end.
@@ -22,6 +22,7 @@ rounds=20
 # A short run's rounds are no longer than itself.
 calls_of_round=$((calls < 500 * rounds ? calls / rounds : 500))
 limits="tick_ns=1000000 slots=64 levels=2 max_timeouts=500 max_user_wheels=3 max_pending=200"
+limits="$limits max_user_bytes=1000000"
 
 # The points of the fuzzer are a subtest; how many calls it made can be added up. What it
 # says has to be there if it hangs.
@@ -51,7 +52,7 @@ leaks_nothing() {
 }
 
 begin
-report "$calls calls" fuzz_with "$calls"
+report "$calls calls" fuzz_with "$calls" max_user_bytes=$((1 << 50))
 # shellcheck disable=SC2086 # several parameters
 report "$calls calls near all limits" fuzz_with "$calls" $limits
 report_leaks "rounds of calls leave nothing behind" leaks_nothing

@@ -105,7 +105,7 @@ if ! fits; then
 	end
 	exit
 fi
-quietly load
+quietly load max_user_bytes=$((1 << 50))
 quietly ./populate close 1000
 before_kb=$(free_kb)
 least_kb=$((before_kb - way_kb - $(kept_kb)))

@@ -670,6 +670,28 @@ static void stop_gives_the_records_back(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, taken_of_limit(wheel), 0);
 }
 
+static u64 segment_bytes(u32 records)
+{
+	return sizeof(struct hwheel_map_segment) + records * sizeof(struct hwheel_map_node) +
+	       records * sizeof(struct hwheel_map_record);
+}
+
+/* All that the file has allocated */
+static u64 mapped_bytes(const struct hwheel_file *file)
+{
+	const struct hwheel_mapping *map = file->mapping;
+	const struct hwheel_map_memory *memory = &map->memory;
+	unsigned int i, ring = (memory->ring_mask + 1) * sizeof(u32) / PAGE_SIZE;
+	u64 bytes = sizeof(*map) + memory->first_page * PAGE_SIZE + ring * sizeof(*memory->ring) +
+		    memory->pages.max * sizeof(*memory->pages.pages) +
+		    memory->max / HWHEEL_MAP_PAGE * sizeof(*memory->segments) +
+		    hwheel_slots_bytes(map->slots.mask + 1, map->slots.levels);
+
+	for (i = 0; i < memory->nr_segments; i++)
+		bytes += segment_bytes(memory->segments[i]->nr);
+	return bytes;
+}
+
 /* More often than it might be mapped */
 static void failed_map_takes_no_place(struct kunit *test)
 {
@@ -681,8 +703,61 @@ static void failed_map_takes_no_place(struct kunit *test)
 
 	for (i = 0; i < 100; i++)
 		KUNIT_EXPECT_EQ(test, map_more(file, 301, 1), -EDQUOT);
+	KUNIT_EXPECT_EQ(test, charged(file), 0);
 	KUNIT_EXPECT_EQ(test, map_more(file, 1, 1), 0);
+	KUNIT_EXPECT_EQ(test, map_more(file, 300, 1), -EDQUOT);
+	KUNIT_EXPECT_EQ(test, charged(file), mapped_bytes(file));
+	KUNIT_EXPECT_EQ(test, file->mapping->memory.pages.nr,
+			hwheel_mapping_nr_pages(file->mapping));
 	close_file(file);
+}
+
+static void memory_is_charged(struct kunit *test)
+{
+	static const u32 maxima[] = { 1, 100, HWHEEL_MAP_PAGE + 1, MAP_MAX, 70000 };
+	static const u32 lists[] = { 1, 2, 33, HWHEEL_MAP_LISTS };
+	struct hwheel_file *file, *other = map_file_open(test, sim_wheel(test));
+	unsigned int i;
+
+	for (i = 0; i < 20; i++) {
+		file = open_file(other->wheel, maxima[i % 5]);
+		KUNIT_EXPECT_EQ(test, map_more(file, 1, lists[i % 4]), 0);
+		KUNIT_EXPECT_EQ(test, charged(file), mapped_bytes(file));
+		map_more(file, 2 * HWHEEL_MAP_PAGE, 0);
+		map_more(file, 1, 0);
+		KUNIT_EXPECT_EQ(test, charged(file), mapped_bytes(file));
+		close_file(file);
+		KUNIT_EXPECT_EQ(test, charged(other), 0);
+	}
+}
+
+/* Neither the first MAP nor a second one leaves anything when there is no room for all of it. */
+static void account_without_room_gets_no_records(struct kunit *test)
+{
+	struct hwheel_file *file = map_file(test, 1);
+	u64 max = hwheel_account_max_bytes, more = segment_bytes(3 * HWHEEL_MAP_PAGE);
+	u64 one = charged(file);
+
+	leave_room(file, more - 1);
+	KUNIT_EXPECT_EQ(test, map_more(file, 3 * HWHEEL_MAP_PAGE, 0), -ENOSPC);
+	KUNIT_EXPECT_EQ(test, charged(file), one);
+	KUNIT_EXPECT_EQ(test, charged(file), mapped_bytes(file));
+	leave_room(file, more);
+	KUNIT_EXPECT_EQ(test, map_more(file, 3 * HWHEEL_MAP_PAGE, 0), 0);
+	KUNIT_EXPECT_EQ(test, charged(file), one + more);
+
+	file = open_file(file->wheel, MAP_MAX);
+	leave_room(file, one - segment_bytes(HWHEEL_MAP_PAGE) - 1);
+	KUNIT_EXPECT_EQ(test, map_more(file, 1, 2), -ENOSPC);
+	leave_room(file, one - 1);
+	KUNIT_EXPECT_EQ(test, map_more(file, 1, 2), -ENOSPC);
+	KUNIT_EXPECT_NULL(test, file->mapping);
+	KUNIT_EXPECT_EQ(test, may_configure(file), 0);
+	KUNIT_EXPECT_EQ(test, charged(file), one + more);
+	leave_room(file, one);
+	KUNIT_EXPECT_EQ(test, map_more(file, 1, 2), 0);
+	close_file(file);
+	hwheel_account_max_bytes = max;
 }
 
 static int try_mmap(struct kunit *test, struct hwheel_file *file, vm_flags_t flags,
@@ -1195,6 +1270,8 @@ static struct kunit_case mapping_cases[] = {
 	KUNIT_CASE(limited_wheel_reserves_the_records),
 	KUNIT_CASE(stop_gives_the_records_back),
 	KUNIT_CASE(failed_map_takes_no_place),
+	KUNIT_CASE(memory_is_charged),
+	KUNIT_CASE(account_without_room_gets_no_records),
 	KUNIT_CASE(pages_are_mapped_that_are_there),
 	KUNIT_CASE(faults_find_what_is_there),
 	KUNIT_CASE(mapped_or_with_ids),

@@ -22,25 +22,62 @@
 
 #define RING_PER_PAGE	(PAGE_SIZE / sizeof(u32))
 
-static unsigned int ring_pages(const struct hwheel_map_memory *memory)
+/* Pages of the records, if there are up to @max */
+static unsigned int record_pages(unsigned int max)
 {
-	return (memory->ring_mask + 1) / RING_PER_PAGE;
+	return DIV_ROUND_UP(max, HWHEEL_MAP_PAGE);
 }
 
-static unsigned int ring_page(const struct hwheel_map_memory *memory)
+static u32 ring_entries(unsigned int max)
 {
-	return 1 + DIV_ROUND_UP(memory->lists * sizeof(struct hwheel_map_list), PAGE_SIZE);
+	return max_t(u32, roundup_pow_of_two(record_pages(max) * HWHEEL_MAP_PAGE), RING_PER_PAGE);
+}
+
+static unsigned int ring_pages(unsigned int max)
+{
+	return ring_entries(max) / RING_PER_PAGE;
+}
+
+/* The first page of the ring, after so many lists */
+static unsigned int ring_page(unsigned int lists)
+{
+	return 1 + DIV_ROUND_UP(lists * sizeof(struct hwheel_map_list), PAGE_SIZE);
+}
+
+/* As many slots as the wheel has, but no more than there may be records */
+static unsigned int nr_slots(const struct hwheel *wheel, unsigned int max)
+{
+	return min_t(u32, wheel->slots.mask + 1,
+		     roundup_pow_of_two(record_pages(max) * HWHEEL_MAP_PAGE));
+}
+
+/* The memory of a mapping without records */
+static u64 empty_bytes(const struct hwheel *wheel, unsigned int lists, unsigned int max)
+{
+	u64 ring = ring_pages(max), records = record_pages(max), first = ring_page(lists) + ring;
+
+	return sizeof(struct hwheel_mapping) + ring * sizeof(u32 *) +
+	       records * sizeof(struct hwheel_map_segment *) +
+	       (first + records) * sizeof(struct page *) + first * PAGE_SIZE +
+	       hwheel_slots_bytes(nr_slots(wheel, max), wheel->slots.levels);
+}
+
+/* The memory of a segment, with the pages of its records */
+static u64 segment_bytes(u32 records)
+{
+	return struct_size((struct hwheel_map_segment *)NULL, nodes, records) +
+	       (u64)records * sizeof(struct hwheel_map_record);
 }
 
 static int make_memory(struct hwheel_map_memory *memory, unsigned int lists, unsigned int max)
 {
-	unsigned int pages = DIV_ROUND_UP(max, HWHEEL_MAP_PAGE);
+	unsigned int pages = record_pages(max);
 
 	memory->lists = lists;
 	memory->max = pages * HWHEEL_MAP_PAGE;
-	memory->ring_mask = max_t(u32, roundup_pow_of_two(memory->max), RING_PER_PAGE) - 1;
-	memory->first_page = ring_page(memory) + ring_pages(memory);
-	memory->ring = kvcalloc(ring_pages(memory), sizeof(*memory->ring), HWHEEL_GFP_USER);
+	memory->ring_mask = ring_entries(max) - 1;
+	memory->first_page = ring_page(lists) + ring_pages(max);
+	memory->ring = kvcalloc(ring_pages(max), sizeof(*memory->ring), HWHEEL_GFP_USER);
 	memory->segments = kvcalloc(pages, sizeof(*memory->segments), HWHEEL_GFP_USER);
 	if (!memory->ring || !memory->segments)
 		return -ENOMEM;
@@ -63,23 +100,21 @@ static void place_memory(struct hwheel_map_memory *memory)
 		memory->heads[i] = &list->head;
 		list->head = HWHEEL_MAP_ASLEEP;
 	}
-	for (i = 0; i < ring_pages(memory); i++)
-		memory->ring[i] = hwheel_mmap_pages_at(pages, ring_page(memory) + i);
+	for (i = 0; i < ring_pages(memory->max); i++)
+		memory->ring[i] = hwheel_mmap_pages_at(pages, ring_page(memory->lists) + i);
 }
 
 /*
- * As many slots as the wheel has, but no more than there may be records. They begin where the wheel
- * is. Records and nodes are in memory of their own, and draining comes first, so the rate is a
- * quarter of the wheel's.
+ * The slots begin where the wheel is. Records and nodes are in memory of their own, and draining
+ * comes first, so the rate is a quarter of the wheel's.
  */
 static int make_slots(struct hwheel_mapping *map, const struct hwheel *wheel)
 {
-	unsigned int nr = min_t(u32, wheel->slots.mask + 1, roundup_pow_of_two(map->memory.max));
 	u64 edge = hwheel_edge_reached(wheel, hwheel_now(wheel));
 	int err;
 
-	err = hwheel_slots_init(&map->slots, nr, wheel->slots.levels, wheel->slots.rate - 2,
-				HWHEEL_GFP_USER);
+	err = hwheel_slots_init(&map->slots, nr_slots(wheel, map->memory.max),
+				wheel->slots.levels, wheel->slots.rate - 2, HWHEEL_GFP_USER);
 	if (!err)
 		hwheel_slots_advance(&map->slots, edge);
 	return err;
@@ -87,14 +122,18 @@ static int make_slots(struct hwheel_mapping *map, const struct hwheel *wheel)
 
 /*
  * A mapping without records and not on @wheel yet, with so many lists and room for @max records.
- * May sleep. The caller has the file's lock, and frees it with hwheel_mapping_free().
+ * May sleep. The caller has the file's lock, and frees it with hwheel_mapping_free(). Its memory is
+ * charged to the file, also when this fails.
  */
 struct hwheel_mapping *hwheel_mapping_create(struct hwheel_file *file, const struct hwheel *wheel,
 					     unsigned int lists, unsigned int max)
 {
-	struct hwheel_mapping *map = kvzalloc(sizeof(*map), HWHEEL_GFP_USER);
-	int err;
+	int err = hwheel_file_charge(file, empty_bytes(wheel, lists, max));
+	struct hwheel_mapping *map;
 
+	if (err)
+		return ERR_PTR(err);
+	map = kvzalloc(sizeof(*map), HWHEEL_GFP_USER);
 	if (!map)
 		return ERR_PTR(-ENOMEM);
 	map->file = file;
@@ -148,27 +187,41 @@ static struct hwheel_map_segment *make_segment(const struct hwheel_map_memory *m
 	return segment;
 }
 
-/*
- * Makes so many records more, a multiple of HWHEEL_MAP_PAGE, of those that there is room for.
- * Under the file's lock. Pages that were made before it failed are used the next time.
- */
-int hwheel_mapping_grow(struct hwheel_mapping *map, u32 records)
+static struct hwheel_map_segment *make_records(struct hwheel_mapping *map, u32 records)
 {
 	struct hwheel_map_memory *memory = &map->memory;
 	unsigned long pages = memory->first_page + (memory->nr + records) / HWHEEL_MAP_PAGE;
 	struct hwheel_map_segment *segment;
 	int err;
 
-	err = hwheel_mmap_pages_grow(&memory->pages, pages);
+	err = hwheel_file_charge(map->file, segment_bytes(records)) ?:
+	      hwheel_mmap_pages_grow(&memory->pages, pages);
 	if (err)
-		return err;
+		return ERR_PTR(err);
 	segment = make_segment(memory, records);
 	if (!segment)
-		return -ENOMEM;
+		return ERR_PTR(-ENOMEM);
 	/* Last, so that a call that fails takes no place. */
 	if (!hwheel_limit_reserve(hwheel_mapping_wheel(map), records)) {
 		free_segment(segment);
-		return -EDQUOT;
+		return ERR_PTR(-EDQUOT);
+	}
+	return segment;
+}
+
+/*
+ * Makes so many records more, a multiple of HWHEEL_MAP_PAGE, of those that there is room for.
+ * Under the file's lock. Their memory is charged to the file, also when this fails.
+ */
+int hwheel_mapping_grow(struct hwheel_mapping *map, u32 records)
+{
+	struct hwheel_map_memory *memory = &map->memory;
+	struct hwheel_map_segment *segment = make_records(map, records);
+
+	if (IS_ERR(segment)) {
+		hwheel_mmap_pages_shrink(&memory->pages,
+					 memory->first_page + memory->nr / HWHEEL_MAP_PAGE);
+		return PTR_ERR(segment);
 	}
 	if (!memory->nr_segments)
 		map->segment = segment;
@@ -228,7 +281,7 @@ void hwheel_mapping_describe(const struct hwheel_mapping *map, struct hwheel_map
 		.version	= HWHEEL_MAP_VERSION,
 		.ring_size	= memory->ring_mask + 1,
 		.lists_offset	= PAGE_SIZE,
-		.ring_offset	= ring_page(memory) * PAGE_SIZE,
+		.ring_offset	= ring_page(memory->lists) * PAGE_SIZE,
 		.records_offset	= memory->first_page * PAGE_SIZE,
 		.size		= hwheel_mapping_nr_pages(map) * PAGE_SIZE,
 	};

@@ -212,7 +212,7 @@ static inline struct hwheel *hwheel_mapping_wheel(const struct hwheel_mapping *m
 	return map->source.timeout.wheel;
 }
 
-/* How many pages can be mapped. A MAP that has failed may have left pages beyond. */
+/* How many pages can be mapped. A MAP under way may have made pages beyond. */
 static inline unsigned long hwheel_mapping_nr_pages(const struct hwheel_mapping *map)
 {
 	return map->memory.first_page + READ_ONCE(map->memory.nr) / HWHEEL_MAP_PAGE;

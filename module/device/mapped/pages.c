@@ -4,7 +4,8 @@
  *
  * They are made one by one, so they need not be next to each other, and stay until the file
  * is closed: so their memory is charged to the program that asks for it, the call that asks fails
- * if there is none, and nothing that is mapped ever goes away.
+ * if there is none, and nothing that is mapped ever goes away. A call that fails frees its pages,
+ * which no program could map.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -37,7 +38,7 @@ static int mmap_make_page(struct hwheel_mmap_pages *pages)
 
 /*
  * Makes pages until there are @nr, no more than the maximum. One caller at a time. Returns 0,
- * -ENOMEM or -EINTR; then some may have been made.
+ * -ENOMEM or -EINTR; then the caller frees those that were made.
  */
 int hwheel_mmap_pages_grow(struct hwheel_mmap_pages *pages, unsigned long nr)
 {
@@ -90,12 +91,21 @@ void hwheel_mmap_pages_map(struct hwheel_mmap_pages *pages, struct vm_area_struc
 	vma->vm_ops = &mmap_ops;
 }
 
+/* Frees pages that no mapping reaches until there are @nr. May sleep. */
+void hwheel_mmap_pages_shrink(struct hwheel_mmap_pages *pages, unsigned long nr)
+{
+	while (pages->nr > nr) {
+		struct page **last = &pages->pages[--pages->nr];
+
+		__free_page(*last);
+		*last = NULL;
+		cond_resched();
+	}
+}
+
 /* May sleep; nobody else uses @pages. */
 void hwheel_mmap_pages_free(struct hwheel_mmap_pages *pages)
 {
-	while (pages->nr) {
-		__free_page(pages->pages[--pages->nr]);
-		cond_resched();
-	}
+	hwheel_mmap_pages_shrink(pages, 0);
 	kvfree(pages->pages);
 }

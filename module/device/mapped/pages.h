@@ -38,6 +38,7 @@ struct hwheel_mmap_pages {
 
 int hwheel_mmap_pages_init(struct hwheel_mmap_pages *pages, unsigned long max);
 int hwheel_mmap_pages_grow(struct hwheel_mmap_pages *pages, unsigned long nr);
+void hwheel_mmap_pages_shrink(struct hwheel_mmap_pages *pages, unsigned long nr);
 void hwheel_mmap_pages_map(struct hwheel_mmap_pages *pages, struct vm_area_struct *vma);
 void hwheel_mmap_pages_free(struct hwheel_mmap_pages *pages);
 

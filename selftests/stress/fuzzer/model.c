@@ -24,6 +24,9 @@
 #define TABLE	8192
 #define HOUR	(3600 * SEC)
 
+/* More bytes than a machine has */
+#define PLENTY	1000000000000000ULL
+
 /* On the clock of its wheel */
 __u64 model_now(const struct model *model)
 {
@@ -57,6 +60,7 @@ int model_init(struct model *model, const struct hwheel_info *info, bool shared)
 		.shared = shared,
 		.clock = info->clock,
 		.limited = info->max_pending,
+		.short_of_memory = info->max_user_bytes < PLENTY,
 		.max = info->max_timeouts,
 	};
 	return model->fates && model->ids ? 0 : -1;
@@ -469,7 +473,7 @@ void model_refused(struct model *model, int err, unsigned int arms)
 		contradict("ERANGE on a wheel that is not simple");
 	if (err == -EOPNOTSUPP && !may_be_mapped(model))
 		contradict("ARM: EOPNOTSUPP, but it is not mapped");
-	if (err == -ENOSPC && !model->shared &&
+	if (err == -ENOSPC && !model->shared && !model->short_of_memory &&
 	    model->armed + arms - model->expired - model->stops <= model->max)
 		contradict("ENOSPC, but there is room");
 	unlock(model);
@@ -526,8 +530,7 @@ static bool may_not_map(const struct model *model, const struct hwheel_map *in, 
 	case -EINVAL:
 		return model->shared || has_other_lists(model, in);
 	case -ENOSPC:
-		/* A user has so many mapped files on the shared wheel. */
-		return model->shared || !model->own_wheel || has_no_room(model, in);
+		return model->shared || model->short_of_memory || has_no_room(model, in);
 	default:
 		return true;
 	}
@@ -625,11 +628,12 @@ static void check_wheel(const struct model *model, const struct hwheel_file_stat
 {
 	static const struct hwheel_file_stats zero;
 	const size_t at = offsetof(struct hwheel_file_stats, wheel_pending);
+	const size_t end = offsetof(struct hwheel_file_stats, account_bytes);
 
 	if (stats->wheel > 1 || (!stats->wheel && model->own_wheel && !model->shared))
 		contradict("STATS: wheel %llu", stats->wheel);
 	if (!stats->wheel && memcmp((const char *)stats + at, (const char *)&zero + at,
-				    sizeof(zero) - at))
+				    end - at))
 		contradict("STATS: of a wheel that it does not tell of");
 }
 

@@ -71,6 +71,7 @@ struct fate {
  * @used:      its only thread arms mapped timeouts, which are not counted in @armed
  * @simple:    CONFIG has asked for a simple wheel
  * @limited:   the wheel has a limit for all its files
+ * @short_of_memory: the account may hold no more than its files might want
  * @max:       how many timeouts the file may hold
  * @stopping:  STOP was called
  * @stopped:   STOP has returned
@@ -98,6 +99,7 @@ struct model {
 	bool		used;
 	bool		simple;
 	bool		limited;
+	bool		short_of_memory;
 	__u64		max;
 	bool		stopping;
 	bool		stopped;

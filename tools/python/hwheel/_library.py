@@ -30,7 +30,8 @@ class InfoStruct(ctypes.Structure):
     _fields_ = [("features", c_uint64), ("tick_ns", c_uint64), ("max_timeouts", c_uint64),
                 ("max_pending", c_uint64), ("slots", c_uint32), ("levels", c_uint32),
                 ("kind", c_uint32), ("clock", c_int32), ("max_submit", c_uint32),
-                ("own_wheel", c_uint32), ("reserved", c_uint64 * 7)]
+                ("own_wheel", c_uint32), ("max_user_bytes", c_uint64),
+                ("reserved", c_uint64 * 6)]
 
 
 class ConfigStruct(ctypes.Structure):

@@ -77,6 +77,7 @@ class Info(NamedTuple):
     clock: Clock
     max_timeouts: int
     max_pending: int
+    max_user_bytes: int
 
 
 def nanoseconds(time: Delay) -> int:
@@ -235,4 +236,4 @@ class Wheel:
         info = InfoStruct()
         check(library.hwheel_info(self._open(), ctypes.byref(info)))
         return Info(info.tick_ns, info.slots, info.levels, Kind(info.kind), Clock(info.clock),
-                    info.max_timeouts, info.max_pending)
+                    info.max_timeouts, info.max_pending, info.max_user_bytes)

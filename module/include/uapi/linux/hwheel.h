@@ -155,6 +155,8 @@ struct hwheel_event {
  * @clock:        clockid_t of all times: CLOCK_MONOTONIC or CLOCK_BOOTTIME
  * @max_submit:   HWHEEL_SUBMIT_MAX
  * @own_wheel:    1 if the wheel is this file's alone, else 0
+ * @max_user_bytes: how much memory all files of the opener's account may hold, see @account_bytes
+ *                of struct hwheel_file_stats
  * @reserved:     0
  */
 struct hwheel_info {
@@ -168,7 +170,8 @@ struct hwheel_info {
 	__s32 clock;
 	__u32 max_submit;
 	__u32 own_wheel;
-	__u64 reserved[7];
+	__u64 max_user_bytes;
+	__u64 reserved[6];
 };
 
 /**
@@ -223,8 +226,8 @@ struct hwheel_config {
  * @cancelled:   timeouts that CANCEL ended
  * @expired:     those that expired, whether read or not
  * @stopped:     those that STOP ended
- * @wheel:       1: what follows tells of the wheel, on which other files of the opener's
- *               account may be, too. 0: it is all 0, as the file has no wheel yet.
+ * @wheel:       1: @wheel_pending to @wheel_lateness tell of the wheel, on which other files of
+ *               the opener's account may be, too. 0: they are 0, as the file has no wheel yet.
  * @wheel_pending: timeouts pending
  * @wheel_armed: timeouts armed, ever; so for the next ones
  * @wheel_expired: timeouts expired
@@ -232,6 +235,9 @@ struct hwheel_config {
  * @wheel_lateness: histogram of how long after its deadline a timeout expired: [0] counts
  *               those below 1/256 of a tick, [1] below 1/128, and so on; from [9] on more
  *               than a tick
+ * @account_bytes: memory that all files of the opener's account hold: of timeouts, which a file
+ *               keeps for as many as it ever held at a time; of what MAP made; and of wheels of
+ *               files' own. The files themselves and the account's default wheel do not count.
  * @account_throttled: how often a worker of the opener's account had to wait, as they had
  *               taken more CPU time than the account's workers may (worker_percent)
  * @account_throttled_ns: for how long they waited, in ns, each by itself
@@ -262,9 +268,10 @@ struct hwheel_file_stats {
 	__u64 wheel_expired;
 	__u64 wheel_lag;
 	__u64 wheel_lateness[HWHEEL_LATENESS_BINS];
+	__u64 account_bytes;
 	__u64 account_throttled;
 	__u64 account_throttled_ns;
-	__u64 reserved[6];
+	__u64 reserved[5];
 };
 
 /**
@@ -503,14 +510,13 @@ struct hwheel_map_record {
  * ARM makes a timeout pending. The id is written before the timeout can fire, and
  * names nothing if the ioctl fails after that.
  * ENOSPC: the file holds max_timeouts that are pending, or whose events were not read yet; or
- * it has used up its ids, about 2^32 for each of these places; or the file has no wheel yet, and
- * the machine has as many threads as it may. When cancelled timeouts fill
- * the file, as the worker still refers to them, ARM wakes the worker and waits until there is
- * room, also on a non-blocking descriptor. Only a signal that kills the process ends the
- * wait: EINTR.
- * ENOMEM, also when the memory cgroup of the caller is at its limit. EDQUOT:
- * max_pending reached. ERANGE: more than a revolution away, on a simple wheel. ESHUTDOWN: the
- * file was stopped. On any failure nothing is armed.
+ * it has used up its ids, about 2^32 for each of these places; or the opener's account holds
+ * max_user_bytes; or the file has no wheel yet, and the machine has as many threads as it may. When
+ * cancelled timeouts fill the file, as the worker still refers to them, ARM wakes the worker and
+ * waits until there is room, also on a non-blocking descriptor. Only a signal that kills the
+ * process ends the wait: EINTR. ENOMEM, also when the memory cgroup of the caller is at its limit.
+ * EDQUOT: max_pending reached. ERANGE: more than a revolution away, on a simple wheel. ESHUTDOWN:
+ * the file was stopped. On any failure nothing is armed.
  *
  * REFRESH gives a pending timeout another deadline, later or earlier. ENOENT: it
  * has ended, or this file never had that id. ERANGE: as for ARM; it stays pending as it
@@ -536,8 +542,9 @@ struct hwheel_map_record {
  * EBUSY: it has a wheel of its own already, or there was an ARM, even one that failed
  * when it had an id already.
  * EINVAL: out of range, no clock, or fields that do not go together. EPERM: no
- * CAP_SYS_RESOURCE. ENOSPC: the opener's account has max_user_wheels, or the machine has as
- * many threads as it may. ESHUTDOWN: the file was stopped. ENOMEM. EINTR: killed.
+ * CAP_SYS_RESOURCE. ENOSPC: the opener's account has max_user_wheels, or no room for the wheel in
+ * max_user_bytes, or the machine has as many threads as it may. ESHUTDOWN: the file was stopped.
+ * ENOMEM. EINTR: killed.
  *
  * STOP ends the file's set for good and returns how many timeouts that were pending it
  * has stopped: their events are there when it returns. From now on ARM fails with
@@ -552,13 +559,13 @@ struct hwheel_map_record {
  * MAP makes memory that the program shares with the wheel's worker, or more of it, see struct
  * hwheel_map. EBUSY: the file has timeouts that ARM made. EINVAL: no records, no list or more
  * than 64, another number of lists than before, a flag. ENOSPC: more records than max_timeouts,
- * or the machine has as many threads as it may. EDQUOT: the wheel's max_pending has no room for so
- * many. EOPNOTSUPP, and no HWHEEL_FEATURE_MAP: a
- * processor that cannot exchange 64 bits, or that caches memory by its virtual address; and on a
- * simple wheel. ESHUTDOWN: the file was stopped. ENOMEM, also when the memory cgroup is at its
- * limit. EINTR: killed. On any failure there is no record more; pages that a second MAP has made
- * by then stay charged for the next one. (If the memory with the outputs is taken away during the
- * call, the segment stays.) Threads that wait in read() on the file get EOPNOTSUPP.
+ * or more memory than max_user_bytes leaves the opener's account, of which the ring has room for
+ * max_timeouts; or the machine has as many threads as it may. EDQUOT: the wheel's max_pending has
+ * no room for so many. EOPNOTSUPP, and no HWHEEL_FEATURE_MAP: a processor that cannot exchange 64
+ * bits, or that caches memory by its virtual address; and on a simple wheel. ESHUTDOWN: the file
+ * was stopped. ENOMEM, also when the memory cgroup is at its limit. EINTR: killed. On any failure
+ * there is no record more. (If the memory with the outputs is taken away during the call, the
+ * segment stays.) Threads that wait in read() on the file get EOPNOTSUPP.
  *
  * KICK tells the worker that a thread pushed onto a list that was ASLEEP. On a file that was
  * stopped it does nothing. EINVAL: the file is not mapped.
