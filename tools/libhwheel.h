@@ -162,8 +162,9 @@ int hwheel_fd(const struct hwheel *wheel);
  * Return: 0; -EBUSY: the handle has a wheel of its own, or something was armed; -EINVAL: out of
  * range, another clock or none, or fields that don't go together; -EBADF: as for hwheel_arm();
  * -EPERM: more timeouts than the module's parameter allows (needs CAP_SYS_RESOURCE); -ENOSPC:
- * the account has as many wheels as the module allows, or the machine has as many threads as it
- * may; -ESHUTDOWN: it was stopped; -ENOMEM; -EINTR: killed.
+ * the account has as many wheels as the module allows, or no room for it in max_user_bytes of
+ * hwheel_info(), or the machine has as many threads as it may; -ESHUTDOWN: it was stopped; -ENOMEM;
+ * -EINTR: killed.
  */
 int hwheel_configure(struct hwheel *wheel, const struct hwheel_config *config);
 
@@ -191,10 +192,10 @@ int hwheel_configure(struct hwheel *wheel, const struct hwheel_config *config);
  *
  * Return: 0; -EOPNOTSUPP: a simple wheel, or no HWHEEL_FEATURE_MAP; -EPROTONOSUPPORT: the kernel
  * has another version of the layout; -EBUSY: something was armed, or another process or handle has
- * mapped the file; -ENOSPC: more than max_timeouts, or the machine has as many threads as it may;
- * -EDQUOT: more than may be pending on the wheel; -EINVAL: @count is
- * 0; -EBADF: a forked child, or the descriptor is not open for reading and writing; -ESHUTDOWN: it
- * was stopped; -ENOMEM: another call may find some; -EINTR: killed.
+ * mapped the file; -ENOSPC: more than max_timeouts, or more memory than max_user_bytes leaves the
+ * account, or the machine has as many threads as it may; -EDQUOT: more than may be pending on the
+ * wheel; -EINVAL: @count is 0; -EBADF: a forked child, or the descriptor is not open for reading
+ * and writing; -ESHUTDOWN: it was stopped; -ENOMEM: another call may find some; -EINTR: killed.
  */
 int hwheel_map(struct hwheel *wheel, size_t count);
 
@@ -255,13 +256,14 @@ uint64_t hwheel_now(const struct hwheel *wheel);
  * call wakes the worker and waits until there is room, also with HWHEEL_NONBLOCK.
  *
  * Return: 0; -ENOSPC: the handle holds as many timeouts as it may that are pending, or whose
- * events were not read yet; -EUSERS: it is mapped, and 1,024 other threads use it, or there is no
- * memory to notice the thread's end; -EBADF: the descriptor is not open for writing, or it is
- * mapped, and this is a forked child; -EOPNOTSUPP: another handle has mapped the file, or
- * hwheel_map() has failed with -ENOMEM; -EDQUOT: as many are pending on the wheel as may be;
- * -ERANGE: more than a turn away, on a simple wheel; -ESHUTDOWN: the handle was stopped, or it is
- * mapped, and the program has damaged the memory; -EINTR: killed; -ENOMEM, also when the memory
- * cgroup is at its limit; -EFAULT. On failure nothing is armed.
+ * events were not read yet, or the account as much memory as it may (max_user_bytes); -EUSERS: it
+ * is mapped, and 1,024 other threads use it, or there is no memory to notice the thread's end;
+ * -EBADF: the descriptor is not open for writing, or it is mapped, and this is a forked child;
+ * -EOPNOTSUPP: another handle has mapped the file, or hwheel_map() has failed with -ENOMEM;
+ * -EDQUOT: as many are pending on the wheel as may be; -ERANGE: more than a turn away, on a simple
+ * wheel; -ESHUTDOWN: the handle was stopped, or it is mapped, and the program has damaged the
+ * memory; -EINTR: killed; -ENOMEM, also when the memory cgroup is at its limit; -EFAULT. On failure
+ * nothing is armed.
  */
 int hwheel_arm(struct hwheel *wheel, uint64_t delay_ns, uint64_t cookie, uint64_t *id);
 

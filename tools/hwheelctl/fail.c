@@ -118,8 +118,8 @@ int fail_open(int error)
 	return fail(HWHEEL_DEVICE, error);
 }
 
-/* Names the parameter of the module that is the limit, with its value. */
-static int fail_limit(const char *what, const char *parameter, const char *advice)
+/* A parameter of the module with its value, in a buffer of the caller's */
+static const char *setting(const char *parameter, char *text, size_t size)
 {
 	char path[96], value[32] = "?";
 	FILE *stream;
@@ -131,9 +131,20 @@ static int fail_limit(const char *what, const char *parameter, const char *advic
 			value[strcspn(value, "\n")] = '\0';
 		fclose(stream);
 	}
-	fprintf(stderr, "hwheelctl: %s: the limit is the module's parameter %s=%s. %s,\n"
+	snprintf(text, size, "%s=%s", parameter, value);
+	return text;
+}
+
+/* Names the parameter of the module that is the limit, and another one that may be. */
+static int fail_limit(const char *what, const char *parameter, const char *other,
+		      const char *advice)
+{
+	char text[64], or[64];
+
+	fprintf(stderr, "hwheelctl: %s: the limit is the module's parameter %s%s%s. %s,\n"
 		"or load the module with another limit, as hwheel(4) tells\n",
-		what, parameter, value, advice);
+		what, setting(parameter, text, sizeof(text)), other ? " or " : "",
+		other ? setting(other, or, sizeof(or)) : "", advice);
 	return FAILED;
 }
 
@@ -141,9 +152,9 @@ int fail_arm(const char *what, int error)
 {
 	switch (-error) {
 	case ENOSPC:
-		return fail_limit(what, "max_timeouts", "Arm less at a time");
+		return fail_limit(what, "max_timeouts", "max_user_bytes", "Arm less at a time");
 	case EDQUOT:
-		return fail_limit(what, "max_pending",
+		return fail_limit(what, "max_pending", NULL,
 				  "Wait until less is pending (sudo hwheelctl list --files)");
 	case ERANGE:
 		fprintf(stderr, "hwheelctl: %s: a simple wheel takes no delay beyond its turn,\n"
@@ -158,7 +169,7 @@ int fail_configure(const char *what, int error)
 {
 	switch (-error) {
 	case ENOSPC:
-		return fail_limit(what, "max_user_wheels",
+		return fail_limit(what, "max_user_wheels", "max_user_bytes",
 				  "End programs that have a wheel (sudo hwheelctl list)");
 	case EINVAL:
 		fprintf(stderr, "hwheelctl: %s: %s. A wheel takes a tick of 50us to 1h, 1 to\n"

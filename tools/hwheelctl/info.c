@@ -43,6 +43,7 @@ static void print_text(const struct hwheel_info *info)
 	printf("clock              %s\n", name_of_clock(info->clock));
 	print_limit("timeouts per file  ", info->max_timeouts);
 	print_limit("pending at a time  ", info->max_pending);
+	printf("bytes per account  %llu\n", info->max_user_bytes);
 	printf("batch at most      %u\n", info->max_submit);
 	fputs("features          ", stdout);
 	for (size_t i = 0; i < FEATURES; i++)
@@ -63,6 +64,7 @@ static void print_json(const struct hwheel_info *info)
 	json_add_text(object, "clock", name_of_clock(info->clock));
 	json_add_number(object, "max_timeouts", info->max_timeouts);
 	json_add_number(object, "max_pending", info->max_pending);
+	json_add_number(object, "max_user_bytes", info->max_user_bytes);
 	json_add_number(object, "max_submit", info->max_submit);
 	for (size_t i = 0; i < FEATURES; i++)
 		if (info->features & features[i].bit)

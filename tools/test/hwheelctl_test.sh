@@ -204,10 +204,10 @@ no_device_is_1() {
 limits_have_names() {
 	quietly unload && quietly load max_timeouts=2 max_user_wheels=0 max_pending=1 || return
 	ctl 1 arm 1h 1h && warns 'arm: .* max_pending=1\.' &&
-		ctl 1 arm 1s --tick 1ms && warns 'this tick: .* max_user_wheels=0\.' &&
-		ctl 1 load --tick 1ms && warns 'load: .* max_user_wheels=0\.' &&
+		ctl 1 arm 1s --tick 1ms && warns 'this tick: .* max_user_wheels=0 or max_user_bytes=[0-9]*\.' &&
+		ctl 1 load --tick 1ms && warns 'load: .* max_user_wheels=0 or max_user_bytes=[0-9]*\.' &&
 		quietly unload && quietly load max_timeouts=2 &&
-		ctl 1 arm 1h 1h 1h && warns 'arm: .* max_timeouts=2\.'
+		ctl 1 arm 1h 1h 1h && warns 'arm: .* max_timeouts=2 or max_user_bytes=[0-9]*\.'
 	status=$?
 	quietly unload && quietly load && return $status
 }

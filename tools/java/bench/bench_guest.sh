@@ -20,7 +20,7 @@ measure() {
 
 cd "$(dirname "$0")"
 tar -xf jre.tar -C / && rm jre.tar
-insmod hwheel.ko
+insmod hwheel.ko max_user_bytes=$((1 << 50))
 measure many -Xms700m -Xmx700m -Xmn300m -Dio.hwheel.maxTimeouts=2097152 io.hwheel.Bench \
 	operations memory
 measure few -Xms128m -Xmx128m io.hwheel.Bench footprint idle lateness

@@ -76,7 +76,8 @@ final class Records {
         switch (-error) {
         case Device.ENOSPC:
             return "the device gives this timer no more than " + mapping.max() + " timeouts (by "
-                    + "its maxPendingTimeouts, or the module's parameter max_timeouts)";
+                    + "its maxPendingTimeouts, or the module's parameter max_timeouts), or this "
+                    + "user no more memory (max_user_bytes)";
         case Device.EDQUOT:
             return "there are as many timeouts pending on the wheel as the module hwheel allows";
         default:

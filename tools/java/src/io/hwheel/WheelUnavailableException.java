@@ -48,14 +48,18 @@ public class WheelUnavailableException extends IllegalStateException {
     static WheelUnavailableException notConfigured(int error) {
         if (error == Device.ENOSPC) {
             return new WheelUnavailableException("this user has as many wheels as the module "
-                    + "hwheel allows (max_user_wheels), or the machine has as many threads as it "
-                    + "may: a timer can use the shared wheel "
+                    + "hwheel allows (max_user_wheels) or no memory left for another "
+                    + "(max_user_bytes), or the machine has as many threads as it may: a timer can use the shared wheel "
                     + "(WheelChoice.SHARED, -D" + WheelChoice.PROPERTY + "=shared)");
         }
         return of("the device refuses this wheel", error);
     }
 
     static WheelUnavailableException notMapped(int error) {
+        if (error == Device.ENOSPC) {
+            return new WheelUnavailableException("this user's timeouts have as much memory as the "
+                    + "module hwheel allows (max_user_bytes)");
+        }
         if (error == Device.EDQUOT) {
             return new WheelUnavailableException("there are as many timeouts pending on the wheel "
                     + "as the module hwheel allows");
