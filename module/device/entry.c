@@ -44,21 +44,35 @@ static bool needs_entries(struct hwheel_file *file)
 
 static int grow_locked(struct hwheel_file *file)
 {
-	struct hwheel_entry model = { .file = file };
-	u64 before = file->bytes;
+	u64 before = file->bytes, bytes = hwheel_table_growth(&file->table, file->max);
+	struct hwheel_entry model = { .file = file }, *entries;
+	struct hwheel *wheel;
 	int err;
 
 	lockdep_assert_held(&file->lock);
-	err = hwheel_file_charge(file, hwheel_table_growth(&file->table, file->max));
+	if (!bytes)
+		return 0;
+	err = hwheel_file_charge(file, bytes);
 	if (err)
 		return err;
-	err = hwheel_file_use_wheel(file);
-	if (!err) {
-		hwheel_timeout_init(&model.timeout, file->wheel, &hwheel_publish_ops);
-		err = hwheel_table_grow(&file->table, file->max, &model);
-	}
+	wheel = hwheel_file_take_wheel(file);
+	err = PTR_ERR_OR_ZERO(wheel);
 	if (err)
-		hwheel_file_uncharge_to(file, before);
+		goto uncharge;
+	hwheel_timeout_init(&model.timeout, wheel, &hwheel_publish_ops);
+	entries = hwheel_table_make(&file->table, &model);
+	if (!entries) {
+		err = -ENOMEM;
+		goto drop_wheel;
+	}
+	hwheel_file_keep_wheel(file, wheel);
+	hwheel_table_add(&file->table, file->max, entries);
+	return 0;
+
+drop_wheel:
+	hwheel_file_drop_wheel(file);
+uncharge:
+	hwheel_file_uncharge_to(file, before);
 	return err;
 }
 

@@ -102,20 +102,32 @@ static void file_set_wheel(struct hwheel_file *file, struct hwheel *wheel)
 	smp_store_release(&file->wheel, wheel);
 }
 
-/* Before the first timeout: a file that CONFIG has given no wheel is on that of its account. */
-int hwheel_file_use_wheel(struct hwheel_file *file)
+/*
+ * The wheel for timeouts that are to be made: that of the account, if CONFIG has given the file
+ * none. The file is not on it before hwheel_file_keep_wheel(): INFO and STATS read @file->wheel
+ * without the lock, so it never becomes NULL again.
+ */
+struct hwheel *hwheel_file_take_wheel(struct hwheel_file *file)
 {
-	struct hwheel *wheel;
-
 	lockdep_assert_held(&file->lock);
+	return file->wheel ?: hwheel_account_use_wheel(file->account);
+}
+
+/* Before the timeouts can be seen */
+void hwheel_file_keep_wheel(struct hwheel_file *file, struct hwheel *wheel)
+{
 	if (file->wheel)
-		return 0;
-	wheel = hwheel_account_use_wheel(file->account);
-	if (IS_ERR(wheel))
-		return PTR_ERR(wheel);
+		return;
 	WRITE_ONCE(file->account_wheel, wheel);
 	file_set_wheel(file, wheel);
-	return 0;
+}
+
+/* There are no timeouts, as the call failed. */
+void hwheel_file_drop_wheel(struct hwheel_file *file)
+{
+	lockdep_assert_held(&file->lock);
+	if (!file->wheel)
+		hwheel_account_leave_wheel(file->account);
 }
 
 /* @own_wheel may be NULL. */

@@ -131,7 +131,9 @@ struct hwheel_file *hwheel_file_create(const struct cred *opener, unsigned int m
 void hwheel_file_free(struct hwheel_file *file);
 int hwheel_file_charge(struct hwheel_file *file, u64 bytes);
 void hwheel_file_uncharge_to(struct hwheel_file *file, u64 bytes);
-int hwheel_file_use_wheel(struct hwheel_file *file);
+struct hwheel *hwheel_file_take_wheel(struct hwheel_file *file);
+void hwheel_file_keep_wheel(struct hwheel_file *file, struct hwheel *wheel);
+void hwheel_file_drop_wheel(struct hwheel_file *file);
 int hwheel_file_may_configure(const struct hwheel_file *file);
 void hwheel_file_configure(struct hwheel_file *file, struct hwheel *own_wheel,
 			   unsigned int max);

@@ -44,20 +44,21 @@ static int mapped_grow(struct hwheel_file *file, struct hwheel_mapping *map, u32
 }
 
 /* Publishes a mapping that has the records of the first MAP, or nothing on failure. */
-static int mapped_create(struct hwheel_file *file, const struct hwheel_map *arg)
+static int mapped_create(struct hwheel_file *file, struct hwheel *wheel,
+			 const struct hwheel_map *arg)
 {
-	struct hwheel_mapping *map =
-		hwheel_mapping_create(file, file->wheel, arg->lists, file->max);
+	struct hwheel_mapping *map = hwheel_mapping_create(file, wheel, arg->lists, file->max);
 	int err;
 
 	if (IS_ERR(map))
 		return PTR_ERR(map);
-	hwheel_map_source_init(map, file->wheel);
+	hwheel_map_source_init(map, wheel);
 	err = mapped_grow(file, map, arg->records);
 	if (err) {
 		hwheel_mapping_free(map);
 		return err;
 	}
+	hwheel_file_keep_wheel(file, wheel);
 	/* Pairs with the acquire in hwheel_file_mapping(). */
 	smp_store_release(&file->mapping, map);
 	/* Threads that wait in read() since before that get EOPNOTSUPP. */
@@ -68,13 +69,22 @@ static int mapped_create(struct hwheel_file *file, const struct hwheel_map *arg)
 /* The file's first MAP */
 static int mapped_begin(struct hwheel_file *file, const struct hwheel_map *arg)
 {
+	struct hwheel *wheel;
+	int err;
+
 	if (file->table.nr)
 		return -EBUSY;
 	if (file->wheel && file->wheel->revolution)
 		return -EOPNOTSUPP;
 	if (!arg->lists)
 		return -EINVAL;
-	return hwheel_file_use_wheel(file) ?: mapped_create(file, arg);
+	wheel = hwheel_file_take_wheel(file);
+	if (IS_ERR(wheel))
+		return PTR_ERR(wheel);
+	err = mapped_create(file, wheel, arg);
+	if (err)
+		hwheel_file_drop_wheel(file);
+	return err;
 }
 
 static int map_locked(struct hwheel_file *file, const struct hwheel_map *arg)

@@ -32,7 +32,7 @@ static unsigned int next_room(const struct hwheel_table *table)
 	return max_t(unsigned int, 2 * table->room, ROOM_MIN);
 }
 
-/* How many bytes more the table has when it has grown, with the same @max */
+/* How many bytes more the table has with a page more: 0 if there are @max entries */
 u64 hwheel_table_growth(const struct hwheel_table *table, unsigned int max)
 {
 	if (table->nr * HWHEEL_TABLE_PER_PAGE >= max)
@@ -77,33 +77,34 @@ static struct hwheel_entry *table_make_page(const struct hwheel_entry *model, u3
 }
 
 /*
- * Adds some free entries, which are like @model but for their ids, if there are less than
- * @max. One caller at a time, always with the same @max. Returns 0, or -ENOMEM with the table
- * unchanged.
+ * Makes a page of entries, which are like @model but for their ids, and room for it. One caller at
+ * a time, who adds them before the next are made. Returns NULL without memory, with the table as
+ * it was.
  */
-int hwheel_table_grow(struct hwheel_table *table, unsigned int max,
-		      const struct hwheel_entry *model)
+struct hwheel_entry *hwheel_table_make(struct hwheel_table *table,
+				       const struct hwheel_entry *model)
+{
+	struct hwheel_entry *entries =
+		table_make_page(model, table->nr * HWHEEL_TABLE_PER_PAGE);
+
+	if (!entries || !table_make_room(table))
+		return entries;
+	free_page((unsigned long)entries);
+	return NULL;
+}
+
+/* They are free from now on: all of them, or as many as make @max, which is always the same. */
+void hwheel_table_add(struct hwheel_table *table, unsigned int max,
+		      struct hwheel_entry *entries)
 {
 	u32 first = table->nr * HWHEEL_TABLE_PER_PAGE;
-	struct hwheel_entry *entries;
-	unsigned int n;
+	unsigned int n = min_t(unsigned int, max - first, HWHEEL_TABLE_PER_PAGE);
 
-	if (first >= max)
-		return 0;
-	entries = table_make_page(model, first);
-	if (!entries)
-		return -ENOMEM;
-	if (table_make_room(table)) {
-		free_page((unsigned long)entries);
-		return -ENOMEM;
-	}
-	n = min_t(unsigned int, max - first, HWHEEL_TABLE_PER_PAGE);
 	spin_lock(&table->lock);
 	table->pages[table->nr++] = entries;
 	entries[n - 1].next = table->free;
 	table->free = entries;
 	spin_unlock(&table->lock);
-	return 0;
 }
 
 /* Nobody uses it any more. May sleep. */

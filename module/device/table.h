@@ -68,8 +68,10 @@ struct hwheel_table {
 
 void hwheel_table_init(struct hwheel_table *table);
 u64 hwheel_table_growth(const struct hwheel_table *table, unsigned int max);
-int hwheel_table_grow(struct hwheel_table *table, unsigned int max,
-		      const struct hwheel_entry *model);
+struct hwheel_entry *hwheel_table_make(struct hwheel_table *table,
+				       const struct hwheel_entry *model);
+void hwheel_table_add(struct hwheel_table *table, unsigned int max,
+		      struct hwheel_entry *entries);
 void hwheel_table_free(struct hwheel_table *table);
 
 /* How many entries there are, used or free, if there may be up to @max */

@@ -347,7 +347,7 @@ static int map_in_vain(int fd, __u32 records, __u32 lists)
 	if (!err && (layout.records != records || layout.lists != lists || layout.size))
 		err = -EFAULT;
 	err = err ?: get_stats(fd, &after);
-	if (!err && memcmp(&before, &after, offsetof(struct hwheel_file_stats, wheel)))
+	if (!err && memcmp(&before, &after, offsetof(struct hwheel_file_stats, wheel_pending)))
 		err = -EDOM;
 	if (!err && before.account_bytes != after.account_bytes)
 		err = -EXDEV;

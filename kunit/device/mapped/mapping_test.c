@@ -4,6 +4,7 @@
  */
 #include <linux/mm.h>
 
+#include "device/config.h"
 #include "map_sim.h"
 
 #define MANY		1000U
@@ -760,6 +761,28 @@ static void account_without_room_gets_no_records(struct kunit *test)
 	hwheel_account_max_bytes = max;
 }
 
+/* It took the account's default wheel before it failed. */
+static void failed_map_leaves_the_wheel(struct kunit *test)
+{
+	struct hwheel_file *file = hwheel_file_create(current_cred(), MAP_MAX);
+	u64 max = hwheel_account_max_bytes;
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(file));
+	hwheel_publish_init(file);
+	leave_room(file, 0);
+	KUNIT_EXPECT_EQ(test, map_more(file, 1, 1), -ENOSPC);
+	hwheel_account_max_bytes = max;
+	KUNIT_EXPECT_NULL(test, file->wheel);
+	KUNIT_EXPECT_NULL(test, file->account_wheel);
+	KUNIT_EXPECT_EQ(test, file->account->users, 0);
+	KUNIT_EXPECT_EQ(test, map_more(file, 1, 1), 0);
+	KUNIT_EXPECT_PTR_EQ(test, file->wheel, file->account->wheel);
+	KUNIT_EXPECT_EQ(test, file->account->users, 1);
+	hwheel_file_end(file);
+	hwheel_config_destroy(file);
+	hwheel_file_free(file);
+}
+
 static int try_mmap(struct kunit *test, struct hwheel_file *file, vm_flags_t flags,
 		    unsigned long pgoff, struct vm_area_struct **vma)
 {
@@ -1272,6 +1295,7 @@ static struct kunit_case mapping_cases[] = {
 	KUNIT_CASE(failed_map_takes_no_place),
 	KUNIT_CASE(memory_is_charged),
 	KUNIT_CASE(account_without_room_gets_no_records),
+	KUNIT_CASE(failed_map_leaves_the_wheel),
 	KUNIT_CASE(pages_are_mapped_that_are_there),
 	KUNIT_CASE(faults_find_what_is_there),
 	KUNIT_CASE(mapped_or_with_ids),
