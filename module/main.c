@@ -99,9 +99,9 @@ static int __init hwheel_init(void)
 	err = check_parameters() ?: hwheel_module_notifier_init();
 	if (err)
 		return err;
-	hwheel_debugfs_init();
+	err = hwheel_debugfs_init();
 	hwheel_registry_init();
-	err = hwheel_system_init();
+	err = err ?: hwheel_system_init();
 	if (err)
 		goto exit_debugfs;
 	err = hwheel_account_init(&params, worker_percent);

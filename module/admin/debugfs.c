@@ -6,6 +6,7 @@
 #include <linux/debugfs.h>
 #include <linux/hwheel.h>
 #include <linux/seq_file.h>
+#include <linux/workqueue.h>
 
 #include "debugfs.h"
 #include "engine/wheel.h"
@@ -13,6 +14,7 @@
 #define FILE_NAME_MAX	(HWHEEL_NAME_MAX + 11)
 
 static struct dentry *folder;
+static struct workqueue_struct *adder;
 
 static const char * const kinds[] = {
 	[HWHEEL_IS_SIMPLE]	 = "simple",
@@ -105,18 +107,36 @@ void hwheel_debugfs_add(struct hwheel *wheel)
 	wheel->file = debugfs_create_file(name, 0400, folder, wheel, &wheel_fops);
 }
 
+static void add_file(struct work_struct *work)
+{
+	hwheel_debugfs_add(container_of(work, struct hwheel, add_file));
+}
+
+/* For a program, which waits for no lock of debugfs so: whoever uses the folder may hold these. */
+void hwheel_debugfs_add_later(struct hwheel *wheel)
+{
+	INIT_WORK(&wheel->add_file, add_file);
+	queue_work(adder, &wheel->add_file);
+}
+
 void hwheel_debugfs_remove(struct hwheel *wheel)
 {
+	if (wheel->own)
+		cancel_work_sync(&wheel->add_file);
 	debugfs_remove(wheel->file);
 	wheel->file = NULL;
 }
 
-void hwheel_debugfs_init(void)
+int hwheel_debugfs_init(void)
 {
 	folder = debugfs_create_dir("hwheel", NULL);
+	adder = alloc_workqueue("hwheel_debugfs", WQ_UNBOUND, 0);
+	return adder ? 0 : -ENOMEM;
 }
 
 void hwheel_debugfs_exit(void)
 {
 	debugfs_remove(folder);
+	if (adder)
+		destroy_workqueue(adder);
 }

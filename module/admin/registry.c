@@ -51,7 +51,10 @@ static void registry_add(struct hwheel *wheel, struct module *owner,
 	if (many)
 		pr_warn_once("more than %u wheels at a time, the latest made by %s: one wheel can hold very many timeouts\n",
 			     MANY_WHEELS, wheel->creator);
-	hwheel_debugfs_add(wheel);
+	if (wheel->own)
+		hwheel_debugfs_add_later(wheel);
+	else
+		hwheel_debugfs_add(wheel);
 }
 
 /*

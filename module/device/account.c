@@ -283,7 +283,7 @@ int hwheel_account_init(const struct hwheel_params *params, unsigned int percent
 	err = hwheel_params_complete(&defaults);
 	if (err)
 		return err;
-	ender = alloc_workqueue("hwheel_end", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	ender = alloc_workqueue("hwheel_end", WQ_UNBOUND, 0);
 	return ender ? 0 : -ENOMEM;
 }
 

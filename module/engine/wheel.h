@@ -14,6 +14,7 @@
 #include <linux/spinlock.h>
 #include <linux/stddef.h>
 #include <linux/wait.h>
+#include <linux/workqueue.h>
 
 #include "slots.h"
 #include "state.h"
@@ -282,8 +283,10 @@ struct hwheel {
 	char			name[HWHEEL_NAME_MAX];
 	/** @id: Unique among all wheels since hwheel was loaded. */
 	unsigned int		id;
-	/** @file: Its folder in debugfs. */
+	/** @file: Its file in debugfs. */
 	struct dentry		*file;
+	/** @add_file: Adds @file, if @own. */
+	struct work_struct	add_file;
 	);
 
 #ifdef CONFIG_LOCKDEP

@@ -13,11 +13,16 @@ cd "$(dirname "$0")" || exit 1
 folder=/sys/kernel/debug/hwheel
 file=''
 
+# A work item makes the file.
+default_is_shown() {
+	ls $folder/u0-* >/dev/null 2>&1
+}
+
 # Has hwheel loaded, and the default wheel stay.
 load_and_keep() {
 	quietly load "$@" || return
 	exec 6<>/dev/hwheel
-	quietly ./client keep <&6 && file=$(echo $folder/u0-*)
+	quietly ./client keep <&6 && await default_is_shown && file=$(echo $folder/u0-*)
 }
 
 unload_kept() {

@@ -77,6 +77,11 @@ at_rest() {
 	recorded | tail -n 1 | grep -q "^worker_sleep: .*deep=1"
 }
 
+# A work item makes the file.
+default_is_shown() {
+	ls /sys/kernel/debug/hwheel/u0-* >/dev/null 2>&1
+}
+
 # The wheel is there before, and nobody uses it before the first event nor after the last.
 record_count() {
 	await only_system_wheel || return
@@ -84,6 +89,7 @@ record_count() {
 	quietly ./client keep <&3 && set_up && echo 1 >$events/enable || return
 	quietly ./client count <&3
 	status=$?
+	await default_is_shown
 	await at_rest || status=1
 	recorded >"$work/trace"
 	cp /sys/kernel/debug/hwheel/u0-* "$work/statistics" || status=1
