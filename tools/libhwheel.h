@@ -155,9 +155,8 @@ int hwheel_fd(const struct hwheel *wheel);
  * @config: what the wheel is to be like; clock has to be given (see struct hwheel_config),
  *          and kind for a wheel of its own, other fields that are 0 mean the default
  *
- * Without this, timeouts are on a wheel that is shared with the other handles of the user (see
- * hwheel(4) for what counts as one), and on which they stay with HWHEEL_KIND_SHARED. A wheel of
- * its own costs a kernel thread.
+ * Without this, timeouts are on the default wheel of the user (see hwheel(4) for what counts as
+ * one), and with HWHEEL_KIND_DEFAULT they stay there. A wheel of its own costs a kernel thread.
  *
  * Return: 0; -EBUSY: the handle has a wheel of its own, or something was armed; -EINVAL: out of
  * range, another clock or none, or fields that don't go together; -EBADF: as for hwheel_arm();
@@ -214,8 +213,8 @@ int hwheel_info(const struct hwheel *wheel, struct hwheel_info *info);
  * @stats: out: counters, and a histogram of lateness in parts of a tick; written only on
  *         success
  *
- * Of the wheel that is shared with others only a program with CAP_SYS_ADMIN is told.
- * While others go on, each figure is exact at some time, each at another.
+ * The wheel's counts are those of all handles of the user that are on it. While others go on, each
+ * figure is exact at some time, each at another.
  *
  * Return: 0 or -EFAULT.
  */

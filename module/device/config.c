@@ -35,13 +35,13 @@ void hwheel_config_init(unsigned int max)
 }
 
 /*
- * Whether the kind has room for what is chosen. On the shared wheel nothing can be, and where
+ * Whether the kind has room for what is chosen. On the default wheel nothing can be, and where
  * @turn_ns is given, neither slots nor levels.
  */
 static bool config_is_kind(const struct hwheel_config *config)
 {
 	switch (config->kind) {
-	case HWHEEL_KIND_SHARED:
+	case HWHEEL_KIND_DEFAULT:
 		return !config->tick_ns && !config->slots && !config->levels &&
 		       !config->turn_ns && config->clock == CLOCK_MONOTONIC;
 	case HWHEEL_KIND_HASHED:
@@ -185,7 +185,7 @@ int hwheel_config_apply(struct hwheel_file *file, const struct hwheel_config *co
 
 	if (err)
 		return err;
-	if (config->kind == HWHEEL_KIND_SHARED)
+	if (config->kind == HWHEEL_KIND_DEFAULT)
 		return config_set(file, NULL, 0, 0, config->max_timeouts);
 	return config_make(file, config);
 }

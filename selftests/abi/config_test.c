@@ -71,7 +71,7 @@ static int is_new(int fd, __u64 max)
 	return configure(fd, &config);
 }
 
-/* What INFO says of a file: a field that is 0 is as for the shared wheel. */
+/* What INFO says of a file: a field that is 0 is as for the default wheel. */
 static int compare_info(int fd, const struct hwheel_info *shared, struct hwheel_info want)
 {
 	struct hwheel_info info;
@@ -213,7 +213,7 @@ static const struct hwheel_config refused[] = {
 	{ .kind = SIMPLE, .clock = MONO, .tick_ns = MSEC, .turn_ns = 1048576 * MSEC + 1 },
 	{ .kind = SIMPLE, .clock = MONO, .turn_ns = UINT64_MAX },
 	{ .kind = HIERARCHICAL, .clock = MONO, .turn_ns = 1 },
-	/* Nothing can be chosen on the shared wheel. */
+	/* Nothing can be chosen on the default wheel. */
 	{ .clock = MONO, .turn_ns = 1 },
 	{ .clock = MONO, .tick_ns = 10 * MSEC },
 	{ .clock = MONO, .slots = 512 },
@@ -259,7 +259,7 @@ TEST_F(config, refuses_clocks)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(refused_clocks); i++)
-		for (kind = HWHEEL_KIND_SHARED; kind <= HWHEEL_KIND_SIMPLE; kind++) {
+		for (kind = HWHEEL_KIND_DEFAULT; kind <= HWHEEL_KIND_SIMPLE; kind++) {
 			struct hwheel_config config = {
 				.max_timeouts = 1, .kind = kind, .clock = refused_clocks[i],
 			};
@@ -856,7 +856,7 @@ static void close_a_million(struct __test_metadata *_metadata,
 	allow_bytes(limit);
 }
 
-TEST(a_million_on_the_shared_wheel)
+TEST(a_million_on_the_default_wheel)
 {
 	struct hwheel_config config = { .max_timeouts = MILLION, .clock = CLOCK_MONOTONIC };
 

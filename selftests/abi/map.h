@@ -64,7 +64,7 @@ static inline int map_close(struct map *m)
 	return map_unmap(m) ?: close(m->fd) ? -errno : 0;
 }
 
-/* @config may leave the file on the shared wheel. */
+/* @config may leave the file on the default wheel. */
 static inline int map_open(struct map *m, const struct hwheel_config *config, __u32 records,
 			   __u32 lists)
 {

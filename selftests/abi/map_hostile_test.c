@@ -17,8 +17,8 @@
  * struct _test_data_hostile - the attacker's mapping, and those that it must not harm
  * @map:   the attacker's
  * @m:     a pointer to it
- * @good:  a mapped file on the shared wheel
- * @plain: a file without a mapping on the shared wheel
+ * @good:  a mapped file on the default wheel
+ * @plain: a file without a mapping on the default wheel
  * @users: how many held the module before
  */
 FIXTURE(hostile)

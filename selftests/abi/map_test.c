@@ -18,7 +18,7 @@
 /* A slow machine can do something before this is over, and a test can wait for it. */
 #define AWHILE		(500 * MSEC)
 
-/* Each test runs on the shared wheel and on own wheels of both kinds and clocks. */
+/* Each test runs on the default wheel and on own wheels of both kinds and clocks. */
 FIXTURE(timeouts)
 {
 	struct map	map;
@@ -1204,7 +1204,7 @@ TEST_F(timeouts, stats_of_the_wheel)
 	int i;
 
 	if (!variant->config.tick_ns)
-		SKIP(return, "other files count on the shared wheel");
+		SKIP(return, "other files count on the default wheel");
 	ASSERT_EQ(0, get_stats(self->m->fd, &before));
 	ASSERT_EQ(0, map_arm_many(self->m, 100, NEVER));
 	for (i = 0; i < 50; i++)
@@ -1253,7 +1253,7 @@ static long long debugfs_number(int fd, const char *name)
 	return value;
 }
 
-/* Other files count on the shared wheel, too. STOP removes the file of an own wheel. */
+/* Other files count on the default wheel, too. STOP removes the file of an own wheel. */
 TEST_F(timeouts, debugfs)
 {
 	bool own = variant->config.tick_ns;

@@ -25,7 +25,7 @@ struct shift {
 };
 
 /*
- * One fixture for all shifts, each for a file on the shared wheel, whose clock is
+ * One fixture for all shifts, each for a file on the default wheel, whose clock is
  * CLOCK_MONOTONIC, and for one with a wheel of its own on CLOCK_BOOTTIME. The other
  * clock is always shifted by something else.
  *

@@ -19,7 +19,7 @@ static int open_for(unsigned int max, int own_wheel)
 	return open_configured((struct hwheel_config){
 		.max_timeouts = max,
 		.slots = own_wheel ? 4096 : 0,
-		.kind = own_wheel ? HWHEEL_KIND_HASHED : HWHEEL_KIND_SHARED,
+		.kind = own_wheel ? HWHEEL_KIND_HASHED : HWHEEL_KIND_DEFAULT,
 		.clock = CLOCK_MONOTONIC,
 	});
 }

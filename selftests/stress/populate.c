@@ -8,8 +8,8 @@
  *  exit   the process ends with the file open
  *  kill   another process is killed in the midst of STOP, and the file is closed
  *
- * They are on the shared wheel, or on one of the file's own. Needs CAP_SYS_RESOURCE if NR
- * is more than a file may hold. Meanwhile another file on the shared wheel goes on.
+ * They are on the default wheel, or on one of the file's own. Needs CAP_SYS_RESOURCE if NR
+ * is more than a file may hold. Meanwhile another file on the default wheel goes on.
  *
  * Prints how many were pending and the time it took, one "NAME=VALUE" a line. Exits with
  * 0, or with 1 and a line that says what was wrong.
@@ -37,7 +37,7 @@ static int open_for(unsigned int nr, bool own)
 {
 	return open_configured((struct hwheel_config){
 		.max_timeouts = nr, .slots = own ? 512 : 0,
-		.kind = own ? HWHEEL_KIND_HASHED : HWHEEL_KIND_SHARED, .clock = CLOCK_MONOTONIC,
+		.kind = own ? HWHEEL_KIND_HASHED : HWHEEL_KIND_DEFAULT, .clock = CLOCK_MONOTONIC,
 	});
 }
 

@@ -289,7 +289,7 @@ static void check(struct argp_state *state, const struct order *order)
 static void complete(struct hwheel_config *config)
 {
 	config->clock = CLOCK_MONOTONIC;
-	if (config->kind != HWHEEL_KIND_SHARED)
+	if (config->kind != HWHEEL_KIND_DEFAULT)
 		return;
 	if (config->levels > 1)
 		config->kind = HWHEEL_KIND_HIERARCHICAL;

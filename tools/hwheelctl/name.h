@@ -6,7 +6,7 @@
 const char *name_of_kind(unsigned int kind);
 const char *name_of_clock(int clock);
 
-/* HWHEEL_KIND_*, but for the shared wheel; -1 if there is no such kind */
+/* HWHEEL_KIND_*, but for the default wheel; -1 if there is no such kind */
 int kind_of_name(const char *name);
 
 #endif /* NAME_H */

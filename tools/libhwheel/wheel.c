@@ -25,7 +25,7 @@ int hwheel_open(struct hwheel **wheel, unsigned int flags)
 	new = calloc(1, sizeof(*new));
 	if (!new)
 		return -ENOMEM;
-	/* That of the shared wheel, on which each file begins */
+	/* That of the default wheel, on which each file begins */
 	new->clock = CLOCK_MONOTONIC;
 	new->slot = LAST_SLOT;
 	new->waits = !(flags & HWHEEL_NONBLOCK);
@@ -94,7 +94,7 @@ int hwheel_configure(struct hwheel *wheel, const struct hwheel_config *config)
 {
 	int error = is_parents(wheel) ? -EBADF : wheel_ioctl(wheel, HWHEEL_IOC_CONFIG, config);
 
-	if (!error && config->kind != HWHEEL_KIND_SHARED)
+	if (!error && config->kind != HWHEEL_KIND_DEFAULT)
 		wheel->clock = config->clock;
 	return error;
 }

@@ -638,7 +638,7 @@ static void run_crowd(struct __test_metadata *_metadata, struct crowd *crowd,
 TEST_F(mapped, many_threads_share_the_room)
 {
 	struct hwheel_config config = {
-		.kind = HWHEEL_KIND_SHARED, .max_timeouts = CROWD_ROOM, .clock = CLOCK_MONOTONIC,
+		.kind = HWHEEL_KIND_DEFAULT, .max_timeouts = CROWD_ROOM, .clock = CLOCK_MONOTONIC,
 	};
 	struct crowd crowd = { .error = 0 };
 	uint64_t n;

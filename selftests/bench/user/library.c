@@ -206,7 +206,7 @@ static void block(void)
 static void open_shared(unsigned int room, __u64 tick_ns)
 {
 	const struct hwheel_config config = {
-		.max_timeouts = room, .kind = HWHEEL_KIND_SHARED, .clock = CLOCK_MONOTONIC,
+		.max_timeouts = room, .kind = HWHEEL_KIND_DEFAULT, .clock = CLOCK_MONOTONIC,
 	};
 
 	(void)tick_ns;

@@ -8,7 +8,7 @@
  * struct peer - something that keeps timeouts inside a program, with absolute deadlines
  * @name:       in the results
  * @has_worker: a wheel's worker has a part in what timeouts cost
- * @shared:     that of the shared wheel
+ * @shared:     that of the default wheel
  * @open:       makes room for timeouts with numbers below @room
  * @arm:        makes @nr of them from @first on pending, each with its deadline
  * @refresh:    gives them others

@@ -591,7 +591,7 @@ static void spoil_config(struct random *rnd, struct hwheel_config *config)
 		config->clock = clocks[random_below(rnd, ARRAY_SIZE(clocks))];
 		break;
 	case 7:
-		config->kind = HWHEEL_KIND_SHARED;
+		config->kind = HWHEEL_KIND_DEFAULT;
 		config->slots = 1 + random_below(rnd, 4096);
 		break;
 	case 8:

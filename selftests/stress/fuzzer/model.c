@@ -424,7 +424,7 @@ void model_may_configure(struct model *model, const struct hwheel_config *config
 
 static bool wants_wheel(const struct hwheel_config *config)
 {
-	return config->kind != HWHEEL_KIND_SHARED;
+	return config->kind != HWHEEL_KIND_DEFAULT;
 }
 
 void model_configured(struct model *model, const struct hwheel_config *config)

@@ -55,7 +55,7 @@ static jint configure(JNIEnv *env, jclass class, jint fd, jlong tick_ns, jint sl
 		.tick_ns = (__u64)tick_ns,
 		.max_timeouts = (__u64)max,
 		.slots = (__u32)slots,
-		.kind = tick_ns ? HWHEEL_KIND_HASHED : HWHEEL_KIND_SHARED,
+		.kind = tick_ns ? HWHEEL_KIND_HASHED : HWHEEL_KIND_DEFAULT,
 		.clock = CLOCK_MONOTONIC,
 	};
 

@@ -24,7 +24,7 @@ LONGEST_NS = 2 ** 63 - 1
 class Kind(enum.IntEnum):
     """How a wheel keeps timeouts that are far away."""
 
-    SHARED = 0
+    DEFAULT = 0
     HASHED = 1
     HIERARCHICAL = 2
     SIMPLE = 3
@@ -106,7 +106,7 @@ class Wheel:
     """
 
     def __init__(self, *, tick: Delay = 0, slots: int = 0, levels: int = 0,
-                 kind: Kind = Kind.SHARED, clock: Clock = Clock.MONOTONIC,
+                 kind: Kind = Kind.DEFAULT, clock: Clock = Clock.MONOTONIC,
                  max_timeouts: int = 0, blocking: bool = True, room: int = 1024,
                  turn: Delay = 0) -> None:
         """Opens the device.

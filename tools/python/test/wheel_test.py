@@ -162,7 +162,7 @@ class CallsTest(WheelTest):
 
 
 class ConfigTest(unittest.TestCase):
-    def test_shared_wheel(self):
+    def test_default_wheel(self):
         with Wheel() as wheel:
             info = wheel.info()
         self.assertEqual((info.kind, info.clock), (Kind.HASHED, Clock.MONOTONIC))

@@ -4,8 +4,8 @@
  *
  * Each open /dev/hwheel is a private set of timeouts. ioctls register, move and
  * cancel them, one at a time or many, read() returns those that expired, poll()
- * tells when there are some. The set is on a wheel that it shares with other
- * files, or on one of its own (HWHEEL_IOC_CONFIG). Processes that share the file
+ * tells when there are some. The set is on the default wheel of its opener's
+ * account, or on one of its own (HWHEEL_IOC_CONFIG). Processes that share the file
  * (fork(), dup(), SCM_RIGHTS) share the set; nobody else can reach it. Closing
  * the last descriptor of the file frees everything, whatever is pending. open() fails with ENOMEM
  * also when the caller's memory cgroup is at its limit. libhwheel(3) calls all this for a program.
@@ -130,7 +130,7 @@ struct hwheel_event {
 };
 
 /* Kinds of wheel */
-#define HWHEEL_KIND_SHARED	0	/* hwheel_config: no wheel of the file's own */
+#define HWHEEL_KIND_DEFAULT	0	/* hwheel_config: the account's wheel */
 #define HWHEEL_KIND_HASHED	1	/* one level, far timeouts wait in rounds */
 #define HWHEEL_KIND_HIERARCHICAL 2	/* several, far timeouts come down in time */
 #define HWHEEL_KIND_SIMPLE	3	/* one level, no rounds: a revolution is the limit */
@@ -151,7 +151,7 @@ struct hwheel_event {
  * @max_pending:  how many may be pending on the whole wheel; 0: no limit
  * @slots:        slots of a level
  * @levels:       levels of the wheel
- * @kind:         HWHEEL_KIND_*, not HWHEEL_KIND_SHARED
+ * @kind:         HWHEEL_KIND_*, not HWHEEL_KIND_DEFAULT
  * @clock:        clockid_t of all times: CLOCK_MONOTONIC or CLOCK_BOOTTIME
  * @max_submit:   HWHEEL_SUBMIT_MAX
  * @own_wheel:    1 if the wheel is this file's alone, else 0
@@ -184,7 +184,7 @@ struct hwheel_info {
  *                the default wheel
  * @levels:       for HWHEEL_KIND_HIERARCHICAL 2 to 8 (those that no deadline can reach are
  *                left out) or 0, which means 3; else 1 or 0, which means 1
- * @kind:         HWHEEL_KIND_*: of the file's own wheel. HWHEEL_KIND_SHARED: the file
+ * @kind:         HWHEEL_KIND_*: of the file's own wheel. HWHEEL_KIND_DEFAULT: the file
  *                stays on the default wheel, @tick_ns, @slots, @levels and @turn_ns must be
  *                0 and @clock CLOCK_MONOTONIC.
  * @clock:        clockid_t: CLOCK_MONOTONIC or CLOCK_BOOTTIME. It has no default: no wheel

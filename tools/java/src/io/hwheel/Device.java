@@ -81,7 +81,7 @@ final class Device {
 
     /**
      * Gives a file a wheel of its own with a tick in ns and a number of slots; without a tick the
-     * file stays on the shared wheel. A maximum of 0 leaves it as it is.
+     * file stays on the default wheel. A maximum of 0 leaves it as it is.
      */
     static native int configure(int fd, long tick, int slots, long max);
 

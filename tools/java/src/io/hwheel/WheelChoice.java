@@ -24,8 +24,8 @@ public enum WheelChoice {
     SHARED,
 
     /**
-     * A wheel of the timer's own as long as there is one, else the shared one, with a line in the
-     * log. The timer is refused if the shared wheel's tick is longer than the timer's.
+     * A wheel of the timer's own as long as there is one, else the default wheel, with a line in
+     * the log. The timer is refused if the default wheel's tick is longer than the timer's.
      */
     AUTO;
 

@@ -48,8 +48,7 @@ final class WheelFile {
     private static void configure(int fd, WheelChoice choice, long tick, int slots, long limit) {
         int error = choice == WheelChoice.SHARED ? 0 : configure(fd, tick, slots, limit);
         if (choice == WheelChoice.AUTO && error == -Device.ENOSPC) {
-            TimerLog.warn("There is no private wheel left: the timer uses the machine's shared "
-                    + "wheel.");
+            TimerLog.warn("There is no private wheel left: the timer uses the default wheel.");
         } else if (choice != WheelChoice.SHARED) {
             check(error);
             return;
@@ -108,10 +107,10 @@ final class WheelFile {
         return info;
     }
 
-    /** The shared wheel need not keep what the timer promises. */
+    /** The default wheel need not keep what the timer promises. */
     private static WheelFile checked(WheelFile file, WheelChoice choice, long tick, long limit) {
         if (!file.own && file.tick > tick) {
-            String text = "The shared wheel's tick is " + file.tick + " ns, and the timer's "
+            String text = "The default wheel's tick is " + file.tick + " ns, and the timer's "
                     + tick + " ns";
             if (choice == WheelChoice.AUTO) {
                 throw new WheelUnavailableException(text + ": it would be late");

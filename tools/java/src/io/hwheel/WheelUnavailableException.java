@@ -49,7 +49,8 @@ public class WheelUnavailableException extends IllegalStateException {
         if (error == Device.ENOSPC) {
             return new WheelUnavailableException("this user has as many wheels as the module "
                     + "hwheel allows (max_user_wheels) or no memory left for another "
-                    + "(max_user_bytes), or the machine has as many threads as it may: a timer can use the shared wheel "
+                    + "(max_user_bytes), or the machine has as many threads as it may: a timer "
+                    + "can use the default wheel "
                     + "(WheelChoice.SHARED, -D" + WheelChoice.PROPERTY + "=shared)");
         }
         return of("the device refuses this wheel", error);

@@ -140,7 +140,7 @@ class DeviceTest {
                 () -> timer(10));
         assertTrue(e.getMessage().contains("max_user_wheels"), e.getMessage());
         assertThrows(WheelUnavailableException.class, () -> on(WheelChoice.AUTO, 1),
-                "the shared wheel's tick is longer");
+                "the default wheel's tick is longer");
         HashedWheelTimer shared = on(WheelChoice.AUTO, 10);
         passTicks(shared, 1);
         shared.stop();
