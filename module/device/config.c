@@ -42,7 +42,7 @@ static bool config_is_kind(const struct hwheel_config *config)
 {
 	switch (config->kind) {
 	case HWHEEL_KIND_DEFAULT:
-		return !config->tick_ns && !config->slots && !config->levels &&
+		return !config->tick_ns && !config->slots && !config->levels && !config->flags &&
 		       !config->turn_ns && config->clock == CLOCK_MONOTONIC;
 	case HWHEEL_KIND_HASHED:
 	case HWHEEL_KIND_SIMPLE:
@@ -64,7 +64,8 @@ static bool is_tick(u64 tick_ns)
 
 static int config_check(const struct hwheel_config *config, unsigned int max_timeouts)
 {
-	if (config->flags || memchr_inv(config->reserved, 0, sizeof(config->reserved)) ||
+	if (config->flags & ~(HWHEEL_CONFIG_NICE | HWHEEL_CONFIG_CPUS) ||
+	    memchr_inv(config->reserved, 0, sizeof(config->reserved)) ||
 	    !is_tick(config->tick_ns) || !config_is_kind(config) ||
 	    (config->clock != CLOCK_MONOTONIC && config->clock != CLOCK_BOOTTIME) ||
 	    config->slots > HWHEEL_MAX_SLOTS || config->max_timeouts > HWHEEL_FILE_MAX)
@@ -94,6 +95,11 @@ static int config_params(const struct hwheel_config *config, struct hwheel_param
 		params->flags |= HWHEEL_SIMPLE;
 	if (config->clock == CLOCK_BOOTTIME)
 		params->flags |= HWHEEL_BOOTTIME;
+	/* What the caller has it may have. */
+	if (config->flags & HWHEEL_CONFIG_NICE)
+		params->nice = task_nice(current);
+	if (config->flags & HWHEEL_CONFIG_CPUS)
+		params->cpus = current->cpus_ptr;
 	return hwheel_params_complete(params);
 }
 

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/resource.h>
 
 #define HOUR		(3600 * SEC)
 #define MILLION		1000000
@@ -215,6 +216,7 @@ static const struct hwheel_config refused[] = {
 	{ .kind = HIERARCHICAL, .clock = MONO, .turn_ns = 1 },
 	/* Nothing can be chosen on the default wheel. */
 	{ .clock = MONO, .turn_ns = 1 },
+	{ .clock = MONO, .flags = HWHEEL_CONFIG_NICE },
 	{ .clock = MONO, .tick_ns = 10 * MSEC },
 	{ .clock = MONO, .slots = 512 },
 	{ .clock = MONO, .levels = 1 },
@@ -283,7 +285,8 @@ TEST_F(config, refuses_what_is_reserved)
 
 	for (bit = 0; bit < 32; bit++) {
 		config.flags = 1U << bit;
-		EXPECT_EQ(-EINVAL, try_refused(self->fd, &config));
+		if (!(config.flags & (HWHEEL_CONFIG_NICE | HWHEEL_CONFIG_CPUS)))
+			EXPECT_EQ(-EINVAL, try_refused(self->fd, &config));
 	}
 	config.flags = 0;
 	for (i = 0; i < ARRAY_SIZE(config.reserved); i++)
@@ -294,6 +297,56 @@ TEST_F(config, refuses_what_is_reserved)
 		}
 	EXPECT_EQ(0, count_workers(getpid()));
 	EXPECT_EQ(0, is_new(self->fd, 0));
+}
+
+/* Of the thread of the only wheel of this process's own: its niceness and its CPUs */
+static int find_worker(int *nice, cpu_set_t *cpus)
+{
+	char name[WORKER_SIZE];
+	pid_t pid = find_thread("/proc", worker_of(name, getpid()));
+
+	if (pid < 0)
+		return pid;
+	errno = 0;
+	*nice = getpriority(PRIO_PROCESS, pid);
+	return errno || sched_getaffinity(pid, sizeof(*cpus), cpus) ? -errno : 0;
+}
+
+/* A child of its own, as its niceness and CPUs change */
+static int takes_place(__u32 flags)
+{
+	struct hwheel_config config = {
+		.kind = HASHED, .clock = MONO, .flags = flags,
+	};
+	cpu_set_t usual, own, cpus;
+	int nice, err, fd;
+
+	if (sched_getaffinity(0, sizeof(usual), &usual))
+		return -errno;
+	CPU_ZERO(&own);
+	CPU_SET(0, &own);
+	if (setpriority(PRIO_PROCESS, 0, 7) || sched_setaffinity(0, sizeof(own), &own))
+		return -errno;
+	fd = open_configured(O_NONBLOCK, &config);
+	if (fd < 0)
+		return fd;
+	err = find_worker(&nice, &cpus);
+	if (err)
+		return err;
+	if (nice != (flags & HWHEEL_CONFIG_NICE ? 7 : 0) ||
+	    !CPU_EQUAL(&cpus, flags & HWHEEL_CONFIG_CPUS ? &own : &usual))
+		return -EPROTO;
+	return fire(fd, 3);
+}
+
+TEST_F(config, takes_its_place_from_the_caller)
+{
+	__u32 flags;
+
+	for (flags = 0; flags <= (HWHEEL_CONFIG_NICE | HWHEEL_CONFIG_CPUS); flags++)
+		EXPECT_EQ(0, IN_CHILD(takes_place(flags))) {
+			TH_LOG("flags %u", flags);
+		}
 }
 
 /* The levels that each kind becomes with 0, 1, 2 ... of them; -1 if it can't have so many. */

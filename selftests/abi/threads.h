@@ -27,8 +27,8 @@ static inline bool is_called(const char *dir, const char *thread, const char *pa
 	return !fnmatch(pattern, name, 0);
 }
 
-/* How many there are in that folder, or a negative errno */
-static inline int count_threads(const char *dir, const char *pattern)
+/* How many there are in that folder, or a negative errno; @last is one of them. */
+static inline int look_for_threads(const char *dir, const char *pattern, pid_t *last)
 {
 	DIR *threads = opendir(dir);
 	struct dirent *entry;
@@ -37,10 +37,29 @@ static inline int count_threads(const char *dir, const char *pattern)
 	if (!threads)
 		return -errno;
 	while ((entry = readdir(threads)))
-		n += entry->d_name[0] >= '0' && entry->d_name[0] <= '9' &&
-		     is_called(dir, entry->d_name, pattern);
+		if (entry->d_name[0] >= '0' && entry->d_name[0] <= '9' &&
+		    is_called(dir, entry->d_name, pattern)) {
+			*last = atoi(entry->d_name);
+			n++;
+		}
 	closedir(threads);
 	return n;
+}
+
+static inline int count_threads(const char *dir, const char *pattern)
+{
+	pid_t last;
+
+	return look_for_threads(dir, pattern, &last);
+}
+
+/* The only one, or a negative errno */
+static inline pid_t find_thread(const char *dir, const char *pattern)
+{
+	pid_t pid = -ESRCH;
+	int n = look_for_threads(dir, pattern, &pid);
+
+	return n > 1 ? -EEXIST : pid;
 }
 
 /* One that has exited may be seen for a moment longer. */

@@ -30,8 +30,8 @@
 #include "stop.h"
 
 /*
- * One line a minute, whatever programs do, that says how many it stands for. If the console is slow,
- * timeouts of this account wait.
+ * One line a minute, whatever programs do, that says how many it stands for. If the console is
+ * slow, timeouts of this account wait.
  */
 static void warn_of_damage(const struct hwheel_mapping *map)
 {

@@ -553,6 +553,7 @@ static struct hwheel_config random_config(struct caller *c, struct file *file)
 		return config;
 	config.tick_ns = ticks[random_below(&c->rnd, 8)];
 	config.kind = HWHEEL_KIND_HASHED + random_below(&c->rnd, 3);
+	config.flags = random_below(&c->rnd, (HWHEEL_CONFIG_NICE | HWHEEL_CONFIG_CPUS) + 1);
 	if (config.kind != HWHEEL_KIND_HIERARCHICAL && random_chance(&c->rnd, 4)) {
 		config.turn_ns = 1 + random_below(&c->rnd, SEC);
 	} else {
@@ -603,7 +604,7 @@ static void spoil_config(struct random *rnd, struct hwheel_config *config)
 		config->levels = 1;
 	}
 	if (random_chance(rnd, 8))
-		config->flags = 1U << random_below(rnd, 32);
+		config->flags = 4U << random_below(rnd, 30);
 	if (random_chance(rnd, 8))
 		config->reserved[random_below(rnd, ARRAY_SIZE(config->reserved))] =
 			1U << random_below(rnd, 32);

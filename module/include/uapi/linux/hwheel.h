@@ -135,6 +135,10 @@ struct hwheel_event {
 #define HWHEEL_KIND_HIERARCHICAL 2	/* several, far timeouts come down in time */
 #define HWHEEL_KIND_SIMPLE	3	/* one level, no rounds: a revolution is the limit */
 
+/* hwheel_config.flags: what the wheel's thread takes from the thread that calls CONFIG */
+#define HWHEEL_CONFIG_NICE	0x1	/* its niceness */
+#define HWHEEL_CONFIG_CPUS	0x2	/* the CPUs on which it may run */
+
 /* hwheel_info.features: the commands beyond INFO, ARM, REFRESH and CANCEL */
 #define HWHEEL_FEATURE_QUERY	0x01
 #define HWHEEL_FEATURE_SUBMIT	0x02
@@ -190,9 +194,10 @@ struct hwheel_info {
  * @clock:        clockid_t: CLOCK_MONOTONIC or CLOCK_BOOTTIME. It has no default: no wheel
  *                runs on a clock that can be set, and CLOCK_REALTIME, whose number is 0,
  *                is refused.
- * @flags:        must be 0
- * @reserved:     must be 0; room for a limit of what is pending, and for the niceness and
- *                the CPUs of the wheel's thread
+ * @flags:        HWHEEL_CONFIG_* or 0, with which the wheel's thread has niceness 0 and runs on
+ *                the CPUs that kernel threads have by default, so not on isolated ones. What
+ *                becomes of the caller later does not change it. 0 with HWHEEL_KIND_DEFAULT.
+ * @reserved:     must be 0; room for a limit of what is pending
  * @turn_ns:      the longest usual delay in ns, for HWHEEL_KIND_HASHED and HWHEEL_KIND_SIMPLE,
  *                in place of @slots and @levels, which must be 0 then. The wheel gets as many
  *                slots as @turn_ns has ticks, rounded up to a power of two: a simple one up to
