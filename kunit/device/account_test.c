@@ -18,7 +18,7 @@ static void *race_alloc(size_t size, gfp_t gfp);
 #define hwheel_account_add_wheel	race_account_add_wheel
 #define hwheel_account_remove_wheel	race_account_remove_wheel
 #define hwheel_account_init		race_account_init
-#define hwheel_account_create_wheel	race_account_create_wheel
+#define hwheel_account_made		race_account_made
 #define hwheel_account_exit		race_account_exit
 #define hwheel_account_params		race_account_params
 #define hwheel_account_use_wheel	race_account_use_wheel

@@ -190,15 +190,13 @@ static void end_wheel(struct work_struct *work)
 }
 
 /*
- * A wheel whose worker takes of the account's CPU time, unless it is @exempt. May sleep. Returns
- * ERR_PTR: -EINVAL, -ENOMEM, -ENOSPC if the machine has as many threads as it may: an error as at
- * other limits, not "would block".
+ * A wheel of the account's that was created, or not: its worker takes of the account's CPU time,
+ * unless it is @exempt. A machine that has as many threads as it may is an error as at other limits,
+ * not "would block".
  */
-struct hwheel *hwheel_account_create_wheel(struct hwheel_account *account,
-					   const struct hwheel_params *params, bool exempt)
+struct hwheel *hwheel_account_made(struct hwheel_account *account, struct hwheel *wheel,
+				   bool exempt)
 {
-	struct hwheel *wheel = hwheel_create(params);
-
 	if (wheel == ERR_PTR(-EAGAIN))
 		return ERR_PTR(-ENOSPC);
 	if (!IS_ERR(wheel) && !exempt)
@@ -210,7 +208,7 @@ struct hwheel *hwheel_account_create_wheel(struct hwheel_account *account,
  * Named by the user, or by the namespace that is the account. Of root's, the privileged one that
  * starts it decides for the others, who are root, too.
  */
-static struct hwheel *create_default(struct hwheel_account *account)
+static struct hwheel *account_create(struct hwheel_account *account)
 {
 	const struct hwheel_account_key *key = &account->key;
 	struct hwheel_params params = defaults;
@@ -224,7 +222,7 @@ static struct hwheel *create_default(struct hwheel_account *account)
 		snprintf(name, sizeof(name), "n%u", key->ns->ns.inum);
 	}
 	params.name = name;
-	return hwheel_account_create_wheel(account, &params, exempt);
+	return hwheel_account_made(account, hwheel_create(&params), exempt);
 }
 
 /*
@@ -237,7 +235,7 @@ struct hwheel *hwheel_account_use_wheel(struct hwheel_account *account)
 
 	if (mutex_lock_killable(&account->create))
 		return ERR_PTR(-EINTR);
-	wheel = account->wheel ?: create_default(account);
+	wheel = account->wheel ?: account_create(account);
 	if (!IS_ERR(wheel)) {
 		account->wheel = wheel;
 		spin_lock(&lock);

@@ -71,8 +71,8 @@ void hwheel_account_put(struct hwheel_account *account);
 
 struct hwheel *hwheel_account_use_wheel(struct hwheel_account *account);
 void hwheel_account_leave_wheel(struct hwheel_account *account);
-struct hwheel *hwheel_account_create_wheel(struct hwheel_account *account,
-					   const struct hwheel_params *params, bool exempt);
+struct hwheel *hwheel_account_made(struct hwheel_account *account, struct hwheel *wheel,
+				   bool exempt);
 int hwheel_account_charge(struct hwheel_account *account, u64 bytes);
 void hwheel_account_uncharge(struct hwheel_account *account, u64 bytes);
 int hwheel_account_add_wheel(struct hwheel_account *account, unsigned int max, u64 bytes);

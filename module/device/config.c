@@ -110,7 +110,7 @@ static struct hwheel *config_create(struct hwheel_account *account, struct hwhee
 
 	snprintf(name, sizeof(name), "p%d", task_tgid_nr(current));
 	params->name = name;
-	return hwheel_account_create_wheel(account, params, capable(CAP_SYS_NICE));
+	return hwheel_account_made(account, hwheel_create(params), capable(CAP_SYS_NICE));
 }
 
 /* The file is closed. */
