@@ -1367,7 +1367,7 @@ static void *go_round(void *data)
 	return NULL;
 }
 
-TEST_F(mapped, the_ring_comes_round)
+TEST_F_TIMEOUT(mapped, the_ring_comes_round, 300)
 {
 	const struct hwheel_config config = {
 		.kind = HWHEEL_KIND_HASHED, .tick_ns = 50000, .clock = CLOCK_MONOTONIC,

@@ -40,7 +40,7 @@ static void warn_of_damage(const struct hwheel_mapping *map)
 	static atomic_t left_out;
 
 	if (__ratelimit(&minutes))
-		pr_warn("a mapped list of uid %u was damaged, and those of %d files since the last such line\n",
+		pr_warn("a mapped list of uid %u was damaged (left out before: %d such lines)\n",
 			from_kuid(&init_user_ns, map->file->account->key.uid),
 			atomic_xchg(&left_out, 0));
 	else
