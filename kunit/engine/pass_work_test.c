@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Work at the end of a pass: once, after all callbacks, and the contended after the others.
+ * Work at the end of a pass: once, after all callbacks, and each client in its turn.
  */
 #include <linux/slab.h>
 
@@ -15,7 +15,6 @@
  * @order:   counts the calls for all clients
  * @calls:   calls for this one
  * @called:  where in the order its last call was
- * @waited:  might that wait?
  * @wanted:  calls that it takes to do the work
  * @expired: how many of @all had expired then
  * @pass:    in which pass of the worker that was
@@ -27,18 +26,16 @@ struct client {
 	unsigned int		*order;
 	unsigned int		calls;
 	unsigned int		called;
-	bool			waited;
 	unsigned int		wanted;
 	unsigned int		expired;
 	unsigned long		pass;
 };
 
-static bool run(struct hwheel_pass_work *work, bool wait)
+static bool run(struct hwheel_pass_work *work)
 {
 	struct client *client = container_of(work, struct client, work);
 
 	client->called = ++*client->order;
-	client->waited = wait;
 	client->pass = local_read(&sim_wheel_of(client->all)->counts.passes);
 	client->expired = sim_count_expired(client->all, NR_WORKS);
 	return ++client->calls >= client->wanted;
@@ -55,7 +52,7 @@ static void ask_twice(struct sim_timeout *sim)
 /* All ask at one edge. */
 static struct client *run_works(struct kunit *test, const unsigned int *wanted,
 				unsigned int *order,
-				bool (*run)(struct hwheel_pass_work *work, bool wait))
+				bool (*run)(struct hwheel_pass_work *work))
 {
 	struct hwheel *wheel = sim_wheel(test);
 	struct sim_timeout *sim = sim_timeouts(test, wheel, NR_WORKS, &sim_ops);
@@ -86,11 +83,10 @@ static void runs_once_after_all_callbacks(struct kunit *test)
 	for (i = 0; i < NR_WORKS; i++) {
 		KUNIT_EXPECT_EQ(test, clients[i].calls, 1);
 		KUNIT_EXPECT_EQ(test, clients[i].expired, NR_WORKS);
-		KUNIT_EXPECT_FALSE(test, clients[i].waited);
 	}
 }
 
-static void the_contended_comes_after_the_others(struct kunit *test)
+static void who_is_not_done_comes_after_the_others(struct kunit *test)
 {
 	static const unsigned int wanted[NR_WORKS] = { 3, 1, 2 };
 	unsigned int order = 0, i;
@@ -100,17 +96,14 @@ static void the_contended_comes_after_the_others(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, clients[i].calls, wanted[i]);
 	KUNIT_EXPECT_LT(test, clients[1].called, clients[2].called);
 	KUNIT_EXPECT_LT(test, clients[2].called, clients[0].called);
-	KUNIT_EXPECT_TRUE(test, clients[0].waited);
-	KUNIT_EXPECT_FALSE(test, clients[1].waited);
-	KUNIT_EXPECT_TRUE(test, clients[2].waited);
 }
 
 /* Each call takes longer than a pass may: then callbacks have their turn before the next. */
-static bool run_for_long(struct hwheel_pass_work *work, bool wait)
+static bool run_for_long(struct hwheel_pass_work *work)
 {
 	sim_stall(20 * NSEC_PER_MSEC);
 	jiffies += msecs_to_jiffies(20);	/* as the interrupt will do that comes after this */
-	return run(work, wait);
+	return run(work);
 }
 
 static void what_takes_long_is_left_to_the_next_pass(struct kunit *test)
@@ -129,7 +122,7 @@ static void what_takes_long_is_left_to_the_next_pass(struct kunit *test)
 
 static struct kunit_case pass_work_cases[] = {
 	KUNIT_CASE(runs_once_after_all_callbacks),
-	KUNIT_CASE(the_contended_comes_after_the_others),
+	KUNIT_CASE(who_is_not_done_comes_after_the_others),
 	KUNIT_CASE(what_takes_long_is_left_to_the_next_pass),
 	{}
 };

@@ -450,7 +450,7 @@ static void timeouts_are_not_taken_for_sources(struct kunit *test)
 
 static unsigned int work_turn;
 
-static bool work(struct hwheel_pass_work *work, bool wait)
+static bool work(struct hwheel_pass_work *work)
 {
 	work_turn = ++turns;
 	return true;

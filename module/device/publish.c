@@ -86,12 +86,9 @@ static unsigned int drop_released_locked(struct hwheel_file *file,
  * The wheel has unreferenced what is settled, and readers know. A thread that waits for that
  * frees the file once it has the lock, so the wake-up is under it; it is one thread at most.
  */
-static bool publish_unreference(struct hwheel_file *file, bool wait)
+static void publish_unreference(struct hwheel_file *file)
 {
-	if (wait)
-		spin_lock(&file->table.lock);
-	else if (!spin_trylock(&file->table.lock))
-		return false;
+	spin_lock(&file->table.lock);
 	WRITE_ONCE(file->enqueued, file->enqueued - file->settled);
 	WRITE_ONCE(file->stopping, file->stopping - file->settled_stopped);
 	file->settled = 0;
@@ -100,7 +97,6 @@ static bool publish_unreference(struct hwheel_file *file, bool wait)
 	if (wq_has_sleeper(&file->unreferenced))
 		wake_up(&file->unreferenced);
 	spin_unlock(&file->table.lock);
-	return true;
 }
 
 /* Threads are woken without the lock; the file stays as long as the entries are enqueued. */
@@ -118,16 +114,13 @@ static void wake_readers(struct hwheel_file *file)
  * For those that STOP has ended it first works off @released, so that it wakes readers once, and
  * not after each part.
  */
-static bool publish_settle(struct hwheel_pass_work *work, bool wait)
+static bool publish_settle(struct hwheel_pass_work *work)
 {
 	struct hwheel_file *file = container_of(work, struct hwheel_file, settle);
 	unsigned int expired, stopped = 0;
 	bool all;
 
-	if (wait)
-		spin_lock(&file->table.lock);
-	else if (!spin_trylock(&file->table.lock))
-		return false;
+	spin_lock(&file->table.lock);
 	expired = queue_expired_locked(file);
 	file->settled += expired + drop_released_locked(file, &stopped);
 	file->settled_stopped += stopped;
@@ -137,7 +130,8 @@ static bool publish_settle(struct hwheel_pass_work *work, bool wait)
 
 	if (expired || all)
 		wake_readers(file);
-	return publish_unreference(file, wait) && all;
+	publish_unreference(file);
+	return all;
 }
 
 const struct hwheel_timeout_ops hwheel_publish_ops = {

@@ -19,17 +19,16 @@
  * @link: in @pass_work of the wheel, or empty
  * @run:  called on the owner's thread, in process context and not inside a callback. It
  *        does a bounded amount of work and returns whether that was all: if not it is
- *        called again after the work of others. With @wait false it must not wait for a
- *        lock, so that one client whose lock is contended does not hold up the others.
- *        After it returned true the engine does not refer to the work any more.
+ *        called again after the work of others. After it returned true the engine does
+ *        not refer to the work any more.
  */
 struct hwheel_pass_work {
 	struct list_head	link;
-	bool			(*run)(struct hwheel_pass_work *work, bool wait);
+	bool			(*run)(struct hwheel_pass_work *work);
 };
 
 static inline void hwheel_pass_work_init(struct hwheel_pass_work *work,
-					 bool (*run)(struct hwheel_pass_work *, bool))
+					 bool (*run)(struct hwheel_pass_work *))
 {
 	INIT_LIST_HEAD(&work->link);
 	work->run = run;
