@@ -130,6 +130,26 @@ static inline int cancel(struct hwheel_file *file, u64 id)
 	return err;
 }
 
+static inline int withdraw(struct hwheel_file *file, u64 id)
+{
+	int err;
+
+	spin_lock(&file->table.lock);
+	err = hwheel_entry_withdraw(file, id);
+	spin_unlock(&file->table.lock);
+	return err;
+}
+
+static inline int set_at(struct hwheel_file *file, u64 *id, u64 deadline)
+{
+	int err;
+
+	spin_lock(&file->table.lock);
+	err = hwheel_entry_set_at(file, file->wheel, id, 7, deadline);
+	spin_unlock(&file->table.lock);
+	return err;
+}
+
 static inline int refresh_on(struct hwheel_file *file, struct hwheel *wheel, u64 id)
 {
 	int err;

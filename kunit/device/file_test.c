@@ -447,6 +447,158 @@ static void states_are_told(struct kunit *test)
 	hwheel_entry_drop(prepared);
 }
 
+/* What is withdrawn, or set again */
+
+static void set_moves_or_takes_the_event_back(struct kunit *test)
+{
+	struct hwheel_file *file = make_file(test);
+	u64 id = add_armed(test, file, HWHEEL_NEVER), first = id;
+	struct hwheel_event event;
+
+	KUNIT_EXPECT_EQ(test, set_at(file, &id, 0), 0);
+	KUNIT_EXPECT_EQ(test, id, first);
+	sim_settle(file->wheel);
+	KUNIT_EXPECT_EQ(test, query_on(file, file->wheel, id), HWHEEL_STATE_EXPIRED);
+	KUNIT_EXPECT_EQ(test, set_at(file, &id, HWHEEL_NEVER), 0);
+	KUNIT_EXPECT_NE(test, id, first);
+	KUNIT_EXPECT_EQ(test, lower_32_bits(id), lower_32_bits(first));
+	KUNIT_EXPECT_EQ(test, read_event(file, &event), -EAGAIN);
+	KUNIT_EXPECT_EQ(test, query_on(file, file->wheel, first), -ENOENT);
+	KUNIT_EXPECT_EQ(test, withdraw(file, first), -ENOENT);
+	KUNIT_EXPECT_EQ(test, held(file), 1);
+	KUNIT_EXPECT_EQ(test, withdraw(file, id), 0);
+	sim_settle(file->wheel);
+	KUNIT_EXPECT_EQ(test, held(file), 0);
+	/* An entry that is free, or that has none of these ids */
+	KUNIT_EXPECT_EQ(test, set_at(file, &id, HWHEEL_NEVER), -ENOENT);
+}
+
+/* The next id of the entry would be the first one again. */
+static void set_leaves_an_entry_without_ids(struct kunit *test)
+{
+	struct hwheel_file *file = make_file(test);
+	struct hwheel_entry *entry = add(file);
+	struct hwheel_event event;
+	u64 id;
+
+	entry->id |= (u64)U32_MAX << 32;
+	id = entry->id;
+	KUNIT_EXPECT_EQ(test, arm_at(entry, 0), 0);
+	sim_settle(file->wheel);
+	KUNIT_EXPECT_EQ(test, set_at(file, &id, HWHEEL_NEVER), -ENOENT);
+	KUNIT_EXPECT_EQ(test, read_event(file, &event), sizeof(event));
+	KUNIT_EXPECT_EQ(test, event.id, id);
+}
+
+static void failed_set_leaves_the_event(struct kunit *test)
+{
+	struct hwheel *wheel = sim_create(test, (struct hwheel_params) {
+		.tick_ns = SIM_TICK, .slots = SIM_SLOTS, .flags = HWHEEL_SIMPLE,
+	});
+	struct hwheel_file *file = make_file_on(test, wheel);
+	struct hwheel_event event;
+	u64 ids[3], id;
+	int i;
+
+	/* Their order is that of their edges. */
+	for (i = 0; i < ARRAY_SIZE(ids); i++) {
+		ids[i] = add_armed(test, file, 0);
+		test_sleep(wheel, 2 * SIM_TICK);
+	}
+	id = ids[1];
+	KUNIT_EXPECT_EQ(test, set_at(file, &id, HWHEEL_NEVER), -ERANGE);
+	KUNIT_EXPECT_EQ(test, id, ids[1]);
+	for (i = 0; i < ARRAY_SIZE(ids); i++) {
+		KUNIT_EXPECT_EQ(test, read_event(file, &event), sizeof(event));
+		KUNIT_EXPECT_EQ(test, event.id, ids[i]);
+		KUNIT_EXPECT_NE(test, event.cookie, 7);
+	}
+	KUNIT_EXPECT_EQ(test, read_event(file, &event), -EAGAIN);
+}
+
+#define AT_ONE_EDGE	3
+
+/**
+ * struct in_pass - timeouts of a file, and what a callback in their pass found
+ * @file: theirs
+ * @ids:  their ids
+ * @set:  what each SET of an expired one returned, and 0 of a pending one
+ * @expired: how many had expired, and were not published
+ */
+struct in_pass {
+	struct hwheel_file	*file;
+	u64			ids[AT_ONE_EDGE];
+	int			set[AT_ONE_EDGE];
+	unsigned int		expired;
+};
+
+static void withdraw_in_pass(struct sim_timeout *sim)
+{
+	struct in_pass *p = sim->data;
+	struct hwheel_file *file = p->file;
+	int i;
+
+	for (i = 0; i < AT_ONE_EDGE; i++) {
+		if (query_on(file, file->wheel, p->ids[i]) == HWHEEL_STATE_EXPIRED) {
+			u64 id = p->ids[i];
+
+			p->set[i] = set_at(file, &id, HWHEEL_NEVER);
+			p->expired++;
+		}
+		if (withdraw(file, p->ids[i]) || withdraw(file, p->ids[i]) != -ENOENT ||
+		    query_on(file, file->wheel, p->ids[i]) != -ENOENT)
+			p->expired = U32_MAX / 2;
+	}
+}
+
+/* The worker has expired some, and queues their events at the end of the pass. */
+static void withdrawn_in_its_pass(struct kunit *test)
+{
+	struct hwheel *wheel = sim_wheel(test);
+	struct in_pass p = { .file = make_file_on(test, wheel) };
+	struct sim_timeout *sim = sim_timeouts(test, wheel, 1, &sim_ops);
+	u64 edge = round_up(test_now(wheel), SIM_TICK) + 3 * SIM_TICK;
+	struct hwheel_event event;
+	unsigned int i;
+
+	sim->then = withdraw_in_pass;
+	sim->data = &p;
+	for (i = 0; i < AT_ONE_EDGE; i++) {
+		p.ids[i] = add_armed(test, p.file, edge);
+		if (!i)
+			KUNIT_EXPECT_EQ(test, hwheel_arm_at(&sim->timeout, edge), 0);
+	}
+	test_sleep(wheel, 5 * SIM_TICK);
+	KUNIT_EXPECT_EQ(test, sim->expired, 1);
+	/* In whichever order the worker looks at them, one of them comes before the callback. */
+	KUNIT_EXPECT_GE(test, p.expired, 1);
+	KUNIT_EXPECT_LE(test, p.expired, AT_ONE_EDGE);
+	for (i = 0; i < AT_ONE_EDGE; i++)
+		KUNIT_EXPECT_TRUE(test, !p.set[i] || p.set[i] == -ENOENT);
+	KUNIT_EXPECT_EQ(test, held(p.file), p.expired);
+	KUNIT_EXPECT_EQ(test, read_event(p.file, &event), -EAGAIN);
+	KUNIT_EXPECT_EQ(test, held(p.file), 0);
+	KUNIT_EXPECT_EQ(test, hwheel_event_poll(p.file), 0);
+}
+
+static void withdrawn_ones_are_the_end(struct kunit *test)
+{
+	struct hwheel_file *file = make_file(test);
+	u64 ids[2] = { add_armed(test, file, HWHEEL_NEVER), add_armed(test, file, 0) };
+	struct hwheel_event event;
+
+	sim_settle(file->wheel);
+	KUNIT_EXPECT_EQ(test, hwheel_file_stop(file), 1);
+	KUNIT_EXPECT_EQ(test, query_on(file, file->wheel, ids[0]), HWHEEL_STATE_STOPPED);
+	/* STOP has made its event, and nothing is armed any more. */
+	KUNIT_EXPECT_EQ(test, set_at(file, &ids[0], HWHEEL_NEVER), -ESHUTDOWN);
+	KUNIT_EXPECT_EQ(test, withdraw(file, ids[0]), 0);
+	KUNIT_EXPECT_EQ(test, withdraw(file, ids[1]), 0);
+	KUNIT_EXPECT_EQ(test, held(file), 0);
+	KUNIT_EXPECT_EQ(test, read_event(file, &event), 0);
+	KUNIT_EXPECT_EQ(test, hwheel_event_poll(file), EPOLLHUP);
+}
+
 static struct kunit_case file_cases[] = {
 	KUNIT_CASE(ids_are_not_used_again),
 	KUNIT_CASE(stale_id_names_nobody),
@@ -469,6 +621,11 @@ static struct kunit_case file_cases[] = {
 	KUNIT_CASE(an_id_settles_the_wheel),
 	KUNIT_CASE(deadlines_for_another_wheel_are_not_taken),
 	KUNIT_CASE(states_are_told),
+	KUNIT_CASE(set_moves_or_takes_the_event_back),
+	KUNIT_CASE(set_leaves_an_entry_without_ids),
+	KUNIT_CASE(failed_set_leaves_the_event),
+	KUNIT_CASE(withdrawn_in_its_pass),
+	KUNIT_CASE(withdrawn_ones_are_the_end),
 	{}
 };
 

@@ -107,6 +107,8 @@ static bool changes_set(unsigned int cmd)
 	case HWHEEL_IOC_ARM:
 	case HWHEEL_IOC_REFRESH:
 	case HWHEEL_IOC_CANCEL:
+	case HWHEEL_IOC_SET:
+	case HWHEEL_IOC_WITHDRAW:
 	case HWHEEL_IOC_SUBMIT:
 	case HWHEEL_IOC_CONFIG:
 	case HWHEEL_IOC_STOP:
@@ -136,6 +138,10 @@ static long device_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 		return hwheel_ioctl_op(file, HWHEEL_OP_CANCEL, argp);
 	case HWHEEL_IOC_QUERY:
 		return hwheel_ioctl_op(file, HWHEEL_OP_QUERY, argp);
+	case HWHEEL_IOC_SET:
+		return hwheel_ioctl_op(file, HWHEEL_OP_SET, argp);
+	case HWHEEL_IOC_WITHDRAW:
+		return hwheel_ioctl_op(file, HWHEEL_OP_WITHDRAW, argp);
 	case HWHEEL_IOC_SUBMIT:
 		return hwheel_ioctl_submit(file, argp);
 	case HWHEEL_IOC_CONFIG:

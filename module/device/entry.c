@@ -196,7 +196,6 @@ void hwheel_entry_drop(struct hwheel_entry *entry)
  * the engine's call.
  */
 
-/* Drops the entry when it can't be armed. */
 static __always_inline int do_arm_at(struct hwheel_entry *entry, u64 deadline_ns, bool traced)
 {
 	struct hwheel_file *file = entry->file;
@@ -205,10 +204,8 @@ static __always_inline int do_arm_at(struct hwheel_entry *entry, u64 deadline_ns
 	lockdep_assert_held(&file->table.lock);
 	if (!file->stopped)
 		err = hwheel_arm_at(&entry->timeout, deadline_ns);
-	if (err) {
-		hwheel_entry_drop_locked(entry);
+	if (err)
 		return err;
-	}
 	if (traced)
 		trace_file_arm(entry);
 	file->counts.pending++;
@@ -222,11 +219,21 @@ static noinline int arm_at_traced(struct hwheel_entry *entry, u64 deadline_ns)
 	return do_arm_at(entry, deadline_ns, true);
 }
 
-int hwheel_entry_arm_at(struct hwheel_entry *entry, u64 deadline_ns)
+static __always_inline int arm_at(struct hwheel_entry *entry, u64 deadline_ns)
 {
 	if (trace_file_arm_enabled())
 		return arm_at_traced(entry, deadline_ns);
 	return do_arm_at(entry, deadline_ns, false);
+}
+
+/* Drops the entry when it can't be armed. */
+int hwheel_entry_arm_at(struct hwheel_entry *entry, u64 deadline_ns)
+{
+	int err = arm_at(entry, deadline_ns);
+
+	if (unlikely(err))
+		hwheel_entry_drop_locked(entry);
+	return err;
 }
 
 /*
@@ -300,6 +307,19 @@ int hwheel_entry_cancel(struct hwheel_file *file, u64 id)
 	return do_cancel(file, id, false);
 }
 
+/*
+ * Is the entry an event in @file->events? Those of a pass come there when the worker publishes it,
+ * under the lock. The worker writes the pass into the entry before that without the lock: a reader
+ * sees 0 then, or the pass that is not over.
+ */
+static bool has_event(const struct hwheel_entry *entry)
+{
+	u32 pass = READ_ONCE(entry->pass);
+
+	lockdep_assert_held(&entry->file->table.lock);
+	return pass && pass != entry->file->pass && !entry->taken;
+}
+
 /* The worker may still refer to a cancelled timeout, but for the program it has ended. */
 static int state_of(const struct hwheel_entry *entry)
 {
@@ -311,6 +331,8 @@ static int state_of(const struct hwheel_entry *entry)
 	};
 
 	lockdep_assert_held(&entry->file->table.lock);
+	if (entry->withdrawn)
+		return -ENOENT;
 	if (entry->stopped)
 		return HWHEEL_STATE_STOPPED;
 	return states[hwheel_timeout_state(&entry->timeout)];
@@ -328,4 +350,72 @@ int hwheel_entry_query(struct hwheel_file *file, struct hwheel *wheel, u64 id,
 	*cookie = entry->cookie;
 	*deadline_ns = hwheel_deadline(&entry->timeout);
 	return state;
+}
+
+/*
+ * Ends what is pending, or an event that no reader has. An event of a pass that is not published
+ * is on a list of the worker's: it is marked, and the reader that comes to it drops it.
+ */
+int hwheel_entry_withdraw(struct hwheel_file *file, u64 id)
+{
+	struct hwheel_entry *entry = hwheel_table_find(&file->table, id);
+
+	if (!hwheel_entry_cancel(file, id))
+		return 0;
+	if (!entry || state_of(entry) < 0 || entry->taken)
+		return -ENOENT;
+	if (has_event(entry)) {
+		list_del(&entry->event);
+		file->counts.events--;
+		hwheel_entry_drop_locked(entry);
+	} else {
+		entry->withdrawn = true;
+	}
+	return 0;
+}
+
+/* Arms an event again, in its place and with the next id. If that fails, the event stays. */
+static int rearm_at(struct hwheel_entry *entry, u64 cookie, u64 deadline_ns)
+{
+	struct list_head *before = entry->event.prev;
+	u64 old_cookie = entry->cookie;
+	u32 pass = entry->pass;
+	int err;
+
+	/* The worker may expire it at once. */
+	list_del(&entry->event);
+	entry->id += HWHEEL_TABLE_GENERATION;
+	entry->cookie = cookie;
+	entry->pass = 0;
+	err = arm_at(entry, deadline_ns);
+	if (err) {
+		entry->id -= HWHEEL_TABLE_GENERATION;
+		entry->cookie = old_cookie;
+		entry->pass = pass;
+		list_add(&entry->event, before);
+		return err;
+	}
+	entry->file->counts.events--;
+	return 0;
+}
+
+/*
+ * Moves what is pending, or arms what is an event. Returns -ENOENT if the id names neither, or the
+ * entry has no next id: then SET needs another entry.
+ */
+int hwheel_entry_set_at(struct hwheel_file *file, struct hwheel *wheel, u64 *id, u64 cookie,
+			u64 deadline_ns)
+{
+	int err = hwheel_entry_refresh_at(file, wheel, *id, deadline_ns);
+	struct hwheel_entry *entry;
+
+	if (err != -ENOENT)
+		return err;
+	entry = find_on(file, wheel, *id);
+	if (!entry || !has_event(entry) || entry->withdrawn || upper_32_bits(*id) == U32_MAX)
+		return -ENOENT;
+	err = rearm_at(entry, cookie, deadline_ns);
+	if (!err)
+		*id = entry->id;
+	return err;
 }

@@ -15,7 +15,10 @@ void hwheel_entry_drop_locked(struct hwheel_entry *entry);
 int hwheel_entry_arm_at(struct hwheel_entry *entry, u64 deadline_ns);
 int hwheel_entry_refresh_at(struct hwheel_file *file, struct hwheel *wheel, u64 id,
 			    u64 deadline_ns);
+int hwheel_entry_set_at(struct hwheel_file *file, struct hwheel *wheel, u64 *id, u64 cookie,
+			u64 deadline_ns);
 int hwheel_entry_cancel(struct hwheel_file *file, u64 id);
+int hwheel_entry_withdraw(struct hwheel_file *file, u64 id);
 int hwheel_entry_query(struct hwheel_file *file, struct hwheel *wheel, u64 id,
 		       u64 *cookie, u64 *deadline_ns);
 

@@ -57,23 +57,44 @@ __poll_t hwheel_event_poll(const struct hwheel_file *file)
 	return hwheel_file_at_end(file) ? EPOLLHUP : events;
 }
 
-/* Up to @max events, which from now on are the caller's alone; returns how many. */
-static unsigned int take_events(struct hwheel_file *file,
-				struct hwheel_entry **entries, unsigned int max)
+/*
+ * Up to @max events, which from now on are the caller's alone; returns how many, which may be 0
+ * although there are more. Those that were withdrawn are dropped.
+ */
+static unsigned int take_some(struct hwheel_file *file, struct hwheel_entry **entries,
+			      unsigned int max)
 {
 	struct hwheel_entry *entry;
-	unsigned int n = 0;
-	LIST_HEAD(taken);
+	unsigned int n = 0, looked;
 
 	spin_lock(&file->table.lock);
-	list_for_each_entry(entry, &file->events, event) {
-		if (n == max)
+	for (looked = 0; looked < max; looked++) {
+		entry = list_first_entry_or_null(&file->events, struct hwheel_entry, event);
+		if (!entry)
 			break;
-		entries[n++] = entry;
+		list_del(&entry->event);
+		if (likely(!entry->withdrawn)) {
+			entry->taken = true;
+			entries[n++] = entry;
+		} else {
+			file->counts.events--;
+			hwheel_entry_drop_locked(entry);
+		}
 	}
-	if (n)
-		list_cut_position(&taken, &file->events, &entries[n - 1]->event);
 	spin_unlock(&file->table.lock);
+	if (unlikely(n < looked))
+		hwheel_file_publish_end(file);
+	return n;
+}
+
+static unsigned int take_events(struct hwheel_file *file, struct hwheel_entry **entries,
+				unsigned int max)
+{
+	unsigned int n;
+
+	do
+		n = take_some(file, entries, max);
+	while (unlikely(!n) && has_events(file));
 	return n;
 }
 
@@ -100,8 +121,10 @@ static void return_events(struct hwheel_file *file, struct hwheel_entry **entrie
 	unsigned int i = nr;
 
 	spin_lock(&file->table.lock);
-	while (i--)
+	while (i--) {
+		entries[i]->taken = false;
 		list_add(&entries[i]->event, &file->events);
+	}
 	spin_unlock(&file->table.lock);
 	hwheel_waiters_wake(&file->wait, nr);
 }

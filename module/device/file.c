@@ -5,6 +5,7 @@
  * A timeout is in its file from when it is given an id until nothing refers to it:
  *
  *	added -> armed -> expired   -> its event was read        -> dropped
+ *			  or SET takes it in place of the event  -> armed, with another id
  *		       -> cancelled -> the wheel released it     -> dropped
  *		       -> stopped   -> the wheel released it     -> event as above
  *	added -> could not be armed                              -> dropped
@@ -46,6 +47,7 @@ static void file_init(struct hwheel_file *file, unsigned int max)
 	init_waitqueue_head(&file->wait);
 	init_waitqueue_head(&file->unreferenced);
 	INIT_LIST_HEAD(&file->expired);
+	file->pass = 1;
 }
 
 /* @opener: credentials with which the file was opened */

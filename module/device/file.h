@@ -112,6 +112,8 @@ struct hwheel_file {
 	struct list_head	expired;
 	/** @nr_expired: How many of them there are. */
 	unsigned int		nr_expired;
+	/** @pass: Which one it is, from 1; changes under the lock, as events are published. */
+	u32			pass;
 	/**
 	 * @released: Timeouts that the wheel has unreferenced after a cancel or a stop, the last
 	 * one first.

@@ -5,7 +5,8 @@
  * One way for both: operations are copied in, checked, prepared, performed under the
  * lock of the file, and what they tell is copied out. Preparing makes the timeouts of those
  * that arm; their ids are copied out before they are armed, so that there is nothing to
- * undo when that copy faults.
+ * undo when that copy faults. SET finds out what it has to do as it is performed, and its id is
+ * copied out with the results.
  *
  * A batch is done in chunks, for each of which the lock is taken once to prepare and once
  * to perform; the clock is read once for all. All records of a chunk are written before any
@@ -60,9 +61,12 @@ static u64 unused_of(const struct hwheel_op *op)
 	switch (op->op) {
 	case HWHEEL_OP_ARM:
 		return unused | op->id;
+	case HWHEEL_OP_SET:
+		return unused;
 	case HWHEEL_OP_REFRESH:
 		return unused | op->cookie;
 	case HWHEEL_OP_CANCEL:
+	case HWHEEL_OP_WITHDRAW:
 		return unused | op->flags | op->cookie | op->time_ns;
 	default:
 		return unused | op->cookie | op->time_ns;
@@ -71,7 +75,7 @@ static u64 unused_of(const struct hwheel_op *op)
 
 static int op_check(const struct hwheel_op *op)
 {
-	if (op->op < HWHEEL_OP_ARM || op->op > HWHEEL_OP_QUERY)
+	if (op->op < HWHEEL_OP_ARM || op->op > HWHEEL_OP_WITHDRAW)
 		return -EINVAL;
 	return unused_of(op) ? -EINVAL : 0;
 }
@@ -96,17 +100,18 @@ static struct hwheel_entry *op_add(struct hwheel_file *file, struct hwheel_op *o
 	return entry;
 }
 
-static bool has_cancel(const struct hwheel_op *ops, unsigned int nr)
+/* Operations that may make room, or may need it */
+static bool concerns_room(const struct hwheel_op *ops, unsigned int nr)
 {
 	while (nr--)
-		if (!ops[nr].result && ops[nr].op == HWHEEL_OP_CANCEL)
+		if (!ops[nr].result && (ops[nr].op == HWHEEL_OP_CANCEL || ops[nr].op >= HWHEEL_OP_SET))
 			return true;
 	return false;
 }
 
 /*
- * Ends before an operation that finds the file full, if there is a cancel before it: that
- * is to be performed first, as it makes room. Returns how many are prepared.
+ * Ends before an operation that may find the file full, if those before it are to be performed
+ * first, as they make room or take it. Returns how many are prepared.
  */
 static unsigned int op_add_all(struct hwheel_file *file, struct hwheel_op *ops,
 			       struct hwheel_entry **entries, unsigned int nr)
@@ -117,19 +122,29 @@ static unsigned int op_add_all(struct hwheel_file *file, struct hwheel_op *ops,
 	for (i = 0; i < nr; i++) {
 		if (!is_arm(&ops[i]))
 			continue;
-		entries[i] = op_add(file, &ops[i]);
-		if (unlikely(ops[i].result == -ENOSPC) && has_cancel(ops, i))
+		if (unlikely(file->counts.held + CHUNK > file->max) && concerns_room(ops, i))
 			break;
+		entries[i] = op_add(file, &ops[i]);
 	}
 	spin_unlock(&file->table.lock);
 	return i;
+}
+
+/* After adding timeouts: once there is one the file keeps its wheel. */
+static void find_wheel(struct call *call)
+{
+	struct hwheel *wheel = hwheel_file_wheel(call->file);
+
+	if (call->wheel != wheel) {
+		call->wheel = wheel;
+		call->now = 0;
+	}
 }
 
 /* Returns how many were prepared: one at least, if there are any. */
 static unsigned int op_prepare(struct call *call, struct hwheel_op *ops,
 			       struct hwheel_entry **entries, unsigned int nr)
 {
-	struct hwheel *wheel;
 	bool arms = false;
 	unsigned int i;
 
@@ -140,12 +155,7 @@ static unsigned int op_prepare(struct call *call, struct hwheel_op *ops,
 	}
 	if (arms)
 		nr = op_add_all(call->file, ops, entries, nr);
-	/* After adding timeouts: once there is one the file keeps its wheel. */
-	wheel = hwheel_file_wheel(call->file);
-	if (call->wheel != wheel) {
-		call->wheel = wheel;
-		call->now = 0;
-	}
+	find_wheel(call);
 	return nr;
 }
 
@@ -181,9 +191,42 @@ static int op_query(struct call *call, struct hwheel_op *op)
 	return state;
 }
 
+/* Without one to move or to arm again. May drop the lock, to sleep. */
+static int op_set_new(struct call *call, struct hwheel_op *op)
+{
+	struct hwheel_entry *entry = hwheel_entry_add(call->file);
+	u64 id;
+	int err;
+
+	if (IS_ERR(entry))
+		return PTR_ERR(entry);
+	find_wheel(call);
+	entry->cookie = op->cookie;
+	id = entry->id;
+	err = hwheel_entry_arm_at(entry, deadline_of(call, op));
+	if (err)
+		return err;
+	/* It may have expired in a pass that is not over yet. */
+	hwheel_entry_withdraw(call->file, op->id);
+	op->id = id;
+	return 0;
+}
+
+static int op_set(struct call *call, struct hwheel_op *op)
+{
+	int err = -ENOENT;
+
+	if (likely(call->wheel))
+		err = hwheel_entry_set_at(call->file, call->wheel, &op->id, op->cookie,
+					  deadline_of(call, op));
+	return err == -ENOENT ? op_set_new(call, op) : err;
+}
+
 static int op_perform(struct call *call, struct hwheel_op *op,
 		      struct hwheel_entry *entry)
 {
+	if (op->op == HWHEEL_OP_SET)
+		return op_set(call, op);
 	/* No timeout was armed yet. */
 	if (unlikely(!call->wheel))
 		return -ENOENT;
@@ -195,6 +238,8 @@ static int op_perform(struct call *call, struct hwheel_op *op,
 					     deadline_of(call, op));
 	case HWHEEL_OP_CANCEL:
 		return hwheel_entry_cancel(call->file, op->id);
+	case HWHEEL_OP_WITHDRAW:
+		return hwheel_entry_withdraw(call->file, op->id);
 	default:
 		return op_query(call, op);
 	}
@@ -211,10 +256,10 @@ static bool op_perform_all(struct call *call, struct hwheel_op *ops,
 	for (i = 0; i < nr; i++) {
 		if (!ops[i].result)
 			ops[i].result = op_perform(call, &ops[i], entries[i]);
-		news |= ops[i].result;
+		news |= ops[i].result || ops[i].op >= HWHEEL_OP_SET;
 	}
 	spin_unlock(&call->file->table.lock);
-	/* An arm that fails drops its timeout. */
+	/* An arm that fails drops its timeout, WITHDRAW an event. */
 	if (news)
 		hwheel_file_publish_end(call->file);
 	return news;
@@ -288,7 +333,10 @@ fault:
 	return i;
 }
 
-/* Writes results; an earlier write said that the operation had no error. */
+/*
+ * Writes results; an earlier write said that the operation had no error, and which id that of SET
+ * was.
+ */
 static noinline bool write_results(struct hwheel_op __user *user,
 				   const struct hwheel_op *ops, unsigned int nr)
 {
@@ -297,9 +345,10 @@ static noinline bool write_results(struct hwheel_op __user *user,
 	if (!user_access_begin(user, nr * sizeof(*user)))
 		return false;
 	for (i = 0; i < nr; i++) {
-		if (!ops[i].result)
+		if (!ops[i].result && ops[i].op != HWHEEL_OP_SET)
 			continue;
 		unsafe_put_user(ops[i].result, &user[i].result, fault);
+		unsafe_put_user(ops[i].id, &user[i].id, fault);
 		unsafe_put_user(ops[i].cookie, &user[i].cookie, fault);
 		unsafe_put_user(ops[i].time_ns, &user[i].time_ns, fault);
 	}
@@ -355,6 +404,8 @@ long hwheel_ioctl_submit(struct hwheel_file *file,
 /* What a single operation tells, but its result */
 static int put_answer(const struct hwheel_op *op, struct hwheel_op __user *user)
 {
+	if (op->op == HWHEEL_OP_SET && !op->result)
+		return put_user(op->id, &user->id);
 	if (op->op != HWHEEL_OP_QUERY || op->result < 0)
 		return 0;
 	return put_user(op->cookie, &user->cookie) ?:
@@ -375,8 +426,11 @@ long hwheel_ioctl_op(struct hwheel_file *file, u32 code,
 	if (op.op != code)
 		return -EINVAL;
 	op_prepare(&call, &op, &entry, 1);
-	if (is_arm(&op) && put_user(op.id, &user->id)) {
-		hwheel_entry_drop(entry);
+	/* That of SET is written again when it is performed. */
+	if (!op.result && (code == HWHEEL_OP_ARM || code == HWHEEL_OP_SET) &&
+	    put_user(op.id, &user->id)) {
+		if (entry)
+			hwheel_entry_drop(entry);
 		return -EFAULT;
 	}
 	op_perform_all(&call, &op, &entry, 1);

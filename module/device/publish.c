@@ -31,6 +31,8 @@ static void entry_expire(struct hwheel_timeout *timeout)
 	struct hwheel_file *file = entry->file;
 
 	entry->fired_ns = timeout->wheel->now;
+	/* Pairs with has_event() in entry.c, which may look before the pass is published. */
+	WRITE_ONCE(entry->pass, file->pass);
 	trace_file_expire(entry);
 	list_add_tail(&entry->event, &file->expired);
 	file->nr_expired++;
@@ -71,6 +73,7 @@ static unsigned int drop_released_locked(struct hwheel_file *file,
 	for (n = 0; n < BATCH && (entry = file->released); n++) {
 		file->released = entry->next;
 		if (unlikely(entry->stopped)) {
+			entry->pass = file->pass;
 			list_add_tail(&entry->event, &file->events);
 			++*stopped;
 		} else {
@@ -125,6 +128,8 @@ static bool publish_settle(struct hwheel_pass_work *work)
 	file->settled += expired + drop_released_locked(file, &stopped);
 	file->settled_stopped += stopped;
 	file->unwoken += expired + stopped;
+	/* From now on the events of this pass can be taken back. */
+	file->pass++;
 	all = !file->released;
 	spin_unlock(&file->table.lock);
 

@@ -70,7 +70,7 @@ static struct hwheel_entry *table_make_page(const struct hwheel_entry *model, u3
 	entries = page_address(page);
 	for (i = 0; i < HWHEEL_TABLE_PER_PAGE; i++) {
 		entries[i] = *model;
-		entries[i].id = 1ULL << 32 | (first + i);
+		entries[i].id = HWHEEL_TABLE_GENERATION | (first + i);
 		entries[i].next = &entries[i + 1];
 	}
 	return entries;

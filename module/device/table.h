@@ -37,8 +37,17 @@ struct hwheel_entry {
 		 */
 		struct hwheel_entry	*next;
 	};
+	/**
+	 * @pass: The pass of @file in which it became an event, which is in @file->events once that
+	 * pass is published; 0: in none yet. The worker writes it without the lock.
+	 */
+	u32			pass;
 	/** @stopped: A stop has cancelled it: it did not expire. */
 	bool			stopped;
+	/** @taken: The event is in a reader's hands. */
+	bool			taken;
+	/** @withdrawn: WITHDRAW or SET has ended it before it was in @file->events: no event. */
+	bool			withdrawn;
 } ____cacheline_aligned;
 
 static inline struct hwheel_entry *
@@ -46,6 +55,9 @@ hwheel_entry_of(struct hwheel_timeout *timeout)
 {
 	return container_of(timeout, struct hwheel_entry, timeout);
 }
+
+/* An id is a generation and an index. */
+#define HWHEEL_TABLE_GENERATION	(1ULL << 32)
 
 #define HWHEEL_TABLE_PER_PAGE						\
 	rounddown_pow_of_two(PAGE_SIZE / sizeof(struct hwheel_entry))
@@ -120,8 +132,11 @@ static inline void hwheel_table_put(struct hwheel_table *table,
 {
 	lockdep_assert_held(&table->lock);
 	atomic64_set(&entry->timeout.word, HWHEEL_IDLE);
+	entry->pass = 0;
 	entry->stopped = false;
-	entry->id += 1ULL << 32;
+	entry->taken = false;
+	entry->withdrawn = false;
+	entry->id += HWHEEL_TABLE_GENERATION;
 	if (unlikely(!upper_32_bits(entry->id)))
 		return;
 	entry->next = table->free;

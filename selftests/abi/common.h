@@ -201,6 +201,32 @@ static inline int cancel(int fd, __u64 id)
 	return call(fd, HWHEEL_IOC_CANCEL, &op);
 }
 
+static inline int set_flags(int fd, __u64 time_ns, __u32 flags, __u64 cookie, __u64 *id)
+{
+	struct hwheel_op op = { .flags = flags, .id = *id, .cookie = cookie, .time_ns = time_ns };
+	int ret = call(fd, HWHEEL_IOC_SET, &op);
+
+	*id = op.id;
+	return ret || op.id ? ret : -EPROTO;
+}
+
+static inline int set(int fd, __u64 *id, __u64 delay_ns, __u64 cookie)
+{
+	return set_flags(fd, delay_ns, 0, cookie, id);
+}
+
+static inline int set_at(int fd, __u64 *id, __u64 deadline_ns, __u64 cookie)
+{
+	return set_flags(fd, deadline_ns, HWHEEL_ABSOLUTE, cookie, id);
+}
+
+static inline int withdraw(int fd, __u64 id)
+{
+	struct hwheel_op op = { .id = id };
+
+	return call(fd, HWHEEL_IOC_WITHDRAW, &op);
+}
+
 /* 1 if something can be read within @timeout_ms, 0 if not. */
 static inline int readable(int fd, int timeout_ms)
 {

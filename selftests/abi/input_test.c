@@ -13,7 +13,7 @@
 
 #define WITNESS_COOKIE	0x7769746e657373
 
-enum { STOP, KICK, INFO, STATS, CONFIG, MAP, SUBMIT, ARM, REFRESH, QUERY, CANCEL };
+enum { STOP, KICK, INFO, STATS, CONFIG, MAP, SUBMIT, ARM, REFRESH, QUERY, CANCEL, SET, WITHDRAW };
 
 static const struct command {
 	const char	*name;
@@ -32,6 +32,9 @@ static const struct command {
 	[REFRESH] = { "REFRESH", HWHEEL_IOC_REFRESH, HWHEEL_OP_REFRESH, sizeof(struct hwheel_op) },
 	[QUERY] = { "QUERY", HWHEEL_IOC_QUERY, HWHEEL_OP_QUERY, sizeof(struct hwheel_op) },
 	[CANCEL] = { "CANCEL", HWHEEL_IOC_CANCEL, HWHEEL_OP_CANCEL, sizeof(struct hwheel_op) },
+	[SET] = { "SET", HWHEEL_IOC_SET, HWHEEL_OP_SET, sizeof(struct hwheel_op) },
+	[WITHDRAW] = { "WITHDRAW", HWHEEL_IOC_WITHDRAW, HWHEEL_OP_WITHDRAW,
+		       sizeof(struct hwheel_op) },
 	{ }
 };
 
@@ -251,6 +254,18 @@ static int success_of(const struct command *c)
 	return c->op == HWHEEL_OP_QUERY ? HWHEEL_STATE_PENDING : 0;
 }
 
+/* An operation that has a timeout of its own, and leaves it pending or ends it */
+static int make_good(int fd, const struct command *c, struct hwheel_op *op)
+{
+	bool arms = c->op == HWHEEL_OP_ARM, sets = c->op == HWHEEL_OP_SET;
+
+	*op = (struct hwheel_op){
+		.cookie = arms || sets ? POISON64 : 0,
+		.time_ns = arms || sets || c->op == HWHEEL_OP_REFRESH ? NEVER : 0,
+	};
+	return arms ? 0 : arm(fd, NEVER, POISON64, &op->id);
+}
+
 /* Makes the call, which must set the id, if it is ARM, or what QUERY tells, alone. */
 static int call_good(int fd, unsigned long cmd, struct hwheel_op *op)
 {
@@ -292,7 +307,8 @@ TEST_F(input, info_fills_everything)
 	memset(&again, 0x5a, sizeof(again));
 	ASSERT_EQ(0, call(self->fd, HWHEEL_IOC_INFO, &info));
 	EXPECT_EQ(HWHEEL_FEATURE_QUERY | HWHEEL_FEATURE_SUBMIT | HWHEEL_FEATURE_CONFIG |
-		  HWHEEL_FEATURE_STOP | HWHEEL_FEATURE_STATS | features_of_machine(info.features),
+		  HWHEEL_FEATURE_STOP | HWHEEL_FEATURE_STATS | HWHEEL_FEATURE_SET |
+		  HWHEEL_FEATURE_WITHDRAW | features_of_machine(info.features),
 		  info.features);
 	EXPECT_LE(50000, info.tick_ns);
 	EXPECT_EQ(0, info.tick_ns % 8);
@@ -403,20 +419,15 @@ TEST_F(input, wrong_size_or_direction)
 
 TEST_F(input, success_writes_outputs_only)
 {
-	/* ARM comes first and leaves the id for the others. */
-	struct hwheel_op op = { .cookie = POISON64, .time_ns = NEVER };
 	const struct command *c;
+	struct hwheel_op op;
 
 	for (c = operations; c->name; c++) {
-		if (c->op != HWHEEL_OP_ARM)
-			op.cookie = 0;
-		if (c->op > HWHEEL_OP_REFRESH)
-			op.time_ns = 0;
+		ASSERT_EQ(0, make_good(self->fd, c, &op));
 		EXPECT_EQ(success_of(c), call_good(self->fd, c->cmd, &op)) {
 			TH_LOG("%s", c->name);
 		}
 	}
-	EXPECT_EQ(-ENOENT, cancel(self->fd, op.id));
 }
 
 TEST_F(input, own_name_or_none)
@@ -425,19 +436,15 @@ TEST_F(input, own_name_or_none)
 	int named;
 
 	for (named = 0; named < 2; named++) {
-		/* ARM comes first and leaves the id for the others. */
-		struct hwheel_op op = { .time_ns = NEVER };
-
 		for (c = operations; c->name; c++) {
+			struct hwheel_op op;
+
+			ASSERT_EQ(0, make_good(self->fd, c, &op));
 			op.op = named ? c->op : 0;
-			op.cookie = 0;
-			if (c->op > HWHEEL_OP_REFRESH)
-				op.time_ns = 0;
 			ASSERT_EQ(success_of(c), call(self->fd, c->cmd, &op)) {
 				TH_LOG("%s", c->name);
 			}
 		}
-		EXPECT_EQ(-ENOENT, cancel(self->fd, op.id));
 	}
 }
 
@@ -468,7 +475,7 @@ TEST_F(input, name_of_no_operation)
 
 	for (c = operations; c->name; c++) {
 		op = valid_op(c, self->witness);
-		for (i = HWHEEL_OP_QUERY + 1; i < 0x80; i++) {
+		for (i = HWHEEL_OP_WITHDRAW + 1; i < 0x80; i++) {
 			op.op = i;
 			EXPECT_EQ(-EINVAL, call_bad_both(self->fd, c, &op));
 		}
@@ -485,7 +492,7 @@ TEST_F(input, name_of_no_operation)
 
 static __u32 known_flags(const struct command *c)
 {
-	return c->op == HWHEEL_OP_CANCEL ? 0 : HWHEEL_ABSOLUTE;
+	return c->op == HWHEEL_OP_CANCEL || c->op == HWHEEL_OP_WITHDRAW ? 0 : HWHEEL_ABSOLUTE;
 }
 
 TEST_F(input, unknown_flags)
@@ -510,15 +517,6 @@ TEST_F(input, unknown_flags)
 			}
 		}
 	}
-}
-
-TEST_F(input, absolute_cancel)
-{
-	const struct command *c = &commands[CANCEL];
-	struct hwheel_op op = valid_op(c, self->witness);
-
-	op.flags = HWHEEL_ABSOLUTE;
-	EXPECT_EQ(-EINVAL, call_bad_both(self->fd, c, &op));
 }
 
 TEST_F(input, reserved_nonzero)
@@ -583,6 +581,8 @@ static const struct {
 	{ &commands[QUERY],   offsetof(struct hwheel_op, time_ns) },
 	{ &commands[CANCEL],  offsetof(struct hwheel_op, cookie) },
 	{ &commands[CANCEL],  offsetof(struct hwheel_op, time_ns) },
+	{ &commands[WITHDRAW], offsetof(struct hwheel_op, cookie) },
+	{ &commands[WITHDRAW], offsetof(struct hwheel_op, time_ns) },
 };
 
 TEST_F(input, unused_nonzero)
@@ -679,6 +679,7 @@ TEST_F(input, failed_operation_writes_nothing)
 	EXPECT_EQ(-ENOENT, call_bad(self->fd, HWHEEL_IOC_REFRESH, &op));
 	EXPECT_EQ(-ENOENT, call_bad(self->fd, HWHEEL_IOC_CANCEL, &op));
 	EXPECT_EQ(-ENOENT, call_bad(self->fd, HWHEEL_IOC_QUERY, &op));
+	EXPECT_EQ(-ENOENT, call_bad(self->fd, HWHEEL_IOC_WITHDRAW, &op));
 }
 
 TEST_F(input, bad_pointers)
@@ -749,6 +750,7 @@ static const struct output {
 	{ &commands[STATS], 0, sizeof(struct hwheel_file_stats) },
 	{ &commands[MAP],   0, sizeof(struct hwheel_map) },
 	{ &commands[ARM],   offsetof(struct hwheel_op, id), offsetof(struct hwheel_op, cookie) },
+	{ &commands[SET],   offsetof(struct hwheel_op, id), offsetof(struct hwheel_op, cookie) },
 	{ &commands[QUERY], offsetof(struct hwheel_op, cookie), sizeof(struct hwheel_op) },
 };
 

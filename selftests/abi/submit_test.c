@@ -89,6 +89,12 @@ static bool is_done(struct hwheel_op op, const struct hwheel_op *after)
 			return false;
 		op.id = after->id;
 	}
+	/* That of SET is another one if it has armed. */
+	if (op.op == HWHEEL_OP_SET && !op.result) {
+		if (!after->id)
+			return false;
+		op.id = after->id;
+	}
 	if (op.op == HWHEEL_OP_QUERY && op.result > 0) {
 		op.cookie = after->cookie;
 		op.time_ns = after->time_ns;
@@ -349,20 +355,23 @@ static const unsigned long commands[] = {
 	[HWHEEL_OP_REFRESH] = HWHEEL_IOC_REFRESH,
 	[HWHEEL_OP_CANCEL]  = HWHEEL_IOC_CANCEL,
 	[HWHEEL_OP_QUERY]   = HWHEEL_IOC_QUERY,
+	[HWHEEL_OP_SET]	    = HWHEEL_IOC_SET,
+	[HWHEEL_OP_WITHDRAW] = HWHEEL_IOC_WITHDRAW,
 };
 
 /* Any operation on one of the @n ids, good or bad; nothing in it will expire. */
 static struct hwheel_op random_op(__u32 *random, const __u64 *ids, size_t n, __u64 far)
 {
-	__u32 flags = next_random(random) % 8, op = 1 + next_random(random) % 4;
+	__u32 flags = next_random(random) % 8, op = 1 + next_random(random) % 6;
+	bool ends = op == HWHEEL_OP_CANCEL || op == HWHEEL_OP_WITHDRAW;
 	__u64 id = ids[next_random(random) % n];
 	struct hwheel_op some = record(op, op == HWHEEL_OP_ARM ? 0 : id, 0, 0);
 
 	/* One flag that there is not, and half of the rest with the one that there is */
-	some.flags = !flags ? 2 : op == HWHEEL_OP_CANCEL ? 0 : flags & HWHEEL_ABSOLUTE;
+	some.flags = !flags ? 2 : ends ? 0 : flags & HWHEEL_ABSOLUTE;
 	if (op == HWHEEL_OP_QUERY)
 		some.flags |= HWHEEL_ABSOLUTE;
-	else if (op != HWHEEL_OP_CANCEL)
+	else if (!ends)
 		some.time_ns = some.flags == HWHEEL_ABSOLUTE ? far + next_random(random) : NEVER;
 	/* Some have a cookie that they must not have. */
 	if (op == HWHEEL_OP_ARM || next_random(random) % 10 == 0)
@@ -429,7 +438,8 @@ TEST_F(submit, same_as_one_by_one)
 			ASSERT_EQ(singles[i].result, batch[i].result) {
 				TH_LOG("record %d, operation %u", i, batch[i].op);
 			}
-			if (batch[i].op == HWHEEL_OP_ARM && !batch[i].result) {
+			if ((batch[i].op == HWHEEL_OP_ARM || batch[i].op == HWHEEL_OP_SET) &&
+			    !batch[i].result) {
 				/* From now on one of those that things are done to */
 				mine[i % 50 + 22] = batch[i].id;
 				theirs[i % 50 + 22] = singles[i].id;
@@ -455,7 +465,7 @@ TEST_F(submit, same_as_one_by_one)
 
 static const struct hwheel_op bad_ops[] = {
 	{ .op = 0 },
-	{ .op = 5 },
+	{ .op = 7 },
 	{ .op = 64 },
 	{ .op = 0x101 },
 	{ .op = 0x80000001 },
@@ -467,10 +477,14 @@ static const struct hwheel_op bad_ops[] = {
 	{ .op = HWHEEL_OP_CANCEL, .flags = HWHEEL_ABSOLUTE },
 	{ .op = HWHEEL_OP_CANCEL, .flags = 2 },
 	{ .op = HWHEEL_OP_QUERY, .flags = 2 },
+	{ .op = HWHEEL_OP_SET, .flags = 2 },
+	{ .op = HWHEEL_OP_WITHDRAW, .flags = HWHEEL_ABSOLUTE },
 	{ .op = HWHEEL_OP_ARM, .reserved = 1 },
 	{ .op = HWHEEL_OP_REFRESH, .reserved = 0x80000000 },
 	{ .op = HWHEEL_OP_CANCEL, .reserved = UINT32_MAX },
 	{ .op = HWHEEL_OP_QUERY, .reserved = 1 },
+	{ .op = HWHEEL_OP_SET, .reserved = 1 },
+	{ .op = HWHEEL_OP_WITHDRAW, .reserved = 1 },
 };
 
 static struct hwheel_op bad_op(size_t i, __u64 id)
@@ -484,7 +498,7 @@ static struct hwheel_op bad_op(size_t i, __u64 id)
 
 TEST_F(submit, bad_among_good)
 {
-	enum { NR = 3 * 17 * BAD_EVERY };
+	enum { NR = 3 * ARRAY_SIZE(bad_ops) * BAD_EVERY };
 	unsigned int seen[NR + 1] = { 0 };
 	struct hwheel_op ops[NR];
 	__u64 witness;

@@ -25,8 +25,8 @@
  * HWHEEL_IOC_INFO tells which are there. A command that is not known fails with
  * ENOTTY, an unknown flag or a nonzero reserved field with EINVAL, and a bad
  * pointer with EFAULT; in each case nothing was changed. Commands that change the set
- * (ARM, REFRESH, CANCEL, SUBMIT, CONFIG, STOP, MAP, KICK) fail with EBADF on a descriptor that is
- * not open for writing; INFO, QUERY and STATS take any.
+ * (ARM, SET, REFRESH, CANCEL, WITHDRAW, SUBMIT, CONFIG, STOP, MAP, KICK) fail with EBADF on a
+ * descriptor that is not open for writing; INFO, QUERY and STATS take any.
  */
 #ifndef _UAPI_LINUX_HWHEEL_H
 #define _UAPI_LINUX_HWHEEL_H
@@ -39,10 +39,12 @@
 #define HWHEEL_OP_REFRESH	2
 #define HWHEEL_OP_CANCEL	3
 #define HWHEEL_OP_QUERY		4
+#define HWHEEL_OP_SET		5
+#define HWHEEL_OP_WITHDRAW	6
 
 /*
- * hwheel_op.flags: time_ns is a point in time, not a time from now. For HWHEEL_OP_ARM
- * and HWHEEL_OP_REFRESH, where one that is past fires at once, at the next edge at the
+ * hwheel_op.flags: time_ns is a point in time, not a time from now. For HWHEEL_OP_ARM,
+ * HWHEEL_OP_SET and HWHEEL_OP_REFRESH, where one that is past fires at once, at the next edge at the
  * latest; and for HWHEEL_OP_QUERY.
  */
 #define HWHEEL_ABSOLUTE		0x1
@@ -56,17 +58,18 @@
  * struct hwheel_op - one operation on one timeout
  * @op:       in: HWHEEL_OP_*. An ioctl that names the operation itself takes 0 as
  *            well.
- * @flags:    in: HWHEEL_ABSOLUTE or 0. 0 for HWHEEL_OP_CANCEL.
+ * @flags:    in: HWHEEL_ABSOLUTE or 0. 0 for HWHEEL_OP_CANCEL and HWHEEL_OP_WITHDRAW.
  * @result:   out, in a batch: 0 (HWHEEL_OP_QUERY: HWHEEL_STATE_*) or a negative errno.
  *            Never read. A single operation's is what its ioctl returns, and this is
  *            not written.
  * @reserved: in: must be 0
  * @id:       in: names the timeout within its file; must be 0 for HWHEEL_OP_ARM, for
- *            which it is out. Ids are never 0 and not used again: that of a timeout which
+ *            which it is out. In and out for HWHEEL_OP_SET, which takes any number, such as 0
+ *            for none yet. Ids are never 0 and not used again: that of a timeout which
  *            has ended never comes to mean another one.
- * @cookie:   in for HWHEEL_OP_ARM: comes back in the event. Else in: must be 0. Out for
- *            HWHEEL_OP_QUERY.
- * @time_ns:  in for HWHEEL_OP_ARM and HWHEEL_OP_REFRESH: the delay, or the deadline
+ * @cookie:   in for HWHEEL_OP_ARM and HWHEEL_OP_SET: comes back in the event. Else in: must be 0.
+ *            Out for HWHEEL_OP_QUERY.
+ * @time_ns:  in for HWHEEL_OP_ARM, HWHEEL_OP_SET and HWHEEL_OP_REFRESH: the delay, or the deadline
  *            with HWHEEL_ABSOLUTE, in ns. Any value is valid: 0 means the next
  *            edge, and what lies beyond the clock's range (292 years) means never.
  *            Else in: must be 0. Out for HWHEEL_OP_QUERY: the time left until the
@@ -106,7 +109,7 @@ struct hwheel_submit {
 /**
  * struct hwheel_event - what read() returns, one for each timeout that ended so
  * @id:          of the timeout; unknown from now on
- * @cookie:      as given to HWHEEL_OP_ARM
+ * @cookie:      as given when it was armed
  * @deadline_ns: when it was due, as last armed or refreshed (rounded up to 8 ns of the
  *               machine's own clock; not before that clock's zero)
  * @fired_ns:    when the wheel fired it, never less than @deadline_ns: the worker's last look
@@ -146,6 +149,8 @@ struct hwheel_event {
 #define HWHEEL_FEATURE_STOP	0x08
 #define HWHEEL_FEATURE_STATS	0x10
 #define HWHEEL_FEATURE_MAP	0x20
+#define HWHEEL_FEATURE_SET	0x40
+#define HWHEEL_FEATURE_WITHDRAW	0x80
 
 /**
  * struct hwheel_info - what this file can do and what its wheel is like
@@ -289,8 +294,9 @@ struct hwheel_file_stats {
  * that have ended, and the records, one for each timeout. mmap() maps it. From then on the
  * program works on the records with atomic operations, and enters the kernel only to sleep
  * (poll(), epoll) and to wake a worker that has stopped looking (HWHEEL_IOC_KICK). A file is
- * either mapped or used with ARM, REFRESH, CANCEL, QUERY, SUBMIT and read(): the latter fail on
- * a mapped file with EOPNOTSUPP (REFRESH, CANCEL and QUERY with ENOENT, as it has no ids). INFO,
+ * either mapped or used with ARM, SET, REFRESH, CANCEL, WITHDRAW, QUERY, SUBMIT and read(): the
+ * latter fail on a mapped file with EOPNOTSUPP (REFRESH, CANCEL, WITHDRAW and QUERY with ENOENT, as
+ * it has no ids). INFO,
  * STOP, STATS, poll() and close() work on both kinds, CONFIG before the first MAP.
  *
  * The kernel trusts nothing in this memory: a program can harm its own timeouts by what it writes
@@ -530,9 +536,19 @@ struct hwheel_map_record {
  * CANCEL ends a pending timeout: no event will come. ENOENT: it has ended, whether its
  * event was read or not, or this file never had that id.
  *
+ * SET moves a timeout that is pending, as REFRESH, and its cookie stays; else it arms one, as ARM,
+ * and writes the id when it returns, which may be after the event was read. If the timeout has
+ * expired, and its event was not read, the event is withdrawn: it does not come. The errors are
+ * those of ARM, and with them nothing was changed. Where an event fills the file, ENOSPC may come
+ * in the moment in which the worker fires that timeout: its place is free a moment later.
+ *
+ * WITHDRAW ends a timeout that is pending, or whose event was not read: no event will come. A
+ * reader that waits may be woken and find none. ENOENT: it has ended, and a reader has the event,
+ * or there is none; or this file never had that id. STATS counts as cancelled what was pending.
+ *
  * QUERY returns the state of a timeout, HWHEEL_STATE_*, and fills cookie and time_ns.
- * ENOENT: its event was read, or CANCEL has ended it, from the moment in which CANCEL
- * returns; or this file never had that id.
+ * ENOENT: its event was read, or CANCEL, WITHDRAW or SET has ended it, from the moment in which
+ * that returns; or this file never had that id.
  *
  * SUBMIT does a batch of operations, in their order, and returns how many it did:
  * these have a result each, which is what their own ioctl would have returned and is put
@@ -590,5 +606,7 @@ struct hwheel_map_record {
 #define HWHEEL_IOC_STATS	_IOR(HWHEEL_IOC_MAGIC, 0x08, struct hwheel_file_stats)
 #define HWHEEL_IOC_MAP		_IOWR(HWHEEL_IOC_MAGIC, 0x09, struct hwheel_map)
 #define HWHEEL_IOC_KICK		_IO(HWHEEL_IOC_MAGIC, 0x0a)
+#define HWHEEL_IOC_SET		_IOWR(HWHEEL_IOC_MAGIC, 0x0b, struct hwheel_op)
+#define HWHEEL_IOC_WITHDRAW	_IOW(HWHEEL_IOC_MAGIC, 0x0c, struct hwheel_op)
 
 #endif /* _UAPI_LINUX_HWHEEL_H */
