@@ -102,20 +102,28 @@ static __u64 random_id(struct caller *c, struct file *file)
 	}
 }
 
+static bool may_arm(__u32 code)
+{
+	return code == HWHEEL_OP_ARM || code == HWHEEL_OP_SET;
+}
+
 static struct hwheel_op random_op(struct caller *c, struct file *file, __u32 code)
 {
 	struct hwheel_op op = {
 		.op = code,
-		.flags = code != HWHEEL_OP_CANCEL && random_chance(&c->rnd, 3) ?
-			 HWHEEL_ABSOLUTE : 0,
 		.result = random_next(&c->rnd) >> 32,
 	};
 
-	if (code == HWHEEL_OP_ARM)
+	if (code != HWHEEL_OP_CANCEL && code != HWHEEL_OP_WITHDRAW && random_chance(&c->rnd, 3))
+		op.flags = HWHEEL_ABSOLUTE;
+	if (may_arm(code))
 		op.cookie = random_next(&c->rnd);
-	else
+	if (code != HWHEEL_OP_ARM)
 		op.id = random_id(c, file);
-	if (code == HWHEEL_OP_ARM || code == HWHEEL_OP_REFRESH)
+	/* What others arm meanwhile may get the id that this one has guessed. */
+	if (code == HWHEEL_OP_SET && file->model.shared && !model_facts(&file->model, op.id).armed)
+		op.id = 0;
+	if (may_arm(code) || code == HWHEEL_OP_REFRESH)
 		op.time_ns = op.flags ? random_deadline(&c->rnd, model_now(&file->model)) :
 					random_delay(&c->rnd);
 	return op;
@@ -134,7 +142,11 @@ static void spoil(struct random *rnd, struct hwheel_op *op)
 		op->flags |= bit;
 		break;
 	case 2:
-		op->id ^= 1ULL << random_below(rnd, 64);
+		/* SET takes any. */
+		if (op->op == HWHEEL_OP_SET)
+			op->flags |= 2;
+		else
+			op->id ^= 1ULL << random_below(rnd, 64);
 		break;
 	case 3:
 		op->cookie ^= 1ULL << random_below(rnd, 64);
@@ -156,7 +168,10 @@ static bool is_valid(const struct hwheel_op *op)
 		return !op->id;
 	case HWHEEL_OP_REFRESH:
 		return !op->cookie;
+	case HWHEEL_OP_SET:
+		return true;
 	case HWHEEL_OP_CANCEL:
+	case HWHEEL_OP_WITHDRAW:
 		return !op->flags && !op->cookie && !op->time_ns;
 	case HWHEEL_OP_QUERY:
 		return !op->cookie && !op->time_ns;
@@ -217,6 +232,33 @@ static void judge_refresh(struct model *model, const struct judged *j)
 	model_refreshed(model, j->in->id, due(j));
 }
 
+/*
+ * It has moved the timeout if the id is the same, else it has armed one; the next one may have the
+ * very id that was guessed.
+ */
+static void judge_set(struct model *model, const struct judged *j)
+{
+	bool moved = !j->ret && j->facts.armed && j->out->id == j->in->id;
+
+	if (j->facts.pending && !moved && j->ret != -ERANGE)
+		contradict("SET: %#llx is pending, but %d", j->in->id, j->ret);
+	if (moved) {
+		judge_refresh(model, j);
+		return;
+	}
+	judge_arm(model, j);
+	if (!j->ret)
+		model_replaced(model, j->in->id);
+}
+
+static void judge_withdraw(struct model *model, const struct judged *j)
+{
+	if (j->ret == -ENOENT && j->facts.held)
+		contradict("WITHDRAW: ENOENT, but %#llx has an event at least", j->in->id);
+	if (!j->ret)
+		model_withdrawn(model, j->in->id);
+}
+
 static void judge_cancel(struct model *model, const struct judged *j)
 {
 	if (j->ret == -ENOENT && j->facts.pending)
@@ -245,6 +287,10 @@ static void judge(struct model *model, const struct judged *j)
 		judge_refresh(model, j);
 	else if (j->in->op == HWHEEL_OP_CANCEL)
 		judge_cancel(model, j);
+	else if (j->in->op == HWHEEL_OP_SET)
+		judge_set(model, j);
+	else if (j->in->op == HWHEEL_OP_WITHDRAW)
+		judge_withdraw(model, j);
 	else
 		judge_query(model, j);
 }
@@ -256,7 +302,7 @@ static void check_writes(__u32 code, const struct hwheel_op *in, const struct hw
 	struct hwheel_op want = *in;
 
 	want.result = out->result;
-	if (code == HWHEEL_OP_ARM && ret != -EINVAL)
+	if (code == HWHEEL_OP_ARM ? ret != -EINVAL : code == HWHEEL_OP_SET && !ret)
 		want.id = out->id;
 	if (code == HWHEEL_OP_QUERY && ret >= 0) {
 		want.cookie = out->cookie;
@@ -277,15 +323,17 @@ static const struct single {
 	[HWHEEL_OP_REFRESH] = { CALL_REFRESH, HWHEEL_IOC_REFRESH, 0 },
 	[HWHEEL_OP_CANCEL]  = { CALL_CANCEL, HWHEEL_IOC_CANCEL, 0 },
 	[HWHEEL_OP_QUERY]   = { CALL_QUERY, HWHEEL_IOC_QUERY, sizeof(struct hwheel_op) },
+	[HWHEEL_OP_SET]	    = { CALL_SET, HWHEEL_IOC_SET, offsetof(struct hwheel_op, cookie) },
+	[HWHEEL_OP_WITHDRAW] = { CALL_WITHDRAW, HWHEEL_IOC_WITHDRAW, 0 },
 };
 
 static void announce(struct model *model, const struct hwheel_op *op)
 {
 	if (!is_valid(op))
 		return;
-	if (op->op == HWHEEL_OP_ARM)
+	if (may_arm(op->op))
 		model_may_arm(model);
-	if (op->op == HWHEEL_OP_REFRESH)
+	if (op->op == HWHEEL_OP_REFRESH || op->op == HWHEEL_OP_SET)
 		model_may_refresh(model, op->id, deadline_after(model_now(model), op));
 }
 
@@ -336,13 +384,14 @@ void call_single(struct caller *c, struct file *file)
 	static const __u32 codes[] = {
 		HWHEEL_OP_ARM, HWHEEL_OP_ARM, HWHEEL_OP_ARM, HWHEEL_OP_REFRESH,
 		HWHEEL_OP_REFRESH, HWHEEL_OP_CANCEL, HWHEEL_OP_CANCEL, HWHEEL_OP_QUERY,
+		HWHEEL_OP_SET, HWHEEL_OP_SET, HWHEEL_OP_WITHDRAW,
 	};
 
 	if (!model_reserve(&file->model, 1)) {
 		file->worn = true;
 		return;
 	}
-	do_single(c, file, codes[random_below(&c->rnd, 8)]);
+	do_single(c, file, codes[random_below(&c->rnd, ARRAY_SIZE(codes))]);
 	model_unreserve(&file->model, 1);
 }
 
@@ -361,9 +410,15 @@ static unsigned int random_nr(struct random *rnd)
 /* Few new ones in a large batch, as a model learns only so many. */
 static __u32 random_code(struct random *rnd, unsigned int nr)
 {
+	static const __u32 others[] = {
+		HWHEEL_OP_REFRESH, HWHEEL_OP_CANCEL, HWHEEL_OP_QUERY, HWHEEL_OP_WITHDRAW,
+	};
+
 	if (random_chance(rnd, nr > 200 ? 20 : 3))
 		return HWHEEL_OP_ARM;
-	return HWHEEL_OP_REFRESH + random_below(rnd, 3);
+	if (nr <= 200 && random_chance(rnd, 5))
+		return HWHEEL_OP_SET;
+	return others[random_below(rnd, ARRAY_SIZE(others))];
 }
 
 static void make_ops(struct caller *c, struct file *file, const struct spot *spot,
@@ -385,7 +440,7 @@ static void make_ops(struct caller *c, struct file *file, const struct spot *spo
 
 static enum call batched(const struct hwheel_op *op)
 {
-	if (op->op < HWHEEL_OP_ARM || op->op > HWHEEL_OP_QUERY)
+	if (op->op < HWHEEL_OP_ARM || op->op > HWHEEL_OP_WITHDRAW)
 		return CALL_BATCHED_UNKNOWN;
 	return CALL_BATCHED_ARM + op->op - HWHEEL_OP_ARM;
 }

@@ -294,7 +294,7 @@ void model_refreshed(struct model *model, __u64 id, struct span due)
 static void end(struct model *model, struct fate *fate, enum ending ending)
 {
 	static const char * const names[] = {
-		"goes on", "was cancelled", "expired", "was stopped",
+		"goes on", "was cancelled", "was withdrawn", "expired", "was stopped",
 	};
 
 	if (fate->ending)
@@ -313,12 +313,39 @@ void model_cancelled(struct model *model, __u64 id)
 	unlock(model);
 }
 
+void model_withdrawn(struct model *model, __u64 id)
+{
+	lock(model);
+	end(model, learn(model, id), WITHDRAWN);
+	model->withdrawn++;
+	unlock(model);
+}
+
+/*
+ * SET has armed another one in place of this. Where others use the file, one of them may have its
+ * event and has not told yet.
+ */
+void model_replaced(struct model *model, __u64 id)
+{
+	struct fate *fate;
+
+	lock(model);
+	fate = find(model, id);
+	if (fate)
+		fate->replaced = true;
+	if (fate && !model->shared && fate->armed && fate->ending == GOES_ON) {
+		end(model, fate, WITHDRAWN);
+		model->withdrawn++;
+	}
+	unlock(model);
+}
+
 static void check_state(struct model *model, const struct fate *fate,
 			const struct facts *before, int state, struct span when)
 {
 	if (before->ending == EXPIRED || before->ending == STOPPED)
 		contradict("%#llx is in state %d, but its event was read", fate->id, state);
-	if (before->ending == CANCELLED)
+	if (before->ending == CANCELLED || before->ending == WITHDRAWN)
 		contradict("%#llx is in state %d, but was cancelled", fate->id, state);
 	if (before->pending && state != HWHEEL_STATE_PENDING)
 		contradict("%#llx is pending, but in state %d", fate->id, state);
@@ -384,23 +411,23 @@ void model_event(struct model *model, const struct hwheel_event *event)
 	unlock(model);
 }
 
-void model_ended(struct model *model)
-{
-	lock(model);
-	if (!model->stopping)
-		contradict("the end of a file that was not stopped");
-	if (!model->shared && model->armed != model->expired + model->stops + model->cancelled)
-		contradict("the end of a file that holds timeouts");
-	model->ended = true;
-	unlock(model);
-}
-
 /* How many can be pending where one thread has the file for itself */
 static __u64 pending_at_most(const struct model *model)
 {
 	if (model->layout.records)
 		return model->scribbled || model->used ? model->layout.records : 0;
-	return model->armed - model->expired - model->stops - model->cancelled;
+	return model->armed - model->expired - model->stops - model->cancelled - model->withdrawn;
+}
+
+void model_ended(struct model *model)
+{
+	lock(model);
+	if (!model->stopping)
+		contradict("the end of a file that was not stopped");
+	if (!model->shared && pending_at_most(model))
+		contradict("the end of a file that holds timeouts");
+	model->ended = true;
+	unlock(model);
 }
 
 void model_stopped(struct model *model, __u64 told)
@@ -577,6 +604,13 @@ static void check_count(const char *name, __u64 stats, __u64 model)
 		contradict("STATS: %llu %s, not %llu", stats, name, model);
 }
 
+/* Up to @more of them were withdrawn, which does not tell what they were. */
+static void check_range(const char *name, __u64 stats, __u64 model, __u64 more)
+{
+	if (stats < model || stats > model + more)
+		contradict("STATS: %llu %s, not %llu to %llu", stats, name, model, model + more);
+}
+
 /*
  * The worker goes on meanwhile, and STATS reads each count at another time: @armed may be less than
  * @expired, but each counts the timeouts that expired before the call.
@@ -617,7 +651,7 @@ static void check_counts(const struct model *model, const struct hwheel_file_sta
 	}
 	check_count("armed", stats->armed, model->armed);
 	check_count("refreshed", stats->refreshed, model->refreshed);
-	check_count("cancelled", stats->cancelled, model->cancelled);
+	check_range("cancelled", stats->cancelled, model->cancelled, model->withdrawn);
 	check_count("stopped", stats->stopped, model->told);
 	check_count("that ended or are pending", stats->expired + stats->stopped +
 		    stats->cancelled + stats->pending, model->armed);
@@ -654,8 +688,8 @@ void model_stats(struct model *model, const struct hwheel_file_stats *stats)
 
 static void check_end(const struct model *model, const struct hwheel_file_stats *stats)
 {
-	check_count("expired", stats->expired, model->expired);
-	check_count("that STOP told of", model->told, model->stops);
+	check_range("expired", stats->expired, model->expired, model->withdrawn);
+	check_range("that STOP told of", model->told, model->stops, model->withdrawn);
 	check_count("pending", stats->pending, 0);
 	check_count("events", stats->events, 0);
 	if (!model->layout.records)
@@ -671,7 +705,9 @@ void model_all_over(struct model *model, const struct hwheel_file_stats *stats)
 	for (i = 0; i < model->nr_ids; i++) {
 		struct fate *fate = find(model, model->ids[i]);
 
-		if (fate->armed && !fate->ending)
+		if (fate->replaced && fate->armed && !fate->ending)
+			model->withdrawn++;
+		else if (fate->armed && !fate->ending)
 			contradict("the event of %#llx is lost", fate->id);
 		if (!fate->armed && fate->ending)
 			contradict("%#llx ended, but was never armed", fate->id);

@@ -22,6 +22,7 @@
 enum ending {
 	GOES_ON,
 	CANCELLED,
+	WITHDRAWN,
 	EXPIRED,
 	STOPPED,
 };
@@ -43,6 +44,7 @@ struct span {
  * @due:      its deadline
  * @deadline: as told by its event
  * @armed:    ARM has returned its id
+ * @replaced: SET has armed another one in its place: it had ended, or its event was withdrawn
  * @ending:   how it ended
  */
 struct fate {
@@ -51,6 +53,7 @@ struct fate {
 	struct span	due;
 	__u64		deadline;
 	bool		armed;
+	bool		replaced;
 	enum ending	ending;
 };
 
@@ -79,6 +82,7 @@ struct fate {
  * @armed:     timeouts armed; so for the next ones
  * @refreshed: refreshes
  * @cancelled: timeouts cancelled
+ * @withdrawn: timeouts that WITHDRAW or SET has ended, pending or as events
  * @expired:   "expired" events read
  * @stops:     "stopped" events read
  * @told:      timeouts that STOP said it has stopped
@@ -107,6 +111,7 @@ struct model {
 	__u64		armed;
 	__u64		refreshed;
 	__u64		cancelled;
+	__u64		withdrawn;
 	__u64		expired;
 	__u64		stops;
 	__u64		told;
@@ -156,6 +161,8 @@ void model_uses_records(struct model *model);
 void model_armed(struct model *model, __u64 id, __u64 cookie, struct span due);
 void model_refreshed(struct model *model, __u64 id, struct span due);
 void model_cancelled(struct model *model, __u64 id);
+void model_withdrawn(struct model *model, __u64 id);
+void model_replaced(struct model *model, __u64 id);
 void model_queried(struct model *model, const struct facts *before, const struct hwheel_op *op,
 		   int state, struct span when);
 void model_refused(struct model *model, int err, unsigned int arms);

@@ -26,6 +26,9 @@ static const struct row {
 	[CALL_REFRESH] = { "REFRESH", { EFAULT, EINVAL, ENOENT, ERANGE } },
 	[CALL_CANCEL]  = { "CANCEL",  { EFAULT, EINVAL, ENOENT } },
 	[CALL_QUERY]   = { "QUERY",   { EFAULT, EINVAL, ENOENT } },
+	[CALL_SET]     = { "SET",     { EFAULT, EINVAL, ENOSPC, ENOMEM, EDQUOT, ERANGE,
+					ESHUTDOWN, EOPNOTSUPP } },
+	[CALL_WITHDRAW] = { "WITHDRAW", { EFAULT, EINVAL, ENOENT } },
 	[CALL_SUBMIT]  = { "SUBMIT",  { EFAULT, EINVAL, ENOMEM } },
 	[CALL_CONFIG]  = { "CONFIG",  { EFAULT, EINVAL, EBUSY, EPERM, ENOSPC, ESHUTDOWN,
 					ENOMEM, EINTR } },
@@ -46,6 +49,9 @@ static const struct row {
 	[CALL_BATCHED_REFRESH] = { "batched REFRESH", { EINVAL, ENOENT, ERANGE } },
 	[CALL_BATCHED_CANCEL]  = { "batched CANCEL",  { EINVAL, ENOENT } },
 	[CALL_BATCHED_QUERY]   = { "batched QUERY",   { EINVAL, ENOENT } },
+	[CALL_BATCHED_SET]     = { "batched SET",     { EINVAL, ENOSPC, ENOMEM, EDQUOT, ERANGE,
+							ESHUTDOWN, EOPNOTSUPP } },
+	[CALL_BATCHED_WITHDRAW] = { "batched WITHDRAW", { EINVAL, ENOENT } },
 	[CALL_BATCHED_UNKNOWN] = { "batched unknown", { EINVAL } },
 	[CALL_MAPPED_ARM]      = { "mapped arm",      { EBUSY, ESHUTDOWN } },
 	[CALL_MAPPED_REFRESH]  = { "mapped refresh",  { ENOENT } },
@@ -66,7 +72,7 @@ static bool is_allowed(enum call call, int err)
 
 /*
  * A process that is killed does not see EINTR, and memory is short only where somebody
- * sees to it. A batch has to meet a MAP for an ARM in it to find that the file is mapped.
+ * sees to it. A batch has to meet a MAP for an ARM or SET in it to find that the file is mapped.
  */
 static bool is_reachable(enum call call, int err, const struct reach *reach)
 {
@@ -76,7 +82,7 @@ static bool is_reachable(enum call call, int err, const struct reach *reach)
 	case EINTR:
 		return call != CALL_CONFIG && call != CALL_STOP && call != CALL_MAP;
 	case EOPNOTSUPP:
-		return call != CALL_BATCHED_ARM;
+		return call != CALL_BATCHED_ARM && call != CALL_BATCHED_SET;
 	case EDQUOT:
 		return reach->max_pending;
 	case ENOSPC:
