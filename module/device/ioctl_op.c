@@ -104,7 +104,8 @@ static struct hwheel_entry *op_add(struct hwheel_file *file, struct hwheel_op *o
 static bool concerns_room(const struct hwheel_op *ops, unsigned int nr)
 {
 	while (nr--)
-		if (!ops[nr].result && (ops[nr].op == HWHEEL_OP_CANCEL || ops[nr].op >= HWHEEL_OP_SET))
+		if (!ops[nr].result &&
+		    (ops[nr].op == HWHEEL_OP_CANCEL || ops[nr].op >= HWHEEL_OP_SET))
 			return true;
 	return false;
 }

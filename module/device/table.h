@@ -2,6 +2,7 @@
 #ifndef _HWHEEL_TABLE_H
 #define _HWHEEL_TABLE_H
 
+#include <linux/bits.h>
 #include <linux/hwheel.h>
 #include <linux/kernel.h>
 #include <linux/list.h>
@@ -57,7 +58,7 @@ hwheel_entry_of(struct hwheel_timeout *timeout)
 }
 
 /* An id is a generation and an index. */
-#define HWHEEL_TABLE_GENERATION	(1ULL << 32)
+#define HWHEEL_TABLE_GENERATION	BIT_ULL(32)
 
 #define HWHEEL_TABLE_PER_PAGE						\
 	rounddown_pow_of_two(PAGE_SIZE / sizeof(struct hwheel_entry))

@@ -15,9 +15,6 @@
 #include <sys/ioctl.h>
 #include <time.h>
 
-/* Bit 3 of a record's word is always 0. */
-#define MAP_BIT_3	8
-
 /**
  * struct map - a mapped file
  * @fd:      the file
@@ -47,6 +44,7 @@ struct map {
  * @index:       of the record
  * @generation:  of the record
  * @stopped:     whether STOP has ended it
+ * @withdrawn:   whether it was withdrawn: then it is no event
  * @deadline_ns: as in the record's word
  * @fired_ns:    of the record
  * @cookie:      of the record
@@ -55,6 +53,7 @@ struct map_event {
 	__u32	index;
 	__u32	generation;
 	bool	stopped;
+	bool	withdrawn;
 	__u64	deadline_ns;
 	__u64	fired_ns;
 	__u64	cookie;
@@ -89,7 +88,8 @@ static inline __u64 map_word(__u64 deadline)
 
 static inline __u64 map_deadline(__u64 word)
 {
-	return (word & ~(__u64)(HWHEEL_MAP_QUEUED | HWHEEL_MAP_STATE | MAP_BIT_3)) >> 1;
+	return (word & ~(__u64)(HWHEEL_MAP_QUEUED | HWHEEL_MAP_STATE |
+				  HWHEEL_MAP_WITHDRAWN)) >> 1;
 }
 
 static inline __u64 map_load(const struct map *m, __u32 i)
@@ -154,6 +154,18 @@ static inline int map_exchange_to_refresh(struct map *m, __u32 i, __u64 deadline
 			new |= HWHEEL_MAP_QUEUED;
 	} while (!map_cas(word, &old, new, __ATOMIC_RELEASE));
 	return !!(new & ~old & HWHEEL_MAP_QUEUED);
+}
+
+/* An event that was not claimed; only the reaper that claims it makes the record free. */
+static inline int map_withdraw(struct map *m, __u32 i)
+{
+	__u64 *word = &m->records[i].word, old = map_load(m, i);
+
+	do {
+		if ((old & (HWHEEL_MAP_STATE | HWHEEL_MAP_WITHDRAWN)) != HWHEEL_MAP_EXPIRED)
+			return -ENOENT;
+	} while (!map_cas(word, &old, old | HWHEEL_MAP_WITHDRAWN, __ATOMIC_RELEASE));
+	return 0;
 }
 
 /* The lists */
@@ -303,19 +315,34 @@ static inline int map_claim(struct map *m, struct map_event *events, int max)
 	return n;
 }
 
-/* Claims up to @max events: how many, or -EPROTO. Each record must have been EXPIRED. */
-static inline int map_reap(struct map *m, struct map_event *events, int max)
+/*
+ * Claims up to @max entries, also those that were withdrawn: how many, or -EPROTO. Each record must
+ * have been EXPIRED.
+ */
+static inline int map_reap_all(struct map *m, struct map_event *events, int max)
 {
 	int n = map_claim(m, events, max), i, ret = n;
 	__u64 old;
 
 	for (i = 0; i < n; i++) {
-		old = __atomic_fetch_or(&m->records[events[i].index].word, HWHEEL_MAP_IDLE,
-					__ATOMIC_RELEASE);
+		old = __atomic_fetch_add(&m->records[events[i].index].word,
+					 HWHEEL_MAP_IDLE - HWHEEL_MAP_EXPIRED, __ATOMIC_RELEASE);
+		events[i].withdrawn = old & HWHEEL_MAP_WITHDRAWN;
 		if ((old & HWHEEL_MAP_STATE) != HWHEEL_MAP_EXPIRED)
 			ret = -EPROTO;
 	}
 	return ret;
+}
+
+/* How many events of up to @max entries; 0 also if all were withdrawn */
+static inline int map_reap(struct map *m, struct map_event *events, int max)
+{
+	int n = map_reap_all(m, events, max), i, kept = 0;
+
+	for (i = 0; i < n; i++)
+		if (!events[i].withdrawn)
+			events[kept++] = events[i];
+	return n < 0 ? n : kept;
 }
 
 #endif /* _HWHEEL_SELFTESTS_RECORD_H */

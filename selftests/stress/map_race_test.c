@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * map_race_test [OPS [THREADS]]: THREADS threads (2) do OPS operations (3000000) in each race:
- * they arm, cancel, refresh and reap mapped timeouts at random. Each thread works on the
+ * they arm, cancel, refresh, withdraw and reap mapped timeouts at random. Each thread works on the
  * timeouts of all, by ids that may be old. In the end each arm has ended exactly once, and no
  * timeout was early or is missing.
  *
@@ -38,6 +38,8 @@ struct life {
 
 /**
  * struct tally - how often each thing happened
+ *
+ * What was withdrawn is among those that expired or were stopped, and the reaper drops it.
  */
 struct tally {
 	unsigned long	armed;
@@ -47,6 +49,8 @@ struct tally {
 	unsigned long	stale;
 	unsigned long	expired;
 	unsigned long	stopped;
+	unsigned long	withdrawn;
+	unsigned long	dropped;
 };
 
 /**
@@ -232,6 +236,22 @@ static void refresh_id(struct racer *racer, __u64 id)
 	racer->tally.refreshed++;
 }
 
+/* The record stays in the ring: the reaper that comes to it notes the end. */
+static void withdraw_id(struct racer *racer, __u64 id)
+{
+	struct map *m = &racer->race->map;
+	struct hwheel_map_record *record = &m->records[index_of(id)];
+	__u64 old = map_load(m, index_of(id)), generation = generation_of(id);
+
+	do {
+		if ((old & (HWHEEL_MAP_STATE | HWHEEL_MAP_WITHDRAWN)) != HWHEEL_MAP_EXPIRED ||
+		    map_deadline(old) / 8 % TAGS != generation % TAGS ||
+		    __atomic_load_n(&record->generation, __ATOMIC_RELAXED) != generation)
+			return;
+	} while (!map_cas(&record->word, &old, old | HWHEEL_MAP_WITHDRAWN, __ATOMIC_RELEASE));
+	racer->tally.withdrawn++;
+}
+
 /* The id of a current or an old arm of any thread, or 0 */
 static __u64 draw_id(struct racer *racer)
 {
@@ -256,19 +276,22 @@ static void note_event(struct racer *racer, const struct map_event *event)
 		racer->tally.stopped++;
 	else
 		racer->tally.expired++;
+	racer->tally.dropped += event->withdrawn;
 	if (event->index < RECORDS)
 		note_end(racer, event->index, event->generation);
 }
 
-/* Returns how many events there were. */
+/* Returns how many entries there were. */
 static int reap_some(struct racer *racer)
 {
 	struct map_event events[32];
-	int n = map_reap_sound(&racer->race->map, events, 1 + draw(racer) % 32), i;
+	int n = map_reap_all(&racer->race->map, events, 1 + draw(racer) % 32), i;
 
 	CHECK(racer->race, n >= 0);
-	for (i = 0; i < n; i++)
+	for (i = 0; i < n; i++) {
+		CHECK(racer->race, map_event_is_sound(&racer->race->map, &events[i]));
 		note_event(racer, &events[i]);
+	}
 	return n;
 }
 
@@ -285,8 +308,10 @@ static bool do_something(struct racer *racer)
 		return true;
 	}
 	id = draw_id(racer);
-	if (id && random < 13)
+	if (id && random < 12)
 		cancel_id(racer, id);
+	else if (id && random < 14)
+		withdraw_id(racer, id);
 	else if (id)
 		refresh_id(racer, id);
 	return true;
@@ -443,6 +468,8 @@ static struct tally add_up(const struct racer *racers)
 		sum.stale += racers[i].tally.stale;
 		sum.expired += racers[i].tally.expired;
 		sum.stopped += racers[i].tally.stopped;
+		sum.withdrawn += racers[i].tally.withdrawn;
+		sum.dropped += racers[i].tally.dropped;
 	}
 	return sum;
 }
@@ -480,13 +507,15 @@ TEST_F(race, each_arm_ends_once)
 	sum = add_up(self->racers);
 	EXPECT_EQ(sum.armed, sum.cancelled + sum.expired + sum.stopped);
 	EXPECT_EQ(stopped, sum.stopped);
+	EXPECT_EQ(sum.withdrawn, sum.dropped);
 	EXPECT_EQ(variant->stopped, sum.refused > 0);
-	EXPECT_TRUE(sum.cancelled && sum.refreshed && sum.stale && sum.expired);
+	EXPECT_TRUE(sum.cancelled && sum.refreshed && sum.stale && sum.expired &&
+		    sum.withdrawn);
 	EXPECT_EQ(0, map_unread(&race->map));
 	EXPECT_EQ(variant->stopped ? POLLHUP : 0, poll_all(race->map.fd));
 	TH_LOG("armed %lu: cancelled %lu, expired %lu, stopped %lu; refreshed %lu; "
-	       "stale %lu; kicks %u", sum.armed, sum.cancelled, sum.expired, sum.stopped,
-	       sum.refreshed, sum.stale, race->map.kicks);
+	       "stale %lu; withdrawn %lu; kicks %u", sum.armed, sum.cancelled, sum.expired,
+	       sum.stopped, sum.refreshed, sum.stale, sum.withdrawn, race->map.kicks);
 }
 
 /* Spends a time, during which the worker may fall asleep. */

@@ -22,6 +22,8 @@ static_assert(HWHEEL_MAP_EXPIRED == HWHEEL_EXPIRED);
 static_assert(HWHEEL_MAP_CANCELLED == HWHEEL_CANCELLED);
 static_assert(HWHEEL_MAP_IDLE == HWHEEL_IDLE);
 static_assert(HWHEEL_MAP_QUEUED == HWHEEL_QUEUED);
+/* Not in a word that is PENDING: what the worker does with others keeps it. */
+static_assert(HWHEEL_MAP_WITHDRAWN == HWHEEL_CLOSED);
 static_assert(HWHEEL_MAP_NEVER == HWHEEL_NEVER);
 
 /* An acquire */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Mapped timeouts of a file that one thread has for itself: arm, cancel, refresh and reap at
- * random, in the memory that the thread shares with the worker. All is known exactly, but for
+ * Mapped timeouts of a file that one thread has for itself: arm, cancel, refresh, withdraw and reap
+ * at random, in the memory that the thread shares with the worker. All is known exactly, but for
  * whether the worker has seen yet that a timeout is due.
  */
 #ifndef _GNU_SOURCE
@@ -79,6 +79,7 @@ static void set_live(struct records *r, struct record_fate *fate, bool live)
 {
 	r->live += live - fate->live;
 	fate->live = live;
+	fate->withdrawn = false;
 }
 
 /* The program's own fields are those of the live timeout, if there is one. */
@@ -133,6 +134,20 @@ static void cancel(struct caller *c, struct file *file, unsigned int list, __u32
 		set_live(&file->records, &file->records.fates[i], false);
 }
 
+/* An expiry: the record is live until its entry was claimed. */
+static void withdraw(struct caller *c, struct file *file, __u32 i)
+{
+	struct record_fate *fate = &file->records.fates[i];
+	int ret = map_withdraw(&file->records.map, i);
+
+	tally_note(&c->tally, CALL_MAPPED_WITHDRAW, ret);
+	if (ret)
+		return;
+	if (!fate->live || fate->withdrawn || !may_have_ended(file, fate))
+		contradict("record %u was withdrawn, and had not expired", i);
+	fate->withdrawn = true;
+}
+
 static void refresh(struct caller *c, struct file *file, unsigned int list, __u32 i)
 {
 	__u64 deadline = random_deadline(&c->rnd, model_now(&file->model));
@@ -150,6 +165,8 @@ static void check_event(const struct file *file, const struct map_event *event)
 
 	if (!fate->live)
 		contradict("record %u has ended, but was not armed", event->index);
+	else if (event->withdrawn != fate->withdrawn)
+		contradict("record %u has an event, or none, as if it was withdrawn", event->index);
 	else if (event->deadline_ns != fate->deadline || event->cookie != fate->cookie ||
 		 event->generation != fate->generation)
 		contradict("record %u was due at %llu, not %llu", event->index, fate->deadline,
@@ -171,7 +188,7 @@ static int reap(struct caller *c, struct file *file)
 {
 	struct map_event events[MOST_EVENTS];
 	struct records *r = &file->records;
-	int n = map_reap(&r->map, events, 1 + random_below(&c->rnd, MOST_EVENTS)), i;
+	int n = map_reap_all(&r->map, events, 1 + random_below(&c->rnd, MOST_EVENTS)), i;
 
 	tally_note(&c->tally, CALL_MAPPED_REAP, n);
 	for (i = 0; i < n; i++) {
@@ -197,7 +214,10 @@ static void one(struct caller *c, struct file *file)
 	unsigned int list = random_below(&c->rnd, layout->lists);
 	__u32 i = random_record(&c->rnd, layout);
 
-	switch (random_below(&c->rnd, 8)) {
+	switch (random_below(&c->rnd, 9)) {
+	case 8:
+		withdraw(c, file, i);
+		break;
 	case 0:
 		reap(c, file);
 		break;

@@ -12,12 +12,14 @@ struct file;
 /**
  * struct record_fate - what is known of a record
  * @live:       it was armed, and neither cancelled nor its event claimed
+ * @withdrawn:  so was its event
  * @deadline:   as the record's word has it; with the other fields, of the last arm
  * @cookie:     as armed
  * @generation: as armed
  */
 struct record_fate {
 	bool	live;
+	bool	withdrawn;
 	__u64	deadline;
 	__u64	cookie;
 	__u32	generation;

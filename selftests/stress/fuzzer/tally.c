@@ -56,6 +56,7 @@ static const struct row {
 	[CALL_MAPPED_ARM]      = { "mapped arm",      { EBUSY, ESHUTDOWN } },
 	[CALL_MAPPED_REFRESH]  = { "mapped refresh",  { ENOENT } },
 	[CALL_MAPPED_CANCEL]   = { "mapped cancel",   { ENOENT } },
+	[CALL_MAPPED_WITHDRAW] = { "mapped withdraw", { ENOENT } },
 	[CALL_MAPPED_REAP]     = { "mapped reap",     { } },
 };
 

@@ -44,8 +44,8 @@
 
 /*
  * hwheel_op.flags: time_ns is a point in time, not a time from now. For HWHEEL_OP_ARM,
- * HWHEEL_OP_SET and HWHEEL_OP_REFRESH, where one that is past fires at once, at the next edge at the
- * latest; and for HWHEEL_OP_QUERY.
+ * HWHEEL_OP_SET and HWHEEL_OP_REFRESH, where one that is past fires at once, at the next edge at
+ * the latest; and for HWHEEL_OP_QUERY.
  */
 #define HWHEEL_ABSOLUTE		0x1
 
@@ -287,7 +287,7 @@ struct hwheel_file_stats {
 /**
  * DOC: Mapped timeouts
  *
- * Arm, refresh, cancel and reap without a system call.
+ * Arm, refresh, cancel, withdraw and reap without a system call.
  *
  * HWHEEL_IOC_MAP makes memory that the program and the wheel's worker share: a header, lists on
  * which the program's threads submit records, a ring in which the worker publishes the records
@@ -313,10 +313,12 @@ struct hwheel_file_stats {
  * The word of a record:
  *
  *	 63                              4   3   2   1 0
- *	| deadline, in units of 8 ns      | 0 | Q | state |
+ *	| deadline, in units of 8 ns      | W | Q | state |
  *
  * For a deadline of so many nanoseconds, rounded up to a multiple of 8 and no more than
- * HWHEEL_MAP_NEVER, this is (deadline << 1) | Q | state. Q is HWHEEL_MAP_QUEUED: the record is
+ * HWHEEL_MAP_NEVER, this is (deadline << 1) | W | Q | state. W is HWHEEL_MAP_WITHDRAWN, which is
+ * set in an EXPIRED word, is left behind in an IDLE one, and is 0 else; the worker keeps it.
+ * Q is HWHEEL_MAP_QUEUED: the record is
  * on a list, or a thread is about to push it, or the worker has taken it. A thread that sets Q
  * pushes the record, and nobody else does; a thread that finds Q set has nothing to push.
  *
@@ -370,6 +372,14 @@ struct hwheel_file_stats {
  *	if new & ~old & Q: push(i)
  *	return true
  *
+ * withdraw(i): of a timeout that has expired, or was stopped: success is the promise that no event
+ *	comes. The record stays where it is: only the thread that claims its entry makes it the
+ *	program's, as else it would be armed while it is in the ring.
+ *	do old = load(r.word, acquire)
+ *	   if state of old != EXPIRED or old & W: return false
+ *	while !cas(r.word, old -> old | W, release)
+ *	return true
+ *
  * reap(k): any number of threads
  *	head = load(header.head, acquire)
  *	n = min(k, load(header.tail, acquire) - head)
@@ -380,9 +390,11 @@ struct hwheel_file_stats {
  *	if !cas(header.head, head -> head + n, seq_cst): discard the copies and begin again
  *	The fields of the records may be read after that, too, but not the entries of the ring: the
  *	worker may put others there once the thread has claimed them.
- *	for each j < n: fetch_or(record.word, IDLE, release), which keeps Q
- *	The records are the program's again. One of them may be in a segment that another thread
- *	has made, and that this one has to map first.
+ *	for each j < n: old = fetch_add(record.word, 2, release), which makes IDLE of EXPIRED, and
+ *		keeps W and Q; if old & W: discard the copy, there is no event
+ *	The records are the program's again. A program that never withdraws may use fetch_or(IDLE).
+ *	poll() reports EPOLLIN for entries that were withdrawn, too. One of the records may be in a
+ *	segment that another thread has made, and that this one has to map first.
  *
  * A thread that ends, or stands still, between setting Q and its push holds up that one record
  * alone: the worker does not see the new deadline, or the cancel, before the push. A deadline that
@@ -412,6 +424,7 @@ struct hwheel_file_stats {
 #define HWHEEL_MAP_STATE	3	/* the mask */
 
 #define HWHEEL_MAP_QUEUED	4
+#define HWHEEL_MAP_WITHDRAWN	8	/* beside EXPIRED: no event is to come */
 #define HWHEEL_MAP_NEVER	0x7ffffffffffffff8ULL	/* the farthest deadline */
 
 /* In place of 0 at the head of a list: the worker does not look, and a pusher has to KICK. */
