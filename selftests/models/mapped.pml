@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Mapped timeouts: threads of a program arm, cancel and refresh records without a system call;
+ * Mapped timeouts: threads of a program arm, cancel, refresh and withdraw without a system call;
  * record.pml tells what is checked.
  *
  *	hwheel_map_lists_take(), hwheel_map_lists_park(),
@@ -16,6 +16,7 @@
  *
  * Without these is violated:
  * NO_DUE_AGAIN: !listed[i]
+ * NO_KEEP_EXPIRED: word[i] & 3 == 1
  * NO_KEEP_QUEUED: !listed[i]
  * NO_MB_PARK: has_stuck || ...
  * NO_ORDER_LINK: stuck[0] || !word[0] & 4
@@ -32,6 +33,7 @@
 #define ARMS_LATER	true
 #define HAS_TIME
 #define HAS_REFRESH
+#define HAS_WITHDRAW
 #endif
 
 #ifdef FIRST

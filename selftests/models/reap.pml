@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * mapped.pml with two threads that reap. One of them takes as many entries as there are, and sleeps
- * in poll(); the other one may end at any time. One thread arms and cancels; all it arms is due.
+ * in poll(); the other one may end at any time. One thread arms, cancels and withdraws; all it arms
+ * is due.
  *
  * Checked in addition:
  *  - copies that a thread keeps are of the arm that has ended, and of its end;
  *  - no thread sleeps in poll() while there are events.
  *
  *	publish()					module/device/mapped/source.c
+ *	take(), take_run()				tools/libhwheel/reap.c
  *	hwheel_map_ring_publish()			module/device/mapped/ring.h
  *	hwheel_waiters_wake()				module/device/waiters.h
  *
@@ -27,6 +29,7 @@
  * NO_RELEASE_TAIL: word[index[0]] & 3 == 1 && ...
  */
 #define HAS_REAPERS
+#define HAS_WITHDRAW
 #define ARMS_DUE	true
 #define ARMS_LATER	false
 #ifdef SMALL
@@ -116,7 +119,8 @@ inline check(j)
 inline free(j)
 {
 	atomic {
-		assert(STATE(word[index[j]]) == EXPIRED && live[index[j]]);
+		assert(STATE(word[index[j]]) == EXPIRED &&
+		       (live[index[j]] || word[index[j]] & WITHDRAWN));
 		live[index[j]] = 0;
 		ended = generation[index[j]];
 #ifndef NO_RELEASE_FREE

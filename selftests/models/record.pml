@@ -13,7 +13,7 @@
  * whether the source is on wheel->kicked; source.pml has the rest.
  *
  * Checked:
- *  - each arm ends once: a cancel succeeds, or there is one event;
+ *  - each arm ends once: a cancel or withdrawing its event succeeds, or there is one event;
  *  - no timeout expires before the deadline in its word;
  *  - no record is pushed while it is on a list;
  *  - the ring never overflows, and each of its entries is reaped once;
@@ -23,7 +23,7 @@
  * A model defines FIRST and SECOND, how much the two threads do. HAS_STOPS: one of them may stop
  * for ever between setting QUEUED and the end of its push. HAS_STOP: the file is stopped and
  * closed, by shutdown.pml. HAS_REAPERS: reaping in full, by reap.pml. HAS_TAG: the count of the
- * record's arms is a part of the word.
+ * record's arms is a part of the word. HAS_WITHDRAW: threads withdraw events.
  */
 #include "memory.pml"
 
@@ -36,6 +36,7 @@
 #define CANCELLED	2
 #define IDLE		3
 #define QUEUED		4
+#define WITHDRAWN	64
 #define DUE		0
 #define LATER		1
 #define TAGS		4
@@ -43,7 +44,8 @@
 #define WORD(tag, deadline, flags)	((tag) << 4 | (deadline) << 3 | (flags))
 #define STATE(word)			((word) & 3)
 #define DEADLINE(word)			((word) >> 3 & 1)
-#define TAG(word)			((word) >> 4)
+#define TAG(word)			((word) >> 4 & 3)
+#define IS_EVENT(word)			(((word) & (3 | WITHDRAWN)) == EXPIRED)
 #define IS_PENDING(word)		(STATE(word) == PENDING)
 #define IS_DUE(word)			(IS_PENDING(word) && HAS_COME(DEADLINE(word)))
 #define MAY_ARM(word)			((word) & CANCELLED)
@@ -253,6 +255,28 @@ inline begin_cancel()
 	change(word[i] | CANCELLED | CANCEL_ADDS)
 }
 
+/* The record is in the ring, and the thread that reaps it makes it free. */
+#ifdef NO_KEEP_EXPIRED
+#define AS_WITHDRAWN	(word[i] | WITHDRAWN | IDLE)
+#else
+#define AS_WITHDRAWN	(word[i] | WITHDRAWN)
+#endif
+
+inline withdraw()
+{
+	end_live();
+	word[i] = AS_WITHDRAWN
+}
+
+/* What the thread that reaps finds as it makes the record free */
+inline end_event(i)
+{
+	if
+	:: word[i] & WITHDRAWN
+	:: else -> end_live()
+	fi
+}
+
 #ifdef NO_PUSH_EARLIER
 #define EARLIER_ADDS	0
 #else
@@ -273,6 +297,9 @@ inline operate()
 		if
 		:: MAY_ARM(word[i]) && MAY_TAKE(i) -> take_record()
 		:: IS_PENDING(word[i]) && MAY_USE(i) -> begin_cancel()
+#ifdef HAS_WITHDRAW
+		:: IS_EVENT(word[i]) -> withdraw()
+#endif
 #ifdef HAS_REFRESH
 		:: IS_PENDING(word[i]) && MAY_USE(i) && DEADLINE(word[i]) == DUE ->
 			change(REFRESHED(LATER))
@@ -307,7 +334,7 @@ end:	do
 		i = ring[head % RECORDS];
 		head++;
 		assert(STATE(word[i]) == EXPIRED);
-		end_live();
+		end_event(i);
 		word[i] = word[i] | IDLE;
 		i = 0
 	   }

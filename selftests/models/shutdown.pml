@@ -46,6 +46,7 @@
  */
 #define HAS_STOP
 #define HAS_REFRESH
+#define HAS_WITHDRAW
 #define ARMS_DUE	false
 #define ARMS_LATER	true
 #ifndef NO_TAG
