@@ -177,8 +177,7 @@ int hwheel_configure(struct hwheel *wheel, const struct hwheel_config *config);
  * bytes in all; the memory cgroup of the caller pays for that. A thread keeps up to 285 free
  * records, which no other thread takes: so there may be no room for the last ones of max_timeouts
  * while many threads keep some. There are up to 64 lists, and 1,024 threads may use a handle at a
- * time. A record that was armed 2^30 times is not used any more, so no two timeouts of a handle
- * have one id.
+ * time. An id names its timeout until the record of that was armed 2^30 times more.
  *
  * On a mapped handle hwheel_next_events() waits in poll(), which a signal ends even with
  * SA_RESTART, batches are done by the functions for single timeouts, and hwheel_stats() counts
@@ -241,6 +240,72 @@ int hwheel_stop(struct hwheel *wheel);
  * Return: ns, as absolute deadlines and events have them; never fails.
  */
 uint64_t hwheel_now(const struct hwheel *wheel);
+
+/**
+ * hwheel_set() - move a timeout if it is pending, else arm one
+ * @wheel:    the handle
+ * @id:       in: any number, such as that of the last timeout, or 0 for none yet; out: names the
+ *            timeout; written only on success
+ * @delay_ns: from now, in ns; 0 means at the next tick, and what is beyond the clock's range (292
+ *            years) never
+ * @cookie:   any number; the event of a timeout that is armed brings it back, one that is moved
+ *            keeps its own
+ *
+ * If the timeout of @id has expired, and no thread has taken its event, there is no event any more.
+ * A thread that has taken it compares event.id with *@id: they differ.
+ *
+ * On a mapped handle *@id is written before the timeout can fire, and any number of threads may set
+ * one variable: one timeout is left, with the deadline of one of them. The address of the variable
+ * is a multiple of 8. On another handle *@id is written when the call returns, and the caller
+ * locks the variable against its other threads, those that take events included.
+ *
+ * Return: as hwheel_arm(); on failure nothing was changed. -ENOSPC never comes where the timeout is
+ * pending; on a mapped handle a timeout whose event was withdrawn holds its place until
+ * hwheel_next_events() comes to it.
+ */
+int hwheel_set(struct hwheel *wheel, uint64_t *id, uint64_t delay_ns, uint64_t cookie);
+
+/**
+ * hwheel_set_at() - move a timeout if it is pending, else arm one, for a point in time
+ * @wheel:       the handle
+ * @id:          as for hwheel_set()
+ * @deadline_ns: in ns on the handle's clock, see hwheel_now(); in the past means by the next tick
+ * @cookie:      as for hwheel_set()
+ *
+ * Return: as hwheel_set().
+ */
+int hwheel_set_at(struct hwheel *wheel, uint64_t *id, uint64_t deadline_ns, uint64_t cookie);
+
+/**
+ * hwheel_again() - arm a timeout of a period for the next time
+ * @wheel:       the handle
+ * @id:          as for hwheel_set()
+ * @deadline_ns: in: when it was due; out: when it is due next, the first time after now that is a
+ *               whole number of intervals later; a time that lies ahead stays. Written before the
+ *               timeout can fire; as it was on failure
+ * @interval_ns: the period, not 0
+ * @cookie:      as for hwheel_set()
+ * @missed:      out: how many times were passed over, as they were past; or NULL
+ *
+ * @deadline_ns is the caller's exact time, event.deadline_ns is rounded up: a program that goes on
+ * from its own one never drifts.
+ *
+ * Return: as hwheel_set(); -EINVAL: @interval_ns is 0.
+ */
+int hwheel_again(struct hwheel *wheel, uint64_t *id, uint64_t *deadline_ns, uint64_t interval_ns,
+		 uint64_t cookie, uint64_t *missed);
+
+/**
+ * hwheel_withdraw() - end a timeout that is pending, or whose event was not taken
+ * @wheel: the handle
+ * @id:    of the timeout
+ *
+ * hwheel_fd() may be readable, and hwheel_next_events() find no event.
+ *
+ * Return: 0: no event will come; -ENOENT: a thread has taken its event, or it was cancelled or
+ * withdrawn, or this handle never had that id; -EUSERS, -EBADF: as for hwheel_arm().
+ */
+int hwheel_withdraw(struct hwheel *wheel, uint64_t id);
 
 /**
  * hwheel_arm() - register a timeout that expires after a delay
@@ -369,6 +434,40 @@ void hwheel_batch_clear(struct hwheel_batch *batch);
  * Return: the number; never fails.
  */
 size_t hwheel_batch_count(const struct hwheel_batch *batch);
+
+/**
+ * hwheel_batch_set() - add an operation: as hwheel_set()
+ * @batch:    the batch
+ * @id:       of the timeout, or 0
+ * @delay_ns: in ns from when the batch is submitted, the same moment for all that is in it
+ * @cookie:   as for hwheel_set()
+ *
+ * hwheel_batch_id() has the id afterwards. A batch that is submitted again sets that one.
+ *
+ * Return: as hwheel_batch_arm().
+ */
+int hwheel_batch_set(struct hwheel_batch *batch, uint64_t id, uint64_t delay_ns, uint64_t cookie);
+
+/**
+ * hwheel_batch_set_at() - add an operation: as hwheel_set_at()
+ * @batch:       the batch
+ * @id:          of the timeout, or 0
+ * @deadline_ns: in ns on the handle's clock
+ * @cookie:      as for hwheel_set()
+ *
+ * Return: as hwheel_batch_arm().
+ */
+int hwheel_batch_set_at(struct hwheel_batch *batch, uint64_t id, uint64_t deadline_ns,
+			uint64_t cookie);
+
+/**
+ * hwheel_batch_withdraw() - add an operation: as hwheel_withdraw()
+ * @batch: the batch
+ * @id:    of the timeout
+ *
+ * Return: as hwheel_batch_arm().
+ */
+int hwheel_batch_withdraw(struct hwheel_batch *batch, uint64_t id);
 
 /**
  * hwheel_batch_arm() - add an operation: as hwheel_arm()

@@ -50,6 +50,22 @@ static int add(struct hwheel_batch *batch, struct hwheel_op op)
 	return (int)batch->count++;
 }
 
+int hwheel_batch_set(struct hwheel_batch *batch, uint64_t id, uint64_t delay_ns, uint64_t cookie)
+{
+	return add(batch, (struct hwheel_op){
+		.op = HWHEEL_OP_SET, .id = id, .time_ns = delay_ns, .cookie = cookie,
+	});
+}
+
+int hwheel_batch_set_at(struct hwheel_batch *batch, uint64_t id, uint64_t deadline_ns,
+			uint64_t cookie)
+{
+	return add(batch, (struct hwheel_op){
+		.op = HWHEEL_OP_SET, .flags = HWHEEL_ABSOLUTE, .id = id,
+		.time_ns = deadline_ns, .cookie = cookie,
+	});
+}
+
 int hwheel_batch_arm(struct hwheel_batch *batch, uint64_t delay_ns, uint64_t cookie)
 {
 	return add(batch, (struct hwheel_op){
@@ -83,6 +99,11 @@ int hwheel_batch_refresh_at(struct hwheel_batch *batch, uint64_t id, uint64_t de
 int hwheel_batch_cancel(struct hwheel_batch *batch, uint64_t id)
 {
 	return add(batch, (struct hwheel_op){ .op = HWHEEL_OP_CANCEL, .id = id });
+}
+
+int hwheel_batch_withdraw(struct hwheel_batch *batch, uint64_t id)
+{
+	return add(batch, (struct hwheel_op){ .op = HWHEEL_OP_WITHDRAW, .id = id });
 }
 
 /* What an earlier submission has left is no input: the id of a timeout that was armed is. */
@@ -119,6 +140,14 @@ static int perform(struct hwheel *wheel, struct hwheel_op *op, uint64_t now)
 		break;
 	case HWHEEL_OP_REFRESH:
 		op->result = hwheel_refresh_at(wheel, op->id, deadline);
+		break;
+	case HWHEEL_OP_SET:
+		id = op->id;
+		op->result = hwheel_set_at(wheel, &id, deadline, op->cookie);
+		op->id = id;
+		break;
+	case HWHEEL_OP_WITHDRAW:
+		op->result = hwheel_withdraw(wheel, op->id);
 		break;
 	default:
 		op->result = hwheel_cancel(wheel, op->id);

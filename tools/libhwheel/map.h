@@ -48,7 +48,7 @@
 /* A generation is a multiple of 4, + 1, so that a tag with QUEUED is bits of it: see record.h. */
 #define FIRST_GENERATION	1U
 #define GENERATION_STEP		4U
-#define LAST_GENERATION		(FIRST_GENERATION - GENERATION_STEP)
+#define LAST_GENERATION		(FIRST_GENERATION - GENERATION_STEP)	/* of 2^30 */
 
 /*
  * A slot of a thread, in bytes, has the thread's lane of a wheel. All wheels for which there is no
@@ -96,7 +96,7 @@ struct stack {
 
 /**
  * struct magazine - free records, the last one is used first
- * @bottom: no record's: its generations are used up; in a stack of magazines its link
+ * @bottom: no record's: it has the last generation; in a stack of magazines its link
  * @ids:    those that there are come first
  *
  * A magazine is full when the address behind its last id is a multiple of its size. (The idea is
@@ -241,7 +241,7 @@ static inline struct lane **slot_of(const struct hwheel *wheel)
 /* mapped.c and reap.c: as the functions of the library, of a wheel that has a map */
 int mapped_arm_at(struct hwheel *wheel, uint64_t deadline_ns, uint64_t cookie, uint64_t *id);
 int mapped_refresh_at(struct hwheel *wheel, uint64_t id, uint64_t deadline_ns);
-int mapped_cancel(struct hwheel *wheel, uint64_t id);
+int mapped_set_at(struct hwheel *wheel, uint64_t *variable, uint64_t deadline_ns, uint64_t cookie);
 int mapped_query(struct hwheel *wheel, uint64_t id, uint64_t *left_ns, uint64_t *cookie);
 int mapped_next_events(struct hwheel *wheel, struct hwheel_event *events, size_t count);
 
@@ -283,8 +283,8 @@ static inline bool is_end_of_magazine(const union id *top)
 }
 
 /*
- * The next generation of the record on top. Returns false if there is none: the magazine is empty,
- * or the record's generations are used up.
+ * The next generation of the record on top. Returns false if the magazine is empty, or the next one
+ * is FIRST_GENERATION again.
  */
 static inline bool lane_next(const struct lane *lane, uint32_t *generation)
 {

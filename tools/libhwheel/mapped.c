@@ -53,12 +53,28 @@ static inline bool load_pending(const struct hwheel_map_record *record, uint32_t
 /* The word of a cancelled timeout needs no deadline and no tag. */
 #define CANCELLED	(HWHEEL_MAP_CANCELLED | HWHEEL_MAP_QUEUED)
 
-static bool exchange_to_cancel(struct hwheel_map_record *record, uint32_t generation, uint64_t *old)
+/* What ends a timeout; 0: it has ended. Only the thread that reaps an event frees its record. */
+static inline uint64_t end_of(uint64_t word, bool or_event)
 {
+	if ((word & HWHEEL_MAP_STATE) == HWHEEL_MAP_PENDING)
+		return CANCELLED;
+	if (or_event && (word & (HWHEEL_MAP_STATE | HWHEEL_MAP_WITHDRAWN)) == HWHEEL_MAP_EXPIRED)
+		return word | HWHEEL_MAP_WITHDRAWN;
+	return 0;
+}
+
+/* The load is seq_cst for set_top(). The generation comes after the word. */
+static bool exchange_to_end(struct hwheel_map_record *record, uint32_t generation, bool or_event,
+			    uint64_t *old)
+{
+	uint64_t new;
+
 	do {
-		if (!load_pending(record, generation, old))
+		*old = __atomic_load_n(&record->word, __ATOMIC_SEQ_CST);
+		new = end_of(*old, or_event);
+		if (!new || __atomic_load_n(&record->generation, __ATOMIC_RELAXED) != generation)
 			return false;
-	} while (!exchange(record, old, CANCELLED, __ATOMIC_RELEASE));
+	} while (!exchange(record, old, new, __ATOMIC_RELEASE));
 	return true;
 }
 
@@ -73,7 +89,7 @@ static SLOW int arm_closed(struct lane *lane, const uint64_t *number)
 	union id id = { *number };
 	uint64_t old;
 
-	if (!exchange_to_cancel(record_at(lane, id.offset), id.generation, &old))
+	if (!exchange_to_end(record_at(lane, id.offset), id.generation, false, &old))
 		return 0;
 	lane_give_back(lane, id.generation, id.offset);
 	return -ESHUTDOWN;
@@ -120,17 +136,13 @@ static inline int arm_top(struct lane *lane, uint64_t deadline_ns, uint64_t cook
 	return arm(lane, record, offset, word_of(deadline_ns) | tag_of(generation), id);
 }
 
-/* A record whose generations are used up is retired: the lane forgets it. */
+/* After its last generation a record goes on with the first one. */
 static int find_record(struct hwheel *wheel, struct lane *lane, uint32_t *generation)
 {
 	int error = 0;
 
-	while (!error && !lane_next(lane, generation)) {
-		if (lane_is_empty(lane))
-			error = lane_refill(wheel, lane);
-		else
-			lane->top--;
-	}
+	while (!error && !lane_next(lane, generation) && lane_is_empty(lane))
+		error = lane_refill(wheel, lane);
 	return error;
 }
 
@@ -173,12 +185,15 @@ static struct hwheel_map_record *record_of(const struct map *map, uint32_t offse
 	return (struct hwheel_map_record *)(map->base + offset);
 }
 
-static int cancel(struct lane *lane, struct hwheel_map_record *record, union id id)
+/* Cancels the timeout; with @or_event, withdraws its event otherwise. */
+static int end(struct lane *lane, struct hwheel_map_record *record, union id id, bool or_event)
 {
 	uint64_t old;
 
-	if (!exchange_to_cancel(record, id.generation, &old))
+	if (!exchange_to_end(record, id.generation, or_event, &old))
 		return -ENOENT;
+	if ((old & HWHEEL_MAP_STATE) != HWHEEL_MAP_PENDING)
+		return 0;
 	if (!(old & HWHEEL_MAP_QUEUED))
 		push_slowly(lane, id.offset);
 	lane_give_back(lane, id.generation, id.offset);
@@ -197,18 +212,23 @@ static int look_up(struct hwheel *wheel, uint32_t offset, struct lane **lane,
 	return *record ? 0 : -ENOENT;
 }
 
-int mapped_cancel(struct hwheel *wheel, uint64_t number)
+static int mapped_end(struct hwheel *wheel, uint64_t number, bool or_event)
 {
 	union id id = { number };
 	struct hwheel_map_record *record;
 	struct lane *lane;
 
-	return look_up(wheel, id.offset, &lane, &record) ?: cancel(lane, record, id);
+	return look_up(wheel, id.offset, &lane, &record) ?: end(lane, record, id, or_event);
+}
+
+int hwheel_withdraw(struct hwheel *wheel, uint64_t id)
+{
+	return wheel->map ? mapped_end(wheel, id, true) : op_end(wheel, HWHEEL_IOC_WITHDRAW, id);
 }
 
 static SLOW int cancel_slowly(struct hwheel *wheel, uint64_t id)
 {
-	return wheel->map ? mapped_cancel(wheel, id) : op_cancel(wheel, id);
+	return wheel->map ? mapped_end(wheel, id, false) : op_end(wheel, HWHEEL_IOC_CANCEL, id);
 }
 
 static SLOW int push_cancelled(struct lane *lane, union id id)
@@ -236,6 +256,14 @@ int hwheel_cancel(struct hwheel *wheel, uint64_t number)
 }
 
 /* refresh */
+
+/* The fast path. False: the deadline is an earlier one, or the word has changed. */
+static inline bool move_later(struct hwheel_map_record *record, uint64_t *old, uint64_t deadline_ns)
+{
+	uint64_t new = word_of(deadline_ns) | (*old & (2 * UNIT_NS - 1));
+
+	return likely(new >= *old) && likely(exchange(record, old, new, __ATOMIC_RELEASE));
+}
 
 /* To an earlier deadline the record has to be pushed. The tag and QUEUED stay. */
 static int refresh(const struct lane *lane, struct hwheel_map_record *record, union id id,
@@ -271,22 +299,156 @@ static SLOW int refresh_slowly(struct hwheel *wheel, uint64_t id, uint64_t deadl
 			    op_refresh(wheel, HWHEEL_ABSOLUTE, id, deadline_ns);
 }
 
-/* The fast path is to a later deadline. */
 int hwheel_refresh_at(struct hwheel *wheel, uint64_t number, uint64_t deadline_ns)
 {
 	const struct lane *lane = *slot_of(wheel);
 	struct hwheel_map_record *record;
 	union id id = { number };
-	uint64_t old, new;
+	uint64_t old;
 
 	if (unlikely(!lane_knows(lane, id.offset)) || unlikely(deadline_ns >= lane->latest))
 		return refresh_slowly(wheel, number, deadline_ns);
 	record = record_at(lane, id.offset);
-	if (unlikely(!load_pending(record, id.generation, &old)))
+	if (unlikely(!load_pending(record, id.generation, &old)) ||
+	    unlikely(!move_later(record, &old, deadline_ns)))
 		return refresh_slowly(wheel, number, deadline_ns);
-	new = word_of(deadline_ns) | (old & (2 * UNIT_NS - 1));
-	if (unlikely(new < old) || unlikely(!exchange(record, &old, new, __ATOMIC_RELEASE)))
-		return refresh_slowly(wheel, number, deadline_ns);
+	return 0;
+}
+
+/*
+ * set
+ *
+ * Any number of threads set one variable. A thread that finds no pending timeout puts the id of its
+ * own record there, by an exchange from the id that it found, and arms the record after that: so a
+ * thread that takes the event finds the id. Between the two another thread finds an id that is not
+ * pending yet, and replaces it. Of the two timeouts one has to go. Each thread, once its timeout is
+ * armed, withdraws the one that it has replaced, and its own if it was replaced:
+ *
+ *	the first				the other one
+ *	word of A = PENDING			variable = B, if that is A
+ *	is the variable A?			is the word of A PENDING?
+ *
+ * Both are a write, a full barrier, and a read, so one of them at least sees the other's write. The
+ * thread that withdraws an event of the replaced timeout does that with the same call. If both
+ * withdraw one timeout, the exchange of its word lets one of them.
+ *
+ * The barriers: the exchange of the variable, and the loads of the variable and of the word, are
+ * seq_cst. The exchange with which a record is pushed, or that of its word where it is QUEUED, is
+ * seq_cst, too, and comes between the word and the variable. No processor that has a compiler moves
+ * a load that is seq_cst before one of these, or before a store with release: x86 and s390 as the
+ * exchange is a barrier, ARMv8 as LDAR waits for STLR, the others as the load has a full barrier
+ * before it.
+ *
+ * Model: set.pml.
+ */
+
+/* Other threads take the variable for a number. */
+static inline bool exchange_variable(uint64_t *variable, union id old, union id new)
+{
+	return __atomic_compare_exchange_n(variable, &old.number, new.number, false,
+					   __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+}
+
+/* After arming; @error is what that returned. The event of a timeout that was not armed stays. */
+static SLOW int set_end(struct lane *lane, uint64_t *variable, union id old, union id id, int error)
+{
+	struct hwheel_map_record *record = record_of(lane->map, old.offset);
+
+	if (error) {
+		exchange_variable(variable, id, old);
+		return error;
+	}
+	if (record)
+		end(lane, record, old, true);
+	if (__atomic_load_n(variable, __ATOMIC_SEQ_CST) != id.number)
+		end(lane, record_at(lane, id.offset), id, true);
+	return 0;
+}
+
+/* Arms the record on top if the variable is @old. Returns -EAGAIN if it is not. */
+static inline ATTRIBUTE(always_inline) int set_top(struct lane *lane, uint64_t *variable,
+						   union id old, uint64_t deadline_ns,
+						   uint64_t cookie, uint32_t generation)
+{
+	union id id = { .generation = generation, .offset = lane->top[-1].offset };
+	struct hwheel_map_record *record = record_at(lane, id.offset);
+	int error;
+
+	if (unlikely(!exchange_variable(variable, old, id)))
+		return -EAGAIN;
+	lane->top--;
+	__atomic_store_n(&record->generation, generation, __ATOMIC_RELAXED);
+	/* As in arm_top() */
+	__atomic_store_n(&record->cookie, cookie, __ATOMIC_RELEASE);
+	error = arm(lane, record, id.offset, word_of(deadline_ns) | tag_of(generation), &id.number);
+	if (unlikely(error) || unlikely(old.number) ||
+	    unlikely(__atomic_load_n(variable, __ATOMIC_SEQ_CST) != id.number))
+		return set_end(lane, variable, old, id, error);
+	return 0;
+}
+
+int mapped_set_at(struct hwheel *wheel, uint64_t *variable, uint64_t deadline_ns, uint64_t cookie)
+{
+	struct hwheel_map_record *record;
+	uint32_t generation;
+	struct lane *lane;
+	union id old;
+	int error = lane_of(wheel, &lane);
+
+	if (error)
+		return error;
+	deadline_ns = on_workers_clock(lane->map, deadline_ns);
+	do {
+		old.number = __atomic_load_n(variable, __ATOMIC_ACQUIRE);
+		record = record_of(lane->map, old.offset);
+		if (record && !refresh(lane, record, old, deadline_ns))
+			return 0;
+		error = find_record(wheel, lane, &generation) ?:
+			set_top(lane, variable, old, deadline_ns, cookie, generation);
+	} while (error == -EAGAIN);
+	return error;
+}
+
+static SLOW int set_slowly(struct hwheel *wheel, uint64_t *id, uint64_t deadline_ns,
+			   uint64_t cookie)
+{
+	return wheel->map ? mapped_set_at(wheel, id, deadline_ns, cookie) :
+			    op_set(wheel, HWHEEL_ABSOLUTE, id, deadline_ns, cookie);
+}
+
+/* With what hwheel_set_at() has found: no pending timeout has the id. */
+static ATTRIBUTE(noinline) int set_new(struct hwheel *wheel, uint64_t *variable,
+				       uint64_t deadline_ns, uint64_t cookie, union id old,
+				       struct lane *lane)
+{
+	uint32_t generation;
+
+	if (unlikely(!lane_next(lane, &generation)) ||
+	    unlikely(set_top(lane, variable, old, deadline_ns, cookie, generation)))
+		return set_slowly(wheel, variable, deadline_ns, cookie);
+	return 0;
+}
+
+int hwheel_set_at(struct hwheel *wheel, uint64_t *id, uint64_t deadline_ns, uint64_t cookie)
+{
+	struct lane *lane = *slot_of(wheel);
+	struct hwheel_map_record *record;
+	union id old;
+	uint64_t word;
+
+	if (unlikely(deadline_ns >= lane->latest))
+		return set_slowly(wheel, id, deadline_ns, cookie);
+	/* Another thread's id, and so its record, are there. */
+	old.number = __atomic_load_n(id, __ATOMIC_ACQUIRE);
+	if (!old.number)
+		return set_new(wheel, id, deadline_ns, cookie, old, lane);
+	if (unlikely(!lane_knows(lane, old.offset)))
+		return set_slowly(wheel, id, deadline_ns, cookie);
+	record = record_at(lane, old.offset);
+	if (unlikely(!load_pending(record, old.generation, &word)))
+		return set_new(wheel, id, deadline_ns, cookie, old, lane);
+	if (unlikely(!move_later(record, &word, deadline_ns)))
+		return set_slowly(wheel, id, deadline_ns, cookie);
 	return 0;
 }
 
@@ -299,6 +461,8 @@ static int state_of(uint64_t word, uint64_t fired_ns)
 	case HWHEEL_MAP_PENDING:
 		return HWHEEL_STATE_PENDING;
 	case HWHEEL_MAP_EXPIRED:
+		if (word & HWHEEL_MAP_WITHDRAWN)
+			return -ENOENT;
 		return fired_ns < deadline_of(word) ? HWHEEL_STATE_STOPPED : HWHEEL_STATE_EXPIRED;
 	default:
 		return -ENOENT;

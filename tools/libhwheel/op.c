@@ -24,11 +24,25 @@ int op_refresh(struct hwheel *wheel, uint32_t flags, uint64_t id, uint64_t time_
 	return wheel_ioctl(wheel, HWHEEL_IOC_REFRESH, &op);
 }
 
-int op_cancel(struct hwheel *wheel, uint64_t id)
+int op_set(struct hwheel *wheel, uint32_t flags, uint64_t *id, uint64_t time_ns, uint64_t cookie)
 {
-	struct hwheel_op op = { .op = HWHEEL_OP_CANCEL, .id = id };
+	struct hwheel_op op = {
+		.op = HWHEEL_OP_SET, .flags = flags, .id = *id, .cookie = cookie,
+		.time_ns = time_ns,
+	};
+	int error = wheel_ioctl(wheel, HWHEEL_IOC_SET, &op);
 
-	return wheel_ioctl(wheel, HWHEEL_IOC_CANCEL, &op);
+	if (!error)
+		*id = op.id;
+	return error;
+}
+
+/* CANCEL or WITHDRAW */
+int op_end(struct hwheel *wheel, unsigned long command, uint64_t id)
+{
+	struct hwheel_op op = { .id = id };
+
+	return wheel_ioctl(wheel, command, &op);
 }
 
 int hwheel_arm(struct hwheel *wheel, uint64_t delay_ns, uint64_t cookie, uint64_t *id)
@@ -44,6 +58,14 @@ int hwheel_refresh(struct hwheel *wheel, uint64_t id, uint64_t delay_ns)
 	if (wheel->map)
 		return hwheel_refresh_at(wheel, id, deadline_after(hwheel_now(wheel), delay_ns));
 	return op_refresh(wheel, 0, id, delay_ns);
+}
+
+int hwheel_set(struct hwheel *wheel, uint64_t *id, uint64_t delay_ns, uint64_t cookie)
+{
+	if (wheel->map)
+		return hwheel_set_at(wheel, id, deadline_after(hwheel_now(wheel), delay_ns),
+				     cookie);
+	return op_set(wheel, 0, id, delay_ns, cookie);
 }
 
 int hwheel_query(struct hwheel *wheel, uint64_t id, uint64_t *left_ns, uint64_t *cookie)

@@ -49,11 +49,8 @@ static uint32_t claim(const struct map *map, uint32_t *entries, uint32_t count)
 static inline void copy(const struct hwheel_map_record *record, uint32_t entry, uint64_t offset_ns,
 			union id id, struct hwheel_event *event)
 {
-	uint64_t word = __atomic_load_n(&record->word, __ATOMIC_RELAXED);
-
 	id_store(&event->id, id.generation, id.offset);
 	event->cookie = __atomic_load_n(&record->cookie, __ATOMIC_RELAXED);
-	event->deadline_ns = deadline_of(word) + offset_ns;
 	event->fired_ns = __atomic_load_n(&record->fired_ns, __ATOMIC_RELAXED) + offset_ns;
 	event->type = entry / HWHEEL_MAP_STOPPED + HWHEEL_EVENT_EXPIRED;
 	event->reserved = 0;
@@ -77,9 +74,12 @@ static inline union id *give_back(struct lane *lane, union id *top, union id id)
 	return lane->top;
 }
 
-/* Takes the event of an entry. Then the record is the program's again; QUEUED stays as it is. */
+/*
+ * Takes the event of an entry. Then the record is the program's again: EXPIRED is IDLE, and QUEUED
+ * stays as it is. *@word is what its word was.
+ */
 static inline union id take(struct hwheel_map_record *record, uint32_t offset, uint32_t entry,
-			    uint64_t offset_ns, struct hwheel_event *event)
+			    uint64_t offset_ns, struct hwheel_event *event, uint64_t *word)
 {
 	union id id = {
 		.generation = __atomic_load_n(&record->generation, __ATOMIC_RELAXED),
@@ -87,38 +87,45 @@ static inline union id take(struct hwheel_map_record *record, uint32_t offset, u
 	};
 
 	copy(record, entry, offset_ns, id, event);
-	__atomic_fetch_or(&record->word, HWHEEL_MAP_IDLE, __ATOMIC_RELEASE);
+	*word = __atomic_fetch_add(&record->word, HWHEEL_MAP_IDLE - HWHEEL_MAP_EXPIRED,
+				   __ATOMIC_RELEASE);
+	event->deadline_ns = deadline_of(*word) + offset_ns;
 	return id;
 }
 
-static void take_run(struct lane *lane, const uint32_t *entry, uint32_t n,
-		     struct hwheel_event *event)
+/* Returns the end of the events: those that were withdrawn are none. */
+static struct hwheel_event *take_run(struct lane *lane, const uint32_t *entry, uint32_t n,
+				     struct hwheel_event *event)
 {
 	uint64_t offset_ns = (uint64_t)lane->map->offset_ns;
 	union id *top = lane->top;
 	char *base = lane->base;
 
-	for (const uint32_t *end = entry + n; entry < end; entry++, event++) {
+	for (const uint32_t *end = entry + n; entry < end; entry++) {
 		uint32_t offset = *entry * RECORD_SIZE + RECORD_SIZE;
-		union id id = take((void *)(base + offset), offset, *entry, offset_ns, event);
+		uint64_t word;
+		union id id = take((void *)(base + offset), offset, *entry, offset_ns, event,
+				   &word);
 
+		if (likely(!(word & HWHEEL_MAP_WITHDRAWN)))
+			event++;
 		top = give_back(lane, top, id);
 	}
 	lane->top = top;
+	return event;
 }
 
 static uint32_t reap(struct lane *lane, struct hwheel_event *events, size_t count)
 {
-	uint32_t entries[CHUNK], n;
-	size_t done = 0, most;
+	struct hwheel_event *event = events, *end = events + count;
+	uint32_t entries[CHUNK], most, n;
 
 	do {
-		most = count - done < CHUNK ? count - done : CHUNK;
-		n = claim(lane->map, entries, (uint32_t)most);
-		take_run(lane, entries, n, events + done);
-		done += n;
-	} while (n == CHUNK && done < count);
-	return (uint32_t)done;
+		most = (size_t)(end - event) < CHUNK ? (uint32_t)(end - event) : CHUNK;
+		n = claim(lane->map, entries, most);
+		event = take_run(lane, entries, n, event);
+	} while (n == most && event < end);
+	return (uint32_t)(event - events);
 }
 
 /*

@@ -51,6 +51,7 @@ static inline uint64_t deadline_after(uint64_t now, uint64_t delay_ns)
 int op_arm(struct hwheel *wheel, uint32_t flags, uint64_t time_ns, uint64_t cookie,
 	   uint64_t *id);
 int op_refresh(struct hwheel *wheel, uint32_t flags, uint64_t id, uint64_t time_ns);
-int op_cancel(struct hwheel *wheel, uint64_t id);
+int op_end(struct hwheel *wheel, unsigned long command, uint64_t id);
+int op_set(struct hwheel *wheel, uint32_t flags, uint64_t *id, uint64_t time_ns, uint64_t cookie);
 
 #endif /* WHEEL_H */

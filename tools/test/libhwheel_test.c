@@ -173,6 +173,202 @@ TEST_F(operations, refresh)
 	EXPECT_EQ(-ENOENT, hwheel_query(wheel, id, &left, NULL));
 }
 
+/* Moved if it is pending, which keeps its cookie, else armed */
+TEST_F(operations, set)
+{
+	struct hwheel *wheel = self->wheel;
+	uint64_t id = 0, first, cookie;
+	struct hwheel_event event;
+
+	ASSERT_EQ(0, hwheel_set(wheel, &id, HOUR, 1));
+	first = id;
+	EXPECT_EQ(0, hwheel_set(wheel, &id, 2 * HOUR, 2));
+	EXPECT_EQ(0, hwheel_set_at(wheel, &id, hwheel_now(wheel) + HOUR, 3));
+	EXPECT_EQ(0, hwheel_set_at(wheel, &id, UINT64_MAX, 3));
+	EXPECT_EQ(first, id);
+	EXPECT_EQ(HWHEEL_STATE_PENDING, hwheel_query(wheel, id, NULL, &cookie));
+	EXPECT_EQ(1, cookie);
+	EXPECT_EQ(0, hwheel_set(wheel, &id, 0, 4));
+	event = next_event(wheel);
+	EXPECT_EQ(first, event.id);
+	EXPECT_EQ(1, event.cookie);
+	EXPECT_EQ(0, hwheel_set(wheel, &id, HOUR, 5));
+	EXPECT_NE(first, id);
+	first = id;
+	EXPECT_EQ(0, hwheel_cancel(wheel, id));
+	EXPECT_EQ(0, hwheel_set(wheel, &id, HOUR, 6));
+	EXPECT_NE(first, id);
+	EXPECT_EQ(0, hwheel_withdraw(wheel, id));
+	EXPECT_EQ(-ENOENT, hwheel_withdraw(wheel, id));
+}
+
+static void await_event(struct hwheel *wheel)
+{
+	struct pollfd poll_fd = { .fd = hwheel_fd(wheel), .events = POLLIN };
+
+	poll(&poll_fd, 1, -1);
+}
+
+/* The event was not taken: it does not come. */
+TEST_F(operations, set_takes_the_event_back)
+{
+	struct hwheel *wheel = self->wheel;
+	struct hwheel_event events[4];
+	uint64_t id = 0, first, other;
+
+	ASSERT_EQ(0, hwheel_set(wheel, &id, 0, 1));
+	first = id;
+	await_event(wheel);
+	ASSERT_EQ(0, hwheel_set(wheel, &id, HOUR, 2));
+	EXPECT_NE(first, id);
+	EXPECT_EQ(-EAGAIN, hwheel_next_events(wheel, events, 4));
+	EXPECT_EQ(-ENOENT, hwheel_query(wheel, first, NULL, NULL));
+	EXPECT_EQ(-ENOENT, hwheel_withdraw(wheel, first));
+	EXPECT_EQ(0, hwheel_cancel(wheel, id));
+
+	/* Beside one that comes */
+	ASSERT_EQ(0, hwheel_arm(wheel, 0, 3, &first));
+	await_event(wheel);
+	ASSERT_EQ(0, hwheel_arm(wheel, 0, 4, &other));
+	EXPECT_EQ(0, hwheel_withdraw(wheel, first));
+	EXPECT_EQ(-ENOENT, hwheel_query(wheel, first, NULL, NULL));
+	EXPECT_EQ(other, next_event(wheel).id);
+	EXPECT_EQ(-ENOENT, hwheel_withdraw(wheel, other));
+	EXPECT_EQ(-EAGAIN, hwheel_next_events(wheel, events, 4));
+}
+
+static const uint64_t no_ids[] = { 0, 1, UINT32_MAX, 1ULL << 40, INT64_MAX, UINT64_MAX };
+
+/* Of another handle: this one has none so far out. */
+TEST_F(operations, set_of_an_id_of_none)
+{
+	struct hwheel *wheel = self->wheel, *other;
+	uint64_t id = 0, theirs, left;
+
+	ASSERT_EQ(0, hwheel_open(&other, HWHEEL_NONBLOCK));
+	if (variant->mapped)
+		ASSERT_EQ(0, hwheel_map(other, variant->mapped));
+	for (int i = 0; i < MANY / 2; i++)
+		ASSERT_EQ(0, hwheel_arm(other, HOUR, 1, &theirs));
+	for (size_t i = 0; i < ARRAY_SIZE(no_ids); i++) {
+		id = no_ids[i];
+		EXPECT_EQ(-ENOENT, hwheel_withdraw(wheel, id));
+		ASSERT_EQ(0, hwheel_set(wheel, &id, HOUR, i));
+		EXPECT_EQ(HWHEEL_STATE_PENDING, hwheel_query(wheel, id, NULL, NULL));
+		EXPECT_EQ(0, hwheel_withdraw(wheel, id));
+	}
+	id = theirs;
+	ASSERT_EQ(0, hwheel_set(wheel, &id, 0, 2));
+	EXPECT_EQ(id, next_event(wheel).id);
+	EXPECT_EQ(HWHEEL_STATE_PENDING, hwheel_query(other, theirs, &left, NULL));
+	EXPECT_EQ(0, hwheel_close(other));
+}
+
+/* What can't be armed changes neither the id nor the event. */
+TEST_F(operations, set_after_a_stop)
+{
+	struct hwheel *wheel = self->wheel;
+	struct hwheel_event events[3];
+	uint64_t ids[2] = { 0 }, copies[2], none = 0;
+
+	ASSERT_EQ(0, hwheel_set(wheel, &ids[0], 0, 1));
+	await_event(wheel);
+	ASSERT_EQ(0, hwheel_set(wheel, &ids[1], HOUR, 2));
+	EXPECT_EQ(1, hwheel_stop(wheel));
+	copies[0] = ids[0];
+	copies[1] = ids[1];
+	EXPECT_EQ(-ESHUTDOWN, hwheel_set(wheel, &ids[0], HOUR, 3));
+	EXPECT_EQ(-ESHUTDOWN, hwheel_set(wheel, &ids[1], HOUR, 3));
+	EXPECT_EQ(-ESHUTDOWN, hwheel_set(wheel, &none, HOUR, 3));
+	EXPECT_EQ(copies[0], ids[0]);
+	EXPECT_EQ(copies[1], ids[1]);
+	EXPECT_EQ(0, none);
+	EXPECT_EQ(0, hwheel_withdraw(wheel, ids[0]));
+	ASSERT_EQ(1, hwheel_next_events(wheel, events, 3));
+	EXPECT_EQ(ids[1], events[0].id);
+	EXPECT_EQ(HWHEEL_EVENT_STOPPED, events[0].type);
+	EXPECT_EQ(0, hwheel_next_events(wheel, events, 3));
+}
+
+TEST_F(operations, batch_sets)
+{
+	uint64_t id = 0, fired = 0, none, left;
+	struct hwheel_event event;
+
+	ASSERT_EQ(0, hwheel_set(self->wheel, &id, HOUR, 1));
+	ASSERT_EQ(0, hwheel_set(self->wheel, &fired, 0, 1));
+	await_event(self->wheel);
+	EXPECT_EQ(0, hwheel_batch_set(self->batch, id, 2 * HOUR, 2));
+	EXPECT_EQ(1, hwheel_batch_set(self->batch, 0, HOUR, 3));
+	EXPECT_EQ(2, hwheel_batch_set_at(self->batch, fired, hwheel_now(self->wheel) + HOUR, 4));
+	EXPECT_EQ(3, hwheel_batch_withdraw(self->batch, id));
+	EXPECT_EQ(4, hwheel_batch_withdraw(self->batch, fired));
+	ASSERT_EQ(5, hwheel_submit(self->wheel, self->batch));
+	for (int i = 0; i < 4; i++)
+		EXPECT_EQ(0, hwheel_batch_result(self->batch, i));
+	EXPECT_EQ(-ENOENT, hwheel_batch_result(self->batch, 4));
+	EXPECT_EQ(id, hwheel_batch_id(self->batch, 0));
+	none = hwheel_batch_id(self->batch, 1);
+	EXPECT_EQ(HWHEEL_STATE_PENDING, hwheel_query(self->wheel, none, &left, NULL));
+	EXPECT_EQ(-EAGAIN, hwheel_next_events(self->wheel, &event, 1));
+	/* Again: it moves what it has armed. */
+	ASSERT_EQ(5, hwheel_submit(self->wheel, self->batch));
+	EXPECT_EQ(none, hwheel_batch_id(self->batch, 1));
+	EXPECT_NE(id, hwheel_batch_id(self->batch, 0));
+}
+
+TEST_F(operations, again_bounds)
+{
+	uint64_t id = 0, deadline = hwheel_now(self->wheel), begin = deadline, missed = 7;
+
+	EXPECT_EQ(-EINVAL, hwheel_again(self->wheel, &id, &deadline, 0, 1, &missed));
+	EXPECT_EQ(begin, deadline);
+	ASSERT_EQ(0, hwheel_again(self->wheel, &id, &deadline, HOUR, 1, &missed));
+	EXPECT_EQ(begin + HOUR, deadline);
+	EXPECT_EQ(0, missed);
+	/* It lies ahead. */
+	ASSERT_EQ(0, hwheel_again(self->wheel, &id, &deadline, HOUR, 1, NULL));
+	EXPECT_EQ(begin + HOUR, deadline);
+	hwheel_stop(self->wheel);
+	EXPECT_EQ(-ESHUTDOWN, hwheel_again(self->wheel, &id, &begin, HOUR, 1, &missed));
+	EXPECT_EQ(0, missed);
+}
+
+#define PERIODS		10000
+#define PERIOD		200003U		/* of ticks of 50 us, and no multiple of 1,024 ns or 8 */
+
+/* In real time: each event is of the exact time, rounded up, however late the program is. */
+TEST_F(lib, again_does_not_drift)
+{
+	const struct hwheel_config config = {
+		.tick_ns = 50000, .kind = HWHEEL_KIND_HASHED, .clock = CLOCK_MONOTONIC,
+	};
+	const uint64_t units[] = { 8, 1024 };
+
+	for (int mapped = 0; mapped < 2; mapped++) {
+		uint64_t id = 0, begin, deadline, missed, sum = 0;
+		struct hwheel *wheel;
+
+		ASSERT_EQ(0, hwheel_open(&wheel, HWHEEL_NONBLOCK));
+		ASSERT_EQ(0, hwheel_configure(wheel, &config));
+		if (mapped)
+			ASSERT_EQ(0, hwheel_map(wheel, 1));
+		begin = hwheel_now(wheel);
+		deadline = begin;
+		while (sum < PERIODS) {
+			struct hwheel_event event;
+
+			ASSERT_EQ(0, hwheel_again(wheel, &id, &deadline, PERIOD, 0, &missed));
+			sum += missed + 1;
+			ASSERT_EQ(begin + sum * PERIOD, deadline);
+			event = next_event(wheel);
+			ASSERT_EQ((deadline + units[mapped] - 1) & -units[mapped],
+				  event.deadline_ns);
+		}
+		EXPECT_EQ(0, hwheel_close(wheel));
+	}
+}
+
 TEST_F(lib, configure_once)
 {
 	const struct hwheel_config config = {

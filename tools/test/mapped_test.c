@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "kselftest_harness.h"
-#include "libhwheel/map.h"
+#include "libhwheel/record.h"
 
 #define MSEC	1000000ULL
 #define HOUR	(3600000 * MSEC)
@@ -113,6 +113,13 @@ static int next_events(struct hwheel *wheel, struct hwheel_event *events, size_t
 	return n;
 }
 
+static void await_event(struct hwheel *wheel)
+{
+	struct pollfd poll_fd = { .fd = hwheel_fd(wheel), .events = POLLIN };
+
+	poll(&poll_fd, 1, -1);
+}
+
 static struct hwheel_event next_event(struct hwheel *wheel)
 {
 	struct hwheel_event event = { 0 };
@@ -126,6 +133,16 @@ static uint32_t offset_of_id(uint64_t number)
 	union id id = { number };
 
 	return id.offset;
+}
+
+/* How many records are pending */
+static uint64_t count_pending(const struct map *map)
+{
+	uint64_t n = 0;
+
+	for (uint32_t at = RECORD_SIZE; at < map->size; at += RECORD_SIZE)
+		n += (load_word((void *)(map->base + at)) & HWHEEL_MAP_STATE) == HWHEEL_MAP_PENDING;
+	return n;
 }
 
 /* Making a map */
@@ -339,25 +356,66 @@ TEST_F(mapped, no_id_is_within_a_record)
 	EXPECT_EQ(0, hwheel_cancel(self->wheel, number));
 }
 
-/* The ids in a lane's magazine are those that the records had last. */
-TEST_F(mapped, used_up_generations)
+/*
+ * The ids in a lane's magazine are those that the records had last. After the last generation comes
+ * the first one, and the record goes on.
+ */
+TEST_F(mapped, generations_wrap)
 {
-	uint64_t id, last;
+	uint64_t ids[8];
+	union id id;
 
-	ASSERT_EQ(0, hwheel_arm(self->wheel, HOUR, 1, &id));
-	ASSERT_EQ(0, hwheel_cancel(self->wheel, id));
-	(*slot_of(self->wheel))->top[-1].generation = LAST_GENERATION - GENERATION_STEP;
-	ASSERT_EQ(0, hwheel_arm(self->wheel, HOUR, 2, &last));
-	EXPECT_EQ(offset_of_id(id), offset_of_id(last));
-	EXPECT_EQ(0, hwheel_cancel(self->wheel, last));
-	/* From now on the record is retired. */
-	for (int i = 0; i < 4 * MANY; i++) {
-		ASSERT_EQ(0, hwheel_arm(self->wheel, HOUR, 3, &id));
-		ASSERT_NE(offset_of_id(last), offset_of_id(id));
-		if (i % 2)
-			ASSERT_EQ(0, hwheel_cancel(self->wheel, id));
+	ASSERT_EQ(0, hwheel_arm(self->wheel, HOUR, 1, &ids[0]));
+	ASSERT_EQ(0, hwheel_cancel(self->wheel, ids[0]));
+	(*slot_of(self->wheel))->top[-1].generation = LAST_GENERATION - 3 * GENERATION_STEP;
+	for (unsigned int i = 0; i < 8; i++) {
+		uint64_t none = 0;
+
+		/* By each of the ways to arm */
+		ASSERT_EQ(0, i % 2 ? hwheel_arm(self->wheel, HOUR, i, &none) :
+				     hwheel_set(self->wheel, &none, HOUR, i));
+		ids[i] = none;
+		id.number = none;
+		EXPECT_EQ(LAST_GENERATION + (i - 2) * GENERATION_STEP, id.generation);
+		EXPECT_EQ(offset_of_id(ids[0]), id.offset);
+		for (unsigned int k = 0; k < i; k++)
+			EXPECT_EQ(-ENOENT, hwheel_cancel(self->wheel, ids[k]));
+		/* By each of the ways to end */
+		if (i % 4 == 3) {
+			ASSERT_EQ(0, hwheel_refresh(self->wheel, ids[i], 0));
+			EXPECT_EQ(ids[i], next_event(self->wheel).id);
+		} else {
+			ASSERT_EQ(0, hwheel_cancel(self->wheel, ids[i]));
+		}
 	}
-	EXPECT_EQ(-ENOENT, hwheel_cancel(self->wheel, last));
+}
+
+/* Months of it: each record is used up many times over, and none is lost to max_timeouts. */
+TEST_F(mapped, wrapped_records_are_not_lost)
+{
+	static uint64_t ids[MANY];
+	const uint32_t size = self->wheel->map->size;
+	const struct lane *lane;
+	uint64_t n;
+
+	for (int round = 0; round < 10; round++) {
+		for (n = 0; n < MANY / 2; n++)
+			ASSERT_EQ(0, hwheel_arm(self->wheel, HOUR, n, &ids[n]));
+		lane = *slot_of(self->wheel);
+		ASSERT_EQ(MANY / 2, count_pending(lane->map));
+		for (n = 0; n < MANY / 2; n++) {
+			union id id = { ids[n] };
+			struct hwheel_map_record *record = record_at(lane, id.offset);
+
+			/* As if it had been armed so often */
+			id.generation = LAST_GENERATION - n % 3 * GENERATION_STEP;
+			record->generation = id.generation;
+			record->word = (record->word & ~(uint64_t)TAG) |
+				       (id.generation << 2 & TAG);
+			ASSERT_EQ(0, hwheel_cancel(self->wheel, id.number));
+		}
+	}
+	EXPECT_EQ(size, lane->map->size);
 }
 
 /* Deadlines */
@@ -1128,7 +1186,7 @@ TEST_F(mapped, threads_write_no_common_line)
 struct game {
 	struct hwheel *wheel;
 	uint64_t ids[TIMEOUTS];		/* of each object; any player takes it */
-	uint64_t armed, cancelled, expired, stopped, early, odd;
+	uint64_t armed, cancelled, withdrawn, expired, stopped, early, odd;
 	bool over;
 };
 
@@ -1170,6 +1228,16 @@ static void play_cancel(struct player *player)
 		count(error ? &game->odd : &game->cancelled, 1);
 }
 
+static void play_withdraw(struct player *player)
+{
+	struct game *game = player->game;
+	uint64_t id = __atomic_load_n(&game->ids[draw(player, TIMEOUTS)], __ATOMIC_RELAXED);
+	int error = hwheel_withdraw(game->wheel, id);
+
+	if (error != -ENOENT)
+		count(error ? &game->odd : &game->withdrawn, 1);
+}
+
 static void play_refresh(struct player *player)
 {
 	struct game *game = player->game;
@@ -1199,7 +1267,7 @@ static void *play(void *data)
 	struct player *player = data;
 
 	for (int i = 0; i < TURNS && !__atomic_load_n(&player->game->over, __ATOMIC_RELAXED); i++) {
-		switch (draw(player, 8)) {
+		switch (draw(player, 9)) {
 		case 0 ... 2:
 			play_arm(player);
 			break;
@@ -1208,6 +1276,9 @@ static void *play(void *data)
 			break;
 		case 5 ... 6:
 			play_refresh(player);
+			break;
+		case 7:
+			play_withdraw(player);
 			break;
 		default:
 			play_reap(player->game);
@@ -1255,7 +1326,8 @@ static void play_whole(struct __test_metadata *_metadata, struct hwheel *wheel, 
 	EXPECT_EQ(0, hwheel_next_events(wheel, &event, 1));
 	EXPECT_LT(0, game.armed);
 	EXPECT_LT(0, game.cancelled);
-	EXPECT_EQ(game.armed, game.cancelled + game.expired + game.stopped);
+	EXPECT_LT(0, game.withdrawn);
+	EXPECT_EQ(game.armed, game.cancelled + game.withdrawn + game.expired + game.stopped);
 	EXPECT_EQ(0, game.early);
 	EXPECT_EQ(0, game.odd);
 }
@@ -1275,6 +1347,155 @@ TEST_F(mapped, each_arm_ends_once_when_stopped)
 		play_whole(_metadata, wheel, true);
 		EXPECT_EQ(0, hwheel_close(wheel));
 	}
+}
+
+/*
+ * Several threads set one variable. Whoever is first, one timeout is left, that of the variable.
+ */
+
+#define SETTERS		3
+#define SET_ROUNDS	20000
+
+struct set_race {
+	struct hwheel *wheel;
+	uint64_t id;
+	pthread_barrier_t barrier;
+	bool fires, stops;
+	unsigned long wrong, refused, events;
+};
+
+/* Between two barriers each sets it once: far away, or at once. */
+static void *set_in_turns(void *data)
+{
+	struct set_race *race = data;
+	uint64_t delay = race->fires ? 0 : HOUR;
+
+	for (int i = 0; i < SET_ROUNDS; i++) {
+		int error;
+
+		pthread_barrier_wait(&race->barrier);
+		error = hwheel_set(race->wheel, &race->id, delay, 7);
+		count(&race->refused, error == -ESHUTDOWN);
+		count(&race->wrong, error && !(race->stops && error == -ESHUTDOWN));
+		pthread_barrier_wait(&race->barrier);
+	}
+	return NULL;
+}
+
+static int set_race_begin(struct set_race *race, pthread_t *threads)
+{
+	int error = pthread_barrier_init(&race->barrier, NULL, SETTERS + 1);
+
+	for (int i = 0; i < SETTERS && !error; i++)
+		error = pthread_create(&threads[i], NULL, set_in_turns, race);
+	return error;
+}
+
+static void set_race_end(struct set_race *race, pthread_t *threads)
+{
+	for (int i = 0; i < SETTERS; i++)
+		pthread_join(threads[i], NULL);
+	pthread_barrier_destroy(&race->barrier);
+}
+
+/* In each round the threads find no timeout, one that is pending, or an event that is not taken. */
+TEST_F(mapped, set_by_several_threads)
+{
+	struct set_race race = { .wheel = self->wheel };
+	const struct map *map = NULL;
+	struct hwheel_event event;
+	pthread_t threads[SETTERS];
+	uint64_t fired;
+
+	ASSERT_EQ(0, set_race_begin(&race, threads));
+	for (int i = 0; i < SET_ROUNDS; i++) {
+		fired = 0;
+		if (i % 3 == 1) {
+			ASSERT_EQ(0, hwheel_set(self->wheel, &race.id, HOUR, 7));
+		} else if (i % 30 == 2) {
+			ASSERT_EQ(0, hwheel_set(self->wheel, &race.id, 0, 7));
+			fired = race.id;
+			await_event(self->wheel);
+		}
+		pthread_barrier_wait(&race.barrier);
+		pthread_barrier_wait(&race.barrier);
+		map = self->wheel->map;
+		ASSERT_EQ(1, count_pending(map));
+		ASSERT_EQ(HWHEEL_STATE_PENDING, hwheel_query(self->wheel, race.id, NULL, NULL));
+		ASSERT_NE(fired, race.id);
+		ASSERT_TRUE(!fired || hwheel_next_events(self->wheel, &event, 1) == -EAGAIN);
+		ASSERT_EQ(0, hwheel_withdraw(self->wheel, race.id));
+	}
+	set_race_end(&race, threads);
+	EXPECT_EQ(0, race.wrong);
+}
+
+/* The timeouts expire at once: each event that comes is of an id that stood in the variable. */
+static void *reap_in_set_race(void *data)
+{
+	struct set_race *race = data;
+	struct hwheel_event event;
+	int n;
+
+	while ((n = next_events(race->wheel, &event, 1)) > 0)
+		count(&race->events, 1);
+	return NULL;
+}
+
+TEST_F(mapped, set_beside_a_reader_and_a_stop)
+{
+	struct set_race race = { .fires = true, .stops = true };
+	pthread_t threads[SETTERS], reader;
+	uint64_t id = 0;
+
+	ASSERT_EQ(0, hwheel_open(&race.wheel, HWHEEL_NONBLOCK));
+	ASSERT_EQ(0, hwheel_map(race.wheel, 64));
+	ASSERT_EQ(0, pthread_create(&reader, NULL, reap_in_set_race, &race));
+	ASSERT_EQ(0, set_race_begin(&race, threads));
+	for (int i = 0; i < SET_ROUNDS; i++) {
+		if (i == SET_ROUNDS / 2)
+			ASSERT_LE(0, hwheel_stop(race.wheel));
+		pthread_barrier_wait(&race.barrier);
+		pthread_barrier_wait(&race.barrier);
+	}
+	set_race_end(&race, threads);
+	/* The reader finds the end: no record is left pending, or in the ring. */
+	ASSERT_EQ(0, pthread_join(reader, NULL));
+	EXPECT_EQ(0, race.wrong);
+	EXPECT_LT(0, race.refused);
+	EXPECT_LT(0, race.events);
+	EXPECT_EQ(0, count_pending(race.wheel->map));
+	EXPECT_EQ(-ESHUTDOWN, hwheel_set(race.wheel, &id, HOUR, 0));
+	EXPECT_EQ(0, id);
+	EXPECT_EQ(0, hwheel_close(race.wheel));
+}
+
+/* A record whose event was withdrawn is in the ring until a thread claims it: nobody arms it. */
+TEST_F(mapped, withdrawn_records_wait_in_the_ring)
+{
+	struct hwheel_event events[MANY];
+	static uint64_t ids[MANY];
+	uint64_t id, n;
+
+	for (n = 0; n < MANY / 2; n++)
+		ASSERT_EQ(0, hwheel_arm(self->wheel, 0, n, &ids[n]));
+	while (hwheel_query(self->wheel, ids[MANY / 2 - 1], NULL, NULL) != HWHEEL_STATE_EXPIRED)
+		sched_yield();
+	for (n = 0; n < MANY / 2; n++)
+		if (n % 2)
+			ASSERT_EQ(0, hwheel_withdraw(self->wheel, ids[n]));
+	for (n = 0; n < MANY / 4; n++) {
+		ASSERT_EQ(0, hwheel_arm(self->wheel, HOUR, n, &id));
+		for (uint64_t k = 0; k < MANY / 2; k++)
+			ASSERT_NE(offset_of_id(ids[k]), offset_of_id(id));
+	}
+	for (n = 0; n < MANY / 4; n++) {
+		int got = next_events(self->wheel, events, 1);
+
+		ASSERT_EQ(1, got);
+		ASSERT_EQ(0, events[0].cookie % 2);
+	}
+	EXPECT_EQ(-EAGAIN, hwheel_next_events(self->wheel, events, MANY));
 }
 
 /* Waiting */
