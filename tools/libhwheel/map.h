@@ -71,6 +71,9 @@ union id {
 	};
 } __attribute__((may_alias));
 
+/* From an id to that of the next arm of the record; not from the last generation to the first */
+#define NEXT_ID	(((union id){ .generation = GENERATION_STEP }).number)
+
 /* The compiler has the halves in registers of their own, so two stores take the least. */
 static inline void id_store(void *number, uint32_t generation, uint32_t offset)
 {
@@ -289,6 +292,12 @@ static inline bool is_end_of_magazine(const union id *top)
 static inline bool lane_next(const struct lane *lane, uint32_t *generation)
 {
 	return !__builtin_add_overflow(lane->top[-1].generation, GENERATION_STEP, generation);
+}
+
+/* As lane_next() returns */
+static inline bool lane_has_next(const struct lane *lane)
+{
+	return lane->top[-1].generation < LAST_GENERATION;
 }
 
 /* Keeps a record whose home this is. Returns 0. */

@@ -81,42 +81,49 @@ static bool exchange_to_end(struct hwheel_map_record *record, uint32_t generatio
 /* arm */
 
 /*
- * STOP has closed the lists. Either it has ended the timeout, or the thread takes it back. Its id
- * is where the caller wants it: another thread may have armed the record again.
+ * The list is ASLEEP or CLOSED. If it is CLOSED, STOP has ended the timeout, or the thread takes it
+ * back: nothing was pushed then. Another thread may have armed the record again.
  */
-static SLOW int arm_closed(struct lane *lane, const uint64_t *number)
+static int push_armed(struct lane *lane, union id id)
 {
-	union id id = { *number };
 	uint64_t old;
 
-	if (!exchange_to_end(record_at(lane, id.offset), id.generation, false, &old))
+	if (push_slowly(lane, id.offset) ||
+	    !exchange_to_end(record_at(lane, id.offset), id.generation, false, &old))
 		return 0;
 	lane_give_back(lane, id.generation, id.offset);
 	return -ESHUTDOWN;
 }
 
-static SLOW int push_armed(struct lane *lane, const uint64_t *number)
+/* The id is where the caller wants it. */
+static SLOW int push_armed_id(struct lane *lane, const uint64_t *number)
 {
-	union id id = { *number };
-
-	return push_slowly(lane, id.offset) ? 0 : arm_closed(lane, number);
+	return push_armed(lane, (union id){ *number });
 }
 
 /*
  * Arms a record that the lane has taken. If it is QUEUED, the exchange fails if the worker clears
  * that meanwhile; or if the walk of STOP has freed the record, which matters no more, as the lists
  * are CLOSED then. If it is not QUEUED, nobody else changes a word that is not PENDING, and a store
- * will do.
+ * will do. Returns false if push_armed() has to follow.
  */
-static inline int arm(struct lane *lane, struct hwheel_map_record *record, uint32_t offset,
-		      uint64_t word, const uint64_t *id)
+static inline bool arm(const struct lane *lane, struct hwheel_map_record *record, uint32_t offset,
+		       uint64_t word)
 {
 	uint64_t old = load_word(record);
 
 	if (old & HWHEEL_MAP_QUEUED && exchange(record, &old, word, __ATOMIC_SEQ_CST))
-		return unlikely(is_closed(lane)) ? arm_closed(lane, id) : 0;
+		return likely(!is_closed(lane));
 	__atomic_store_n(&record->word, word, __ATOMIC_RELEASE);
-	return push(lane, record, offset) ? 0 : push_armed(lane, id);
+	return likely(push(lane, record, offset));
+}
+
+/* A thread that sees the cookie sees the generation, too. */
+static inline void write_fields(struct hwheel_map_record *record, uint32_t generation,
+				uint64_t cookie)
+{
+	__atomic_store_n(&record->generation, generation, __ATOMIC_RELAXED);
+	__atomic_store_n(&record->cookie, cookie, __ATOMIC_RELEASE);
 }
 
 /*
@@ -130,10 +137,10 @@ static inline int arm_top(struct lane *lane, uint64_t deadline_ns, uint64_t cook
 	struct hwheel_map_record *record = record_at(lane, offset);
 
 	id_store(id, generation, offset);
-	__atomic_store_n(&record->generation, generation, __ATOMIC_RELAXED);
-	/* A thread that sees the cookie sees the generation, too. */
-	__atomic_store_n(&record->cookie, cookie, __ATOMIC_RELEASE);
-	return arm(lane, record, offset, word_of(deadline_ns) | tag_of(generation), id);
+	write_fields(record, generation, cookie);
+	if (!arm(lane, record, offset, word_of(deadline_ns) | tag_of(generation)))
+		return push_armed_id(lane, id);
+	return 0;
 }
 
 /* After its last generation a record goes on with the first one. */
@@ -260,7 +267,9 @@ int hwheel_cancel(struct hwheel *wheel, uint64_t number)
 /* The fast path. False: the deadline is an earlier one, or the word has changed. */
 static inline bool move_later(struct hwheel_map_record *record, uint64_t *old, uint64_t deadline_ns)
 {
-	uint64_t new = word_of(deadline_ns) | (*old & (2 * UNIT_NS - 1));
+	/* One instruction less than two masks */
+	uint64_t new = *old ^ ((*old ^ (2 * deadline_ns + 2 * (UNIT_NS - 1))) &
+			       -(uint64_t)(2 * UNIT_NS));
 
 	return likely(new >= *old) && likely(exchange(record, old, new, __ATOMIC_RELEASE));
 }
@@ -349,15 +358,11 @@ static inline bool exchange_variable(uint64_t *variable, union id old, union id 
 					   __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
 }
 
-/* After arming; @error is what that returned. The event of a timeout that was not armed stays. */
-static SLOW int set_end(struct lane *lane, uint64_t *variable, union id old, union id id, int error)
+/* Once the timeout is armed: withdraws it if it was replaced, and the one that it has replaced. */
+static SLOW int set_end(struct lane *lane, const uint64_t *variable, union id old, union id id)
 {
 	struct hwheel_map_record *record = record_of(lane->map, old.offset);
 
-	if (error) {
-		exchange_variable(variable, id, old);
-		return error;
-	}
 	if (record)
 		end(lane, record, old, true);
 	if (__atomic_load_n(variable, __ATOMIC_SEQ_CST) != id.number)
@@ -365,34 +370,53 @@ static SLOW int set_end(struct lane *lane, uint64_t *variable, union id old, uni
 	return 0;
 }
 
-/* Arms the record on top if the variable is @old. Returns -EAGAIN if it is not. */
-static inline ATTRIBUTE(always_inline) int set_top(struct lane *lane, uint64_t *variable,
-						   union id old, uint64_t deadline_ns,
-						   uint64_t cookie, uint32_t generation)
+/* After arm(). The event of the old timeout stays if the new one was not armed. */
+static SLOW int set_push(struct lane *lane, uint64_t *variable, union id old, union id id)
 {
-	union id id = { .generation = generation, .offset = lane->top[-1].offset };
-	struct hwheel_map_record *record = record_at(lane, id.offset);
-	int error;
+	int error = push_armed(lane, id);
 
-	if (unlikely(!exchange_variable(variable, old, id)))
-		return -EAGAIN;
+	if (!error)
+		return set_end(lane, variable, old, id);
+	exchange_variable(variable, id, old);
+	return error;
+}
+
+/* Has no other thread armed that timeout meanwhile, and is there no event? */
+static inline bool has_ended(const struct hwheel_map_record *record, union id id)
+{
+	uint64_t word = __atomic_load_n(&record->word, __ATOMIC_SEQ_CST);
+
+	return __atomic_load_n(&record->generation, __ATOMIC_RELAXED) != id.generation ||
+	       !end_of(word, true);
+}
+
+/*
+ * Arms the record on top. The caller has put its next id into the variable, in place of @old.
+ * @record: that of @old, or NULL
+ */
+static inline ATTRIBUTE(always_inline) int set_top(struct lane *lane, uint64_t *variable,
+						   union id old,
+						   const struct hwheel_map_record *record,
+						   union id id, uint64_t deadline_ns,
+						   uint64_t cookie)
+{
+	struct hwheel_map_record *new = record_at(lane, id.offset);
+
 	lane->top--;
-	__atomic_store_n(&record->generation, generation, __ATOMIC_RELAXED);
-	/* As in arm_top() */
-	__atomic_store_n(&record->cookie, cookie, __ATOMIC_RELEASE);
-	error = arm(lane, record, id.offset, word_of(deadline_ns) | tag_of(generation), &id.number);
-	if (unlikely(error) || unlikely(old.number) ||
+	write_fields(new, id.generation, cookie);
+	if (unlikely(!arm(lane, new, id.offset, word_of(deadline_ns) | tag_of(id.generation))))
+		return set_push(lane, variable, old, id);
+	if (unlikely(record && !has_ended(record, old)) ||
 	    unlikely(__atomic_load_n(variable, __ATOMIC_SEQ_CST) != id.number))
-		return set_end(lane, variable, old, id, error);
+		return set_end(lane, variable, old, id);
 	return 0;
 }
 
 int mapped_set_at(struct hwheel *wheel, uint64_t *variable, uint64_t deadline_ns, uint64_t cookie)
 {
 	struct hwheel_map_record *record;
-	uint32_t generation;
 	struct lane *lane;
-	union id old;
+	union id old, id;
 	int error = lane_of(wheel, &lane);
 
 	if (error)
@@ -403,10 +427,12 @@ int mapped_set_at(struct hwheel *wheel, uint64_t *variable, uint64_t deadline_ns
 		record = record_of(lane->map, old.offset);
 		if (record && !refresh(lane, record, old, deadline_ns))
 			return 0;
-		error = find_record(wheel, lane, &generation) ?:
-			set_top(lane, variable, old, deadline_ns, cookie, generation);
-	} while (error == -EAGAIN);
-	return error;
+		error = find_record(wheel, lane, &id.generation);
+		if (error)
+			return error;
+		id.offset = lane->top[-1].offset;
+	} while (!exchange_variable(variable, old, id));
+	return set_top(lane, variable, old, record, id, deadline_ns, cookie);
 }
 
 static SLOW int set_slowly(struct hwheel *wheel, uint64_t *id, uint64_t deadline_ns,
@@ -421,12 +447,21 @@ static ATTRIBUTE(noinline) int set_new(struct hwheel *wheel, uint64_t *variable,
 				       uint64_t deadline_ns, uint64_t cookie, union id old,
 				       struct lane *lane)
 {
-	uint32_t generation;
+	union id id = { lane->top[-1].number + NEXT_ID };
 
-	if (unlikely(!lane_next(lane, &generation)) ||
-	    unlikely(set_top(lane, variable, old, deadline_ns, cookie, generation)))
+	if (unlikely(!lane_has_next(lane)) || unlikely(!exchange_variable(variable, old, id)))
 		return set_slowly(wheel, variable, deadline_ns, cookie);
-	return 0;
+	return set_top(lane, variable, old, old.number ? record_at(lane, old.offset) : NULL, id,
+		       deadline_ns, cookie);
+}
+
+/* None yet, or of a record that the lane has not seen */
+static ATTRIBUTE(noinline) int set_unknown(struct hwheel *wheel, uint64_t *variable,
+					   uint64_t deadline_ns, uint64_t cookie, union id old,
+					   struct lane *lane)
+{
+	return old.number ? set_slowly(wheel, variable, deadline_ns, cookie) :
+			    set_new(wheel, variable, deadline_ns, cookie, old, lane);
 }
 
 int hwheel_set_at(struct hwheel *wheel, uint64_t *id, uint64_t deadline_ns, uint64_t cookie)
@@ -440,10 +475,8 @@ int hwheel_set_at(struct hwheel *wheel, uint64_t *id, uint64_t deadline_ns, uint
 		return set_slowly(wheel, id, deadline_ns, cookie);
 	/* Another thread's id, and so its record, are there. */
 	old.number = __atomic_load_n(id, __ATOMIC_ACQUIRE);
-	if (!old.number)
-		return set_new(wheel, id, deadline_ns, cookie, old, lane);
 	if (unlikely(!lane_knows(lane, old.offset)))
-		return set_slowly(wheel, id, deadline_ns, cookie);
+		return set_unknown(wheel, id, deadline_ns, cookie, old, lane);
 	record = record_at(lane, old.offset);
 	if (unlikely(!load_pending(record, old.generation, &word)))
 		return set_new(wheel, id, deadline_ns, cookie, old, lane);

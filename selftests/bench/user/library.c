@@ -148,6 +148,18 @@ static void refresh(unsigned int first, unsigned int nr, const __u64 *deadlines)
 	must(!error, "refresh");
 }
 
+static void set(unsigned int first, unsigned int nr, const __u64 *deadlines)
+{
+	struct hwheel *wheel = handle;
+	unsigned long *const id = ids;
+	size_t i, end = first + nr;
+	int error = 0;
+
+	for (i = first; i < end; i++)
+		error |= hwheel_set_at(wheel, &id[i], deadlines[i], 0);
+	must(!error, "set");
+}
+
 static void cancel(unsigned int first, unsigned int nr)
 {
 	struct hwheel *wheel = handle;
@@ -265,6 +277,7 @@ const struct peer library_peer = {
 	.open		= library_open,
 	.arm		= arm,
 	.refresh	= refresh,
+	.set		= set,
 	.cancel		= cancel,
 	.take		= take,
 	.wait		= wait_for_tick,

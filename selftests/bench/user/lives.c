@@ -20,7 +20,7 @@
 #define WORKING_SET	1000U
 #define SET_ROUNDS	20U
 #define ROUNDS		5
-#define ITEMS		9
+#define ITEMS		12
 
 /* Until the worker has done all, and sleeps until something comes */
 #define QUIET_NS	(20 * TICK)
@@ -30,7 +30,7 @@
 
 static const struct peer *peer;
 static unsigned int n;
-static __u64 *far, *farther, *soon;
+static __u64 *far, *farther, *farthest, *soon;
 
 /* By the time: without the worker's part, as a user-mode kernel's account of it is coarse */
 static bool timed;
@@ -51,6 +51,22 @@ static void arm(void)
 static void refresh(void)
 {
 	peer->refresh(n, MORE_AT_ONCE, farther);
+}
+
+/* What is pending is moved. */
+static void set_later(void)
+{
+	if (peer->set)
+		peer->set(n, MORE_AT_ONCE, farthest);
+}
+
+/* What was cancelled is armed. */
+static void set_again(void)
+{
+	if (peer->set)
+		peer->set(n, MORE_AT_ONCE, far);
+	else
+		arm();
 }
 
 static void cancel(void)
@@ -111,7 +127,10 @@ static const struct item {
 } items[ITEMS] = {
 	{ "arm", MORE_AT_ONCE, NULL, arm, false },
 	{ "refresh", MORE_AT_ONCE, NULL, refresh, false },
+	{ "set_moves", MORE_AT_ONCE, NULL, set_later, false },
 	{ "cancel_filed", MORE_AT_ONCE, NULL, cancel, false },
+	{ "set_arms", MORE_AT_ONCE, NULL, set_again, false },
+	{ NULL, MORE_AT_ONCE, NULL, cancel, false },
 	{ "cancel_queued", MORE_AT_ONCE, arm, cancel, false },
 	{ "arm_queued", MORE_AT_ONCE, arm_and_cancel, arm, false },
 	{ NULL, MORE_AT_ONCE, NULL, cancel, false },
@@ -149,6 +168,11 @@ static bool is_left_out(const struct item *item)
 	return timed && item->worker;
 }
 
+static bool is_set(const struct item *item)
+{
+	return item->run == set_later || item->run == set_again;
+}
+
 static void report_median(const struct item *item, __u64 *times, const char *prefix,
 			  const char *impl)
 {
@@ -175,7 +199,7 @@ static void measure_peer(void)
 			times[i][round] = run_item(&items[i], worker, &parts[i][round]);
 	peer->close();
 	for (i = 0; i < ITEMS && !is_left_out(&items[i]); i++) {
-		if (!items[i].name)
+		if (!items[i].name || (is_set(&items[i]) && !peer->set))
 			continue;
 		report_median(&items[i], times[i], timed ? "ns.program_" : "program.", peer->name);
 		if (worker && !timed)
@@ -192,10 +216,12 @@ static void draw_deadlines(void)
 	srandom(1);
 	far = zeros(room, sizeof(*far));
 	farther = zeros(room, sizeof(*farther));
+	farthest = zeros(room, sizeof(*farthest));
 	soon = zeros(room, sizeof(*soon));
 	for (i = 0; i < room; i++) {
 		far[i] = now + FAR + random() * (FAR / RAND_MAX);
 		farther[i] = far[i] + random() * (FAR / 10 / RAND_MAX);
+		farthest[i] = farther[i] + random() * (FAR / 10 / RAND_MAX);
 	}
 }
 
@@ -214,6 +240,7 @@ static void measure_all(unsigned int nr)
 	}
 	free(far);
 	free(farther);
+	free(farthest);
 	free(soon);
 }
 

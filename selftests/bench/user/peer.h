@@ -12,6 +12,7 @@
  * @open:       makes room for timeouts with numbers below @room
  * @arm:        makes @nr of them from @first on pending, each with its deadline
  * @refresh:    gives them others
+ * @set:        optional: gives them others, or arms those that have ended
  * @cancel:     ends them
  * @take:       takes those that have expired, and returns how many
  * @wait:       optional: waits until a tick has begun
@@ -32,6 +33,7 @@ struct peer {
 	void		(*open)(unsigned int room, __u64 tick_ns);
 	void		(*arm)(unsigned int first, unsigned int nr, const __u64 *deadlines);
 	void		(*refresh)(unsigned int first, unsigned int nr, const __u64 *deadlines);
+	void		(*set)(unsigned int first, unsigned int nr, const __u64 *deadlines);
 	void		(*cancel)(unsigned int first, unsigned int nr);
 	unsigned int	(*take)(void);
 	void		(*wait)(void);
