@@ -4,7 +4,7 @@
 
     idle_server.py PORT SECONDS
 
-Each connection has one timeout, which each line that it sends refreshes. The loop has no timer of
+Each connection has one timeout, which each line that it sends puts off. The loop has no timer of
 its own, however many connections there are.
 """
 
@@ -25,7 +25,7 @@ class IdleServer:
         try:
             async with self.timers.timeout(self.idle) as handle:
                 while line := await reader.readline():
-                    handle.refresh(self.idle)
+                    handle.set(self.idle)
                     writer.write(line)
                     await writer.drain()
         except TimeoutError:

@@ -5,8 +5,9 @@ A Wheel is a private set of timeouts, on libhwheel(3). Delays are seconds, point
 nanoseconds on the clock of the wheel:
 
     with hwheel.Wheel() as wheel:
-        timeout = wheel.arm(0.25, cookie=42)
-        wheel.refresh(timeout, 1.5)
+        timer = wheel.timer(cookie=42)
+        timer.set(0.25)
+        timer.set(1.5)
         for event in wheel.events():
             print(event.cookie, event.late_ns)
 
@@ -15,7 +16,7 @@ with its errno, as everywhere in Python. A number that is outside of its range (
 raises OverflowError, and changes nothing.
 """
 
-from ._wheel import Clock, Event, EventType, Info, Kind, State, Timeout, Wheel
+from ._wheel import Clock, Event, EventType, Info, Kind, State, Timeout, Timer, Wheel
 
-__all__ = ["Clock", "Event", "EventType", "Info", "Kind", "State", "Timeout", "Wheel"]
+__all__ = ["Clock", "Event", "EventType", "Info", "Kind", "State", "Timeout", "Timer", "Wheel"]
 __version__ = "0.1.0"

@@ -88,10 +88,11 @@ def nanoseconds(time: Delay) -> int:
 
 
 def delay_ns(delay: Delay) -> int:
-    """Returns a delay in nanoseconds: 0 if it is over, and never if it is beyond the clock."""
-    if not isinstance(delay, datetime.timedelta):
-        delay = min(max(delay, 0), LONGEST_NS / 1_000_000_000)
-    return min(max(nanoseconds(delay), 0), LONGEST_NS)
+    """Returns a delay in nanoseconds, if it is one."""
+    delay = nanoseconds(delay)
+    if not 0 <= delay <= LONGEST_NS:
+        raise OverflowError(f"a delay of {delay} ns is out of range")
+    return delay
 
 
 class Wheel:
@@ -99,10 +100,9 @@ class Wheel:
 
     Any number of threads may use it. Close it with close() or a with statement.
 
-    A delay is in seconds: a negative one is over, and from 292 years on it means never. A deadline,
-    a cookie and a timeout are integers from 0 to 2 ** 64 - 1. A number that is outside of its range
-    raises OverflowError, NaN ValueError, and a float in place of an integer TypeError. In each case
-    nothing was changed.
+    A delay is in seconds, from 0 to 292 years. A deadline, a cookie and a timeout are integers from
+    0 to 2 ** 64 - 1. A number that is outside of its range, or infinite, raises OverflowError, NaN
+    ValueError, and a float in place of an integer TypeError. In each case nothing was changed.
     """
 
     def __init__(self, *, tick: Delay = 0, slots: int = 0, levels: int = 0,
@@ -171,6 +171,44 @@ class Wheel:
         """Returns the time on the clock of the wheel."""
         return int(library.hwheel_now(self._open()))
 
+    def timer(self, cookie: int = 0) -> Timer:
+        """Returns a timer, which is not armed yet. Its events have the cookie."""
+        return Timer(self, cookie)
+
+    def set(self, timeout: Timeout, delay: Delay, cookie: int = 0) -> Timeout:
+        """Moves the timeout if it is pending, else arms one. Returns which one is pending now.
+
+        If the timeout has expired, and its event was not taken, it does not come. A timeout that
+        is moved keeps its cookie. Timeout(0) is none.
+        """
+        variable = ctypes.c_uint64(fitting(timeout, ctypes.c_uint64))
+        check(library.hwheel_set(self._open(), ctypes.byref(variable), delay_ns(delay), cookie))
+        return Timeout(variable.value)
+
+    def set_at(self, timeout: Timeout, deadline_ns: int, cookie: int = 0) -> Timeout:
+        """As set(), for a point in time."""
+        variable = ctypes.c_uint64(fitting(timeout, ctypes.c_uint64))
+        check(library.hwheel_set_at(self._open(), ctypes.byref(variable), deadline_ns, cookie))
+        return Timeout(variable.value)
+
+    def again(self, timeout: Timeout, deadline_ns: int, interval: Delay,
+              cookie: int = 0) -> tuple[Timeout, int, int]:
+        """Sets a timeout that was due at a deadline for the next time, without drift.
+
+        Returns the timeout, the new deadline, which is a whole number of intervals later and lies
+        ahead, and how many times were passed over, as they are past.
+        """
+        variable = ctypes.c_uint64(fitting(timeout, ctypes.c_uint64))
+        deadline = ctypes.c_uint64(fitting(deadline_ns, ctypes.c_uint64))
+        missed = ctypes.c_uint64()
+        check(library.hwheel_again(self._open(), ctypes.byref(variable), ctypes.byref(deadline),
+                                   delay_ns(interval), cookie, ctypes.byref(missed)))
+        return Timeout(variable.value), deadline.value, missed.value
+
+    def withdraw(self, timeout: Timeout) -> bool:
+        """Ends a timeout: no event comes. False: it was taken, or has ended otherwise."""
+        return self._found(library.hwheel_withdraw(self._open(), timeout))
+
     def arm(self, delay: Delay, cookie: int = 0) -> Timeout:
         """Arms a timeout that expires after delay seconds. Its event has the cookie."""
         timeout = ctypes.c_uint64()
@@ -237,3 +275,34 @@ class Wheel:
         check(library.hwheel_info(self._open(), ctypes.byref(info)))
         return Info(info.tick_ns, info.slots, info.levels, Kind(info.kind), Clock(info.clock),
                     info.max_timeouts, info.max_pending, info.max_user_bytes)
+
+
+class Timer:
+    """A timeout that is set again and again, such as that of a connection.
+
+    One thread at a time uses it. An event is the timer's if event.timeout is timer.timeout: else it
+    was taken before the timer was set again, and is over.
+    """
+
+    def __init__(self, wheel: Wheel, cookie: int = 0) -> None:
+        """Makes a timer that is not armed; Wheel.timer() does that, too."""
+        self._wheel = wheel
+        self._cookie = fitting(cookie, ctypes.c_uint64)
+        self._timeout = Timeout(0)
+
+    @property
+    def timeout(self) -> Timeout:
+        """The last timeout that was armed; 0: none yet."""
+        return self._timeout
+
+    def set(self, delay: Delay) -> None:
+        """Has it expire after delay seconds, whether it is pending or not."""
+        self._timeout = self._wheel.set(self._timeout, delay, self._cookie)
+
+    def set_at(self, deadline_ns: int) -> None:
+        """Has it expire at a point in time, whether it is pending or not."""
+        self._timeout = self._wheel.set_at(self._timeout, deadline_ns, self._cookie)
+
+    def withdraw(self) -> bool:
+        """Ends it: no event comes. False: it is not armed, or its event was taken."""
+        return self._wheel.withdraw(self._timeout)

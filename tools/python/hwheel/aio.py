@@ -3,12 +3,12 @@
 
     async with Timers() as timers:
         handle = timers.call_later(30, connection.close)
-        handle.refresh(30)
+        handle.set(30)
         async with timers.timeout(2.5):
             await reader.read()
 
 The loop keeps its own timers in a heap, where one that is cancelled stays until its time has come.
-Here a timeout that is cancelled is gone, and a refresh is one exchange in memory that is shared
+Here a timeout that is cancelled is gone, and setting one is an exchange in memory that is shared
 with the kernel. The loop waits for one descriptor, however many timeouts there are.
 """
 
@@ -32,8 +32,7 @@ class Handle:
         self._callback = callback
         self._args = args
         self._timeout = Timeout(0)
-        self._cookie = 0
-        self._ended = False
+        self._ended = True
 
     @property
     def pending(self) -> bool:
@@ -44,27 +43,30 @@ class Handle:
         """The callback is not called any more. False: it was, or this is not the first call."""
         if self._ended:
             return False
-        if self._timers._wheel.cancel(self._timeout):
-            self._timers._forget(self)
+        self._timers._wheel.withdraw(self._timeout)
+        self._timers._forget(self)
         self._ended = True
         return True
 
-    def refresh(self, delay: Delay) -> bool:
-        """Puts the call off until delay seconds from now. False: it was called, or cancelled.
+    def set(self, delay: Delay) -> None:
+        """Has the callback called delay seconds from now, whether it is pending or not.
 
-        A timeout that has expired, but whose callback was not called yet, is armed anew. An
-        exception, such as OSError where no more may be pending, leaves the call as it was.
+        An exception, such as OSError where no more may be pending, leaves the call as it was.
         """
+        self._timers._set(self, delay)
+        self._ended = False
+
+    def refresh(self, delay: Delay) -> bool:
+        """As set(), if it is pending. False: it was called, or cancelled."""
         if self._ended:
             return False
-        if not self._timers._wheel.refresh(self._timeout, delay):
-            self._timers._arm(self, delay)
+        self.set(delay)
         return True
 
-    def _run(self, cookie: int) -> None:
-        """Calls the callback, unless it was cancelled or refreshed since the event was taken."""
-        self._timers._handles.pop(cookie, None)
-        if not self._ended and cookie == self._cookie:
+    def _run(self, timeout: Timeout) -> None:
+        """Calls the callback, unless it was cancelled or set since the event was taken."""
+        if not self._ended and timeout == self._timeout:
+            self._timers._forget(self)
             self._ended = True
             self._callback(*self._args)
 
@@ -72,15 +74,15 @@ class Handle:
 class Timers:
     """Timeouts in the loop that runs. Its methods are for the thread of the loop.
 
-    Delays have the range that help(Wheel) describes.
+    Delays have the range that help(Wheel) describes. The loop calls each callback by itself: if one
+    raises an exception, the loop logs it and calls the others.
     """
 
     def __init__(self, **options: Any) -> None:
         """Makes a set of timeouts. The options are those of Wheel, but for blocking."""
         self._loop = asyncio.get_running_loop()
         self._wheel = Wheel(blocking=False, **options)
-        self._handles: dict[int, Handle] = {}
-        self._last = 0
+        self._handles: dict[Timeout, Handle] = {}
         self._closed = False
         self._loop.add_reader(self._wheel.fileno(), self._take)
 
@@ -106,28 +108,31 @@ class Timers:
         """How many callbacks are to be called"""
         return sum(handle.pending for handle in self._handles.values())
 
-    def _arm(self, handle: Handle, delay: Delay) -> None:
-        """Arms under a new cookie: the event of an older timeout then finds no handle."""
-        timeout = self._wheel.arm(delay, self._last + 1)
-        self._handles.pop(handle._cookie, None)
-        self._last += 1
-        handle._cookie, handle._timeout = self._last, timeout
-        self._handles[self._last] = handle
+    def _set(self, handle: Handle, delay: Delay) -> None:
+        """The event of an older timeout that was taken finds no handle then."""
+        timeout = self._wheel.set(handle._timeout, delay)
+        self._forget(handle)
+        handle._timeout = timeout
+        self._handles[timeout] = handle
 
     def _forget(self, handle: Handle) -> None:
-        self._handles.pop(handle._cookie, None)
+        self._handles.pop(handle._timeout, None)
 
     def _take(self) -> None:
         """Takes the events that wait; the loop calls again if there are more."""
         for event in self._wheel.events():
-            handle = self._handles.get(event.cookie)
+            handle = self._handles.get(event.timeout)
             if handle is not None and event.type == EventType.EXPIRED:
-                self._loop.call_soon(handle._run, event.cookie)
+                self._loop.call_soon(handle._run, event.timeout)
+
+    def timer(self, callback: Callable[..., object], *args: Any) -> Handle:
+        """Returns a handle that is not armed yet: set() has the loop call callback(*args)."""
+        return Handle(self, callback, args)
 
     def call_later(self, delay: Delay, callback: Callable[..., object], *args: Any) -> Handle:
         """Has the loop call callback(*args) after delay seconds, and never before."""
-        handle = Handle(self, callback, args)
-        self._arm(handle, delay)
+        handle = self.timer(callback, *args)
+        handle.set(delay)
         return handle
 
     async def sleep(self, delay: Delay) -> None:
