@@ -58,43 +58,46 @@ __poll_t hwheel_event_poll(const struct hwheel_file *file)
 }
 
 /*
- * Up to @max events, which from now on are the caller's alone; returns how many, which may be 0
- * although there are more. Those that were withdrawn are dropped.
+ * Up to @max events, which from now on are the caller's alone; returns how many. One that was
+ * withdrawn ends them; the first is dropped, and *@dropped set.
  */
 static unsigned int take_some(struct hwheel_file *file, struct hwheel_entry **entries,
-			      unsigned int max)
+			      unsigned int max, bool *dropped)
 {
 	struct hwheel_entry *entry;
-	unsigned int n = 0, looked;
+	unsigned int n = 0;
+	LIST_HEAD(taken);
 
 	spin_lock(&file->table.lock);
-	for (looked = 0; looked < max; looked++) {
-		entry = list_first_entry_or_null(&file->events, struct hwheel_entry, event);
-		if (!entry)
+	list_for_each_entry(entry, &file->events, event) {
+		if (n == max || unlikely(entry->withdrawn))
 			break;
+		entry->taken = true;
+		entries[n++] = entry;
+	}
+	if (n) {
+		list_cut_position(&taken, &file->events, &entries[n - 1]->event);
+	} else if (unlikely(!list_empty(&file->events))) {
 		list_del(&entry->event);
-		if (likely(!entry->withdrawn)) {
-			entry->taken = true;
-			entries[n++] = entry;
-		} else {
-			file->counts.events--;
-			hwheel_entry_drop_locked(entry);
-		}
+		file->counts.events--;
+		hwheel_entry_drop_locked(entry);
+		*dropped = true;
 	}
 	spin_unlock(&file->table.lock);
-	if (unlikely(n < looked))
-		hwheel_file_publish_end(file);
 	return n;
 }
 
 static unsigned int take_events(struct hwheel_file *file, struct hwheel_entry **entries,
 				unsigned int max)
 {
+	bool dropped = false;
 	unsigned int n;
 
 	do
-		n = take_some(file, entries, max);
+		n = take_some(file, entries, max, &dropped);
 	while (unlikely(!n) && has_events(file));
+	if (unlikely(dropped))
+		hwheel_file_publish_end(file);
 	return n;
 }
 

@@ -132,7 +132,7 @@ static unsigned int op_add_all(struct hwheel_file *file, struct hwheel_op *ops,
 }
 
 /* After adding timeouts: once there is one the file keeps its wheel. */
-static void find_wheel(struct call *call)
+static __always_inline void find_wheel(struct call *call)
 {
 	struct hwheel *wheel = hwheel_file_wheel(call->file);
 
@@ -213,7 +213,8 @@ static int op_set_new(struct call *call, struct hwheel_op *op)
 	return 0;
 }
 
-static int op_set(struct call *call, struct hwheel_op *op)
+/* Not a part of op_perform(), as the others would have its frame. */
+static noinline int op_set(struct call *call, struct hwheel_op *op)
 {
 	int err = -ENOENT;
 
@@ -226,10 +227,8 @@ static int op_set(struct call *call, struct hwheel_op *op)
 static int op_perform(struct call *call, struct hwheel_op *op,
 		      struct hwheel_entry *entry)
 {
-	if (op->op == HWHEEL_OP_SET)
-		return op_set(call, op);
 	/* No timeout was armed yet. */
-	if (unlikely(!call->wheel))
+	if (unlikely(!call->wheel) && op->op != HWHEEL_OP_SET)
 		return -ENOENT;
 	switch (op->op) {
 	case HWHEEL_OP_ARM:
@@ -239,6 +238,8 @@ static int op_perform(struct call *call, struct hwheel_op *op,
 					     deadline_of(call, op));
 	case HWHEEL_OP_CANCEL:
 		return hwheel_entry_cancel(call->file, op->id);
+	case HWHEEL_OP_SET:
+		return op_set(call, op);
 	case HWHEEL_OP_WITHDRAW:
 		return hwheel_entry_withdraw(call->file, op->id);
 	default:
@@ -257,7 +258,7 @@ static bool op_perform_all(struct call *call, struct hwheel_op *ops,
 	for (i = 0; i < nr; i++) {
 		if (!ops[i].result)
 			ops[i].result = op_perform(call, &ops[i], entries[i]);
-		news |= ops[i].result || ops[i].op >= HWHEEL_OP_SET;
+		news |= ops[i].result | (ops[i].op >= HWHEEL_OP_SET);
 	}
 	spin_unlock(&call->file->table.lock);
 	/* An arm that fails drops its timeout, WITHDRAW an event. */
