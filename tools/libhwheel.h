@@ -5,11 +5,24 @@
  * Timeouts from the hwheel kernel module, hwheel(4), for a program. pkg-config has the library as
  * hwheel.
  *
- * A handle is a private set of timeouts. Register them with hwheel_arm(), move
- * them with hwheel_refresh(), end them with hwheel_cancel(); those that expire
- * are read as events with hwheel_next_events(), and hwheel_fd() gives the
- * descriptor that poll() and epoll wait on. A batch does many operations in one
- * system call.
+ * A handle is a private set of timeouts. hwheel_set() arms one, or moves it if it is pending;
+ * hwheel_withdraw() ends it. Those that expire are taken as events with hwheel_next_events(), and
+ * hwheel_fd() gives the descriptor that poll() and epoll wait on. A batch does many operations in
+ * one system call.
+ *
+ * An idle connection: hwheel_set(wheel, &connection->id, 30 s, cookie) each time that it is heard,
+ * with an id of 0 at first. An event that waits and was not taken does not come then.
+ * hwheel_withdraw(wheel, connection->id) when it hangs up: after 0 no event comes, and the object
+ * may be freed.
+ *
+ * A deadline for a request: hwheel_arm(), and hwheel_cancel() when the answer comes.
+ *
+ * Every second: deadline = hwheel_now(wheel), and hwheel_again(wheel, &id, &deadline, 1 s, cookie,
+ * &missed) at the beginning and at each event.
+ *
+ * Several threads: on a mapped handle they set one variable without a lock; a thread that has an
+ * event compares event.id with the variable. On another handle the program takes a lock around
+ * both.
  *
  * Units: all times are nanoseconds, of CLOCK_MONOTONIC unless hwheel_configure()
  * chose CLOCK_BOOTTIME (hwheel_now() reads whichever it is). No event comes before
@@ -42,11 +55,12 @@
  * Linking: libhwheel.a is for programs. A shared object links libhwheel.so, as what each thread has
  * is at a fixed place in a program that has the archive.
  *
- * Each timeout that is armed ends once: it is cancelled, or has one event. The object behind a
- * cookie may be freed when hwheel_cancel() has returned 0, else once the event was taken. Where
- * hwheel_cancel() or hwheel_refresh() returns -ENOENT, the timeout has ended: unless it was
- * cancelled, its event will come, or a thread has taken it, and that thread frees the object. No
- * event comes after hwheel_close(), so the program may free those objects.
+ * Each timeout that is armed ends once: it is cancelled, its event is withdrawn, or it has one
+ * event. The object behind a cookie may be freed when hwheel_cancel() or hwheel_withdraw() has
+ * returned 0, else once the event was taken. Where hwheel_cancel() or hwheel_refresh() returns
+ * -ENOENT, the timeout has ended: unless it was cancelled or withdrawn, its event will come, or a
+ * thread has taken it, and that thread frees the object. No event comes after hwheel_close(), so
+ * the program may free those objects.
  *
  * The descriptor becomes readable with the first event and stays so until the last one was taken.
  * With EPOLLET, epoll_wait() reports new events only: a program opens the handle with
