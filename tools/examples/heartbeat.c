@@ -96,7 +96,7 @@ static void accept_one(int listener)
 	if (fd < 0)
 		return;
 	make_room((size_t)fd);
-	must(hwheel_arm(wheel, timeout_ns, (uint64_t)fd, &ids[fd]), "arm");
+	must(hwheel_set(wheel, &ids[fd], timeout_ns, (uint64_t)fd), "set");
 	watch(fd);
 	printf("%d: connected\n", fd);
 }
@@ -109,19 +109,16 @@ static void close_connection(int fd, const char *why)
 }
 
 /*
- * -ENOENT: the timeout has expired, and its event is on its way. But the client has spoken before
- * the event was taken: the connection gets a new timeout, and the event an id that nobody has.
+ * The timeout is moved. If it has expired, and the client has spoken before the event was taken,
+ * the connection gets another timeout, and the event does not come.
  */
-static void refresh(int fd)
+static void put_off(int fd)
 {
-	int result = hwheel_refresh(wheel, ids[fd], timeout_ns);
+	uint64_t before = ids[fd];
 
-	if (result != -ENOENT) {
-		must(result, "refresh");
-		return;
-	}
-	must(hwheel_arm(wheel, timeout_ns, (uint64_t)fd, &ids[fd]), "arm");
-	printf("%d: late, and goes on\n", fd);
+	must(hwheel_set(wheel, &ids[fd], timeout_ns, (uint64_t)fd), "set");
+	if (ids[fd] != before)
+		printf("%d: late, and goes on\n", fd);
 }
 
 static void hear(int fd)
@@ -130,9 +127,9 @@ static void hear(int fd)
 	ssize_t count = read(fd, bytes, sizeof(bytes));
 
 	if (count > 0) {
-		refresh(fd);
+		put_off(fd);
 	} else if (count == 0 || errno != EAGAIN) {
-		hwheel_cancel(wheel, ids[fd]);
+		hwheel_withdraw(wheel, ids[fd]);
 		close_connection(fd, "hung up");
 	}
 }

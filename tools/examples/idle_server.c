@@ -3,11 +3,11 @@
  * A server with very many connections: it echoes what it reads, and closes each connection that
  * says nothing for too long.
  *
- * Each connection is an object, and the cookie of its timeout points to it. So the object must
- * stay as long as an event may come: after a cancel that succeeds none comes, else the object is
- * freed when its event does. epoll is edge-triggered, which asks for reading until there is
- * nothing left. Events of the wheel stay readable until they are taken, so the wheel is
- * level-triggered: 256 of them at a time are enough.
+ * Each connection is an object, and the cookie of its timeout points to it. hwheel_set() takes back
+ * an event that was not taken, so a client that has just spoken is not hung up; and so does
+ * hwheel_withdraw(), so that the object may be freed. epoll is edge-triggered, which asks for
+ * reading until there is nothing left. Events of the wheel stay readable until they are taken, so
+ * the wheel is level-triggered: 256 of them at a time are enough.
  *
  *   idle_server PORT MILLISECONDS
  */
@@ -28,7 +28,7 @@
 #define BATCH	256
 
 struct connection {
-	int fd;			/* -1: closed, and its event is on its way */
+	int fd;
 	uint64_t id;		/* of its timeout */
 };
 
@@ -82,11 +82,17 @@ static int listen_on(uint16_t port)
 	return fd;
 }
 
+/* From now on it may be idle for so long, whether its timeout is pending or not. */
+static int set_idle(struct connection *connection)
+{
+	return hwheel_set(wheel, &connection->id, idle_ns, (uintptr_t)connection);
+}
+
 static void connect_one(int fd)
 {
-	struct connection *connection = malloc(sizeof(*connection));
+	struct connection *connection = calloc(1, sizeof(*connection));
 
-	if (!connection || hwheel_arm(wheel, idle_ns, (uintptr_t)connection, &connection->id)) {
+	if (!connection || set_idle(connection)) {
 		warnx("no room for another connection");
 		free(connection);
 		close(fd);
@@ -110,36 +116,19 @@ static void accept_all(int listener)
 		warn("accept");
 }
 
-static void close_socket(struct connection *connection)
+static void end_connection(struct connection *connection)
 {
 	close(connection->fd);
-	connection->fd = -1;
+	free(connection);
 	open_now--;
 }
 
-/* If it cannot be cancelled it has expired, and the object waits for its event. */
+/* No event comes: one thread takes all, and it has taken none of this connection. */
 static void hang_up(struct connection *connection)
 {
-	close_socket(connection);
+	must(hwheel_withdraw(wheel, connection->id), "withdraw");
+	end_connection(connection);
 	hung_up++;
-	if (!hwheel_cancel(wheel, connection->id))
-		free(connection);
-}
-
-/* It has expired, but the client has spoken before the event was taken: it gets another chance. */
-static void arm_anew(struct connection *connection)
-{
-	struct connection *copy = malloc(sizeof(*copy));
-
-	if (!copy || hwheel_arm(wheel, idle_ns, (uintptr_t)copy, &copy->id)) {
-		free(copy);
-		hang_up(connection);
-		return;
-	}
-	copy->fd = connection->fd;
-	connection->fd = -1;
-	must_sys(epoll_ctl(epoll_fd, EPOLL_CTL_MOD, copy->fd, &(struct epoll_event) {
-			 .events = EPOLLIN | EPOLLET, .data.ptr = copy }), "epoll_ctl");
 }
 
 /* Echoes as much as there is. A client that does not read its echoes is hung up. */
@@ -160,13 +149,10 @@ static void serve(struct connection *connection)
 {
 	bool heard = false;
 
-	if (!echo_all(connection->fd, &heard))
+	if (!echo_all(connection->fd, &heard) || (heard && set_idle(connection)))
 		hang_up(connection);
-	else if (heard && hwheel_refresh(wheel, connection->id, idle_ns) == -ENOENT)
-		arm_anew(connection);
 }
 
-/* The object of an event is nobody's any more: it was closed, or it is closed now. */
 static void expire_some(void)
 {
 	struct hwheel_event events[BATCH];
@@ -176,13 +162,8 @@ static void expire_some(void)
 		return;
 	must(count, "events");
 	for (int i = 0; i < count; i++) {
-		struct connection *connection = (void *)(uintptr_t)events[i].cookie;
-
-		if (connection->fd >= 0) {
-			close_socket(connection);
-			timed_out++;
-		}
-		free(connection);
+		end_connection((struct connection *)(uintptr_t)events[i].cookie);
+		timed_out++;
 	}
 }
 

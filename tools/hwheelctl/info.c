@@ -19,6 +19,8 @@ static const struct { __u64 bit; const char *name; } features[] = {
 	{ HWHEEL_FEATURE_STOP,	 "stop" },
 	{ HWHEEL_FEATURE_STATS,	 "stats" },
 	{ HWHEEL_FEATURE_MAP,	 "map" },
+	{ HWHEEL_FEATURE_SET,	 "set" },
+	{ HWHEEL_FEATURE_WITHDRAW, "withdraw" },
 };
 
 #define FEATURES	ARRAY_SIZE(features)
