@@ -88,6 +88,22 @@ void *__wrap_mremap(void *from, size_t old_size, size_t size, int flags, ...)
 	return moves ? __real_mremap(from, old_size, size, flags, at) : refuse(at, size);
 }
 
+/* The library's clock, in simulated time; 0: it is the machine's */
+static uint64_t simulated_ns;
+
+__typeof__(clock_gettime) __real_clock_gettime, __wrap_clock_gettime;
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
+{
+	if (!simulated_ns)
+		return __real_clock_gettime(clock, now);
+	*now = (struct timespec){
+		.tv_sec = (time_t)(simulated_ns / 1000000000U),
+		.tv_nsec = (long)(simulated_ns % 1000000000U),
+	};
+	return 0;
+}
+
 FIXTURE(mapped) {
 	struct hwheel *wheel;
 };
@@ -1347,6 +1363,42 @@ TEST_F(mapped, each_arm_ends_once_when_stopped)
 		play_whole(_metadata, wheel, true);
 		EXPECT_EQ(0, hwheel_close(wheel));
 	}
+}
+
+/*
+ * In simulated time: the program is late by up to three intervals, each of which is no multiple of
+ * 1,024 ns.
+ */
+TEST_F(mapped, again_does_not_drift)
+{
+	const uint64_t intervals[] = { 1, 1023, 1025, 999999937, 3600000000001 };
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(intervals); i++) {
+		struct player chance = { .random = i };
+		uint64_t begin = HOUR, deadline = begin, sum = 0, id = 0, missed;
+
+		simulated_ns = begin;
+		for (int period = 0; period < 10000; period++) {
+			ASSERT_EQ(0, hwheel_again(self->wheel, &id, &deadline, intervals[i], 0,
+						  &missed));
+			sum += missed + 1;
+			ASSERT_EQ(begin + sum * intervals[i], deadline);
+			ASSERT_LT(simulated_ns, deadline);
+			ASSERT_LE(deadline - intervals[i], simulated_ns);
+			simulated_ns = deadline + draw(&chance, 3 * intervals[i]);
+		}
+		simulated_ns = 0;
+		hwheel_withdraw(self->wheel, id);
+	}
+	/* Never, as it would be beyond the clock's range */
+	simulated_ns = HOUR;
+	for (unsigned int i = 0; i < 2; i++) {
+		uint64_t id = 0, deadline = i;
+
+		ASSERT_EQ(0, hwheel_again(self->wheel, &id, &deadline, UINT64_MAX, 0, NULL));
+		ASSERT_EQ(UINT64_MAX, deadline);
+	}
+	simulated_ns = 0;
 }
 
 /*
