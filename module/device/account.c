@@ -191,8 +191,8 @@ static void end_wheel(struct work_struct *work)
 
 /*
  * A wheel of the account's that was created, or not: its worker takes of the account's CPU time,
- * unless it is @exempt. A machine that has as many threads as it may is an error as at other limits,
- * not "would block".
+ * unless it is @exempt. A machine with as many threads as it may have is an error as at other
+ * limits, not "would block".
  */
 struct hwheel *hwheel_account_made(struct hwheel_account *account, struct hwheel *wheel,
 				   bool exempt)

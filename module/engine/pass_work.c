@@ -12,17 +12,18 @@
 /* Returns whether all is done. */
 bool hwheel_pass_work_run(struct hwheel *wheel)
 {
+	struct list_head *works = &wheel->pass_work;
 	unsigned long since = jiffies;
 	struct hwheel_pass_work *work;
 
 	hwheel_assert_owner(wheel);
-	while ((work = list_first_entry_or_null(&wheel->pass_work, struct hwheel_pass_work, link))) {
+	while ((work = list_first_entry_or_null(works, struct hwheel_pass_work, link))) {
 		if (hwheel_is_long(since))
 			return false;
 		list_del_init(&work->link);
 		/* The client may free it when it is done. */
 		if (!work->run(work))
-			list_add_tail(&work->link, &wheel->pass_work);
+			list_add_tail(&work->link, works);
 		cond_resched();
 	}
 	return true;

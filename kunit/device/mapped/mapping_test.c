@@ -1135,7 +1135,7 @@ static void damage(struct kunit *test)
 
 static void damage_is_one_line_a_minute(struct kunit *test)
 {
-	static const char text[] = "a mapped list of uid ", more[] = "(left out before: 2 such lines)";
+	static const char text[] = "a mapped list of uid ", more[] = "(left out before: 2 such";
 	struct hwheel *wheel = sim_wheel(test);
 	unsigned int i, before, before_more;
 
