@@ -274,6 +274,7 @@ static inline bool map_copy(const struct map *m, __u64 at, struct map_event *eve
 
 	event->index = entry & ~HWHEEL_MAP_STOPPED;
 	event->stopped = entry & HWHEEL_MAP_STOPPED;
+	event->withdrawn = false;
 	if (event->index >= m->layout.records)
 		return false;
 	record = &m->records[event->index];
@@ -339,10 +340,12 @@ static inline int map_reap(struct map *m, struct map_event *events, int max)
 {
 	int n = map_reap_all(m, events, max), i, kept = 0;
 
+	if (n < 0)
+		return n;
 	for (i = 0; i < n; i++)
 		if (!events[i].withdrawn)
 			events[kept++] = events[i];
-	return n < 0 ? n : kept;
+	return kept;
 }
 
 #endif /* _HWHEEL_SELFTESTS_RECORD_H */
