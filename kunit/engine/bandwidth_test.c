@@ -67,7 +67,7 @@ static void the_burst_comes_back(struct kunit *test)
 	u64 place = 0;
 
 	hwheel_bandwidth_init(&bandwidth, PERCENT);
-	KUNIT_EXPECT_EQ(test, hwheel_bandwidth_whole_in(&bandwidth, START), 0);
+	KUNIT_EXPECT_EQ(test, hwheel_bandwidth_whole_in(&bandwidth, 0), 0);
 	hwheel_bandwidth_take(&bandwidth, START, MS(30), &place);
 	hwheel_bandwidth_take(&bandwidth, START, 0, &place);
 	KUNIT_EXPECT_EQ(test, hwheel_bandwidth_whole_in(&bandwidth, START), MS(60));

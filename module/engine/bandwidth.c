@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/hrtimer.h>
+#include <linux/limits.h>
 #include <linux/kernel.h>
 #include <linux/kthread.h>
 #include <linux/math64.h>
@@ -8,9 +9,12 @@
 
 #include "bandwidth.h"
 
+/* The burst is whole, also in a machine that has just started. */
 void hwheel_bandwidth_init(struct hwheel_bandwidth *bandwidth, unsigned int percent)
 {
-	*bandwidth = (struct hwheel_bandwidth) { .percent = percent };
+	*bandwidth = (struct hwheel_bandwidth) {
+		.percent = percent, .paid = ATOMIC64_INIT(S64_MIN / 2),
+	};
 }
 
 /* The time in which they may take so much */
