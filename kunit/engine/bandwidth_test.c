@@ -175,6 +175,37 @@ static void stop_ends_the_wait(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic64_read(&bandwidth.throttled), 1);
 }
 
+static void burn_once(struct sim_timeout *sim)
+{
+	current->se.sum_exec_runtime += *(u64 *)sim->data;
+}
+
+/* A worker that sleeps holds no place, and one that ends has paid: else short lives were free. */
+static void sleepers_hold_no_place(struct kunit *test)
+{
+	static u64 each = MS(50);
+	struct sim_timeout *sim;
+	struct hwheel *wheel;
+	u64 owes;
+
+	hwheel_bandwidth_init(&bandwidth, PERCENT);
+	sim = burner(test, &each);
+	sim->then = burn_once;
+	wheel = sim_wheel_of(sim);
+	sim_settle(wheel);
+	KUNIT_EXPECT_EQ(test, hwheel_arm(&sim->timeout, 0), 0);
+	sim_settle(wheel);
+	KUNIT_EXPECT_EQ(test, sim->expired, 2);
+	KUNIT_EXPECT_EQ(test, wheel->place, 0);
+	owes = hwheel_bandwidth_whole_in(&bandwidth, test_now(wheel));
+	KUNIT_EXPECT_LE(test, owes, MS(100));
+	KUNIT_EXPECT_EQ(test, hwheel_stop(wheel, NULL, NULL), 0);
+	/* The second pass took as much as the first one, and was not paid. */
+	owes = hwheel_bandwidth_whole_in(&bandwidth, test_now(wheel));
+	KUNIT_EXPECT_GT(test, owes, MS(100));
+	KUNIT_EXPECT_LE(test, owes, MS(200));
+}
+
 static struct kunit_case bandwidth_cases[] = {
 	KUNIT_CASE(the_burst_is_free),
 	KUNIT_CASE(places_follow_each_other),
@@ -184,6 +215,7 @@ static struct kunit_case bandwidth_cases[] = {
 	KUNIT_CASE(workers_share),
 	KUNIT_CASE(who_uses_little_does_not_wait),
 	KUNIT_CASE(stop_ends_the_wait),
+	KUNIT_CASE(sleepers_hold_no_place),
 	{}
 };
 

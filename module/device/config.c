@@ -8,6 +8,7 @@
  * slots.
  */
 #include <linux/capability.h>
+#include <linux/cpumask.h>
 #include <linux/err.h>
 #include <linux/errno.h>
 #include <linux/hwheel.h>
@@ -21,6 +22,7 @@
 
 #include "account.h"
 #include "config.h"
+#include "engine/gfp.h"
 #include "engine/wheel.h"
 #include "file.h"
 
@@ -98,19 +100,32 @@ static int config_params(const struct hwheel_config *config, struct hwheel_param
 	/* What the caller has it may have. */
 	if (config->flags & HWHEEL_CONFIG_NICE)
 		params->nice = task_nice(current);
-	if (config->flags & HWHEEL_CONFIG_CPUS)
-		params->cpus = current->cpus_ptr;
 	return hwheel_params_complete(params);
 }
 
 /* It is the caller's alone: whether its worker is bounded depends on the caller's own rights. */
-static struct hwheel *config_create(struct hwheel_account *account, struct hwheel_params *params)
+static struct hwheel *config_create(struct hwheel_account *account,
+				    const struct hwheel_config *config,
+				    struct hwheel_params *params)
 {
 	char name[HWHEEL_NAME_MAX];
+	struct hwheel *wheel;
+	unsigned long flags;
+	cpumask_var_t cpus;
 
+	if (!alloc_cpumask_var(&cpus, HWHEEL_GFP_USER))
+		return ERR_PTR(-ENOMEM);
+	/* The lock under which others may change them */
+	raw_spin_lock_irqsave(&current->pi_lock, flags);
+	cpumask_copy(cpus, current->cpus_ptr);
+	raw_spin_unlock_irqrestore(&current->pi_lock, flags);
+	if (config->flags & HWHEEL_CONFIG_CPUS)
+		params->cpus = cpus;
 	snprintf(name, sizeof(name), "p%d", task_tgid_nr(current));
 	params->name = name;
-	return hwheel_account_made(account, hwheel_create(params), capable(CAP_SYS_NICE));
+	wheel = hwheel_account_made(account, hwheel_create(params), capable(CAP_SYS_NICE));
+	free_cpumask_var(cpus);
+	return wheel;
 }
 
 /* The file is closed. */
@@ -167,7 +182,7 @@ static int config_make(struct hwheel_file *file, const struct hwheel_config *con
 	err = hwheel_account_add_wheel(file->account, max_wheels, slot_bytes + bytes);
 	if (err)
 		return err;
-	wheel = config_create(file->account, &params);
+	wheel = config_create(file->account, config, &params);
 	err = PTR_ERR_OR_ZERO(wheel);
 	if (err)
 		goto remove;

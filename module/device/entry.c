@@ -353,8 +353,8 @@ int hwheel_entry_query(struct hwheel_file *file, struct hwheel *wheel, u64 id,
 }
 
 /*
- * Ends what is pending, or an event that no reader has. An event of a pass that is not published
- * is on a list of the worker's: it is marked, and the reader that comes to it drops it.
+ * Ends what is pending, or an event that no reader has. One of a pass that is not published is on a
+ * list of the worker's: it is marked, and the worker drops it when it publishes the pass.
  */
 int hwheel_entry_withdraw(struct hwheel_file *file, u64 id)
 {
@@ -370,6 +370,7 @@ int hwheel_entry_withdraw(struct hwheel_file *file, u64 id)
 		hwheel_entry_drop_locked(entry);
 	} else {
 		entry->withdrawn = true;
+		file->withdrawn++;
 	}
 	return 0;
 }

@@ -57,12 +57,9 @@ __poll_t hwheel_event_poll(const struct hwheel_file *file)
 	return hwheel_file_at_end(file) ? EPOLLHUP : events;
 }
 
-/*
- * Up to @max events, which from now on are the caller's alone; returns how many. One that was
- * withdrawn ends them; the first is dropped, and *@dropped set.
- */
-static unsigned int take_some(struct hwheel_file *file, struct hwheel_entry **entries,
-			      unsigned int max, bool *dropped)
+/* Up to @max events, which from now on are the caller's alone; returns how many. */
+static unsigned int take_events(struct hwheel_file *file, struct hwheel_entry **entries,
+				unsigned int max)
 {
 	struct hwheel_entry *entry;
 	unsigned int n = 0;
@@ -70,34 +67,14 @@ static unsigned int take_some(struct hwheel_file *file, struct hwheel_entry **en
 
 	spin_lock(&file->table.lock);
 	list_for_each_entry(entry, &file->events, event) {
-		if (n == max || unlikely(entry->withdrawn))
+		if (n == max)
 			break;
 		entry->taken = true;
 		entries[n++] = entry;
 	}
-	if (n) {
+	if (n)
 		list_cut_position(&taken, &file->events, &entries[n - 1]->event);
-	} else if (unlikely(!list_empty(&file->events))) {
-		list_del(&entry->event);
-		file->counts.events--;
-		hwheel_entry_drop_locked(entry);
-		*dropped = true;
-	}
 	spin_unlock(&file->table.lock);
-	return n;
-}
-
-static unsigned int take_events(struct hwheel_file *file, struct hwheel_entry **entries,
-				unsigned int max)
-{
-	bool dropped = false;
-	unsigned int n;
-
-	do
-		n = take_some(file, entries, max, &dropped);
-	while (unlikely(!n) && has_events(file));
-	if (unlikely(dropped))
-		hwheel_file_publish_end(file);
 	return n;
 }
 

@@ -97,6 +97,8 @@ struct hwheel_file {
 	struct hwheel_file_counts counts;
 	/** @enqueued: Timeouts that the wheel refers to: pending, or not unreferenced yet. */
 	unsigned long		enqueued;
+	/** @withdrawn: Entries that are marked so, and not published yet. */
+	unsigned int		withdrawn;
 	/** @stopping: Those of the enqueued ones that a stop has cancelled. */
 	unsigned long		stopping;
 	/** @stopped: No more timeouts are armed. */

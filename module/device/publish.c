@@ -50,39 +50,71 @@ static void entry_release(struct hwheel_timeout *timeout)
 	hwheel_pass_work_add(timeout->wheel, &file->settle);
 }
 
-/* Makes events of all that expired, and returns how many. */
-static unsigned int queue_expired_locked(struct hwheel_file *file)
-{
-	unsigned int n = file->nr_expired;
+/**
+ * struct settled - what a turn of publishing has done
+ * @entries: entries that the wheel does not refer to now
+ * @stopped: those of them that a stop had cancelled
+ * @events:  those that became events
+ */
+struct settled {
+	unsigned int	entries;
+	unsigned int	stopped;
+	unsigned int	events;
+};
 
+/* Those that were withdrawn in this pass become no events. Returns how many. */
+static unsigned int drop_withdrawn_locked(struct hwheel_file *file)
+{
+	struct hwheel_entry *entry, *next;
+	unsigned int n = 0;
+
+	list_for_each_entry_safe(entry, next, &file->expired, event) {
+		if (!entry->withdrawn)
+			continue;
+		list_del(&entry->event);
+		hwheel_table_put(&file->table, entry);
+		n++;
+	}
+	file->withdrawn -= n;
+	return n;
+}
+
+/* Makes events of all that expired. */
+static void queue_expired_locked(struct hwheel_file *file, struct settled *settled)
+{
+	unsigned int n = file->nr_expired, dropped = 0;
+
+	if (unlikely(file->withdrawn))
+		dropped = drop_withdrawn_locked(file);
 	list_splice_tail_init(&file->expired, &file->events);
 	file->nr_expired = 0;
 	file->counts.pending -= n;
 	file->counts.expired += n;
-	file->counts.events += n;
-	return n;
+	WRITE_ONCE(file->counts.held, file->counts.held - dropped);
+	settled->entries += n;
+	settled->events += n - dropped;
 }
 
-/* Drops some, or makes events of those that stop has cancelled: *@stopped. Returns how many. */
-static unsigned int drop_released_locked(struct hwheel_file *file,
-					 unsigned int *stopped)
+/* Drops some that were released, or makes events of those that stop has cancelled. */
+static void drop_released_locked(struct hwheel_file *file, struct settled *settled)
 {
+	unsigned int n, events = settled->events;
 	struct hwheel_entry *entry;
-	unsigned int n;
 
 	for (n = 0; n < BATCH && (entry = file->released); n++) {
 		file->released = entry->next;
-		if (unlikely(entry->stopped)) {
+		settled->stopped += entry->stopped;
+		if (unlikely(entry->stopped) && !entry->withdrawn) {
 			entry->pass = file->pass;
 			list_add_tail(&entry->event, &file->events);
-			++*stopped;
+			settled->events++;
 		} else {
+			file->withdrawn -= entry->withdrawn;
 			hwheel_table_put(&file->table, entry);
 		}
 	}
-	file->counts.events += *stopped;
-	WRITE_ONCE(file->counts.held, file->counts.held - (n - *stopped));
-	return n;
+	settled->entries += n;
+	WRITE_ONCE(file->counts.held, file->counts.held - (n - (settled->events - events)));
 }
 
 /*
@@ -120,14 +152,18 @@ static void wake_readers(struct hwheel_file *file)
 static bool publish_settle(struct hwheel_pass_work *work)
 {
 	struct hwheel_file *file = container_of(work, struct hwheel_file, settle);
-	unsigned int expired, stopped = 0;
+	struct settled settled = { };
+	unsigned int expired;
 	bool all;
 
 	spin_lock(&file->table.lock);
-	expired = queue_expired_locked(file);
-	file->settled += expired + drop_released_locked(file, &stopped);
-	file->settled_stopped += stopped;
-	file->unwoken += expired + stopped;
+	queue_expired_locked(file, &settled);
+	expired = settled.events;
+	drop_released_locked(file, &settled);
+	file->counts.events += settled.events;
+	file->settled += settled.entries;
+	file->settled_stopped += settled.stopped;
+	file->unwoken += settled.events;
 	/* From now on the events of this pass can be taken back. */
 	file->pass++;
 	all = !file->released;

@@ -64,10 +64,23 @@ void hwheel_bandwidth_join(struct hwheel *wheel, struct hwheel_bandwidth *bandwi
 	smp_store_release(&wheel->bandwidth, bandwidth);
 }
 
+/* By the owner: the worker takes no place, as it goes to sleep or has ended. */
+void hwheel_bandwidth_give_back(struct hwheel *wheel)
+{
+	struct hwheel_bandwidth *bandwidth = wheel->bandwidth;
+	u64 ran = hwheel_worker_ran(wheel), now = ktime_get_ns();
+
+	if (!bandwidth)
+		return;
+	hwheel_bandwidth_take(bandwidth, now, ran - wheel->ran, &wheel->place);
+	hwheel_bandwidth_take(bandwidth, now, 0, &wheel->place);
+	wheel->ran = ran;
+}
+
 /* Whoever waits for the worker may wake it before its time. */
 void hwheel_bandwidth_settle(struct hwheel *wheel, struct hwheel_bandwidth *bandwidth)
 {
-	u64 ran = hwheel_own_runtime(), since = ktime_get_ns(), now = since;
+	u64 ran = hwheel_worker_ran(wheel), since = ktime_get_ns(), now = since;
 	u64 begin = hwheel_bandwidth_take(bandwidth, now, ran - wheel->ran, &wheel->place);
 	ktime_t until = begin;
 

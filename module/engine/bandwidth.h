@@ -46,18 +46,20 @@ u64 hwheel_bandwidth_take(struct hwheel_bandwidth *bandwidth, u64 now, u64 used,
 u64 hwheel_bandwidth_whole_in(const struct hwheel_bandwidth *bandwidth, u64 now);
 void hwheel_bandwidth_join(struct hwheel *wheel, struct hwheel_bandwidth *bandwidth);
 void hwheel_bandwidth_settle(struct hwheel *wheel, struct hwheel_bandwidth *bandwidth);
+void hwheel_bandwidth_give_back(struct hwheel *wheel);
 
 /*
- * The running sum of this thread's CPU time, as the scheduler's last tick or switch left it. Other
+ * The running sum of the worker's CPU time, as the scheduler's last tick or switch left it. Other
  * CPUs may add to it meanwhile, and 32-bit machines read it in two halves.
  */
-static inline u64 hwheel_own_runtime(void)
+static inline u64 hwheel_worker_ran(const struct hwheel *wheel)
 {
+	const u64 *sum = &wheel->worker->se.sum_exec_runtime;
 	u64 ran;
 
 	do
-		ran = READ_ONCE(current->se.sum_exec_runtime);
-	while (!IS_ENABLED(CONFIG_64BIT) && ran != READ_ONCE(current->se.sum_exec_runtime));
+		ran = READ_ONCE(*sum);
+	while (!IS_ENABLED(CONFIG_64BIT) && ran != READ_ONCE(*sum));
 	return ran;
 }
 
@@ -67,7 +69,8 @@ static inline void hwheel_bandwidth_pay(struct hwheel *wheel)
 	/* Pairs with the release in hwheel_bandwidth_join(). */
 	struct hwheel_bandwidth *bandwidth = smp_load_acquire(&wheel->bandwidth);
 
-	if (bandwidth && (wheel->place || hwheel_own_runtime() - wheel->ran >= HWHEEL_PAY_NS))
+	if (bandwidth &&
+	    (wheel->place || hwheel_worker_ran(wheel) - wheel->ran >= HWHEEL_PAY_NS))
 		hwheel_bandwidth_settle(wheel, bandwidth);
 }
 

@@ -26,6 +26,7 @@
 #include <linux/sched.h>
 #include <linux/sched/task.h>
 
+#include "bandwidth.h"
 #include "callback.h"
 #include "limit.h"
 #include "pass_work.h"
@@ -126,6 +127,7 @@ static void stop_wheel(struct hwheel *wheel, struct hwheel_stop *stop)
 	hwheel_worker_stop(wheel);
 
 	WRITE_ONCE(wheel->owner, current);
+	hwheel_bandwidth_give_back(wheel);
 	/* The clock that was read before is the worker's. */
 	hwheel_clock_read(wheel);
 	wheel->stop = stop;

@@ -751,6 +751,8 @@ static void worker_run_passes(struct hwheel *wheel)
 		hwheel_bandwidth_pay(wheel);
 		through = worker_run_pass(wheel, &done);
 		if (through && !arms_itself(wheel, done)) {
+			if (unlikely(wheel->place))
+				hwheel_bandwidth_give_back(wheel);
 			worker_sleep(wheel, will_linger(wheel, done));
 			done = (struct done) { };
 			continue;

@@ -286,7 +286,7 @@ static int make_most(struct hwheel *wheel, struct map *map, uint64_t records)
 	uint64_t least = getpagesize() / RECORD_SIZE;
 	int error = make_more(wheel, map, records);
 
-	while ((error == -EDQUOT || error == -ENOMEM) && records > least) {
+	while ((error == -EDQUOT || error == -ENOMEM || error == -ENOSPC) && records > least) {
 		records /= 2;
 		error = make_more(wheel, map, records);
 	}

@@ -19,7 +19,6 @@
 #include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/nospec.h>
-#include <linux/workqueue.h>
 
 #include <uapi/linux/hwheel.h>
 
