@@ -32,7 +32,7 @@ install_pages: pages
 install: all install_pages
 	install -D -m 644 -t $(INCLUDE) $(HERE)../module/include/uapi/linux/hwheel.h
 	install -D -m 755 -t $(ROOT)/bin $(CTL)
-	install -D -m 644 -t $(ROOT)/include $(HERE)libhwheel.h
+	install -D -m 644 -t $(ROOT)/include $(HERE)libhwheel.h $(HERE)hwheel_local.h
 	install -D -m 644 -t $(LIB) $(LIBRARY)
 	ln -sf libhwheel.so.$(VERSION) $(LIB)/$(SONAME)
 	ln -sf $(SONAME) $(LIB)/libhwheel.so
@@ -55,7 +55,8 @@ install_hwheeld:
 		>$(ROOT)/lib/systemd/system/hwheeld.service
 
 uninstall:
-	rm -f $(INCLUDE)/hwheel.h $(ROOT)/bin/hwheelctl $(ROOT)/include/libhwheel.h
+	rm -f $(INCLUDE)/hwheel.h $(ROOT)/bin/hwheelctl
+	rm -f $(addprefix $(ROOT)/include/,libhwheel.h hwheel_local.h)
 	rm -f $(LIB)/libhwheel.a $(LIB)/libhwheel.so $(LIB)/libhwheel.so.*
 	[ ! -d $(ROOT)/share/man ] || \
 		find $(ROOT)/share/man -type l -lname '*hwheel.[39]' -delete

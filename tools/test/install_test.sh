@@ -10,6 +10,7 @@ dest=$1
 prefix=/opt/hwheel
 root=$dest$prefix
 header=$root/include/libhwheel.h
+local_header=$root/include/hwheel_local.h
 uapi=$dest/usr/include/linux/hwheel.h
 ctl=$root/bin/hwheelctl
 work=$(mktemp -d)
@@ -25,7 +26,7 @@ make_there() {
 all_there() {
 	local file
 
-	make_there install && for file in bin/hwheelctl include/libhwheel.h lib/libhwheel.a \
+	make_there install && for file in bin/hwheelctl include/libhwheel.h include/hwheel_local.h lib/libhwheel.a \
 		lib/libhwheel.so lib/libhwheel.so.0 lib/pkgconfig/hwheel.pc \
 		share/man/man1/hwheelctl.1 share/man/man3/libhwheel.3 share/man/man4/hwheel.4 \
 		share/man/man9/hwheel.9 share/man/man9/hwheel_cancel_sync.9 \
@@ -80,7 +81,7 @@ static() {
 }
 
 cplusplus() {
-	echo '#include <libhwheel.h>' | gcc -xc++ -fsyntax-only -Wall -Wextra -Werror \
+	printf '#include <%s>\n' libhwheel.h hwheel_local.h | gcc -xc++ -fsyntax-only -Wall -Wextra -Werror \
 		"-I$dest/usr/include" "-I$root/include" -
 }
 
@@ -89,13 +90,19 @@ functions() {
 	sed -n 's/^[a-z].*[ *]\(hwheel_[a-z_]*\)(.*/\1/p' "$header" | sort
 }
 
+# The others of that header are inline.
+local_functions() {
+	grep -v '^static' "$local_header" | sed -n 's/^[a-z].*[ *]\(hwheel_local_[a-z_]*\)(.*/\1/p' |
+		grep -v '_fn$'
+}
+
 exported() {
 	nm -D --defined-only "$root/lib/libhwheel.so" | sed -n 's/.* T //p' | sort
 }
 
 exports_versions() {
 	[ "$(functions | wc -l)" -gt 20 ] &&
-		diff <(functions | sed 's/$/@@HWHEEL_0.1/') <(exported)
+		diff <({ functions; local_functions; } | sort | sed 's/$/@@HWHEEL_0.1/') <(exported)
 }
 
 # Other globals of the static library are not to collide with a program's own.
