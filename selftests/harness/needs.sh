@@ -28,6 +28,7 @@ kunit="$build python3 bc flex bison libelf-dev"
 declare -A packages_of=(
 	[headers]=$build
 	[programs]=$build
+	[local_tests]=$build
 	[runner]=python3
 	[tools]="$build libjson-c-dev libtracefs-dev libtraceevent-dev liburing-dev python3"
 	[loops]="libev-dev libevent-dev libuv1-dev"
