@@ -7,10 +7,11 @@ ROOT     = $(DESTDIR)$(PREFIX)
 INCLUDE  = $(DESTDIR)/usr/include/linux
 LIBDIR  ?= $(PREFIX)/lib
 LIB      = $(DESTDIR)$(LIBDIR)
-MADE_PAGES = $(addprefix $(O)/man/,hwheel.4 hwheel.9 libhwheel.3)
+MADE_PAGES = $(addprefix $(O)/man/,hwheel.4 hwheel.9 libhwheel.3 hwheel_local.3)
 PAGES    = $(wildcard $(HERE)man/*.[1-9]) $(MADE_PAGES)
 
-$(MADE_PAGES): $(addprefix $(HERE),man/kernel_doc.py man/hwheel.4.in libhwheel.h examples/first.c) \
+$(MADE_PAGES): $(addprefix $(HERE),man/kernel_doc.py man/hwheel.4.in libhwheel.h hwheel_local.h \
+		examples/first.c examples/local.c) \
 		$(wildcard $(addprefix $(HERE)../module/,include/linux/*.h include/uapi/linux/*.h engine/*.c))
 	@mkdir -p $(@D)
 	python3 -B $< $(@F) >$@.new
@@ -59,7 +60,7 @@ uninstall:
 	rm -f $(addprefix $(ROOT)/include/,libhwheel.h hwheel_local.h)
 	rm -f $(LIB)/libhwheel.a $(LIB)/libhwheel.so $(LIB)/libhwheel.so.*
 	[ ! -d $(ROOT)/share/man ] || \
-		find $(ROOT)/share/man -type l -lname '*hwheel.[39]' -delete
+		find $(ROOT)/share/man -type l -regex '.*/hwheel_.*' -lname '*hwheel*.[39]' -delete
 	rm -f $(LIB)/pkgconfig/hwheel.pc $(addprefix $(ROOT)/share/man/man*/,$(notdir $(PAGES)))
 	rm -f $(ROOT)/share/bash-completion/completions/hwheelctl
 	rm -f $(ROOT)/sbin/hwheeld $(ROOT)/lib/systemd/system/hwheeld.service

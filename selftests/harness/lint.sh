@@ -49,10 +49,11 @@ kernel_doc() {
 
 # Pages that they refer to need not be installed here.
 manual_pages() {
-	local pages=(tools/man/*.[1-9] build/hwheel.4 build/hwheel.9 build/libhwheel.3) page
+	local made=(hwheel.4 hwheel.9 libhwheel.3 hwheel_local.3) page
+	local pages=(tools/man/*.[1-9] "${made[@]/#/build/}")
 
-	for page in hwheel.4 hwheel.9 libhwheel.3; do
-		tools/man/kernel_doc.py $page >build/$page || return
+	for page in "${made[@]}"; do
+		tools/man/kernel_doc.py "$page" >"build/$page" || return
 	done
 	! grep -v 'STYLE: referenced manual not found: Xr ' \
 		<(mandoc -Tlint "${pages[@]}" 2>/dev/null) &&

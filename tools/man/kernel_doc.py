@@ -5,6 +5,7 @@
 kernel_doc.py hwheel.4: the device; hwheel.4.in has what its header does not say
 kernel_doc.py hwheel.9: the module's exported symbols
 kernel_doc.py libhwheel.3: the library
+kernel_doc.py hwheel_local.3: its wheel inside the program
 """
 
 import collections
@@ -32,9 +33,13 @@ PAGES = {
     "libhwheel.3": Page(
         "tools/libhwheel.h", "libhwheel.h", None, "LGPL-2.1-only OR MIT",
         "timeouts from the hwheel kernel module", (),
-        ("hwheelctl 1", "hwheel 4", "hwheel 9")),
+        ("hwheelctl 1", "hwheel_local 3", "hwheel 4", "hwheel 9")),
+    "hwheel_local.3": Page(
+        "tools/hwheel_local.h", "hwheel_local.h", None, "LGPL-2.1-only OR MIT",
+        "a timing wheel inside a program", (),
+        ("epoll_wait 2", "poll 2", "timerfd_create 2", "libhwheel 3")),
 }
-EXAMPLE = "tools/examples/first.c"
+EXAMPLES = {"libhwheel.3": "tools/examples/first.c", "hwheel_local.3": "tools/examples/local.c"}
 
 
 def read(path):
@@ -153,8 +158,8 @@ def main(name):
           ".Sh DESCRIPTION", overview(about),
           *(described(each, lines, [] if functions else [literal(code)] if code else [])
             for each, (lines, code) in found.items()), sep="\n")
-    if section == "3":
-        print(".Sh EXAMPLES", literal(read(EXAMPLE).partition("\n")[2]), sep="\n")
+    if name in EXAMPLES:
+        print(".Sh EXAMPLES", literal(read(EXAMPLES[name]).partition("\n")[2]), sep="\n")
     if section == "4":
         print(".Ss Constants", constants(header), read("tools/man/hwheel.4.in").strip(), sep="\n")
     print(".Sh SEE ALSO", " ,\n".join(f".Xr {each}" for each in page.also), sep="\n")

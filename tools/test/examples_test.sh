@@ -191,6 +191,17 @@ rate_limit() {
 	return 1
 }
 
+# The line is there before the program is, and the input stays open.
+wheel_inside() {
+	mkfifo "$work/input" && exec 7<>"$work/input" && echo line >&7 || return
+	./local 200 <&7 >"$work/out"
+	status=$?
+	exec 7>&-
+	[ $status -eq 0 ] && printf 'line\nidle\n' | cmp -s - "$work/out" && return
+	diagnose "$(cat "$work/out")"
+	return 1
+}
+
 uring_loop() {
 	./io_uring 50 4 20 >"$work/out" && grep -q '^50 chains, 200 steps$' "$work/out" && return
 	diagnose "$(cat "$work/out")"
@@ -279,6 +290,7 @@ report "delay_queue" delay_queue
 report "retry" retry_queue
 report "rate_limit" rate_limit
 report "io_uring" uring_loop
+report "local" wheel_inside
 report "bpftrace: who_arms" traces who_arms '^@\[hwheelctl\]: [1-9]'
 report "bpftrace: callbacks" traces callbacks '^@\[entry_expire\]: [1-9]'
 report "bpftrace: lateness" traces lateness '^@late_us:' '\) +[1-9][0-9]* \|@*'

@@ -28,7 +28,8 @@ all_there() {
 
 	make_there install && for file in bin/hwheelctl include/libhwheel.h include/hwheel_local.h lib/libhwheel.a \
 		lib/libhwheel.so lib/libhwheel.so.0 lib/pkgconfig/hwheel.pc \
-		share/man/man1/hwheelctl.1 share/man/man3/libhwheel.3 share/man/man4/hwheel.4 \
+		share/man/man1/hwheelctl.1 share/man/man3/libhwheel.3 share/man/man3/hwheel_local.3 \
+		share/man/man4/hwheel.4 \
 		share/man/man9/hwheel.9 share/man/man9/hwheel_cancel_sync.9 \
 		share/bash-completion/completions/hwheelctl lib/udev/rules.d/60-hwheel.rules \
 		share/doc/hwheel/examples/modprobe.conf; do
@@ -130,12 +131,21 @@ functions_are_documented() {
 			"$root/share/man/man3/libhwheel.3" | sort)
 }
 
+# Inline ones, too, but for those that are internal
+local_page_has_all() {
+	local words
+
+	mapfile -t words < <(sed -n 's|^ \* \(hwheel_local_[a-z_]*\)() - .*|\1|p' "$local_header")
+	[ ${#words[@]} -gt 15 ] && mentions man3/hwheel_local.3 "${words[@]}" &&
+		! grep -vxFf <(printf '%s\n' "${words[@]}" hwheel_local_aim) <(local_functions)
+}
+
 # man hwheel_arm shows the page that has it.
 functions_have_pages() {
 	local name
 
 	[ "$(functions | wc -l)" -gt 20 ] || return
-	for name in $(functions); do
+	for name in $(functions) hwheel_local_run; do
 		grep -q "^\.Nm $name\b" "$root/share/man/man3/$name.3" ||
 			{ echo "no page $name"; return 1; }
 	done
@@ -217,6 +227,7 @@ report "what the header declares is exported, with a version, and nothing else" 
 	quietly exports_versions
 report "nothing else is in the way in the static library" quietly hides_the_rest
 report "libhwheel(3) has every function" quietly functions_are_documented
+report "hwheel_local(3) has every function" quietly local_page_has_all
 report "each function has a manual page by its name" quietly functions_have_pages
 report "libhwheel(3) has every errno" quietly errnos_of_the_library
 report "hwheel(4) has all that the header has" quietly device_is_documented
