@@ -41,6 +41,7 @@ static const struct entrant {
 	{ &levels_peer, MOST, 4 },
 	{ &heap_peer, MOST, 2 },
 	{ &wheel_peer, MOST, 2 },
+	{ &local_peer, MOST, 2 },
 	{ &libuv_peer, MOST, 2 },
 	{ &libevent_peer, MOST, 2 },
 	{ &libev_peer, MOST, 2 },

@@ -2,12 +2,13 @@
 /*
  * How often the thread that keeps the time wakes up, when there are no timeouts and when
  * the only one is an hour away: hwheel's worker, and that of a program that has a heap
- * behind a timerfd, or a wheel of its own that ticks by a timerfd.
+ * behind a timerfd, a wheel of its own that ticks by a timerfd, or hwheel_local.h.
  *
  * Meanwhile nobody does anything, so in a VM whose clock skips idle time it is soon over.
  * The scheduler counts, in the same way for all.
  */
 #include <err.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/timerfd.h>
@@ -19,6 +20,7 @@
 #include "commands.h"
 #include "heap.h"
 #include "hwheel.h"
+#include "hwheel_local.h"
 #include "library.h"
 #include "thread.h"
 
@@ -101,6 +103,30 @@ static void idle_heap(void)
 	heap_close();
 }
 
+static void idle_local(unsigned int n)
+{
+	struct hwheel_local_timeout timeout;
+	static struct hwheel_local wheel;
+	struct pollfd file = { .events = POLLIN };
+	pid_t pid = fork();
+
+	must(pid >= 0, "fork");
+	if (!pid) {
+		hwheel_local_init(&wheel, TICK, now_ns());
+		hwheel_local_timeout_init(&timeout, NULL);
+		file.fd = hwheel_local_fd(&wheel, CLOCK_MONOTONIC);
+		hwheel_local_arm(&wheel, &timeout, HOUR);
+		if (!n)
+			hwheel_local_cancel(&timeout);
+		for (;;) {
+			must(poll(&file, 1, -1) == 1, "poll");
+			hwheel_local_run(&wheel, now_ns());
+		}
+	}
+	report_wakeups(n ? "idle.hour_away" : "idle.empty", "local", n, wakeups_of(pid));
+	must(!kill(pid, SIGKILL) && waitpid(pid, NULL, 0) == pid, "kill");
+}
+
 /* The wheel ticks whether it has timeouts or not. */
 static void idle_ticking_wheel(void)
 {
@@ -120,5 +146,7 @@ void bench_idle(void)
 	idle_hwheel();
 	idle_mapped();
 	idle_heap();
+	idle_local(0);
+	idle_local(1);
 	idle_ticking_wheel();
 }

@@ -7,13 +7,13 @@
 
 static struct ev_loop *loop;
 static ev_timer *timers;
-static bool expired;
+static unsigned int expired;
 
 static void on_timer(struct ev_loop *of, ev_timer *timer, int what)
 {
 	(void)what;
 	ev_timer_stop(of, timer);
-	expired = true;
+	expired++;
 }
 
 static void open_peer(unsigned int room, __u64 tick_ns)
@@ -54,9 +54,24 @@ static void move(const unsigned int *which, unsigned int nr, __u64 deadline)
 		again(which[i], delay);
 }
 
+static void cancel(unsigned int first, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = first; i < first + nr; i++)
+		ev_timer_stop(loop, &timers[i]);
+}
+
+static unsigned int take(void)
+{
+	expired = 0;
+	ev_run(loop, EVRUN_NOWAIT);
+	return expired;
+}
+
 static void block(void)
 {
-	for (expired = false; !expired;)
+	for (expired = 0; !expired;)
 		ev_run(loop, EVRUN_ONCE);
 }
 
@@ -67,10 +82,13 @@ static void close_peer(void)
 }
 
 const struct peer libev_peer = {
-	.name	= "libev",
-	.open	= open_peer,
-	.arm	= arm,
-	.move	= move,
-	.block	= block,
-	.close	= close_peer,
+	.name		= "libev",
+	.open		= open_peer,
+	.arm		= arm,
+	.refresh	= arm,
+	.cancel		= cancel,
+	.take		= take,
+	.move		= move,
+	.block		= block,
+	.close		= close_peer,
 };

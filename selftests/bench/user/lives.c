@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The cost of a timeout to a program from its arming to its end, with the worker's part: mapped
- * timeouts, and those that a program keeps itself.
+ * timeouts, and those that a program keeps itself or has in its event loop.
  *
  * N timeouts are pending all the time, and others live meanwhile, each part of their lives within
  * a tick. The median of several rounds counts, with the measuring loops. Of whole lives the
@@ -228,7 +228,8 @@ static void draw_deadlines(void)
 static void measure_all(unsigned int nr)
 {
 	static const struct peer *const peers[] = {
-		&library_peer, &heap_peer, &wheel_peer, NULL,
+		&library_peer, &local_peer, &heap_peer, &wheel_peer, &libev_peer, &libevent_peer,
+		&libuv_peer, NULL,
 	};
 	unsigned int i;
 

@@ -13,7 +13,7 @@
 /* Timeouts of common.c */
 #define DELAY_SEC	30
 
-static bool expired;
+static unsigned int expired;
 
 /* libuv */
 
@@ -23,7 +23,7 @@ static uv_timer_t *uv_timers;
 static void on_uv(uv_timer_t *timer)
 {
 	(void)timer;
-	expired = true;
+	expired++;
 }
 
 static void uv_peer_open(unsigned int room, __u64 tick_ns)
@@ -68,9 +68,26 @@ static void uv_peer_move(const unsigned int *which, unsigned int nr, __u64 deadl
 	must(!error, "uv_timer_start");
 }
 
+static void uv_peer_cancel(unsigned int first, unsigned int nr)
+{
+	unsigned int i;
+	int error = 0;
+
+	for (i = first; i < first + nr; i++)
+		error |= uv_timer_stop(&uv_timers[i]);
+	must(!error, "uv_timer_stop");
+}
+
+static unsigned int uv_peer_take(void)
+{
+	expired = 0;
+	uv_run(&uv, UV_RUN_NOWAIT);
+	return expired;
+}
+
 static void uv_peer_block(void)
 {
-	for (expired = false; !expired;)
+	for (expired = 0; !expired;)
 		uv_run(&uv, UV_RUN_ONCE);
 }
 
@@ -80,12 +97,15 @@ static void uv_peer_close(void)
 }
 
 const struct peer libuv_peer = {
-	.name	= "libuv",
-	.open	= uv_peer_open,
-	.arm	= uv_peer_arm,
-	.move	= uv_peer_move,
-	.block	= uv_peer_block,
-	.close	= uv_peer_close,
+	.name		= "libuv",
+	.open		= uv_peer_open,
+	.arm		= uv_peer_arm,
+	.refresh	= uv_peer_arm,
+	.cancel		= uv_peer_cancel,
+	.take		= uv_peer_take,
+	.move		= uv_peer_move,
+	.block		= uv_peer_block,
+	.close		= uv_peer_close,
 };
 
 /* libevent */
@@ -99,7 +119,7 @@ static void on_event(evutil_socket_t fd, short what, void *data)
 	(void)fd;
 	(void)what;
 	(void)data;
-	expired = true;
+	expired++;
 }
 
 static void event_peer_open(unsigned int room, __u64 tick_ns)
@@ -157,9 +177,26 @@ static void event_peer_inside(void (*body)(void))
 	must(!event_base_loop(base, EVLOOP_ONCE), "event_base_loop");
 }
 
+static void event_peer_cancel(unsigned int first, unsigned int nr)
+{
+	unsigned int i;
+	int error = 0;
+
+	for (i = first; i < first + nr; i++)
+		error |= event_del(&events[i]);
+	must(!error, "event_del");
+}
+
+static unsigned int event_peer_take(void)
+{
+	expired = 0;
+	must(!event_base_loop(base, EVLOOP_NONBLOCK), "event_base_loop");
+	return expired;
+}
+
 static void event_peer_block(void)
 {
-	for (expired = false; !expired;)
+	for (expired = 0; !expired;)
 		must(!event_base_loop(base, EVLOOP_ONCE), "event_base_loop");
 }
 
@@ -169,11 +206,14 @@ static void event_peer_close(void)
 }
 
 const struct peer libevent_peer = {
-	.name	= "libevent",
-	.open	= event_peer_open,
-	.arm	= event_peer_arm,
-	.move	= event_peer_move,
-	.inside	= event_peer_inside,
-	.block	= event_peer_block,
-	.close	= event_peer_close,
+	.name		= "libevent",
+	.open		= event_peer_open,
+	.arm		= event_peer_arm,
+	.refresh	= event_peer_arm,
+	.cancel		= event_peer_cancel,
+	.take		= event_peer_take,
+	.move		= event_peer_move,
+	.inside		= event_peer_inside,
+	.block		= event_peer_block,
+	.close		= event_peer_close,
 };

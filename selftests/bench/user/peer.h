@@ -45,10 +45,11 @@ struct peer {
 	void		(*close)(void);
 };
 
-extern const struct peer library_peer, heap_peer, wheel_peer;
+extern const struct peer library_peer, heap_peer, wheel_peer, local_peer;
+extern const struct peer libuv_peer, libevent_peer, libev_peer;
 
-/* For common.c only: mapped timeouts on other wheels, system calls, and event loops */
+/* For common.c only: mapped timeouts on other wheels, and system calls */
 extern const struct peer shared_peer, slots_peer, levels_peer;
-extern const struct peer timerfd_peer, io_uring_peer, libuv_peer, libevent_peer, libev_peer;
+extern const struct peer timerfd_peer, io_uring_peer;
 
 #endif /* _USER_BENCH_PEER_H */
