@@ -814,6 +814,29 @@ TEST_F(local, a_loop_within_a_callback)
 	EXPECT_EQ(1, hwheel_local_run(&self->wheel, 100 * TICK));
 }
 
+/* Takes one of a time beyond the next 256 ticks; the run then goes on with its own time. */
+static void take_within(struct hwheel_local *of, struct hwheel_local_timeout *timeout)
+{
+	count(of, timeout);
+	count(of, hwheel_local_take(of, 300 * TICK));
+}
+
+TEST_F(local, a_callback_that_takes_one_of_a_later_time)
+{
+	hwheel_local_timeout_init(&self->timeout[0], take_within);
+	hwheel_local_arm(&self->wheel, &self->timeout[0], 250 * TICK);
+	hwheel_local_arm(&self->wheel, &self->timeout[1], 260 * TICK);
+	hwheel_local_arm(&self->wheel, &self->timeout[2], 270 * TICK);
+	hwheel_local_arm(&self->wheel, &self->timeout[3], 400 * TICK);
+	EXPECT_EQ(1, hwheel_local_run(&self->wheel, 250 * TICK));
+	EXPECT_EQ(1, counts[1]);
+	EXPECT_EQ(NULL, fault_of(&self->wheel));
+	EXPECT_GE(270 * TICK, hwheel_local_next(&self->wheel));
+	EXPECT_EQ(1, hwheel_local_run(&self->wheel, 300 * TICK));
+	EXPECT_EQ(1, counts[2]);
+	EXPECT_EQ(400 * TICK, hwheel_local_next(&self->wheel));
+}
+
 static uint64_t missed;
 
 static void repeat(struct hwheel_local *of, struct hwheel_local_timeout *timeout)
