@@ -56,7 +56,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <time.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -394,7 +393,7 @@ struct hwheel_local_timeout *hwheel_local_take(struct hwheel_local *wheel, uint6
  * Return: the descriptor, which hwheel_local_fini() closes; or what timerfd_create() failed with,
  * as a negative errno.
  */
-int hwheel_local_fd(struct hwheel_local *wheel, clockid_t clock);
+int hwheel_local_fd(struct hwheel_local *wheel, int clock);
 
 /**
  * hwheel_local_set_alarm() - have a function called when the next run is to be at another time

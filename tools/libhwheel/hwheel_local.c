@@ -27,10 +27,16 @@
  * level of the highest digit that differs, as in tokio's timer; bitmaps, as in W. Ahern's
  * timeout.c, whose slots turn.
  */
+/* For timers, whatever -std= says */
+#ifndef _POSIX_C_SOURCE
+#define _POSIX_C_SOURCE 200809L
+#endif
+
 #include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <sys/timerfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "hwheel_local.h"
@@ -139,7 +145,7 @@ static void close_timerfd(struct hwheel_local *wheel)
 	wheel->fd = -1;
 }
 
-int hwheel_local_fd(struct hwheel_local *wheel, clockid_t clock)
+int hwheel_local_fd(struct hwheel_local *wheel, int clock)
 {
 	int fd;
 
