@@ -536,17 +536,19 @@ TEST_F(input, reserved_nonzero)
 	}
 }
 
-/* The other fields that must be 0, where they are */
+/* The other fields that must be 0, where they are, but for some bits */
 static const struct {
 	const struct command	*c;
 	size_t			at;
+	__u32			known;
 } zeros[] = {
-	{ &commands[CONFIG], offsetof(struct hwheel_config, flags) },
-	{ &commands[CONFIG], offsetof(struct hwheel_config, reserved) },
-	{ &commands[CONFIG], offsetof(struct hwheel_config, reserved[8]) },
-	{ &commands[MAP],    offsetof(struct hwheel_map, flags) },
-	{ &commands[MAP],    offsetof(struct hwheel_map, reserved) },
-	{ &commands[SUBMIT], offsetof(struct hwheel_submit, reserved) },
+	{ &commands[CONFIG], offsetof(struct hwheel_config, flags),
+	  HWHEEL_CONFIG_NICE | HWHEEL_CONFIG_CPUS },
+	{ &commands[CONFIG], offsetof(struct hwheel_config, reserved), 0 },
+	{ &commands[CONFIG], offsetof(struct hwheel_config, reserved[8]), 0 },
+	{ &commands[MAP],    offsetof(struct hwheel_map, flags), 0 },
+	{ &commands[MAP],    offsetof(struct hwheel_map, reserved), 0 },
+	{ &commands[SUBMIT], offsetof(struct hwheel_submit, reserved), 0 },
 };
 
 TEST_F(input, other_reserved_nonzero)
@@ -559,6 +561,8 @@ TEST_F(input, other_reserved_nonzero)
 		for (value = 1; value; value <<= 1) {
 			const struct command *c = zeros[i].c;
 
+			if (value & zeros[i].known)
+				continue;
 			make_valid(&before, c, self);
 			memcpy(before.bytes + zeros[i].at, &value, sizeof(value));
 			memcpy(&arg, &before, c->size);

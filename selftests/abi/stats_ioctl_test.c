@@ -178,7 +178,7 @@ TEST_F(stats, refused_calls_do_not_count)
 		{ .op = HWHEEL_OP_ARM, .reserved = 1 },
 		{ .op = HWHEEL_OP_REFRESH },
 		{ .op = HWHEEL_OP_CANCEL },
-		{ .op = 5 },
+		{ .op = UINT32_MAX },
 	};
 	struct hwheel_file_stats want = { 0 };
 	__u64 id;

@@ -2,7 +2,8 @@
 /*
  * A timeout on a wheel that counts the time in suspend: its callback logs by how much either clock
  * went on since it was armed; the monotonic one stands still in suspend. And one that is armed in
- * jiffies, on a wheel that does not count it: its callback logs how late it is by jiffies.
+ * jiffies, on a wheel that does not count it: its callback logs how late it is by the monotonic clock,
+ * as jiffies may lose ticks meanwhile. It may be early by the part of a jiffy that had passed.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -22,7 +23,6 @@ MODULE_PARM_DESC(awake_ms, "When the one in jiffies is due, in ms that the machi
 
 static struct hwheel *wheel, *jiffies_wheel;
 static struct hwheel_timeout timeout, jiffies_timeout;
-static unsigned long expires;
 static u64 armed_boottime, armed_monotonic;
 
 static void expire(struct hwheel_timeout *expired)
@@ -39,7 +39,9 @@ static const struct hwheel_timeout_ops ops = { .expire = expire };
 
 static void expire_in_jiffies(struct hwheel_timeout *expired)
 {
-	pr_info("late_ms=%ld\n", (long)(jiffies - expires) * (long)MSEC_PER_SEC / HZ);
+	s64 late = ktime_get_ns() - armed_monotonic - awake_ms * (u64)NSEC_PER_MSEC;
+
+	pr_info("late_ms=%lld\n", div_s64(late + TICK_NSEC, NSEC_PER_MSEC));
 }
 
 static const struct hwheel_timeout_ops jiffies_ops = { .expire = expire_in_jiffies };
@@ -55,8 +57,7 @@ static int arm_in_jiffies(void)
 	if (IS_ERR(jiffies_wheel))
 		return PTR_ERR(jiffies_wheel);
 	hwheel_timeout_init(&jiffies_timeout, jiffies_wheel, &jiffies_ops);
-	expires = jiffies + msecs_to_jiffies(awake_ms);
-	err = hwheel_mod_jiffies(&jiffies_timeout, expires);
+	err = hwheel_mod_jiffies(&jiffies_timeout, jiffies + msecs_to_jiffies(awake_ms));
 	if (err)
 		hwheel_destroy(jiffies_wheel);
 	return err;

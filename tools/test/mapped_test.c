@@ -470,8 +470,8 @@ TEST_F(mapped, past_deadlines)
 }
 
 /*
- * Those of one edge and one thread come in the order of arming. The worker has time to file them all
- * before the edge, without which it need not keep the order.
+ * Those of one edge and one thread come in the order of arming. The worker has time to file them
+ * all before the edge, without which it need not keep the order.
  */
 TEST_F(mapped, order_within_an_edge)
 {
