@@ -2,8 +2,8 @@
 /*
  * A timeout on a wheel that counts the time in suspend: its callback logs by how much either clock
  * went on since it was armed; the monotonic one stands still in suspend. And one that is armed in
- * jiffies, on a wheel that does not count it: its callback logs how late it is by the monotonic clock,
- * as jiffies may lose ticks meanwhile. It may be early by the part of a jiffy that had passed.
+ * jiffies, on a wheel that does not count it: its callback logs how late it is by the monotonic
+ * clock, as jiffies may lose ticks meanwhile. A part of the first jiffy had passed, which it adds.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
