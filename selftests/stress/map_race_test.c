@@ -265,6 +265,18 @@ static __u64 draw_id(struct racer *racer)
 	return *old;
 }
 
+/* The id of the next event in the ring, as far as one can see, or any other id */
+static __u64 draw_event(struct racer *racer)
+{
+	struct map *m = &racer->race->map;
+	__u64 head = __atomic_load_n(&m->header->head, __ATOMIC_RELAXED);
+	struct map_event event;
+
+	if (!map_unread(m) || !map_copy(m, head, &event) || event.index >= RECORDS)
+		return draw_id(racer);
+	return __atomic_load_n(&racer->race->lives[event.index].id, __ATOMIC_ACQUIRE);
+}
+
 static void note_event(struct racer *racer, const struct map_event *event)
 {
 	struct race *race = racer->race;
@@ -307,7 +319,7 @@ static bool do_something(struct racer *racer)
 		reap_some(racer);
 		return true;
 	}
-	id = draw_id(racer);
+	id = random < 12 || random >= 14 ? draw_id(racer) : draw_event(racer);
 	if (id && random < 12)
 		cancel_id(racer, id);
 	else if (id && random < 14)
