@@ -74,17 +74,22 @@ static int configure(uint64_t tick, uint64_t count)
 	return error;
 }
 
+/* A small machine has no room for the memory of so many: then fewer, and the others beside them. */
 int alarm_open(uint64_t tick, uint64_t count)
 {
-	int error = hwheel_open(&wheel, HWHEEL_NONBLOCK);
+	int error;
 
-	if (error)
-		return fail(HWHEEL_DEVICE, error);
-	error = configure(tick, count);
-	if (!error)
-		return 0;
-	hwheel_close(wheel);
-	return fail("no wheel of its own", error);
+	for (;; count /= 2) {
+		error = hwheel_open(&wheel, HWHEEL_NONBLOCK);
+		if (error)
+			return fail(HWHEEL_DEVICE, error);
+		error = configure(tick, count);
+		if (!error)
+			return 0;
+		hwheel_close(wheel);
+		if (error != -ENOSPC || count < FIRST)
+			return fail("no wheel of its own", error);
+	}
 }
 
 void alarm_close(void)
