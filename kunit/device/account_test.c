@@ -159,7 +159,7 @@ static void files_of_a_key_share_an_account(struct kunit *test)
 		hwheel_account_put(accounts[i]);
 }
 
-/* What the files of @account may hold from now on */
+/* The limit of bytes for the files of @account from now on */
 static void leave_room(struct hwheel_account *account, u64 bytes)
 {
 	hwheel_account_max_bytes = hwheel_account_bytes(account) + bytes;

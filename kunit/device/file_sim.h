@@ -179,7 +179,7 @@ static inline unsigned long held(struct hwheel_file *file)
 	return counts.held;
 }
 
-/* What is charged to the file's account */
+/* The bytes that are charged to the file's account */
 static inline u64 charged(const struct hwheel_file *file)
 {
 	return hwheel_account_bytes(file->account);

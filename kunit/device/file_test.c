@@ -447,7 +447,7 @@ static void states_are_told(struct kunit *test)
 	hwheel_entry_drop(prepared);
 }
 
-/* What is withdrawn, or set again */
+/* Timeouts that are withdrawn, or set again */
 
 static void set_moves_or_takes_the_event_back(struct kunit *test)
 {
@@ -588,7 +588,7 @@ static void withdrawn_ones_are_the_end(struct kunit *test)
 	sim_settle(file->wheel);
 	KUNIT_EXPECT_EQ(test, hwheel_file_stop(file), 1);
 	KUNIT_EXPECT_EQ(test, query_on(file, file->wheel, ids[0]), HWHEEL_STATE_STOPPED);
-	/* STOP has made its event, and nothing is armed any more. */
+	/* STOP has made its event, and arms fail from now on. */
 	KUNIT_EXPECT_EQ(test, set_at(file, &ids[0], HWHEEL_NEVER), -ESHUTDOWN);
 	KUNIT_EXPECT_EQ(test, withdraw(file, ids[0]), 0);
 	KUNIT_EXPECT_EQ(test, withdraw(file, ids[1]), 0);

@@ -97,7 +97,7 @@ static struct sim_timeout *burner(struct kunit *test, u64 *each)
 	return sim;
 }
 
-/* What they may burn of 10 s, and what of that has its place before, or is in the last one */
+/* A span in which they may burn a burst and their share; a few passes more or less end in it */
 #define SPAN	(10ULL * NSEC_PER_SEC)
 
 static void expect_share(struct kunit *test, u64 burnt, u64 in_turn)

@@ -13,8 +13,8 @@
  * The workers of an account share CPU time that is bounded. An account whose files are closed is
  * kept until its burst is whole: else who opens them again had a new one each time.
  *
- * What the files hold is charged to the account before it is allocated: entries, mapped memory and
- * private wheels. A default wheel is not: an account has one at most, of a size that the
+ * The memory of the files is charged to the account before it is allocated: entries, mapped memory
+ * and private wheels. A default wheel is not: an account has one at most, of a size that the
  * administrator chose. Nor is the file itself, so an account that holds nothing is charged 0.
  */
 #include <linux/capability.h>

@@ -78,7 +78,7 @@ void hwheel_account_uncharge(struct hwheel_account *account, u64 bytes);
 int hwheel_account_add_wheel(struct hwheel_account *account, unsigned int max, u64 bytes);
 void hwheel_account_remove_wheel(struct hwheel_account *account, u64 bytes);
 
-/* What is charged now */
+/* The bytes that are charged now */
 static inline u64 hwheel_account_bytes(const struct hwheel_account *account)
 {
 	return atomic64_read(&account->bytes);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/hrtimer.h>
-#include <linux/limits.h>
 #include <linux/kernel.h>
 #include <linux/kthread.h>
+#include <linux/limits.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/timekeeping.h>
