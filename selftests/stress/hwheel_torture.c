@@ -1246,9 +1246,8 @@ static void check_ordered(struct object *object, u64 now)
 	raw_spin_unlock_irqrestore(&object->lock, flags);
 }
 
-/* @seen was expired before @now, so whichever arm that was of was due before, too. */
-static void check_unordered(const struct object *object,
-			    const struct hwheel_timeout *seen, u64 now)
+/* @seen was expired before @now, so the arm that it shows was due before, too. */
+static void check_unordered(const struct hwheel_timeout *seen, u64 now)
 {
 	if (hwheel_is_expired(seen) && now < hwheel_deadline(seen))
 		fail("early by the deadline that was stored");
@@ -1274,26 +1273,32 @@ static void callback_begin(struct object *object, enum count what)
 	object->thread = current;
 }
 
-static void check_time(struct object *object, ktime_t now)
+/*
+ * Returns the time. It is read after the state: beside a function its work may be armed again, and
+ * that arm may expire between the two.
+ */
+static ktime_t check_time(struct object *object)
 {
 	const struct hwheel_timeout seen = snapshot(&object->work.timeout);
+	ktime_t now = ktime_get();
 
 	if (object->ordered)
 		check_ordered(object, wheel_time(object->wheel, now));
 	else
-		check_unordered(object, &seen, wheel_time(object->wheel, now));
+		check_unordered(&seen, wheel_time(object->wheel, now));
 	object->nr_expired++;
+	return now;
 }
 
 static void expire(struct hwheel_timeout *timeout)
 {
 	struct object *object = container_of(timeout, struct object, work.timeout);
-	ktime_t now = ktime_get();
+	ktime_t now;
 
 	callback_begin(object, EXPIRED);
 	if (current->flags & PF_WQ_WORKER)
 		fail("a callback on the wrong thread");
-	check_time(object, now);
+	now = check_time(object);
 	if (READ_ONCE(object->wheel->stopped))
 		fail("expired after stop");
 	callback_end(object, now, false, FREED_BY_EXPIRE);
@@ -1303,7 +1308,7 @@ static void expire(struct hwheel_timeout *timeout)
 static void run(struct work_struct *item)
 {
 	struct object *object = container_of(to_hwheel_work(item), struct object, work);
-	ktime_t now = ktime_get();
+	ktime_t now;
 
 	callback_begin(object, EXPIRED);
 	count(RUN);
@@ -1311,7 +1316,7 @@ static void run(struct work_struct *item)
 		fail("a function on the wrong thread");
 	if (object->runs++)
 		fail("functions of one object overlap");
-	check_time(object, now);
+	now = check_time(object);
 	object->runs--;
 	callback_end(object, now, false, FREED_BY_EXPIRE);
 }
