@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Accounts: whose files share a default wheel and its worker, from the first ARM until a while
- * after the last file was closed.
+ * Accounts: whose files share a default wheel and its worker, from the first ARM, SET or MAP until
+ * a while after the last file was closed.
  */
 #include "accounts.h"
 #include "share.h"
@@ -14,16 +14,47 @@
 #define SUBORDINATES	1000
 #define GROUP		HIERARCHY "/hwheel_account_test"
 
+/* What may be the first that is done with a file, and needs the worker; 0 or a negative errno */
+typedef int begin_fn(int fd);
+
+static int begin_by_arm(int fd)
+{
+	return arm(fd, NEVER, 0, NULL);
+}
+
+static int begin_by_set(int fd)
+{
+	__u64 id = 0;
+
+	return set(fd, &id, NEVER, 0);
+}
+
+static int begin_by_batch(int fd)
+{
+	struct hwheel_op op = { .op = HWHEEL_OP_SET, .time_ns = NEVER };
+
+	return submit(fd, &op, 1) == 1 ? op.result : -EPROTO;
+}
+
+static int begin_by_map(int fd)
+{
+	struct hwheel_map map = { .records = 1, .lists = 1 };
+
+	return call(fd, HWHEEL_IOC_MAP, &map);
+}
+
 /**
- * struct holder - a process that holds a timeout
- * @pid:  the process
- * @step: it goes on when this is written to
- * @done: it writes to this when it is in its namespace, and when the timeout is pending
+ * struct holder - a process that holds a worker
+ * @begin: by this
+ * @pid:   the process
+ * @step:  it goes on when this is written to
+ * @done:  it writes to this when it is in its namespace, and when it has begun
  */
 struct holder {
-	pid_t	pid;
-	int	step[2];
-	int	done[2];
+	begin_fn	*begin;
+	pid_t		pid;
+	int		step[2];
+	int		done[2];
 };
 
 static int take_step(const struct holder *holder)
@@ -37,14 +68,11 @@ static int take_step(const struct holder *holder)
 
 static int hold(const struct holder *holder)
 {
-	int fd = open_device(O_NONBLOCK), err;
+	int fd = open_device(O_NONBLOCK);
 
 	if (fd < 0)
 		return fd;
-	err = arm(fd, NEVER, 0, NULL);
-	if (err)
-		return err;
-	return take_step(holder);
+	return holder->begin(fd) ?: take_step(holder);
 }
 
 /* As @maker in a new user namespace there, which has @uid within */
@@ -130,14 +158,40 @@ static int count_workers(const char *pattern)
 	return count_threads("/proc", pattern);
 }
 
+#define HOLDERS	3
+
 FIXTURE(accounts) {
-	struct holder	holders[3];
+	struct holder	holders[HOLDERS];
+};
+
+FIXTURE_VARIANT(accounts) {
+	begin_fn	*begin;
+};
+
+FIXTURE_VARIANT_ADD(accounts, arm) {
+	.begin = begin_by_arm,
+};
+
+FIXTURE_VARIANT_ADD(accounts, set) {
+	.begin = begin_by_set,
+};
+
+FIXTURE_VARIANT_ADD(accounts, batch) {
+	.begin = begin_by_batch,
+};
+
+FIXTURE_VARIANT_ADD(accounts, map) {
+	.begin = begin_by_map,
 };
 
 FIXTURE_SETUP(accounts)
 {
+	int i;
+
 	if (geteuid())
 		SKIP(return, "needs root, to be several users");
+	for (i = 0; i < HOLDERS; i++)
+		self->holders[i].begin = variant->begin;
 	ASSERT_EQ(0, chmod("/dev/hwheel", 0666));
 }
 
@@ -163,7 +217,7 @@ TEST_F(accounts, users_have_a_worker_each)
 }
 
 /* Whoever only looks costs no thread, and what INFO says of the wheel holds when there is one. */
-static int looks(void)
+static int looks(begin_fn *begin)
 {
 	struct hwheel_info before, after;
 	struct hwheel_op op;
@@ -177,30 +231,30 @@ static int looks(void)
 		err = -EPROTO;
 	if (!err && count_workers("hwheel/u4502"))
 		err = -EEXIST;
-	err = err ?: arm(fd, NEVER, 0, NULL) ?: get_info(fd, &after);
+	err = err ?: begin(fd) ?: get_info(fd, &after);
 	if (!err && memcmp(&before, &after, sizeof(before)))
 		err = -EDOM;
 	if (!err && count_workers("hwheel/u4502") != 1)
 		err = -ESRCH;
-	return err ?: stop(fd) == 1 ? close(fd) : -EPROTO;
+	return err ?: stop(fd) < 0 ? -EPROTO : close(fd);
 }
 
-TEST_F(accounts, the_first_arm_starts_the_worker)
+TEST_F(accounts, the_first_timeout_starts_the_worker)
 {
 	ASSERT_EQ(0, await_threads("hwheel/u4502", 0));
-	EXPECT_EQ(0, IN_CHILD(become(USER + 2) ?: looks()));
+	EXPECT_EQ(0, IN_CHILD(become(USER + 2) ?: looks(variant->begin)));
 	EXPECT_EQ(0, await_threads("hwheel/u4502", 0));
 }
 
 /* A STOP and a close without a timeout end no worker, as there is none. */
-static int stops(void)
+static int stops(begin_fn *begin)
 {
 	int fd = open_device(O_NONBLOCK);
 	struct hwheel_event event;
 
 	if (fd < 0)
 		return fd;
-	if (stop(fd) || arm(fd, 0, 0, NULL) != -ESHUTDOWN || read(fd, &event, sizeof(event)))
+	if (stop(fd) || begin(fd) != -ESHUTDOWN || read(fd, &event, sizeof(event)))
 		return -EPROTO;
 	return count_workers("hwheel/u4502") ? -EEXIST : close(fd);
 }
@@ -208,27 +262,28 @@ static int stops(void)
 TEST_F(accounts, a_stopped_file_starts_none)
 {
 	ASSERT_EQ(0, await_threads("hwheel/u4502", 0));
-	EXPECT_EQ(0, IN_CHILD(become(USER + 2) ?: stops()));
+	EXPECT_EQ(0, IN_CHILD(become(USER + 2) ?: stops(variant->begin)));
 	EXPECT_EQ(0, count_workers("hwheel/u4502"));
 }
 
 #define RACERS	8
 
 struct race {
+	begin_fn		*begin;
 	pthread_barrier_t	*start;
 	int			fd;
 };
 
-static void *arm_one(void *data)
+static void *begin_one(void *data)
 {
 	struct race *race = data;
 
 	pthread_barrier_wait(race->start);
-	return (void *)(long)arm(race->fd, NEVER, 0, NULL);
+	return (void *)(long)race->begin(race->fd);
 }
 
-/* Threads that arm at once, on one file or on one each, get one wheel. */
-static int race_to_arm(bool one_file)
+/* Threads that begin at once, on one file or on one each, get one wheel. */
+static int race_to_begin(begin_fn *begin, bool one_file)
 {
 	struct race races[RACERS];
 	pthread_t threads[RACERS];
@@ -238,11 +293,12 @@ static int race_to_arm(bool one_file)
 
 	pthread_barrier_init(&start, NULL, RACERS);
 	for (i = 0; i < RACERS; i++) {
+		races[i].begin = begin;
 		races[i].start = &start;
 		races[i].fd = i && one_file ? races[0].fd : open_device(O_NONBLOCK);
 	}
 	for (i = 0; i < RACERS; i++)
-		if (pthread_create(&threads[i], NULL, arm_one, &races[i]))
+		if (pthread_create(&threads[i], NULL, begin_one, &races[i]))
 			return -EPROTO;
 	for (i = 0; i < RACERS; i++) {
 		pthread_join(threads[i], &err);
@@ -253,9 +309,9 @@ static int race_to_arm(bool one_file)
 
 TEST_F(accounts, a_race_makes_one_wheel)
 {
-	EXPECT_EQ(0, IN_CHILD(become(USER + 3) ?: race_to_arm(true)));
+	EXPECT_EQ(0, IN_CHILD(become(USER + 3) ?: race_to_begin(variant->begin, true)));
 	ASSERT_EQ(0, await_threads("hwheel/u4503", 0));
-	EXPECT_EQ(0, IN_CHILD(become(USER + 3) ?: race_to_arm(false)));
+	EXPECT_EQ(0, IN_CHILD(become(USER + 3) ?: race_to_begin(variant->begin, false)));
 }
 
 TEST_F(accounts, subordinate_uids_are_the_users)

@@ -263,6 +263,55 @@ TEST_F(timens, refresh_relative)
 	EXPECT_GT(after + 20 * MSEC + 8, ev.deadline_ns);
 }
 
+/* It arms, and moves to a later time and to an earlier one. */
+TEST_F(timens, set)
+{
+	__u64 deadline = clock_ns(variant->clock) + 30 * MSEC, id = 0;
+	struct hwheel_event ev;
+
+	ASSERT_EQ(0, set_at(self->fd, &id, deadline + HOUR, 1));
+	ASSERT_EQ(0, set_at(self->fd, &id, NEVER, 1));
+	ASSERT_EQ(0, set_at(self->fd, &id, deadline, 1));
+	ASSERT_EQ(0, next_any(self->fd, &ev));
+	EXPECT_EQ(id, ev.id);
+	EXPECT_EQ(0, check_event(&ev, deadline, 0, variant->clock));
+}
+
+TEST_F(timens, set_relative)
+{
+	__u64 before, after, id = 0;
+	struct hwheel_event ev;
+
+	ASSERT_EQ(0, set(self->fd, &id, NEVER, 1));
+	before = clock_ns(variant->clock);
+	ASSERT_EQ(0, set(self->fd, &id, 20 * MSEC, 1));
+	after = clock_ns(variant->clock);
+	ASSERT_EQ(0, next_any(self->fd, &ev));
+	EXPECT_LE(before + 20 * MSEC, ev.deadline_ns);
+	EXPECT_GT(after + 20 * MSEC + 8, ev.deadline_ns);
+}
+
+/* It takes the event back, and arms; WITHDRAW takes the last one back. */
+TEST_F(timens, set_of_the_expired)
+{
+	__u64 deadline = clock_ns(variant->clock), id, first;
+	struct hwheel_event ev;
+
+	ASSERT_EQ(0, arm_at(self->fd, deadline, 1, &id));
+	ASSERT_EQ(1, readable(self->fd, WAIT_MS));
+	first = id;
+	deadline += 30 * MSEC;
+	ASSERT_EQ(0, set_at(self->fd, &id, deadline, 2));
+	EXPECT_NE(first, id);
+	ASSERT_EQ(0, next_any(self->fd, &ev));
+	EXPECT_EQ(2, ev.cookie);
+	EXPECT_EQ(0, check_event(&ev, deadline, 0, variant->clock));
+	ASSERT_EQ(0, set_at(self->fd, &id, deadline, 3));
+	ASSERT_EQ(1, readable(self->fd, WAIT_MS));
+	EXPECT_EQ(0, withdraw(self->fd, id));
+	EXPECT_EQ(0, readable(self->fd, 0));
+}
+
 static struct hwheel_op asked(__u64 id, __u32 flags)
 {
 	return (struct hwheel_op){ .flags = flags, .id = id };
@@ -308,7 +357,7 @@ TEST_F(timens, submit)
 	__u64 now = clock_ns(variant->clock);
 	struct hwheel_op ops[] = {
 		{ .op = HWHEEL_OP_ARM, .flags = HWHEEL_ABSOLUTE, .time_ns = now + 20 * MSEC },
-		{ .op = HWHEEL_OP_ARM, .flags = HWHEEL_ABSOLUTE, .time_ns = now + HOUR },
+		{ .op = HWHEEL_OP_SET, .flags = HWHEEL_ABSOLUTE, .time_ns = now + HOUR },
 		{ .op = HWHEEL_OP_ARM, .time_ns = HOUR },
 	};
 	struct hwheel_op more[] = {

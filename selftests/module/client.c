@@ -57,15 +57,20 @@ static void keep(int fd)
 		errx(1, "an ARM without an id has worked");
 }
 
-/* 0 or an errno. */
-static int try_arm(int fd, __u64 delay_ns, __u64 *id)
+/* ARM or SET: 0 or an errno. */
+static int try_call(int fd, unsigned long cmd, __u64 delay_ns, __u64 *id)
 {
-	struct hwheel_op op = { .time_ns = delay_ns };
+	struct hwheel_op op = { .id = cmd == HWHEEL_IOC_SET ? *id : 0, .time_ns = delay_ns };
 
-	if (ioctl(fd, HWHEEL_IOC_ARM, &op))
+	if (ioctl(fd, cmd, &op))
 		return errno;
 	*id = op.id;
 	return 0;
+}
+
+static int try_arm(int fd, __u64 delay_ns, __u64 *id)
+{
+	return try_call(fd, HWHEEL_IOC_ARM, delay_ns, id);
 }
 
 static int refresh(int fd, __u64 id, __u64 delay_ns)
@@ -80,6 +85,13 @@ static int cancel(int fd, __u64 id)
 	struct hwheel_op op = { .id = id };
 
 	return ioctl(fd, HWHEEL_IOC_CANCEL, &op) ? errno : 0;
+}
+
+static int withdraw(int fd, __u64 id)
+{
+	struct hwheel_op op = { .id = id };
+
+	return ioctl(fd, HWHEEL_IOC_WITHDRAW, &op) ? errno : 0;
 }
 
 static void read_one(int fd)
@@ -347,12 +359,15 @@ static void lock_memory(void)
 		err(1, "mlockall");
 }
 
-/* Arms until that fails: how many, and the ids of the last two. */
+/* How many ids go_on() needs */
+#define IDS	3
+
+/* Arms until that fails: how many, and the ids of the last ones. */
 static int arm_until(int fd, unsigned int *n, __u64 *ids)
 {
 	int error;
 
-	for (*n = 0; !(error = try_arm(fd, NEVER, &ids[*n % 2])); ++*n)
+	for (*n = 0; !(error = try_arm(fd, NEVER, &ids[*n % IDS])); ++*n)
 		;
 	return error;
 }
@@ -360,32 +375,36 @@ static int arm_until(int fd, unsigned int *n, __u64 *ids)
 /* Once it has failed it may succeed again, but it may fail in no other way. */
 static int arm_in_vain(int fd)
 {
+	static const unsigned long cmds[] = { HWHEEL_IOC_ARM, HWHEEL_IOC_SET };
 	int i, error;
-	__u64 id;
 
 	for (i = 0; i < 20; i++) {
-		error = try_arm(fd, NEVER, &id);
+		__u64 none = 0;
+
+		error = try_call(fd, cmds[i % 2], NEVER, &none);
 		if (error && error != ENOMEM)
 			return error;
 	}
 	return 0;
 }
 
-/* What there is does what it is told. */
-static bool go_on(int fd, const __u64 *ids)
+/* What there is does what it is told: SET moves, and takes no memory. */
+static bool go_on(int fd, __u64 *ids)
 {
 	struct hwheel_event event;
+	__u64 moved = ids[1];
 
 	return !refresh(fd, ids[0], 0) &&
 	       read(fd, &event, sizeof(event)) == sizeof(event) && event.id == ids[0] &&
-	       !cancel(fd, ids[1]);
+	       !try_call(fd, HWHEEL_IOC_SET, 0, &moved) && moved == ids[1] &&
+	       !withdraw(fd, moved) && !cancel(fd, ids[2]);
 }
 
 static void exhaust(void)
 {
 	int fd = open_device(), other = open_device(), error, again, config;
 	unsigned int n;
-	__u64 ids[2];
+	__u64 ids[IDS];
 	bool works;
 
 	error = try_configure(fd, (struct hwheel_config){
@@ -406,7 +425,7 @@ static void exhaust(void)
 	if (error != ENOMEM || again)
 		errx(1, "%u armed, then %s, then %s", n, strerror(error), strerror(again));
 	if (!works)
-		errx(1, "with no more memory REFRESH, read or CANCEL failed");
+		errx(1, "with no more memory REFRESH, read, SET, WITHDRAW or CANCEL failed");
 	if (config != ENOMEM)
 		errx(1, "CONFIG with no more memory: %s", strerror(config));
 	printf("%u armed\n", n);
