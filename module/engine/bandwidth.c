@@ -8,6 +8,7 @@
 #include <linux/timekeeping.h>
 
 #include "bandwidth.h"
+#include "trace.h"
 
 /* The burst is whole, also in a machine that has just started. */
 void hwheel_bandwidth_init(struct hwheel_bandwidth *bandwidth, unsigned int percent)
@@ -96,4 +97,5 @@ void hwheel_bandwidth_settle(struct hwheel *wheel, struct hwheel_bandwidth *band
 	}
 	atomic64_inc(&bandwidth->throttled);
 	atomic64_add(now - since, &bandwidth->throttled_ns);
+	trace_worker_throttled(wheel, now - since);
 }

@@ -165,6 +165,24 @@ TRACE_EVENT(worker_sleep,
 		  __entry->deep)
 );
 
+/* The worker goes on, after its account's share of a CPU has held it back for so long. */
+TRACE_EVENT(worker_throttled,
+	TP_PROTO(const struct hwheel *wheel, u64 ns),
+	TP_ARGS(wheel, ns),
+	TP_STRUCT__entry(
+		__field(const void *,	wheel)
+		__field(unsigned int,	wheel_id)
+		__field(u64,		ns)
+	),
+	TP_fast_assign(
+		__entry->wheel = wheel;
+		__entry->wheel_id = wheel->id;
+		__entry->ns = ns;
+	),
+	TP_printk("wheel=%p wheel_id=%u ns=%llu", __entry->wheel, __entry->wheel_id,
+		  __entry->ns)
+);
+
 /* So many timeouts were taken from the submission queues. */
 TRACE_EVENT(drain,
 	TP_PROTO(const struct hwheel *wheel, unsigned int timeouts),

@@ -83,7 +83,7 @@ build_tools_tests() {
 	# An x86-64 kernel runs 32-bit programs, too.
 	[ "$(uname -m)" != x86_64 ] || more+=("$out/tools/test/libhwheel_test_32")
 	make -j"$(nproc)" -C tools O="$out/tools" tests KSRC="$KSRC" "${more[@]}"
-	tools/test/pack.sh "$out/tools/debian.tar" tmux trace-cmd bpftrace setpriv
+	tools/test/pack.sh "$out/tools/debian.tar" tmux trace-cmd bpftrace strace setpriv
 }
 
 build_hwheeld() {

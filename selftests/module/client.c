@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * client load|hold|keep|limit|count|wait MS|info|own|stop N|wheels N|exhaust|largest|starve|map:
- * what the tests in shell let the module do.
+ * client load|foreign|hold|keep|limit|count|wait MS|info|own|stop N|wheels N|exhaust|largest|
+ * starve|map: what the tests in shell let the module do.
  *
  *  load   arms, refreshes, cancels, reads, and leaves the rest to the exit: of
  *         every kind some pending, some expired unread, some just cancelled
+ *  foreign  as load, by the user 65534, to whom the device has to be open
  *  hold   arms on the file that is its standard input and leaves that as it is
  *  keep   has the file that is its standard input use the default wheel, and arms nothing
  *  limit  exactly max_pending timeouts may be pending, those of all files together
@@ -599,12 +600,21 @@ static void map(void)
 		errx(1, "with memory again: %s", strerror(error));
 }
 
+static void load_foreign(void)
+{
+	if (setuid(65534))
+		err(1, "setuid");
+	load_files();
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
 
 	if (!strcmp(what, "load"))
 		load_files();
+	else if (!strcmp(what, "foreign"))
+		load_foreign();
 	else if (!strcmp(what, "hold"))
 		load(STDIN_FILENO, EACH);
 	else if (!strcmp(what, "keep"))

@@ -13,7 +13,8 @@ cd "$(dirname "$0")" || exit 1
 tracefs=/sys/kernel/tracing
 events=$tracefs/events/hwheel
 names="drain file_arm file_cancel file_expire file_refresh file_stop mapped_act mapped_end timeout_arm
-       timeout_cancel timeout_expire_entry timeout_expire_exit timeout_refresh worker_sleep worker_wake"
+       timeout_cancel timeout_expire_entry timeout_expire_exit timeout_refresh worker_sleep
+       worker_throttled worker_wake"
 
 # Here, or where older systems have it
 find_tracefs() {
@@ -246,6 +247,22 @@ only() {
 	return 1
 }
 
+# Root's workers are not held back. Load goes on until an account that has a hundredth of a CPU has
+# used up its burst.
+throttled() {
+	quietly ./client foreign &&
+		recorded | grep -qE '^worker_throttled: wheel=[0-9a-f]+ wheel_id=[0-9]+ ns=[1-9][0-9]*$'
+}
+
+throttled_alone() {
+	quietly unload && quietly load worker_percent=1 && set_up && chmod 666 /dev/hwheel || return
+	echo 1 >$events/worker_throttled/enable
+	await throttled
+	status=$?
+	echo 0 >$events/worker_throttled/enable
+	quietly unload && quietly load && return $status
+}
+
 disabled() {
 	set_up && use && [ -z "$(recorded)" ]
 }
@@ -259,7 +276,7 @@ unloaded_while_tracing() {
 begin
 quietly load
 if find_tracefs; then
-	report "there are fifteen events" all_there
+	report "there are sixteen events" all_there
 	report "their formats are plain" formats_are_plain
 	report "all of them are recorded" record_count
 	report "as often as it happened" counts_match
@@ -271,8 +288,9 @@ if find_tracefs; then
 	report "as often as they changed" mapped_counts_match
 	report "files tell what STOP ends" stops_match
 	for event in $names; do
-		report "$event alone" only "$event"
+		[ "$event" = worker_throttled ] || report "$event alone" only "$event"
 	done
+	report "worker_throttled alone" throttled_alone
 	report "nothing is recorded when they are disabled" disabled
 	report "the module is unloaded while they are enabled" unloaded_while_tracing
 else

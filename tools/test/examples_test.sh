@@ -242,12 +242,14 @@ hanging() {
 	done
 }
 
-# traces EXAMPLE PATTERN...: while there is load, it finds these
+# traces EXAMPLE PATTERN...: while there is load, by system calls unless $calls is none, as the user
+# that $as says, it finds these
 traces() {
 	local example=$1
 
 	shift
-	./hwheelctl load --calls --quiet --rate 500 --time 1h --delay 100ms >/dev/null 2>&1 &
+	# shellcheck disable=SC2086 # none is none
+	${as-} ./hwheelctl load ${calls---calls} --quiet --rate 500 --time 1h --delay 100ms >/dev/null 2>&1 &
 	load=$!
 	await loading
 	trace_for_minutes "$example"
@@ -260,6 +262,39 @@ traces() {
 	[ $status -eq 0 ] && return
 	diagnose "$(head -n 30 "$work/out")"
 	return 1
+}
+
+# mapped COMMAND...: its load is in mapped memory
+mapped() {
+	local calls=
+
+	"$@"
+}
+
+# prints EXAMPLE PATTERN...: without load
+prints() {
+	local example=$1 status=0
+
+	shift
+	./tracing.sh "$example" >"$work/out" 2>&1 || status=1
+	for pattern; do
+		grep -qE -- "$pattern" "$work/out" || status=1
+	done
+	[ $status -eq 0 ] && return
+	diagnose "$(head -n 30 "$work/out")"
+	return 1
+}
+
+# A user's account that has a hundredth of a CPU needs more than that, but perhaps not in each second.
+holds_back() {
+	local as="/usr/bin/setpriv --reuid 1000 --regid 1000 --clear-groups" status=1
+
+	quietly unload && quietly load worker_percent=1 && chmod 666 /dev/hwheel || return
+	for _ in $(seq 20); do
+		traces held_back '^@held_back_ns\[hwheel/u1000\]: [1-9]' >"$work/tried" && status=0 && break
+	done
+	[ $status -eq 0 ] || cat "$work/tried"
+	quietly unload && quietly load && return $status
 }
 
 # with_names COMMAND...: tracing tells whose the events are, which init has it forget.
@@ -291,10 +326,16 @@ report "retry" retry_queue
 report "rate_limit" rate_limit
 report "io_uring" uring_loop
 report "local" wheel_inside
-report "bpftrace: who_arms" traces who_arms '^@\[hwheelctl\]: [1-9]'
+report "bpftrace: who_arms" traces who_arms '^@armed\[[0-9]+\]: [1-9]'
+report "bpftrace: how_late" traces how_late '^@late_us\[[0-9]+\]:' '\) +[1-9][0-9]* \|@*'
 report "bpftrace: callbacks" traces callbacks '^@\[entry_expire\]: [1-9]'
-report "bpftrace: lateness" traces lateness '^@late_us:' '\) +[1-9][0-9]* \|@*'
 report "bpftrace: callback_time" traces callback_time '^@took_us:' '\) +[1-9][0-9]* \|@*'
+report "bpftrace: who_arms, mapped" mapped traces who_arms '^@mapped\[[0-9]+\]: [1-9]'
+report "bpftrace: how_late, mapped" mapped traces how_late '^@late_us\[[0-9]+\]:'
+report "bpftrace: held_back" holds_back
+report "strace: asks" prints asks '^openat\(AT_FDCWD, "/dev/hwheel"' \
+	'^ioctl\(3, _IOC\(_IOC_READ\|_IOC_WRITE, 0xbd, 0x1, 0x28\)'
+report "strace: asks_how_often" prints asks_how_often ' ioctl$'
 report "trace-cmd: record" with_names traces record 'hwheelctl-[0-9]+ .* timeout_arm: ' \
 	' timeout_expire_entry: .*function=entry_expire' ' worker_sleep: '
 report "trace-cmd: record_filtered" traces record_filtered ' timeout_cancel: .* queued=0'
