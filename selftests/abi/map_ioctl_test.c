@@ -993,13 +993,16 @@ TEST_F(mapped, child_has_no_mapping)
 	EXPECT_EQ(0, works(&self->map));
 }
 
+/* In another process, as one more thread */
+static int take_part_at_once(struct map *m)
+{
+	return map_expect(m, 7, 0) ?: map_arm_in(m, 1, 8, MSEC);
+}
+
 /* A process that has the file maps it anew and takes part. */
 static int take_part(struct map *m)
 {
-	int ret = map_memory(m);
-
-	ret = ret ?: map_expect(m, 7, 0);
-	return ret ?: map_arm_in(m, 1, 8, MSEC);
+	return map_memory(m) ?: take_part_at_once(m);
 }
 
 TEST_F(mapped, child_maps_anew)
@@ -1008,6 +1011,15 @@ TEST_F(mapped, child_maps_anew)
 	EXPECT_EQ(0, IN_CHILD(take_part(&self->map)));
 	EXPECT_EQ(0, map_expect(&self->map, 8, map_deadline(map_load(&self->map, 8))));
 	EXPECT_EQ(0, map_stays_quiet(&self->map, map_now(&self->map)));
+}
+
+/* Nothing but the program keeps the two apart. */
+TEST_F(mapped, child_with_the_mapping)
+{
+	ASSERT_EQ(0, madvise(self->map.base, self->map.layout.size, MADV_DOFORK));
+	ASSERT_EQ(0, map_arm(&self->map, 0, 7, 0));
+	EXPECT_EQ(0, IN_CHILD(take_part_at_once(&self->map)));
+	EXPECT_EQ(0, map_expect(&self->map, 8, map_deadline(map_load(&self->map, 8))));
 }
 
 TEST_F(mapped, sent)

@@ -996,6 +996,20 @@ TEST_F(timeouts, epoll_of_a_stopped_file)
 	EXPECT_EQ(0, close(epoll));
 }
 
+/* The last claim is no edge: a program that waits for edges looks for the end itself. */
+TEST_F(timeouts, edges_of_a_stopped_file)
+{
+	int epoll = watch(self->m->fd, EPOLLIN | EPOLLET);
+
+	ASSERT_LE(0, epoll);
+	ASSERT_EQ(0, map_arm_many(self->m, 2, NEVER));
+	ASSERT_EQ(2, stop(self->m->fd));
+	EXPECT_EQ(EPOLLIN, watched(epoll, WAIT_MS));
+	ASSERT_EQ(0, map_collect(self->m, self->seen, 2, 2));
+	EXPECT_EQ(POLLHUP, poll_all(self->m->fd));
+	EXPECT_EQ(0, close(epoll));
+}
+
 /* STOP and close() do not wait for an edge. */
 TEST(tick_of_an_hour)
 {

@@ -7,8 +7,13 @@
  * tells when there are some. The set is on the default wheel of its opener's
  * account, or on one of its own (HWHEEL_IOC_CONFIG). Processes that share the file
  * (fork(), dup(), SCM_RIGHTS) share the set; nobody else can reach it. Closing
- * the last descriptor of the file frees everything, whatever is pending. open() fails with ENOMEM
- * also when the caller's memory cgroup is at its limit. libhwheel(3) calls all this for a program.
+ * the last descriptor of the file frees everything, whatever is pending, once no memory of the file
+ * is mapped. open() fails with ENOMEM also when the caller's memory cgroup is at its limit.
+ * libhwheel(3) calls all this for a program.
+ *
+ * All files that one user has opened are one account's, also those that were opened in user
+ * namespaces of that user's. Each user namespace that root has made, a container, is an account,
+ * and root has one for each cgroup.
  *
  * All times are nanoseconds of the wheel's clock, CLOCK_MONOTONIC unless
  * CONFIG chose CLOCK_BOOTTIME, as shown in the time namespace of the process that opened
@@ -17,7 +22,7 @@
  * serves all files on its wheel, one event after the other: a program that does not want
  * to wait for events of others gives its file a wheel of its own.
  * Several timeouts that expire at one edge (multiple of the tick) are reported
- * in no particular order. CLOCK_MONOTONIC stands still while the machine is
+ * in no particular order, unless they are mapped. CLOCK_MONOTONIC stands still while the machine is
  * suspended, CLOCK_BOOTTIME goes on: what became due meanwhile is reported after
  * the machine has woken up; no timeout wakes it up.
  *
@@ -291,24 +296,26 @@ struct hwheel_file_stats {
  *
  * HWHEEL_IOC_MAP makes memory that the program and the wheel's worker share: a header, lists on
  * which the program's threads submit records, a ring in which the worker publishes the records
- * that have ended, and the records, one for each timeout. mmap() maps it. From then on the
- * program works on the records with atomic operations, and enters the kernel only to sleep
- * (poll(), epoll) and to wake a worker that has stopped looking (HWHEEL_IOC_KICK). A file is
- * either mapped or used with ARM, SET, REFRESH, CANCEL, WITHDRAW, QUERY, SUBMIT and read(): the
- * latter fail on a mapped file with EOPNOTSUPP (REFRESH, CANCEL, WITHDRAW and QUERY with ENOENT, as
- * it has no ids). INFO,
- * STOP, STATS, poll() and close() work on both kinds, CONFIG before the first MAP.
+ * that have ended, and the records, one for each timeout. mmap() maps it. From then on the program
+ * works on the records with atomic operations, and enters the kernel only to sleep (poll(), epoll)
+ * and to wake a worker that has stopped looking (HWHEEL_IOC_KICK). A file is either mapped or used
+ * with ARM, SET, REFRESH, CANCEL, WITHDRAW, QUERY, SUBMIT and read(): on a mapped file REFRESH,
+ * CANCEL, WITHDRAW and QUERY fail with ENOENT, as it has no ids, and the others with EOPNOTSUPP.
+ * INFO, STOP, STATS, poll() and close() work on both kinds, CONFIG before the first MAP.
  *
  * The kernel trusts nothing in this memory: a program can harm its own timeouts by what it writes
- * there, and no others. All fields are in the machine's byte order.
+ * there, and no others. All fields are in the machine's byte order, and the same for 32-bit
+ * programs, which have to load and store 64 bits at once, as their atomic operations do.
  *
  * The worker's time is charged to no cgroup. A worker runs the mapped files of its wheel in turns
- * of at most a tick or 10 ms, so a program that submits more than the worker can take makes late
- * what else is on that wheel: timeouts of its own account.
+ * of at most a tick, and never more than 10 ms, so a program that submits more than the worker can
+ * take makes late what else is on that wheel: timeouts of its own account.
  *
  * Times in this memory are nanoseconds of the wheel's clock as the machine shows it, without
- * the offset of the opener's time namespace: a program subtracts @clock_offset_ns of the header
- * from what its clock shows, and adds it to a time that it reads here.
+ * the offset of a time namespace. @clock_offset_ns of the header is by how much the clock of the
+ * opener's namespace shows more; it never changes. A program in that namespace subtracts it from
+ * what its clock shows (a time before 0 is 0: past), and adds it to a time that it reads here. One
+ * in another namespace needs the offset of its own.
  *
  * The word of a record:
  *
@@ -316,52 +323,58 @@ struct hwheel_file_stats {
  *	| deadline, in units of 8 ns      | W | Q | state |
  *
  * For a deadline of so many nanoseconds, rounded up to a multiple of 8 and no more than
- * HWHEEL_MAP_NEVER, this is (deadline << 1) | W | Q | state. W is HWHEEL_MAP_WITHDRAWN, which is
- * set in an EXPIRED word, is left behind in an IDLE one, and is 0 else; the worker keeps it.
- * Q is HWHEEL_MAP_QUEUED: the record is
- * on a list, or a thread is about to push it, or the worker has taken it. A thread that sets Q
- * pushes the record, and nobody else does; a thread that finds Q set has nothing to push.
+ * HWHEEL_MAP_NEVER, this is (deadline << 1) | W | Q | state. MAP makes records IDLE, and the rest
+ * of them 0. W is HWHEEL_MAP_WITHDRAWN: withdraw() sets it in an EXPIRED word, reap() leaves it in
+ * an IDLE one, and arm() clears it. Q is HWHEEL_MAP_QUEUED: the record is on a list, or a thread
+ * is about to push it, or the worker has taken it. A thread that sets Q pushes the record, and
+ * nobody else does; a thread that finds Q set has nothing to push. The worker clears Q by an
+ * exchange (release) from the word that it has acted on, after it has read the record's link: a
+ * thread that sees the word without Q may write the link. Except for Q, and EXPIRED in place of
+ * PENDING, the worker leaves the word as it is. A CANCELLED one stays so; only STOP may make it
+ * IDLE.
  *
- * A program may use the low bits of the deadline for a tag, if it rounds the deadline up
- * beforehand so that the tag makes no timeout early. It needs one if a thread may cancel or
- * refresh by an id that another thread's timeout may have got meanwhile: without a tag the
- * exchange does not notice that the record was freed and armed again with the same deadline. Seven
- * bits (deadlines in units of 1,024 ns) that count how often the record was armed, and the whole
- * count in @generation, read after the word, leave one case: a thread that stands still between
- * its load and its exchange for just a multiple of 128 arms of this record, the last one with
- * the very same deadline.
+ * An id is the program's own. If a thread may cancel, refresh, withdraw or query by an id while
+ * others reap and arm, the record may be another timeout's by then: so the low bits of the
+ * deadline have room for a tag. The worker compares the whole deadline with the time, so a program
+ * rounds it up before it puts the tag in; HWHEEL_MAP_NEVER is no special value. Seven bits
+ * (deadlines in units of 1,024 ns) that count how often the record was armed, and the whole count
+ * in @generation, read after the word, leave one case: a thread that stands still between its load
+ * and its exchange for just a multiple of 128 arms of this record, the last one with the very same
+ * deadline. A program whose ids live for 2^32 arms of one record has to count further by itself.
  *
- * Below, each load(), store and exchange names the weakest memory order that is right. cas() is a
- * compare-and-exchange, and returns whether it was made.
+ * Below, each load(), store and exchange names the weakest memory order that is right; no order is
+ * relaxed, in C11's words. cas() is a compare-and-exchange, and returns whether it was made; it may
+ * fail for no reason, and needs no order then.
  *
  * arm(i, deadline): record i is the program's: IDLE, or CANCELLED by it; Q does not matter.
- *	r.cookie and r.generation are the program's own, and are written before this
- *	do old = load(r.word, acquire)			IDLE or CANCELLED
+ *	store r.cookie and r.generation, the program's own
+ *	do old = load(r.word, acquire)
  *	while !cas(r.word, old -> deadline << 1 | PENDING | Q, seq_cst)
  *	open = old & Q ? load(list.head, seq_cst) != CLOSED : push(i)
  *	return !open and cancel(i) ? ESHUTDOWN : 0
- *	With a failed cancel the event exists: STOP has ended the timeout. The cancel has to expect
- *	a word of this arm (see the tag), as another thread may have reaped and armed the record
- *	again. Nobody else changes the word of such a record without Q: a store (release) does in
- *	place of the exchange then.
+ *	If the cancel fails, STOP has ended the timeout, and its event comes. The cancel has to expect
+ *	a word of this arm (see the tag) where another thread may have reaped the record and armed it
+ *	again. The list is any of them, as STOP closes all before it looks at the records. If old has
+ *	no Q, nobody else changes the word: a store (release) does in place of the exchange.
  *
- * push(i): on a list of its own for each thread, to share no cache line, and because a thread that
- *	stands still between its exchange of ASLEEP and its KICK holds up all that other threads
- *	push onto that list meanwhile, unless one of them kicks for another list
- *	do head = load(list.head, relaxed)
+ * push(i): on any list. Best each thread has one of its own, to share no cache line, and because a
+ *	thread that stands still, or ends, between its exchange of ASLEEP and its KICK holds up all
+ *	that others push onto that list meanwhile, until one of them kicks: KICK is for all lists.
+ *	do head = load(list.head)
  *	   if head == CLOSED: return false
- *	   r.link = head == ASLEEP ? 0 : head		a plain store
+ *	   store(r.link = head == ASLEEP ? 0 : head)
  *	while !cas(list.head, head -> i + 1, seq_cst)
  *	if head == ASLEEP: ioctl(fd, HWHEEL_IOC_KICK)
  *	return true
+ *	Without ASLEEP the worker looks at the list at each edge.
  *
  * cancel(i): success is the promise that no event comes
  *	do old = load(r.word, acquire)
  *	   if state of old != PENDING: return false
  *	while !cas(r.word, old -> old | CANCELLED | Q, release)
- *	if !(old & Q): push(i)
+ *	if !(old & Q): push(i)				if CLOSED, there is nothing to do
  *	return true
- *	From then on the record may be armed again.
+ *	From the exchange on any thread may arm the record again.
  *
  * refresh(i, deadline):
  *	do old = load(r.word, acquire)
@@ -369,44 +382,62 @@ struct hwheel_file_stats {
  *	   new = deadline << 1 | PENDING | (old & Q)
  *	   if the deadline is earlier than that in old: new |= Q
  *	while !cas(r.word, old -> new, release)
- *	if new & ~old & Q: push(i)
+ *	if new & ~old & Q: push(i)			if CLOSED, STOP ends the timeout
  *	return true
  *
  * withdraw(i): of a timeout that has expired, or was stopped: success is the promise that no event
  *	comes. The record stays where it is: only the thread that claims its entry makes it the
- *	program's, as else it would be armed while it is in the ring.
+ *	program's, as else it would be armed while it is in the ring. So a program goes on with
+ *	reap(), also when it has withdrawn all.
  *	do old = load(r.word, acquire)
  *	   if state of old != EXPIRED or old & W: return false
  *	while !cas(r.word, old -> old | W, release)
  *	return true
  *
+ * A set moves by refresh(), else arms another record, and then withdraws the old one. A query loads
+ * the word (acquire): a state of EXPIRED without W is an event that waits, or is being claimed.
+ *
  * reap(k): any number of threads
  *	head = load(header.head, acquire)
  *	n = min(k, load(header.tail, acquire) - head)
  *	copy for each j < n:
- *		entry = load(ring[(head + j) % ring_size], relaxed)
+ *		entry = load(ring[(head + j) % ring_size])
  *		index = entry & ~HWHEEL_MAP_STOPPED; the flag: STOP has ended it
- *		of record index: cookie, word's deadline, fired_ns, generation	plain loads
  *	if !cas(header.head, head -> head + n, seq_cst): discard the copies and begin again
- *	The fields of the records may be read after that, too, but not the entries of the ring: the
- *	worker may put others there once the thread has claimed them.
- *	for each j < n: old = fetch_add(record.word, 2, release), which makes IDLE of EXPIRED, and
- *		keeps W and Q; if old & W: discard the copy, there is no event
- *	The records are the program's again. A program that never withdraws may use fetch_or(IDLE).
- *	poll() reports EPOLLIN for entries that were withdrawn, too. One of the records may be in a
- *	segment that another thread has made, and that this one has to map first.
+ *	for each j < n, of record index:
+ *		copy cookie, generation, fired_ns and the word's deadline
+ *		old = fetch_add(record.word, 2, release), which makes IDLE of EXPIRED, and keeps
+ *		W and Q; if old & W: discard the copy, there is no event
+ *	The records are the program's again. Another thread may have made one of them, in a segment that
+ *	this one has to map first. A thread that stood still between the loads may find n above
+ *	ring_size: its exchange fails.
+ *
+ * The ring has room for all records, and a record is in it once, until its entry is claimed. A
+ * program that moves head by other means, or arms a record whose entry was not claimed, loses
+ * events; the worker does not wait for room.
  *
  * A thread that ends, or stands still, between setting Q and its push holds up that one record
- * alone: the worker does not see the new deadline, or the cancel, before the push. A deadline that
- * the worker has filed before expires all the same, and STOP ends the timeout. A signal handler
- * must not arm, cancel or refresh a record on which its thread may be at work.
+ * alone. A timeout that was moved to an earlier deadline expires at the one that the worker has
+ * filed before; one that was armed, not before the push; and STOP ends both. A signal handler may
+ * reap and withdraw, but must not arm, cancel or refresh a record on which its thread may be at
+ * work.
  *
- * After STOP, or when poll() reports EPOLLERR, Q may stay set: nobody looks at the record any more.
+ * STOP ends each timeout that is pending, whether it was pushed or not, and returns how many these
+ * were: an entry with HWHEEL_MAP_STOPPED for each is in the ring by then, and the tail stays. The
+ * program goes on with reap() and withdraw() until the ring is empty, and unmaps the memory. Q may
+ * stay set: nobody looks at the record. A STOP that was killed goes on by itself.
  *
- * poll() reports EPOLLIN while there are entries to claim, EPOLLHUP once the file is stopped and
- * all were claimed, and EPOLLERR, for good, if the worker has found a list damaged. Then no timeout
- * of the file ends any more, and the lists are CLOSED. A program that waits for edges (EPOLLET)
- * looks again with poll() when it has found the ring empty.
+ * poll() reports EPOLLIN while there are entries to claim, also withdrawn ones; EPOLLHUP once the
+ * file is stopped and all were claimed; and EPOLLERR, for good, if the worker has found a list
+ * damaged: a link to no record, or to one twice. Then the lists are CLOSED, no timeout ends after
+ * that, and STOP stops none; entries that are in the ring can be claimed. EPOLLET reports new
+ * entries each time that the worker adds some. Only EPOLLHUP has no edge, as the program's last
+ * claim brings it: after a STOP a program that waits for edges looks with poll() when the ring is
+ * empty.
+ *
+ * A child has no mapping after fork(), as it would go on with its parent's free records and lists.
+ * It may map the file anew, which the parent has to expect. madvise(MADV_DOFORK) lets it have the
+ * mapping: then the child is as one more thread, and only the program can keep the two apart.
  *
  * On a wheel of one level, timeouts that one thread pushes for one edge come in the order of the
  * pushes, as long as the worker has time to act on a whole list in one go. A record that is armed
@@ -430,7 +461,7 @@ struct hwheel_file_stats {
 /* In place of 0 at the head of a list: the worker does not look, and a pusher has to KICK. */
 #define HWHEEL_MAP_ASLEEP	0xffffffffU
 
-/* At the head of a list, for good: the file was stopped, and nothing is to be pushed any more. */
+/* At the head of a list, for good: nothing is to be pushed, as the file is stopped or damaged. */
 #define HWHEEL_MAP_CLOSED	0xfffffffeU
 
 /* Beside the index in an entry of the ring: STOP ended the timeout. */
@@ -444,24 +475,26 @@ struct hwheel_file_stats {
 
 /**
  * struct hwheel_map - memory that HWHEEL_IOC_MAP makes
- * @records: in: how many records to make, at least 1. Out: how many there are now in all, which
- *           may be some more than was asked for. Their indexes begin at 0, and go on with each
- *           MAP; nothing moves.
- * @lists:   in: how many submission lists, 1 to HWHEEL_MAP_LISTS; a second MAP may leave it 0.
- *           Out: how many there are.
+ * @records: in: how many records to make beside those that there are, at least 1. Out: how many
+ *           there are now in all. They come by the page, so these may be some more than were asked
+ *           for, also than max_timeouts. Their indexes begin at 0, and go on with each MAP.
+ * @lists:   in: how many submission lists, 1 to HWHEEL_MAP_LISTS; for a second MAP the same, or 0.
+ *           Out: how many there are, each empty or ASLEEP at first.
  * @flags:   in: must be 0
  * @version: out: HWHEEL_MAP_VERSION
  * @ring_size: out: entries of the ring, a power of two
  * @reserved: in: must be 0
- * @lists_offset: out: in bytes from the beginning of the mapping, where a struct
+ * @lists_offset: out: in bytes from the beginning of the memory, where a struct
  *           hwheel_map_header is, to the array of struct hwheel_map_list
  * @ring_offset: out: to the array of __u32
  * @records_offset: out: to the array of struct hwheel_map_record
- * @size:    out: bytes up to the end of the records. mmap() can map all at once, or what a
- *           second MAP has added.
+ * @size:    out: bytes up to the end of the records. The records that a second MAP has added begin
+ *           where the memory ended before.
  *
- * Fields that are only outputs have to be 0 before the call, so a program fills all of it before it
- * uses it again.
+ * Before each call, a second MAP's too, the fields that are only outputs have to be 0 (EINVAL): a
+ * program clears all of it, and sets @records and @lists. The offsets and @size are multiples of a
+ * page, and are those of mmap(). A second MAP moves nothing: only @records and @size change. No
+ * command returns this again, so a program that passes the file on passes this on, too.
  */
 struct hwheel_map {
 	__u32 records;
@@ -479,7 +512,7 @@ struct hwheel_map {
 /**
  * struct hwheel_map_header - the beginning of the memory
  * @version:  HWHEEL_MAP_VERSION
- * @stopped:  not 0 once STOP has begun, for those who want to know; written by the kernel
+ * @stopped:  not 0 once STOP has begun, before the lists are CLOSED; written by the kernel
  * @clock_offset_ns: what the opener's clock shows more than the machine's
  * @tail:     at offset 128: how many entries were put into the ring, ever; written by the worker
  * @head:     at offset 256: how many of them were claimed, ever; written by the program
@@ -512,7 +545,7 @@ struct hwheel_map_list {
  * @fired_ns:   when it expired, which is never before the deadline, or was stopped; written by the
  *              worker before the entry is in the ring
  * @cookie:     the program's own
- * @link:       while on a list: the index of the record pushed before it, + 1, or 0
+ * @link:       from the push until Q is cleared: the index of the one pushed before it, + 1, or 0
  * @generation: the program's own
  */
 struct hwheel_map_record {
@@ -573,8 +606,8 @@ struct hwheel_map_record {
  * number is known.)
  *
  * CONFIG gives the file a wheel of its own or another limit, see struct hwheel_config.
- * EBUSY: it has a wheel of its own already, or there was an ARM, even one that failed
- * when it had an id already.
+ * EBUSY: it has a wheel of its own already, it is mapped, or there was an ARM or SET, even one that
+ * failed when it had an id already.
  * EINVAL: out of range, no clock, or fields that do not go together. EPERM: no
  * CAP_SYS_RESOURCE. ENOSPC: the opener's account has max_user_wheels, or no room for the wheel in
  * max_user_bytes, or the machine has as many threads as it may. ESHUTDOWN: the file was stopped.
@@ -591,22 +624,23 @@ struct hwheel_map_record {
  * STATS fills a struct hwheel_file_stats.
  *
  * MAP makes memory that the program shares with the wheel's worker, or more of it, see struct
- * hwheel_map. EBUSY: the file has timeouts that ARM made. EINVAL: no records, no list or more
- * than 64, another number of lists than before, a flag. ENOSPC: more records than max_timeouts,
- * or more memory than max_user_bytes leaves the opener's account, of which the ring has room for
- * max_timeouts; or the machine has as many threads as it may. EDQUOT: the wheel's max_pending has
- * no room for so many. EOPNOTSUPP, and no HWHEEL_FEATURE_MAP: a processor that cannot exchange 64
- * bits, or that caches memory by its virtual address; and on a simple wheel. ESHUTDOWN: the file
- * was stopped. ENOMEM, also when the memory cgroup is at its limit. EINTR: killed. On any failure
- * there is no record more. (If the memory with the outputs is taken away during the call, the
- * segment stays.) Threads that wait in read() on the file get EOPNOTSUPP.
+ * hwheel_map. EBUSY: there was an ARM or SET. EINVAL: no records, no list or more than 64, another
+ * number of lists than before, a flag, an output that is not 0. ENOSPC: more records than
+ * max_timeouts, or more memory than max_user_bytes leaves the opener's account, of which the ring
+ * has room for max_timeouts; or the machine has as many threads as it may. EDQUOT: the wheel's
+ * max_pending has no room for so many, as a record counts whether it is armed or not. EOPNOTSUPP:
+ * a simple wheel; or INFO has no HWHEEL_FEATURE_MAP, on a processor that cannot exchange 64 bits,
+ * or that caches memory by its virtual address. ESHUTDOWN: the file was stopped. ENOMEM, also when
+ * the memory cgroup is at its limit. EINTR: killed. On any failure there is no record more. (If
+ * the memory with the outputs is taken away during the call, the segment stays.) Threads that wait
+ * in read() on the file get EOPNOTSUPP.
  *
  * KICK tells the worker that a thread pushed onto a list that was ASLEEP. On a file that was
- * stopped it does nothing. EINVAL: the file is not mapped.
+ * stopped it does nothing. It does not sleep. EINVAL: the file is not mapped.
  *
  * mmap() maps that memory: any whole pages of it, MAP_SHARED. EINVAL: nothing there to map, or
- * not shared. EACCES: PROT_WRITE, but the file is open for reading only. The mapping keeps the
- * file open; a child has none after fork(), and mremap() can't make it larger.
+ * not shared. The mapping keeps the file open; a child has none after fork(), and mremap() can't
+ * make it larger. The same pages may be mapped several times.
  */
 #define HWHEEL_IOC_INFO		_IOR(HWHEEL_IOC_MAGIC, 0x00, struct hwheel_info)
 #define HWHEEL_IOC_ARM		_IOWR(HWHEEL_IOC_MAGIC, 0x01, struct hwheel_op)
