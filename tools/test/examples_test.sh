@@ -280,7 +280,7 @@ prints() {
 	for pattern; do
 		grep -qE -- "$pattern" "$work/out" || status=1
 	done
-	[ $status -eq 0 ] && return
+	[ "$status" -eq 0 ] && return
 	diagnose "$(head -n 30 "$work/out")"
 	return 1
 }

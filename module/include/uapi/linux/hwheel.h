@@ -352,10 +352,11 @@ struct hwheel_file_stats {
  *	while !cas(r.word, old -> deadline << 1 | PENDING | Q, seq_cst)
  *	open = old & Q ? load(list.head, seq_cst) != CLOSED : push(i)
  *	return !open and cancel(i) ? ESHUTDOWN : 0
- *	If the cancel fails, STOP has ended the timeout, and its event comes. The cancel has to expect
- *	a word of this arm (see the tag) where another thread may have reaped the record and armed it
- *	again. The list is any of them, as STOP closes all before it looks at the records. If old has
- *	no Q, nobody else changes the word: a store (release) does in place of the exchange.
+ *	If the cancel fails, STOP has ended the timeout, and its event comes. The cancel has to
+ *	expect a word of this arm (see the tag) where another thread may have reaped the record and
+ *	armed it again. The list is any of them, as STOP closes all before it looks at the records.
+ *	If old has no Q, nobody else changes the word: a store (release) does in place of the
+ *	exchange.
  *
  * push(i): on any list. Best each thread has one of its own, to share no cache line, and because a
  *	thread that stands still, or ends, between its exchange of ASLEEP and its KICK holds up all
@@ -408,8 +409,8 @@ struct hwheel_file_stats {
  *		copy cookie, generation, fired_ns and the word's deadline
  *		old = fetch_add(record.word, 2, release), which makes IDLE of EXPIRED, and keeps
  *		W and Q; if old & W: discard the copy, there is no event
- *	The records are the program's again. Another thread may have made one of them, in a segment that
- *	this one has to map first. A thread that stood still between the loads may find n above
+ *	The records are the program's again. Another thread may have made one of them, in a segment
+ *	that this one has to map first. A thread that stood still between the loads may find n above
  *	ring_size: its exchange fails.
  *
  * The ring has room for all records, and a record is in it once, until its entry is claimed. A
