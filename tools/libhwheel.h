@@ -2,8 +2,8 @@
 /**
  * DOC: libhwheel
  *
- * Timeouts from the hwheel kernel module, hwheel(4), for a program. pkg-config has the library as
- * hwheel.
+ * Timeouts for a program, from the hwheel kernel module, hwheel(4), or in the process itself.
+ * pkg-config has the library as hwheel.
  *
  * A handle is a private set of timeouts. hwheel_set() arms one, or moves it if it is pending;
  * hwheel_withdraw() ends it. Those that expire are taken as events with hwheel_next_events(), and
@@ -20,9 +20,9 @@
  * Every second: deadline = hwheel_now(wheel), and hwheel_again(wheel, &id, &deadline, 1 s, cookie,
  * &missed) at the beginning and at each event.
  *
- * Several threads: on a mapped handle they set one variable without a lock; a thread that has an
- * event compares event.id with the variable. On another handle the program takes a lock around
- * both.
+ * Several threads: on a mapped or local handle they set one variable without a lock; a thread that
+ * has an event compares event.id with the variable. On another handle the program takes a lock
+ * around both.
  *
  * Units: all times are nanoseconds, of CLOCK_MONOTONIC unless hwheel_configure()
  * chose CLOCK_BOOTTIME (hwheel_now() reads whichever it is). No event comes before
@@ -51,6 +51,21 @@
  * while the very record is armed just 128 times, or a multiple of that, the last time with the
  * deadline, as rounded, that the stale timeout had. A program in which no thread uses an id while
  * another one may end that timeout is not concerned.
+ *
+ * Without the module: hwheel_open_local() makes a handle whose wheel is in the process, for
+ * containers, other kernels and test runs; hwheel_open() does so with HWHEEL_ANYWHERE where the
+ * module is not there for the program. All functions work as on the device, with these
+ * differences. Each operation takes a lock, and needs no system call, but where the next deadline
+ * comes to be earlier, and once for the events that come at a time. Nothing runs beside the
+ * program: a timeout expires when a call looks at the clock, which hwheel_cancel(),
+ * hwheel_withdraw(), hwheel_arm_at(), hwheel_refresh_at() and hwheel_set_at() do not. So they may
+ * still end or move one whose deadline is past and whose event no call has seen, though hwheel_fd()
+ * is readable. Whatever hwheel_configure() asks for, the wheel has levels and no longest delay, its
+ * tick is rounded down to a power of two, and no limit is the administrator's. hwheel_map() only
+ * counts. Several threads may set one variable without a lock. After hwheel_stop() the descriptor
+ * stays readable, in place of EPOLLHUP. In a forked child all functions return -EBADF but
+ * hwheel_close(), hwheel_fd(), hwheel_info() and hwheel_now(), and the parent's timeouts go on.
+ * A signal ends hwheel_next_events() even with SA_RESTART.
  *
  * Linking: libhwheel.a is for programs. A shared object links libhwheel.so, as what each thread has
  * is at a fixed place in a program that has the archive.
@@ -106,6 +121,12 @@ extern "C" {
 /* For hwheel_open(): hwheel_next_events() does not wait */
 #define HWHEEL_NONBLOCK		0x1U
 
+/* For hwheel_open(): in the process itself where the module is not for this program */
+#define HWHEEL_ANYWHERE		0x2U
+
+/* In hwheel_info.features: the wheel is in the process itself */
+#define HWHEEL_FEATURE_LOCAL	0x8000000000000000ULL
+
 /* One open set of timeouts; only the library looks into it */
 struct hwheel;
 
@@ -115,14 +136,25 @@ struct hwheel_batch;
 /**
  * hwheel_open() - make an empty set of timeouts
  * @wheel: out: the handle; written only on success
- * @flags: 0 or HWHEEL_NONBLOCK
+ * @flags: 0, or some of HWHEEL_NONBLOCK and HWHEEL_ANYWHERE
  *
- * The descriptor behind it is closed on exec.
+ * The descriptor behind it is closed on exec. With HWHEEL_ANYWHERE it is that of
+ * hwheel_open_local() where the device fails with ENOENT, ENXIO, ENODEV, EACCES or EPERM; features
+ * of hwheel_info() has HWHEEL_FEATURE_LOCAL then.
  *
  * Return: 0; -EINVAL: unknown flag; -ENOENT: the module is not loaded; -EACCES:
  * the device is not open to this user; -EMFILE, -ENFILE, -ENOMEM.
  */
 int hwheel_open(struct hwheel **wheel, unsigned int flags);
+
+/**
+ * hwheel_open_local() - make an empty set of timeouts in the process itself
+ * @wheel: out: the handle; written only on success
+ * @flags: 0 or HWHEEL_NONBLOCK
+ *
+ * Return: 0; -EINVAL: unknown flag; -EMFILE, -ENFILE, -ENOMEM.
+ */
+int hwheel_open_local(struct hwheel **wheel, unsigned int flags);
 
 /**
  * hwheel_open_fd() - make a handle of a descriptor that was passed in
@@ -170,7 +202,9 @@ int hwheel_fd(const struct hwheel *wheel);
  *          and kind for a wheel of its own, other fields that are 0 mean the default
  *
  * Without this, timeouts are on the default wheel of the user (see hwheel(4) for what counts as
- * one), and with HWHEEL_KIND_DEFAULT they stay there. A wheel of its own costs a kernel thread.
+ * one), and with HWHEEL_KIND_DEFAULT they stay there. A wheel of its own costs a kernel thread. On
+ * a local handle another clock makes another file of the descriptor: epoll instances get it
+ * afterwards.
  *
  * Return: 0; -EBUSY: the handle has a wheel of its own, or something was armed; -EINVAL: out of
  * range, another clock or none, or fields that don't go together; -EBADF: as for hwheel_arm();
@@ -268,10 +302,10 @@ uint64_t hwheel_now(const struct hwheel *wheel);
  * If the timeout of @id has expired, and no thread has taken its event, there is no event any more.
  * A thread that has taken it compares event.id with *@id: they differ.
  *
- * On a mapped handle *@id is written before the timeout can fire, and any number of threads may set
- * one variable: one timeout is left, with the deadline of one of them. The address of the variable
- * is a multiple of 8. On another handle *@id is written when the call returns, and the caller
- * locks the variable against its other threads, those that take events included.
+ * On a mapped or local handle *@id is written before the timeout can fire, and any number of
+ * threads may set one variable: one timeout is left, with the deadline of one of them. The address
+ * of the variable is a multiple of 8. On another handle *@id is written when the call returns, and
+ * the caller locks the variable against its other threads, those that take events included.
  *
  * Return: as hwheel_arm(); on failure nothing was changed. -ENOSPC never comes where the timeout is
  * pending; on a mapped handle a timeout whose event was withdrawn holds its place until

@@ -81,7 +81,7 @@ build_tools_tests() {
 	local more=("$out/tools/test/contained")
 
 	# An x86-64 kernel runs 32-bit programs, too.
-	[ "$(uname -m)" != x86_64 ] || more+=("$out/tools/test/libhwheel_test_32")
+	[ "$(uname -m)" != x86_64 ] || more+=("$out/tools/test/"{libhwheel,sharing}_test_32)
 	make -j"$(nproc)" -C tools O="$out/tools" tests KSRC="$KSRC" "${more[@]}"
 	tools/test/pack.sh "$out/tools/debian.tar" tmux trace-cmd bpftrace strace setpriv
 }
@@ -118,7 +118,7 @@ for need; do
 	case $need in
 	module|modules|install|clang) locked "$MODULE.lock" "build_$need" ;;
 	programs|tools_tests|hwheeld) locked "$out/tools.lock" "build_$need" ;;
-	local_tests) locked "$out/tools.lock" make -C tools O="$out/tools" local_tests KSRC="$KSRC" ;;
+	local_tests) locked "$out/tools.lock" make -j"$(nproc)" -C tools O="$out/tools" local_tests KSRC="$KSRC" ;;
 	tools)      locked "$out/tools.lock" make -j"$(nproc)" -C tools O="$out/tools" ;;
 	java)       locked "$out/java.lock" make -C tools/java O="$out/java" tests ;;
 	java_netty) locked "$out/java.lock" make -C tools/java O="$out/java" tests netty-tests ;;

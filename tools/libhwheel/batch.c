@@ -118,14 +118,6 @@ static void reset(struct hwheel_batch *batch)
 	}
 }
 
-static int submit(struct hwheel *wheel, struct hwheel_op *ops, unsigned int nr)
-{
-	const struct hwheel_submit submit = { .ops = (uintptr_t)ops, .nr = nr };
-
-	return wheel_ioctl(wheel, HWHEEL_IOC_SUBMIT, &submit);
-}
-
-/* On a mapped wheel */
 static int perform(struct hwheel *wheel, struct hwheel_op *op, uint64_t now)
 {
 	uint64_t deadline = op->flags & HWHEEL_ABSOLUTE ? op->time_ns :
@@ -158,36 +150,21 @@ static int perform(struct hwheel *wheel, struct hwheel_op *op, uint64_t now)
 	return -EBADF;
 }
 
-/* Returns how many were done; the only error concerns all. */
-static int perform_all(struct hwheel *wheel, struct hwheel_batch *batch)
+/* All delays count from one time. The only error concerns all. */
+int batch_perform(struct hwheel *wheel, struct hwheel_op *ops, unsigned int nr)
 {
 	uint64_t now = hwheel_now(wheel);
 	int error = 0;
 
-	for (unsigned int i = 0; i < batch->count && !error; i++)
-		error = perform(wheel, &batch->ops[i], now);
-	return error ?: (int)batch->count;
-}
-
-/* A call may do less than all. What it did is counted, so the next one begins behind it. */
-static int submit_all(struct hwheel *wheel, struct hwheel_batch *batch)
-{
-	unsigned int done = 0;
-	int ret;
-
-	while (done < batch->count) {
-		ret = submit(wheel, batch->ops + done, batch->count - done);
-		if (ret <= 0)
-			return done ? (int)done : ret;
-		done += (unsigned int)ret;
-	}
-	return (int)done;
+	for (unsigned int i = 0; i < nr && !error; i++)
+		error = perform(wheel, &ops[i], now);
+	return error ?: (int)nr;
 }
 
 int hwheel_submit(struct hwheel *wheel, struct hwheel_batch *batch)
 {
 	reset(batch);
-	return wheel->map ? perform_all(wheel, batch) : submit_all(wheel, batch);
+	return wheel->place->submit(wheel, batch->ops, batch->count);
 }
 
 int hwheel_batch_result(const struct hwheel_batch *batch, size_t index)

@@ -245,6 +245,7 @@ static int map_create(struct hwheel *wheel, uint32_t records)
 		return error;
 	}
 	wheel->slot = slot_get();
+	wheel->place = &mapped_place;
 	__atomic_store_n(&wheel->map, map, __ATOMIC_RELEASE);
 	return 0;
 }
@@ -335,7 +336,7 @@ static int map_extend(struct hwheel *wheel, struct map *map, size_t count)
 	return make_more(wheel, map, count) ?: map_made(wheel, map);
 }
 
-int hwheel_map(struct hwheel *wheel, size_t count)
+int map_make(struct hwheel *wheel, size_t count)
 {
 	int error;
 
@@ -365,8 +366,6 @@ void map_close(struct hwheel *wheel)
 {
 	struct map *map = wheel->map;
 
-	if (!map)
-		return;
 	map_lock();
 	slot_put(wheel->slot);
 	if (map->header) {

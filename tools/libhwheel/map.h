@@ -241,11 +241,7 @@ static inline struct lane **slot_of(const struct hwheel *wheel)
 	return (struct lane **)((char *)lanes + wheel->slot);
 }
 
-/* mapped.c and reap.c: as the functions of the library, of a wheel that has a map */
-int mapped_arm_at(struct hwheel *wheel, uint64_t deadline_ns, uint64_t cookie, uint64_t *id);
-int mapped_refresh_at(struct hwheel *wheel, uint64_t id, uint64_t deadline_ns);
-int mapped_set_at(struct hwheel *wheel, uint64_t *variable, uint64_t deadline_ns, uint64_t cookie);
-int mapped_query(struct hwheel *wheel, uint64_t id, uint64_t *left_ns, uint64_t *cookie);
+/* reap.c */
 int mapped_next_events(struct hwheel *wheel, struct hwheel_event *events, size_t count);
 
 #define likely(x)	__builtin_expect(!!(x), 1)

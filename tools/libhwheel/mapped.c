@@ -153,7 +153,7 @@ static int find_record(struct hwheel *wheel, struct lane *lane, uint32_t *genera
 	return error;
 }
 
-int mapped_arm_at(struct hwheel *wheel, uint64_t deadline_ns, uint64_t cookie, uint64_t *id)
+static int mapped_arm_at(struct hwheel *wheel, uint64_t deadline_ns, uint64_t cookie, uint64_t *id)
 {
 	struct lane *lane;
 	uint32_t generation;
@@ -167,8 +167,7 @@ int mapped_arm_at(struct hwheel *wheel, uint64_t deadline_ns, uint64_t cookie, u
 static SLOW int arm_slowly(struct hwheel *wheel, uint64_t deadline_ns, uint64_t cookie,
 			   uint64_t *id)
 {
-	return wheel->map ? mapped_arm_at(wheel, deadline_ns, cookie, id) :
-			    op_arm(wheel, HWHEEL_ABSOLUTE, deadline_ns, cookie, id);
+	return wheel->place->arm(wheel, HWHEEL_ABSOLUTE, deadline_ns, cookie, id);
 }
 
 int hwheel_arm_at(struct hwheel *wheel, uint64_t deadline_ns, uint64_t cookie, uint64_t *id)
@@ -228,14 +227,9 @@ static int mapped_end(struct hwheel *wheel, uint64_t number, bool or_event)
 	return look_up(wheel, id.offset, &lane, &record) ?: end(lane, record, id, or_event);
 }
 
-int hwheel_withdraw(struct hwheel *wheel, uint64_t id)
-{
-	return wheel->map ? mapped_end(wheel, id, true) : op_end(wheel, HWHEEL_IOC_WITHDRAW, id);
-}
-
 static SLOW int cancel_slowly(struct hwheel *wheel, uint64_t id)
 {
-	return wheel->map ? mapped_end(wheel, id, false) : op_end(wheel, HWHEEL_IOC_CANCEL, id);
+	return wheel->place->end(wheel, id, false);
 }
 
 static SLOW int push_cancelled(struct lane *lane, union id id)
@@ -292,7 +286,7 @@ static int refresh(const struct lane *lane, struct hwheel_map_record *record, un
 	return 0;
 }
 
-int mapped_refresh_at(struct hwheel *wheel, uint64_t number, uint64_t deadline_ns)
+static int mapped_refresh_at(struct hwheel *wheel, uint64_t number, uint64_t deadline_ns)
 {
 	union id id = { number };
 	struct hwheel_map_record *record;
@@ -304,8 +298,7 @@ int mapped_refresh_at(struct hwheel *wheel, uint64_t number, uint64_t deadline_n
 
 static SLOW int refresh_slowly(struct hwheel *wheel, uint64_t id, uint64_t deadline_ns)
 {
-	return wheel->map ? mapped_refresh_at(wheel, id, deadline_ns) :
-			    op_refresh(wheel, HWHEEL_ABSOLUTE, id, deadline_ns);
+	return wheel->place->refresh(wheel, HWHEEL_ABSOLUTE, id, deadline_ns);
 }
 
 int hwheel_refresh_at(struct hwheel *wheel, uint64_t number, uint64_t deadline_ns)
@@ -412,7 +405,8 @@ static inline ATTRIBUTE(always_inline) int set_top(struct lane *lane, uint64_t *
 	return 0;
 }
 
-int mapped_set_at(struct hwheel *wheel, uint64_t *variable, uint64_t deadline_ns, uint64_t cookie)
+static int mapped_set_at(struct hwheel *wheel, uint64_t *variable, uint64_t deadline_ns,
+			 uint64_t cookie)
 {
 	struct hwheel_map_record *record;
 	struct lane *lane;
@@ -438,8 +432,7 @@ int mapped_set_at(struct hwheel *wheel, uint64_t *variable, uint64_t deadline_ns
 static SLOW int set_slowly(struct hwheel *wheel, uint64_t *id, uint64_t deadline_ns,
 			   uint64_t cookie)
 {
-	return wheel->map ? mapped_set_at(wheel, id, deadline_ns, cookie) :
-			    op_set(wheel, HWHEEL_ABSOLUTE, id, deadline_ns, cookie);
+	return wheel->place->set(wheel, HWHEEL_ABSOLUTE, id, deadline_ns, cookie);
 }
 
 /* With what hwheel_set_at() has found: no pending timeout has the id. */
@@ -510,7 +503,7 @@ static uint64_t left_of(const struct hwheel *wheel, uint64_t word)
 	return deadline > now ? deadline - now : 0;
 }
 
-int mapped_query(struct hwheel *wheel, uint64_t number, uint64_t *left_ns, uint64_t *cookie)
+static int mapped_query(struct hwheel *wheel, uint64_t number, uint64_t *left_ns, uint64_t *cookie)
 {
 	const struct map *map = wheel->map;
 	const struct hwheel_map_record *record;
@@ -537,3 +530,44 @@ int mapped_query(struct hwheel *wheel, uint64_t number, uint64_t *left_ns, uint6
 		*cookie = its_cookie;
 	return state;
 }
+
+/* The place: a delay takes the fast path, which a call with a deadline comes from. */
+
+static int mapped_arm(struct hwheel *wheel, uint32_t flags, uint64_t time_ns, uint64_t cookie,
+		      uint64_t *id)
+{
+	if (flags & HWHEEL_ABSOLUTE)
+		return mapped_arm_at(wheel, time_ns, cookie, id);
+	return hwheel_arm_at(wheel, deadline_after(hwheel_now(wheel), time_ns), cookie, id);
+}
+
+static int mapped_refresh(struct hwheel *wheel, uint32_t flags, uint64_t id, uint64_t time_ns)
+{
+	if (flags & HWHEEL_ABSOLUTE)
+		return mapped_refresh_at(wheel, id, time_ns);
+	return hwheel_refresh_at(wheel, id, deadline_after(hwheel_now(wheel), time_ns));
+}
+
+static int mapped_set(struct hwheel *wheel, uint32_t flags, uint64_t *id, uint64_t time_ns,
+		      uint64_t cookie)
+{
+	if (flags & HWHEEL_ABSOLUTE)
+		return mapped_set_at(wheel, id, time_ns, cookie);
+	return hwheel_set_at(wheel, id, deadline_after(hwheel_now(wheel), time_ns), cookie);
+}
+
+const struct place mapped_place = {
+	.arm		= mapped_arm,
+	.refresh	= mapped_refresh,
+	.set		= mapped_set,
+	.end		= mapped_end,
+	.query		= mapped_query,
+	.next_events	= mapped_next_events,
+	.submit		= batch_perform,
+	.configure	= device_configure,
+	.map		= map_make,
+	.info		= device_info,
+	.stats		= device_stats,
+	.stop		= device_stop,
+	.close		= map_close,
+};

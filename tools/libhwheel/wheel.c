@@ -1,35 +1,38 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR MIT
-/* A handle: opened, configured, looked at, stopped, closed. */
+/*
+ * A handle: opened, closed, and calls that it passes on to its place. mapped.c has those with a
+ * fast path for mapped timeouts: hwheel_arm_at(), _refresh_at(), _set_at() and _cancel().
+ */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "map.h"
 
-static int open_device(unsigned int flags)
+struct hwheel *wheel_new(const struct place *place, unsigned int flags)
 {
-	int mode = O_RDWR | O_CLOEXEC;
+	struct hwheel *new = calloc(1, sizeof(*new));
 
-	if (flags & HWHEEL_NONBLOCK)
-		mode |= O_NONBLOCK;
-	return open(HWHEEL_DEVICE, mode);
-}
-
-int hwheel_open(struct hwheel **wheel, unsigned int flags)
-{
-	struct hwheel *new;
-	int error;
-
-	if (flags & ~HWHEEL_NONBLOCK)
-		return -EINVAL;
-	new = calloc(1, sizeof(*new));
 	if (!new)
-		return -ENOMEM;
+		return NULL;
 	/* That of the default wheel, on which each file begins */
 	new->clock = CLOCK_MONOTONIC;
 	new->slot = LAST_SLOT;
 	new->waits = !(flags & HWHEEL_NONBLOCK);
-	new->fd = open_device(flags);
+	new->place = place;
+	return new;
+}
+
+static int open_device(struct hwheel **wheel, unsigned int flags)
+{
+	struct hwheel *new = wheel_new(&device_place, flags);
+	int mode = O_RDWR | O_CLOEXEC, error;
+
+	if (!new)
+		return -ENOMEM;
+	if (flags & HWHEEL_NONBLOCK)
+		mode |= O_NONBLOCK;
+	new->fd = open(HWHEEL_DEVICE, mode);
 	if (new->fd < 0) {
 		error = -errno;
 		free(new);
@@ -37,6 +40,25 @@ int hwheel_open(struct hwheel **wheel, unsigned int flags)
 	}
 	*wheel = new;
 	return 0;
+}
+
+/* Is there no device for this program? Other errors are about the program itself. */
+static bool is_missing(int error)
+{
+	return error == -ENOENT || error == -ENXIO || error == -ENODEV || error == -EACCES ||
+	       error == -EPERM;
+}
+
+int hwheel_open(struct hwheel **wheel, unsigned int flags)
+{
+	int error;
+
+	if (flags & ~(HWHEEL_NONBLOCK | HWHEEL_ANYWHERE))
+		return -EINVAL;
+	error = open_device(wheel, flags);
+	if (flags & HWHEEL_ANYWHERE && is_missing(error))
+		return hwheel_open_local(wheel, flags & ~HWHEEL_ANYWHERE);
+	return error;
 }
 
 /* Any other file takes a command that it does not know for an error of its own. */
@@ -55,13 +77,11 @@ int hwheel_open_fd(struct hwheel **wheel, int fd)
 
 	if (error)
 		return error;
-	new = calloc(1, sizeof(*new));
+	new = wheel_new(&device_place, fcntl(fd, F_GETFL) & O_NONBLOCK ? HWHEEL_NONBLOCK : 0);
 	if (!new)
 		return -ENOMEM;
 	new->fd = fd;
 	new->clock = info.clock;
-	new->slot = LAST_SLOT;
-	new->waits = !(fcntl(fd, F_GETFL) & O_NONBLOCK);
 	*wheel = new;
 	return 0;
 }
@@ -72,7 +92,7 @@ int hwheel_close(struct hwheel *wheel)
 
 	if (!wheel)
 		return 0;
-	map_close(wheel);
+	wheel->place->close(wheel);
 	if (close(wheel->fd))
 		error = -errno;
 	free(wheel);
@@ -84,40 +104,65 @@ int hwheel_fd(const struct hwheel *wheel)
 	return wheel->fd;
 }
 
-/* In a child after fork(): the timeouts are the parent's. */
-static bool is_parents(const struct hwheel *wheel)
-{
-	return wheel->map && !wheel->map->header;
-}
-
-int hwheel_configure(struct hwheel *wheel, const struct hwheel_config *config)
-{
-	int error = is_parents(wheel) ? -EBADF : wheel_ioctl(wheel, HWHEEL_IOC_CONFIG, config);
-
-	if (!error && config->kind != HWHEEL_KIND_DEFAULT)
-		wheel->clock = config->clock;
-	return error;
-}
-
-int hwheel_info(const struct hwheel *wheel, struct hwheel_info *info)
-{
-	return wheel_ioctl(wheel, HWHEEL_IOC_INFO, info);
-}
-
-int hwheel_stats(const struct hwheel *wheel, struct hwheel_file_stats *stats)
-{
-	return wheel_ioctl(wheel, HWHEEL_IOC_STATS, stats);
-}
-
-int hwheel_stop(struct hwheel *wheel)
-{
-	return is_parents(wheel) ? -EBADF : wheel_ioctl(wheel, HWHEEL_IOC_STOP, NULL);
-}
-
 uint64_t hwheel_now(const struct hwheel *wheel)
 {
 	struct timespec now;
 
 	clock_gettime(wheel->clock, &now);
 	return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
+}
+
+int hwheel_configure(struct hwheel *wheel, const struct hwheel_config *config)
+{
+	return wheel->place->configure(wheel, config);
+}
+
+int hwheel_map(struct hwheel *wheel, size_t count)
+{
+	return wheel->place->map(wheel, count);
+}
+
+int hwheel_info(const struct hwheel *wheel, struct hwheel_info *info)
+{
+	return wheel->place->info(wheel, info);
+}
+
+int hwheel_stats(const struct hwheel *wheel, struct hwheel_file_stats *stats)
+{
+	return wheel->place->stats(wheel, stats);
+}
+
+int hwheel_stop(struct hwheel *wheel)
+{
+	return wheel->place->stop(wheel);
+}
+
+int hwheel_arm(struct hwheel *wheel, uint64_t delay_ns, uint64_t cookie, uint64_t *id)
+{
+	return wheel->place->arm(wheel, 0, delay_ns, cookie, id);
+}
+
+int hwheel_refresh(struct hwheel *wheel, uint64_t id, uint64_t delay_ns)
+{
+	return wheel->place->refresh(wheel, 0, id, delay_ns);
+}
+
+int hwheel_set(struct hwheel *wheel, uint64_t *id, uint64_t delay_ns, uint64_t cookie)
+{
+	return wheel->place->set(wheel, 0, id, delay_ns, cookie);
+}
+
+int hwheel_withdraw(struct hwheel *wheel, uint64_t id)
+{
+	return wheel->place->end(wheel, id, true);
+}
+
+int hwheel_query(struct hwheel *wheel, uint64_t id, uint64_t *left_ns, uint64_t *cookie)
+{
+	return wheel->place->query(wheel, id, left_ns, cookie);
+}
+
+int hwheel_next_events(struct hwheel *wheel, struct hwheel_event *events, size_t count)
+{
+	return wheel->place->next_events(wheel, events, count);
 }

@@ -1,22 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* libhwheel: what each function promises, by the library alone. Needs a loaded module. */
-#include <errno.h>
+/*
+ * libhwheel: what each function promises, by the library alone. With -v local it needs no module,
+ * as only the tests of handles in the process run.
+ */
 #include <fcntl.h>
-#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdarg.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "kselftest_harness.h"
-#include "libhwheel.h"
-
-#define MSEC	1000000ULL
-#define HOUR	(3600000 * MSEC)
-#define MANY	1000
+#include "fixture.h"
 
 FIXTURE(lib) {
 	struct hwheel *wheel;
@@ -35,60 +32,88 @@ FIXTURE_TEARDOWN(lib)
 	EXPECT_EQ(0, hwheel_close(self->wheel));
 }
 
-/* By system calls, and in memory that is shared with the kernel */
-FIXTURE(operations) {
-	struct hwheel *wheel;
-	struct hwheel_batch *batch;
-};
+/* The device as open() finds it, or an error of the test's */
 
-FIXTURE_VARIANT(operations) {
-	size_t mapped;
-	uint64_t unit_ns;
-};
+static int open_error;
 
-FIXTURE_VARIANT_ADD(operations, by_calls) {
-	.unit_ns = 8,
-};
+__typeof__(open) __real_open64, __wrap_open64;
 
-FIXTURE_VARIANT_ADD(operations, mapped) {
-	.mapped = MANY, .unit_ns = 1024,
-};
-
-FIXTURE_SETUP(operations)
+int __wrap_open64(const char *path, int flags, ...)
 {
-	ASSERT_EQ(0, hwheel_open(&self->wheel, HWHEEL_NONBLOCK));
-	if (variant->mapped)
-		ASSERT_EQ(0, hwheel_map(self->wheel, variant->mapped));
-	ASSERT_EQ(0, hwheel_batch_new(&self->batch, MANY));
+	va_list arguments;
+	mode_t mode;
+
+	va_start(arguments, flags);
+	mode = flags & O_CREAT ? va_arg(arguments, mode_t) : 0;
+	va_end(arguments);
+	if (!open_error || strcmp(path, HWHEEL_DEVICE))
+		return __real_open64(path, flags, mode);
+	errno = open_error;
+	return -1;
 }
 
-FIXTURE_TEARDOWN(operations)
-{
-	hwheel_batch_free(self->batch);
-	EXPECT_EQ(0, hwheel_close(self->wheel));
-}
-
-/* Waits until one is there: a test that hangs ends with the harness's timeout. */
-static struct hwheel_event next_event(struct hwheel *wheel)
-{
-	struct pollfd poll_fd = { .fd = hwheel_fd(wheel), .events = POLLIN };
-	struct hwheel_event event = { 0 };
-
-	while (hwheel_next_events(wheel, &event, 1) == -EAGAIN)
-		poll(&poll_fd, 1, -1);
-	return event;
-}
-
-TEST_F(lib, open_refuses_unknown_flags)
+TEST_F(place, open_refuses_unknown_flags)
 {
 	struct hwheel *wheel = NULL;
 
-	EXPECT_EQ(-EINVAL, hwheel_open(&wheel, ~0U));
+	EXPECT_EQ(-EINVAL, variant->open(&wheel, ~0U));
+	EXPECT_EQ(-EINVAL, variant->open(&wheel, 4));
 	EXPECT_EQ(NULL, wheel);
 	EXPECT_EQ(0, hwheel_close(NULL));
 }
 
-TEST_F(operations, event_brings_cookie_back)
+static bool has_feature_local(struct hwheel *wheel)
+{
+	struct hwheel_info info;
+
+	return !hwheel_info(wheel, &info) && info.features & HWHEEL_FEATURE_LOCAL;
+}
+
+TEST_F(place, info_has_the_place)
+{
+	EXPECT_EQ(is_local(variant), has_feature_local(self->wheel));
+}
+
+/* Elsewhere only where there is no device for this program; other errors are about the program. */
+TEST_F(place, anywhere)
+{
+	static const int falls_back[] = { ENOENT, ENXIO, ENODEV, EACCES, EPERM };
+	static const int others[] = { EMFILE, ENFILE, ENOMEM, EBUSY, EINTR, EIO };
+	struct hwheel_event event;
+	struct hwheel *wheel;
+	uint64_t id;
+
+	for (size_t i = 0; i < ARRAY_SIZE(falls_back); i++) {
+		open_error = falls_back[i];
+		wheel = NULL;
+		EXPECT_EQ(-open_error, hwheel_open(&wheel, HWHEEL_NONBLOCK));
+		EXPECT_EQ(NULL, wheel);
+		ASSERT_EQ(0, hwheel_open(&wheel, HWHEEL_NONBLOCK | HWHEEL_ANYWHERE));
+		EXPECT_TRUE(has_feature_local(wheel));
+		EXPECT_EQ(-EAGAIN, hwheel_next_events(wheel, &event, 1));
+		EXPECT_EQ(0, hwheel_close(wheel));
+		ASSERT_EQ(0, hwheel_open(&wheel, HWHEEL_ANYWHERE));
+		ASSERT_EQ(0, hwheel_arm(wheel, MSEC, 5, &id));
+		ASSERT_EQ(1, hwheel_next_events(wheel, &event, 1));
+		EXPECT_EQ(5, event.cookie);
+		EXPECT_EQ(0, hwheel_close(wheel));
+	}
+	wheel = NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+		open_error = others[i];
+		EXPECT_EQ(-open_error, hwheel_open(&wheel, HWHEEL_ANYWHERE));
+		EXPECT_EQ(NULL, wheel);
+	}
+	open_error = 0;
+	if (is_local(variant))
+		return;
+	/* The module is there. */
+	ASSERT_EQ(0, hwheel_open(&wheel, HWHEEL_ANYWHERE));
+	EXPECT_FALSE(has_feature_local(wheel));
+	EXPECT_EQ(0, hwheel_close(wheel));
+}
+
+TEST_F(place, event_brings_cookie_back)
 {
 	struct hwheel_event event;
 	uint64_t id = 0;
@@ -105,7 +130,7 @@ TEST_F(operations, event_brings_cookie_back)
 	EXPECT_EQ(-ENOENT, hwheel_query(self->wheel, id, NULL, NULL));
 }
 
-TEST_F(operations, absolute_deadline_comes_back)
+TEST_F(place, absolute_deadline_comes_back)
 {
 	uint64_t unit = variant->unit_ns, now = hwheel_now(self->wheel);
 	uint64_t deadline = (now + MSEC + unit - 1) / unit * unit;
@@ -119,7 +144,7 @@ TEST_F(operations, absolute_deadline_comes_back)
 }
 
 /* Of all that a delay can be; the sum with the time of day may not fit. */
-TEST_F(operations, delays_beyond_the_clock_mean_never)
+TEST_F(place, delays_beyond_the_clock_mean_never)
 {
 	const uint64_t delays[] = {
 		UINT64_MAX, UINT64_MAX - 1, UINT64_MAX - hwheel_now(self->wheel), 1ULL << 63,
@@ -143,7 +168,7 @@ TEST_F(operations, delays_beyond_the_clock_mean_never)
 	EXPECT_EQ(-EAGAIN, hwheel_next_events(self->wheel, &event, 1));
 }
 
-TEST_F(operations, query_tells_state)
+TEST_F(place, query_tells_state)
 {
 	uint64_t id, left, cookie;
 
@@ -157,8 +182,42 @@ TEST_F(operations, query_tells_state)
 	EXPECT_EQ(-ENOENT, hwheel_query(self->wheel, id, NULL, NULL));
 }
 
+TEST_F(place, past_deadlines)
+{
+	uint64_t id;
+
+	for (uint64_t deadline = 0; deadline < 3000; deadline += 999) {
+		ASSERT_EQ(0, hwheel_arm_at(self->wheel, deadline, 1, &id));
+		EXPECT_EQ(id, next_event(self->wheel).id);
+	}
+}
+
+TEST_F(place, any_number_may_be_an_id)
+{
+	uint64_t state = 1, id, cookie;
+	unsigned int known = 0;
+
+	ASSERT_EQ(0, hwheel_arm(self->wheel, HOUR, 5, &id));
+	for (int i = 0; i < 100000; i++) {
+		uint64_t number = state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+
+		/* Near those that there are, too */
+		if (i % 4)
+			number = id + number % 100000 - 50000;
+		if (i % 3 == 0)
+			number &= 0xffffffffU << (i % 2 * 16);
+		known += number != id && hwheel_cancel(self->wheel, number) != -ENOENT;
+		known += number != id && hwheel_refresh(self->wheel, number, 0) != -ENOENT;
+		known += number != id && hwheel_query(self->wheel, number, NULL, NULL) != -ENOENT;
+	}
+	EXPECT_EQ(0, known);
+	EXPECT_EQ(-ENOENT, hwheel_cancel(self->wheel, 0));
+	EXPECT_EQ(HWHEEL_STATE_PENDING, hwheel_query(self->wheel, id, NULL, &cookie));
+	EXPECT_EQ(5, cookie);
+}
+
 /* Later and earlier */
-TEST_F(operations, refresh)
+TEST_F(place, refresh)
 {
 	struct hwheel *wheel = self->wheel;
 	uint64_t id, left;
@@ -174,7 +233,7 @@ TEST_F(operations, refresh)
 }
 
 /* Moved if it is pending, which keeps its cookie, else armed */
-TEST_F(operations, set)
+TEST_F(place, set)
 {
 	struct hwheel *wheel = self->wheel;
 	uint64_t id = 0, first, cookie;
@@ -202,15 +261,8 @@ TEST_F(operations, set)
 	EXPECT_EQ(-ENOENT, hwheel_withdraw(wheel, id));
 }
 
-static void await_event(struct hwheel *wheel)
-{
-	struct pollfd poll_fd = { .fd = hwheel_fd(wheel), .events = POLLIN };
-
-	poll(&poll_fd, 1, -1);
-}
-
 /* The event was not taken: it does not come. */
-TEST_F(operations, set_takes_the_event_back)
+TEST_F(place, set_takes_the_event_back)
 {
 	struct hwheel *wheel = self->wheel;
 	struct hwheel_event events[4];
@@ -240,14 +292,12 @@ TEST_F(operations, set_takes_the_event_back)
 static const uint64_t no_ids[] = { 0, 1, UINT32_MAX, 1ULL << 40, INT64_MAX, UINT64_MAX };
 
 /* Of another handle: this one has none so far out. */
-TEST_F(operations, set_of_an_id_of_none)
+TEST_F(place, set_of_an_id_of_none)
 {
 	struct hwheel *wheel = self->wheel, *other;
 	uint64_t id = 0, theirs, left;
 
-	ASSERT_EQ(0, hwheel_open(&other, HWHEEL_NONBLOCK));
-	if (variant->mapped)
-		ASSERT_EQ(0, hwheel_map(other, variant->mapped));
+	ASSERT_EQ(0, open_place(variant, HWHEEL_NONBLOCK, NULL, &other));
 	for (int i = 0; i < MANY / 2; i++)
 		ASSERT_EQ(0, hwheel_arm(other, HOUR, 1, &theirs));
 	for (size_t i = 0; i < ARRAY_SIZE(no_ids); i++) {
@@ -265,7 +315,7 @@ TEST_F(operations, set_of_an_id_of_none)
 }
 
 /* What can't be armed changes neither the id nor the event. */
-TEST_F(operations, set_after_a_stop)
+TEST_F(place, set_after_a_stop)
 {
 	struct hwheel *wheel = self->wheel;
 	struct hwheel_event events[3];
@@ -290,7 +340,7 @@ TEST_F(operations, set_after_a_stop)
 	EXPECT_EQ(0, hwheel_next_events(wheel, events, 3));
 }
 
-TEST_F(operations, batch_sets)
+TEST_F(place, batch_sets)
 {
 	uint64_t id = 0, fired = 0, none, left;
 	struct hwheel_event event;
@@ -317,7 +367,7 @@ TEST_F(operations, batch_sets)
 	EXPECT_NE(id, hwheel_batch_id(self->batch, 0));
 }
 
-TEST_F(operations, again_bounds)
+TEST_F(place, again_bounds)
 {
 	uint64_t id = 0, deadline = hwheel_now(self->wheel), begin = deadline, missed = 7;
 
@@ -338,58 +388,131 @@ TEST_F(operations, again_bounds)
 #define PERIOD		200003U		/* of ticks of 50 us, and no multiple of 1,024 ns or 8 */
 
 /* In real time: each event is of the exact time, rounded up, however late the program is. */
-TEST_F(lib, again_does_not_drift)
+TEST_F(place, again_does_not_drift)
 {
 	const struct hwheel_config config = {
 		.tick_ns = 50000, .kind = HWHEEL_KIND_HASHED, .clock = CLOCK_MONOTONIC,
 	};
-	const uint64_t units[] = { 8, 1024 };
+	uint64_t id = 0, begin, deadline, missed, sum = 0;
+	struct hwheel *wheel;
 
-	for (int mapped = 0; mapped < 2; mapped++) {
-		uint64_t id = 0, begin, deadline, missed, sum = 0;
-		struct hwheel *wheel;
+	ASSERT_EQ(0, open_place(variant, HWHEEL_NONBLOCK, &config, &wheel));
+	begin = hwheel_now(wheel);
+	deadline = begin;
+	while (sum < PERIODS) {
+		struct hwheel_event event;
 
-		ASSERT_EQ(0, hwheel_open(&wheel, HWHEEL_NONBLOCK));
-		ASSERT_EQ(0, hwheel_configure(wheel, &config));
-		if (mapped)
-			ASSERT_EQ(0, hwheel_map(wheel, 1));
-		begin = hwheel_now(wheel);
-		deadline = begin;
-		while (sum < PERIODS) {
-			struct hwheel_event event;
-
-			ASSERT_EQ(0, hwheel_again(wheel, &id, &deadline, PERIOD, 0, &missed));
-			sum += missed + 1;
-			ASSERT_EQ(begin + sum * PERIOD, deadline);
-			event = next_event(wheel);
-			ASSERT_EQ((deadline + units[mapped] - 1) & -units[mapped],
-				  event.deadline_ns);
-		}
-		EXPECT_EQ(0, hwheel_close(wheel));
+		ASSERT_EQ(0, hwheel_again(wheel, &id, &deadline, PERIOD, 0, &missed));
+		sum += missed + 1;
+		ASSERT_EQ(begin + sum * PERIOD, deadline);
+		event = next_event(wheel);
+		ASSERT_EQ((deadline + variant->unit_ns - 1) & -variant->unit_ns,
+			  event.deadline_ns);
 	}
+	EXPECT_EQ(0, hwheel_close(wheel));
 }
 
-TEST_F(lib, configure_once)
+/* The tick of a local wheel is a power of two, and it has the slots that it has. */
+TEST_F(place, configure_once)
 {
 	const struct hwheel_config config = {
 		.tick_ns = MSEC, .slots = 64, .clock = CLOCK_BOOTTIME,
-		.kind = HWHEEL_KIND_HASHED,
+		.kind = HWHEEL_KIND_HASHED, .max_timeouts = MANY,
 	};
+	struct hwheel *wheel;
 	struct hwheel_info info;
 	uint64_t id;
 
-	ASSERT_EQ(0, hwheel_configure(self->wheel, &config));
-	ASSERT_EQ(0, hwheel_info(self->wheel, &info));
-	EXPECT_EQ(MSEC, info.tick_ns);
-	EXPECT_EQ(64, info.slots);
+	ASSERT_EQ(0, open_place(variant, HWHEEL_NONBLOCK, &config, &wheel));
+	ASSERT_EQ(0, hwheel_info(wheel, &info));
+	EXPECT_EQ(is_local(variant) ? 1 << 19 : MSEC, info.tick_ns);
+	EXPECT_EQ(is_local(variant) ? 256 : 64, info.slots);
 	EXPECT_EQ(CLOCK_BOOTTIME, info.clock);
 	EXPECT_EQ(1, info.own_wheel);
-	EXPECT_EQ(-EBUSY, hwheel_configure(self->wheel, &config));
-	ASSERT_EQ(0, hwheel_arm_at(self->wheel, hwheel_now(self->wheel) + MSEC, 0, &id));
-	EXPECT_EQ(id, next_event(self->wheel).id);
+	EXPECT_EQ(MANY, info.max_timeouts);
+	EXPECT_EQ(-EBUSY, hwheel_configure(wheel, &config));
+	ASSERT_EQ(0, hwheel_arm_at(wheel, hwheel_now(wheel) + MSEC, 0, &id));
+	EXPECT_EQ(id, next_event(wheel).id);
+	EXPECT_EQ(0, hwheel_close(wheel));
 }
 
-TEST_F(operations, stop_hands_all_back)
+/* The limit holds for pending timeouts and events that wait. Maps have whole pages. */
+TEST_F(place, max_timeouts)
+{
+	const uint64_t max = sysconf(_SC_PAGESIZE) / 32;
+	const struct hwheel_config config = { .clock = CLOCK_MONOTONIC, .max_timeouts = max };
+	struct hwheel_event events[3];
+	struct hwheel *wheel;
+	uint64_t fired, pending, id = 0;
+
+	ASSERT_EQ(0, open_place(variant, HWHEEL_NONBLOCK, &config, &wheel));
+	ASSERT_EQ(0, hwheel_arm(wheel, 0, 1, &fired));
+	await_event(wheel);
+	for (uint64_t i = 1; i < max; i++)
+		ASSERT_EQ(0, hwheel_arm(wheel, HOUR, 2, &pending));
+	EXPECT_EQ(-ENOSPC, hwheel_arm(wheel, HOUR, 3, &id));
+	EXPECT_EQ(-ENOSPC, hwheel_set(wheel, &id, HOUR, 3));
+	EXPECT_EQ(0, id);
+	EXPECT_EQ(0, hwheel_set(wheel, &pending, HOUR, 3));
+	ASSERT_EQ(1, hwheel_next_events(wheel, events, 3));
+	EXPECT_EQ(1, events[0].cookie);
+	EXPECT_EQ(0, hwheel_arm(wheel, HOUR, 3, &id));
+	EXPECT_EQ(0, hwheel_cancel(wheel, id));
+	EXPECT_EQ(0, hwheel_set(wheel, &id, HOUR, 3));
+	EXPECT_EQ(max, hwheel_stop(wheel));
+	EXPECT_EQ(0, hwheel_close(wheel));
+}
+
+TEST_F(place, map_has_bounds)
+{
+	struct hwheel_info info;
+
+	if (!variant->mapped)
+		ASSERT_EQ(0, hwheel_map(self->wheel, MANY));
+	ASSERT_EQ(0, hwheel_info(self->wheel, &info));
+	EXPECT_EQ(-EINVAL, hwheel_map(self->wheel, 0));
+	EXPECT_EQ(-ENOSPC, hwheel_map(self->wheel, info.max_timeouts));
+	EXPECT_EQ(-ENOSPC, hwheel_map(self->wheel, SIZE_MAX));
+	EXPECT_EQ(0, hwheel_map(self->wheel, MANY));
+}
+
+TEST_F(place, map_comes_first)
+{
+	struct hwheel *wheel;
+	uint64_t id;
+
+	ASSERT_EQ(0, variant->open(&wheel, 0));
+	ASSERT_EQ(0, hwheel_arm(wheel, HOUR, 1, &id));
+	EXPECT_EQ(-EBUSY, hwheel_map(wheel, MANY));
+	/* It stays as it is. */
+	EXPECT_EQ(0, hwheel_cancel(wheel, id));
+	EXPECT_EQ(0, hwheel_close(wheel));
+}
+
+TEST_F(place, grows_up_to_the_limit)
+{
+	uint64_t *ids, id, n = 0;
+	struct hwheel_info info;
+	int error;
+
+	ASSERT_EQ(0, hwheel_info(self->wheel, &info));
+	ids = calloc(info.max_timeouts + 1, sizeof(*ids));
+	ASSERT_NE(NULL, ids);
+	while (!(error = hwheel_arm(self->wheel, HOUR, n, &ids[n])))
+		ASSERT_GE(info.max_timeouts, ++n);
+	EXPECT_EQ(-ENOSPC, error);
+	EXPECT_EQ(info.max_timeouts, n);
+	EXPECT_EQ(-ENOSPC, hwheel_arm(self->wheel, HOUR, n, &id));
+	for (uint64_t i = 0; i < n; i++)
+		ASSERT_EQ(0, hwheel_cancel(self->wheel, ids[i]));
+	for (uint64_t i = 0; i < n; i++)
+		ASSERT_EQ(0, hwheel_arm(self->wheel, HOUR, i, &id));
+	EXPECT_EQ(-ENOSPC, hwheel_arm(self->wheel, HOUR, n, &id));
+	EXPECT_EQ(n, hwheel_stop(self->wheel));
+	free(ids);
+}
+
+TEST_F(place, stop_hands_all_back)
 {
 	struct hwheel_event events[3];
 	uint64_t id;
@@ -421,7 +544,7 @@ TEST_F(lib, stats_count)
 	EXPECT_EQ(0, stats.pending);
 }
 
-TEST_F(lib, batch_has_bounds)
+TEST_F(place, batch_has_bounds)
 {
 	struct hwheel_batch *batch = NULL;
 
@@ -441,7 +564,7 @@ TEST_F(lib, batch_has_bounds)
 	EXPECT_EQ(0, hwheel_batch_count(self->batch));
 }
 
-TEST_F(operations, batch_does_each_operation)
+TEST_F(place, batch_does_each_operation)
 {
 	uint64_t now = hwheel_now(self->wheel), id, left, cookie;
 	struct hwheel_event event;
@@ -474,7 +597,7 @@ TEST_F(operations, batch_does_each_operation)
 }
 
 /* A batch is submitted again: each operation arms another timeout. */
-TEST_F(operations, batch_is_used_again)
+TEST_F(place, batch_is_used_again)
 {
 	uint64_t first;
 
@@ -508,7 +631,8 @@ static int set_timer(int hz)
 #define BATCHES	2000
 
 /* Each is one whole: nothing is left out, and nothing is done twice. */
-TEST_F(lib, batches_under_a_profiling_timer)
+/* Of a mapped handle the worker sees no refresh. */
+TEST_F(place, batches_under_a_profiling_timer)
 {
 	struct hwheel_file_stats stats;
 	uint64_t ids[MANY];
@@ -530,7 +654,7 @@ TEST_F(lib, batches_under_a_profiling_timer)
 	for (int i = 0; i < MANY; i++)
 		EXPECT_EQ(0, hwheel_batch_result(self->batch, i));
 	ASSERT_EQ(0, hwheel_stats(self->wheel, &stats));
-	EXPECT_EQ(BATCHES * MANY, stats.refreshed);
+	EXPECT_EQ(variant->mapped ? 0 : BATCHES * MANY, stats.refreshed);
 }
 
 /* The error of the first one is told; nothing is done, and all say so. */
@@ -667,151 +791,217 @@ TEST_F(lib, open_fd_knows_the_clock)
 	EXPECT_EQ(0, hwheel_info(self->wheel, &info));
 }
 
-/*
- * Events that another thread takes, matched by cookie as the header tells: what the object's
- * lock protects is right whenever the lock is held.
- */
-
-#define OBJECTS	20000
-
-struct object {
-	pthread_mutex_t lock;
-	uint64_t id;
-	int events;
-	int wrong;
-};
-
-struct taker {
-	struct hwheel *wheel;
-	int left;
-};
-
-static void take_event(const struct hwheel_event *event)
-{
-	struct object *object = (struct object *)(uintptr_t)event->cookie;
-
-	pthread_mutex_lock(&object->lock);
-	object->events++;
-	object->wrong += object->id != event->id;
-	pthread_mutex_unlock(&object->lock);
-}
-
-static void *take_events(void *data)
-{
-	struct taker *taker = data;
-	struct pollfd poll_fd = { .fd = hwheel_fd(taker->wheel), .events = POLLIN };
-	struct hwheel_event events[16];
-
-	while (taker->left > 0) {
-		int count = hwheel_next_events(taker->wheel, events, 16);
-
-		if (count == -EAGAIN)
-			poll(&poll_fd, 1, -1);
-		else if (count <= 0)
-			break;
-		for (int i = 0; i < count; i++)
-			take_event(&events[i]);
-		taker->left -= count > 0 ? count : 0;
-	}
-	return NULL;
-}
-
-static struct object *make_objects(void)
-{
-	struct object *objects = calloc(OBJECTS, sizeof(*objects));
-
-	for (int i = 0; objects && i < OBJECTS; i++)
-		pthread_mutex_init(&objects[i].lock, NULL);
-	return objects;
-}
-
-/* Each by itself; they are due at once. */
-static int arm_one_by_one(struct hwheel *wheel, struct object *objects)
-{
-	int error = 0;
-
-	for (int i = 0; !error && i < OBJECTS; i++) {
-		struct object *object = &objects[i];
-
-		pthread_mutex_lock(&object->lock);
-		error = hwheel_arm(wheel, 0, (uintptr_t)object, &object->id);
-		pthread_mutex_unlock(&object->lock);
-	}
-	return error;
-}
-
-#define SIZE	40
-
-static int arm_batch(struct hwheel *wheel, struct hwheel_batch *batch, struct object *objects)
-{
-	int done;
-
-	hwheel_batch_clear(batch);
-	for (int i = 0; i < SIZE; i++) {
-		hwheel_batch_arm(batch, 0, (uintptr_t)&objects[i]);
-		pthread_mutex_lock(&objects[i].lock);
-	}
-	done = hwheel_submit(wheel, batch);
-	for (int i = 0; i < SIZE; i++) {
-		objects[i].id = hwheel_batch_id(batch, i);
-		pthread_mutex_unlock(&objects[i].lock);
-	}
-	return done == SIZE ? 0 : -EPROTO;
-}
-
-static int count_wrong(const struct object *objects)
-{
-	int wrong = 0;
-
-	for (int i = 0; i < OBJECTS; i++)
-		wrong += objects[i].events != 1 || objects[i].wrong;
-	return wrong;
-}
-
-TEST_F(operations, events_of_another_thread)
-{
-	struct object *objects = make_objects();
-	struct taker taker = { .wheel = self->wheel, .left = OBJECTS };
-	pthread_t thread;
-
-	ASSERT_NE(NULL, objects);
-	ASSERT_EQ(0, pthread_create(&thread, NULL, take_events, &taker));
-	EXPECT_EQ(0, arm_one_by_one(self->wheel, objects));
-	ASSERT_EQ(0, pthread_join(thread, NULL));
-	EXPECT_EQ(0, count_wrong(objects));
-	free(objects);
-}
-
-TEST_F(operations, events_of_another_thread_s_batches)
-{
-	struct object *objects = make_objects();
-	struct taker taker = { .wheel = self->wheel, .left = OBJECTS };
-	pthread_t thread;
-
-	ASSERT_NE(NULL, objects);
-	ASSERT_EQ(0, pthread_create(&thread, NULL, take_events, &taker));
-	for (int i = 0; i < OBJECTS; i += SIZE)
-		EXPECT_EQ(0, arm_batch(self->wheel, self->batch, objects + i));
-	ASSERT_EQ(0, pthread_join(thread, NULL));
-	EXPECT_EQ(0, count_wrong(objects));
-	free(objects);
-}
-
-TEST_F(lib, configure_needs_a_clock)
+TEST_F(place, configure_has_bounds)
 {
 	const struct hwheel_config configs[] = {
 		{ 0 }, { .max_timeouts = 10 }, { .kind = HWHEEL_KIND_HASHED },
 		{ .kind = HWHEEL_KIND_HASHED, .clock = CLOCK_REALTIME },
+		{ .kind = HWHEEL_KIND_HASHED, .clock = CLOCK_MONOTONIC, .tick_ns = 49999 },
+		{ .kind = HWHEEL_KIND_HASHED, .clock = CLOCK_MONOTONIC, .tick_ns = HOUR + 1 },
+		{ .kind = HWHEEL_KIND_HASHED, .clock = CLOCK_MONOTONIC, .levels = 2 },
+		{ .kind = HWHEEL_KIND_HASHED, .clock = CLOCK_MONOTONIC, .slots = (1 << 20) + 1 },
+		{ .kind = HWHEEL_KIND_SIMPLE, .clock = CLOCK_MONOTONIC, .slots = 1, .turn_ns = 1 },
+		{ .kind = HWHEEL_KIND_HIERARCHICAL, .clock = CLOCK_MONOTONIC, .levels = 1 },
+		{ .kind = HWHEEL_KIND_HIERARCHICAL, .clock = CLOCK_MONOTONIC, .levels = 9 },
+		{ .kind = HWHEEL_KIND_HIERARCHICAL, .clock = CLOCK_MONOTONIC, .turn_ns = HOUR },
+		{ .kind = HWHEEL_KIND_SIMPLE + 1, .clock = CLOCK_MONOTONIC },
+		{ .clock = CLOCK_BOOTTIME }, { .clock = CLOCK_MONOTONIC, .tick_ns = MSEC },
+		{ .clock = CLOCK_MONOTONIC, .flags = HWHEEL_CONFIG_NICE },
+		{ .clock = CLOCK_MONOTONIC, .slots = 64 },
+		{ .kind = HWHEEL_KIND_HASHED, .clock = CLOCK_MONOTONIC, .flags = 4 },
+		{ .kind = HWHEEL_KIND_HASHED, .clock = CLOCK_MONOTONIC, .reserved[8] = 1 },
+		{ .clock = CLOCK_MONOTONIC, .max_timeouts = (1 << 24) + 1 },
 	};
 	const struct hwheel_config shared = { .max_timeouts = 10, .clock = CLOCK_MONOTONIC };
 	struct hwheel_info info;
+	struct hwheel *wheel;
 
-	for (size_t i = 0; i < 4; i++)
-		EXPECT_EQ(-EINVAL, hwheel_configure(self->wheel, &configs[i]));
-	EXPECT_EQ(0, hwheel_configure(self->wheel, &shared));
-	ASSERT_EQ(0, hwheel_info(self->wheel, &info));
-	EXPECT_EQ(0, info.own_wheel);
+	ASSERT_EQ(0, variant->open(&wheel, 0));
+	for (size_t i = 0; i < ARRAY_SIZE(configs); i++)
+		EXPECT_EQ(-EINVAL, hwheel_configure(wheel, &configs[i]));
+	EXPECT_EQ(0, hwheel_configure(wheel, &shared));
+	ASSERT_EQ(0, hwheel_info(wheel, &info));
+	EXPECT_EQ(is_local(variant), info.own_wheel);
 	EXPECT_EQ(10, info.max_timeouts);
+	EXPECT_EQ(0, hwheel_stop(wheel));
+	EXPECT_EQ(-ESHUTDOWN, hwheel_configure(wheel, &shared));
+	EXPECT_EQ(-ESHUTDOWN, hwheel_map(wheel, 1));
+	EXPECT_EQ(0, hwheel_close(wheel));
+}
+
+/* The descriptor */
+
+static bool is_readable(struct hwheel *wheel)
+{
+	struct pollfd file = { .fd = hwheel_fd(wheel), .events = POLLIN };
+
+	return poll(&file, 1, 0) == 1;
+}
+
+/* As long as an event is left, and not for one that was cancelled */
+TEST_F(place, readable_while_an_event_waits)
+{
+	struct hwheel *wheel = self->wheel;
+	struct hwheel_event event;
+	uint64_t ids[3];
+
+	EXPECT_FALSE(is_readable(wheel));
+	for (int i = 0; i < 3; i++)
+		ASSERT_EQ(0, hwheel_arm(wheel, 0, i, &ids[i]));
+	do {
+		await_event(wheel);
+	} while (hwheel_query(wheel, ids[2], NULL, NULL) != HWHEEL_STATE_EXPIRED);
+	for (int i = 0; i < 3; i++) {
+		EXPECT_TRUE(is_readable(wheel));
+		EXPECT_EQ(1, hwheel_next_events(wheel, &event, 1));
+	}
+	EXPECT_FALSE(is_readable(wheel));
+	/* A later one rings again. */
+	ASSERT_EQ(0, hwheel_arm(wheel, HOUR, 4, &ids[0]));
+	ASSERT_EQ(0, hwheel_arm(wheel, MSEC, 5, &ids[1]));
+	EXPECT_EQ(5, next_event(wheel).cookie);
+	EXPECT_FALSE(is_readable(wheel));
+}
+
+/* With EPOLLET: each time that a program has taken all, the next event is new. */
+TEST_F(place, edges_for_epoll)
+{
+	struct epoll_event added = { .events = EPOLLIN | EPOLLET }, ready;
+	int epoll = epoll_create1(EPOLL_CLOEXEC);
+	struct hwheel_event event;
+	uint64_t id;
+
+	ASSERT_LE(0, epoll);
+	ASSERT_EQ(0, epoll_ctl(epoll, EPOLL_CTL_ADD, hwheel_fd(self->wheel), &added));
+	for (int i = 0; i < 3; i++) {
+		ASSERT_EQ(0, hwheel_arm(self->wheel, MSEC, i, &id));
+		do {
+			ASSERT_EQ(1, epoll_wait(epoll, &ready, 1, -1));
+		} while (hwheel_next_events(self->wheel, &event, 1) == -EAGAIN);
+		EXPECT_EQ(i, event.cookie);
+		EXPECT_EQ(-EAGAIN, hwheel_next_events(self->wheel, &event, 1));
+	}
+	close(epoll);
+}
+
+/* A handle in the process */
+
+FIXTURE(local) {
+	struct hwheel *wheel;
+};
+
+FIXTURE_VARIANT(local) {
+};
+
+FIXTURE_VARIANT_ADD(local, local) {
+};
+
+FIXTURE_SETUP(local)
+{
+	ASSERT_EQ(0, hwheel_open_local(&self->wheel, HWHEEL_NONBLOCK));
+}
+
+FIXTURE_TEARDOWN(local)
+{
+	EXPECT_EQ(0, hwheel_close(self->wheel));
+}
+
+/* Those that read no clock see no expiry, but one that another call has seen. */
+TEST_F(local, past_deadlines_end_before_they_are_seen)
+{
+	struct hwheel_event event;
+	uint64_t ids[4], id;
+
+	for (int i = 0; i < 4; i++)
+		ASSERT_EQ(0, hwheel_arm_at(self->wheel, 0, i, &ids[i]));
+	await_event(self->wheel);
+	EXPECT_EQ(0, hwheel_cancel(self->wheel, ids[0]));
+	EXPECT_EQ(0, hwheel_withdraw(self->wheel, ids[1]));
+	EXPECT_EQ(0, hwheel_refresh_at(self->wheel, ids[2], hwheel_now(self->wheel) + HOUR));
+	id = ids[3];
+	EXPECT_EQ(0, hwheel_set_at(self->wheel, &id, hwheel_now(self->wheel) + HOUR, 9));
+	EXPECT_EQ(ids[3], id);
+	EXPECT_EQ(-EAGAIN, hwheel_next_events(self->wheel, &event, 1));
+	EXPECT_FALSE(is_readable(self->wheel));
+	ASSERT_EQ(0, hwheel_refresh(self->wheel, id, 0));
+	await_event(self->wheel);
+	EXPECT_EQ(HWHEEL_STATE_EXPIRED, hwheel_query(self->wheel, id, NULL, NULL));
+	EXPECT_EQ(-ENOENT, hwheel_cancel(self->wheel, id));
+	EXPECT_EQ(-ENOENT, hwheel_refresh_at(self->wheel, id, UINT64_MAX));
+	EXPECT_TRUE(is_readable(self->wheel));
+	EXPECT_EQ(0, hwheel_withdraw(self->wheel, id));
+	EXPECT_FALSE(is_readable(self->wheel));
+}
+
+/* After the end, for good. The timerfd takes a moment to ring. */
+TEST_F(local, readable_after_a_stop)
+{
+	struct hwheel_event event;
+	uint64_t id;
+
+	ASSERT_EQ(0, hwheel_arm(self->wheel, HOUR, 1, &id));
+	EXPECT_EQ(1, hwheel_stop(self->wheel));
+	EXPECT_EQ(HWHEEL_STATE_STOPPED, hwheel_query(self->wheel, id, NULL, NULL));
+	await_event(self->wheel);
+	EXPECT_EQ(1, hwheel_next_events(self->wheel, &event, 1));
+	EXPECT_TRUE(is_readable(self->wheel));
+	EXPECT_EQ(0, hwheel_next_events(self->wheel, &event, 1));
+	EXPECT_TRUE(is_readable(self->wheel));
+}
+
+/* The timerfd of the new clock is where the old one was. */
+TEST_F(local, another_clock_keeps_the_descriptor)
+{
+	const struct hwheel_config config = {
+		.kind = HWHEEL_KIND_HASHED, .clock = CLOCK_BOOTTIME, .tick_ns = MSEC,
+	};
+	int fd = hwheel_fd(self->wheel);
+	uint64_t id;
+
+	ASSERT_EQ(0, hwheel_configure(self->wheel, &config));
+	EXPECT_EQ(fd, hwheel_fd(self->wheel));
+	EXPECT_EQ(FD_CLOEXEC, fcntl(fd, F_GETFD));
+	ASSERT_EQ(0, hwheel_arm(self->wheel, MSEC, 6, &id));
+	EXPECT_EQ(6, next_event(self->wheel).cookie);
+}
+
+TEST_F(local, stats)
+{
+	struct hwheel_file_stats stats;
+	struct hwheel_event event;
+	uint64_t ids[6], all = 0, bytes;
+
+	ASSERT_EQ(0, hwheel_stats(self->wheel, &stats));
+	bytes = stats.account_bytes;
+	for (int i = 0; i < 6; i++)
+		ASSERT_EQ(0, hwheel_arm(self->wheel, i < 2 ? 0 : HOUR, i, &ids[i]));
+	while (hwheel_query(self->wheel, ids[1], NULL, NULL) != HWHEEL_STATE_EXPIRED)
+		await_event(self->wheel);
+	EXPECT_EQ(1, hwheel_next_events(self->wheel, &event, 1));
+	EXPECT_EQ(0, hwheel_cancel(self->wheel, ids[2]));
+	EXPECT_EQ(0, hwheel_withdraw(self->wheel, ids[3]));
+	EXPECT_EQ(0, hwheel_refresh(self->wheel, ids[4], 2 * HOUR));
+	ASSERT_EQ(0, hwheel_stats(self->wheel, &stats));
+	EXPECT_EQ(6, stats.armed);
+	EXPECT_EQ(2, stats.expired);
+	EXPECT_EQ(2, stats.cancelled);
+	EXPECT_EQ(1, stats.refreshed);
+	EXPECT_EQ(2, stats.pending);
+	EXPECT_EQ(1, stats.events);
+	EXPECT_EQ(3, stats.held);
+	EXPECT_EQ(1, stats.wheel);
+	EXPECT_EQ(2, stats.wheel_pending);
+	EXPECT_EQ(6, stats.wheel_armed);
+	EXPECT_EQ(2, stats.wheel_expired);
+	EXPECT_EQ(bytes + 6 * 64, stats.account_bytes);
+	for (int i = 0; i < HWHEEL_LATENESS_BINS; i++)
+		all += stats.wheel_lateness[i];
+	EXPECT_EQ(2, all);
+	EXPECT_EQ(2, hwheel_stop(self->wheel));
+	ASSERT_EQ(0, hwheel_stats(self->wheel, &stats));
+	EXPECT_EQ(2, stats.stopped);
+	EXPECT_EQ(0, stats.pending);
+	EXPECT_EQ(3, stats.events);
 }
 
 TEST_HARNESS_MAIN

@@ -130,13 +130,6 @@ static int next_events(struct hwheel *wheel, struct hwheel_event *events, size_t
 	return n;
 }
 
-static void await_event(struct hwheel *wheel)
-{
-	struct pollfd poll_fd = { .fd = hwheel_fd(wheel), .events = POLLIN };
-
-	poll(&poll_fd, 1, -1);
-}
-
 static struct hwheel_event next_event(struct hwheel *wheel)
 {
 	struct hwheel_event event = { 0 };
@@ -163,30 +156,6 @@ static uint64_t count_pending(const struct map *map)
 }
 
 /* Making a map */
-
-TEST_F(mapped, map_has_bounds)
-{
-	struct hwheel_info info;
-
-	ASSERT_EQ(0, hwheel_info(self->wheel, &info));
-	EXPECT_EQ(-EINVAL, hwheel_map(self->wheel, 0));
-	EXPECT_EQ(-ENOSPC, hwheel_map(self->wheel, info.max_timeouts));
-	EXPECT_EQ(-ENOSPC, hwheel_map(self->wheel, SIZE_MAX));
-	EXPECT_EQ(0, hwheel_map(self->wheel, MANY));
-}
-
-TEST_F(mapped, map_comes_first)
-{
-	struct hwheel *wheel;
-	uint64_t id;
-
-	ASSERT_EQ(0, hwheel_open(&wheel, 0));
-	ASSERT_EQ(0, hwheel_arm(wheel, HOUR, 1, &id));
-	EXPECT_EQ(-EBUSY, hwheel_map(wheel, MANY));
-	/* It stays as it is. */
-	EXPECT_EQ(0, hwheel_cancel(wheel, id));
-	EXPECT_EQ(0, hwheel_close(wheel));
-}
 
 TEST_F(mapped, no_second_handle_maps_the_file)
 {
@@ -325,30 +294,6 @@ TEST_F(mapped, stale_ids_of_expired_ones)
 	EXPECT_EQ(HWHEEL_STATE_PENDING, hwheel_query(self->wheel, id, NULL, NULL));
 }
 
-TEST_F(mapped, any_number_may_be_an_id)
-{
-	uint64_t state = 1, id, cookie;
-	unsigned int known = 0;
-
-	ASSERT_EQ(0, hwheel_arm(self->wheel, HOUR, 5, &id));
-	for (int i = 0; i < 1000000; i++) {
-		uint64_t number = state = state * 6364136223846793005ULL + 1442695040888963407ULL;
-
-		/* Near those that there are, too */
-		if (i % 4)
-			number = id + number % 100000 - 50000;
-		if (i % 3 == 0)
-			number &= 0xffffffffU << (i % 2 * 16);
-		known += number != id && hwheel_cancel(self->wheel, number) != -ENOENT;
-		known += number != id && hwheel_refresh(self->wheel, number, 0) != -ENOENT;
-		known += number != id && hwheel_query(self->wheel, number, NULL, NULL) != -ENOENT;
-	}
-	EXPECT_EQ(0, known);
-	EXPECT_EQ(-ENOENT, hwheel_cancel(self->wheel, 0));
-	EXPECT_EQ(HWHEEL_STATE_PENDING, hwheel_query(self->wheel, id, NULL, &cookie));
-	EXPECT_EQ(5, cookie);
-}
-
 /* Offsets within records, whatever is there */
 TEST_F(mapped, no_id_is_within_a_record)
 {
@@ -459,16 +404,6 @@ TEST_F(mapped, deadlines_far_away_mean_never)
 	EXPECT_EQ(-EAGAIN, hwheel_next_events(self->wheel, &event, 1));
 }
 
-TEST_F(mapped, past_deadlines)
-{
-	uint64_t id;
-
-	for (uint64_t deadline = 0; deadline < 3000; deadline += 999) {
-		ASSERT_EQ(0, hwheel_arm_at(self->wheel, deadline, 1, &id));
-		EXPECT_EQ(id, next_event(self->wheel).id);
-	}
-}
-
 /*
  * Those of one edge and one thread come in the order of arming. The worker has time to file them
  * all before the edge, without which it need not keep the order.
@@ -488,29 +423,6 @@ TEST_F(mapped, order_within_an_edge)
 }
 
 /* Room */
-
-TEST_F(mapped, grows_up_to_the_limit)
-{
-	uint64_t *ids, id, n = 0;
-	struct hwheel_info info;
-	int error;
-
-	ASSERT_EQ(0, hwheel_info(self->wheel, &info));
-	ids = calloc(info.max_timeouts + 1, sizeof(*ids));
-	ASSERT_NE(NULL, ids);
-	while (!(error = hwheel_arm(self->wheel, HOUR, n, &ids[n])))
-		ASSERT_GE(info.max_timeouts, ++n);
-	EXPECT_EQ(-ENOSPC, error);
-	EXPECT_EQ(info.max_timeouts, n);
-	EXPECT_EQ(-ENOSPC, hwheel_arm(self->wheel, HOUR, n, &id));
-	for (uint64_t i = 0; i < n; i++)
-		ASSERT_EQ(0, hwheel_cancel(self->wheel, ids[i]));
-	for (uint64_t i = 0; i < n; i++)
-		ASSERT_EQ(0, hwheel_arm(self->wheel, HOUR, i, &id));
-	EXPECT_EQ(-ENOSPC, hwheel_arm(self->wheel, HOUR, n, &id));
-	EXPECT_EQ(n, hwheel_stop(self->wheel));
-	free(ids);
-}
 
 /* Arms as many as there is room for, and returns why no more, or 0 if @most are armed. */
 static int arm_up_to(struct hwheel *wheel, uint64_t most, uint64_t *n)
@@ -593,49 +505,6 @@ TEST_F(mapped, no_map_over_memory_of_others)
 	EXPECT_EQ(COOKIE, next_event(wheel).cookie);
 	EXPECT_EQ(0, hwheel_close(wheel));
 	EXPECT_EQ(COOKIE, others[0]);
-}
-
-/* Processes */
-
-/* All that a child does with its parent's wheel */
-static int use_in_child(struct hwheel *wheel, uint64_t id)
-{
-	struct hwheel_event event;
-	struct hwheel *own;
-	uint64_t other;
-
-	if (hwheel_arm(wheel, 0, 1, &other) != -EBADF ||
-	    hwheel_arm_at(wheel, 0, 1, &other) != -EBADF)
-		return 1;
-	if (hwheel_cancel(wheel, id) != -EBADF || hwheel_refresh(wheel, id, 0) != -EBADF)
-		return 2;
-	if (hwheel_query(wheel, id, NULL, NULL) != -EBADF || hwheel_map(wheel, 1) != -EBADF)
-		return 3;
-	if (hwheel_next_events(wheel, &event, 1) != -EBADF || hwheel_stop(wheel) != -EBADF)
-		return 4;
-	/* A wheel of its own works. */
-	if (hwheel_open(&own, 0) || hwheel_map(own, 1) || hwheel_arm(own, 0, 9, &other) ||
-	    next_event(own).cookie != 9)
-		return 5;
-	return hwheel_close(wheel) || hwheel_close(own) ? 6 : 0;
-}
-
-TEST_F(mapped, a_child_gets_ebadf)
-{
-	int status;
-	uint64_t id;
-	pid_t pid;
-
-	ASSERT_EQ(0, hwheel_arm(self->wheel, HOUR, 7, &id));
-	pid = fork();
-	ASSERT_LE(0, pid);
-	if (!pid)
-		_exit(use_in_child(self->wheel, id));
-	ASSERT_EQ(pid, waitpid(pid, &status, 0));
-	EXPECT_EQ(0, status);
-	EXPECT_EQ(0, hwheel_cancel(self->wheel, id));
-	ASSERT_EQ(0, hwheel_arm(self->wheel, 0, 8, &id));
-	EXPECT_EQ(id, next_event(self->wheel).id);
 }
 
 /* Threads */
@@ -1201,178 +1070,6 @@ TEST_F(mapped, threads_write_no_common_line)
 	pthread_barrier_destroy(&turn);
 }
 
-/* Each arm ends exactly once, whoever cancels, refreshes, reaps and stops. */
-
-#define TIMEOUTS	512
-#define PLAYERS		4
-#define TURNS		100000
-
-struct game {
-	struct hwheel *wheel;
-	uint64_t ids[TIMEOUTS];		/* of each object; any player takes it */
-	uint64_t armed, cancelled, withdrawn, expired, stopped, early, odd;
-	bool over;
-};
-
-struct player {
-	struct game *game;
-	uint64_t random;
-};
-
-static uint64_t draw(struct player *player, uint64_t below)
-{
-	player->random = player->random * 6364136223846793005ULL + 1442695040888963407ULL;
-	return (player->random >> 33) % below;
-}
-
-static void count(uint64_t *counter, uint64_t n)
-{
-	__atomic_fetch_add(counter, n, __ATOMIC_RELAXED);
-}
-
-static void play_arm(struct player *player)
-{
-	struct game *game = player->game;
-	uint64_t id, delay = draw(player, 3) ? draw(player, 20 * MSEC) : HOUR;
-	int error = hwheel_arm(game->wheel, delay, draw(player, UINT32_MAX), &id);
-
-	if (error == -ESHUTDOWN || error == -ENOSPC)
-		return;
-	count(error ? &game->odd : &game->armed, 1);
-	__atomic_store_n(&game->ids[draw(player, TIMEOUTS)], id, __ATOMIC_RELAXED);
-}
-
-static void play_cancel(struct player *player)
-{
-	struct game *game = player->game;
-	uint64_t id = __atomic_load_n(&game->ids[draw(player, TIMEOUTS)], __ATOMIC_RELAXED);
-	int error = hwheel_cancel(game->wheel, id);
-
-	if (error != -ENOENT)
-		count(error ? &game->odd : &game->cancelled, 1);
-}
-
-static void play_withdraw(struct player *player)
-{
-	struct game *game = player->game;
-	uint64_t id = __atomic_load_n(&game->ids[draw(player, TIMEOUTS)], __ATOMIC_RELAXED);
-	int error = hwheel_withdraw(game->wheel, id);
-
-	if (error != -ENOENT)
-		count(error ? &game->odd : &game->withdrawn, 1);
-}
-
-static void play_refresh(struct player *player)
-{
-	struct game *game = player->game;
-	uint64_t id = __atomic_load_n(&game->ids[draw(player, TIMEOUTS)], __ATOMIC_RELAXED);
-	int error = hwheel_refresh(game->wheel, id, draw(player, 40 * MSEC));
-
-	if (error && error != -ENOENT)
-		count(&game->odd, 1);
-}
-
-static int play_reap(struct game *game)
-{
-	struct hwheel_event events[32];
-	int n = hwheel_next_events(game->wheel, events, 32);
-
-	for (int i = 0; i < n; i++) {
-		bool stopped = events[i].type == HWHEEL_EVENT_STOPPED;
-
-		count(stopped ? &game->stopped : &game->expired, 1);
-		count(&game->early, !stopped && events[i].fired_ns < events[i].deadline_ns);
-	}
-	return n;
-}
-
-static void *play(void *data)
-{
-	struct player *player = data;
-
-	for (int i = 0; i < TURNS && !__atomic_load_n(&player->game->over, __ATOMIC_RELAXED); i++) {
-		switch (draw(player, 9)) {
-		case 0 ... 2:
-			play_arm(player);
-			break;
-		case 3 ... 4:
-			play_cancel(player);
-			break;
-		case 5 ... 6:
-			play_refresh(player);
-			break;
-		case 7:
-			play_withdraw(player);
-			break;
-		default:
-			play_reap(player->game);
-		}
-	}
-	return NULL;
-}
-
-static int game_begin(struct game *game, struct player *players, pthread_t *threads)
-{
-	int error = 0;
-
-	for (int i = 0; i < PLAYERS && !error; i++) {
-		players[i] = (struct player){ .game = game, .random = i };
-		error = pthread_create(&threads[i], NULL, play, &players[i]);
-	}
-	return error;
-}
-
-/* Stops in the middle of it, or at the end. */
-static void game_end(struct game *game, pthread_t *threads, bool early)
-{
-	if (early) {
-		while (__atomic_load_n(&game->armed, __ATOMIC_RELAXED) < TURNS / 8)
-			sched_yield();
-		hwheel_stop(game->wheel);
-		__atomic_store_n(&game->over, true, __ATOMIC_RELAXED);
-	}
-	for (int i = 0; i < PLAYERS; i++)
-		pthread_join(threads[i], NULL);
-	hwheel_stop(game->wheel);
-	while (play_reap(game) > 0)
-		;
-}
-
-static void play_whole(struct __test_metadata *_metadata, struct hwheel *wheel, bool early)
-{
-	struct game game = { .wheel = wheel };
-	struct player players[PLAYERS];
-	pthread_t threads[PLAYERS];
-	struct hwheel_event event;
-
-	ASSERT_EQ(0, game_begin(&game, players, threads));
-	game_end(&game, threads, early);
-	EXPECT_EQ(0, hwheel_next_events(wheel, &event, 1));
-	EXPECT_LT(0, game.armed);
-	EXPECT_LT(0, game.cancelled);
-	EXPECT_LT(0, game.withdrawn);
-	EXPECT_EQ(game.armed, game.cancelled + game.withdrawn + game.expired + game.stopped);
-	EXPECT_EQ(0, game.early);
-	EXPECT_EQ(0, game.odd);
-}
-
-TEST_F(mapped, each_arm_ends_once)
-{
-	play_whole(_metadata, self->wheel, false);
-}
-
-TEST_F(mapped, each_arm_ends_once_when_stopped)
-{
-	for (int i = 0; i < 20; i++) {
-		struct hwheel *wheel;
-
-		ASSERT_EQ(0, hwheel_open(&wheel, HWHEEL_NONBLOCK));
-		ASSERT_EQ(0, hwheel_map(wheel, 64));
-		play_whole(_metadata, wheel, true);
-		EXPECT_EQ(0, hwheel_close(wheel));
-	}
-}
-
 /*
  * In simulated time: the program is late by up to three intervals, each of which is no multiple of
  * 1,024 ns.
@@ -1382,8 +1079,7 @@ TEST_F(mapped, again_does_not_drift)
 	const uint64_t intervals[] = { 1, 1023, 1025, 999999937, 3600000000001 };
 
 	for (unsigned int i = 0; i < ARRAY_SIZE(intervals); i++) {
-		struct player chance = { .random = i };
-		uint64_t begin = HOUR, deadline = begin, sum = 0, id = 0, missed;
+		uint64_t chance = i, begin = HOUR, deadline = begin, sum = 0, id = 0, missed;
 
 		simulated_ns = begin;
 		for (int period = 0; period < 10000; period++) {
@@ -1393,7 +1089,8 @@ TEST_F(mapped, again_does_not_drift)
 			ASSERT_EQ(begin + sum * intervals[i], deadline);
 			ASSERT_LT(simulated_ns, deadline);
 			ASSERT_LE(deadline - intervals[i], simulated_ns);
-			simulated_ns = deadline + draw(&chance, 3 * intervals[i]);
+			chance = chance * 6364136223846793005ULL + 1442695040888963407ULL;
+			simulated_ns = deadline + (chance >> 33) % (3 * intervals[i]);
 		}
 		simulated_ns = 0;
 		hwheel_withdraw(self->wheel, id);
@@ -1407,127 +1104,6 @@ TEST_F(mapped, again_does_not_drift)
 		ASSERT_EQ(UINT64_MAX, deadline);
 	}
 	simulated_ns = 0;
-}
-
-/*
- * Several threads set one variable. Whoever is first, one timeout is left, that of the variable.
- */
-
-#define SETTERS		3
-#define SET_ROUNDS	20000
-
-struct set_race {
-	struct hwheel *wheel;
-	uint64_t id;
-	pthread_barrier_t barrier;
-	bool fires, stops;
-	unsigned long wrong, refused, events;
-};
-
-/* Between two barriers each sets it once: far away, or at once. */
-static void *set_in_turns(void *data)
-{
-	struct set_race *race = data;
-	uint64_t delay = race->fires ? 0 : HOUR;
-
-	for (int i = 0; i < SET_ROUNDS; i++) {
-		int error;
-
-		pthread_barrier_wait(&race->barrier);
-		error = hwheel_set(race->wheel, &race->id, delay, 7);
-		count(&race->refused, error == -ESHUTDOWN);
-		count(&race->wrong, error && !(race->stops && error == -ESHUTDOWN));
-		pthread_barrier_wait(&race->barrier);
-	}
-	return NULL;
-}
-
-static int set_race_begin(struct set_race *race, pthread_t *threads)
-{
-	int error = pthread_barrier_init(&race->barrier, NULL, SETTERS + 1);
-
-	for (int i = 0; i < SETTERS && !error; i++)
-		error = pthread_create(&threads[i], NULL, set_in_turns, race);
-	return error;
-}
-
-static void set_race_end(struct set_race *race, pthread_t *threads)
-{
-	for (int i = 0; i < SETTERS; i++)
-		pthread_join(threads[i], NULL);
-	pthread_barrier_destroy(&race->barrier);
-}
-
-/* In each round the threads find no timeout, one that is pending, or an event that is not taken. */
-TEST_F(mapped, set_by_several_threads)
-{
-	struct set_race race = { .wheel = self->wheel };
-	const struct map *map = NULL;
-	struct hwheel_event event;
-	pthread_t threads[SETTERS];
-	uint64_t fired;
-
-	ASSERT_EQ(0, set_race_begin(&race, threads));
-	for (int i = 0; i < SET_ROUNDS; i++) {
-		fired = 0;
-		if (i % 3 == 1) {
-			ASSERT_EQ(0, hwheel_set(self->wheel, &race.id, HOUR, 7));
-		} else if (i % 30 == 2) {
-			ASSERT_EQ(0, hwheel_set(self->wheel, &race.id, 0, 7));
-			fired = race.id;
-			await_event(self->wheel);
-		}
-		pthread_barrier_wait(&race.barrier);
-		pthread_barrier_wait(&race.barrier);
-		map = self->wheel->map;
-		ASSERT_EQ(1, count_pending(map));
-		ASSERT_EQ(HWHEEL_STATE_PENDING, hwheel_query(self->wheel, race.id, NULL, NULL));
-		ASSERT_NE(fired, race.id);
-		ASSERT_TRUE(!fired || hwheel_next_events(self->wheel, &event, 1) == -EAGAIN);
-		ASSERT_EQ(0, hwheel_withdraw(self->wheel, race.id));
-	}
-	set_race_end(&race, threads);
-	EXPECT_EQ(0, race.wrong);
-}
-
-/* The timeouts expire at once: each event that comes is of an id that stood in the variable. */
-static void *reap_in_set_race(void *data)
-{
-	struct set_race *race = data;
-	struct hwheel_event event;
-	int n;
-
-	while ((n = next_events(race->wheel, &event, 1)) > 0)
-		count(&race->events, 1);
-	return NULL;
-}
-
-TEST_F(mapped, set_beside_a_reader_and_a_stop)
-{
-	struct set_race race = { .fires = true, .stops = true };
-	pthread_t threads[SETTERS], reader;
-	uint64_t id = 0;
-
-	ASSERT_EQ(0, hwheel_open(&race.wheel, HWHEEL_NONBLOCK));
-	ASSERT_EQ(0, hwheel_map(race.wheel, 64));
-	ASSERT_EQ(0, pthread_create(&reader, NULL, reap_in_set_race, &race));
-	ASSERT_EQ(0, set_race_begin(&race, threads));
-	for (int i = 0; i < SET_ROUNDS; i++) {
-		if (i == SET_ROUNDS / 2)
-			ASSERT_LE(0, hwheel_stop(race.wheel));
-		pthread_barrier_wait(&race.barrier);
-		pthread_barrier_wait(&race.barrier);
-	}
-	set_race_end(&race, threads);
-	/* The reader finds the end: no record is left pending, or in the ring. */
-	ASSERT_EQ(0, pthread_join(reader, NULL));
-	EXPECT_EQ(0, race.wrong);
-	EXPECT_LT(0, race.refused);
-	EXPECT_LT(0, race.events);
-	EXPECT_EQ(0, count_pending(race.wheel->map));
-	EXPECT_EQ(-ESHUTDOWN, hwheel_set(race.wheel, &id, HOUR, 0));
-	EXPECT_EQ(0, id);
-	EXPECT_EQ(0, hwheel_close(race.wheel));
 }
 
 /* A record whose event was withdrawn is in the ring until a thread claims it: nobody arms it. */
@@ -1560,117 +1136,6 @@ TEST_F(mapped, withdrawn_records_wait_in_the_ring)
 
 /* Waiting */
 
-static void *wait_for_all(void *data)
-{
-	struct game *game = data;
-
-	while (play_reap(game) > 0)
-		;
-	return NULL;
-}
-
-TEST_F(mapped, several_threads_wait)
-{
-	struct game game = { 0 };
-	pthread_t threads[3];
-	uint64_t id;
-
-	ASSERT_EQ(0, hwheel_open(&game.wheel, 0));
-	ASSERT_EQ(0, hwheel_map(game.wheel, MANY));
-	for (int i = 0; i < 3; i++)
-		ASSERT_EQ(0, pthread_create(&threads[i], NULL, wait_for_all, &game));
-	for (int i = 0; i < MANY; i++)
-		ASSERT_EQ(0, hwheel_arm(game.wheel, i % 30 * MSEC, i, &id));
-	ASSERT_EQ(0, hwheel_arm(game.wheel, HOUR, MANY, &id));
-	while (__atomic_load_n(&game.expired, __ATOMIC_RELAXED) < MANY)
-		sched_yield();
-	/* They learn of the end. */
-	EXPECT_EQ(1, hwheel_stop(game.wheel));
-	for (int i = 0; i < 3; i++)
-		ASSERT_EQ(0, pthread_join(threads[i], NULL));
-	EXPECT_EQ(MANY, game.expired);
-	EXPECT_EQ(1, game.stopped);
-	EXPECT_EQ(0, hwheel_close(game.wheel));
-}
-
-/*
- * In a small ring the worker comes round soon. Each thread arms again what it takes, and notes
- * the arms and the events of each cookie.
- */
-
-#define FEW		64
-#define CIRCLES		4
-#define TAKEN		100000
-
-struct circle {
-	struct hwheel *wheel;
-	unsigned int pending[FEW];	/* of each cookie */
-	unsigned long taken, wrong;
-};
-
-static void again(struct circle *circle, uint64_t cookie)
-{
-	uint64_t id;
-	int error;
-
-	if (__atomic_fetch_add(&circle->pending[cookie], 1, __ATOMIC_SEQ_CST))
-		__atomic_fetch_add(&circle->wrong, 1, __ATOMIC_RELAXED);
-	/* Other threads may have the free records. */
-	while ((error = hwheel_arm_at(circle->wheel, 1, cookie, &id)) == -ENOSPC)
-		sched_yield();
-	if (error)
-		__atomic_fetch_add(&circle->wrong, 1, __ATOMIC_RELAXED);
-}
-
-static void take_and_arm(struct circle *circle, const struct hwheel_event *event)
-{
-	if (event->cookie >= FEW ||
-	    __atomic_fetch_sub(&circle->pending[event->cookie], 1, __ATOMIC_SEQ_CST) != 1)
-		__atomic_fetch_add(&circle->wrong, 1, __ATOMIC_RELAXED);
-	else
-		again(circle, event->cookie);
-}
-
-static void *go_round(void *data)
-{
-	struct circle *circle = data;
-	struct hwheel_event events[FEW];
-	int n;
-
-	while (__atomic_load_n(&circle->taken, __ATOMIC_RELAXED) < TAKEN &&
-	       !__atomic_load_n(&circle->wrong, __ATOMIC_RELAXED)) {
-		n = hwheel_next_events(circle->wheel, events, FEW);
-		for (int i = 0; i < n; i++)
-			take_and_arm(circle, &events[i]);
-		if (n > 0)
-			__atomic_fetch_add(&circle->taken, (unsigned long)n, __ATOMIC_RELAXED);
-	}
-	return NULL;
-}
-
-TEST_F_TIMEOUT(mapped, the_ring_comes_round, 300)
-{
-	const struct hwheel_config config = {
-		.kind = HWHEEL_KIND_HASHED, .tick_ns = 50000, .clock = CLOCK_MONOTONIC,
-		.max_timeouts = FEW,
-	};
-	struct circle circle = { 0 };
-	pthread_t threads[CIRCLES];
-
-	ASSERT_EQ(0, hwheel_open(&circle.wheel, HWHEEL_NONBLOCK));
-	ASSERT_EQ(0, hwheel_configure(circle.wheel, &config));
-	ASSERT_EQ(0, hwheel_map(circle.wheel, FEW));
-	for (uint64_t cookie = 0; cookie < FEW; cookie++)
-		again(&circle, cookie);
-	for (int i = 0; i < CIRCLES; i++)
-		ASSERT_EQ(0, pthread_create(&threads[i], NULL, go_round, &circle));
-	for (int i = 0; i < CIRCLES; i++)
-		ASSERT_EQ(0, pthread_join(threads[i], NULL));
-	EXPECT_EQ(0, circle.wrong);
-	EXPECT_LE(TAKEN, circle.taken);
-	EXPECT_EQ(0, hwheel_close(circle.wheel));
-}
-
 /* The program overwrites the head of a list. */
 TEST_F(mapped, damage_is_told)
 {
@@ -1684,33 +1149,6 @@ TEST_F(mapped, damage_is_told)
 	EXPECT_EQ(POLLERR, file.revents);
 	EXPECT_EQ(-EIO, hwheel_next_events(self->wheel, &event, 1));
 	EXPECT_EQ(-ESHUTDOWN, hwheel_arm(self->wheel, HOUR, 1, &id));
-}
-
-static void ignore(int signal)
-{
-	(void)signal;
-}
-
-TEST_F(mapped, a_signal_ends_the_wait)
-{
-	const struct sigaction action = { .sa_handler = ignore };
-	/* Again and again, as the first may come before the wait. */
-	const struct itimerspec often = {
-		.it_value.tv_nsec = 20 * MSEC, .it_interval.tv_nsec = 20 * MSEC,
-	};
-	struct sigevent how = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGALRM };
-	struct hwheel_event event;
-	struct hwheel *wheel;
-	timer_t timer;
-
-	ASSERT_EQ(0, hwheel_open(&wheel, 0));
-	ASSERT_EQ(0, hwheel_map(wheel, 1));
-	ASSERT_EQ(0, sigaction(SIGALRM, &action, NULL));
-	ASSERT_EQ(0, timer_create(CLOCK_MONOTONIC, &how, &timer));
-	ASSERT_EQ(0, timer_settime(timer, 0, &often, NULL));
-	EXPECT_EQ(-EINTR, hwheel_next_events(wheel, &event, 1));
-	EXPECT_EQ(0, timer_delete(timer));
-	EXPECT_EQ(0, hwheel_close(wheel));
 }
 
 TEST_HARNESS_MAIN

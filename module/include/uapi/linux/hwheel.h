@@ -159,7 +159,7 @@ struct hwheel_event {
 
 /**
  * struct hwheel_info - what this file can do and what its wheel is like
- * @features:     mask of HWHEEL_FEATURE_*
+ * @features:     mask of HWHEEL_FEATURE_*; bit 63 is for libhwheel, and 0 here
  * @tick_ns:      the wheel's tick, as effective
  * @max_timeouts: how many timeouts this file may hold at a time
  * @max_pending:  how many may be pending on the whole wheel; 0: no limit
