@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Mapped timeouts by libhwheel. */
+/* Timeouts by libhwheel: mapped ones, and those of a wheel in the process. */
 #include <poll.h>
 #include <stdlib.h>
 
@@ -13,12 +13,18 @@ static struct hwheel *handle;
 static unsigned long *ids;
 static unsigned int wanted;
 
-static void open_configured(unsigned int room, const struct hwheel_config *config)
+static void open_at(int (*place)(struct hwheel **, unsigned int), unsigned int room,
+		    const struct hwheel_config *config)
 {
 	ids = handles(room, sizeof(*ids));
-	must(!hwheel_open(&handle, HWHEEL_NONBLOCK), "open");
+	must(!place(&handle, HWHEEL_NONBLOCK), "open");
 	must(!hwheel_configure(handle, config), "configure");
 	wanted = room;
+}
+
+static void open_configured(unsigned int room, const struct hwheel_config *config)
+{
+	open_at(hwheel_open, room, config);
 }
 
 static void open_unmapped(unsigned int room, __u64 tick_ns)
@@ -246,6 +252,13 @@ static void open_levels(unsigned int room, __u64 tick_ns)
 	map();
 }
 
+static void open_in_process(unsigned int room, __u64 tick_ns)
+{
+	const struct hwheel_config config = own_wheel(room, tick_ns);
+
+	open_at(hwheel_open_local, room, &config);
+}
+
 #define MAPPED_PEER(label, opens)	\
 {					\
 	.name		= label,	\
@@ -281,5 +294,16 @@ const struct peer library_peer = {
 	.cancel		= cancel,
 	.take		= take,
 	.wait		= wait_for_tick,
+	.close		= library_close,
+};
+
+const struct peer process_peer = {
+	.name		= "open_local",
+	.open		= open_in_process,
+	.arm		= arm,
+	.refresh	= refresh,
+	.set		= set,
+	.cancel		= cancel,
+	.take		= take,
 	.close		= library_close,
 };

@@ -228,8 +228,8 @@ static void draw_deadlines(void)
 static void measure_all(unsigned int nr)
 {
 	static const struct peer *const peers[] = {
-		&library_peer, &local_peer, &heap_peer, &wheel_peer, &libev_peer, &libevent_peer,
-		&libuv_peer, NULL,
+		&library_peer, &process_peer, &local_peer, &heap_peer, &wheel_peer, &libev_peer,
+		&libevent_peer, &libuv_peer, NULL,
 	};
 	unsigned int i;
 

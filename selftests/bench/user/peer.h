@@ -45,7 +45,7 @@ struct peer {
 	void		(*close)(void);
 };
 
-extern const struct peer library_peer, heap_peer, wheel_peer, local_peer;
+extern const struct peer library_peer, process_peer, heap_peer, wheel_peer, local_peer;
 extern const struct peer libuv_peer, libevent_peer, libev_peer;
 
 /* For common.c only: mapped timeouts on other wheels, and system calls */
