@@ -43,7 +43,8 @@ def tools(rows, env, write, bound):
     files = [write("tests", lines_of(rows, bound)), f"{built}/hwheelctl", f"{built}/debian.tar",
              *glob.glob(f"{built}/libhwheel.so.*"), *glob.glob(f"{built}/examples/*"),
              f"{built}/test/first_shared", f"{built}/test/many_clients",
-             "tools/examples/tracing.sh", "selftests/harness/common.sh", "selftests/harness/tap.sh"]
+             "tools/examples/tracing.sh", "tools/test/examples.sh",
+             "selftests/harness/common.sh", "selftests/harness/tap.sh"]
     for row in rows:
         script = f"tools/test/{row.name}.sh"
         files.append(script if os.path.exists(script) else f"{built}/test/{row.name}")

@@ -29,6 +29,7 @@ declare -A packages_of=(
 	[headers]=$build
 	[programs]=$build
 	[local_tests]=$build
+	[local_programs]="busybox-static util-linux"
 	[runner]=python3
 	[tools]="$build libjson-c-dev libtracefs-dev libtraceevent-dev liburing-dev python3"
 	[loops]="libev-dev libevent-dev libuv1-dev"

@@ -62,7 +62,7 @@ void job_start(struct job *job, const char *name, const struct job_order *order,
 	job->late = calloc(cookies, sizeof(*job->late));
 	if (!job->timeouts || !job->late)
 		err(1, "calloc");
-	must(hwheel_open(&job->wheel, HWHEEL_NONBLOCK), HWHEEL_DEVICE);
+	must(hwheel_open(&job->wheel, HWHEEL_NONBLOCK | HWHEEL_ANYWHERE), HWHEEL_DEVICE);
 	job_map(job->wheel, JOB_TIMEOUTS);
 	must(hwheel_info(job->wheel, &info), "info");
 	job->tick_ns = info.tick_ns;

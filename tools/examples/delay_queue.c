@@ -106,7 +106,7 @@ int main(int argc, char **argv)
 	interval_ns = strtoull(argv[2], NULL, 10) * 1000000;
 	if (!permits)
 		errx(2, "N is at least 1");
-	must(hwheel_open(&wheel, 0), HWHEEL_DEVICE);
+	must(hwheel_open(&wheel, HWHEEL_ANYWHERE), HWHEEL_DEVICE);
 	add_jobs();
 	while (waiting) {
 		while (first && permits)

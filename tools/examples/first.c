@@ -12,7 +12,7 @@ int main(void)
 	uint64_t id;
 	int error;
 
-	error = hwheel_open(&wheel, 0);
+	error = hwheel_open(&wheel, HWHEEL_ANYWHERE);
 	if (!error)
 		error = hwheel_arm(wheel, 250 * 1000 * 1000, 42, &id);
 	if (!error && hwheel_next_events(wheel, &event, 1) == 1)

@@ -184,7 +184,7 @@ int main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	timeout_ns = strtoull(argv[2], NULL, 10) * 1000000;
 	allow_descriptors();
-	must(hwheel_open(&wheel, HWHEEL_NONBLOCK), HWHEEL_DEVICE);
+	must(hwheel_open(&wheel, HWHEEL_NONBLOCK | HWHEEL_ANYWHERE), HWHEEL_DEVICE);
 	/* A heartbeat then costs no system call for its timeout. All works without it, too. */
 	error = hwheel_map(wheel, ROOM);
 	if (error != -EOPNOTSUPP)

@@ -204,7 +204,7 @@ int main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	idle_ns = strtoull(argv[2], NULL, 10) * 1000000;
 	allow_descriptors();
-	must(hwheel_open(&wheel, HWHEEL_NONBLOCK), HWHEEL_DEVICE);
+	must(hwheel_open(&wheel, HWHEEL_NONBLOCK | HWHEEL_ANYWHERE), HWHEEL_DEVICE);
 	error = hwheel_map(wheel, 16384);
 	if (error != -EOPNOTSUPP)
 		must(error, "map");

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR MIT
 /*
- * An io_uring loop that reads the device: events come as completions, beside those of files
- * and sockets, and nobody calls read(). Here each event arms the next timeout of its
- * chain, until all chains have had their steps.
+ * An io_uring loop that polls the handle's descriptor, beside those of files and sockets. (On a
+ * handle that is neither mapped nor local it may also read the descriptor: then the completion
+ * brings the events.) Here each event arms the next timeout of its chain, until all chains have had
+ * their steps.
  *
  *   io_uring CHAINS STEPS MILLISECONDS
  */
 #include <err.h>
 #include <errno.h>
 #include <liburing.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +19,6 @@
 
 #define EVENTS	64
 
-static struct hwheel_event events[EVENTS];
 static struct hwheel *wheel;
 static uint64_t delay_ns;
 static unsigned long open_chains, steps;
@@ -36,18 +37,24 @@ static void step(unsigned long left)
 	must(hwheel_arm(wheel, delay_ns, left, &id), "arm");
 }
 
-/* One read at a time: the kernel completes it when there are events. */
-static void queue_read(struct io_uring *ring)
+/* One poll at a time: the kernel completes it when there are events. */
+static void queue_poll(struct io_uring *ring)
 {
 	struct io_uring_sqe *sqe = io_uring_get_sqe(ring);
 
-	io_uring_prep_read(sqe, hwheel_fd(wheel), events, sizeof(events), 0);
+	io_uring_prep_poll_add(sqe, hwheel_fd(wheel), POLLIN);
 	must(io_uring_submit(ring), "io_uring_submit");
 }
 
-static void take_events(int bytes)
+/* Some that are left complete the next poll at once. */
+static void take_events(void)
 {
-	for (size_t i = 0; i < bytes / sizeof(events[0]); i++) {
+	struct hwheel_event events[EVENTS];
+	int n = hwheel_next_events(wheel, events, EVENTS);
+
+	if (n != -EAGAIN)
+		must(n, "events");
+	for (int i = 0; i < n; i++) {
 		steps++;
 		if (events[i].cookie > 1)
 			step(events[i].cookie - 1);
@@ -62,13 +69,13 @@ static void loop(struct io_uring *ring)
 	int ret;
 
 	while (open_chains) {
-		queue_read(ring);
+		queue_poll(ring);
 		do {
 			ret = io_uring_wait_cqe(ring, &cqe);
 		} while (ret == -EINTR);
 		must(ret, "io_uring_wait_cqe");
-		must(cqe->res, "read");
-		take_events(cqe->res);
+		must(cqe->res, "poll");
+		take_events();
 		io_uring_cqe_seen(ring, cqe);
 	}
 }
@@ -83,7 +90,7 @@ int main(int argc, char **argv)
 	chains = strtoul(argv[1], NULL, 10);
 	length = strtoul(argv[2], NULL, 10);
 	delay_ns = strtoull(argv[3], NULL, 10) * 1000000;
-	must(hwheel_open(&wheel, 0), HWHEEL_DEVICE);
+	must(hwheel_open(&wheel, HWHEEL_NONBLOCK | HWHEEL_ANYWHERE), HWHEEL_DEVICE);
 	must(io_uring_queue_init(8, &ring, 0), "io_uring_queue_init");
 	for (open_chains = 0; open_chains < chains; open_chains++)
 		step(length);

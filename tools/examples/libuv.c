@@ -110,7 +110,7 @@ int main(int argc, char **argv)
 	longest_ms = strtoull(argv[2], NULL, 10);
 	if (!count)
 		errx(2, "COUNT is at least 1");
-	must(hwheel_open(&wheel, HWHEEL_NONBLOCK), HWHEEL_DEVICE);
+	must(hwheel_open(&wheel, HWHEEL_NONBLOCK | HWHEEL_ANYWHERE), HWHEEL_DEVICE);
 	must(uv_poll_init(loop, &poll_handle, hwheel_fd(wheel)), "uv_poll_init");
 	must(uv_poll_start(&poll_handle, UV_READABLE, on_events), "uv_poll_start");
 	must(uv_timer_init(loop, &answer_timer), "uv_timer_init");

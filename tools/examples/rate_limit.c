@@ -56,7 +56,7 @@ int main(int argc, char **argv)
 	interval_ns = strtoull(argv[2], NULL, 10) * 1000000;
 	if (!permits)
 		errx(2, "N is at least 1");
-	must(hwheel_open(&wheel, 0), HWHEEL_DEVICE);
+	must(hwheel_open(&wheel, HWHEEL_ANYWHERE), HWHEEL_DEVICE);
 	/* No system call to arm, where the kernel can do that */
 	error = hwheel_map(wheel, permits);
 	if (error != -EOPNOTSUPP)

@@ -67,7 +67,7 @@ int main(int argc, char **argv)
 	if (argc < 2 || !jobs)
 		errx(2, "usage: %s COMMAND...", argv[0]);
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	must(hwheel_open(&wheel, 0), HWHEEL_DEVICE);
+	must(hwheel_open(&wheel, HWHEEL_ANYWHERE), HWHEEL_DEVICE);
 	/* No system call to arm, where the kernel can do that */
 	error = hwheel_map(wheel, (size_t)argc);
 	if (error != -EOPNOTSUPP)

@@ -12,6 +12,7 @@
 #include "json.h"
 #include "libhwheel.h"
 #include "option.h"
+#include "place.h"
 
 struct request {
 	__u64 *delays;	/* ns */
@@ -89,9 +90,10 @@ static int run(const struct request *request)
 	struct hwheel *wheel;
 	int ret;
 
-	ret = hwheel_open(&wheel, 0);
+	ret = hwheel_open(&wheel, HWHEEL_ANYWHERE);
 	if (ret)
 		return fail_open(ret);
+	place_say(wheel);
 	ret = configure(wheel, request->tick_ns);
 	if (!ret)
 		ret = arm_all(wheel, request);

@@ -141,6 +141,8 @@ static int fail_limit(const char *what, const char *parameter, const char *other
 {
 	char text[64], or[64];
 
+	if (!module_loaded())
+		return fail(what, -ENOSPC);
 	fprintf(stderr, "hwheelctl: %s: the limit is the module's parameter %s%s%s. %s,\n"
 		"or load the module with another limit, as hwheel(4) tells\n",
 		what, setting(parameter, text, sizeof(text)), other ? " or " : "",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* hwheelctl info: what the module can do, and what the device's wheel is like. */
+/* hwheelctl info: what the module can do, and what a wheel is like on which a program begins. */
 #include <argp.h>
 #include <stdbool.h>
 
@@ -11,6 +11,7 @@
 #include "libhwheel.h"
 #include "name.h"
 #include "option.h"
+#include "place.h"
 
 static const struct { __u64 bit; const char *name; } features[] = {
 	{ HWHEEL_FEATURE_QUERY,	 "query" },
@@ -25,6 +26,11 @@ static const struct { __u64 bit; const char *name; } features[] = {
 
 #define FEATURES	ARRAY_SIZE(features)
 
+static const char *name_of_place(const struct hwheel_info *info)
+{
+	return place_is_local(info) ? "process" : "kernel";
+}
+
 static void print_limit(const char *name, unsigned long long limit)
 {
 	if (limit)
@@ -37,6 +43,7 @@ static void print_text(const struct hwheel_info *info)
 {
 	char text[DURATION_TEXT];
 
+	printf("place              %s\n", name_of_place(info));
 	printf("kind               %s\n", name_of_kind(info->kind));
 	printf("tick               %s\n", duration_format(info->tick_ns, text));
 	printf("slots              %u x %u level%s\n", info->slots, info->levels,
@@ -45,7 +52,7 @@ static void print_text(const struct hwheel_info *info)
 	printf("clock              %s\n", name_of_clock(info->clock));
 	print_limit("timeouts per file  ", info->max_timeouts);
 	print_limit("pending at a time  ", info->max_pending);
-	printf("bytes per account  %llu\n", info->max_user_bytes);
+	print_limit("bytes per account  ", info->max_user_bytes);
 	printf("batch at most      %u\n", info->max_submit);
 	fputs("features          ", stdout);
 	for (size_t i = 0; i < FEATURES; i++)
@@ -59,6 +66,7 @@ static void print_json(const struct hwheel_info *info)
 	struct json_object *object = json_object_new_object();
 	struct json_object *names = json_object_new_array();
 
+	json_add_text(object, "place", name_of_place(info));
 	json_add_text(object, "kind", name_of_kind(info->kind));
 	json_add_number(object, "tick_ns", info->tick_ns);
 	json_add_number(object, "slots", info->slots);
@@ -81,9 +89,10 @@ static int run(bool json)
 	struct hwheel *wheel;
 	int error;
 
-	error = hwheel_open(&wheel, 0);
+	error = hwheel_open(&wheel, HWHEEL_ANYWHERE);
 	if (error)
 		return fail_open(error);
+	place_say(wheel);
 	error = hwheel_info(wheel, &info);
 	hwheel_close(wheel);
 	if (error)

@@ -17,6 +17,7 @@
 #include "loader.h"
 #include "name.h"
 #include "option.h"
+#include "place.h"
 
 #define BAR		16	/* characters */
 #define MAX_THREADS	256
@@ -217,6 +218,7 @@ static int open_all(struct loader *loaders, const struct order *order)
 		if (error)
 			return fail_configure("a wheel for this load", error);
 	}
+	place_say(loaders[0].wheel);
 	return DONE;
 }
 

@@ -379,7 +379,7 @@ int loader_open(struct loader *loader, const struct order *order, unsigned int n
 	loader->order = order;
 	loader->random = order->seed + number + 1;
 	loader->share = share_of(order, number);
-	error = hwheel_open(&loader->wheel, HWHEEL_NONBLOCK);
+	error = hwheel_open(&loader->wheel, HWHEEL_NONBLOCK | HWHEEL_ANYWHERE);
 	if (!error && order->config.kind != HWHEEL_KIND_DEFAULT)
 		error = hwheel_configure(loader->wheel, &order->config);
 	if (!error)

@@ -139,15 +139,33 @@ numbers_are_refused() {
 
 # --- what is missing ---
 
+# Commands that look at the module
 not_loaded_is_3() {
 	quietly unload || return
 	ctl 3 && warns 'sudo modprobe hwheel' || return
 	for command in $commands; do
-		set -- "$command"
-		[ "$command" != arm ] || set -- arm 1s
-		ctl 3 "$@" && warns 'sudo modprobe hwheel' || return
+		case $command in info|arm|load) continue ;; esac
+		ctl 3 "$command" && warns 'sudo modprobe hwheel' || return
 	done
 	quietly load
+}
+
+says_the_place() {
+	warns "$1" && warns 'the wheel is in hwheelctl itself'
+}
+
+# Commands that need a wheel
+a_wheel_in_the_process() {
+	quietly unload && ctl 0 info && says_the_place 'sudo modprobe hwheel' &&
+		says '^place  *process$' && ctl 0 info --json && says '"place":"process"' &&
+		ctl 0 arm 10ms 1ms --cookie 7 && says_the_place 'sudo modprobe hwheel' &&
+		says '^cookie 8 expired' && says '^cookie 7 expired' &&
+		ctl 0 load --quiet --count 2000 --rate 0 --delay 50ms --threads 3 --refresh 10 &&
+		says_the_place 'sudo modprobe hwheel' &&
+		[ "$(grep -c 'in hwheelctl itself' "$work/err")" -eq 1 ] &&
+		ctl 0 load --quiet --calls --count 2000 --rate 0 --delay 50ms --tick 1ms &&
+		quietly load && ctl 0 info && says '^place  *kernel$' &&
+		! grep -q 'in hwheelctl itself' "$work/err"
 }
 
 # as_joe STATUS ARGUMENT...: as ctl, by somebody who is not root
@@ -164,7 +182,8 @@ as_joe() {
 }
 
 not_permitted_is_4() {
-	as_joe 4 info && warns 'sudo chgrp .*/dev/hwheel' && as_joe 4 arm 1s && as_joe 4 load &&
+	as_joe 0 info && says_the_place 'sudo chgrp .*/dev/hwheel' &&
+		as_joe 0 arm 1ms && says_the_place 'sudo chgrp' &&
 		as_joe 4 list && warns sudo && as_joe 4 stats && warns sudo && as_joe 4 top &&
 		as_joe 4 watch && warns sudo && as_joe 0 list --files
 }
@@ -172,7 +191,7 @@ not_permitted_is_4() {
 # What the message says is done; then all but what is for root alone works.
 chgrp_helps() {
 	chgrp 1000 /dev/hwheel && chmod g+rw /dev/hwheel && as_joe 0 info &&
-		as_joe 0 arm 1ms && as_joe 4 stats && warns sudo &&
+		! grep -q 'in hwheelctl itself' "$work/err" && as_joe 0 arm 1ms && as_joe 4 stats && warns sudo &&
 		as_joe 4 top --once --interval 100ms && as_joe 4 list && as_joe 4 watch
 	status=$?
 	chgrp 0 /dev/hwheel && chmod 600 /dev/hwheel
@@ -183,19 +202,19 @@ chgrp_helps() {
 usermod_helps() {
 	mkdir -p /etc && echo 'hwheel:x:998:' >/etc/group &&
 		chgrp 998 /dev/hwheel && chmod 660 /dev/hwheel &&
-		as_joe 4 info && warns 'sudo usermod -aG hwheel ' && warns 'next login' &&
+		as_joe 0 info && says_the_place 'sudo usermod -aG hwheel ' && warns 'next login' &&
 		! grep -q chgrp "$work/err" &&
 		/usr/bin/setpriv --reuid 1000 --regid 1000 --groups 998 ./hwheelctl info >"$work/out"
 	status=$?
 	rm /etc/group
-	as_joe 4 info && warns 'sudo chgrp' || status=1
+	as_joe 0 info && says_the_place 'sudo chgrp' || status=1
 	chgrp 0 /dev/hwheel && chmod 600 /dev/hwheel
 	return $status
 }
 
 # A container sees /sys, but has a /dev of its own.
-no_device_is_1() {
-	mv /dev/hwheel "$work/device" && ctl 1 info && warns 'no /dev/hwheel here' &&
+no_device_here() {
+	mv /dev/hwheel "$work/device" && ctl 0 info && says_the_place 'no /dev/hwheel here' &&
 		warns 'podman run --device /dev/hwheel'
 	status=$?
 	mv "$work/device" /dev/hwheel && ctl 0 info && return $status
@@ -617,10 +636,11 @@ report "what is no duration is refused" durations_are_refused
 report "numbers are read as people write them" numbers_are_read
 report "a message about what is no number names the option" numbers_are_refused
 report "a module that is not loaded is 3, and how to load it" not_loaded_is_3
+report "a wheel in the process where the module is not" a_wheel_in_the_process
 report "a lack of permission is 4, and what to do" not_permitted_is_4
 report "what is to be done helps" chgrp_helps
 report "membership in the group of the device helps" usermod_helps
-report "a container without the device is told" no_device_is_1
+report "a container without the device is told" no_device_here
 report "limits have names" limits_have_names
 report "the range of what is out of range is told" ranges_are_told
 report "what is not mounted, and how to mount it" mount_helps

@@ -37,7 +37,8 @@ def info(folder):
     assert told["kind"] == "hashed" and told["clock"] == "monotonic"
     assert told["tick_ns"] == 10_000_000 and told["slots"] == 4096 and told["levels"] == 1
     assert {"submit", "map", "stats"} <= set(told["features"])
-    assert set(told) == {"kind", "tick_ns", "slots", "levels", "clock", "max_timeouts",
+    assert told["place"] == "kernel"
+    assert set(told) == {"place", "kind", "tick_ns", "slots", "levels", "clock", "max_timeouts",
                          "max_pending", "max_user_bytes", "max_submit", "features"}
     assert told["max_user_bytes"] > 0
 

@@ -87,18 +87,27 @@ says() {
 }
 
 arms() {
-	ends 0 "$@" hwheelctl arm 5ms && says '^cookie 0 expired'
+	ends 0 "$@" hwheelctl arm 5ms && says '^cookie 0 expired' &&
+		! grep 'the wheel is in hwheelctl itself' "$work/err"
 }
 
-# Not permitted, as hwheelctl(1) numbers it
+# arms_itself WHY COMMAND...: the device cannot be opened, and hwheelctl does without.
+arms_itself() {
+	local why=$1
+
+	shift
+	ends 0 "$@" hwheelctl arm 5ms && says '^cookie 0 expired' && says "$why" &&
+		says 'the wheel is in hwheelctl itself'
+}
+
 is_refused() {
-	ends 4 "$@" hwheelctl arm 5ms && says 'is not open to you'
+	arms_itself 'is not open to you' "$@"
 }
 
 # --- the device ---
 
 needs_the_device() {
-	ends 1 pod --rootfs /c hwheelctl arm 5ms && says 'podman run --device /dev/hwheel'
+	arms_itself 'podman run --device /dev/hwheel' pod --rootfs /c
 }
 
 gets_the_device() {
