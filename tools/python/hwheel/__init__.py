@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR MIT
-"""Timeouts from the hwheel kernel module.
+"""Timeouts from the hwheel kernel module, or in the process where the module is not there.
 
 A Wheel is a private set of timeouts, on libhwheel(3). Delays are seconds, points in time are
 nanoseconds on the clock of the wheel:

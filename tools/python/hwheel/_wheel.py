@@ -18,6 +18,8 @@ Delay = Union[float, datetime.timedelta]
 Timeout = NewType("Timeout", int)
 
 NONBLOCK = 1
+ANYWHERE = 2
+FEATURE_LOCAL = 1 << 63
 LONGEST_NS = 2 ** 63 - 1
 
 
@@ -68,7 +70,7 @@ class Event(NamedTuple):
 
 
 class Info(NamedTuple):
-    """What a wheel is like."""
+    """What a wheel is like. local: it is in this process, as the module is not there for it."""
 
     tick_ns: int
     slots: int
@@ -78,6 +80,7 @@ class Info(NamedTuple):
     max_timeouts: int
     max_pending: int
     max_user_bytes: int
+    local: bool
 
 
 def nanoseconds(time: Delay) -> int:
@@ -96,9 +99,11 @@ def delay_ns(delay: Delay) -> int:
 
 
 class Wheel:
-    """A private set of timeouts of the hwheel kernel module.
+    """A private set of timeouts, of the hwheel kernel module or in this process.
 
-    Any number of threads may use it. Close it with close() or a with statement.
+    Where the device is missing, or not open to this user, the wheel is in this process: all works as
+    on the module, but a wheel is of one kind, and its timeouts are not a forked child's. Any number
+    of threads may use it. Close it with close() or a with statement.
 
     A delay is in seconds, from 0 to 292 years. A deadline, a cookie and a timeout are integers from
     0 to 2 ** 64 - 1. A number that is outside of its range, or infinite, raises OverflowError, NaN
@@ -109,7 +114,7 @@ class Wheel:
                  kind: Kind = Kind.DEFAULT, clock: Clock = Clock.MONOTONIC,
                  max_timeouts: int = 0, blocking: bool = True, room: int = 1024,
                  turn: Delay = 0) -> None:
-        """Opens the device.
+        """Opens the device, or makes a wheel in this process where there is none.
 
         With a kind, the set gets a wheel of its own, which costs a kernel thread; tick, slots
         and levels say what it is like, and 0 stands for the default; turn, the longest usual
@@ -118,7 +123,7 @@ class Wheel:
         no system call; with 0 each operation is one.
         """
         handle = ctypes.c_void_p()
-        check(library.hwheel_open(ctypes.byref(handle), 0 if blocking else NONBLOCK))
+        check(library.hwheel_open(ctypes.byref(handle), ANYWHERE | (0 if blocking else NONBLOCK)))
         self._handle: ctypes.c_void_p | None = handle
         try:
             self._configure(tick, slots, levels, kind, clock, max_timeouts, turn)
@@ -274,7 +279,8 @@ class Wheel:
         info = InfoStruct()
         check(library.hwheel_info(self._open(), ctypes.byref(info)))
         return Info(info.tick_ns, info.slots, info.levels, Kind(info.kind), Clock(info.clock),
-                    info.max_timeouts, info.max_pending, info.max_user_bytes)
+                    info.max_timeouts, info.max_pending, info.max_user_bytes,
+                    bool(info.features & FEATURE_LOCAL))
 
 
 class Timer:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR MIT
-"""Timeouts of the hwheel kernel module in an asyncio loop.
+"""Timeouts of libhwheel in an asyncio loop.
 
     async with Timers() as timers:
         handle = timers.call_later(30, connection.close)
@@ -9,7 +9,7 @@
 
 The loop keeps its own timers in a heap, where one that is cancelled stays until its time has come.
 Here a timeout that is cancelled is gone, and setting one is an exchange in memory that is shared
-with the kernel. The loop waits for one descriptor, however many timeouts there are.
+with the kernel, or takes a lock where the wheel is in the process. The loop waits for one descriptor, however many timeouts there are.
 """
 
 from __future__ import annotations
