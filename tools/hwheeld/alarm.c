@@ -53,8 +53,7 @@ static uint64_t tick_ns;
 
 static int fail(const char *what, int error)
 {
-	say(LOG_ERR, "%s: %s%s", what, strerror(-error), error == -ENOENT ?
-	    " (the hwheel module is not loaded: modprobe hwheel)" : "");
+	say(LOG_ERR, "%s: %s", what, strerror(-error));
 	return error;
 }
 
@@ -69,9 +68,12 @@ static int configure(uint64_t tick, uint64_t count)
 		    hwheel_map(wheel, count < FIRST ? count : FIRST) ?:
 		    hwheel_info(wheel, &info);
 
-	if (!error)
-		tick_ns = info.tick_ns;
-	return error;
+	if (error)
+		return error;
+	tick_ns = info.tick_ns;
+	if (info.features & HWHEEL_FEATURE_LOCAL)
+		say(LOG_NOTICE, "the wheel is in hwheeld, as " HWHEEL_DEVICE " cannot be opened");
+	return 0;
 }
 
 /* A small machine has no room for the memory of so many: then fewer, and the others beside them. */
@@ -80,7 +82,7 @@ int alarm_open(uint64_t tick, uint64_t count)
 	int error;
 
 	for (;; count /= 2) {
-		error = hwheel_open(&wheel, HWHEEL_NONBLOCK);
+		error = hwheel_open(&wheel, HWHEEL_NONBLOCK | HWHEEL_ANYWHERE);
 		if (error)
 			return fail(HWHEEL_DEVICE, error);
 		error = configure(tick, count);

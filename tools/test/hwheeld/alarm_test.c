@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Alarms on a wheel that has room for two, which is a heap: see wheel_heap.c. */
+/* Alarms on a wheel that has room for two; without the module it is in the process. */
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>

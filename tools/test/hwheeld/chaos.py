@@ -5,8 +5,8 @@
 
 Three ZooKeeper servers, three nodes, and clients that keep a history while one fault comes after
 another, for that many seconds; then the faults end, all that is left has to come, and the checker
-judges the history. A node is a user-mode kernel of its own, or without --kernel a process with a
-heap in place of the wheel. A client that puts pauses between its requests. Prints TAP; FOLDER keeps
+judges the history. A node is a user-mode kernel of its own, or without --kernel a process
+of this machine. A client that puts pauses between its requests. Prints TAP; FOLDER keeps
 the history and what all of them said.
 """
 import argparse

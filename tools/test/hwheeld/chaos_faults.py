@@ -146,7 +146,7 @@ def build(folder, tools, fault):
     copy(folder, tools)
     for path, text in changed(folder, fault).items():
         path.write_text(text)
-    program = folder / "out/hwheeld/hwheeld_heap"
+    program = folder / "out/hwheeld/hwheeld"
     subprocess.run(["make", "-s", "-C", folder / "tools", f"O={folder}/out", program,
                     folder / "out/hwheeld/other_clock.so"], check=True)
     return program

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Nodes that are processes of this machine, with a heap in place of the wheel"""
+"""Nodes that are processes of this machine, each with its wheel in it"""
 import os
 import signal
 

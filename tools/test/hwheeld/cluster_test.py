@@ -249,7 +249,7 @@ def a_takeover_by_a_full_wheel_loses_nothing(cluster):
     due = time.monotonic() + 10
     one.kill()
     two = cluster.node("two")
-    two.environment = {"HEAP_ROOM": "1000"}
+    two.environment = {"WHEEL_ROOM": "1000"}
     client = two.start().client()
     equal(two.ask("/health").json["timeouts"], 2000)
     true(client.metric("hwheeld_alarms_beside_wheel") > 900, "the wheel is full")
