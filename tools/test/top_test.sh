@@ -180,10 +180,10 @@ sums_up_many() {
 	return 1
 }
 
-# With room for the report below it
+# With room for the report below it, and ten seconds for a look at the bar
 progress_bar() {
 	clear_screen && tmux resize-window -x 80 -y 50
-	keys "./hwheelctl load --count 3000 --rate 3000 --delay 100ms; echo over=\$?" Enter
+	keys "./hwheelctl load --count 20000 --rate 2000 --delay 100ms; echo over=\$?" Enter
 	await shows '^\[#+ +\] +[0-9]+ % +[0-9]+ armed/s' && await shows '^\[#{16}\] 100 %' &&
 		await shows '^over=0$' && return
 	diagnose "$(screen)"
