@@ -41,7 +41,7 @@
  * Cost: arming, moving and cancelling take constant time. A move to a later deadline is one store.
  * hwheel_local_next() may be too early after a cancel or a move, never too late: then a run calls
  * nothing, and finds the right time. A wheel of which all timeouts were cancelled wakes its loop up
- * once at most. A timeout is filed again up to six times before it expires, once for each further
+ * once at most, or never where the loop asks hwheel_local_is_empty(). A timeout is filed again up to six times before it expires, once for each further
  * 8 bits of its delay in ticks.
  *
  * Threads: a wheel and its timeouts are for one thread at a time. After fork() the child has a copy
@@ -111,6 +111,7 @@ struct hwheel_local_timeout {
  * @shift:    a tick is 1 << shift ns
  * @fd:       timerfd, or -1
  * @owner:    process that made the timerfd
+ * @held:     slot that was not empty when hwheel_local_is_empty() looked last
  * @alarm:    moves the alarm, or NULL
  * @due:      timeouts that a run has taken from a slot and not looked at
  * @occupied: a bit for each slot; a slot whose bit is clear is empty
@@ -124,6 +125,7 @@ struct hwheel_local {
 	unsigned int			shift;
 	int				fd;
 	int				owner;
+	unsigned int			held;
 	hwheel_local_alarm_fn		*alarm;
 	struct hwheel_local_link	due;
 	uint64_t			occupied[HWHEEL_LOCAL_LEVELS * HWHEEL_LOCAL_WORDS];
@@ -346,6 +348,18 @@ static inline uint64_t hwheel_local_next(const struct hwheel_local *wheel)
 {
 	return hwheel_local_time(wheel, wheel->wake);
 }
+
+/**
+ * hwheel_local_is_empty() - is nothing pending?
+ * @wheel: the wheel
+ *
+ * A loop that is to end once nothing is pending asks in each turn. Clears what cancels have left:
+ * if nothing is pending, hwheel_local_next() is HWHEEL_LOCAL_NEVER from then on, which the alarm
+ * gets, too.
+ *
+ * Return: true if no timeout is pending.
+ */
+bool hwheel_local_is_empty(struct hwheel_local *wheel);
 
 /**
  * hwheel_local_wait_ms() - how long may poll() or epoll_wait() wait?

@@ -262,6 +262,18 @@ static void settle(struct hwheel_local *wheel)
 	move_alarm(wheel);
 }
 
+bool hwheel_local_is_empty(struct hwheel_local *wheel)
+{
+	if (!list_is_empty(&wheel->slot[wheel->held]) || !list_is_empty(&wheel->due))
+		return false;
+	wheel->held = first_slot(wheel) % SLOTS;
+	if (!list_is_empty(&wheel->slot[wheel->held]))
+		return false;
+	if (wheel->wake != UINT64_MAX)
+		hwheel_local_aim(wheel, UINT64_MAX);
+	return true;
+}
+
 /* Runs */
 
 /*

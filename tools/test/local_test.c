@@ -267,6 +267,8 @@ static void compare(void)
 		CHECK(edge > latest / tick);
 		earliest = edge < earliest ? edge : earliest;
 	}
+	if (draw() % 4 == 0)
+		CHECK(hwheel_local_is_empty(&wheel) == (earliest == UINT64_MAX));
 	CHECK(next > latest);
 	CHECK(earliest > UINT64_MAX / tick || next <= earliest * tick);
 	CHECK(!fault_of(&wheel));
@@ -902,6 +904,40 @@ static void note_alarm(struct hwheel_local *of, uint64_t at_ns)
 	(void)of;
 	alarm_ns = at_ns;
 	alarms++;
+}
+
+static void expect_empty(struct hwheel_local *of, struct hwheel_local_timeout *timeout)
+{
+	count(of, timeout);
+	counts[7] += hwheel_local_is_empty(of);
+}
+
+/* Two of one edge: the second is due while the first one is called. */
+TEST_F(local, an_empty_wheel_never_wakes_up)
+{
+	alarms = 0;
+	EXPECT_TRUE(hwheel_local_is_empty(&self->wheel));
+	for (unsigned int i = 0; i < FEW; i++)
+		hwheel_local_arm(&self->wheel, &self->timeout[i], (i + 1) * 1000 * TICK);
+	hwheel_local_set_alarm(&self->wheel, note_alarm);
+	for (unsigned int i = 0; i < FEW; i++) {
+		EXPECT_FALSE(hwheel_local_is_empty(&self->wheel));
+		EXPECT_TRUE(hwheel_local_cancel(&self->timeout[i]));
+	}
+	EXPECT_EQ(1, alarms);
+	EXPECT_TRUE(hwheel_local_is_empty(&self->wheel));
+	EXPECT_TRUE(hwheel_local_is_empty(&self->wheel));
+	EXPECT_EQ(HWHEEL_LOCAL_NEVER, hwheel_local_next(&self->wheel));
+	EXPECT_EQ(HWHEEL_LOCAL_NEVER, alarm_ns);
+	EXPECT_EQ(2, alarms);
+	for (unsigned int i = 0; i < 2; i++) {
+		hwheel_local_timeout_init(&self->timeout[i], expect_empty);
+		hwheel_local_arm(&self->wheel, &self->timeout[i], TICK);
+	}
+	EXPECT_EQ(2, hwheel_local_run(&self->wheel, TICK));
+	EXPECT_EQ(1, counts[7]);
+	hwheel_local_arm(&self->wheel, &self->timeout[2], TICK);
+	EXPECT_EQ(1, hwheel_local_run(&self->wheel, 2 * TICK));
 }
 
 TEST_F(local, an_alarm_moves_to_earlier_or_when_it_has_rung)
