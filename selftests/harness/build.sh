@@ -8,7 +8,7 @@
 #   programs  the kselftest programs TESTS, all if it is empty, and what they start
 #   clang     modules, with another compiler (CLANG=)
 #   install   installs what module and tools have built (DESTDIR=, PREFIX=)
-#   tools, tools_tests, local_tests, hwheeld, java, java_netty, java_bench   what make -C tools and make -C tools/java build
+#   tools, tools_tests, local_tests, loops, hwheeld, java, java_netty, java_bench   what make -C tools and make -C tools/java build
 set -euo pipefail
 
 top=$(dirname "$(dirname "$(dirname "$(realpath "$0")")")")
@@ -117,7 +117,7 @@ for need; do
 	case $need in
 	module|modules|install|clang) locked "$MODULE.lock" "build_$need" ;;
 	programs|tools_tests|hwheeld) locked "$out/tools.lock" "build_$need" ;;
-	local_tests) locked "$out/tools.lock" make -j"$(nproc)" -C tools O="$out/tools" local_tests KSRC="$KSRC" ;;
+	local_tests|loops) locked "$out/tools.lock" make -j"$(nproc)" -C tools O="$out/tools" "$need" KSRC="$KSRC" ;;
 	tools)      locked "$out/tools.lock" make -j"$(nproc)" -C tools O="$out/tools" ;;
 	java)       locked "$out/java.lock" make -C tools/java O="$out/java" tests ;;
 	java_netty) locked "$out/java.lock" make -C tools/java O="$out/java" tests netty-tests ;;

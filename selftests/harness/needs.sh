@@ -32,7 +32,7 @@ declare -A packages_of=(
 	[local_programs]="busybox-static util-linux"
 	[runner]=python3
 	[tools]="$build libjson-c-dev libtracefs-dev libtraceevent-dev liburing-dev python3"
-	[loops]="libev-dev libevent-dev libuv1-dev"
+	[loops]="$build libev-dev libevent-dev libuv1-dev"
 	[hwheeld]="$build libcurl4-openssl-dev libjemalloc-dev libjson-c-dev libmicrohttpd-dev
 		libsqlite3-dev libxxhash-dev libzookeeper-mt-dev uthash-dev curl dmsetup e2fsprogs
 		iproute2 mount openssl python3"
