@@ -75,12 +75,12 @@ heartbeat_server() {
 	return 1
 }
 
-# ten_thousand_once MILLISECONDS: on a machine that stands still for so long, clients that speak are
-# closed, too.
+# ten_thousand_once SERVER MILLISECONDS: on a machine that stands still for so long, clients that
+# speak are closed, too.
 ten_thousand_once() {
 	rm -f "$work/server"
 	ulimit -n 20000
-	./idle_server 7008 "$1" >"$work/server" 2>&1 &
+	"$1" 7008 "$2" >"$work/server" 2>&1 &
 	server=$!
 	await grep -qs ready "$work/server" &&
 		./many_clients 7008 10000 >"$work/clients" 2>&1 &&
@@ -94,9 +94,10 @@ ten_thousand_once() {
 	return $status
 }
 
+# ten_thousand SERVER
 ten_thousand() {
 	for idle in 10000 40000 160000; do
-		ten_thousand_once $idle && return
+		ten_thousand_once "$1" $idle && return
 		diagnose "that was with $idle ms"
 	done
 	return 1
@@ -179,11 +180,13 @@ uring_loop() {
 report_examples() {
 	report "first" first_program
 	report "heartbeat" heartbeat_server
-	report "idle_server with 10,000 connections" ten_thousand
+	report "idle_server with 10,000 connections" ten_thousand ./idle_server
 	if [ -x libuv ]; then
 		report "libuv" libuv_loop
+		report "uv_server with 10,000 connections" ten_thousand ./uv_server
 	else
 		skip "libuv" "this machine has no libuv"
+		skip "uv_server with 10,000 connections" "this machine has no libuv"
 	fi
 	report "delay_queue" delay_queue
 	report "retry" retry_queue

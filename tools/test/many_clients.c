@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Very many clients of idle_server: all connect, some hang up, some speak until the server has
- * closed all silent ones, and the others are silent.
+ * Very many clients of idle_server or uv_server: all connect, some hang up, some speak until the
+ * server has closed all silent ones, and the others are silent.
  *
  *   many_clients PORT CONNECTIONS
  */
