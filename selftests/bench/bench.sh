@@ -41,7 +41,8 @@ modules() {
 }
 
 program() {
-	make --no-print-directory -C tools O="$build/tools" "$build/tools/libhwheel.a"
+	make --no-print-directory -C tools O="$build/tools" "$build/tools/libhwheel.a" \
+		"$build/tools/examples/uv_server"
 	gcc -O2 -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -static -Imodule/include/uapi \
 		-Itools $here/user/*.c "$build/tools/libhwheel.a" -luring -luv_a -levent_core \
 		-lev -lm -pthread -Wl,--no-warnings -Wl,--wrap=ioctl -o "$out/user_bench"
@@ -51,7 +52,7 @@ program() {
 boot() {
 	"$@" --out "$out/$machine" --timeout 3600 --guest $here/guest.sh \
 		"$build/module-$kver/hwheel.ko" "$build/modules-$kver"/selftests/bench/*.ko \
-		"$out/user_bench" "$out/chosen" "${engines[@]}"
+		"$out/user_bench" "$build/tools/examples/uv_server" "$out/chosen" "${engines[@]}"
 }
 
 # engine NAME OPTION...: hwheel.ko for the rows of cold memory, with these of the compiler
@@ -82,6 +83,19 @@ uml() {
 	boot selftests/harness/uml/run_uml.sh --kdir "$kdir" "$@"
 }
 
+# The kernel is this machine's own.
+here() {
+	local name command
+
+	mkdir -p "$out/here"
+	kver=$(uname -r)
+	ln -sf "$out/user_bench" "$build/tools/examples/uv_server" "$out/here"
+	while read -r name command; do
+		(cd "$out/here" && eval "$command") >"$out/here/$name"
+		cat "$out/here/$name"
+	done <"$out/chosen"
+}
+
 # Runs the rows of the machine that were chosen.
 measure() {
 	engines=()
@@ -98,6 +112,7 @@ measure() {
 	two)     vm --append no_timer_check ;;
 	native)  uml ;;
 	native2) uml --smp 2 ;;
+	here)    here ;;
 	esac
 	printf '{"machine": "%s", "kernel": "%s"}\n' "$machine" "$kver" >"$out/$machine/about"
 }
@@ -110,9 +125,9 @@ rm -rf "$out"
 mkdir -p "$out"
 # It may be the last run's result, and is read first.
 [ -z "${BASE-}" ] || cp "$BASE" "$out/base.json"
-selftests/harness/needs.sh programs tools loops gnuplot >/dev/null
+selftests/harness/needs.sh programs tools loops valgrind gnuplot >/dev/null
 program
-for machine in counted quiet two native native2; do
+for machine in here counted quiet two native native2; do
 	measure
 done
 cat "$out"/*/about >"$build/bench.json"

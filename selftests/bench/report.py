@@ -132,6 +132,12 @@ GOALS = (
      lambda r: r.of("program.refresh", "open_local")),
     ("local handle: cancel: instructions", 106,
      lambda r: r.of("program.cancel_filed", "open_local")),
+    ("wheel inside a libuv server: part of all instructions", 0.005,
+     lambda r: max((r.of(f"server.user_{way}", "wheel", 10000) -
+                    r.of(f"server.user_{way}", "none", 10000)) /
+                   r.of(f"server.{way}", "wheel", 10000) for way in ("at_once", "in_turn"))),
+    ("wheel inside: wake-ups of a server with requests, times an exact heap's", 1.1,
+     lambda r: r.part("server.wakeups", "heap", 91000, "local")),
     ("wheel inside: wake-ups when idle: per minute", 0, lambda r: max(r.each("local", "idle."))),
     ("arm + expire on 2 levels of 512: instructions", 200,
      lambda r: r.of("life.arm_expire", "hierarchical")),

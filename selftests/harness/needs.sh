@@ -32,7 +32,9 @@ declare -A packages_of=(
 	[local_programs]="busybox-static util-linux"
 	[runner]=python3
 	[tools]="$build libjson-c-dev libtracefs-dev libtraceevent-dev liburing-dev python3"
+	[valgrind]=valgrind
 	[loops]="$build libev-dev libevent-dev libuv1-dev"
+	[loops_source]="$build cmake patch"
 	[hwheeld]="$build libcurl4-openssl-dev libjemalloc-dev libjson-c-dev libmicrohttpd-dev
 		libsqlite3-dev libxxhash-dev libzookeeper-mt-dev uthash-dev curl dmsetup e2fsprogs
 		iproute2 mount openssl python3"
@@ -159,6 +161,8 @@ need() {
 		found=${NETTY_SRC-}
 		[ -n "$found" ] || found=$(netty_source)
 		echo "NETTY_SRC=$found" ;;
+	# Its test says so where there is none.
+	loops_source)    echo "LOOPS_SRC=$(loops_source || true)" ;;
 	foreign)
 		machine_named "$MACHINE"
 		[ "$machine_kunit" != qemu ] || emulator

@@ -15,6 +15,8 @@ void bench_lives_timed(void);		/* lives.c */
 void bench_mapped(void);
 void bench_memory(void);
 void bench_operations(void);
+void bench_server(void);
+void bench_server_user(void);		/* server.c */
 void bench_threads(void);
 
 /* For operations, with @n pending */

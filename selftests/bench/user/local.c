@@ -75,6 +75,11 @@ static void turn(void)
 	hwheel_local_run(&wheel, now_ns());
 }
 
+int local_fd(void)
+{
+	return fd;
+}
+
 static void block(void)
 {
 	struct pollfd file = { .fd = fd, .events = POLLIN };

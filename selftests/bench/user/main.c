@@ -2,7 +2,7 @@
 /*
  * user_bench COMMAND: the cost of timeouts to a program that has them from hwheel, and from
  * others. Prints measurements, a JSON object in each line; N is how many are pending. Run as root
- * where nothing else runs. All but lives_timed, threads and lateness are for a VM that counts
+ * where nothing else runs. All but lives_timed, threads, lateness and server_user are for a VM that counts
  * instructions.
  */
 #include <err.h>
@@ -24,6 +24,8 @@ static const struct command {
 	{ "lives", bench_lives },
 	{ "lives_timed", bench_lives_timed },
 	{ "threads", bench_threads },
+	{ "server", bench_server },
+	{ "server_user", bench_server_user },
 	{ "memory", bench_memory },
 	{ "lateness", bench_lateness },
 	{ "lateness_counted", bench_lateness_counted },

@@ -48,6 +48,9 @@ struct peer {
 extern const struct peer library_peer, process_peer, heap_peer, wheel_peer, local_peer;
 extern const struct peer libuv_peer, libevent_peer, libev_peer;
 
+/* The timerfd of local_peer, which is open */
+int local_fd(void);
+
 /* For common.c only: mapped timeouts on other wheels, and system calls */
 extern const struct peer shared_peer, slots_peer, levels_peer;
 extern const struct peer timerfd_peer, io_uring_peer;
