@@ -226,6 +226,29 @@ netty_source() {
 	cache_fill "netty-${version#*:}" netty_fetch && echo "$cache/netty-${version#*:}"
 }
 
+# loops_fetch FOLDER: libuv and libevent as they were released, for their own tests of timers
+loops_fetch() {
+	local release name
+
+	release=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
+	say "apt: getting the sources of libuv and libevent, for their own tests of timers"
+	(cd "$1" && archive "$(machine_here):$release" apt-get -qq source --download-only --tar-only \
+		libuv1 libevent >&2) || return
+	for name in libuv libevent; do
+		mkdir "$1/$name" && tar -xf "$1/$name"*_*.orig.tar.* -C "$1/$name" \
+			--strip-components=1 && rm "$1/$name"*_* || return
+	done
+}
+
+# Prints the folder of this Debian's ones.
+loops_source() {
+	local name
+
+	has_apt || return
+	name=loops-$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
+	cache_fill "$name" loops_fetch && echo "$cache/$name"
+}
+
 # The libraries that programs for another machine are built with, and the busybox that this machine
 # runs first: all static, as the machine has no other library.
 sysroot_fetch() {
