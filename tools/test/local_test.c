@@ -471,6 +471,9 @@ TEST_F(local, pending_until_its_callback_begins)
 {
 	struct hwheel_local_timeout *timeout = &self->timeout[0];
 
+	memset(timeout, 0xff, sizeof(*timeout));
+	hwheel_local_timeout_init(timeout, count);
+	EXPECT_EQ(0, timeout->deadline);
 	EXPECT_FALSE(hwheel_local_is_pending(timeout));
 	EXPECT_FALSE(hwheel_local_cancel(timeout));
 	hwheel_local_arm(&self->wheel, timeout, 5 * TICK);
@@ -1015,6 +1018,21 @@ TEST_F(local, the_timerfd_of_what_is_due_already_rings)
 	hwheel_local_arm_at(&self->wheel, &self->timeout[0], 0);
 	fd = hwheel_local_fd(&self->wheel, CLOCK_BOOTTIME);
 	EXPECT_TRUE(awaits(fd));
+}
+
+/* A program may have closed its standard input. */
+TEST_F(local, the_timerfd_may_be_0)
+{
+	struct hwheel_local_timeout *timeout = &self->timeout[0];
+
+	close(0);
+	hwheel_local_init(&self->wheel, 0, monotonic());
+	ASSERT_EQ(0, hwheel_local_fd(&self->wheel, CLOCK_MONOTONIC));
+	EXPECT_EQ(0, hwheel_local_fd(&self->wheel, CLOCK_MONOTONIC));
+	hwheel_local_arm_at(&self->wheel, timeout, 0);
+	EXPECT_TRUE(awaits(0));
+	hwheel_local_fini(&self->wheel);
+	EXPECT_GT(0, fcntl(0, F_GETFD));
 }
 
 TEST_F(local, a_clock_that_there_is_not)
