@@ -2,11 +2,13 @@
 """Can the tests fail? Makes mutants of the module, and sees which test notices each.
 
 [N=20] [SEED=1] [ONLY="ID..."] [KSELFTESTS=y] [LANES=2] [RECORD=FILE] python3 kunit/mutants [check]
+[N=20] ... KSRC=/unpacked/kernel/source python3 kunit/mutants local
 
 SEED picks N mutants; ONLY has globs of ids in their place. KUnit judges each. A mutant that it
 does not notice, in a file that reached lists, is left to kselftests, which judge with KSELFTESTS. A
 mutant that does not compile is broken. A mutant that RECORD has is not run again. Fails if the
-tests do not pass without a fault, or if no mutant is killed or survives.
+tests do not pass without a fault, or if no mutant is killed or survives. With local it makes
+mutants of the wheel inside a program, which local_test judges.
 """
 import collections
 import concurrent.futures
@@ -23,7 +25,9 @@ import threading
 import rules
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
-JOB = os.environ.get("HWHEEL_JOB", "") + "-mutants"
+LOCAL = sys.argv[1:] == ["local"]
+NAME = "mutants-local" if LOCAL else "mutants"
+JOB = os.environ.get("HWHEEL_JOB", "") + "-" + NAME
 # Without a fault it takes a tenth of these seconds. One that waits computes: time is simulated.
 KERNEL = ["prlimit", "--cpu=120", "./linux", "mem=1G", "console=tty", "kunit_shutdown=halt",
           "time-travel=inf-cpu", "hwheel.model_seed=1", "hwheel.soak_seed=1",
@@ -65,8 +69,35 @@ def run_kernel(lane):
             process.kill()
 
 
+class Local:
+    """The wheel inside a program, and its test, which has the wheel in it: each case is a process,
+    and those that compute for ever are ended. The random operations notice most."""
+
+    root = "tools"
+
+    def __init__(self, lane):
+        if catcher := self.judge(None, lane):
+            sys.exit(f"mutants: without a fault: {catcher}")
+
+    def judge(self, _, lane):
+        output("gcc", "-O1", "-std=gnu11", "-D_GNU_SOURCE", f"-I{lane}/tools", "-isystem",
+               f"{os.environ['KSRC']}/tools/testing/selftests", "-o", lane / "local_test",
+               lane / "tools/test/local_test.c")
+        for chosen in "-f", "-F":
+            said = subprocess.run(["prlimit", "--cpu=4", lane / "local_test", chosen, "random"],
+                                  check=False, env=os.environ | {"OPERATIONS": "1000000"},
+                                  **PIPE).stdout
+            if failed := re.search(r"^not ok \d+ (.*)", said, re.MULTILINE):
+                return failed[1]
+            if not re.search(r"^ok ", said, re.MULTILINE):
+                return "no test"
+        return ""
+
+
 class KUnit:
     """The kernel without a fault, which kunit/run.sh builds, and the commands that made it"""
+
+    root = "module"
 
     def __init__(self, lane):
         env = os.environ | {"HWHEEL_JOB": JOB, "FILTER": "hwheel_timens"}
@@ -129,9 +160,9 @@ def kselftests(lane, tests):
     return ""
 
 
-def judge(mutant, lane, kunit, passed):
+def judge(mutant, lane, subject, passed):
     """Returns a verdict, and what noticed the mutant."""
-    path = lane / "module" / mutant.file
+    path = lane / subject.root / mutant.file
     text = path.read_text()
     rows = filter(None, map(str.split, (TOP / "kunit/mutants/reached").read_text().splitlines()))
     tests = next((tests for name, *tests in rows if re.match(name, mutant.file)), [])
@@ -141,7 +172,7 @@ def judge(mutant, lane, kunit, passed):
     passed.append(tests)
     path.write_text(text[:mutant.start] + mutant.new + text[mutant.end:])
     try:
-        catcher = kunit.judge(mutant, lane) or behind and kselftests(lane, tests)
+        catcher = subject.judge(mutant, lane) or behind and kselftests(lane, tests)
     except subprocess.CalledProcessError:
         return "broken", ""
     finally:
@@ -150,7 +181,7 @@ def judge(mutant, lane, kunit, passed):
 
 
 def copy_project(here):
-    here.lane = TOP / "build/mutants" / threading.current_thread().name
+    here.lane = TOP / "build" / NAME / threading.current_thread().name
     shutil.rmtree(here.lane, ignore_errors=True)
     shutil.copytree(TOP, here.lane, ignore=shutil.ignore_patterns(".git", "build"))
 
@@ -158,7 +189,11 @@ def copy_project(here):
 def main():
     # The make that began this hands no variables on.
     os.environ.pop("MAKEFLAGS", None)
-    mutants = rules.every(TOP / "module", (TOP / "kunit/mutants/races").read_text())
+    if LOCAL:
+        mutants = [one for file in ("hwheel_local.h", "libhwheel/hwheel_local.c")
+                   for one in rules.mutants_of(file, (TOP / "tools" / file).read_text())]
+    else:
+        mutants = rules.every(TOP / "module", (TOP / "kunit/mutants/races").read_text())
     if only := (os.environ.get("ONLY") or "").split():
         mutants = [one for one in mutants if any(fnmatch.fnmatch(one.id, glob) for glob in only)]
     else:
@@ -169,15 +204,15 @@ def main():
     copy_project(here)
     record = os.environ.get("RECORD")
     with open(f"/tmp/hwheel{JOB}.lock", "w") as lock, \
-         open(record or TOP / "build/mutants.txt", "a+" if record else "w+") as file:
+         open(record or TOP / f"build/{NAME}.txt", "a+" if record else "w+") as file:
         fcntl.flock(lock, fcntl.LOCK_EX)
         file.seek(0)
         known = dict(line.split("\t")[1::-1] for line in file)
-        kunit = KUnit(here.lane)
+        subject = (Local if LOCAL else KUnit)(here.lane)
 
         def test(mutant):
             if mutant.id not in known:
-                known[mutant.id], catcher = judge(mutant, here.lane, kunit, passed)
+                known[mutant.id], catcher = judge(mutant, here.lane, subject, passed)
                 print(known[mutant.id], mutant.id, catcher, sep="\t", file=file, flush=True)
                 print(f"  {known[mutant.id]:9} {mutant.id}  {catcher}", flush=True)
             return known[mutant.id]
