@@ -528,6 +528,15 @@ TEST_F(local, a_move_to_later_and_back)
 	EXPECT_EQ(1, hwheel_local_run(&self->wheel, 100 * TICK));
 }
 
+TEST_F(local, next_is_exact_with_a_few_in_the_first_slot)
+{
+	for (unsigned int i = 0; i < FEW - 1; i++)
+		hwheel_local_arm_at(&self->wheel, &self->timeout[i], (400 - 10 * i) * TICK);
+	hwheel_local_arm_at(&self->wheel, &self->timeout[FEW - 1], 10 * TICK);
+	EXPECT_EQ(1, hwheel_local_run(&self->wheel, 10 * TICK));
+	EXPECT_EQ((400 - 10 * (FEW - 2)) * TICK, hwheel_local_next(&self->wheel));
+}
+
 /* Where a wheel has 256 slots, and the later timeout is in an earlier one */
 TEST_F(local, next_is_at_most_that_of_a_sorted_list)
 {
