@@ -249,6 +249,29 @@ loops_source() {
 	cache_fill "$name" loops_fetch && echo "$cache/$name"
 }
 
+# A later JVM than Debian 12 has, with the C library that it was built with, which patchelf has it
+# take. $1/java is a script, as other programs must not be run with that library.
+java_25_fetch() {
+	local lib=$1/usr/lib/$(uname -m)-linux-gnu jvm
+
+	say "apt: downloading OpenJDK 25 of Debian 13 (not installed)"
+	archive_unpack "$(machine_here):trixie" "$1" openjdk-25-jre-headless libc6 libgcc-s1 \
+		libstdc++6 zlib1g || return
+	jvm=$(echo "$1"/usr/lib/jvm/java-25-openjdk-*)
+	patchelf --set-interpreter "$(echo "$lib"/ld-linux*)" "$jvm"/{bin/java,lib/jspawnhelper} ||
+		return
+	# Its configuration is where Debian has it.
+	find "$jvm" -type l -lname '/etc/*' -printf '%l %p\n' |
+		while read -r to link; do ln -sfn "$1$to" "$link"; done
+	printf '#!/bin/sh\nLD_LIBRARY_PATH=%s exec %s/bin/java "$@"\n' "$lib" "$jvm" >"$1/java" &&
+		chmod +x "$1/java"
+}
+
+# Prints the path of the JVM.
+java_25() {
+	cache_fill java-25 java_25_fetch && echo "$cache/java-25/java"
+}
+
 # The libraries that programs for another machine are built with, and the busybox that this machine
 # runs first: all static, as the machine has no other library.
 sysroot_fetch() {

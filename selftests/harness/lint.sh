@@ -27,20 +27,18 @@ module_warnings() {
 }
 
 # Tracepoints and groups of fields are laid out as everywhere in the kernel, not as checkpatch has
-# it, and Java's names and types are its own, as ZooKeeper's names are.
+# it, and ZooKeeper's names are its own.
 checkpatch() {
 	local options=(--no-tree --strict --quiet --terse --no-summary --show-types)
 
 	printf '%s\n' "${c_files[@]}" |
-		grep -vE '^(module/(engine/(trace|wheel)|device/file_trace)\.h|tools/(java|hwheeld/cluster)/.*|tools/test/hwheeld/commit_test\.c)$' |
+		grep -vE '^(module/(engine/(trace|wheel)|device/file_trace)\.h|tools/hwheeld/cluster/.*|tools/test/hwheeld/commit_test\.c)$' |
 		xargs perl "$KSRC/scripts/checkpatch.pl" "${options[@]}" -f &&
 	perl "$KSRC/scripts/checkpatch.pl" "${options[@]}" \
 		--ignore LINE_SPACING,OPEN_ENDED_LINE,PARENTHESIS_ALIGNMENT \
 		-f module/engine/{trace,wheel}.h module/device/file_trace.h &&
 	perl "$KSRC/scripts/checkpatch.pl" "${options[@]}" --ignore CAMELCASE \
-		-f tools/hwheeld/cluster/*.[ch] tools/test/hwheeld/commit_test.c &&
-	perl "$KSRC/scripts/checkpatch.pl" "${options[@]}" --ignore CAMELCASE,SPACING \
-		-f tools/java/jni/hwheel_jni.c
+		-f tools/hwheeld/cluster/*.[ch] tools/test/hwheeld/commit_test.c
 }
 
 kernel_doc() {

@@ -10,8 +10,6 @@ UML = "selftests/harness/uml/run_uml.sh --kdir {KDIR}"
 FOLDERS = ("module", "stress", "fault")
 # Programs that tests start
 HELPERS = ("client", "fuzz", "holders", "kill_midcall", "mapped_life", "populate", "reload_clients")
-JARS = ("libhwheel_jni.so", "hwheel.jar", "hwheel-override.jar", "hwheel-tests.jar",
-        "cancelled-tests.jar")
 
 
 def lines_of(rows, bound):
@@ -57,15 +55,6 @@ def inside(rows, env, write, _):
     return [write("inside", f"{env['TOP']}/selftests/harness/uml/inside.sh {commands}")]
 
 
-def java(rows, env, write, bound):
-    return [write("tests", lines_of(rows, bound)), "tools/java/jvm.sh",
-            *(f"{env['JAVA']}/{name}" for name in JARS)]
-
-
-def netty(_, env, __, ___):
-    return [f"{env['JAVA']}/{name}" for name in (*JARS, "netty-tests.jar", "jre.tar")]
-
-
 def expand(text, env):
     for name in sorted(env, key=len, reverse=True):
         text = text.replace(f"${name}", env[name])
@@ -86,12 +75,6 @@ MACHINES = {
     "faults": ("faults", f"{VM} --mem 2560", SELFTESTS),
     "durable": ("durable", f"{UML} --smp 2 --mem 1024 {DURABLE}",
                 (("module",), "selftests/harness/uml/enter.sh", inside)),
-    # One CPU: with two a user-mode kernel 7.3 showed a thread old memory at an address that another
-    # thread had replaced by mremap(), in about one of eight runs.
-    "java": ("durable", f"{UML} --smp 1 --mem 2048",
-             (("module", "java"), "tools/java/test/test_guest.sh", java)),
-    "netty": ("vm", f"{VM} --icount --mem 1536",
-              (("module", "java_netty"), "tools/java/test/netty_guest.sh", netty)),
 }
 
 

@@ -55,7 +55,8 @@ declare -A packages_of=(
 	[man]=man-db
 	[patch]="$build bc bison flex git patch perl unifdef"
 	[gnuplot]="python3 gnuplot-nox"
-	[java]="$build python3 default-jdk-headless libnetty-java junit5"
+	[java]="$build python3 default-jdk-headless libasm-java libnetty-java junit5"
+	[java_25]=patchelf
 )
 
 need_headers() {
@@ -163,6 +164,7 @@ need() {
 		echo "NETTY_SRC=$found" ;;
 	# Its test says so where there is none.
 	loops_source)    echo "LOOPS_SRC=$(loops_source || true)" ;;
+	java_25)         echo "JAVA_25=$(java_25)" ;;
 	foreign)
 		machine_named "$MACHINE"
 		[ "$machine_kunit" != qemu ] || emulator

@@ -2,26 +2,27 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
 #
-# Guest script of make check T=java_bench, in a VM that counts instructions: measures the timer beside Netty's.
-# The first JVM may have a million timeouts in a file, the second one's timers have as many as
-# any program gets. Leaves JSON in /results.
+# Guest script of make check T=java_bench, in a VM that counts instructions: measures the timer, and
+# that of each Netty whose jar is there, one JVM after the other. Leaves JSON in /results.
 set -e
 
-# measure NAME OPTION... PART...
+# measure NAME NETTY: NAME is that of the timer.
 measure() {
-	local name=$1
+	local name=$1 path
 
-	shift
-	/jre/bin/java -XX:+UseSerialGC -XX:+AlwaysPreTouch \
-		-Dio.hwheel.library=/hwheel/libhwheel_jni.so \
-		-cp "/hwheel/hwheel-bench.jar:/hwheel/hwheel.jar$(printf ':%s' /jre/jars/*.jar)" \
-		"$@" "/results/$name.json"
+	path=/hwheel/hwheel-bench.jar:/hwheel/hwheel.jar:$2$(printf ':%s' /jre/jars/*.jar)
+	java -Xms700m -Xmx700m -Xmn300m -cp "$path" io.hwheel.Bench "$name" operations memory \
+		"/results/$name-many.json"
+	java -Xms128m -Xmx128m -cp "$path" io.hwheel.Bench "$name" footprint idle lateness \
+		"/results/$name-few.json"
+}
+
+java() {
+	/jre/bin/java -XX:+UseSerialGC -XX:+AlwaysPreTouch "$@"
 }
 
 cd "$(dirname "$0")"
 tar -xf jre.tar -C / && rm jre.tar
-insmod hwheel.ko max_user_bytes=$((1 << 50))
-measure many -Xms700m -Xmx700m -Xmn300m -Dio.hwheel.maxTimeouts=2097152 io.hwheel.Bench \
-	operations memory
-measure few -Xms128m -Xmx128m io.hwheel.Bench footprint idle lateness
-rmmod hwheel
+measure hwheel ''
+measure netty-4.1 ''
+[ ! -e netty-4.2.jar ] || measure netty-4.2 /hwheel/netty-4.2.jar

@@ -18,7 +18,7 @@ libraries() {
 		grep -oE '[[:space:]]/(usr/)?lib[^ ():]+ \(' | tr -d ' \t(' | sort -u
 }
 
-"$home/bin/jlink" --add-modules java.base,java.logging,jdk.unsupported --strip-debug \
+"$home/bin/jlink" --add-modules java.base,java.logging,jdk.management,jdk.unsupported --strip-debug \
 	--no-header-files --no-man-pages --output "$work/jre"
 mkdir "$work/jre/jars"
 cp "$@" "$work/jre/jars/"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR MIT
 package io.hwheel.example;
 
-import io.hwheel.Timers;
+import io.hwheel.HashedWheelTimer;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
@@ -95,7 +95,7 @@ public final class IdleServer implements AutoCloseable {
     public static void main(String[] arguments) {
         long idle = arguments.length > 0 ? Long.parseLong(arguments[0]) : 15_000;
         @SuppressWarnings("resource")
-        IdleServer server = new IdleServer(Timers.newTimer(), idle);
+        IdleServer server = new IdleServer(new HashedWheelTimer(), idle);
         System.out.println("port " + server.port() + ", idle connections close after " + idle
                 + " ms");
         server.channel.closeFuture().syncUninterruptibly();

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 package io.hwheel;
 
+import com.sun.management.ThreadMXBean;
 import io.netty.util.Timeout;
 import io.netty.util.Timer;
 import io.netty.util.TimerTask;
 import java.io.File;
 import java.io.IOException;
+import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -16,28 +18,39 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Measures this timer beside Netty's. In a machine that counts instructions a nanosecond is one.
+ * Measures a timer: this one, or that of the Netty in the class path. Each has a JVM of its own, so
+ * that the compiler sees one class of timers. In a machine that counts instructions a nanosecond is
+ * one, and all that the machine does is in it: kernel, timer's thread, garbage collector.
  *
- * <p>Arguments: the parts (operations, memory, footprint, idle, lateness), and the file for the results.
+ * <p>Arguments: the timer's name (hwheel, or one of Netty), the parts (operations, memory,
+ * footprint, idle, lateness), and the file for the results.
  */
 public final class Bench {
-    private static final String[] IMPLS = {"netty", "hwheel"};
     private static final TimerTask NOTHING = timeout -> { };
     private static final int BATCH = 1000;
-    private static final int MILLION = 1_000_000;
+    private static final int[] PENDING = {1000, 100_000, 1_000_000};
+    private static final int TICK = 10;
+    /** Timeouts of which each tick expires a part, and that are cancelled after a tick. */
+    private static final int SOME = 100_000;
 
+    private static final ThreadMXBean THREADS =
+            (ThreadMXBean) ManagementFactory.getThreadMXBean();
+
+    private final String impl;
     private final List<String> results = new ArrayList<>();
 
-    private Bench() {
+    private Bench(String impl) {
+        this.impl = impl;
     }
 
-    /** Runs the parts that the arguments name; the last argument is the file. */
+    /** Runs the parts that the arguments name. */
     public static void main(String[] arguments) throws Exception {
-        Bench bench = new Bench();
+        Bench bench = new Bench(arguments[0]);
         int last = arguments.length - 1;
-        for (String part : Arrays.copyOf(arguments, last)) {
+        for (String part : Arrays.copyOfRange(arguments, 1, last)) {
             bench.run(part);
         }
         Files.write(Path.of(arguments[last]), bench.results);
@@ -50,14 +63,10 @@ public final class Bench {
             operations();
             break;
         case "memory":
-            for (String impl : IMPLS) {
-                pendingMemory(impl);
-            }
+            pendingMemory();
             break;
         case "footprint":
-            for (String impl : IMPLS) {
-                idleMemory(impl);
-            }
+            idleMemory();
             break;
         case "idle":
             idle();
@@ -71,7 +80,7 @@ public final class Bench {
     }
 
     /** As selftests/bench/report.py reads it, with how many timeouts are pending. */
-    private void result(String metric, String impl, int pending, double value, String unit) {
+    private void result(String metric, int pending, double value, String unit) {
         String line = String.format(Locale.ROOT, "{\"metric\": \"java.%s\", \"impl\": \"%s\", "
                 + "\"n\": %d, \"unit\": \"%s\", \"value\": %.1f}",
                 metric, impl, pending, unit, value);
@@ -79,97 +88,112 @@ public final class Bench {
         System.out.println("# " + line);
     }
 
-    private static Timer timer(String impl, int tick) {
+    private Timer timer(int tick) {
         ThreadFactory threads = task -> {
             Thread thread = new Thread(task, "bench-timer");
             thread.setDaemon(true);
             return thread;
         };
-        return impl.equals("netty")
-                ? new io.netty.util.HashedWheelTimer(threads, tick, TimeUnit.MILLISECONDS, 512,
-                        false)
-                : new HashedWheelTimer(threads, tick, TimeUnit.MILLISECONDS, 512, false);
+        return impl.equals("hwheel")
+                ? new HashedWheelTimer(threads, tick, TimeUnit.MILLISECONDS, 512, false)
+                : new io.netty.util.HashedWheelTimer(threads, tick, TimeUnit.MILLISECONDS, 512,
+                        false);
     }
 
-    /* What newTimeout() and cancel() cost */
+    /* What newTimeout(), cancel() and expiry cost */
 
     private void operations() throws Exception {
         warmUp();
         clock();
-        for (int pending : new int[] {1000, MILLION}) {
+        for (int pending : PENDING) {
             for (int threads = 1; threads <= 2; threads++) {
-                for (String impl : IMPLS) {
-                    measure(impl, threads, pending, 400);
-                }
+                pairs(threads, pending, 400);
             }
+            filed(pending);
+            expiry(pending);
         }
     }
 
     /** Until the compiler has nothing more to do: it would count as well. */
     private void warmUp() throws Exception {
-        for (int round = 0; round < 4; round++) {
-            for (String impl : IMPLS) {
-                measure(impl, 1 + round % 2, 1000, 500);
-            }
+        for (int round = 0; round < 5; round++) {
+            pairs(1 + round % 2, 1000, 500);
+            filed(1000);
+            expiry(1000);
+            clock();
             Thread.sleep(2000);
         }
         results.clear();
     }
 
-    /** Each newTimeout() of either timer calls it once. */
+    /** Each newTimeout() of any timer calls it once. */
     private void clock() {
         long since = System.nanoTime();
         for (int i = 0; i < 100_000; i++) {
             System.nanoTime();
         }
-        result("clock", "jvm", 0, (System.nanoTime() - since) / 1e5, "ns");
+        result("clock", 0, (System.nanoTime() - since) / 1e5, "ns");
+    }
+
+    /** Returns how many bytes all threads that live have allocated. */
+    private static long allocated() {
+        return Arrays.stream(THREADS.getThreadAllocatedBytes(THREADS.getAllThreadIds())).sum();
     }
 
     /** Beside a number of timeouts that stay, each thread arms and cancels batches. */
-    private void measure(String impl, int threads, int pending, int rounds) throws Exception {
-        Timer timer = timer(impl, 10);
+    private void pairs(int threads, int pending, int rounds) throws Exception {
+        Timer timer = timer(TICK);
         Timeout[] stay = fill(timer, pending);
         CountDownLatch go = new CountDownLatch(1);
+        CountDownLatch done = new CountDownLatch(threads);
+        CountDownLatch end = new CountDownLatch(1);
         long[] arm = new long[threads];
         long[] cancel = new long[threads];
-        Thread[] crew = new Thread[threads];
         for (int i = 0; i < threads; i++) {
             int number = i;
-            crew[i] = new Thread(() -> churn(timer, rounds / threads, go, number, arm, cancel));
-            crew[i].start();
+            new Thread(() -> {
+                awaitUninterrupted(go);
+                churn(timer, rounds / threads, number, arm, cancel);
+                done.countDown();
+                awaitUninterrupted(end);
+            }).start();
         }
         System.gc();
+        Thread.sleep(100);
+        long before = allocated();
         long since = System.nanoTime();
         go.countDown();
-        for (Thread thread : crew) {
-            thread.join();
-        }
+        done.await();
         long elapsed = System.nanoTime() - since;
+        long bytes = allocated() - before;
+        end.countDown();
         String by = ", threads: " + threads;
         double count = (double) (rounds / threads * threads) * BATCH;
-        double armed = Arrays.stream(arm).sum() / count;
-        double cancelled = Arrays.stream(cancel).sum() / count;
-        result("newTimeout" + by, impl, pending, armed, "ns of the thread");
-        result("cancel" + by, impl, pending, cancelled, "ns of the thread");
-        result("pair" + by, impl, pending, elapsed / count, "ns of the machine");
-        result("pairs" + by, impl, pending, count / elapsed * 1e9, "1/s");
-        if (stay.length != pending || timer.stop().isEmpty()) {
+        result("newTimeout" + by, pending, Arrays.stream(arm).sum() / count, "ns of the thread");
+        result("cancel" + by, pending, Arrays.stream(cancel).sum() / count, "ns of the thread");
+        result("pair" + by, pending, elapsed / count, "ns of the machine");
+        result("allocation" + by, pending, bytes / count, "bytes per timeout");
+        stop(timer, stay, pending);
+    }
+
+    private static void stop(Timer timer, Timeout[] stay, int pending) {
+        if (stay.length != pending || timer.stop().size() != pending) {
             throw new IllegalStateException();
         }
     }
 
-    private static Timeout[] fill(Timer timer, int count) {
+    private static Timeout[] fill(Timer timer, int count) throws InterruptedException {
         Timeout[] timeouts = new Timeout[count];
         for (int i = 0; i < count; i++) {
             timeouts[i] = timer.newTimeout(NOTHING, 3600 + i % 3600, TimeUnit.SECONDS);
         }
+        /* Netty's worker takes 100,000 of them in a tick. */
+        Thread.sleep(TICK * (3 + count / SOME));
         return timeouts;
     }
 
-    private static void churn(Timer timer, int rounds, CountDownLatch go, int number, long[] arm,
-            long[] cancel) {
+    private static void churn(Timer timer, int rounds, int number, long[] arm, long[] cancel) {
         Timeout[] batch = new Timeout[BATCH];
-        awaitUninterrupted(go);
         long armed = 0;
         long cancelled = 0;
         for (int round = 0; round < rounds; round++) {
@@ -196,36 +220,88 @@ public final class Bench {
         }
     }
 
+    /** As a request with a timeout of 30 s that is answered some ticks later. */
+    private void filed(int pending) throws Exception {
+        Timer timer = timer(TICK);
+        Timeout[] stay = fill(timer, pending);
+        Timeout[] window = new Timeout[SOME];
+        for (int i = 0; i < SOME; i++) {
+            window[i] = timer.newTimeout(NOTHING, 30, TimeUnit.SECONDS);
+        }
+        System.gc();
+        long since = System.nanoTime();
+        for (int round = 0; round < 5; round++) {
+            for (int i = 0; i < SOME; i++) {
+                window[i].cancel();
+                window[i] = timer.newTimeout(NOTHING, 30, TimeUnit.SECONDS);
+            }
+        }
+        result("pair, cancelled some ticks later", pending,
+                (System.nanoTime() - since) / (5.0 * SOME), "ns of the machine");
+        for (Timeout timeout : window) {
+            timeout.cancel();
+        }
+        stop(timer, stay, pending);
+    }
+
+    /** One expires for each that is armed, once the first ones have. */
+    private void expiry(int pending) throws Exception {
+        Timer timer = timer(TICK);
+        Timeout[] stay = fill(timer, pending);
+        AtomicInteger runs = new AtomicInteger();
+        TimerTask task = timeout -> runs.incrementAndGet();
+        int armed = 0;
+        for (; runs.get() == 0; armed++) {
+            timer.newTimeout(task, 2 * TICK, TimeUnit.MILLISECONDS);
+        }
+        System.gc();
+        int before = runs.get();
+        long since = System.nanoTime();
+        for (int i = 0; i < 5 * SOME; i++) {
+            timer.newTimeout(task, 2 * TICK, TimeUnit.MILLISECONDS);
+        }
+        long elapsed = System.nanoTime() - since;
+        result("newTimeout and expiry", pending, elapsed / (5.0 * SOME), "ns of the machine");
+        result("newTimeout and expiry: expired", pending, 100.0 * (runs.get() - before) / (5 * SOME), "%");
+        /* Netty's worker may be far behind. */
+        while (runs.get() < armed + 5 * SOME) {
+            Thread.sleep(TICK);
+        }
+        stop(timer, stay, pending);
+    }
+
     /* Memory. The heap has all of its memory from the beginning: what else goes is the kernel's. */
 
-    private void pendingMemory(String impl) throws Exception {
-        Timer timer = timer(impl, 10);
+    private void pendingMemory() throws Exception {
+        int many = PENDING[PENDING.length - 1];
+        Timer timer = timer(TICK);
         timer.newTimeout(NOTHING, 1, TimeUnit.HOURS);
-        Timeout[] timeouts = new Timeout[MILLION];
+        Timeout[] timeouts = new Timeout[many];
         long heap = heap();
-        long free = free();
-        for (int i = 0; i < MILLION; i++) {
+        for (int i = 0; i < many; i++) {
             timeouts[i] = timer.newTimeout(NOTHING, 3600 + i % 3600, TimeUnit.SECONDS);
         }
         /* Netty's worker takes them from its queue. */
         Thread.sleep(1000);
-        result("heap", impl, MILLION, (double) (heap() - heap) / MILLION, "bytes per timeout");
-        result("outside", impl, MILLION, (double) (free - free()) / MILLION, "bytes per timeout");
-        timer.stop();
+        result("heap", many, (double) (heap() - heap) / many, "bytes per timeout");
+        if (timer.stop().size() != timeouts.length + 1) {
+            throw new IllegalStateException();
+        }
     }
 
-    private void idleMemory(String impl) throws Exception {
+    private void idleMemory() throws Exception {
         Timer[] timers = new Timer[20];
-        timer(impl, 10).stop();
+        timer(TICK).stop();
         long heap = heap();
         long free = free();
         for (int i = 0; i < timers.length; i++) {
-            timers[i] = timer(impl, 10);
+            timers[i] = timer(TICK);
             timers[i].newTimeout(NOTHING, 1, TimeUnit.HOURS);
         }
-        result("heap of a timer", impl, 1, (double) (heap() - heap) / timers.length, "bytes");
-        result("outside, with the thread's stack", impl, 1,
-                (double) (free - free()) / timers.length, "bytes");
+        Thread.sleep(100);
+        result("heap of a timer", 1, (double) (heap() - heap) / timers.length, "bytes");
+        result("outside, with the thread's stack", 1, (double) (free - free()) / timers.length,
+                "bytes");
         for (Timer timer : timers) {
             timer.stop();
         }
@@ -251,39 +327,31 @@ public final class Bench {
     /* Wake-ups of a timer that has one timeout, far away */
 
     private void idle() throws Exception {
-        for (int tick : new int[] {1, 10}) {
-            for (String impl : IMPLS) {
-                Timer timer = timer(impl, tick);
-                timer.newTimeout(NOTHING, 1, TimeUnit.HOURS);
-                Thread.sleep(1000);
-                long thread = switches("/proc/self/task", "bench-timer");
-                long worker = switches("/proc", "hwheel");
-                if (thread == 0 || worker == 0) {
-                    throw new IllegalStateException("no such task");
-                }
-                Thread.sleep(10_000);
-                result("wake-ups of the timer's thread, tick: " + tick + " ms", impl, 1,
-                        switches("/proc/self/task", "bench-timer") - thread, "in 10 s");
-                result("wake-ups of the kernel's workers, tick: " + tick + " ms", impl, 1,
-                        switches("/proc", "hwheel") - worker, "in 10 s");
-                timer.stop();
-            }
+        for (int tick : new int[] {1, 10, 100}) {
+            Timer timer = timer(tick);
+            timer.newTimeout(NOTHING, 1, TimeUnit.HOURS);
+            Thread.sleep(1000);
+            long before = switches();
+            Thread.sleep(10_000);
+            result("wake-ups, tick: " + tick + " ms", 1, switches() - before, "in 10 s");
+            timer.stop();
         }
     }
 
-    /** Context switches of all tasks with a name that begins so */
-    private static long switches(String folder, String name) {
+    /** Context switches of the threads with the name of a timer's, and of the one that watches. */
+    private static long switches() throws IOException {
         long sum = 0;
-        for (String task : new File(folder).list()) {
-            Path path = Path.of(folder, task);
-            try {
-                if (Files.readString(path.resolve("comm")).startsWith(name)) {
-                    sum += switchesOf(path);
-                }
-            } catch (IOException e) {
-                /* It is no task, or has ended. */
-                continue;
+        int found = 0;
+        for (String task : new File("/proc/self/task").list()) {
+            Path path = Path.of("/proc/self/task", task);
+            String name = Files.readString(path.resolve("comm")).trim();
+            if (name.equals("bench-timer") || name.equals("hwheel-watch")) {
+                sum += switchesOf(path);
+                found++;
             }
+        }
+        if (found == 0) {
+            throw new IllegalStateException("no such thread");
         }
         return sum;
     }
@@ -301,19 +369,17 @@ public final class Bench {
     /* How late tasks are */
 
     private void lateness() throws Exception {
-        for (int tick : new int[] {1, 10}) {
-            for (String impl : IMPLS) {
-                Timer timer = timer(impl, tick);
-                lateness(timer, 500);
-                long[] late = lateness(timer, 2000);
-                String by = ", tick: " + tick + " ms";
-                int count = late.length;
-                result("lateness p50" + by, impl, count, late[count / 2] / 1e3, "us");
-                result("lateness p99" + by, impl, count, late[count / 100 * 99] / 1e3, "us");
-                result("lateness max" + by, impl, count, late[count - 1] / 1e3, "us");
-                result("lateness min" + by, impl, count, late[0] / 1e3, "us");
-                timer.stop();
-            }
+        for (int tick : new int[] {1, 10, 100}) {
+            Timer timer = timer(tick);
+            lateness(timer, 500);
+            long[] late = lateness(timer, 2000);
+            String by = ", tick: " + tick + " ms";
+            int count = late.length;
+            result("lateness p50" + by, count, late[count / 2] / 1e3, "us");
+            result("lateness p99" + by, count, late[count / 100 * 99] / 1e3, "us");
+            result("lateness max" + by, count, late[count - 1] / 1e3, "us");
+            result("lateness min" + by, count, late[0] / 1e3, "us");
+            timer.stop();
         }
     }
 

@@ -9,8 +9,8 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.netty.util.ResourceLeakDetector;
 import io.netty.util.Timeout;
-import io.netty.util.concurrent.ImmediateExecutor;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.ref.WeakReference;
@@ -23,7 +23,6 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.logging.Handler;
 import java.util.logging.LogRecord;
 import java.util.logging.Logger;
@@ -37,6 +36,13 @@ import org.junit.jupiter.api.TestMethodOrder;
 /** Timers that are dropped, and what outlives them. */
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class LifeTest {
+    private static final int TIMERS = 10_000;
+    private static final int MANY = 5_000_000;
+    /** The report begins with the line that made the timer. */
+    private static final String LEAK = "LEAK: HashedWheelTimer.stop() was not called before the "
+            + "timer was garbage-collected. It was made" + System.lineSeparator() + "\tat "
+            + LifeTest.class.getName() + ".drop(LifeTest.java:";
+
     /** Returns the thread of a timer that was dropped. */
     private static Thread drop(WeakReference<?>[] reference, boolean daemon, boolean detection)
             throws Exception {
@@ -51,6 +57,7 @@ class LifeTest {
         return made[0];
     }
 
+    /** Nothing else keeps its thread alive. */
     private static void awaitEndOfDropped(boolean daemon, boolean detection) throws Exception {
         WeakReference<?>[] reference = new WeakReference<?>[1];
         Thread thread = drop(reference, daemon, detection);
@@ -63,11 +70,38 @@ class LifeTest {
     void aStartedTimerThatIsDroppedEnds() throws Exception {
         try (Log log = new Log()) {
             awaitEndOfDropped(true, true);
-            await(() -> log.has("LEAK"));
+            await(() -> log.has(LEAK));
         }
         try (Log log = new Log()) {
             awaitEndOfDropped(false, false);
-            await(() -> log.has("LEAK"));
+            await(() -> log.has(LEAK));
+        }
+    }
+
+    @Test
+    void aTimerWithoutNettyIsReportedAndEnds() throws Exception {
+        try (Log log = new Log(Timer.class)) {
+            Thread[] made = new Thread[1];
+            new Timer(task -> made[0] = new Thread(task), 10, TimeUnit.MILLISECONDS, 0, null)
+                    .start();
+            Support.awaitCollection(() -> log.has("LEAK: Timer.stop()"));
+            made[0].join(TimeUnit.SECONDS.toMillis(Support.SOON));
+            assertTrue(!made[0].isAlive());
+            assertTrue(log.has("It was made" + System.lineSeparator() + "\tat "
+                    + LifeTest.class.getName() + ".aTimerWithoutNettyIsReportedAndEnds("));
+        }
+    }
+
+    @Test
+    void theLevelOfNettySilencesTheReport() throws Exception {
+        ResourceLeakDetector.Level before = ResourceLeakDetector.getLevel();
+        ResourceLeakDetector.setLevel(ResourceLeakDetector.Level.DISABLED);
+        try (Log log = new Log()) {
+            awaitEndOfDropped(true, true);
+            awaitEndOfDropped(true, true);
+            assertTrue(!log.has("LEAK"));
+        } finally {
+            ResourceLeakDetector.setLevel(before);
         }
     }
 
@@ -172,19 +206,8 @@ class LifeTest {
         assertEquals(Set.of(far), timer.stop());
     }
 
-    /** Timers that earlier tests have dropped may still have all wheels. */
-    private static HashedWheelTimer newTimer() throws InterruptedException {
-        AtomicReference<HashedWheelTimer> timer = new AtomicReference<>();
-        await(() -> {
-            try {
-                timer.set(new HashedWheelTimer(10, TimeUnit.MILLISECONDS));
-                return true;
-            } catch (WheelUnavailableException e) {
-                System.gc();
-                return false;
-            }
-        });
-        return timer.get();
+    private static HashedWheelTimer newTimer() {
+        return new HashedWheelTimer(10, TimeUnit.MILLISECONDS);
     }
 
     /** Context switches of the thread with a name */
@@ -216,7 +239,7 @@ class LifeTest {
         throw new AssertionError("the thread of an idle timer does not sleep");
     }
 
-    /** Another timer tells that its ticks pass. */
+    /** Another timer is the clock. */
     @Test
     void anIdleTimerWakesNoThread() throws Exception {
         HashedWheelTimer idle = new HashedWheelTimer(task -> new Thread(task, "idle-timer"), 1,
@@ -227,21 +250,74 @@ class LifeTest {
         passTicks(clock, 500);
         assertEquals(before, switches("idle-timer"));
         assertTrue(far.cancel());
-        passTicks(clock, 100);
-        assertEquals(before, switches("idle-timer"), "a cancel wakes no thread, either");
+        before = settled(clock);
+        passTicks(clock, 500);
+        assertEquals(before, switches("idle-timer"));
         idle.stop();
         clock.stop();
     }
 
-    /** The last ones find no wheel before some were collected. */
+    /** What it refers to is let go of, though the timer sleeps for an hour. */
+    @Test
+    void aCancelledTimeoutIsCollected() throws Exception {
+        HashedWheelTimer timer = newTimer();
+        timer.newTimeout(NOTHING, 1, TimeUnit.HOURS);
+        for (boolean filed : new boolean[] {false, true}) {
+            WeakReference<?> task = cancelOne(timer, filed);
+            Support.awaitCollection(() -> task.get() == null);
+            await(() -> timer.pendingTimeouts() == 1);
+        }
+        timer.stop();
+    }
+
+    private static WeakReference<?> cancelOne(HashedWheelTimer timer, boolean filed)
+            throws InterruptedException {
+        byte[] memory = new byte[1 << 20];
+        Timeout timeout = timer.newTimeout(t -> assertNotNull(memory), 2, TimeUnit.HOURS);
+        if (filed) {
+            passTicks(timer, 30);
+        }
+        assertTrue(timeout.cancel());
+        return new WeakReference<>(timeout.task());
+    }
+
     @Test
     void timersThatNeverStartAreCollected() throws Exception {
+        List<WeakReference<?>> all = new ArrayList<>();
         for (int i = 0; i < 70; i++) {
-            assertEquals(0, newTimer().pendingTimeouts());
+            all.add(new WeakReference<>(newTimer()));
+        }
+        Support.awaitCollection(() -> all.stream().allMatch(one -> one.get() == null));
+    }
+
+    @Test
+    void tenThousandTimers() throws Exception {
+        List<HashedWheelTimer> timers = new ArrayList<>();
+        CountDownLatch ran = new CountDownLatch(TIMERS);
+        for (int i = 0; i < TIMERS; i++) {
+            HashedWheelTimer timer = new HashedWheelTimer(
+                    task -> new Thread(null, task, "small", 128 << 10), 100, TimeUnit.MILLISECONDS);
+            timers.add(timer);
+            timer.newTimeout(Support.counting(ran), 1, TimeUnit.MILLISECONDS);
+            timer.newTimeout(NOTHING, 1, TimeUnit.HOURS);
+        }
+        await(ran);
+        for (HashedWheelTimer timer : timers) {
+            assertEquals(1, timer.stop().size());
         }
     }
 
-    /** Threads use the memory while it goes away. */
+    @Test
+    void fiveMillionTimeouts() {
+        HashedWheelTimer timer = newTimer();
+        for (int i = 0; i < MANY; i++) {
+            timer.newTimeout(NOTHING, 1 + i % 100_000, TimeUnit.HOURS);
+        }
+        assertEquals(MANY, timer.pendingTimeouts());
+        assertEquals(MANY, timer.stop().size());
+        assertEquals(0, timer.pendingTimeouts());
+    }
+
     @Test
     void timeoutsOutliveTheirTimer() throws Exception {
         List<Timeout> all = new ArrayList<>();
@@ -261,22 +337,19 @@ class LifeTest {
         }
     }
 
+    /** Before others make as many: it is reported once. */
     @Test
+    @Order(2)
     void tooManyTimersAreReported() throws Exception {
         try (Log log = new Log()) {
             List<HashedWheelTimer> timers = new ArrayList<>();
-            for (int i = 0; i < 80; i++) {
-                timers.add(on(i % 8 == 0 ? WheelChoice.PRIVATE : WheelChoice.SHARED));
+            for (int i = 0; i < 65; i++) {
+                timers.add(newTimer());
             }
             assertTrue(log.has("too many"));
             for (HashedWheelTimer timer : timers) {
                 assertEquals(0, timer.stop().size());
             }
         }
-    }
-
-    private static HashedWheelTimer on(WheelChoice choice) {
-        return new HashedWheelTimer(Executors.defaultThreadFactory(), 10, TimeUnit.MILLISECONDS,
-                32, false, -1, ImmediateExecutor.INSTANCE, choice);
     }
 }

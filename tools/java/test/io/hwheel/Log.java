@@ -10,9 +10,14 @@ import java.util.logging.Logger;
 /** What the timers log until it is closed. */
 final class Log extends Handler implements AutoCloseable {
     private final List<String> lines = new ArrayList<>();
-    private final Logger logger = Logger.getLogger(HashedWheelTimer.class.getName());
+    private final Logger logger;
 
     Log() {
+        this(HashedWheelTimer.class);
+    }
+
+    Log(Class<?> of) {
+        logger = Logger.getLogger(of.getName());
         logger.addHandler(this);
     }
 

@@ -121,7 +121,7 @@ class RaceTest {
         }
     }
 
-    /** If the timer's thread gets no time, there may be as many timeouts as the device allows. */
+    /** If the timer's thread gets no time, there may be as many timeouts as a limit allows. */
     private static void armOne(HashedWheelTimer timer, List<Life> lives, ThreadLocalRandom random) {
         try {
             lives.add(arm(timer, random.nextInt(3000)));
@@ -344,36 +344,69 @@ class RaceTest {
         }
     }
 
-    /** A thread arms while another one tries to start the timer. */
-    @Test
-    void aThreadThatCannotStartLosesNothing() throws Exception {
-        CountDownLatch starts = new CountDownLatch(1);
-        CountDownLatch goOn = new CountDownLatch(1);
-        HashedWheelTimer timer = new HashedWheelTimer(task -> new Thread(task) {
+    /** The first start fails, while another thread arms. */
+    private static HashedWheelTimer failsToStart(CountDownLatch starts, CountDownLatch goOn) {
+        return new HashedWheelTimer(task -> new Thread(task) {
             @Override
             public void start() {
-                starts.countDown();
-                try {
-                    await(goOn);
-                } catch (InterruptedException e) {
-                    throw new AssertionError(e);
+                if (starts.getCount() == 0) {
+                    super.start();
+                    return;
                 }
+                starts.countDown();
+                awaitUninterruptibly(goOn);
                 throw new OutOfMemoryError("on purpose");
             }
         }, 10, TimeUnit.MILLISECONDS);
+    }
+
+    @Test
+    void aThreadThatCannotStartStartsLater() throws Exception {
+        CountDownLatch starts = new CountDownLatch(1);
+        CountDownLatch goOn = new CountDownLatch(1);
+        CountDownLatch ran = new CountDownLatch(2);
+        HashedWheelTimer timer = failsToStart(starts, goOn);
         Crew crew = new Crew();
         crew.add(() -> assertThrows(OutOfMemoryError.class, timer::start));
         await(starts);
-        Timeout armed = timer.newTimeout(NOTHING, 0, TimeUnit.MILLISECONDS);
-        Timeout cancelled = timer.newTimeout(NOTHING, 1, TimeUnit.HOURS);
-        assertTrue(cancelled.cancel());
+        timer.newTimeout(Support.counting(ran), 0, TimeUnit.MILLISECONDS);
         goOn.countDown();
         crew.join();
-        assertThrows(IllegalStateException.class,
-                () -> timer.newTimeout(NOTHING, 1, TimeUnit.HOURS));
-        assertEquals(Set.of(armed), timer.stop());
-        assertEquals(Set.of(), timer.stop());
-        assertFalse(armed.cancel());
+        timer.newTimeout(Support.counting(ran), 0, TimeUnit.MILLISECONDS);
+        await(ran);
+        assertEquals(0, timer.stop().size());
+    }
+
+    /** Before and after the start has failed. */
+    @Test
+    void stopOfATimerThatCannotStartLosesNothing() throws Exception {
+        for (boolean before : new boolean[] {true, false}) {
+            CountDownLatch starts = new CountDownLatch(1);
+            CountDownLatch goOn = new CountDownLatch(1);
+            HashedWheelTimer timer = failsToStart(starts, goOn);
+            Crew starter = new Crew();
+            starter.add(() -> assertThrows(OutOfMemoryError.class, timer::start));
+            await(starts);
+            Timeout armed = timer.newTimeout(NOTHING, 0, TimeUnit.MILLISECONDS);
+            Timeout cancelled = timer.newTimeout(NOTHING, 1, TimeUnit.HOURS);
+            assertTrue(cancelled.cancel());
+            AtomicReference<Set<Timeout>> unprocessed = new AtomicReference<>();
+            Crew stopper = new Crew();
+            if (before) {
+                stopper.add(() -> unprocessed.set(timer.stop()));
+                await(() -> isStopped(timer));
+            }
+            goOn.countDown();
+            starter.join();
+            if (!before) {
+                unprocessed.set(timer.stop());
+            }
+            stopper.join();
+            assertEquals(Set.of(armed), unprocessed.get());
+            assertFalse(armed.cancel());
+            assertEquals(0, timer.pendingTimeouts());
+            assertEquals(Set.of(), timer.stop());
+        }
     }
 
     /** Two threads arm them, cancel three of four, and the others expire. */

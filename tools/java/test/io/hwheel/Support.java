@@ -40,7 +40,7 @@ final class Support {
         assertTrue(latch.await(SOON, TimeUnit.SECONDS), "what has to come did not come");
     }
 
-    /** Of what no latch tells. */
+    /** For what no latch is. */
     static void await(BooleanSupplier condition) throws InterruptedException {
         long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(SOON);
         while (!condition.getAsBoolean()) {

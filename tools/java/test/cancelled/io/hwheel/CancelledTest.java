@@ -3,6 +3,7 @@ package io.hwheel;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.netty.util.Timeout;
@@ -13,11 +14,13 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
-/** A task of Netty 4.2 hears that its timeout was cancelled. */
+/** A task of Netty 4.2 is called when its timeout was cancelled, by the timer's thread. */
 class CancelledTest {
     private static final class Task implements TimerTask {
-        private final List<Timeout> told = new ArrayList<>();
+        private final List<Timeout> cancelled = new ArrayList<>();
+        private final CountDownLatch called = new CountDownLatch(1);
         private final CountDownLatch ran = new CountDownLatch(1);
+        private volatile Thread thread;
 
         @Override
         public void run(Timeout timeout) {
@@ -26,28 +29,57 @@ class CancelledTest {
 
         @Override
         public void cancelled(Timeout timeout) {
-            told.add(timeout);
+            cancelled.add(timeout);
             assertTrue(timeout.isCancelled());
+            thread = Thread.currentThread();
+            called.countDown();
             throw new IllegalStateException("on purpose");
         }
     }
 
+    private final Thread[] made = new Thread[1];
+    private final HashedWheelTimer timer = new HashedWheelTimer(
+            task -> made[0] = new Thread(task), 10, TimeUnit.MILLISECONDS);
+
+    private static void await(CountDownLatch latch) throws InterruptedException {
+        assertTrue(latch.await(100, TimeUnit.SECONDS));
+    }
+
+    private void pass() throws InterruptedException {
+        Task task = new Task();
+        timer.newTimeout(task, 0, TimeUnit.HOURS);
+        await(task.ran);
+    }
+
+    /** Before and after the thread has filed the timeout. */
     @Test
-    void isToldOnce() throws Exception {
-        HashedWheelTimer timer = new HashedWheelTimer(10, TimeUnit.MILLISECONDS);
-        Task cancelled = new Task();
+    void isCalledOnce() throws Exception {
+        for (boolean filed : new boolean[] {false, true}) {
+            Task task = new Task();
+            Timeout timeout = timer.newTimeout(task, 1, TimeUnit.HOURS);
+            if (filed) {
+                pass();
+            }
+            assertTrue(timeout.cancel());
+            assertFalse(timeout.cancel());
+            await(task.called);
+            assertSame(made[0], task.thread);
+            pass();
+            assertEquals(List.of(timeout), task.cancelled);
+        }
+        timer.stop();
+    }
+
+    @Test
+    void isNotCalledForOthers() throws Exception {
         Task expired = new Task();
         Task stopped = new Task();
-        Timeout timeout = timer.newTimeout(cancelled, 1, TimeUnit.HOURS);
-        assertTrue(timeout.cancel());
+        Timeout timeout = timer.newTimeout(expired, 0, TimeUnit.HOURS);
+        await(expired.ran);
         assertFalse(timeout.cancel());
-        assertEquals(List.of(timeout), cancelled.told);
-        Timeout other = timer.newTimeout(expired, 0, TimeUnit.HOURS);
-        assertTrue(expired.ran.await(100, TimeUnit.SECONDS));
-        assertFalse(other.cancel());
         timer.newTimeout(stopped, 1, TimeUnit.HOURS);
         assertEquals(1, timer.stop().size());
-        assertEquals(List.of(), expired.told);
-        assertEquals(List.of(), stopped.told);
+        assertEquals(List.of(), expired.cancelled);
+        assertEquals(List.of(), stopped.cancelled);
     }
 }

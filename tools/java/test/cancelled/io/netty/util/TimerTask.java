@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 package io.netty.util;
 
-/** As the interface of Netty 4.2, which is older in Debian: it also hears of being cancelled. */
+/** As the interface of Netty 4.2, which Debian does not have. */
 public interface TimerTask {
     /** Called when the timeout has expired. */
     void run(Timeout timeout) throws Exception;

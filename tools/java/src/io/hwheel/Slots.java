@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR MIT
+package io.hwheel;
+
+/**
+ * The wheel itself: filed timeouts by their edges. Only the worker uses it; it has no clock.
+ *
+ * <p>Each level has 256 slots, and a slot spans as many edges as the whole level below. A timeout is
+ * on the level of the highest digit, to the base of 256, in which its edge differs from the present
+ * one, in the slot of that digit. So all that one slot has comes before all that the next one has,
+ * and before all of the levels above: the next edge is in the first slot of the lowest level that
+ * has timeouts. When the present edge comes to a slot of an upper level, its timeouts move down.
+ * Timeouts of one edge stay in the order in which they were filed.
+ *
+ * <p>Nothing visits empty edges: advance() goes from one that may have timeouts to the next one. A
+ * timeout that is cancelled unlinks itself; next() finds out that its slot is empty.
+ */
+final class Slots {
+    /** No edge. */
+    static final long NEVER = Long.MAX_VALUE;
+
+    private static final int BITS = 8;
+    private static final int WIDTH = 1 << BITS;
+    private static final int WORDS = WIDTH / Long.SIZE;
+
+    /** One digit: made when there is a timeout for it. */
+    private static final class Level {
+        private final Node[] slots = new Node[WIDTH];
+        /** No timeout of the slot has an edge below; unset in an empty slot. */
+        private final long[] least = new long[WIDTH];
+        /** A bit for each slot that is not empty, and some that are. */
+        private final long[] occupied = new long[WORDS];
+
+        Level() {
+            for (int i = 0; i < WIDTH; i++) {
+                slots[i] = Node.newList();
+            }
+        }
+
+        private void add(int slot, Timeout t) {
+            Node list = slots[slot];
+            if (list.isEmpty()) {
+                least[slot] = t.when;
+                occupied[slot / Long.SIZE] |= 1L << slot;
+            } else if (t.when < least[slot]) {
+                least[slot] = t.when;
+            }
+            list.add(t);
+        }
+
+        private long least() {
+            for (int word = 0; word < WORDS; word++) {
+                for (; occupied[word] != 0; occupied[word] &= occupied[word] - 1) {
+                    int slot = word * Long.SIZE + Long.numberOfTrailingZeros(occupied[word]);
+                    if (!slots[slot].isEmpty()) {
+                        return least[slot];
+                    }
+                }
+            }
+            return NEVER;
+        }
+    }
+
+    private final Level[] levels = new Level[Long.SIZE / BITS];
+    /** Timeouts that are due, in order. */
+    private final Node due = Node.newList();
+    /** The present: no timeout in a slot has this edge or an earlier one. */
+    private long edge;
+
+    long edge() {
+        return edge;
+    }
+
+    /**
+     * Files a timeout, unless it was cancelled. A past edge makes it due. Throws only before it
+     * changes anything, when it needs memory for a level.
+     */
+    boolean file(Timeout t, long when) {
+        if (when <= edge) {
+            return t.file(when) && addDue(t);
+        }
+        int digit = digit(when);
+        Level level = levels[digit];
+        if (level == null) {
+            level = makeLevels(digit);
+        }
+        if (!t.file(when)) {
+            return false;
+        }
+        level.add(slot(when, digit), t);
+        return true;
+    }
+
+    private boolean addDue(Timeout t) {
+        due.add(t);
+        return true;
+    }
+
+    /** Those below as well, to which timeouts move down: that needs no memory. */
+    private Level makeLevels(int digit) {
+        for (int i = 0; i <= digit; i++) {
+            levels[i] = levels[i] != null ? levels[i] : new Level();
+        }
+        return levels[digit];
+    }
+
+    /** Returns an edge at or before the first timeout in a slot, and after the present; or NEVER. */
+    long next() {
+        for (Level level : levels) {
+            if (level == null) {
+                break;
+            }
+            long least = level.least();
+            if (least != NEVER) {
+                return least;
+            }
+        }
+        return NEVER;
+    }
+
+    /** Makes an edge the present one, and all due that have it or an earlier one. */
+    void advance(long now) {
+        for (long next = next(); next <= now; next = next()) {
+            goTo(next);
+        }
+        if (now > edge) {
+            goTo(now);
+        }
+    }
+
+    /** To an edge before which there is no timeout: moves down what the slots of its digits have. */
+    private void goTo(long to) {
+        int highest = digit(to);
+        edge = to;
+        for (int digit = highest; digit > 0; digit--) {
+            if (levels[digit] != null) {
+                moveDown(levels[digit].slots[slot(to, digit)]);
+            }
+        }
+        if (levels[0] != null) {
+            Node list = levels[0].slots[slot(to, 0)];
+            if (!list.isEmpty()) {
+                due.addAll(list);
+            }
+        }
+    }
+
+    private void moveDown(Node list) {
+        while (!list.isEmpty()) {
+            Timeout t = (Timeout) list.next;
+            t.unlink();
+            if (t.when > edge) {
+                int digit = digit(t.when);
+                levels[digit].add(slot(t.when, digit), t);
+            } else {
+                due.add(t);
+            }
+        }
+    }
+
+    /** Returns the first one that is due, and takes it out; or null. */
+    Timeout takeDue() {
+        if (due.isEmpty()) {
+            return null;
+        }
+        Timeout t = (Timeout) due.next;
+        t.unlink();
+        return t;
+    }
+
+    /** Makes all of them due. */
+    void makeAllDue() {
+        for (Level level : levels) {
+            for (int slot = 0; level != null && slot < WIDTH; slot++) {
+                if (!level.slots[slot].isEmpty()) {
+                    due.addAll(level.slots[slot]);
+                }
+            }
+        }
+    }
+
+    /** The highest digit in which an edge differs from the present one, from 0. */
+    private int digit(long of) {
+        return (Long.SIZE - 1 - Long.numberOfLeadingZeros((of ^ edge) | 1)) / BITS;
+    }
+
+    private static int slot(long of, int digit) {
+        return (int) (of >>> digit * BITS) & WIDTH - 1;
+    }
+}

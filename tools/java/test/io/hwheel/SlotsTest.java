@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-2.0-only
+package io.hwheel;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.Set;
+import java.util.TreeMap;
+import org.junit.jupiter.api.Test;
+
+/** The slots in simulated time, beside a sorted map. */
+class SlotsTest {
+    private static final long LAST = Long.MAX_VALUE / 1_000_000;
+
+    private static Timeout add(Slots slots, long edge) {
+        Timeout t = new Stack.Bottom(0);
+        assertTrue(slots.file(t, edge));
+        return t;
+    }
+
+    /** What is filed, in the order in which it was. */
+    private static final class Model {
+        private final Slots slots = new Slots();
+        private final TreeMap<Long, List<Timeout>> pending = new TreeMap<>();
+        private final List<Timeout> due = new ArrayList<>();
+        private final Random random;
+
+        Model(long seed) {
+            random = new Random(seed);
+        }
+
+        /** In the future, of any magnitude. */
+        private long somewhere() {
+            return slots.edge() + (random.nextLong() >>> 1 + random.nextInt(63))
+                    % (LAST - slots.edge() + 1);
+        }
+
+        void add() {
+            long edge = random.nextInt(20) == 0 ? random.nextInt(1 + (int) Math.min(slots.edge(),
+                    1 << 30)) : somewhere();
+            Timeout t = SlotsTest.add(slots, edge);
+            if (edge <= slots.edge()) {
+                due.add(t);
+            } else {
+                pending.computeIfAbsent(edge, e -> new ArrayList<>()).add(t);
+            }
+        }
+
+        void addToOneThatIsThere() {
+            if (!pending.isEmpty()) {
+                long edge = pending.lastKey();
+                pending.get(edge).add(SlotsTest.add(slots, edge));
+            }
+        }
+
+        void remove() {
+            if (pending.isEmpty()) {
+                return;
+            }
+            Long edge = random.nextBoolean() ? pending.firstKey() : pending.ceilingKey(
+                    Math.min(somewhere(), pending.lastKey()));
+            List<Timeout> some = pending.get(edge);
+            Timeout t = some.remove(random.nextInt(some.size()));
+            t.unlink();
+            t.unlink();
+            if (some.isEmpty()) {
+                pending.remove(edge);
+            }
+        }
+
+        void advance() {
+            long next = slots.next();
+            long now;
+            switch (random.nextInt(4)) {
+            case 0:
+                now = slots.edge() + random.nextInt(600);
+                break;
+            case 1:
+                now = next != Slots.NEVER ? next - 1 : slots.edge();
+                break;
+            case 2:
+                now = next != Slots.NEVER ? next : slots.edge() + 1;
+                break;
+            default:
+                now = random.nextInt(1000) == 0 ? somewhere() : slots.edge() + 100_000;
+                break;
+            }
+            now = Math.min(now, LAST);
+            slots.advance(now);
+            Map<Long, List<Timeout>> past = pending.headMap(now, true);
+            past.values().forEach(due::addAll);
+            past.clear();
+            assertEquals(now, slots.edge());
+        }
+
+        void check() {
+            long next = slots.next();
+            if (pending.isEmpty()) {
+                assertEquals(Slots.NEVER, next);
+            } else {
+                assertTrue(next > slots.edge() && next <= pending.firstKey(),
+                        () -> slots.edge() + " " + next + " " + pending.firstKey());
+            }
+        }
+
+        void takeDue() {
+            for (Timeout t : due) {
+                assertSame(t, slots.takeDue());
+                t.unlink();
+            }
+            due.clear();
+            assertNull(slots.takeDue());
+        }
+    }
+
+    @Test
+    void behavesAsASortedMap() {
+        for (long seed = 1; seed <= 30; seed++) {
+            Model model = new Model(seed);
+            for (int i = 0; i < 10_000; i++) {
+                switch (model.random.nextInt(7)) {
+                case 0:
+                    model.remove();
+                    break;
+                case 1:
+                    model.advance();
+                    break;
+                case 2:
+                    model.addToOneThatIsThere();
+                    break;
+                case 3:
+                    model.takeDue();
+                    break;
+                default:
+                    model.add();
+                    break;
+                }
+                model.check();
+            }
+        }
+        System.out.println("# operations=300000");
+    }
+
+    /** The worker sleeps once, however far the edge is. */
+    @Test
+    void oneTimeoutIsOneWakeUp() {
+        for (long edge = 1; edge < LAST && edge > 0; edge = edge * 3 + 1) {
+            Slots slots = new Slots();
+            Timeout t = add(slots, edge);
+            assertEquals(edge, slots.next());
+            slots.advance(edge);
+            assertSame(t, slots.takeDue());
+            assertEquals(Slots.NEVER, slots.next());
+        }
+    }
+
+    /** What was cancelled in the meantime costs a wake-up for each level at most. */
+    @Test
+    void aCancelledOneCostsFewWakeUps() {
+        Slots slots = new Slots();
+        long far = (1L << 40) + 12345;
+        add(slots, far);
+        add(slots, 1L << 40).unlink();
+        int wakeUps = 0;
+        while (slots.takeDue() == null) {
+            slots.advance(slots.next());
+            wakeUps++;
+        }
+        assertEquals(far, slots.edge());
+        assertTrue(wakeUps <= 6, () -> "far " + far);
+    }
+
+    @Test
+    void oneEdgeKeepsItsOrderFromEachLevel() {
+        Slots slots = new Slots();
+        long edge = 3L << 24;
+        List<Timeout> all = new ArrayList<>();
+        for (long now : new long[] {1, 1 << 20, edge - 70_000, edge - 300, edge - 20, edge - 1}) {
+            slots.advance(now);
+            all.add(add(slots, edge));
+            all.add(add(slots, edge));
+        }
+        slots.advance(edge + 7);
+        for (Timeout t : all) {
+            assertSame(t, slots.takeDue());
+        }
+    }
+
+    @Test
+    void makesAllDue() {
+        Slots slots = new Slots();
+        Set<Timeout> all = new HashSet<>();
+        slots.advance(1000);
+        for (long edge = 1; edge < LAST && edge > 0; edge = edge * 2 + 1) {
+            all.add(add(slots, edge));
+        }
+        slots.makeAllDue();
+        assertEquals(Slots.NEVER, slots.next());
+        for (Timeout t = slots.takeDue(); t != null; t = slots.takeDue()) {
+            assertTrue(all.remove(t));
+        }
+        assertEquals(Set.of(), all);
+    }
+}

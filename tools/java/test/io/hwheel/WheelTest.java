@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-only
+package io.hwheel;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.netty.util.Timeout;
+import java.util.Set;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.Test;
+
+/** A wheel on other clocks than the machine's. */
+class WheelTest {
+    private static final long TICK = TimeUnit.MILLISECONDS.toNanos(10);
+
+    /** Runs with the machine's, from another time on. */
+    private static Clock from(long start) {
+        long offset = start - System.nanoTime();
+        return new Clock() {
+            @Override
+            long nanoTime() {
+                return System.nanoTime() + offset;
+            }
+        };
+    }
+
+    private Thread thread;
+
+    private HashedWheelTimer on(Clock clock) {
+        return new HashedWheelTimer(new Wheel(task -> thread = new Thread(task), TICK, 0, null,
+                NettyLog.INSTANCE, clock), true);
+    }
+
+    /** At its least and largest values, and from negative numbers to positive ones. */
+    @Test
+    void theClockWrapsAround() throws Exception {
+        long soon = 5 * TICK;
+        for (long start : new long[] {Long.MAX_VALUE - soon, Long.MIN_VALUE, -soon, 0}) {
+            Clock clock = from(start);
+            HashedWheelTimer timer = on(clock);
+            AtomicInteger early = new AtomicInteger();
+            CountDownLatch ran = new CountDownLatch(20);
+            for (int i = 0; i < 20; i++) {
+                long delay = i * TICK;
+                long since = clock.nanoTime();
+                timer.newTimeout(t -> {
+                    early.addAndGet(clock.nanoTime() - since < delay ? 1 : 0);
+                    ran.countDown();
+                }, delay, TimeUnit.NANOSECONDS);
+            }
+            Timeout far = timer.newTimeout(Support.NOTHING, Long.MAX_VALUE, TimeUnit.DAYS);
+            Support.await(ran);
+            assertEquals(0, early.get());
+            assertFalse(far.isExpired());
+            assertEquals(Set.of(far), timer.stop());
+        }
+    }
+
+    /** As after a machine that was suspended, with a clock that goes on meanwhile. */
+    @Test
+    void theClockJumps() throws Exception {
+        AtomicLong offset = new AtomicLong();
+        Clock clock = new Clock() {
+            @Override
+            long nanoTime() {
+                return System.nanoTime() + offset.get();
+            }
+        };
+        HashedWheelTimer timer = on(clock);
+        CountDownLatch ran = new CountDownLatch(100);
+        for (int i = 1; i <= 100; i++) {
+            timer.newTimeout(Support.counting(ran), i, TimeUnit.HOURS);
+        }
+        Timeout far = timer.newTimeout(Support.NOTHING, 365, TimeUnit.DAYS);
+        offset.set(TimeUnit.DAYS.toNanos(30));
+        Support.await(() -> {
+            LockSupport.unpark(thread);
+            return ran.getCount() == 0;
+        });
+        assertFalse(far.isExpired());
+        assertTrue(far.cancel());
+        timer.stop();
+    }
+}
