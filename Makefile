@@ -71,7 +71,7 @@ tools: ## build libhwheel, hwheelctl, the demonstrations and examples
 hwheeld: ## build the daemon of durable timeouts
 	@$(call built,hwheeld)
 
-java: ## build Netty's timer on the kernel's wheel: build/java/hwheel.jar, libhwheel_jni.so
+java: ## build the timer for Java, also in place of Netty's: build/java/hwheel.jar
 	@$(call built,java)
 
 install: ## install module, headers, hwheelctl and libhwheel (DESTDIR=, PREFIX=)
