@@ -18,7 +18,8 @@ final class Slots {
     /** No edge. */
     static final long NEVER = Long.MAX_VALUE;
 
-    private static final int BITS = 8;
+    private static final int BITS_OF_BITS = 3;
+    private static final int BITS = 1 << BITS_OF_BITS;
     private static final int WIDTH = 1 << BITS;
     private static final int WORDS = WIDTH / Long.SIZE;
 
@@ -159,12 +160,16 @@ final class Slots {
 
     /** Returns the first one that is due, and takes it out; or null. */
     Timeout takeDue() {
-        if (due.isEmpty()) {
+        Node first = due.next;
+        if (first == due) {
             return null;
         }
-        Timeout t = (Timeout) due.next;
-        t.unlink();
-        return t;
+        Node after = first.next;
+        due.next = after;
+        after.previous = due;
+        first.next = null;
+        first.previous = null;
+        return (Timeout) first;
     }
 
     /** Makes all of them due. */
@@ -180,7 +185,7 @@ final class Slots {
 
     /** The highest digit in which an edge differs from the present one, from 0. */
     private int digit(long of) {
-        return (Long.SIZE - 1 - Long.numberOfLeadingZeros((of ^ edge) | 1)) / BITS;
+        return (Long.SIZE - 1 - Long.numberOfLeadingZeros((of ^ edge) | 1)) >>> BITS_OF_BITS;
     }
 
     private static int slot(long of, int digit) {

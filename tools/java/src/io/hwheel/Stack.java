@@ -24,7 +24,7 @@ final class Stack extends StackTop {
 
     long q0, q1, q2, q3, q4, q5, q6, q7, q8, q9, q10, q11, q12, q13, q14;
 
-    /** The last one of each list. */
+    /** The last one of each list, the only one without a link. */
     static final class Bottom extends Timeout {
         Bottom(int depth) {
             super(null);
@@ -91,8 +91,8 @@ final class Stack extends StackTop {
 
     private static Timeout inOrder(Timeout last) {
         Timeout first = null;
-        for (Timeout t = last; t.owner != null;) {
-            Timeout before = t.link;
+        Timeout t = last;
+        for (Timeout before = t.link; before != null; before = t.link) {
             t.link = first;
             first = t;
             t = before;

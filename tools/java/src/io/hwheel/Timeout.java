@@ -88,6 +88,10 @@ public abstract class Timeout extends Node implements Runnable {
 
     /* For the worker */
 
+    boolean isPending() {
+        return state < CANCELLED;
+    }
+
     /** Sets the edge. Returns false if the timeout was cancelled. */
     boolean file(long edge) {
         if (!STATE.compareAndSet(this, SUBMITTED, FILED)) {

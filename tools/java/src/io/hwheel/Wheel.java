@@ -49,6 +49,8 @@ final class Wheel {
      * have one tick wake up together.
      */
     final long origin;
+    /** The last edge, in nanoseconds since the origin: no program sees it. */
+    private final long last;
     /** Runs the tasks; null: the worker does. */
     final Executor executor;
     private final Limit limit;
@@ -79,6 +81,7 @@ final class Wheel {
         this.log = log;
         this.clock = clock;
         origin = Math.floorDiv(clock.nanoTime(), tick) * tick;
+        last = Long.MAX_VALUE / tick * tick - tick;
         limit = most > 0 ? new Limit(most) : null;
         toDo = leaves();
         worker = new Worker(this);
@@ -164,8 +167,9 @@ final class Wheel {
             limit.enter();
         }
         long deadline = now() + Math.max(delay, 0);
-        if (deadline < 0) {
-            deadline = Long.MAX_VALUE;
+        /* Also if it is beyond what a long holds, and so negative. */
+        if (Long.compareUnsigned(deadline, last) > 0) {
+            deadline = last;
         }
         t.when = deadline;
         if (!stack().push(t, 1)) {

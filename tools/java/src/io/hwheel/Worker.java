@@ -19,7 +19,6 @@ final class Worker implements Runnable {
     private final Wheel wheel;
     private final Slots slots = new Slots();
     private final long tick;
-    private final long lastEdge;
     /** Taken from a stack, and not looked at yet: still there if a pass fails. */
     private Timeout taken;
     /** How many timeouts have ended, of those that were submitted; wraps around. */
@@ -28,7 +27,6 @@ final class Worker implements Runnable {
     Worker(Wheel wheel) {
         this.wheel = wheel;
         tick = wheel.tick;
-        lastEdge = Long.MAX_VALUE / tick;
     }
 
     int gone() {
@@ -83,7 +81,8 @@ final class Worker implements Runnable {
                 /* Once it is filed, a thread may push it again. */
                 after = t.link;
                 t.link = null;
-                if (t.isCancelled() || !slots.file(t, edge(t.when))) {
+                /* The first edge at the deadline or after it. */
+                if (!t.isPending() || !slots.file(t, (t.when + tick - 1) / tick)) {
                     ended++;
                     drop(t);
                 }
@@ -97,11 +96,6 @@ final class Worker implements Runnable {
             GONE.lazySet(this, gone + ended);
         }
         return true;
-    }
-
-    /** The first edge at a deadline or after it. */
-    private long edge(long deadline) {
-        return deadline <= 0 ? 0 : Math.min((deadline - 1) / tick + 1, lastEdge);
     }
 
     /** The end of a timeout that a program has cancelled. */
