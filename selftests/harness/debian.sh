@@ -263,7 +263,7 @@ java_25_fetch() {
 	# Its configuration is where Debian has it.
 	find "$jvm" -type l -lname '/etc/*' -printf '%l %p\n' |
 		while read -r to link; do ln -sfn "$1$to" "$link"; done
-	printf '#!/bin/sh\nLD_LIBRARY_PATH=%s exec %s/bin/java "$@"\n' "$lib" "$jvm" >"$1/java" &&
+	printf '#!/bin/sh\nLD_LIBRARY_PATH=%s${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} exec %s/bin/java "$@"\n' "$lib" "$jvm" >"$1/java" &&
 		chmod +x "$1/java"
 }
 
