@@ -252,8 +252,9 @@ loops_source() {
 # A later JVM than Debian 12 has, with the C library that it was built with, which patchelf has it
 # take. $1/java is a script, as other programs must not be run with that library.
 java_25_fetch() {
-	local lib=$1/usr/lib/$(uname -m)-linux-gnu jvm
+	local lib jvm
 
+	lib=$1/usr/lib/$(uname -m)-linux-gnu
 	say "apt: downloading OpenJDK 25 of Debian 13 (not installed)"
 	archive_unpack "$(machine_here):trixie" "$1" openjdk-25-jre-headless libc6 libgcc-s1 \
 		libstdc++6 zlib1g || return
@@ -263,8 +264,10 @@ java_25_fetch() {
 	# Its configuration is where Debian has it.
 	find "$jvm" -type l -lname '/etc/*' -printf '%l %p\n' |
 		while read -r to link; do ln -sfn "$1$to" "$link"; done
-	printf '#!/bin/sh\nLD_LIBRARY_PATH=%s${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} exec %s/bin/java "$@"\n' "$lib" "$jvm" >"$1/java" &&
-		chmod +x "$1/java"
+	cat >"$1/java" <<-EOF && chmod +x "$1/java"
+		#!/bin/sh
+		LD_LIBRARY_PATH=$lib\${LD_LIBRARY_PATH:+:\$LD_LIBRARY_PATH} exec $jvm/bin/java "\$@"
+	EOF
 }
 
 # Prints the path of the JVM.

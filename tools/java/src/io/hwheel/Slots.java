@@ -4,11 +4,11 @@ package io.hwheel;
 /**
  * The wheel itself: filed timeouts by their edges. Only the worker uses it; it has no clock.
  *
- * <p>Each level has 256 slots, and a slot spans as many edges as the whole level below. A timeout is
- * on the level of the highest digit, to the base of 256, in which its edge differs from the present
- * one, in the slot of that digit. So all that one slot has comes before all that the next one has,
- * and before all of the levels above: the next edge is in the first slot of the lowest level that
- * has timeouts. When the present edge comes to a slot of an upper level, its timeouts move down.
+ * <p>Each level has 256 slots, and a slot spans as many edges as the whole level below. A timeout
+ * is on the level of the highest digit, to the base of 256, in which its edge differs from the
+ * present one, in the slot of that digit. So all that one slot has comes before all that the next
+ * one has, and before all of the levels above: the next edge is in the first slot of the lowest
+ * level that has timeouts. When the present edge comes to a slot of an upper level, its timeouts move down.
  * Timeouts of one edge stay in the order in which they were filed.
  *
  * <p>Nothing visits empty edges: advance() goes from one that may have timeouts to the next one. A
@@ -104,7 +104,7 @@ final class Slots {
         return levels[digit];
     }
 
-    /** Returns an edge at or before the first timeout in a slot, and after the present; or NEVER. */
+    /** Returns an edge after the present, at or before that of the first timeout; or NEVER. */
     long next() {
         for (Level level : levels) {
             if (level == null) {
@@ -128,7 +128,7 @@ final class Slots {
         }
     }
 
-    /** To an edge before which there is no timeout: moves down what the slots of its digits have. */
+    /** To an edge before which there is no timeout: its slots' timeouts move down. */
     private void goTo(long to) {
         int highest = digit(to);
         edge = to;

@@ -70,7 +70,7 @@ final class Stack extends StackTop {
         return top.depth;
     }
 
-    /** Empties the stack. Returns the timeouts by their links, in the order of their pushes, or null. */
+    /** Empties the stack. Returns the timeouts by their links, as they were pushed, or null. */
     Timeout takeAll() {
         Timeout taken = top;
         if (taken.owner == null) {

@@ -7,8 +7,9 @@ import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
  * A task that a timer runs once, unless it is cancelled before. Any thread may call any method.
  *
  * <p>The state alone decides how a timeout ends: each change of it is one exchange. The thread that
- * submits a timeout pushes it onto a stack of the wheel, and the worker files it. Who cancels it
- * before that leaves it there; who cancels it later pushes it once more, for the worker to unlink.
+ * submits a timeout pushes it onto a stack of the wheel, and the worker files it. A thread that
+ * cancels it before that leaves it there; one that cancels it later pushes it once more, and the
+ * worker unlinks it.
  */
 public abstract class Timeout extends Node implements Runnable {
     private static final int SUBMITTED = 0;

@@ -14,9 +14,9 @@ import java.util.concurrent.locks.LockSupport;
  * What the threads of a program and the worker of a timer share: the stacks of submitted timeouts,
  * how the worker sleeps, and the life of the timer.
  *
- * <p>A wheel has no ticks: the worker sleeps until the next edge, a multiple of the tick, that has a
- * timeout. Before it sleeps it says until when, and then looks at the stacks once more; a thread
- * pushes first, and then looks until when the worker sleeps. So one of them sees the other one.
+ * <p>A wheel has no ticks: the worker sleeps until the next edge, a multiple of the tick, that has
+ * a timeout. Before it sleeps it writes until when, and then looks at the stacks once more; a
+ * thread pushes first, and then reads until when the worker sleeps. So one of them sees the other.
  * A thread wakes the worker for a timeout that is due before that, and for a cancelled one when the
  * worker sleeps for more than a tick: no cancelled timeout is held for longer than that.
  */
@@ -81,7 +81,7 @@ final class Wheel {
         this.log = log;
         this.clock = clock;
         origin = Math.floorDiv(clock.nanoTime(), tick) * tick;
-        last = Long.MAX_VALUE / tick * tick - tick;
+        last = Long.MAX_VALUE / tick * tick;
         limit = most > 0 ? new Limit(most) : null;
         toDo = leaves();
         worker = new Worker(this);
@@ -224,8 +224,8 @@ final class Wheel {
     }
 
     /**
-     * By the worker, for good if there is no such edge: sleeps until an edge, until a thread has
-     * work for it, or for no reason.
+     * By the worker: sleeps until an edge, which is never if that is NEVER, until a thread has work
+     * for it, or for no reason.
      *
      * @param soon whether the edge is the next one
      */
@@ -289,8 +289,11 @@ final class Wheel {
         if (interrupted) {
             Thread.currentThread().interrupt();
         }
-        Timeout mine = first ? pending : null;
-        pending = first ? null : pending;
+        if (!first) {
+            return null;
+        }
+        Timeout mine = pending;
+        pending = null;
         return mine;
     }
 

@@ -5,8 +5,8 @@ import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * The thread of a timer. It alone writes slots. A pass files and unlinks what is on the stacks, runs
- * what is due, and sleeps. It holds no lock while it sleeps, so that a virtual thread holds no
+ * The thread of a timer. It alone writes slots. A pass files and unlinks what is on the stacks,
+ * runs what is due, and sleeps. It holds no lock while it sleeps, so that a virtual thread holds no
  * carrier.
  */
 final class Worker implements Runnable {
@@ -82,7 +82,7 @@ final class Worker implements Runnable {
                 after = t.link;
                 t.link = null;
                 /* The first edge at the deadline or after it. */
-                if (!t.isPending() || !slots.file(t, (t.when + tick - 1) / tick)) {
+                if (!t.isPending() || !slots.file(t, (t.when - 1) / tick + 1)) {
                     ended++;
                     drop(t);
                 }

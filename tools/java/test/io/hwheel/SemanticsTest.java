@@ -507,6 +507,11 @@ class SemanticsTest {
         new HashedWheelTimer(10, TimeUnit.DAYS, 1).stop();
         HashedWheelTimer timer = new HashedWheelTimer(1, TimeUnit.NANOSECONDS, 1);
         passTicks(timer, 5);
+        HashedWheelTimer slow = new HashedWheelTimer(100_000, TimeUnit.DAYS, 1);
+        Timeout far = slow.newTimeout(NOTHING, 1, TimeUnit.HOURS);
+        passTicks(timer, 30);
+        assertFalse(far.isExpired());
+        assertEquals(Set.of(far), slow.stop());
         timer.stop();
     }
 }
