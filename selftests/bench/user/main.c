@@ -2,8 +2,8 @@
 /*
  * user_bench COMMAND: the cost of timeouts to a program that has them from hwheel, and from
  * others. Prints measurements, a JSON object in each line; N is how many are pending. Run as root
- * where nothing else runs. All but lives_timed, threads, lateness and server_user are for a VM that counts
- * instructions.
+ * where nothing else runs. All but lives_timed, threads, lateness and server_user are for a VM that
+ * counts instructions.
  */
 #include <err.h>
 #include <string.h>

@@ -55,7 +55,8 @@ static pid_t start(const char *timeouts, bool counted)
 			execl("./uv_server", SERVER, timeouts, NULL);
 		err(1, "exec");
 	}
-	must(read(out[0], text, sizeof(text)) > 0 && !close(out[0]) && !close(out[1]), "uv_server");
+	must(read(out[0], text, sizeof(text)) > 0, "uv_server");
+	must(!close(out[0]) && !close(out[1]), "close");
 	return pid;
 }
 
@@ -67,7 +68,8 @@ static int connect_one(void)
 	};
 	int fd = socket(AF_INET, SOCK_STREAM, 0);
 
-	must(fd >= 0 && !connect(fd, (const struct sockaddr *)&address, sizeof(address)), "connect");
+	must(fd >= 0, "socket");
+	must(!connect(fd, (const struct sockaddr *)&address, sizeof(address)), "connect");
 	return fd;
 }
 
