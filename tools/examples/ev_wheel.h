@@ -91,7 +91,9 @@ static inline void ev_wheel_init(struct ev_wheel *ev, struct ev_loop *loop, uint
 	ev_prepare_init(&ev->prepare, ev_wheel_look);
 	ev_check_init(&ev->check, ev_wheel_wake);
 	ev_set_priority(&ev->check, EV_MAXPRI);
-	ev->timer.data = ev->prepare.data = ev->check.data = ev;
+	ev->timer.data = ev;
+	ev->prepare.data = ev;
+	ev->check.data = ev;
 	ev_prepare_start(loop, &ev->prepare);
 	ev_unref(loop);
 	ev_check_start(loop, &ev->check);
