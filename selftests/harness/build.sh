@@ -87,7 +87,7 @@ build_tools_tests() {
 }
 
 build_hwheeld() {
-	make -j"$(nproc)" -C tools O="$out/tools" hwheeld ${KSRC:+hwheeld_tests KSRC="$KSRC"}
+	make -j"$(nproc)" -C tools/hwheeld O="$out/tools" all ${KSRC:+tests KSRC="$KSRC"}
 }
 
 # The module, and what others are built against. A distribution keeps the key that its kernel's

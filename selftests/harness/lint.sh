@@ -32,13 +32,14 @@ checkpatch() {
 	local options=(--no-tree --strict --quiet --terse --no-summary --show-types)
 
 	printf '%s\n' "${c_files[@]}" |
-		grep -vE '^(module/(engine/(trace|wheel)|device/file_trace)\.h|tools/hwheeld/cluster/.*|tools/test/hwheeld/commit_test\.c)$' |
+		grep -vE '^(module/(engine/(trace|wheel)|device/file_trace)\.h|tools/hwheeld/(nodes|consensus)/.*|tools/hwheeld/(clock/shared_clock|test/commit_test)\.[ch])$' |
 		xargs perl "$KSRC/scripts/checkpatch.pl" "${options[@]}" -f &&
 	perl "$KSRC/scripts/checkpatch.pl" "${options[@]}" \
 		--ignore LINE_SPACING,OPEN_ENDED_LINE,PARENTHESIS_ALIGNMENT \
 		-f module/engine/{trace,wheel}.h module/device/file_trace.h &&
 	perl "$KSRC/scripts/checkpatch.pl" "${options[@]}" --ignore CAMELCASE \
-		-f tools/hwheeld/cluster/*.[ch] tools/test/hwheeld/commit_test.c
+		-f tools/hwheeld/{nodes,consensus}/*.[ch] tools/hwheeld/clock/shared_clock.[ch] \
+		tools/hwheeld/test/commit_test.c
 }
 
 kernel_doc() {
@@ -109,7 +110,7 @@ check "each licence has its text" licences
 check "each mutant made by hand fits the module" python3 -B kunit/mutants check
 check "each call that orders others has a judge" python3 -B selftests/models/judges.py
 check "each fault of make check T=chaos_faults fits hwheeld" \
-	python3 -B tools/test/hwheeld/chaos_faults.py check
+	python3 -B tools/hwheeld/test/chaos_faults.py check
 check "mandoc -Tlint" manual_pages
 check "the syzkaller description fits the header" \
 	selftests/stress/syzkaller/check.py module/include/uapi

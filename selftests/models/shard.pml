@@ -15,8 +15,8 @@
  * the epoch: another node may have cleaned the log meanwhile.
  *
  *	take_over(), taken(), renew(), renewal_ended(),
- *	shard_lose()				tools/hwheeld/cluster/shard.c
- *	commit_send(), sent(), read_log(), read_epoch()	tools/hwheeld/cluster/commit.c
+ *	shard_lose()				tools/hwheeld/nodes/shard.c
+ *	commit_send(), sent(), read_log(), read_epoch()	tools/hwheeld/consensus/commit.c
  *
  * Checked:
  *  - no timeout is delivered twice, or after a client was told that it is cancelled;

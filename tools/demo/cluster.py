@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 
-sys.path.insert(0, f"{os.path.dirname(os.path.realpath(__file__))}/../test/hwheeld")
+sys.path.insert(0, f"{os.path.dirname(os.path.realpath(__file__))}/../hwheeld/test")
 from daemon import PATIENCE, true, until  # noqa: E402
 from ensemble import Ensemble, free_ports  # noqa: E402
 from machine import HOST, Keys, Machine  # noqa: E402

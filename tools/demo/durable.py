@@ -5,7 +5,7 @@ import os
 import random
 import sys
 
-sys.path.insert(0, f"{os.path.dirname(os.path.realpath(__file__))}/../test/hwheeld")
+sys.path.insert(0, f"{os.path.dirname(os.path.realpath(__file__))}/../hwheeld/test")
 from daemon import Daemon, true  # noqa: E402
 
 COUNT = 10000

@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../hwheelctl/array.h"
-#include "../hwheelctl/duration.h"
+#include "clock/now.h"
+#include "hwheelctl/array.h"
+#include "hwheelctl/duration.h"
+#include "log/record.h"
 #include "memory.h"
-#include "now.h"
 #include "number.h"
-#include "record.h"
 #include "say.h"
 #include "settings.h"
 

@@ -16,7 +16,7 @@ import threading
 import time
 
 here = os.path.dirname(os.path.realpath(__file__))
-sys.path.insert(0, f"{here}/../../../tools/test/hwheeld")
+sys.path.insert(0, f"{here}/../../../tools/hwheeld/test")
 from daemon import Daemon, until  # noqa: E402
 from ensemble import Ensemble, free_ports  # noqa: E402
 

@@ -20,7 +20,7 @@ import sys
 import time
 
 here = os.path.dirname(os.path.realpath(__file__))
-sys.path.insert(0, f"{here}/../../../tools/test/hwheeld")
+sys.path.insert(0, f"{here}/../../../tools/hwheeld/test")
 from daemon import Daemon, until  # noqa: E402
 
 program, load, base, out = sys.argv[1:5]

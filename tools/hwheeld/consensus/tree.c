@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "consensus/ensemble.h"
+#include "consensus/tree.h"
+#include "memory.h"
+#include "say.h"
+
+#define MOST		4096
+#define PATIENCE_MS	10000
+#define FORMAT		"hwheeld 1, %u shards"
+
+static char root[TREE_NAME + 2];
+
+struct tree {
+	zoo_op_t *ops;
+	char (*paths)[TREE_PATH];
+	int count;
+};
+
+bool tree_is_name(const char *name)
+{
+	size_t length = strlen(name);
+
+	return length && length <= TREE_NAME && *name != '.' && !strchr(name, '/');
+}
+
+void tree_path(char path[TREE_PATH], const char *format, ...)
+{
+	size_t length = strlen(root);
+	va_list arguments;
+
+	memcpy(path, root, length);
+	va_start(arguments, format);
+	vsnprintf(path + length, TREE_PATH - length, format, arguments);
+	va_end(arguments);
+}
+
+const char *tree_below(const char *path)
+{
+	size_t length = strlen(root);
+
+	return strncmp(path, root, length) ? "" : path + length;
+}
+
+static void add(struct tree *tree, const char *path, const char *value)
+{
+	int i = tree->count++;
+
+	tree_path(tree->paths[i], "%s", path);
+	zoo_create_op_init(&tree->ops[i], tree->paths[i], value, (int)strlen(value),
+			   ensemble_acl(), ZOO_PERSISTENT, NULL, 0);
+}
+
+static void add_shards(struct tree *tree, unsigned int shards)
+{
+	char path[64];
+
+	for (unsigned int i = 0; i < shards; i++) {
+		snprintf(path, sizeof(path), "/shards/%05u", i);
+		add(tree, path, "");
+		snprintf(path, sizeof(path), "/shards/%05u/log", i);
+		add(tree, path, "");
+	}
+}
+
+/* In one request: there is no half of a tree. */
+static int create(unsigned int shards)
+{
+	size_t most = 4 + 2 * (size_t)shards;
+	struct tree tree = { .ops = memory_get(most, sizeof(*tree.ops)),
+			     .paths = memory_get(most, sizeof(*tree.paths)) };
+	zoo_op_result_t *results = memory_get(most, sizeof(*results));
+	char value[64];
+	int error;
+
+	snprintf(value, sizeof(value), FORMAT, shards);
+	add(&tree, "", value);
+	add(&tree, "/members", "");
+	add(&tree, "/clock", "");
+	add(&tree, "/shards", "");
+	add_shards(&tree, shards);
+	error = zoo_multi(ensemble_handle(), tree.count, tree.ops, results);
+	free(results);
+	free(tree.paths);
+	free(tree.ops);
+	return error;
+}
+
+static unsigned int read_count(void)
+{
+	char value[64] = "";
+	int length = sizeof(value) - 1;
+	unsigned int shards = 0;
+	int error = zoo_get(ensemble_handle(), root, 0, value, &length, NULL);
+
+	if (error)
+		say(LOG_ERR, "cluster: %s: %s", root, zerror(error));
+	else if (sscanf(value, FORMAT, &shards) != 1 || !shards || shards > MOST)
+		say(LOG_ERR, "cluster: %s is of another version of hwheeld", root);
+	return shards > MOST ? 0 : shards;
+}
+
+static int ensure(unsigned int shards)
+{
+	int error = zoo_exists(ensemble_handle(), root, 0, NULL);
+
+	return error == ZNONODE ? create(shards) : error;
+}
+
+unsigned int tree_open(const char *cluster, unsigned int shards)
+{
+	int error;
+
+	snprintf(root, sizeof(root), "/%s", cluster);
+	do {
+		error = ensure(shards);
+	} while (ensemble_is_lost(error) && ensemble_wait(PATIENCE_MS));
+	if (error && error != ZNODEEXISTS) {
+		say(LOG_ERR, "cluster: the tree cannot be created: %s", zerror(error));
+		return 0;
+	}
+	return read_count();
+}

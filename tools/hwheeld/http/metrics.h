@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Figures, and their text as OpenMetrics has it. The loop's thread alone counts. */
+#ifndef METRICS_H
+#define METRICS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store/store.h"
+
+/* Bin i has what is below 2^i * 62.5 us; the last one all else */
+#define METRICS_BINS	20
+
+struct metrics_histogram {
+	uint64_t bins[METRICS_BINS];
+	uint64_t sum_ns;
+	uint64_t max_ns;
+};
+
+extern struct metrics {
+	uint64_t put;			/* created */
+	uint64_t restarted;
+	uint64_t cancelled;
+	uint64_t leased;
+	uint64_t acknowledged;
+	uint64_t leases_ended;		/* without an acknowledgment */
+	uint64_t leases_returned;	/* the client had gone before it got them */
+	uint64_t due;
+	uint64_t clients_refused;
+	uint64_t requests_too_slow;
+	uint64_t answers[6];		/* by their status' first digit */
+	uint64_t wall_steps;
+	uint64_t clock_corrections;	/* of the time that nodes share */
+	uint64_t clock_epoch;		/* of the leader that has its clock */
+	struct metrics_histogram lateness;	/* from the deadline until it is due */
+	struct metrics_histogram delivery;	/* until its lease is committed */
+} metrics;
+
+void metrics_count_answer(unsigned int status);
+void metrics_count_due(uint64_t late_ns);
+void metrics_count_delivery(uint64_t late_ns);
+
+/* A text to be freed */
+char *metrics_text(struct store *store, size_t *length);
+
+#endif /* METRICS_H */

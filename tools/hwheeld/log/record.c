@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <assert.h>
+#include <endian.h>
+#include <string.h>
+
+#include "log/record.h"
+
+#define RECORD_VERSION	1
+
+#define FLAG_ABSOLUTE	1
+
+/* Little-endian; key, queue and payload follow */
+struct header {
+	uint8_t version;
+	uint8_t type;
+	uint8_t flags;
+	uint8_t queue_length;
+	uint16_t key_length;
+	uint16_t reserved;
+	uint32_t payload_length;
+	uint32_t deliveries;
+	uint64_t at_ns;
+	uint64_t wall_ns;
+	uint64_t deadline_ns;
+	uint64_t lease_ns;
+	unsigned char token[TOKEN_SIZE];
+};
+
+static_assert(sizeof(struct header) == 64, "records on disk have this header");
+
+static size_t text_size(const struct record *record)
+{
+	return (size_t)record->key_length + record->queue_length + record->payload_length;
+}
+
+size_t record_size(const struct record *record)
+{
+	return sizeof(struct header) + text_size(record);
+}
+
+static unsigned char *append(unsigned char *to, const char *text, size_t length)
+{
+	if (length)
+		memcpy(to, text, length);
+	return to + length;
+}
+
+void record_encode(const struct record *record, unsigned char *bytes)
+{
+	struct header header = {
+		.version = RECORD_VERSION,
+		.type = record->type,
+		.flags = record->absolute ? FLAG_ABSOLUTE : 0,
+		.queue_length = record->queue_length,
+		.key_length = htole16(record->key_length),
+		.payload_length = htole32(record->payload_length),
+		.deliveries = htole32(record->deliveries),
+		.at_ns = htole64(record->at_ns),
+		.wall_ns = htole64(record->wall_ns),
+		.deadline_ns = htole64(record->deadline_ns),
+		.lease_ns = htole64(record->lease_ns),
+	};
+
+	memcpy(header.token, record->token, TOKEN_SIZE);
+	memcpy(bytes, &header, sizeof(header));
+	bytes = append(bytes + sizeof(header), record->key, record->key_length);
+	bytes = append(bytes, record->queue, record->queue_length);
+	append(bytes, record->payload, record->payload_length);
+}
+
+static bool header_is_sound(const struct header *header)
+{
+	return header->version == RECORD_VERSION &&
+	       header->type >= RECORD_PUT && header->type <= RECORD_ACK &&
+	       !(header->flags & ~FLAG_ABSOLUTE) && !header->reserved &&
+	       header->queue_length <= QUEUE_MAX &&
+	       header->key_length && le16toh(header->key_length) <= KEY_MAX &&
+	       le32toh(header->payload_length) <= PAYLOAD_MAX;
+}
+
+static void take_header(struct record *record, const struct header *header)
+{
+	*record = (struct record) {
+		.type = header->type,
+		.absolute = header->flags & FLAG_ABSOLUTE,
+		.deliveries = le32toh(header->deliveries),
+		.at_ns = le64toh(header->at_ns),
+		.wall_ns = le64toh(header->wall_ns),
+		.deadline_ns = le64toh(header->deadline_ns),
+		.lease_ns = le64toh(header->lease_ns),
+		.key_length = le16toh(header->key_length),
+		.queue_length = header->queue_length,
+		.payload_length = le32toh(header->payload_length),
+	};
+	memcpy(record->token, header->token, TOKEN_SIZE);
+}
+
+bool record_decode(struct record *record, const unsigned char *bytes, size_t size)
+{
+	struct header header;
+
+	if (size < sizeof(header))
+		return false;
+	memcpy(&header, bytes, sizeof(header));
+	if (!header_is_sound(&header))
+		return false;
+	take_header(record, &header);
+	record->key = (const char *)bytes + sizeof(header);
+	record->queue = record->key + record->key_length;
+	record->payload = record->queue + record->queue_length;
+	return size == record_size(record) &&
+	       (record->queue_length || record->type > RECORD_RESTART);
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Shards: parts of all timeouts, by their keys. A node owns a shard while it has its lock. The
+ * version of the shard's own znode is its epoch, which each write of the owner checks: see
+ * selftests/models/shard.pml.
+ *
+ *	/CLUSTER/shards/NNNNN			the name of the last owner
+ *	/CLUSTER/shards/NNNNN/lock		ephemeral
+ *	/CLUSTER/shards/NNNNN/log/NUMBER	the records of one commit
+ */
+#ifndef SHARD_H
+#define SHARD_H
+
+#include <stdint.h>
+
+#include "consensus/ensemble.h"
+#include "consensus/tree.h"
+#include "store/store.h"
+
+enum shard_state {
+	SHARD_FREE,			/* this node has nothing of it */
+	SHARD_TAKING,			/* a takeover is on its way */
+	SHARD_WAITING,			/* taken over, and to be loaded */
+	SHARD_LOADING,
+	SHARD_OWNED,
+	SHARD_LEAVING,			/* nothing more is written; writes on their way end */
+	SHARD_RETURNING,		/* the lock is being removed */
+};
+
+/* What the shard is owned for, and by whom it is lost: the store */
+struct shard_events {
+	bool (*load)(const char *bytes, size_t length, unsigned int shard, uint64_t number);
+	void (*gained)(unsigned int shard);
+	void (*lost)(unsigned int shard);	/* at once; the timeouts are to be forgotten */
+};
+
+/* The tree has to be there. */
+void shard_begin(unsigned int count, const char *node, const struct shard_events *events);
+void shard_end(void);
+
+unsigned int shard_count(void);
+
+/* The shard that a key belongs to */
+unsigned int shard_of(const char *key, size_t length);
+
+enum shard_state shard_state(unsigned int shard);
+int shard_epoch(unsigned int shard);
+unsigned int shard_owned_count(void);
+
+/* Are those owned that are wanted, and no others? */
+bool shard_is_settled(void);
+
+/* The number of the next commit in its log */
+uint64_t shard_next_number(unsigned int shard);
+
+/* Changes each time that the shard is owned anew */
+unsigned int shard_tenure(unsigned int shard);
+
+/* How many writes are on their way */
+void shard_hold(unsigned int shard);
+void shard_release(unsigned int shard);
+
+/* Which shards the node should own: takes what is free, and leaves what it should not have. */
+void shard_want(unsigned int shard, bool wanted);
+
+/* Somebody else has it, or it cannot be told: it is taken over anew, if it is wanted. */
+void shard_lose(unsigned int shard);
+
+/* There is a connection again, of the same session or not. done() when epochs are new. */
+void shard_connected(bool is_new, void (*done)(void));
+void shard_disconnected(void);
+void shard_expired(void);
+
+/* The lock of the shard that the path names has changed. */
+void shard_changed(const char *path);
+
+/* The path of the shard's znode, or of one below it */
+void shard_path(unsigned int shard, const char *below, char path[TREE_PATH]);
+void shard_log_path(unsigned int shard, uint64_t number, char path[TREE_PATH]);
+
+#endif /* SHARD_H */

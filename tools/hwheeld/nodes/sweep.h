@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A take that does not wait asks the other nodes one after the other, until one has something. It
+ * begins with another node each time, so that none is forgotten.
+ */
+#ifndef SWEEP_H
+#define SWEEP_H
+
+#include "http/exchange.h"
+
+bool sweep_pass(struct exchange *exchange, const char *queue, uint64_t max, uint64_t lease_ns);
+
+#endif /* SWEEP_H */

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A timeout's life in memory: pending until its deadline, due until it is leased, and due again
+ * when the lease ends.
+ */
+#ifndef LIFE_H
+#define LIFE_H
+
+#include "queue/timeout.h"
+
+/* Waits for its deadline, or for the end of its lease. */
+void life_arm(struct timeout *timeout);
+
+/* Is not busy any more: becomes what it would have become meanwhile. */
+void life_go_on(struct timeout *timeout);
+
+/* Ends the lease, if any: it is due. */
+void life_make_due(struct timeout *timeout);
+
+/* The wall clock was set: deadlines that are points in time move. */
+void life_wall_was_set(void);
+
+/* The service's time has moved ahead: alarms that are set come too late. */
+void life_time_has_jumped(void);
+
+/* Waits for all of them, after loading. */
+void life_arm_all(void);
+
+#endif /* LIFE_H */

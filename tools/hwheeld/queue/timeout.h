@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The index in memory: all timeouts by key, by the token of their lease, and in the order of the
+ * log. The loop's thread alone uses it.
+ *
+ * A timeout that a change in the store is about is busy. Nothing else happens to it until the
+ * change has ended; requests about it wait on its list meanwhile.
+ */
+#ifndef TIMEOUT_H
+#define TIMEOUT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "hash.h"
+#include "log/record.h"
+#include "queue/queue.h"
+
+struct alarm;
+struct exchange;
+
+enum timeout_state {
+	TIMEOUT_NEW,			/* its put is not committed: nobody sees it yet */
+	TIMEOUT_PENDING,
+	TIMEOUT_DUE,			/* on its queue's list, unless it is busy */
+	TIMEOUT_LEASED,
+};
+
+/* Made when a timeout is leased, as most are cancelled before that */
+struct lease {
+	UT_hash_handle by_token;
+	struct timeout *timeout;
+	uint64_t end_ns;
+	unsigned char token[TOKEN_SIZE];
+};
+
+struct timeout {
+	UT_hash_handle by_key;
+	struct timeout *older, *newer;		/* in the log */
+	struct timeout *prev_due, *next_due;	/* on the queue's list; or prev is NULL */
+	struct queue *queue;
+	struct alarm *alarm;			/* for the deadline, or the lease's end */
+	struct lease *lease;
+	struct exchange *waiters;
+	uint64_t seq;				/* of the record that tells all of it */
+	uint64_t deadline_ns;			/* service's time, or wall time if absolute */
+	uint64_t due_ns;			/* service's time at which it was due */
+	char *payload;
+	uint32_t payload_length;
+	uint32_t deliveries;
+	uint16_t key_length;
+	uint8_t state;
+	bool absolute;
+	bool busy;
+	bool listed;				/* on the list of the log */
+	bool rang;				/* it became due, or its lease ended, while busy */
+	char key[];
+};
+
+struct timeout *timeout_find(const char *key, size_t length);
+struct timeout *timeout_find_leased(const unsigned char token[TOKEN_SIZE]);
+
+/* Adds one that is new and busy. */
+struct timeout *timeout_add(const char *key, size_t length, struct queue *queue);
+
+/* Removes it from all lists, and frees it. */
+void timeout_remove(struct timeout *timeout);
+
+/* Gives it another queue; the old one may be freed. */
+void timeout_move(struct timeout *timeout, struct queue *queue);
+
+void timeout_set_payload(struct timeout *timeout, const char *payload, size_t length);
+
+/* Its latest full record is @seq, later than all others. */
+void timeout_logged(struct timeout *timeout, uint64_t seq);
+
+void timeout_lease(struct timeout *timeout, const unsigned char token[TOKEN_SIZE], uint64_t end_ns);
+void timeout_end_lease(struct timeout *timeout);
+
+/* Fills in all that a put record says of it, but the time. */
+void timeout_describe(const struct timeout *timeout, struct record *record);
+
+/* By the log's order: the first one, for walks along newer */
+struct timeout *timeout_oldest(void);
+
+/* How many there are, and bytes of their keys and payloads with what else they take */
+size_t timeout_count(void);
+size_t timeout_bytes(void);
+
+/* What one with such texts adds to that */
+size_t timeout_bytes_of(size_t key_length, size_t payload_length);
+
+#endif /* TIMEOUT_H */

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The SQLite database: one row per record in a table with an integer key, so that rows are
+ * appended at one end and removed from the other. One thread at a time uses it.
+ *
+ * The write-ahead log is synchronised with each commit (synchronous=FULL). When that fails, the
+ * connection stays open: SQLite writes the next commit to the same place, so that the one that
+ * failed cannot come back. (A new connection would read the failed commit from the page cache, and
+ * would append to pages that are not on disk.)
+ */
+#ifndef DATABASE_H
+#define DATABASE_H
+
+#include "store/store.h"
+
+struct database;
+
+struct database *database_open(const char *path, const char *synchronous);
+void database_close(struct database *database);
+
+int database_load(struct database *database, store_each each, void *data);
+void database_time(struct database *database, struct store_time *time);
+int database_mark(struct database *database, const struct store_time *time);
+
+/* The number of the next record */
+uint64_t database_next(struct database *database);
+
+/*
+ * Commits a list of requests as one transaction. @error: out: a negative errno if it is not
+ * committed.
+ */
+enum store_outcome database_commit(struct database *database, const struct store_request *list,
+				   int *error);
+
+/* Is the record there? Negative errno if that cannot be told. */
+int database_has(struct database *database, uint64_t seq);
+
+#endif /* DATABASE_H */

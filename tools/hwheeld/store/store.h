@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A store keeps the log of records. One thread, that of the loop, calls these functions.
+ *
+ * Requests are asynchronous, and are committed in the order in which they were submitted. Each one
+ * ends with a call of its done():
+ *
+ *   STORE_COMMITTED  its records are on disk (or on a majority), and come back from load()
+ *   STORE_REFUSED    none of them is, nor ever will be
+ *   STORE_UNKNOWN    the store cannot tell yet. done() comes again, with one of the other two,
+ *                    once it can; until then the store refuses further requests.
+ *
+ * STORE_REFUSED behind STORE_UNKNOWN with -ESTALE is the one that may be there: another node has
+ * its part of the log, and this one forgets the timeouts of that part.
+ *
+ * A request stands for one commit or for a part of one. It may also remove the records at the
+ * oldest end of the log; these are gone exactly if its own records are there, and then it is a
+ * commit of its own.
+ */
+#ifndef STORE_H
+#define STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "log/record.h"
+
+enum store_outcome {
+	STORE_COMMITTED,
+	STORE_REFUSED,
+	STORE_UNKNOWN,
+};
+
+/* The submitter's until submit(), the store's until the last done() */
+struct store_request {
+	struct store_request *next;	/* the store's own */
+	struct record *records;		/* with their texts; nobody changes them meanwhile */
+	size_t count;
+	uint64_t seq;			/* out: number of the first record, when it is committed */
+	uint64_t clean_before;		/* remove records with smaller numbers; 0: none */
+	enum store_outcome outcome;
+	int error;			/* 0: committed; or -ENOSPC, -EIO, ... */
+	void (*done)(struct store_request *request);
+};
+
+/* What the store knows of time, for the time to go on from there; see now.h */
+struct store_time {
+	char boot_id[40];
+	uint64_t at_ns;
+	uint64_t wall_ns;
+	int64_t offset_ns;		/* valid in the boot that boot_id names */
+};
+
+/* Counted since the store was opened */
+struct store_figures {
+	uint64_t commits;
+	uint64_t records;
+	uint64_t failures;
+	uint64_t commit_ns;
+	uint64_t commit_max_ns;
+};
+
+struct json_object;
+struct store;
+
+/* A part of the log comes from another node, or goes to one. Each comes from within reap(). */
+struct store_moves {
+	/* Records of a part that is being loaded, the oldest first */
+	void (*load)(uint64_t seq, const struct record *record);
+
+	/* A part is loaded: its records had numbers from @seq on, among those of other parts. */
+	void (*gained)(uint64_t seq, bool (*is_in)(const char *key, size_t length));
+
+	/* Its timeouts are to be forgotten. No request is about them any more. */
+	void (*lost)(bool (*is_in)(const char *key, size_t length));
+};
+
+/* Returns false to end the loading. */
+typedef bool (*store_each)(void *data, uint64_t seq, const struct record *record);
+
+struct store_ops {
+	/*
+	 * Calls @each for all records, the oldest first; a false one ends it. Comes once, before
+	 * any submit(). Returns 0 or a negative errno, and says on stderr what is wrong.
+	 */
+	int (*load)(struct store *store, store_each each, void *data);
+
+	/* The time that was stored last; an empty boot_id if none was */
+	void (*time)(struct store *store, struct store_time *time);
+
+	/*
+	 * Stores @time, at once if it can. Returns 0 or a negative errno; then flush() tries again.
+	 */
+	int (*mark)(struct store *store, const struct store_time *time);
+
+	void (*submit)(struct store *store, struct store_request *request);
+
+	/* The loop has read all requests that there were: time to commit. May call done(). */
+	void (*flush)(struct store *store);
+
+	/* Readable when reap() has something to do */
+	int (*fd)(const struct store *store);
+
+	/* Calls done() of what has ended. */
+	void (*reap)(struct store *store);
+
+	/* Is an outcome unknown? Then recover() tries to find out; the loop calls it at times. */
+	bool (*is_lost)(const struct store *store);
+	void (*recover)(struct store *store);
+
+	/* Are all parts here that should be here? NULL: they are, always. */
+	bool (*is_settled)(const struct store *store);
+
+	/* Adds to the object what there is to say of the nodes. NULL: there is one. */
+	void (*show)(const struct store *store, struct json_object *object);
+
+	void (*figures)(struct store *store, struct store_figures *figures);
+
+	/*
+	 * Commits the requests that wait, or refuses them if an outcome is unknown, and calls
+	 * done() for them; not for those that are unknown.
+	 */
+	void (*close)(struct store *store);
+};
+
+struct store {
+	const struct store_ops *ops;
+};
+
+/*
+ * The back end for one machine: a table in an SQLite database. @synchronous is that pragma's
+ * value; anything less than FULL loses accepted timeouts with the machine's power. Returns NULL,
+ * and says on stderr what is wrong.
+ */
+struct store *sqlite_store_open(const char *path, const char *synchronous);
+
+/*
+ * The back end for several machines, in an ensemble of ZooKeeper's servers, as the settings say.
+ * Returns NULL, and says on stderr what is wrong.
+ */
+struct store *zk_store_open(const struct store_moves *moves);
+
+#endif /* STORE_H */

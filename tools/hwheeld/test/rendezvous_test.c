@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Which node owns which shard, and how a commit is read, without a server. */
+#include <stdio.h>
+#include <string.h>
+
+#include "kselftest_harness.h"
+
+#include "consensus/commit.h"
+#include "nodes/rendezvous.h"
+
+#define SHARDS	256
+
+static const char *const nodes[] = { "one", "two", "three", "four" };
+
+TEST(keys_are_spread_over_all_shards)
+{
+	unsigned int found[SHARDS] = { 0 };
+	char key[16];
+
+	for (int i = 0; i < 25600; i++) {
+		size_t length = (size_t)sprintf(key, "key-%d", i);
+		unsigned int shard = rendezvous_shard(key, length, SHARDS);
+
+		ASSERT_LT(shard, SHARDS);
+		found[shard]++;
+	}
+	for (int i = 0; i < SHARDS; i++) {
+		EXPECT_GT(found[i], 50);
+		EXPECT_LT(found[i], 150);
+	}
+}
+
+/* The tree in ZooKeeper depends on it: it never changes. */
+TEST(a_key_has_the_same_shard_for_ever)
+{
+	EXPECT_EQ(52, rendezvous_shard("key", 3, SHARDS));
+	EXPECT_EQ(153, rendezvous_shard("", 0, SHARDS));
+	EXPECT_EQ(0, rendezvous_shard("key", 3, 1));
+}
+
+TEST(shards_are_spread_over_all_nodes)
+{
+	unsigned int found[4] = { 0 };
+
+	for (unsigned int i = 0; i < SHARDS; i++)
+		found[rendezvous_owner(i, nodes, 4)]++;
+	for (int i = 0; i < 4; i++) {
+		EXPECT_GT(found[i], 32);
+		EXPECT_LT(found[i], 128);
+	}
+}
+
+TEST(a_node_that_goes_moves_its_own_shards_only)
+{
+	for (unsigned int i = 0; i < SHARDS; i++) {
+		size_t with = rendezvous_owner(i, nodes, 4);
+		size_t without = rendezvous_owner(i, nodes, 3);
+
+		if (with < 3)
+			EXPECT_EQ(with, without);
+	}
+}
+
+TEST(the_order_of_nodes_does_not_matter)
+{
+	static const char *const turned[] = { "four", "three", "two", "one" };
+
+	for (unsigned int i = 0; i < SHARDS; i++)
+		EXPECT_EQ(nodes[rendezvous_owner(i, nodes, 4)],
+			  nodes[3 - rendezvous_owner(i, turned, 4)]);
+}
+
+TEST(one_node_has_all_shards)
+{
+	for (unsigned int i = 0; i < SHARDS; i++)
+		EXPECT_EQ(0, rendezvous_owner(i, nodes, 1));
+}
+
+/* Commits */
+
+static int decoded;
+
+static void count(void *data, const struct record *record)
+{
+	const char *key = data;
+
+	if (record->key_length == strlen(key) && !memcmp(record->key, key, strlen(key)))
+		decoded++;
+}
+
+/* Two records, as commit_add() writes them */
+static size_t encode(char *bytes)
+{
+	struct record record = { .type = RECORD_CANCEL, .key = "key", .key_length = 3 };
+	uint32_t size = (uint32_t)record_size(&record);
+	size_t at = 0;
+
+	for (int i = 0; i < 2; i++) {
+		memcpy(bytes + at, &size, sizeof(size));
+		record_encode(&record, (unsigned char *)bytes + at + sizeof(size));
+		at += sizeof(size) + size;
+	}
+	return at;
+}
+
+TEST(a_commit_is_read_record_by_record)
+{
+	char bytes[512];
+	size_t size = encode(bytes);
+
+	decoded = 0;
+	EXPECT_TRUE(commit_decode(bytes, size, count, "key"));
+	EXPECT_EQ(2, decoded);
+	EXPECT_TRUE(commit_decode(bytes, 0, count, "key"));
+}
+
+TEST(a_commit_that_was_cut_is_damaged)
+{
+	char bytes[512];
+	size_t size = encode(bytes);
+
+	for (size_t cut = 1; cut < size; cut++)
+		EXPECT_EQ(cut == size / 2, commit_decode(bytes, cut, count, "key"));
+	bytes[0] ^= 0x40;
+	EXPECT_FALSE(commit_decode(bytes, size, count, "key"));
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,467 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Records, the store, its time, and the index, without the module. */
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+
+#include "clock/now.h"
+#include "http/percent.h"
+#include "http/show.h"
+#include "log/record.h"
+#include "queue/timeout.h"
+#include "queue/wish.h"
+#include "store/database.h"
+#include "store/store.h"
+
+static struct record example(void)
+{
+	return (struct record) {
+		.type = RECORD_RESTART, .absolute = true, .deliveries = 7, .at_ns = 1ULL << 40,
+		.wall_ns = 3, .deadline_ns = ~0ULL, .lease_ns = 5, .token = "0123456789abcde",
+		.key = "key", .key_length = 3, .queue = "queue", .queue_length = 5,
+		.payload = "pay\0load", .payload_length = 8,
+	};
+}
+
+TEST(a_record_comes_back)
+{
+	struct record record = example(), back;
+	unsigned char bytes[256];
+	size_t size = record_size(&record);
+
+	ASSERT_LE(size, sizeof(bytes));
+	record_encode(&record, bytes);
+	ASSERT_TRUE(record_decode(&back, bytes, size));
+	EXPECT_EQ(RECORD_RESTART, back.type);
+	EXPECT_TRUE(back.absolute);
+	EXPECT_EQ(7, back.deliveries);
+	EXPECT_EQ(1ULL << 40, back.at_ns);
+	EXPECT_EQ(3, back.wall_ns);
+	EXPECT_EQ(~0ULL, back.deadline_ns);
+	EXPECT_EQ(5, back.lease_ns);
+	EXPECT_EQ(0, memcmp("0123456789abcde", back.token, TOKEN_SIZE));
+	EXPECT_EQ(3, back.key_length);
+	EXPECT_EQ(0, memcmp("key", back.key, 3));
+	EXPECT_EQ(0, memcmp("queue", back.queue, 5));
+	EXPECT_EQ(8, back.payload_length);
+	EXPECT_EQ(0, memcmp("pay\0load", back.payload, 8));
+}
+
+TEST(a_damaged_record_is_refused)
+{
+	/* Byte by byte of the header: may another value be there? Texts' lengths may not. */
+	static const int fixed[] = { 0, 3, 4, 5, 6, 7, 8, 9, 10, 11 };
+	struct record record = example(), back;
+	unsigned char bytes[256];
+	size_t size = record_size(&record);
+
+	record_encode(&record, bytes);
+	for (size_t cut = 0; cut < size; cut++)
+		EXPECT_FALSE(record_decode(&back, bytes, cut));
+	EXPECT_FALSE(record_decode(&back, bytes, size + 1));
+	for (size_t i = 0; i < ARRAY_SIZE(fixed); i++) {
+		bytes[fixed[i]] ^= 0x41;
+		EXPECT_FALSE(record_decode(&back, bytes, size));
+		bytes[fixed[i]] ^= 0x41;
+	}
+	bytes[1] = 0;
+	EXPECT_FALSE(record_decode(&back, bytes, size));
+	bytes[1] = RECORD_ACK + 1;
+	EXPECT_FALSE(record_decode(&back, bytes, size));
+}
+
+TEST(random_bytes_are_no_record)
+{
+	unsigned char bytes[300];
+	struct record record;
+
+	srandom(1);
+	for (int turn = 0; turn < 200000; turn++) {
+		size_t size = (size_t)random() % sizeof(bytes);
+
+		for (size_t i = 0; i < size; i++)
+			bytes[i] = (unsigned char)(random() % 4 ? 0 : random());
+		bytes[0] = 1;
+		if (!record_decode(&record, bytes, size))
+			continue;
+		EXPECT_EQ(size, record_size(&record));
+		EXPECT_GE(record.payload, (const char *)bytes);
+		EXPECT_LE(record.payload + record.payload_length, (const char *)bytes + size);
+	}
+}
+
+/* The store */
+
+#define REQUESTS	10
+
+static bool finds_all;
+
+/* In place of database_has(), see tools/Makefile */
+__typeof__(database_has) __real_database_has, __wrap_database_has;
+
+int __wrap_database_has(struct database *database, uint64_t seq)
+{
+	return finds_all ? 1 : __real_database_has(database, seq);
+}
+
+FIXTURE(store)
+{
+	char folder[64];
+	char path[80];
+	struct store *store;
+	struct record records[REQUESTS][2];
+	struct store_request requests[REQUESTS];
+};
+
+static int ended[REQUESTS + 1];
+static int endings;
+
+static void done(struct store_request *request)
+{
+	if (request->outcome == STORE_UNKNOWN)
+		return;
+	ended[endings++ % (REQUESTS + 1)] = (int)request->seq;
+}
+
+FIXTURE_SETUP(store)
+{
+	snprintf(self->folder, sizeof(self->folder), "/tmp/store_test.XXXXXX");
+	ASSERT_NE(NULL, mkdtemp(self->folder));
+	snprintf(self->path, sizeof(self->path), "%s/log", self->folder);
+	self->store = sqlite_store_open(self->path, "FULL");
+	ASSERT_NE(NULL, self->store);
+	endings = 0;
+}
+
+FIXTURE_TEARDOWN(store)
+{
+	char command[128];
+
+	if (self->store)
+		self->store->ops->close(self->store);
+	snprintf(command, sizeof(command), "rm -rf %s", self->folder);
+	EXPECT_EQ(0, system(command));
+}
+
+#define store_data	FIXTURE_DATA(store)
+
+static void submit(struct __test_metadata *_metadata, store_data *self, int i)
+{
+	struct store_request *request = &self->requests[i];
+
+	for (int part = 0; part < 2; part++)
+		self->records[i][part] = example();
+	*request = (struct store_request) {
+		.records = self->records[i], .count = 2, .done = done,
+	};
+	self->store->ops->submit(self->store, request);
+	EXPECT_EQ(1 + 2 * (uint64_t)i, request->seq);
+}
+
+static void wait_for(store_data *self, int count)
+{
+	struct pollfd event = { .fd = self->store->ops->fd(self->store), .events = POLLIN };
+
+	while (endings < count) {
+		poll(&event, 1, -1);
+		self->store->ops->reap(self->store);
+	}
+}
+
+static uint64_t loaded[64];
+static int loads;
+
+static bool each(void *data, uint64_t seq, const struct record *record)
+{
+	(void)data;
+	loaded[loads++ % 64] = record->key_length == 3 ? seq : 0;
+	return true;
+}
+
+static void reopen(struct __test_metadata *_metadata, store_data *self)
+{
+	self->store->ops->close(self->store);
+	self->store = sqlite_store_open(self->path, "FULL");
+	ASSERT_NE(NULL, self->store);
+	loads = 0;
+	ASSERT_EQ(0, self->store->ops->load(self->store, each, NULL));
+}
+
+TEST_F(store, two_requests_are_committed_at_once)
+{
+	submit(_metadata, self, 0);
+	submit(_metadata, self, 1);
+	EXPECT_EQ(0, endings);
+	self->store->ops->flush(self->store);
+	EXPECT_EQ(2, endings);
+	EXPECT_EQ(STORE_COMMITTED, self->requests[0].outcome);
+	reopen(_metadata, self);
+	ASSERT_EQ(4, loads);
+	for (int i = 0; i < 4; i++)
+		EXPECT_EQ(i + 1, loaded[i]);
+}
+
+/* Others follow it, as they followed each other before. */
+TEST_F(store, the_first_behind_a_large_commit_waits_for_more)
+{
+	for (int i = 0; i < 4; i++)
+		submit(_metadata, self, i);
+	self->store->ops->flush(self->store);
+	wait_for(self, 4);
+	submit(_metadata, self, 4);
+	self->store->ops->flush(self->store);
+	EXPECT_EQ(4, endings);
+	wait_for(self, 5);
+	submit(_metadata, self, 5);
+	self->store->ops->flush(self->store);
+	EXPECT_EQ(6, endings);
+}
+
+TEST_F(store, many_requests_are_one_commit_of_the_writer)
+{
+	struct store_figures figures;
+
+	for (int i = 0; i < REQUESTS; i++)
+		submit(_metadata, self, i);
+	self->store->ops->flush(self->store);
+	wait_for(self, REQUESTS);
+	for (int i = 0; i < REQUESTS; i++) {
+		EXPECT_EQ(STORE_COMMITTED, self->requests[i].outcome);
+		EXPECT_EQ(1 + 2 * i, ended[i]);
+	}
+	self->store->ops->figures(self->store, &figures);
+	EXPECT_EQ(1, figures.commits);
+	EXPECT_EQ(2 * REQUESTS, figures.records);
+}
+
+TEST_F(store, close_commits_what_waits)
+{
+	for (int i = 0; i < REQUESTS; i++)
+		submit(_metadata, self, i);
+	self->store->ops->flush(self->store);
+	reopen(_metadata, self);
+	EXPECT_EQ(REQUESTS, endings);
+	EXPECT_EQ(2 * REQUESTS, loads);
+}
+
+TEST_F(store, the_oldest_end_is_cleaned_with_a_commit)
+{
+	for (int i = 0; i < 3; i++)
+		submit(_metadata, self, i);
+	self->requests[2].clean_before = 4;
+	self->store->ops->flush(self->store);
+	wait_for(self, 3);
+	reopen(_metadata, self);
+	ASSERT_EQ(3, loads);
+	EXPECT_EQ(4, loaded[0]);
+	EXPECT_EQ(6, loaded[2]);
+}
+
+TEST_F(store, an_unknown_outcome_becomes_known)
+{
+	struct rlimit limit, none = { 512, RLIM_INFINITY };
+
+	signal(SIGXFSZ, SIG_IGN);
+	submit(_metadata, self, 0);
+	self->store->ops->flush(self->store);
+	ASSERT_EQ(0, getrlimit(RLIMIT_FSIZE, &limit));
+	none.rlim_max = limit.rlim_max;
+	ASSERT_EQ(0, setrlimit(RLIMIT_FSIZE, &none));
+	submit(_metadata, self, 1);
+	self->store->ops->flush(self->store);
+	EXPECT_EQ(STORE_UNKNOWN, self->requests[1].outcome);
+	EXPECT_TRUE(self->store->ops->is_lost(self->store));
+	submit(_metadata, self, 2);
+	self->store->ops->flush(self->store);
+	EXPECT_EQ(STORE_REFUSED, self->requests[2].outcome);
+	self->store->ops->recover(self->store);
+	EXPECT_TRUE(self->store->ops->is_lost(self->store));
+	ASSERT_EQ(0, setrlimit(RLIMIT_FSIZE, &limit));
+	self->store->ops->recover(self->store);
+	EXPECT_FALSE(self->store->ops->is_lost(self->store));
+	EXPECT_EQ(STORE_REFUSED, self->requests[1].outcome);
+	EXPECT_EQ(3, endings);
+	submit(_metadata, self, 3);
+	self->store->ops->flush(self->store);
+	EXPECT_EQ(STORE_COMMITTED, self->requests[3].outcome);
+	reopen(_metadata, self);
+	ASSERT_EQ(4, loads);
+	EXPECT_EQ(2, loaded[1]);
+	EXPECT_EQ(7, loaded[2]);
+}
+
+/* A commit that failed behind its last write is there, and its request has no error then. */
+TEST_F(store, a_commit_that_is_found_has_no_error)
+{
+	struct rlimit limit, none = { 512, RLIM_INFINITY };
+
+	signal(SIGXFSZ, SIG_IGN);
+	ASSERT_EQ(0, getrlimit(RLIMIT_FSIZE, &limit));
+	none.rlim_max = limit.rlim_max;
+	ASSERT_EQ(0, setrlimit(RLIMIT_FSIZE, &none));
+	submit(_metadata, self, 0);
+	self->store->ops->flush(self->store);
+	EXPECT_EQ(STORE_UNKNOWN, self->requests[0].outcome);
+	EXPECT_EQ(-EIO, self->requests[0].error);
+	ASSERT_EQ(0, setrlimit(RLIMIT_FSIZE, &limit));
+	finds_all = true;
+	self->store->ops->recover(self->store);
+	finds_all = false;
+	EXPECT_EQ(STORE_COMMITTED, self->requests[0].outcome);
+	EXPECT_EQ(0, self->requests[0].error);
+	EXPECT_EQ(1, endings);
+}
+
+TEST_F(store, a_damaged_row_is_not_passed_over)
+{
+	sqlite3 *database;
+
+	submit(_metadata, self, 0);
+	self->store->ops->flush(self->store);
+	self->store->ops->close(self->store);
+	ASSERT_EQ(SQLITE_OK, sqlite3_open(self->path, &database));
+	ASSERT_EQ(SQLITE_OK, sqlite3_exec(database, "UPDATE log SET record = x'01' WHERE seq = 2",
+					  NULL, NULL, NULL));
+	sqlite3_close(database);
+	self->store = sqlite_store_open(self->path, "FULL");
+	ASSERT_NE(NULL, self->store);
+	loads = 0;
+	EXPECT_NE(0, self->store->ops->load(self->store, each, NULL));
+	EXPECT_EQ(1, loads);
+}
+
+TEST_F(store, time_comes_back)
+{
+	struct store_time time = { "boot", 5, 6, -7 }, back;
+
+	self->store->ops->time(self->store, &back);
+	EXPECT_STREQ("", back.boot_id);
+	ASSERT_EQ(0, self->store->ops->mark(self->store, &time));
+	reopen(_metadata, self);
+	self->store->ops->time(self->store, &back);
+	EXPECT_STREQ("boot", back.boot_id);
+	EXPECT_EQ(5, back.at_ns);
+	EXPECT_EQ(6, back.wall_ns);
+	EXPECT_EQ(-7, back.offset_ns);
+	submit(_metadata, self, 0);
+	self->store->ops->flush(self->store);
+	self->store->ops->time(self->store, &back);
+	EXPECT_EQ(1ULL << 40, back.at_ns);
+	EXPECT_EQ(3, back.wall_ns);
+}
+
+/* Time */
+
+TEST(time_goes_on)
+{
+	struct store_time none = { "", 0, 0, 0 }, old = { "old", 1000, 500, 0 };
+	struct store_time same = { "this", 1000, 500, 123 };
+
+	EXPECT_EQ(0, now_offset(&none, "this", 50, 500));
+	EXPECT_EQ(123, now_offset(&same, "this", 50, 999));
+	EXPECT_EQ(1000 + 100 - 50, now_offset(&old, "this", 50, 600));
+	EXPECT_EQ(1000 - 50, now_offset(&old, "this", 50, 400));
+	EXPECT_EQ(1000 - 5000, now_offset(&old, "this", 5000, 500));
+}
+
+/* The index */
+
+TEST(timeouts_are_found_until_they_are_removed)
+{
+	struct queue *queue = queue_get("q", 1, 10);
+	struct timeout *one, *two;
+	unsigned char token[TOKEN_SIZE] = "token";
+
+	ASSERT_NE(NULL, queue);
+	EXPECT_EQ(NULL, queue_get("r", 1, 1));
+	one = timeout_add("one", 3, queue);
+	two = timeout_add("two", 3, queue);
+	timeout_set_payload(one, "payload", 7);
+	EXPECT_EQ(one, timeout_find("one", 3));
+	EXPECT_EQ(NULL, timeout_find("on", 2));
+	timeout_logged(one, 1);
+	timeout_logged(two, 2);
+	EXPECT_EQ(one, timeout_oldest());
+	timeout_logged(one, 3);
+	EXPECT_EQ(two, timeout_oldest());
+	timeout_lease(one, token, 5);
+	EXPECT_EQ(one, timeout_find_leased(token));
+	timeout_end_lease(one);
+	EXPECT_EQ(NULL, timeout_find_leased(token));
+	queue_add_due(queue, two);
+	EXPECT_EQ(two, queue->due);
+	EXPECT_EQ(timeout_bytes_of(3, 7) + timeout_bytes_of(3, 0), timeout_bytes());
+	timeout_remove(two);
+	EXPECT_EQ(NULL, queue->due);
+	EXPECT_EQ(NULL, timeout_find("two", 3));
+	timeout_remove(one);
+	EXPECT_EQ(0, timeout_count());
+	EXPECT_EQ(0, timeout_bytes());
+	EXPECT_EQ(NULL, queue_find("q", 1));
+}
+
+TEST(texts_in_urls)
+{
+	char text[5];
+	size_t length;
+	uint64_t number;
+
+	EXPECT_TRUE(percent_decode("a%2fb%C3", text, 4, &length));
+	EXPECT_EQ(4, length);
+	EXPECT_EQ(0, memcmp("a/b\303", text, 5));
+	EXPECT_TRUE(percent_decode("%00", text, 4, &length));
+	EXPECT_EQ(1, length);
+	EXPECT_FALSE(percent_decode("abcde", text, 4, &length));
+	EXPECT_FALSE(percent_decode("%2", text, 4, &length));
+	EXPECT_FALSE(percent_decode("%", text, 4, &length));
+	EXPECT_FALSE(percent_decode("%g0", text, 4, &length));
+	EXPECT_TRUE(percent_number("10", 10, &number));
+	EXPECT_EQ(10, number);
+	EXPECT_FALSE(percent_number("11", 10, &number));
+	EXPECT_FALSE(percent_number("0", 10, &number));
+	EXPECT_FALSE(percent_number(" 1", 10, &number));
+	EXPECT_FALSE(percent_number("-1", 10, &number));
+	EXPECT_FALSE(percent_number("99999999999999999999", ~0ULL, &number));
+}
+
+TEST(keys_are_utf8)
+{
+	static const char *const wrong[] = {
+		"", "\n", "\x7f", "\xff", "\xc0\x80", "\xc3", "\xe2\x82", "\xed\xa0\x80",
+		"\xf4\x90\x80\x80", "\xf0\x80\x80\x80", "\x80",
+	};
+	char longest[KEY_MAX + 1];
+
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
+		EXPECT_FALSE(wish_is_key(wrong[i], strlen(wrong[i])));
+	EXPECT_FALSE(wish_is_key("a\0b", 3));
+	EXPECT_TRUE(wish_is_key("\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80", 9));
+	memset(longest, 'x', sizeof(longest));
+	EXPECT_TRUE(wish_is_key(longest, KEY_MAX));
+	EXPECT_FALSE(wish_is_key(longest, KEY_MAX + 1));
+}
+
+TEST(tokens_are_read_as_written)
+{
+	unsigned char token[TOKEN_SIZE] = "\x01\xfe 3456789abcdef", back[TOKEN_SIZE];
+	char text[TOKEN_TEXT];
+
+	show_token(token, text);
+	ASSERT_TRUE(show_parse_token(text, back));
+	EXPECT_EQ(0, memcmp(token, back, TOKEN_SIZE));
+	EXPECT_FALSE(show_parse_token("", back));
+	text[5] = 'G';
+	EXPECT_FALSE(show_parse_token(text, back));
+	text[5] = 0;
+	EXPECT_FALSE(show_parse_token(text, back));
+}
+
+TEST_HARNESS_MAIN
