@@ -102,7 +102,7 @@ mkdir -p build
 rm -rf "build/lint-$KVER"
 check "module: no warning at W=1 C=2" module_warnings
 check "checkpatch --strict" checkpatch
-check "the module's dependencies go one way" selftests/harness/layers.py
+check "dependencies of the module and of hwheeld go one way" selftests/harness/layers.py
 check "kernel-doc" kernel_doc
 check "shellcheck" shellcheck -x "${scripts[@]}"
 check "codespell" spelling

@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <sys/random.h>
+
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include "hash.h"
 
-uint64_t hash_seed;
+static uint64_t hash_seed;
+
+int hash_begin(void)
+{
+	return getrandom(&hash_seed, sizeof(hash_seed), 0) == sizeof(hash_seed) ? 0 : -EIO;
+}
 
 unsigned int hash_of(const void *key, size_t length)
 {

@@ -8,11 +8,10 @@
 #define HASH_H
 
 #include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-extern uint64_t hash_seed;
-
+/* Chooses the seed. Returns 0 or a negative errno. */
+int hash_begin(void);
 unsigned int hash_of(const void *key, size_t length);
 
 #define HASH_FUNCTION(key, length, hash) ((hash) = hash_of((key), (length)))

@@ -4,33 +4,46 @@
 #include <sys/epoll.h>
 
 #include "loop.h"
-#include "say.h"
 
-#define EVENTS	64
+#define LOOP_EVENTS	64
 
-static int epoll = -1;
-static struct epoll_event events[EVENTS];
-static int count;
-static struct loop_source *soon;
+static struct {
+	int epoll;
+	struct epoll_event events[LOOP_EVENTS];
+	int count;			/* of events that were read, and are not handled */
+	struct loop_source *soon;
+} loop = { .epoll = -1 };
 
 int loop_begin(void)
 {
-	epoll = epoll_create1(EPOLL_CLOEXEC);
-	return epoll < 0 ? -errno : 0;
+	loop.epoll = epoll_create1(EPOLL_CLOEXEC);
+	return loop.epoll < 0 ? -errno : 0;
 }
 
-int loop_add(int fd, uint32_t what, struct loop_source *source)
+static int loop_control(int what, int fd, uint32_t events, struct loop_source *source)
 {
-	struct epoll_event event = { .events = what, .data.ptr = source };
+	struct epoll_event event = { .events = events, .data.ptr = source };
 
-	return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
+	return epoll_ctl(loop.epoll, what, fd, &event) ? -errno : 0;
 }
 
-int loop_change(int fd, uint32_t what, struct loop_source *source)
+int loop_add(int fd, uint32_t events, struct loop_source *source)
 {
-	struct epoll_event event = { .events = what, .data.ptr = source };
+	return loop_control(EPOLL_CTL_ADD, fd, events, source);
+}
 
-	return epoll_ctl(epoll, EPOLL_CTL_MOD, fd, &event) ? -errno : 0;
+int loop_change(int fd, uint32_t events, struct loop_source *source)
+{
+	return loop_control(EPOLL_CTL_MOD, fd, events, source);
+}
+
+/* An event that was read with others may be about it. */
+void loop_remove(int fd, struct loop_source *source)
+{
+	loop_control(EPOLL_CTL_DEL, fd, 0, source);
+	for (int i = 0; i < loop.count; i++)
+		if (loop.events[i].data.ptr == source)
+			loop.events[i].data.ptr = NULL;
 }
 
 void loop_soon(struct loop_source *source)
@@ -38,41 +51,27 @@ void loop_soon(struct loop_source *source)
 	if (source->is_soon)
 		return;
 	source->is_soon = true;
-	source->next = soon;
-	soon = source;
+	source->next = loop.soon;
+	loop.soon = source;
 }
 
-/* One that ready() asks for is called in the next turn of the loop. */
-static void call_soon(void)
+/* A source that asks to be called soon, by its ready(), is called in the next turn. */
+void loop_wait(int ms)
 {
-	struct loop_source *source = soon, *next;
+	struct loop_source *source, *next;
 
-	soon = NULL;
+	loop.count = epoll_wait(loop.epoll, loop.events, LOOP_EVENTS, loop.soon ? 0 : ms);
+	for (int i = 0; i < loop.count; i++) {
+		source = loop.events[i].data.ptr;
+		if (source)
+			source->ready(source);
+	}
+	loop.count = 0;
+	source = loop.soon;
+	loop.soon = NULL;
 	for (; source; source = next) {
 		next = source->next;
 		source->is_soon = false;
 		source->ready(source);
 	}
-}
-
-/* An event that was read with others may be about it. */
-void loop_remove(int fd, struct loop_source *source)
-{
-	epoll_ctl(epoll, EPOLL_CTL_DEL, fd, NULL);
-	for (int i = 0; i < count; i++)
-		if (events[i].data.ptr == source)
-			events[i].data.ptr = NULL;
-}
-
-void loop_wait(int ms)
-{
-	count = epoll_wait(epoll, events, EVENTS, soon ? 0 : ms);
-	for (int i = 0; i < count; i++) {
-		struct loop_source *source = events[i].data.ptr;
-
-		if (source)
-			source->ready(source);
-	}
-	count = 0;
-	call_soon();
 }

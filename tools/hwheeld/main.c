@@ -1,205 +1,186 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * hwheeld: timeouts that outlive programs, the daemon, and the machine's power.
- *
- *	client -> listener -> exchange -> route -> put, cancel, take -> change -> store
- *	                                              |                   |
- *	                          alarm -> life -> timeout, queue <-------+ committed
- *
- * One thread runs all this in a loop, and locks nothing; the store has a thread of its own. A
- * request is suspended until its change is committed, and only then changes what is in memory.
+ * hwheeld: timeouts that outlive programs, the daemon, and the machine's power. README.md has the
+ * way of a request. One thread runs all this in a loop, and locks nothing; the store has a thread
+ * of its own.
  */
 #include <argp.h>
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/random.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "clock/alarm.h"
 #include "clock/now.h"
-#include "http/client.h"
-#include "http/exchange.h"
+#include "hash.h"
+#include "http/auth.h"
 #include "http/listener.h"
-#include "http/metrics.h"
-#include "http/route.h"
+#include "log/clean.h"
 #include "log/replay.h"
 #include "loop.h"
-#include "queue/change.h"
-#include "queue/handover.h"
 #include "queue/life.h"
-#include "queue/queue.h"
 #include "queue/take.h"
 #include "say.h"
-#include "settings.h"
 
 /* Where the file is if there is no option */
-#define CONFIGURATION	"/etc/hwheeld.conf"
+#define MAIN_CONFIGURATION	"/etc/hwheeld.conf"
 
 /* A lost store is tried again after so long. */
-#define RETRY_NS	NS_PER_S
+#define MAIN_RETRY_NS	NS_PER_S
 
 /* The wheel has room for the timeouts of so many nodes. */
-#define NODES	4
-#define MOST_TIMEOUTS	16777216	/* of an open file, see hwheel(4) */
+#define MAIN_NODES	4
+#define MAIN_MOST	16777216	/* of an open file, see hwheel(4) */
 
 const char *argp_program_version = "hwheeld " HWHEEL_VERSION;
 
-static const char *configuration = CONFIGURATION;
-static struct store *store;
-static struct alarm *retry, *last_moment;
-static bool stopping, out_of_time, alarms_rang;
-static int signals = -1, wall = -1;
+static struct {
+	struct service service;
+	const char *configuration;
+	struct alarm *retry, *last_moment;
+	bool is_out_of_time;
+	bool alarms_rang;
+	int signals;
+	int wall;
+} state = { .configuration = MAIN_CONFIGURATION, .signals = -1, .wall = -1 };
 
 /* Sources */
 
-static void note_alarms(struct loop_source *source)
+static void main_note_alarms(struct loop_source *source)
 {
 	(void)source;
-	alarms_rang = true;
+	state.alarms_rang = true;
 }
 
-static void reap_store(struct loop_source *source)
+static void main_reap_store(struct loop_source *source)
 {
 	(void)source;
-	store->ops->reap(store);
+	state.service.store->ops->reap(state.service.store);
 	if (now_has_jumped())
-		life_time_has_jumped();
+		life_time_has_jumped(&state.service);
 }
 
 /* It is set to the largest time that the kernel takes, and only tells that the clock was set. */
-static void watch_wall(void)
+static void main_watch_wall(void)
 {
 	struct itimerspec never = { .it_value.tv_sec = (time_t)(INT64_MAX / NS_PER_S) };
 
-	timerfd_settime(wall, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &never, NULL);
+	timerfd_settime(state.wall, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &never, NULL);
 }
 
-static void wall_was_set(struct loop_source *source)
+static void main_wall_was_set(struct loop_source *source)
 {
+	struct store *store = state.service.store;
 	struct store_time time;
 	uint64_t expirations;
 
 	(void)source;
-	if (read(wall, &expirations, sizeof(expirations)) >= 0 || errno != ECANCELED)
+	if (read(state.wall, &expirations, sizeof(expirations)) >= 0 || errno != ECANCELED)
 		return;
-	watch_wall();
+	main_watch_wall();
 	now_mark(&time);
 	store->ops->mark(store, &time);
-	metrics.wall_steps++;
+	state.service.metrics.wall_steps++;
 	if (!now_is_shared())
-		life_wall_was_set();
+		life_wall_was_set(&state.service);
 }
 
-static void reload(void)
+static void main_reload(void)
 {
 	struct settings new;
 
-	if (settings_read(&new, configuration)) {
+	if (settings_read(&new, state.configuration)) {
 		say(LOG_WARNING, "the configuration stays as it was");
 		return;
 	}
-	settings_reload(&new);
+	settings_reload(&state.service.settings, &new);
 	say(LOG_NOTICE, "the configuration was read again");
 }
 
-static void last_moment_came(void *owner, uint64_t at_ns)
+static void main_last_moment(void *owner, uint64_t at_ns)
 {
 	(void)owner;
 	(void)at_ns;
-	out_of_time = true;
+	state.is_out_of_time = true;
 }
 
-static void stop(void)
+static void main_stop(void)
 {
-	if (stopping)
+	struct service *service = &state.service;
+
+	if (service->is_stopping)
 		return;
-	stopping = true;
+	service->is_stopping = true;
 	say(LOG_NOTICE, "stopping");
 	listener_quiesce();
-	exchange_stop();
-	take_end();
-	alarm_set(&last_moment, now_ns() + settings.grace, last_moment_came, NULL);
+	request_give_up_all(service, REQUEST_STOPPING);
+	alarm_set(&state.last_moment, now_ns() + service->settings.grace, main_last_moment, NULL);
 }
 
-static void take_signal(struct loop_source *source)
+static void main_take_signal(struct loop_source *source)
 {
 	struct signalfd_siginfo info;
 
 	(void)source;
-	while (read(signals, &info, sizeof(info)) == sizeof(info)) {
+	while (read(state.signals, &info, sizeof(info)) == sizeof(info)) {
 		if (info.ssi_signo == SIGHUP)
-			reload();
+			main_reload();
 		else
-			stop();
+			main_stop();
 	}
 }
 
-static struct loop_source alarms_source = { .ready = note_alarms };
-static struct loop_source store_source = { .ready = reap_store };
-static struct loop_source wall_source = { .ready = wall_was_set };
-static struct loop_source signals_source = { .ready = take_signal };
-
 /* The loop */
 
-static void try_again(void *owner, uint64_t at_ns)
+static void main_try_again(void *owner, uint64_t at_ns)
 {
 	(void)owner;
 	(void)at_ns;
-	store->ops->recover(store);
-}
-
-static void look_after_store(void)
-{
-	store->ops->flush(store);
-	if (store->ops->is_lost(store) && !retry)
-		alarm_set(&retry, now_ns() + RETRY_NS, try_again, NULL);
-}
-
-static bool is_done(void)
-{
-	return stopping && (out_of_time || (!exchange_count() && !change_count()));
-}
-
-/* Requests go first: the time of one that has come while a commit hung is not over. */
-static void take_events(void)
-{
-	listener_run();
-	if (alarms_rang || !alarm_wait_ms())
-		alarm_reap();
-	alarms_rang = false;
+	state.service.store->ops->recover(state.service.store);
 }
 
 /* The shorter one; -1 is for ever. */
-static int wait_ms(void)
+static int main_wait_ms(struct service *service)
 {
 	unsigned int alarm = (unsigned int)alarm_wait_ms();
-	unsigned int listener = (unsigned int)listener_wait_ms();
+	unsigned int listener = (unsigned int)listener_wait_ms(service);
 
 	return (int)(alarm < listener ? alarm : listener);
 }
 
-static void run(void)
+/* Requests go first: the time of one that has come while a commit hung is not over. */
+static void main_run(struct service *service)
 {
-	while (!is_done()) {
-		loop_wait(wait_ms());
-		take_events();
+	struct store *store = service->store;
+
+	while (!service->is_stopping ||
+	       (!state.is_out_of_time && (service->requests || service->changes))) {
+		loop_wait(main_wait_ms(service));
+		listener_run();
+		if (state.alarms_rang || !alarm_wait_ms())
+			alarm_reap();
+		state.alarms_rang = false;
 		do {
-			take_serve();
-			if (!stopping)
-				change_clean();
-			look_after_store();
-		} while (queue_has_ready());
+			take_serve(service);
+			if (!service->is_stopping)
+				clean(service);
+			store->ops->flush(store);
+			if (store->ops->is_lost(store) && !state.retry)
+				alarm_set(&state.retry, now_ns() + MAIN_RETRY_NS, main_try_again,
+					  NULL);
+		} while (service->ready);
+		/* Answers that are there by now go out before the loop looks for more. */
+		if (service->was_resumed)
+			listener_run();
 	}
 }
 
 /* Beginning */
 
-static int open_signals(void)
+static int main_open_signals(void)
 {
 	sigset_t set;
 
@@ -209,82 +190,82 @@ static int open_signals(void)
 	sigaddset(&set, SIGTERM);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
-	signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	return signals < 0 ? -errno : 0;
+	state.signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return state.signals < 0 ? -errno : 0;
 }
 
-static int open_wall(void)
+static int main_open_sources(struct service *service)
 {
-	wall = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (wall < 0)
+	static struct loop_source alarms = { .ready = main_note_alarms };
+	static struct loop_source store = { .ready = main_reap_store };
+	static struct loop_source wall = { .ready = main_wall_was_set };
+	static struct loop_source signals = { .ready = main_take_signal };
+
+	state.wall = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (state.wall < 0)
 		return -errno;
-	watch_wall();
-	return 0;
+	main_watch_wall();
+	return loop_begin() ?:
+	       loop_add(alarm_fd(), EPOLLIN, &alarms) ?:
+	       loop_add(service->store->ops->fd(service->store), EPOLLIN, &store) ?:
+	       loop_add(state.wall, EPOLLIN, &wall) ?:
+	       loop_add(state.signals, EPOLLIN, &signals);
 }
 
-static int open_sources(void)
-{
-	return loop_begin() ?: open_wall() ?:
-	       loop_add(alarm_fd(), EPOLLIN, &alarms_source) ?:
-	       loop_add(store->ops->fd(store), EPOLLIN, &store_source) ?:
-	       loop_add(wall, EPOLLIN, &wall_source) ?:
-	       loop_add(signals, EPOLLIN, &signals_source);
-}
-
-static struct store *open_zookeeper(void)
+static struct store *main_open_zookeeper(struct service *service)
 {
 #ifdef HAS_ZOOKEEPER
-	return zk_store_open(&handover_moves);
+	return zk_store_open(service, &replay_moves);
 #else
+	(void)service;
 	say(LOG_ERR, "configuration: this hwheeld was built without ZooKeeper");
 	return NULL;
 #endif
 }
 
-/* Time goes on from what the store knows, before anything is read that is measured in it. */
-static int open_store(void)
+/* Time goes on from what the store has, before anything is read that is measured in it. */
+static int main_open_store(struct service *service)
 {
+	const struct settings *settings = &service->settings;
+	struct store *store = settings->zookeeper ? main_open_zookeeper(service) :
+			      sqlite_store_open(settings->database, settings->synchronous);
 	struct store_time time;
 	int error;
 
-	store = settings.zookeeper ? open_zookeeper() :
-		sqlite_store_open(settings.database, settings.synchronous);
 	if (!store)
 		return -EIO;
+	service->store = store;
 	store->ops->time(store, &time);
-	error = now_begin(&time) ?: store->ops->mark(store, &time) ?: replay(store);
+	error = now_begin(&time) ?: store->ops->mark(store, &time) ?: replay(service);
 	if (error)
 		say(LOG_ERR, "store: it cannot be used: %s", strerror(-error));
-	change_begin(store);
-	route_begin(store);
 	return error;
 }
 
 /* Each connection has two alarms at most. A node of a cluster may get the timeouts of others. */
-static int open_wheel(void)
+static int main_open_wheel(const struct service *service)
 {
-	uint64_t nodes = settings.zookeeper ? NODES : 1;
-	uint64_t count = nodes * settings.timeouts + 2 * settings.connections + 1024;
+	const struct settings *settings = &service->settings;
+	uint64_t count = (settings->zookeeper ? MAIN_NODES : 1) * settings->timeouts;
 
-	if (count < timeout_count() + 2 * settings.connections + 1024)
-		count = timeout_count() + 2 * settings.connections + 1024;
-	if (count > MOST_TIMEOUTS)
-		count = MOST_TIMEOUTS;
-	return alarm_open(settings.tick, count);
+	if (count < timeout_count(service))
+		count = timeout_count(service);
+	count += 2 * settings->connections + 1024;
+	return alarm_open(settings->tick, count < MAIN_MOST ? count : MAIN_MOST);
 }
 
-static int begin(void)
+static int main_begin(struct service *service)
 {
-	int error = getrandom(&hash_seed, sizeof(hash_seed), 0) == sizeof(hash_seed) ? 0 : -EIO;
+	int error = hash_begin() ?: main_open_signals() ?: auth_begin(service) ?:
+		    main_open_store(service) ?: main_open_wheel(service) ?:
+		    main_open_sources(service);
 
-	error = error ?: open_signals() ?: client_begin() ?: open_store();
-	error = error ?: open_wheel() ?: open_sources();
 	if (error)
 		return error;
-	life_arm_all();
-	error = listener_begin();
+	replay_arm_all(service);
+	error = listener_begin(service);
 	if (!error)
-		say(LOG_NOTICE, "ready, with %zu timeouts", timeout_count());
+		say(LOG_NOTICE, "ready, with %zu timeouts", timeout_count(service));
 	return error;
 }
 
@@ -293,46 +274,47 @@ static int begin(void)
  * the stop began are not routed: none reaches the store that is gone, and none is suspended, with
  * which libmicrohttpd would not end.
  */
-static void end(void)
+static void main_end(struct service *service)
 {
+	struct store *store = service->store;
 	struct store_time time;
 
 	now_mark(&time);
 	store->ops->mark(store, &time);
-	client_give_up_all();
+	request_give_up_all(service, REQUEST_ENDING);
 	store->ops->close(store);
 	listener_run();
 	listener_end();
 	alarm_close();
 }
 
-static error_t parse(int key, char *argument, struct argp_state *state)
+static error_t main_parse(int key, char *argument, struct argp_state *argp)
 {
-	(void)state;
+	(void)argp;
 	if (key != 'c')
 		return ARGP_ERR_UNKNOWN;
-	configuration = argument;
+	state.configuration = argument;
 	return 0;
 }
 
 int main(int argc, char **argv)
 {
 	static const struct argp_option options[] = {
-		{ "config", 'c', "FILE", 0, "Read this file, not " CONFIGURATION, 0 },
+		{ "config", 'c', "FILE", 0, "Read this file, not " MAIN_CONFIGURATION, 0 },
 		{ }
 	};
 	const struct argp argp = {
-		.options = options, .parser = parse,
+		.options = options, .parser = main_parse,
 		.doc = "Keep timeouts that outlive programs and restarts, and give them to\n"
 		       "clients when they are due. hwheeld(8) says more.",
 	};
 
 	argp_parse(&argp, argc, argv, 0, NULL, NULL);
-	if (settings_read(&settings, configuration))
+	if (settings_read(&state.service.settings, state.configuration))
 		return 2;
-	if (begin())
+	if (main_begin(&state.service))
 		return 1;
-	run();
-	end();
+	main_run(&state.service);
+	main_end(&state.service);
 	return 0;
 }

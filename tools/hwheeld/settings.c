@@ -10,144 +10,126 @@
 #include "clock/now.h"
 #include "hwheelctl/array.h"
 #include "hwheelctl/duration.h"
-#include "log/record.h"
 #include "memory.h"
-#include "number.h"
 #include "say.h"
 #include "settings.h"
+#include "text.h"
 
-#define DATABASE	"/var/lib/hwheeld/log.sqlite"
-#define YEAR	(365ULL * 24 * 3600 * NS_PER_S)
+#define SETTINGS_DAY	(24 * 3600 * NS_PER_S)
+#define SETTINGS_YEAR	(365 * SETTINGS_DAY)
 
-struct settings settings;
-
-enum sort { TEXT, NUMBER, OCTAL, DURATION, CHOICE };
+enum settings_sort { TEXT, NUMBER, OCTAL, DURATION, CHOICE };
 
 static const struct setting {
 	const char *name;
-	enum sort sort;
+	enum settings_sort sort;
 	bool reloads;
 	size_t offset;
 	const char *text;		/* the default of a text, or NULL */
 	uint64_t number;		/* and of others, between least and most */
 	uint64_t least;
 	uint64_t most;
-} known[] = {
-#define AT(field)	offsetof(struct settings, field)
-	{ "database",	     TEXT,     false, AT(database), DATABASE, 0, 0, 0 },
-	{ "synchronous",     TEXT,     false, AT(synchronous), "FULL", 0, 0, 0 },
-	{ "socket",	     TEXT,     false, AT(socket), "/run/hwheeld/socket", 0, 0, 0 },
-	{ "socket_mode",     OCTAL,    false, AT(socket_mode), NULL, 0660, 0, 0777 },
-	{ "group",	     TEXT,     false, AT(group), NULL, 0, 0, 0 },
-	{ "listen",	     TEXT,     false, AT(listen), NULL, 0, 0, 0 },
-	{ "token_file",	     TEXT,     false, AT(token_file), NULL, 0, 0, 0 },
-	{ "certificate",     TEXT,     false, AT(certificate), NULL, 0, 0, 0 },
-	{ "certificate_key", TEXT,     false, AT(certificate_key), NULL, 0, 0, 0 },
-	{ "zookeeper",	     TEXT,     false, AT(zookeeper), NULL, 0, 0, 0 },
-	{ "zookeeper_secret_file", TEXT, false, AT(zookeeper_secret_file), NULL, 0, 0, 0 },
-	{ "zookeeper_may_lose", CHOICE, false, AT(zookeeper_may_lose), NULL, 0, 0, 1 },
-	{ "advertise",	     TEXT,     false, AT(advertise), NULL, 0, 0, 0 },
-	{ "peer_token_file", TEXT,     false, AT(peer_token_file), NULL, 0, 0, 0 },
-	{ "peer_ca",	     TEXT,     false, AT(peer_ca), NULL, 0, 0, 0 },
-	{ "cluster",	     TEXT,     false, AT(cluster), "hwheeld", 0, 0, 0 },
-	{ "node",	     TEXT,     false, AT(node), NULL, 0, 0, 0 },
-	{ "shards",	     NUMBER,   false, AT(shards), NULL, 256, 1, 4096 },
-	{ "session",	     DURATION, false, AT(session), NULL, 3 * NS_PER_S, NS_PER_S,
-	  60 * NS_PER_S },
-	{ "tick",	     DURATION, false, AT(tick), NULL, 10 * NS_PER_MS, 50000,
-	  60 * NS_PER_S },
-	{ "timeouts",	     NUMBER,   false, AT(timeouts), NULL, 2000000, 1, 16000000 },
-	{ "connections",     NUMBER,   false, AT(connections), NULL, 1024, 1, 65536 },
-	{ "memory",	     NUMBER,   true, AT(memory), NULL, 2ULL << 30, 1 << 20, 1ULL << 40 },
-	{ "queues",	     NUMBER,   true, AT(queues), NULL, 10000, 1, 1000000 },
-	{ "queue_timeouts",  NUMBER,   true, AT(queue_timeouts), NULL, 2000000, 1, 16000000 },
-	{ "client_connections", NUMBER, true, AT(client_connections), NULL, 512, 1, 65536 },
-	{ "queue_polls",     NUMBER,   true, AT(queue_polls), NULL, 512, 1, 65536 },
-	{ "body",	     NUMBER,   true, AT(body), NULL, 1 << 20, 1024, 64 << 20 },
-	{ "payload",	     NUMBER,   true, AT(payload), NULL, PAYLOAD_MAX, 0, PAYLOAD_MAX },
-	{ "batch",	     NUMBER,   true, AT(batch), NULL, 1000, 1, 100000 },
-	{ "take",	     NUMBER,   true, AT(take), NULL, 1000, 1, 100000 },
-	{ "bodies",	     NUMBER,   true, AT(bodies), NULL, 64 << 20, 1 << 20, 1ULL << 32 },
-	{ "request_time",    DURATION, true, AT(request_time), NULL, 30 * NS_PER_S, NS_PER_MS,
-	  3600 * NS_PER_S },
-	{ "wait",	     DURATION, true, AT(wait), NULL, 60 * NS_PER_S, 0, 3600 * NS_PER_S },
-	{ "lease",	     DURATION, true, AT(lease), NULL, 30 * NS_PER_S, NS_PER_MS,
-	  24 * 3600 * NS_PER_S },
-	{ "lease_most",	     DURATION, true, AT(lease_most), NULL, 3600 * NS_PER_S, NS_PER_MS,
-	  24 * 3600 * NS_PER_S },
-	{ "delay",	     DURATION, true, AT(delay), NULL, 10 * YEAR, 0, 100 * YEAR },
-	{ "grace",	     DURATION, true, AT(grace), NULL, 5 * NS_PER_S, 0, 3600 * NS_PER_S },
+} settings_known[] = {
+#define TEXT_OF(field, text) \
+	{ #field, TEXT, false, offsetof(struct settings, field), text, 0, 0, 0 }
+#define FIXED(sort, field, number, least, most) \
+	{ #field, sort, false, offsetof(struct settings, field), NULL, number, least, most }
+#define LIVE(sort, field, number, least, most) \
+	{ #field, sort, true, offsetof(struct settings, field), NULL, number, least, most }
+	TEXT_OF(database, "/var/lib/hwheeld/log.sqlite"),
+	TEXT_OF(synchronous, "FULL"),
+	TEXT_OF(socket, "/run/hwheeld/socket"),
+	FIXED(OCTAL, socket_mode, 0660, 0, 0777),
+	TEXT_OF(group, NULL),
+	TEXT_OF(listen, NULL),
+	TEXT_OF(token_file, NULL),
+	TEXT_OF(certificate, NULL),
+	TEXT_OF(certificate_key, NULL),
+	TEXT_OF(zookeeper, NULL),
+	TEXT_OF(zookeeper_secret_file, NULL),
+	FIXED(CHOICE, zookeeper_may_lose, 0, 0, 1),
+	TEXT_OF(advertise, NULL),
+	TEXT_OF(peer_token_file, NULL),
+	TEXT_OF(peer_ca, NULL),
+	TEXT_OF(cluster, "hwheeld"),
+	TEXT_OF(node, NULL),
+	FIXED(NUMBER, shards, 256, 1, 4096),
+	FIXED(DURATION, session, 3 * NS_PER_S, NS_PER_S, 60 * NS_PER_S),
+	FIXED(DURATION, tick, 10 * NS_PER_MS, 50000, 60 * NS_PER_S),
+	FIXED(NUMBER, timeouts, 2000000, 1, 16000000),
+	FIXED(NUMBER, connections, 1024, 1, 65536),
+	LIVE(NUMBER, memory, 2ULL << 30, 1 << 20, 1ULL << 40),
+	LIVE(NUMBER, queues, 10000, 1, 1000000),
+	LIVE(NUMBER, queue_timeouts, 2000000, 1, 16000000),
+	LIVE(NUMBER, client_connections, 512, 1, 65536),
+	LIVE(NUMBER, queue_polls, 512, 1, 65536),
+	LIVE(NUMBER, body, 1 << 20, 1024, 64 << 20),
+	LIVE(NUMBER, payload, PAYLOAD_MAX, 0, PAYLOAD_MAX),
+	LIVE(NUMBER, batch, 1000, 1, 100000),
+	LIVE(NUMBER, take, 1000, 1, 100000),
+	LIVE(NUMBER, bodies, 64 << 20, 1 << 20, 1ULL << 32),
+	LIVE(DURATION, request_time, 30 * NS_PER_S, NS_PER_MS, 3600 * NS_PER_S),
+	LIVE(DURATION, wait, 60 * NS_PER_S, 0, 3600 * NS_PER_S),
+	LIVE(DURATION, lease, 30 * NS_PER_S, NS_PER_MS, SETTINGS_DAY),
+	LIVE(DURATION, lease_most, 3600 * NS_PER_S, NS_PER_MS, SETTINGS_DAY),
+	LIVE(DURATION, delay, 10 * SETTINGS_YEAR, 0, 100 * SETTINGS_YEAR),
+	LIVE(DURATION, grace, 5 * NS_PER_S, 0, 3600 * NS_PER_S),
 };
 
-#define KNOWN	ARRAY_SIZE(known)
-
-static uint64_t *number_at(struct settings *to, const struct setting *setting)
+static uint64_t *settings_number(struct settings *to, const struct setting *setting)
 {
 	return (uint64_t *)((char *)to + setting->offset);
 }
 
-static char **text_at(struct settings *to, const struct setting *setting)
+static char **settings_text(struct settings *to, const struct setting *setting)
 {
 	return (char **)((char *)to + setting->offset);
 }
 
-static void set_text(struct settings *to, const struct setting *setting, const char *text)
+static void settings_set_text(struct settings *to, const struct setting *setting, const char *text)
 {
-	char **at = text_at(to, setting);
+	char **at = settings_text(to, setting);
 
 	free(*at);
 	*at = text && *text ? memory_copy(text, strlen(text)) : NULL;
 }
 
-static void set_defaults(struct settings *to)
+/* Returns NULL, or what is wrong. */
+static const char *settings_set(struct settings *to, const char *name, const char *text)
 {
-	*to = (struct settings) { 0 };
-	for (size_t i = 0; i < KNOWN; i++) {
-		if (known[i].sort == TEXT)
-			set_text(to, &known[i], known[i].text);
-		else
-			*number_at(to, &known[i]) = known[i].number;
-	}
-}
+	const struct setting *it = settings_known;
+	const char *wrong = NULL;
+	uint64_t number = 0;
+	__u64 ns = 0;
 
-static const char *set_number(struct settings *to, const struct setting *setting, const char *text)
-{
-	__u64 number = 0;
-	uint64_t parsed = 0;
-	const char *wrong;
-
-	if (setting->sort == DURATION) {
-		wrong = duration_parse(text, &number);
-		parsed = number;
-	} else if (setting->sort == CHOICE) {
-		parsed = !strcmp(text, "yes");
-		wrong = parsed || !strcmp(text, "no") ? NULL : "yes or no is expected";
-	} else {
-		wrong = number_parse(text, setting->sort == OCTAL ? 8 : 10, &parsed) ? NULL :
+	while (it < settings_known + ARRAY_SIZE(settings_known) && strcmp(it->name, name))
+		it++;
+	if (it == settings_known + ARRAY_SIZE(settings_known))
+		return "no such setting";
+	switch (it->sort) {
+	case TEXT:
+		settings_set_text(to, it, text);
+		return NULL;
+	case DURATION:
+		wrong = duration_parse(text, &ns);
+		number = ns;
+		break;
+	case CHOICE:
+		number = !strcmp(text, "yes");
+		wrong = number || !strcmp(text, "no") ? NULL : "yes or no is expected";
+		break;
+	default:
+		wrong = text_number(text, it->sort == OCTAL ? 8 : 10, &number) ? NULL :
 			"not a number";
 	}
-	if (wrong)
-		return wrong;
-	if (parsed < setting->least || parsed > setting->most)
-		return "out of range";
-	*number_at(to, setting) = parsed;
-	return NULL;
+	if (!wrong && (number < it->least || number > it->most))
+		wrong = "out of range";
+	if (!wrong)
+		*settings_number(to, it) = number;
+	return wrong;
 }
 
-static const char *set(struct settings *to, const char *name, const char *value)
-{
-	for (size_t i = 0; i < KNOWN; i++) {
-		if (strcmp(known[i].name, name))
-			continue;
-		if (known[i].sort != TEXT)
-			return set_number(to, &known[i], value);
-		set_text(to, &known[i], value);
-		return NULL;
-	}
-	return "no such setting";
-}
-
-static char *trim(char *text)
+static char *settings_trim(char *text)
 {
 	char *end = text + strlen(text);
 
@@ -158,45 +140,39 @@ static char *trim(char *text)
 	return text;
 }
 
-static const char *take_line(struct settings *to, char *line)
-{
-	char *value;
-
-	line[strcspn(line, "#")] = 0;
-	line = trim(line);
-	if (!*line)
-		return NULL;
-	value = strchr(line, '=');
-	if (!value)
-		return "NAME = VALUE is expected";
-	*value++ = 0;
-	return set(to, trim(line), trim(value));
-}
-
-static int read_lines(struct settings *to, const char *path, FILE *stream)
+static int settings_read_lines(struct settings *to, const char *path, FILE *stream)
 {
 	const char *wrong = NULL;
-	char line[4096];
+	char line[4096], *name, *value;
 
 	for (unsigned int i = 1; !wrong && fgets(line, sizeof(line), stream); i++) {
-		wrong = take_line(to, line);
+		line[strcspn(line, "#")] = 0;
+		name = settings_trim(line);
+		if (!*name)
+			continue;
+		value = strchr(name, '=');
+		wrong = "NAME = VALUE is expected";
+		if (value) {
+			*value++ = 0;
+			wrong = settings_set(to, settings_trim(name), settings_trim(value));
+		}
 		if (wrong)
 			say(LOG_ERR, "%s:%u: %s", path, i, wrong);
 	}
 	return wrong ? -EINVAL : 0;
 }
 
-static int check(const struct settings *to)
+static int settings_check(const struct settings *to)
 {
-	static const char *const levels[] = { "FULL", "NORMAL", "OFF", "EXTRA" };
+	static const char levels[] = " FULL NORMAL OFF EXTRA ";
 	const char *wrong = NULL;
-	size_t i = 0;
+	char level[16] = "";
 
-	while (i < 4 && to->synchronous && strcmp(to->synchronous, levels[i]))
-		i++;
+	if (to->synchronous)
+		snprintf(level, sizeof(level), " %s ", to->synchronous);
 	if (!to->database)
 		wrong = "database is needed";
-	else if (i == 4 || !to->synchronous)
+	else if (!*level || strchr(to->synchronous, ' ') || !strstr(levels, level))
 		wrong = "synchronous is FULL, EXTRA, NORMAL or OFF";
 	else if (!to->socket && !to->listen)
 		wrong = "socket or listen is needed";
@@ -215,21 +191,24 @@ static int check(const struct settings *to)
 
 int settings_read(struct settings *to, const char *path)
 {
-	FILE *stream;
+	FILE *stream = path ? fopen(path, "re") : NULL;
 	int error = 0;
 
-	set_defaults(to);
-	if (path) {
-		stream = fopen(path, "re");
-		if (!stream) {
-			say(LOG_ERR, "%s: %m", path);
-			error = -EINVAL;
-		} else {
-			error = read_lines(to, path, stream);
-			fclose(stream);
-		}
+	*to = (struct settings) { 0 };
+	for (size_t i = 0; i < ARRAY_SIZE(settings_known); i++) {
+		if (settings_known[i].sort == TEXT)
+			settings_set_text(to, &settings_known[i], settings_known[i].text);
+		else
+			*settings_number(to, &settings_known[i]) = settings_known[i].number;
 	}
-	error = error ?: check(to);
+	if (stream) {
+		error = settings_read_lines(to, path, stream);
+		fclose(stream);
+	} else if (path) {
+		say(LOG_ERR, "%s: %m", path);
+		error = -EINVAL;
+	}
+	error = error ?: settings_check(to);
 	if (error)
 		settings_free(to);
 	return error;
@@ -237,25 +216,22 @@ int settings_read(struct settings *to, const char *path)
 
 void settings_free(struct settings *to)
 {
-	for (size_t i = 0; i < KNOWN; i++)
-		if (known[i].sort == TEXT)
-			set_text(to, &known[i], NULL);
+	for (size_t i = 0; i < ARRAY_SIZE(settings_known); i++)
+		if (settings_known[i].sort == TEXT)
+			settings_set_text(to, &settings_known[i], NULL);
 }
 
-static bool same_text(const char *one, const char *other)
+void settings_reload(struct settings *to, struct settings *new)
 {
-	return one == other || (one && other && !strcmp(one, other));
-}
-
-void settings_reload(struct settings *new)
-{
-	for (size_t i = 0; i < KNOWN; i++) {
-		const struct setting *it = &known[i];
+	for (size_t i = 0; i < ARRAY_SIZE(settings_known); i++) {
+		const struct setting *it = &settings_known[i];
+		bool differs = it->sort == TEXT ?
+			       strcmp(*settings_text(to, it) ?: "", *settings_text(new, it) ?: "") :
+			       *settings_number(to, it) != *settings_number(new, it);
 
 		if (it->reloads)
-			*number_at(&settings, it) = *number_at(new, it);
-		else if (it->sort == TEXT ? !same_text(*text_at(&settings, it), *text_at(new, it)) :
-					    *number_at(&settings, it) != *number_at(new, it))
+			*settings_number(to, it) = *settings_number(new, it);
+		else if (differs)
 			say(LOG_WARNING, "configuration: %s needs a restart", it->name);
 	}
 	settings_free(new);

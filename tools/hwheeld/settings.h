@@ -52,13 +52,11 @@ struct settings {
 	uint64_t grace;
 };
 
-extern struct settings settings;
-
 /* Reads the file, or nothing if @path is NULL. Returns 0 or -EINVAL, and says what is wrong. */
 int settings_read(struct settings *to, const char *path);
 void settings_free(struct settings *settings);
 
-/* Takes over from @new what a reload changes, and frees it. */
-void settings_reload(struct settings *new);
+/* Takes over from @new what a reload changes, and frees @new. */
+void settings_reload(struct settings *settings, struct settings *new);
 
 #endif /* SETTINGS_H */

@@ -12,14 +12,12 @@
 #include "clock/shared_clock.h"
 #include "consensus/ensemble.h"
 #include "consensus/tree.h"
-#include "http/metrics.h"
 #include "nodes/members.h"
 #include "say.h"
-#include "settings.h"
 
 #define BEAT_NS		NS_PER_S
 
-/* Of a session, which heartbeats tell to go on; see clock_heard_ns() */
+/* Of a session, which heartbeats tell to go on; see shared_clock_heard_ns() */
 #define BEATS		4
 
 /* So many samples are taken before the service begins. */
@@ -38,6 +36,7 @@
 #define TEXT		48
 
 static struct {
+	struct service *service;
 	const char *node;
 	char path[TREE_PATH];		/* of the correction */
 	char own[TREE_PATH];		/* what this node changes */
@@ -84,7 +83,7 @@ static void follow(void)
 	struct line line = reckoning_line(&state.reckoning, boot);
 
 	now_follow(line.offset_ns, line.bound_ns, line.boot_ns);
-	metrics.clock_epoch = (uint64_t)state.reckoning.correction.epoch;
+	state.service->metrics.clock_epoch = (uint64_t)state.reckoning.correction.epoch;
 }
 
 /* The heartbeat: its calls come one after the other. */
@@ -100,7 +99,7 @@ static void ring(void *owner, uint64_t at_ns)
 
 static void rest(void)
 {
-	uint64_t part = settings.session / BEATS;
+	uint64_t part = state.service->settings.session / BEATS;
 
 	state.is_busy = false;
 	alarm_set(&state.alarm, now_ns() + (part < BEAT_NS ? part : BEAT_NS), ring, NULL);
@@ -112,7 +111,7 @@ static void corrected(struct ensemble_call *call)
 	if (!call->error) {
 		reckoning_correct(&state.reckoning, &state.sample, &state.wanted,
 				  now_clock_ns(CLOCK_BOOTTIME));
-		metrics.clock_corrections++;
+		state.service->metrics.clock_corrections++;
 		say(LOG_NOTICE, "cluster: the leader has another clock: %+.3f s now",
 		    (double)state.wanted.ns / 1e9);
 		follow();
@@ -144,7 +143,7 @@ static void hear(void)
 	bool is_wrong = reckoning_hear(&state.reckoning, &state.sample, &state.reading,
 				       now_clock_ns(CLOCK_BOOTTIME), &state.wanted);
 
-	metrics.clock_corrections += is_new;
+	state.service->metrics.clock_corrections += is_new;
 	follow();
 	if (is_wrong)
 		write_correction(&state.wanted, corrected);
@@ -192,17 +191,17 @@ static void beat(void)
 	ensemble_set(&state.call, state.own, "", -1);
 }
 
-void clock_connected(void)
+void shared_clock_connected(void)
 {
 	beat();
 }
 
-uint64_t clock_heard_ns(void)
+uint64_t shared_clock_heard_ns(void)
 {
 	return state.heard_ns;
 }
 
-void clock_expired(void)
+void shared_clock_expired(void)
 {
 	reckoning_doubt(&state.reckoning, now_clock_ns(CLOCK_BOOTTIME));
 }
@@ -321,10 +320,11 @@ static int reckon_first(void)
 	return error;
 }
 
-int clock_begin(const char *node)
+int shared_clock_begin(struct service *service, const char *node)
 {
 	int error;
 
+	state.service = service;
 	state.node = node;
 	tree_path(state.path, "/clock");
 	tree_path(state.own, "/clock/%s", node);

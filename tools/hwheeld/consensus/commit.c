@@ -133,8 +133,8 @@ static void sent(struct ensemble_call *call)
 static void make_ops(struct commit_part *part, zoo_op_t *ops)
 {
 	part->number = shard_next_number(part->shard);
-	shard_path(part->shard, "", part->shard_path);
-	shard_log_path(part->shard, part->number, part->log_path);
+	tree_shard_path(part->shard, "", part->shard_path);
+	tree_log_path(part->shard, part->number, part->log_path);
 	zoo_check_op_init(&ops[0], part->shard_path, shard_epoch(part->shard));
 	zoo_create_op_init(&ops[1], part->log_path, part->bytes, (int)part->size, ensemble_acl(),
 			   0, part->created, sizeof(part->created));

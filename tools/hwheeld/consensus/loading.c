@@ -5,7 +5,7 @@
 #include "consensus/ensemble.h"
 #include "consensus/loading.h"
 #include "memory.h"
-#include "nodes/shard.h"
+#include "consensus/tree.h"
 #include "say.h"
 
 /* So many reads are under way at a time: a commit has up to 900 KiB. */
@@ -76,7 +76,7 @@ static void begin_one(struct loading *loading)
 	reading->call.done = read_one;
 	reading->loading = loading;
 	reading->number = loading->numbers[loading->begun++];
-	shard_log_path(loading->shard, reading->number, path);
+	tree_log_path(loading->shard, reading->number, path);
 	ensemble_get(&reading->call, path);
 }
 
@@ -121,6 +121,6 @@ void loading_begin(unsigned int shard,
 	loading->shard = shard;
 	loading->each = each;
 	loading->done = done;
-	shard_path(shard, "/log", path);
+	tree_shard_path(shard, "/log", path);
 	ensemble_children(&loading->call, path, false);
 }

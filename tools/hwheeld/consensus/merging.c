@@ -160,10 +160,10 @@ static void join(struct merge *merge)
 
 static void make_ops(struct merge *merge)
 {
-	shard_path(merge->shard, "", merge->shard_path);
+	tree_shard_path(merge->shard, "", merge->shard_path);
 	zoo_check_op_init(&merge->ops[0], merge->shard_path, shard_epoch(merge->shard));
 	for (size_t i = 0; i < WIDTH; i++) {
-		shard_log_path(merge->shard, merge->pieces[i].last, merge->paths[i]);
+		tree_log_path(merge->shard, merge->pieces[i].last, merge->paths[i]);
 		zoo_delete_op_init(&merge->ops[1 + i], merge->paths[i], -1);
 	}
 	zoo_create_op_init(&merge->ops[WIDTH + 1], merge->paths[WIDTH - 1], merge->whole.bytes,

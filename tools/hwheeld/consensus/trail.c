@@ -111,8 +111,8 @@ static void add(const struct entry *entry, size_t place)
 	int i = removal.count++;
 
 	removal.places[i] = place;
-	shard_path(entry->shard, "", removal.shards[i]);
-	shard_log_path(entry->shard, entry->number, removal.logs[i]);
+	tree_shard_path(entry->shard, "", removal.shards[i]);
+	tree_log_path(entry->shard, entry->number, removal.logs[i]);
 	zoo_check_op_init(&removal.ops[2 * i], removal.shards[i], shard_epoch(entry->shard));
 	zoo_delete_op_init(&removal.ops[2 * i + 1], removal.logs[i], -1);
 }

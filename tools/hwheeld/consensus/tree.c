@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,6 +38,16 @@ void tree_path(char path[TREE_PATH], const char *format, ...)
 	va_start(arguments, format);
 	vsnprintf(path + length, TREE_PATH - length, format, arguments);
 	va_end(arguments);
+}
+
+void tree_shard_path(unsigned int shard, const char *below, char path[TREE_PATH])
+{
+	tree_path(path, "/shards/%05u%s", shard, below);
+}
+
+void tree_log_path(unsigned int shard, uint64_t number, char path[TREE_PATH])
+{
+	tree_path(path, "/shards/%05u/log/%016" PRIx64, shard, number);
 }
 
 const char *tree_below(const char *path)

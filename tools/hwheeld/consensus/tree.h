@@ -12,6 +12,7 @@
 #define TREE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "say.h"
 
@@ -27,6 +28,10 @@ unsigned int tree_open(const char *cluster, unsigned int shards);
 
 /* The whole path of what is below the cluster's own node */
 void tree_path(char path[TREE_PATH], const char *format, ...) ATTRIBUTE(format(printf, 2, 3));
+
+/* The path of a shard's znode, or of one below it */
+void tree_shard_path(unsigned int shard, const char *below, char path[TREE_PATH]);
+void tree_log_path(unsigned int shard, uint64_t number, char path[TREE_PATH]);
 
 /* What a path that is whole has below the cluster's own node */
 const char *tree_below(const char *path);

@@ -11,7 +11,6 @@
 #include "consensus/ensemble.h"
 #include "consensus/versions.h"
 #include "say.h"
-#include "settings.h"
 
 /* All servers are asked again after so long, and while one is refused. */
 #define LOOK_NS		(10 * NS_PER_S)
@@ -27,6 +26,7 @@
 
 static struct {
 	const char *servers;
+	bool may_lose;
 	void (*changed)(void);
 	struct ensemble_call call;	/* of a look that has ended */
 	struct alarm *alarm;		/* of the next look */
@@ -172,7 +172,7 @@ static void *look_aside(void *unused)
 
 void versions_look(void)
 {
-	if (settings.zookeeper_may_lose || versions.is_looking)
+	if (versions.may_lose || versions.is_looking)
 		return;
 	versions.call.done = looked;
 	versions.is_looking = !pthread_create(&versions.thread, NULL, look_aside, NULL);
@@ -185,11 +185,12 @@ bool versions_are_fine(void)
 	return !*versions.refused;
 }
 
-bool versions_begin(const char *servers, void (*changed)(void))
+bool versions_begin(const char *servers, bool may_lose, void (*changed)(void))
 {
 	versions.servers = servers;
 	versions.changed = changed;
-	if (settings.zookeeper_may_lose)
+	versions.may_lose = may_lose;
+	if (may_lose)
 		return true;
 	/* During an election none does. */
 	for (look(); !versions.answers; look()) {

@@ -13,10 +13,10 @@
 
 /*
  * There is a connection: asks all servers, until one answers; none does during an election.
- * Returns false, and says why, if one of them is refused. In the loop changed() is called when
- * that has changed.
+ * Returns false, and says why, if one of them is refused; none is if it may lose. In the loop
+ * changed() is called when that has changed.
  */
-bool versions_begin(const char *servers, void (*changed)(void));
+bool versions_begin(const char *servers, bool may_lose, void (*changed)(void));
 void versions_end(void);
 
 /* Asks all servers again, soon. */

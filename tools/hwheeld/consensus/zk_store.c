@@ -36,7 +36,7 @@
 #include "nodes/peer.h"
 #include "nodes/shard.h"
 #include "say.h"
-#include "settings.h"
+#include "service.h"
 
 #define WINDOW		16
 
@@ -48,6 +48,8 @@
 
 static struct {
 	struct store store;
+	struct service *service;
+	const struct settings *settings;
 	const struct store_moves *moves;
 	struct store_request *waiting, **waiting_end;
 	struct commit *commits;		/* on their way, or unknown; the oldest first */
@@ -271,7 +273,7 @@ static void forget_lost(void)
 	if (!zk.has_lost)
 		return;
 	refuse_lost();
-	zk.moves->lost(is_in_lost);
+	zk.moves->lost(zk.service, is_in_lost);
 	memset(zk.is_lost, 0, shard_count() * sizeof(*zk.is_lost));
 	zk.has_lost = false;
 }
@@ -287,13 +289,13 @@ static void gained(unsigned int shard)
 {
 	zk.asked = shard;
 	if (zk.loaded_from[shard])
-		zk.moves->gained(zk.loaded_from[shard], is_in_asked);
+		zk.moves->gained(zk.service, zk.loaded_from[shard], is_in_asked);
 }
 
 static void load_record(void *data, const struct record *record)
 {
 	(void)data;
-	zk.moves->load(trail_numbers(1), record);
+	zk.moves->load(zk.service, trail_numbers(1), record);
 }
 
 static bool load_commit(const char *bytes, size_t length, unsigned int shard, uint64_t number)
@@ -339,7 +341,7 @@ static void connected(bool is_new)
 	zk.has_epochs = false;
 	versions_look();
 	members_connected();
-	clock_connected();
+	shared_clock_connected();
 	shard_connected(is_new, read_back);
 }
 
@@ -362,7 +364,7 @@ static void expired(void)
 	DL_FOREACH_SAFE(zk.commits, commit, next)
 		commit_give_up(commit);
 	cleaning_give_up();
-	clock_expired();
+	shared_clock_expired();
 	shard_expired();
 }
 
@@ -392,7 +394,8 @@ static const struct ensemble_events ensemble_events = {
  */
 static bool is_sure(void)
 {
-	return zk.usable && now_clock_ns(CLOCK_BOOTTIME) < clock_heard_ns() + ensemble_sure_ns();
+	return zk.usable &&
+	       now_clock_ns(CLOCK_BOOTTIME) < shared_clock_heard_ns() + ensemble_sure_ns();
 }
 
 /* The store's operations */
@@ -504,7 +507,7 @@ static void close_store(struct store *store)
 	flush(store);
 	versions_end();
 	ensemble_close();
-	nodes_end();
+	zk.service->nodes = NULL;
 	feed_end();
 	peer_end();
 	members_end();
@@ -535,60 +538,66 @@ static int read_secret(char *secret, int size)
 	bool read;
 
 	*secret = 0;
-	if (!settings.zookeeper_secret_file)
+	if (!zk.settings->zookeeper_secret_file)
 		return 0;
-	stream = fopen(settings.zookeeper_secret_file, "re");
+	stream = fopen(zk.settings->zookeeper_secret_file, "re");
 	read = stream && fgets(secret, size, stream);
 	secret[strcspn(secret, "\n")] = 0;
 	if (stream)
 		fclose(stream);
 	if (read && strchr(secret, ':'))
 		return 0;
-	say(LOG_ERR, "%s: NAME:PASSWORD is expected", settings.zookeeper_secret_file);
+	say(LOG_ERR, "%s: NAME:PASSWORD is expected", zk.settings->zookeeper_secret_file);
 	return -EINVAL;
 }
 
 static int connect_first(void)
 {
+	const struct settings *settings = zk.settings;
 	char secret[256];
 	int error = read_secret(secret, sizeof(secret)) ?:
-		    ensemble_open(settings.zookeeper, (unsigned int)(settings.session / NS_PER_MS),
+		    ensemble_open(settings->zookeeper,
+				  (unsigned int)(settings->session / NS_PER_MS),
 				  *secret ? secret : NULL, &ensemble_events);
 
 	explicit_bzero(secret, sizeof(secret));
 	if (error)
 		return error;
 	while (!ensemble_wait(PATIENCE_MS))
-		say(LOG_WARNING, "cluster: no server of %s answers", settings.zookeeper);
-	return versions_begin(settings.zookeeper, versions_changed) ? 0 : -EPROTONOSUPPORT;
+		say(LOG_WARNING, "cluster: no server of %s answers", settings->zookeeper);
+	return versions_begin(settings->zookeeper, settings->zookeeper_may_lose,
+			      versions_changed) ? 0 : -EPROTONOSUPPORT;
 }
 
 static int name_node(void)
 {
-	if (settings.node)
-		snprintf(zk.node, sizeof(zk.node), "%s", settings.node);
+	if (zk.settings->node)
+		snprintf(zk.node, sizeof(zk.node), "%s", zk.settings->node);
 	else if (gethostname(zk.node, sizeof(zk.node) - 1))
 		return -errno;
-	return tree_is_name(zk.node) && tree_is_name(settings.cluster) ? 0 : -EINVAL;
+	return tree_is_name(zk.node) && tree_is_name(zk.settings->cluster) ? 0 : -EINVAL;
 }
 
-struct store *zk_store_open(const struct store_moves *moves)
+struct store *zk_store_open(struct service *service, const struct store_moves *moves)
 {
 	unsigned int shards;
 
 	zk.store.ops = &ops;
+	zk.service = service;
+	zk.settings = &service->settings;
 	zk.moves = moves;
 	zk.waiting_end = &zk.waiting;
-	if (name_node() || peer_begin() || connect_first())
+	if (name_node() || peer_begin(zk.settings) || connect_first())
 		return NULL;
-	shards = tree_open(settings.cluster, (unsigned int)settings.shards);
-	if (!shards || clock_begin(zk.node))
+	shards = tree_open(zk.settings->cluster, (unsigned int)zk.settings->shards);
+	if (!shards || shared_clock_begin(service, zk.node))
 		return NULL;
 	zk.loaded_from = memory_get(shards, sizeof(*zk.loaded_from));
 	zk.is_lost = memory_get(shards, sizeof(*zk.is_lost));
 	shard_begin(shards, zk.node, &shard_events);
 	merging_begin();
 	members_begin(zk.node, shards, feed_members_changed);
-	nodes_begin(is_sure);
+	feed_begin(service);
+	owner_begin(service, is_sure);
 	return &zk.store;
 }

@@ -1,67 +1,41 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A connection, who is at its other end, and what that one may do. On the Unix socket it is a
- * user; on TCP an address that has to know the token, or another node, which has the nodes' own.
+ * A connection, and how many there may be. On the Unix socket a client is a user; on TCP an
+ * address, which has to have the token, or another node, which has the nodes' own: see auth.h.
  */
 #ifndef CLIENT_H
 #define CLIENT_H
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <sys/types.h>
 
-#include "http/exchange.h"
 #include "loop.h"
-
-struct account;
-struct alarm;
-struct poll;
+#include "service.h"
 
 struct client {
-	struct loop_source hangup;
+	struct loop_source hangup;	/* first */
+	struct service *service;
 	struct alarm *limit;		/* the request has to be there, and its answer gone */
 	struct account *account;
-	struct exchange *exchange;	/* what it is at */
-	struct poll *poll;		/* and waits for */
+	struct request *request;	/* under way */
 	struct client *prev, *next;
 	int fd;
-	bool by_tcp;
-	bool plain;			/* no TLS */
-	bool permitted;			/* by its user; the token is looked at later */
-	bool stranger;			/* it has not shown that it is permitted */
-	bool too_many;			/* connections */
-	bool account_full;		/* they are this client's own */
-	bool watched;
-	bool gone;
+	bool is_by_tcp;
+	bool is_plain;			/* no TLS */
+	bool is_permitted;		/* by its user; the token is looked at later */
+	bool is_stranger;		/* it has not shown that it is permitted */
+	bool is_too_many;		/* connections */
+	bool is_account_full;		/* they are this client's own */
+	bool is_watched;
+	bool is_gone;
 };
 
-#define CLIENT_TOKEN_MOST	256
-
-/* The secret in a file's first line. Returns 0 or a negative errno, and says what is wrong. */
-int client_read_token(const char *path, char token[CLIENT_TOKEN_MOST + 1]);
-
-/* For the group whose members may use the socket; returns 0 or a negative errno */
-int client_begin(void);
-
-/* That group, or (gid_t)-1, which chown() takes for none */
-gid_t client_group(void);
-
-struct client *client_new(int fd, bool by_tcp, bool plain);
+struct client *client_new(struct service *service, int fd, bool is_by_tcp, bool is_plain);
 void client_free(struct client *client);
 
-/* Answers a request that is not permitted, or beyond a limit. Returns true if it did. */
-bool client_refuse(struct client *client, struct exchange *exchange);
+/* It has shown that it is permitted. */
+void client_admit(struct client *client);
 
-/* From now on the request, or the reading of the answer, may take its time. */
-void client_limit_time(struct client *client);
-
-/* Notices that it hangs up while the request is suspended. */
-void client_watch(struct exchange *exchange);
+/* The loop looks no more whether it hangs up; request_watch() has it look. */
 void client_unwatch(struct client *client);
-
-/* Answers the requests that wait for other nodes: nobody hears of these any more. */
-void client_give_up_all(void);
-
-size_t client_count(void);
 
 #endif /* CLIENT_H */

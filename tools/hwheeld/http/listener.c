@@ -15,157 +15,139 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "http/client.h"
-#include "http/exchange.h"
+#include "http/answer.h"
+#include "http/auth.h"
 #include "http/listener.h"
-#include "http/metrics.h"
 #include "http/route.h"
-#include "loop.h"
 #include "memory.h"
-#include "queue/change.h"
 #include "say.h"
-#include "settings.h"
 
 /* Bytes of a connection: the header has to fit into half of it */
-#define CONNECTION_MEMORY	16384
+#define LISTENER_MEMORY	16384
 
-/* Connections beyond the limit, that are told so */
-#define SPARE	16
+/* Connections beyond the limit, which get an answer that says so */
+#define LISTENER_SPARE	16
 
 /* While requests are held, a client that has not sent all of its header waits for so long. */
-#define HELD_MS	1
+#define LISTENER_HELD_MS	1
 
 struct listener {
 	struct loop_source source;
+	struct service *service;
 	struct MHD_Daemon *daemon;
-	bool by_tcp;
-	bool plain;
+	bool is_by_tcp;
+	bool is_plain;
 	int fd;
 };
 
-static struct listener on_socket = { .plain = true, .fd = -1 };
-static struct listener on_tcp = { .by_tcp = true, .fd = -1 };
+static struct listener listener_socket = { .is_plain = true, .fd = -1 };
+static struct listener listener_tcp = { .is_by_tcp = true, .fd = -1 };
 
 /* Has the last run got any further than to look at requests that are held? */
-static bool got_further;
+static bool listener_got_further;
+
+static const char listener_too_large[] = "the request is too large";
+static const char listener_too_many[] = "there are too many large requests";
 
 /* A request */
 
-static const char too_large[] = "the request is too large";
-static const char too_many[] = "there are too many large requests";
-
 /* libmicrohttpd can't answer in the midst of a body: without TLS the answer goes out here. */
-static enum MHD_Result cut_off(struct exchange *exchange)
+static enum MHD_Result listener_cut_off(struct request *request)
 {
-	const char *reason = exchange->too_large ? "Content Too Large" : "Service Unavailable";
-	unsigned int status = exchange->too_large ? MHD_HTTP_CONTENT_TOO_LARGE :
-				MHD_HTTP_SERVICE_UNAVAILABLE;
+	bool is_large = request->is_too_large;
+	unsigned int status = is_large ? MHD_HTTP_CONTENT_TOO_LARGE : MHD_HTTP_SERVICE_UNAVAILABLE;
 	char body[128], text[384];
 	int length;
 
 	length = snprintf(body, sizeof(body), "{\"status\":%u,\"error\":\"%s\"}\n", status,
-			  exchange->too_large ? too_large : too_many);
+			  is_large ? listener_too_large : listener_too_many);
 	length = snprintf(text, sizeof(text),
 			  "HTTP/1.1 %u %s\r\nContent-Type: application/json\r\n"
 			  "Connection: close\r\nContent-Length: %d\r\n\r\n%s",
-			  status, reason, length, body);
-	if (exchange->client->plain)
-		send(exchange->client->fd, text, (size_t)length, MSG_NOSIGNAL | MSG_DONTWAIT);
-	metrics_count_answer(status);
-	shutdown(exchange->client->fd, SHUT_WR);
+			  status, is_large ? "Content Too Large" : "Service Unavailable", length,
+			  body);
+	if (request->client->is_plain)
+		send(request->client->fd, text, (size_t)length, MSG_NOSIGNAL | MSG_DONTWAIT);
+	request->service->metrics.answers[status / 100]++;
+	shutdown(request->client->fd, SHUT_WR);
 	return MHD_NO;
 }
 
-static bool is_too_large(const struct exchange *exchange)
-{
-	const char *length = exchange_header(exchange, "Content-Length");
-
-	return length && strtoull(length, NULL, 10) > settings.body;
-}
-
 /* The header is there. */
-static enum MHD_Result begin(struct exchange *exchange)
+static void listener_begin_request(struct request *request)
 {
-	if (client_refuse(exchange->client, exchange))
-		return exchange_send(exchange);
-	if (is_too_large(exchange))
-		exchange_error(exchange, MHD_HTTP_CONTENT_TOO_LARGE, too_large);
-	else if (exchange_bytes() > settings.bodies)
-		exchange_error(exchange, MHD_HTTP_SERVICE_UNAVAILABLE, too_many);
-	return exchange->response ? exchange_send(exchange) : MHD_YES;
+	const struct settings *settings = &request->service->settings;
+	const char *length = request_header(request, "Content-Length");
+
+	if (auth_refuse(request))
+		return;
+	if (length && strtoull(length, NULL, 10) > settings->body)
+		answer_error(request, MHD_HTTP_CONTENT_TOO_LARGE, listener_too_large);
+	else if (request->service->bodies > settings->bodies)
+		answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, listener_too_many);
 }
 
-static enum MHD_Result complete(struct exchange *exchange)
+static enum MHD_Result listener_handle(void *data, struct MHD_Connection *connection,
+				       const char *path, const char *method, const char *version,
+				       const char *upload, size_t *size, void **context)
 {
-	if (!exchange->routed) {
-		exchange->routed = true;
-		if (exchange_is_stopping())
-			exchange_error(exchange, MHD_HTTP_SERVICE_UNAVAILABLE,
-				       "hwheeld is stopping");
-		else
-			route(exchange);
-	}
-	return exchange->response ? exchange_send(exchange) : MHD_YES;
-}
-
-static enum MHD_Result handle(void *data, struct MHD_Connection *connection, const char *path,
-			      const char *method, const char *version, const char *upload,
-			      size_t *size, void **context)
-{
+	const struct listener *listener = data;
 	const union MHD_ConnectionInfo *info;
-	struct exchange *exchange = *context;
-	struct client *client;
+	struct request *request = *context;
 
-	(void)data;
 	(void)version;
-	got_further |= !exchange || !exchange->held;
-	if (!exchange) {
+	listener_got_further |= !request || !request->is_held;
+	if (!request) {
 		info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-		client = info ? info->socket_context : NULL;
-		if (!client)
+		if (!info || !info->socket_context)
 			return MHD_NO;
-		exchange = exchange_new(connection, client, method, path);
-		client->exchange = exchange;
-		*context = exchange;
-		return begin(exchange);
+		request = request_new(listener->service, info->socket_context, connection, method,
+				      path);
+		*context = request;
+		listener_begin_request(request);
+	} else if (*size) {
+		if (!request_append(request, upload, *size))
+			return listener_cut_off(request);
+		*size = 0;
+		return MHD_YES;
+	} else if (!request->is_routed) {
+		request->is_routed = true;
+		if (request->service->is_stopping)
+			answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, "hwheeld is stopping");
+		else
+			route(request);
 	}
-	if (!*size)
-		return complete(exchange);
-	if (!exchange_append(exchange, upload, *size))
-		return cut_off(exchange);
-	*size = 0;
-	return MHD_YES;
+	return request->response ? answer_send(request) : MHD_YES;
 }
 
-static void end_of_request(void *data, struct MHD_Connection *connection, void **context,
-			   enum MHD_RequestTerminationCode why)
+/* The client of a held request has hung up if it still waits. */
+static void listener_end_request(void *data, struct MHD_Connection *connection, void **context,
+				 enum MHD_RequestTerminationCode why)
 {
-	struct exchange *exchange = *context;
+	struct request *request = *context;
 
 	(void)data;
 	(void)connection;
 	(void)why;
-	if (!exchange)
+	if (!request)
 		return;
-	got_further = true;
+	listener_got_further = true;
 	*context = NULL;
-	/* The client of a held request has hung up. */
-	if (exchange->change)
-		change_give_up(exchange);
-	exchange->client->exchange = NULL;
-	client_limit_time(exchange->client);
-	exchange_free(exchange);
+	if (request->give_up)
+		request->give_up(request, REQUEST_LATE);
+	request_limit_time(request->client);
+	request_free(request);
 }
 
 /* A connection */
 
-static void connection_changed(void *data, struct MHD_Connection *connection, void **context,
-			       enum MHD_ConnectionNotificationCode what)
+static void listener_connection_changed(void *data, struct MHD_Connection *connection,
+					void **context, enum MHD_ConnectionNotificationCode what)
 {
 	const struct listener *listener = data;
 	const union MHD_ConnectionInfo *info;
 
-	got_further = true;
+	listener_got_further = true;
 	if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
 		if (*context)
 			client_free(*context);
@@ -173,12 +155,15 @@ static void connection_changed(void *data, struct MHD_Connection *connection, vo
 		return;
 	}
 	info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-	if (info)
-		*context = client_new(info->connect_fd, listener->by_tcp, listener->plain);
+	if (!info)
+		return;
+	*context = client_new(listener->service, info->connect_fd, listener->is_by_tcp,
+			      listener->is_plain);
+	request_limit_time(*context);
 }
 
 /* Texts stay as they came: a decoded zero would end them. */
-static size_t keep(void *data, struct MHD_Connection *connection, char *text)
+static size_t listener_keep(void *data, struct MHD_Connection *connection, char *text)
 {
 	(void)data;
 	(void)connection;
@@ -186,33 +171,34 @@ static size_t keep(void *data, struct MHD_Connection *connection, char *text)
 }
 
 /* What libmicrohttpd says may have what a client has sent. */
-static void ignore(void *data, const char *format, va_list arguments)
+static void listener_ignore(void *data, const char *format, va_list arguments)
 {
 	(void)data;
 	(void)format;
 	(void)arguments;
 }
 
-static void ready(struct loop_source *source)
+static void listener_ready(struct loop_source *source)
 {
 	(void)source;
 }
 
 /* Starting */
 
-static int start(struct listener *listener, unsigned int flags, const char *key,
-		 const char *certificate)
+static int listener_start(struct listener *listener, unsigned int flags, const char *key,
+			  const char *certificate)
 {
 	const union MHD_DaemonInfo *info;
+	intptr_t most = (intptr_t)listener->service->settings.connections + LISTENER_SPARE;
 	struct MHD_OptionItem options[] = {
-		{ MHD_OPTION_EXTERNAL_LOGGER, (intptr_t)ignore, NULL },
+		{ MHD_OPTION_EXTERNAL_LOGGER, (intptr_t)listener_ignore, NULL },
 		{ MHD_OPTION_LISTEN_SOCKET, listener->fd, NULL },
-		{ MHD_OPTION_CONNECTION_LIMIT, (intptr_t)settings.connections + SPARE, NULL },
-		{ MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY, NULL },
+		{ MHD_OPTION_CONNECTION_LIMIT, most, NULL },
+		{ MHD_OPTION_CONNECTION_MEMORY_LIMIT, LISTENER_MEMORY, NULL },
 		{ MHD_OPTION_CONNECTION_TIMEOUT, 0, NULL },
-		{ MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)end_of_request, NULL },
-		{ MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)connection_changed, listener },
-		{ MHD_OPTION_UNESCAPE_CALLBACK, (intptr_t)keep, NULL },
+		{ MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)listener_end_request, NULL },
+		{ MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)listener_connection_changed, listener },
+		{ MHD_OPTION_UNESCAPE_CALLBACK, (intptr_t)listener_keep, NULL },
 		{ MHD_OPTION_STRICT_FOR_CLIENT, 1, NULL },
 		{ key ? MHD_OPTION_HTTPS_MEM_KEY : MHD_OPTION_END, 0, (void *)key },
 		{ MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)certificate },
@@ -220,7 +206,7 @@ static int start(struct listener *listener, unsigned int flags, const char *key,
 	};
 
 	flags |= MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
-	listener->daemon = MHD_start_daemon(flags, 0, NULL, NULL, handle, listener,
+	listener->daemon = MHD_start_daemon(flags, 0, NULL, NULL, listener_handle, listener,
 					    MHD_OPTION_ARRAY, options, MHD_OPTION_END);
 	info = listener->daemon ? MHD_get_daemon_info(listener->daemon,
 						      MHD_DAEMON_INFO_EPOLL_FD) : NULL;
@@ -228,11 +214,11 @@ static int start(struct listener *listener, unsigned int flags, const char *key,
 		say(LOG_ERR, "the HTTP server cannot be started");
 		return -EIO;
 	}
-	listener->source.ready = ready;
+	listener->source.ready = listener_ready;
 	return loop_add(info->epoll_fd, EPOLLIN, &listener->source);
 }
 
-static int fail(const char *what)
+static int listener_fail(const char *what)
 {
 	int error = -errno;
 
@@ -241,7 +227,7 @@ static int fail(const char *what)
 }
 
 /* A socket that nobody listens on is left over. */
-static bool is_in_use(const struct sockaddr_un *address)
+static bool listener_is_in_use(const struct sockaddr_un *address)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	bool used = !connect(fd, (const struct sockaddr *)address, sizeof(*address));
@@ -250,50 +236,65 @@ static bool is_in_use(const struct sockaddr_un *address)
 	return used;
 }
 
-static int open_to_group(const char *path)
+static int listener_open_socket(const struct service *service)
 {
-	gid_t group = client_group();
-
-	if (group != (gid_t)-1 && chown(path, (uid_t)-1, group))
-		return fail(path);
-	return chmod(path, (mode_t)settings.socket_mode) ? fail(path) : 0;
-}
-
-static int bind_socket(const struct sockaddr_un *address)
-{
-	mode_t before = umask(0177);
-	int status;
-
-	unlink(address->sun_path);
-	status = bind(on_socket.fd, (const struct sockaddr *)address, sizeof(*address));
-	umask(before);
-	return status;
-}
-
-static int open_socket(void)
-{
+	const char *path = service->settings.socket;
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	mode_t before;
 	int error;
 
-	if (strlen(settings.socket) >= sizeof(address.sun_path)) {
+	listener_socket.fd = fd;
+	if (strlen(path) >= sizeof(address.sun_path)) {
 		say(LOG_ERR, "configuration: the path of socket is too long");
 		return -ENAMETOOLONG;
 	}
-	memcpy(address.sun_path, settings.socket, strlen(settings.socket) + 1);
-	if (is_in_use(&address)) {
-		say(LOG_ERR, "%s: another process listens there", settings.socket);
+	memcpy(address.sun_path, path, strlen(path) + 1);
+	if (listener_is_in_use(&address)) {
+		say(LOG_ERR, "%s: another process listens there", path);
 		return -EADDRINUSE;
 	}
-	on_socket.fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (on_socket.fd < 0 || bind_socket(&address))
-		return fail(settings.socket);
-	error = open_to_group(settings.socket);
-	if (!error && listen(on_socket.fd, 1024))
-		error = fail(settings.socket);
-	return error ?: start(&on_socket, 0, NULL, NULL);
+	unlink(path);
+	before = umask(0177);
+	error = fd < 0 ? -1 : bind(fd, (const struct sockaddr *)&address, sizeof(address));
+	umask(before);
+	if (error || (service->group != (gid_t)-1 && chown(path, (uid_t)-1, service->group)) ||
+	    chmod(path, (mode_t)service->settings.socket_mode) || listen(fd, 1024))
+		return listener_fail(path);
+	return listener_start(&listener_socket, 0, NULL, NULL);
 }
 
-static bool is_loopback(const struct sockaddr *address)
+static char *listener_read_file(const char *path)
+{
+	FILE *stream = fopen(path, "re");
+	char *text = memory_get(1, 65536);
+
+	if (!stream || !fread(text, 1, 65535, stream)) {
+		listener_fail(path);
+		free(text);
+		text = NULL;
+	}
+	if (stream)
+		fclose(stream);
+	return text;
+}
+
+static int listener_start_tls(const struct settings *settings)
+{
+	char *key = listener_read_file(settings->certificate_key);
+	char *certificate = key ? listener_read_file(settings->certificate) : NULL;
+	int error = -EIO;
+
+	if (certificate)
+		error = listener_start(&listener_tcp, MHD_USE_TLS, key, certificate);
+	if (key)
+		explicit_bzero(key, strlen(key));
+	free(key);
+	free(certificate);
+	return error;
+}
+
+static bool listener_is_loopback(const struct sockaddr *address)
 {
 	const struct sockaddr_in *in = (const struct sockaddr_in *)address;
 	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)address;
@@ -303,93 +304,68 @@ static bool is_loopback(const struct sockaddr *address)
 	return address->sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&in6->sin6_addr);
 }
 
-static char *read_file(const char *path)
-{
-	FILE *stream = fopen(path, "re");
-	char *text = memory_get(1, 65536);
-
-	if (!stream || !fread(text, 1, 65535, stream)) {
-		fail(path);
-		free(text);
-		text = NULL;
-	}
-	if (stream)
-		fclose(stream);
-	return text;
-}
-
-static int start_tls(void)
-{
-	char *key = read_file(settings.certificate_key);
-	char *certificate = key ? read_file(settings.certificate) : NULL;
-	int error = certificate ? start(&on_tcp, MHD_USE_TLS, key, certificate) : -EIO;
-
-	if (key)
-		explicit_bzero(key, strlen(key));
-	free(key);
-	free(certificate);
-	return error;
-}
-
-static int bind_tcp(const struct addrinfo *address)
+static int listener_bind_tcp(const struct settings *settings, const struct addrinfo *address)
 {
 	static const int on = 1;
+	int fd;
 
-	on_tcp.plain = !settings.certificate;
-	if (on_tcp.plain && !is_loopback(address->ai_addr)) {
+	listener_tcp.is_plain = !settings->certificate;
+	if (listener_tcp.is_plain && !listener_is_loopback(address->ai_addr)) {
 		say(LOG_ERR, "configuration: without TLS listen is for loopback addresses only");
 		return -EINVAL;
 	}
-	on_tcp.fd = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (on_tcp.fd < 0)
-		return fail("listen");
-	setsockopt(on_tcp.fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	if (bind(on_tcp.fd, address->ai_addr, address->ai_addrlen) || listen(on_tcp.fd, 1024))
-		return fail("listen");
-	return on_tcp.plain ? start(&on_tcp, 0, NULL, NULL) : start_tls();
+	fd = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	listener_tcp.fd = fd;
+	if (fd < 0)
+		return listener_fail("listen");
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (bind(fd, address->ai_addr, address->ai_addrlen) || listen(fd, 1024))
+		return listener_fail("listen");
+	return listener_tcp.is_plain ? listener_start(&listener_tcp, 0, NULL, NULL) :
+				       listener_start_tls(settings);
 }
 
 /* ADDRESS:PORT, an IPv6 address in brackets or not; no names, which would need a server */
-static int open_tcp(void)
+static int listener_open_tcp(const struct settings *settings)
 {
 	static const struct addrinfo hints = {
 		.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV,
 	};
-	char *host = memory_copy(settings.listen, strlen(settings.listen));
-	char *port = strrchr(host, ':');
+	char *host = memory_copy(settings->listen, strlen(settings->listen));
+	char *port = strrchr(host, ':'), *name = host;
 	struct addrinfo *address = NULL;
-	char *name = host;
 	int error = -EINVAL;
 
-	if (port) {
+	if (port)
 		*port++ = 0;
-		if (*host == '[' && port - host > 2) {
-			name++;
-			port[-2] = 0;
-		}
+	if (port && *host == '[' && port - host > 2) {
+		name++;
+		port[-2] = 0;
 	}
 	if (!port || getaddrinfo(name, port, &hints, &address))
 		say(LOG_ERR, "configuration: listen is ADDRESS:PORT");
 	else
-		error = bind_tcp(address);
+		error = listener_bind_tcp(settings, address);
 	if (address)
 		freeaddrinfo(address);
 	free(host);
 	return error;
 }
 
-int listener_begin(void)
+int listener_begin(struct service *service)
 {
 	int error = 0;
 
-	if (settings.socket)
-		error = open_socket();
-	if (!error && settings.listen)
-		error = open_tcp();
+	listener_socket.service = service;
+	listener_tcp.service = service;
+	if (service->settings.socket)
+		error = listener_open_socket(service);
+	if (!error && service->settings.listen)
+		error = listener_open_tcp(&service->settings);
 	return error;
 }
 
-static bool has_more(const struct listener *listener)
+static bool listener_has_more(const struct listener *listener)
 {
 	MHD_UNSIGNED_LONG_LONG timeout;
 
@@ -399,24 +375,27 @@ static bool has_more(const struct listener *listener)
 
 void listener_run(void)
 {
-	got_further = false;
-	if (on_socket.daemon)
-		MHD_run(on_socket.daemon);
-	if (on_tcp.daemon)
-		MHD_run(on_tcp.daemon);
+	listener_got_further = false;
+	if (listener_socket.daemon)
+		MHD_run(listener_socket.daemon);
+	if (listener_tcp.daemon)
+		MHD_run(listener_tcp.daemon);
 }
 
 /* libmicrohttpd always has more to do while a request is held. */
-int listener_wait_ms(void)
+int listener_wait_ms(struct service *service)
 {
-	if (exchange_was_resumed())
+	bool was_resumed = service->was_resumed;
+
+	service->was_resumed = false;
+	if (was_resumed)
 		return 0;
-	if (!has_more(&on_socket) && !has_more(&on_tcp))
+	if (!listener_has_more(&listener_socket) && !listener_has_more(&listener_tcp))
 		return -1;
-	return exchange_held() && !got_further ? HELD_MS : 0;
+	return service->held && !listener_got_further ? LISTENER_HELD_MS : 0;
 }
 
-static void quiesce(struct listener *listener)
+static void listener_quiesce_one(struct listener *listener)
 {
 	if (listener->daemon && listener->fd >= 0)
 		listener->fd = MHD_quiesce_daemon(listener->daemon);
@@ -424,11 +403,11 @@ static void quiesce(struct listener *listener)
 
 void listener_quiesce(void)
 {
-	quiesce(&on_socket);
-	quiesce(&on_tcp);
+	listener_quiesce_one(&listener_socket);
+	listener_quiesce_one(&listener_tcp);
 }
 
-static void end(struct listener *listener)
+static void listener_end_one(struct listener *listener)
 {
 	if (listener->daemon)
 		MHD_stop_daemon(listener->daemon);
@@ -438,8 +417,8 @@ static void end(struct listener *listener)
 
 void listener_end(void)
 {
-	end(&on_socket);
-	end(&on_tcp);
-	if (on_socket.daemon)
-		unlink(settings.socket);
+	listener_end_one(&listener_socket);
+	listener_end_one(&listener_tcp);
+	if (listener_socket.daemon)
+		unlink(listener_socket.service->settings.socket);
 }

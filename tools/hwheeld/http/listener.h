@@ -3,16 +3,16 @@
 #ifndef LISTENER_H
 #define LISTENER_H
 
-#include <stdbool.h>
+#include "service.h"
 
 /* Returns 0 or a negative errno, and says what is wrong. */
-int listener_begin(void);
+int listener_begin(struct service *service);
 
 /* Reads requests, and sends answers that are there. */
 void listener_run(void);
 
 /* How long may the loop wait before the next run? 0 if there is an answer to send, -1: for ever */
-int listener_wait_ms(void);
+int listener_wait_ms(struct service *service);
 
 /* No new connections. */
 void listener_quiesce(void);

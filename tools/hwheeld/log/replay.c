@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <utlist.h>
+
+#include "log/log.h"
 #include "log/replay.h"
 #include "queue/change.h"
-#include "queue/timeout.h"
+#include "queue/life.h"
 
-struct numbers {
-	uint64_t first;
-	uint64_t last;
-};
-
-static void put(struct timeout *timeout, uint64_t seq, const struct record *record)
+static void replay_put(struct service *service, struct timeout *timeout, unsigned int hash,
+		       uint64_t seq, const struct record *record)
 {
-	struct queue *queue = queue_get(record->queue, record->queue_length, SIZE_MAX);
+	struct queue *queue = queue_get(service, record->queue, record->queue_length, SIZE_MAX);
 
+	queue->timeouts++;
 	if (timeout)
 		timeout_move(timeout, queue);
 	else
-		timeout = timeout_add(record->key, record->key_length, queue);
+		timeout = timeout_add(queue, record->key, record->key_length, hash);
 	timeout_end_lease(timeout);
 	timeout_set_payload(timeout, record->payload, record->payload_length);
 	timeout->absolute = record->absolute;
@@ -25,43 +25,87 @@ static void put(struct timeout *timeout, uint64_t seq, const struct record *reco
 	timeout_logged(timeout, seq);
 }
 
-static void lease(struct timeout *timeout, const struct record *record)
+/* What one record says becomes true in memory; the timeout stays busy. */
+static void replay_record(struct service *service, uint64_t seq, const struct record *record)
 {
+	unsigned int hash = hash_of(record->key, record->key_length);
+	struct timeout *timeout = timeout_find(service, record->key, record->key_length, hash);
+
+	log_note(service, seq, record);
+	if (record->type <= RECORD_RESTART) {
+		replay_put(service, timeout, hash, seq, record);
+		timeout = timeout_find(service, record->key, record->key_length, hash);
+	} else if (timeout && record->type != RECORD_LEASE) {
+		timeout_remove(timeout);
+		timeout = NULL;
+	}
+	if (!record->lease_ns || !timeout)
+		return;
 	timeout_lease(timeout, record->token, record->lease_ns);
 	timeout->deliveries = record->deliveries;
 	timeout->due_ns = record->at_ns;
 	timeout->state = TIMEOUT_LEASED;
 }
 
-void replay_record(uint64_t seq, const struct record *record)
+static bool replay_each(void *data, uint64_t seq, const struct record *record)
 {
-	struct timeout *timeout = timeout_find(record->key, record->key_length);
+	struct service *service = data;
 
-	change_note(seq, record);
-	if (record->type <= RECORD_RESTART)
-		put(timeout, seq, record);
-	else if (timeout && record->type != RECORD_LEASE)
-		timeout_remove(timeout);
-	timeout = timeout_find(record->key, record->key_length);
-	if (record->lease_ns && timeout)
-		lease(timeout, record);
-}
-
-static bool each(void *data, uint64_t seq, const struct record *record)
-{
-	struct numbers *numbers = data;
-
-	numbers->first = numbers->first ?: seq;
-	numbers->last = seq;
-	replay_record(seq, record);
+	service->log.first = service->log.first ?: seq;
+	replay_record(service, seq, record);
 	return true;
 }
 
-int replay(struct store *store)
+int replay(struct service *service)
 {
-	struct numbers numbers = { 0 };
-	int error = store->ops->load(store, each, &numbers);
+	int error = service->store->ops->load(service->store, replay_each, service);
 
-	change_loaded(numbers.first ?: 1, numbers.last + 1);
+	service->log.first = service->log.first ?: 1;
+	service->log.next = service->log.next ?: 1;
 	return error;
 }
+
+void replay_arm_all(struct service *service)
+{
+	struct timeout *timeout;
+
+	DL_FOREACH2(service->oldest, timeout, newer) {
+		timeout->busy = false;
+		life_arm(timeout);
+	}
+}
+
+/* They come at the end of the list, with those of other parts that are being loaded. */
+static void replay_gained(struct service *service, uint64_t seq,
+			  bool (*is_in)(const char *key, size_t length))
+{
+	struct timeout *oldest = service->oldest;
+	struct timeout *timeout = oldest ? oldest->older : NULL;
+
+	for (; timeout && timeout->seq >= seq; timeout = timeout->older) {
+		if (is_in(timeout->key, timeout->key_length)) {
+			timeout->busy = false;
+			life_arm(timeout);
+		}
+		if (timeout == oldest)
+			break;
+	}
+}
+
+static void replay_lost(struct service *service, bool (*is_in)(const char *key, size_t length))
+{
+	struct timeout *timeout, *next;
+
+	DL_FOREACH_SAFE2(service->oldest, timeout, next, newer) {
+		if (!is_in(timeout->key, timeout->key_length))
+			continue;
+		change_fail_waiters(timeout);
+		timeout_remove(timeout);
+	}
+}
+
+const struct store_moves replay_moves = {
+	.load = replay_record,
+	.gained = replay_gained,
+	.lost = replay_lost,
+};

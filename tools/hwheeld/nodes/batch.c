@@ -2,22 +2,26 @@
 #include <string.h>
 
 #include "clock/now.h"
-#include "http/route.h"
+#include "http/answer.h"
 #include "hwheelctl/json.h"
 #include "memory.h"
 #include "nodes/batch.h"
 #include "nodes/members.h"
+#include "nodes/nodes.h"
 #include "nodes/peer.h"
 #include "nodes/shard.h"
-#include "queue/wish.h"
-#include "settings.h"
+#include "queue/put.h"
+#include "text.h"
 
-static const char not_sent[] = "the node that has it cannot be reached: nothing has changed";
-static const char not_known[] = "the node that has it does not know this one: nothing has changed";
-static const char unknown[] = "the node that has it does not answer: the change may have happened";
+static const char batch_foreign[] = "another node has some of them: nothing has changed";
+static const char batch_not_sent[] = "the node that has it cannot be reached: nothing has changed";
+static const char batch_not_known[] =
+	"the node that has it does not know this one: nothing has changed";
+static const char batch_unknown[] =
+	"the node that has it does not answer: the change may have happened";
 
 /* The timeouts of one node; the last part is this node's */
-struct part {
+struct batch_part {
 	struct peer_call call;
 	struct batch *batch;
 	struct json_object *timeouts;
@@ -27,58 +31,13 @@ struct part {
 };
 
 struct batch {
-	struct exchange *exchange;	/* NULL: it is answered already */
+	struct request *request;	/* NULL: it is answered already */
 	struct json_object **results;
 	size_t count;
-	struct part *parts;
+	struct batch_part *parts;
 	size_t parts_count;
 	size_t left;
 };
-
-static struct json_object *make_result(struct part *part, size_t i, unsigned int status,
-				       const char *why)
-{
-	struct json_object *object = json_object_new_object(), *key = NULL;
-
-	json_object_object_get_ex(json_object_array_get_idx(part->timeouts, i), "key", &key);
-	json_object_object_add(object, "key", json_object_get(key));
-	json_add_number(object, "status", status);
-	json_add_text(object, "error", why);
-	return object;
-}
-
-static void fail(struct part *part, unsigned int status, const char *why)
-{
-	for (size_t i = 0; i < part->count; i++)
-		part->batch->results[part->places[i]] = make_result(part, i, status, why);
-}
-
-/* Returns false if it is not what a batch is answered with. */
-static bool take_results(struct part *part, struct json_object *answer)
-{
-	struct json_object *array;
-
-	if (!json_object_object_get_ex(answer, "results", &array) ||
-	    !json_object_is_type(array, json_type_array) ||
-	    json_object_array_length(array) != part->count)
-		return false;
-	for (size_t i = 0; i < part->count; i++)
-		part->batch->results[part->places[i]] =
-			json_object_get(json_object_array_get_idx(array, i));
-	return true;
-}
-
-static void take_error(struct part *part, unsigned int status, struct json_object *answer)
-{
-	struct json_object *why;
-
-	if (status == MHD_HTTP_UNAUTHORIZED)
-		fail(part, MHD_HTTP_SERVICE_UNAVAILABLE, not_known);
-	else if (json_object_object_get_ex(answer, "error", &why))
-		fail(part, status, json_object_get_string(why));
-	else
-		fail(part, MHD_HTTP_SERVICE_UNAVAILABLE, unknown);
-}
 
 static void batch_free(struct batch *batch)
 {
@@ -93,56 +52,125 @@ static void batch_free(struct batch *batch)
 	free(batch);
 }
 
-static void answer(struct batch *batch)
+/* The last part that ends answers. */
+static void batch_end_part(struct batch *batch)
 {
-	struct json_object *object = json_object_new_object();
-	struct json_object *array = json_object_new_array_ext((int)batch->count);
+	struct json_object *object, *array;
 
-	for (size_t i = 0; i < batch->count; i++)
-		json_object_array_add(array, json_object_get(batch->results[i]));
-	json_object_object_add(object, "results", array);
-	batch->exchange->give_up = NULL;
-	exchange_answer(batch->exchange, MHD_HTTP_OK, object);
-}
-
-static void end_part(struct batch *batch)
-{
 	if (--batch->left)
 		return;
-	if (batch->exchange)
-		answer(batch);
+	if (batch->request) {
+		object = json_object_new_object();
+		array = json_object_new_array_ext((int)batch->count);
+		for (size_t i = 0; i < batch->count; i++)
+			json_object_array_add(array, json_object_get(batch->results[i]));
+		json_object_object_add(object, "results", array);
+		answer(batch->request, MHD_HTTP_OK, object);
+	}
 	batch_free(batch);
 }
 
-static void end_remote(struct peer_call *call)
+static void batch_fail(struct batch_part *part, unsigned int status, const char *why)
 {
-	struct part *part = (struct part *)call;
-	struct json_object *object = wish_parse_json(call->answer, call->length);
+	for (size_t i = 0; i < part->count; i++) {
+		struct json_object *timeout = json_object_array_get_idx(part->timeouts, i);
+		struct json_object *object = json_object_new_object(), *key = NULL;
 
-	if (!call->status)
-		fail(part, MHD_HTTP_SERVICE_UNAVAILABLE, call->was_sent ? unknown : not_sent);
-	else if (call->status != MHD_HTTP_OK || !take_results(part, object))
-		take_error(part, call->status, object);
-	json_object_put(object);
+		json_object_object_get_ex(timeout, "key", &key);
+		json_object_object_add(object, "key", json_object_get(key));
+		json_add_number(object, "status", status);
+		json_add_text(object, "error", why);
+		part->batch->results[part->places[i]] = object;
+	}
+}
+
+/* A part has its answer, whatever it is. */
+static void batch_take(struct batch_part *part, unsigned int status, struct json_object *said)
+{
+	struct json_object *array, *why;
+
+	if (status == MHD_HTTP_OK && json_object_object_get_ex(said, "results", &array) &&
+	    json_object_is_type(array, json_type_array) &&
+	    json_object_array_length(array) == part->count) {
+		for (size_t i = 0; i < part->count; i++)
+			part->batch->results[part->places[i]] =
+				json_object_get(json_object_array_get_idx(array, i));
+	} else if (status == MHD_HTTP_UNAUTHORIZED) {
+		batch_fail(part, MHD_HTTP_SERVICE_UNAVAILABLE, batch_not_known);
+	} else if (json_object_object_get_ex(said, "error", &why)) {
+		batch_fail(part, status, json_object_get_string(why));
+	} else {
+		batch_fail(part, MHD_HTTP_SERVICE_UNAVAILABLE, batch_unknown);
+	}
+	json_object_put(said);
+	batch_end_part(part->batch);
+}
+
+/* Sending */
+
+static void batch_remote_done(struct peer_call *call)
+{
+	struct batch_part *part = (struct batch_part *)call;
+	struct json_object *said = text_json(call->answer, call->length);
+
 	free(call->answer);
 	free(part->text);
 	part->text = NULL;
-	end_part(part->batch);
+	if (call->status) {
+		batch_take(part, call->status, said);
+		return;
+	}
+	batch_fail(part, MHD_HTTP_SERVICE_UNAVAILABLE,
+		   call->was_sent ? batch_unknown : batch_not_sent);
+	batch_end_part(part->batch);
 }
 
-static void end_local(struct exchange *exchange, unsigned int status, struct json_object *object)
+static void batch_local_done(struct request *request, unsigned int status,
+			     struct json_object *said)
 {
-	struct part *part = exchange->elsewhere;
+	struct batch_part *part = request->part_of;
 
-	if (status != MHD_HTTP_OK || !take_results(part, object))
-		take_error(part, status, object);
+	request_free(request);
+	batch_take(part, status, said);
+}
+
+/* The local part may end at once. */
+static void batch_send(struct batch_part *part, const char *address)
+{
+	struct service *service = part->batch->request->service;
+	struct json_object *object = json_object_new_object();
+	struct request *request;
+	const char *json;
+	size_t length;
+
+	json_object_object_add(object, "timeouts", json_object_get(part->timeouts));
+	if (!address) {
+		request = request_new(service, NULL, NULL, "POST", "/timeouts");
+		request->json = object;
+		request->decide = put_many;
+		request->is_by_node = true;
+		request->part_of = part;
+		request->take_answer = batch_local_done;
+		nodes_decide(request);
+		return;
+	}
+	json = json_object_to_json_string_length(object, JSON_C_TO_STRING_PLAIN |
+						 JSON_C_TO_STRING_NOSLASHESCAPE, &length);
+	part->text = memory_copy(memory_need((void *)json), length);
 	json_object_put(object);
-	exchange_free(exchange);
-	end_part(part->batch);
+	part->call.done = batch_remote_done;
+	peer_request(&part->call, address, "POST", "/timeouts", part->text, NULL,
+		     (long)(service->settings.request_time / NS_PER_MS));
 }
 
-static void cancel_all(struct batch *batch)
+/* Other nodes go on with their parts; this one's part may be on its way. */
+static void batch_give_up(struct request *request, enum request_end why)
 {
+	struct batch *batch = request->waits_for;
+
+	if (why == REQUEST_STOPPING)
+		return;
+	batch->request = NULL;
 	batch->left++;
 	for (size_t i = 0; i < batch->parts_count; i++) {
 		if (!batch->parts[i].text)
@@ -152,24 +180,14 @@ static void cancel_all(struct batch *batch)
 		batch->parts[i].text = NULL;
 		batch->left--;
 	}
-	end_part(batch);
-}
-
-/* Other nodes go on with their parts; this one's part may be on its way. */
-static void give_up(struct exchange *exchange)
-{
-	struct batch *batch = exchange->elsewhere;
-
-	batch->exchange = NULL;
-	exchange->give_up = NULL;
-	cancel_all(batch);
-	exchange_error(exchange, MHD_HTTP_SERVICE_UNAVAILABLE,
-		       "other nodes take too long: the change may have happened");
+	batch_end_part(batch);
+	answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE,
+		     "other nodes take too long: the change may have happened");
 }
 
 /* Dividing */
 
-static unsigned int shard_of_timeout(struct json_object *timeout)
+static unsigned int batch_shard(struct json_object *timeout)
 {
 	struct json_object *key;
 
@@ -177,161 +195,83 @@ static unsigned int shard_of_timeout(struct json_object *timeout)
 	return shard_of(json_object_get_string(key), (size_t)json_object_get_string_len(key));
 }
 
-static size_t part_of(struct json_object *timeout, size_t own)
-{
-	unsigned int shard = shard_of_timeout(timeout);
-
-	return shard_state(shard) == SHARD_OWNED ? own : members_owner(shard);
-}
-
-static void add(struct part *part, struct json_object *timeout, size_t place, size_t count)
-{
-	if (!part->timeouts) {
-		part->timeouts = json_object_new_array();
-		part->places = memory_get(count, sizeof(*part->places));
-	}
-	json_object_array_add(part->timeouts, json_object_get(timeout));
-	part->places[part->count++] = place;
-}
-
-static struct batch *divide(struct exchange *exchange, struct json_object *timeouts)
+static struct batch *batch_divide(struct request *request, struct json_object *timeouts)
 {
 	struct batch *batch = memory_get(1, sizeof(*batch));
 	size_t own = members_count();
 
-	batch->exchange = exchange;
+	batch->request = request;
 	batch->count = json_object_array_length(timeouts);
-	batch->results = memory_get(batch->count, sizeof(struct json_object *));
+	batch->results = memory_get(batch->count, sizeof(*batch->results));
 	batch->parts_count = own + 1;
 	batch->parts = memory_get(batch->parts_count, sizeof(*batch->parts));
 	for (size_t i = 0; i < batch->count; i++) {
 		struct json_object *timeout = json_object_array_get_idx(timeouts, i);
+		unsigned int shard = batch_shard(timeout);
+		struct batch_part *part = &batch->parts[shard_state(shard) == SHARD_OWNED ? own :
+							members_owner(shard)];
 
-		add(&batch->parts[part_of(timeout, own)], timeout, i, batch->count);
+		if (!part->timeouts) {
+			part->timeouts = json_object_new_array();
+			part->places = memory_get(batch->count, sizeof(*part->places));
+		}
+		part->batch = batch;
+		json_object_array_add(part->timeouts, json_object_get(timeout));
+		part->places[part->count++] = i;
 	}
 	return batch;
 }
 
-/* Sending */
-
-static char *text_of(struct part *part, size_t *length)
+/*
+ * A batch of another node, or one that has waited, may be about shards that this node has lost, or
+ * is loading: their timeouts come and go.
+ */
+static bool batch_is_foreign(struct json_object *timeouts)
 {
-	struct json_object *object = json_object_new_object();
-	const char *json;
-	char *text;
+	size_t i = 0, count = json_object_array_length(timeouts);
 
-	json_object_object_add(object, "timeouts", json_object_get(part->timeouts));
-	json = json_object_to_json_string_length(object, JSON_C_TO_STRING_PLAIN |
-						 JSON_C_TO_STRING_NOSLASHESCAPE, length);
-	text = memory_copy(memory_need((void *)json), *length);
-	json_object_put(object);
-	return text;
-}
-
-static void send_local(struct part *part)
-{
-	struct exchange *exchange = exchange_new(NULL, NULL, "POST", "/timeouts");
-	size_t length;
-	char *text = text_of(part, &length);
-
-	exchange->take_answer = end_local;
-	exchange->elsewhere = part;
-	exchange->by_node = true;
-	if (exchange_append(exchange, text, length))
-		route(exchange);
-	else
-		exchange_error(exchange, MHD_HTTP_SERVICE_UNAVAILABLE,
-			       "there are too many large requests");
-	free(text);
-}
-
-static void send_remote(struct part *part, const char *address)
-{
-	size_t length;
-
-	part->text = text_of(part, &length);
-	part->call.done = end_remote;
-	peer_request(&part->call, address, "POST", "/timeouts", part->text, NULL,
-		     (long)(settings.request_time / NS_PER_MS));
-}
-
-static void send_part(struct batch *batch, size_t i)
-{
-	struct part *part = &batch->parts[i];
-
-	part->batch = batch;
-	if (i == batch->parts_count - 1)
-		send_local(part);
-	else
-		send_remote(part, members_address(i));
-}
-
-/* The local part may end at once; all is counted before any is sent. */
-static void send_all(struct batch *batch)
-{
-	size_t count = batch->parts_count;
-
-	batch->left = 1;
-	for (size_t i = 0; i < count; i++)
-		batch->left += batch->parts[i].count > 0;
-	for (size_t i = 0; i < count; i++)
-		if (batch->parts[i].count)
-			send_part(batch, i);
-	end_part(batch);
-}
-
-static bool is_whole(const struct batch *batch)
-{
-	return batch->parts[batch->parts_count - 1].count == batch->count;
+	while (i < count && shard_state(batch_shard(json_object_array_get_idx(timeouts, i))) ==
+			    SHARD_OWNED)
+		i++;
+	return i < count;
 }
 
 /* A shard on its way from one node to another is nobody's for a moment. */
-static bool has_addresses(const struct batch *batch)
+static bool batch_has_addresses(const struct batch *batch)
 {
-	for (size_t i = 0; i < batch->parts_count - 1; i++)
-		if (batch->parts[i].count && !members_address(i))
-			return false;
-	return true;
+	size_t i = 0, own = batch->parts_count - 1;
+
+	while (i < own && (!batch->parts[i].count || members_address(i)))
+		i++;
+	return i == own;
 }
 
-/*
- * A batch of another node, or one that has waited, may be about shards that this node does not own
- * any more, or is loading: their timeouts come and go.
- */
-static bool refuse_foreign(struct exchange *exchange, struct json_object *timeouts)
+bool batch_pass(struct request *request, struct json_object *timeouts)
 {
-	for (size_t i = 0; i < json_object_array_length(timeouts); i++) {
-		struct json_object *timeout = json_object_array_get_idx(timeouts, i);
-
-		if (shard_state(shard_of_timeout(timeout)) == SHARD_OWNED)
-			continue;
-		exchange_error(exchange, MHD_HTTP_SERVICE_UNAVAILABLE,
-			       "another node has some of them: nothing has changed");
-		return true;
-	}
-	return false;
-}
-
-bool batch_pass(struct exchange *exchange, struct json_object *timeouts)
-{
+	bool is_foreign = batch_is_foreign(timeouts);
 	struct batch *batch;
 
-	if (exchange->by_node || !members_count())
-		return refuse_foreign(exchange, timeouts);
-	batch = divide(exchange, timeouts);
-	if (is_whole(batch)) {
-		batch_free(batch);
+	if (!is_foreign)
 		return false;
-	}
-	if (!has_addresses(batch)) {
-		batch_free(batch);
-		exchange_error(exchange, MHD_HTTP_SERVICE_UNAVAILABLE,
-			       "another node has some of them: nothing has changed");
+	if (request->is_by_node || !members_count()) {
+		answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, batch_foreign);
 		return true;
 	}
-	exchange->elsewhere = batch;
-	exchange->give_up = give_up;
-	exchange_suspend(exchange);
-	send_all(batch);
+	batch = batch_divide(request, timeouts);
+	if (!batch_has_addresses(batch)) {
+		batch_free(batch);
+		answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, batch_foreign);
+		return true;
+	}
+	request_wait(request, batch, batch_give_up);
+	/* All is counted before any is sent. */
+	batch->left = 1;
+	for (size_t i = 0; i < batch->parts_count; i++)
+		batch->left += batch->parts[i].count > 0;
+	for (size_t i = 0; i < batch->parts_count; i++)
+		if (batch->parts[i].count)
+			batch_send(&batch->parts[i],
+				   i < batch->parts_count - 1 ? members_address(i) : NULL);
+	batch_end_part(batch);
 	return true;
 }

@@ -6,8 +6,8 @@
 #ifndef BATCH_H
 #define BATCH_H
 
-#include "http/exchange.h"
+#include "http/request.h"
 
-bool batch_pass(struct exchange *exchange, struct json_object *timeouts);
+bool batch_pass(struct request *request, struct json_object *timeouts);
 
 #endif /* BATCH_H */

@@ -6,13 +6,17 @@
 #ifndef FEED_H
 #define FEED_H
 
+#include "service.h"
+
+void feed_begin(struct service *service);
+void feed_end(void);
+
 /* A client waits, by take_first(). */
 void feed_wait(const char *queue);
 
-/* None does any more: soon the other nodes notice. */
+/* None does now: soon the other nodes notice. */
 void feed_stop(const char *queue);
 
 void feed_members_changed(void);
-void feed_end(void);
 
 #endif /* FEED_H */

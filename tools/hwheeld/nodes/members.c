@@ -18,22 +18,26 @@ struct member {
 };
 
 /* The address of a node is read; the list may be another one by then. */
-struct reading {
+struct members_reading {
 	struct ensemble_call call;
 	char name[];
 };
 
-static const char *node;
-static char path[TREE_PATH], all[TREE_PATH], own[PEER_ADDRESS + 1];
-static struct member *members;
-static const char **names;		/* theirs */
-static size_t count;
-static size_t *owners;			/* of each shard */
-static unsigned int shards;
-static void (*changed)(void);
+static struct {
+	const char *node;
+	char path[TREE_PATH];		/* of this node */
+	char all[TREE_PATH];
+	char address[PEER_ADDRESS + 1];	/* its own */
+	struct member *list;
+	const char **names;		/* theirs */
+	size_t count;
+	size_t *owners;			/* of each shard */
+	unsigned int shards;
+	void (*changed)(void);
+} members;
 
 /* A call of its own for each, as events may come while one is on its way */
-static struct ensemble_call *new_call(void (*done)(struct ensemble_call *call))
+static struct ensemble_call *members_call(void (*done)(struct ensemble_call *call))
 {
 	struct ensemble_call *call = memory_get(1, sizeof(*call));
 
@@ -41,215 +45,195 @@ static struct ensemble_call *new_call(void (*done)(struct ensemble_call *call))
 	return call;
 }
 
-static bool is_own(size_t index)
+static void members_drop(void)
 {
-	return !strcmp(names[index], node);
-}
-
-static void want(void)
-{
-	for (unsigned int i = 0; i < shards; i++) {
-		owners[i] = count ? rendezvous_owner(i, names, count) : 0;
-		shard_want(i, count && is_own(owners[i]));
+	for (size_t i = 0; i < members.count; i++) {
+		free(members.list[i].name);
+		free(members.list[i].address);
 	}
+	free(members.list);
+	free(members.names);
+	members.list = NULL;
+	members.names = NULL;
+	members.count = 0;
 }
 
-static void drop(void)
+static struct member *members_find(const char *name)
 {
-	for (size_t i = 0; i < count; i++) {
-		free(members[i].name);
-		free(members[i].address);
-	}
-	free(members);
-	free(names);
-	members = NULL;
-	names = NULL;
-	count = 0;
-}
-
-static struct member *find(const char *name)
-{
-	for (size_t i = 0; i < count; i++)
-		if (!strcmp(members[i].name, name))
-			return &members[i];
+	for (size_t i = 0; i < members.count; i++)
+		if (!strcmp(members.names[i], name))
+			return &members.list[i];
 	return NULL;
 }
 
-static void read_address(struct ensemble_call *call)
+static void members_read_address(struct ensemble_call *call)
 {
-	struct reading *reading = (struct reading *)call;
-	struct member *member = find(reading->name);
+	struct member *member = members_find(((struct members_reading *)call)->name);
 
 	if (member && call->value && call->length <= PEER_ADDRESS && peer_is_safe(call->value)) {
 		free(member->address);
 		member->address = call->value;
 		call->value = NULL;
-		changed();
+		members.changed();
 	}
 	free(call->value);
-	free(reading);
+	free(call);
 }
 
-static void ask_address(const char *name)
+static void members_ask_address(const char *name)
 {
-	struct reading *reading = memory_get(1, sizeof(*reading) + strlen(name) + 1);
-	char of[TREE_PATH];
+	struct members_reading *reading = memory_get(1, sizeof(*reading) + strlen(name) + 1);
+	char path[TREE_PATH];
 
-	reading->call.done = read_address;
+	reading->call.done = members_read_address;
 	memcpy(reading->name, name, strlen(name));
-	tree_path(of, "/members/%s", name);
-	ensemble_get(&reading->call, of);
+	tree_path(path, "/members/%s", name);
+	ensemble_get(&reading->call, path);
 }
 
-static char *take_known_address(const char *name)
-{
-	struct member *member = find(name);
-	char *address = member ? member->address : NULL;
-
-	if (member)
-		member->address = NULL;
-	return address;
-}
-
-static int compare(const void *one, const void *other)
+static int members_compare(const void *one, const void *other)
 {
 	return strcmp(((const struct member *)one)->name, ((const struct member *)other)->name);
 }
 
-static void take_names(const struct String_vector *vector)
+/* Addresses that were known stay known. */
+static void members_take_names(const struct String_vector *vector)
 {
-	size_t new_count = (size_t)vector->count;
-	struct member *new = memory_get(new_count, sizeof(*new));
+	size_t count = (size_t)vector->count;
+	struct member *list = memory_get(count, sizeof(*list));
 
-	for (size_t i = 0; i < new_count; i++) {
-		new[i].name = memory_copy(vector->data[i], strlen(vector->data[i]));
-		new[i].address = take_known_address(new[i].name);
+	for (size_t i = 0; i < count; i++) {
+		struct member *member = members_find(vector->data[i]);
+
+		list[i].name = memory_copy(vector->data[i], strlen(vector->data[i]));
+		if (!member)
+			continue;
+		list[i].address = member->address;
+		member->address = NULL;
 	}
-	qsort(new, new_count, sizeof(*new), compare);
-	drop();
-	members = new;
-	count = new_count;
-	names = memory_get(count, sizeof(*names));
+	qsort(list, count, sizeof(*list), members_compare);
+	members_drop();
+	members.list = list;
+	members.count = count;
+	members.names = memory_get(count, sizeof(*members.names));
 	for (size_t i = 0; i < count; i++)
-		names[i] = members[i].name;
+		members.names[i] = list[i].name;
 }
 
-static void read_names(struct ensemble_call *call)
+static void members_read_names(struct ensemble_call *call)
 {
+	size_t count;
+
 	if (!call->error) {
-		take_names(&call->names);
+		members_take_names(&call->names);
+		count = members.count;
 		say(LOG_NOTICE, "cluster: %zu nodes are there", count);
-		want();
+		for (unsigned int i = 0; i < members.shards; i++) {
+			members.owners[i] = count ? rendezvous_owner(i, members.names, count) : 0;
+			shard_want(i, count && members_is_here(members.owners[i]));
+		}
 		for (size_t i = 0; i < count; i++)
-			if (!is_own(i))
-				ask_address(names[i]);
+			if (!members_is_here(i))
+				members_ask_address(members.names[i]);
 	}
-	free(call);
-}
-
-static void join(void);
-
-static void looked(struct ensemble_call *call)
-{
-	if (call->error == ZNONODE)
-		join();
-	free(call);
-}
-
-static void joined(struct ensemble_call *call)
-{
-	if (call->error == ZNODEEXISTS)
-		ensemble_exists(new_call(looked), path, true);
 	free(call);
 }
 
 /* A node of this name that ended a moment ago is there until its session ends. */
-static void join(void)
+
+static void members_join(void);
+
+static void members_looked(struct ensemble_call *call)
 {
-	ensemble_create(new_call(joined), path, own, ZOO_EPHEMERAL);
+	if (call->error == ZNONODE)
+		members_join();
+	free(call);
+}
+
+static void members_joined(struct ensemble_call *call)
+{
+	if (call->error == ZNODEEXISTS)
+		ensemble_exists(members_call(members_looked), members.path, true);
+	free(call);
+}
+
+static void members_join(void)
+{
+	ensemble_create(members_call(members_joined), members.path, members.address, ZOO_EPHEMERAL);
 }
 
 void members_connected(void)
 {
-	join();
-	ensemble_children(new_call(read_names), all, true);
+	members_join();
+	ensemble_children(members_call(members_read_names), members.all, true);
 }
 
-void members_changed(const char *at)
+void members_changed(const char *path)
 {
-	if (!strcmp(at, path))
-		join();
-	else if (!strcmp(at, all))
-		ensemble_children(new_call(read_names), all, true);
+	if (!strcmp(path, members.path))
+		members_join();
+	else if (!strcmp(path, members.all))
+		ensemble_children(members_call(members_read_names), members.all, true);
 }
 
 size_t members_count(void)
 {
-	return count;
+	return members.count;
 }
 
 bool members_is_first(void)
 {
-	return count && is_own(0);
+	return members.count && members_is_here(0);
 }
 
 const char *members_address(size_t index)
 {
-	return members[index].address;
+	return members.list[index].address;
 }
 
 bool members_is_here(size_t index)
 {
-	return is_own(index);
+	return !strcmp(members.names[index], members.node);
 }
 
 size_t members_owner(unsigned int shard)
 {
-	return owners[shard];
-}
-
-static size_t count_shards(size_t member)
-{
-	size_t found = 0;
-
-	for (unsigned int i = 0; i < shards; i++)
-		found += owners[i] == member;
-	return found;
-}
-
-static struct json_object *show(size_t index)
-{
-	const char *address = is_own(index) ? own : members[index].address;
-	struct json_object *object = json_object_new_object();
-
-	json_add_text(object, "name", names[index]);
-	json_add_text(object, "address", address ?: "");
-	json_add_number(object, "shards", count_shards(index));
-	return object;
+	return members.owners[shard];
 }
 
 struct json_object *members_show(void)
 {
 	struct json_object *array = json_object_new_array();
 
-	for (size_t i = 0; i < count; i++)
-		json_object_array_add(array, show(i));
+	for (size_t i = 0; i < members.count; i++) {
+		const char *address = members.list[i].address;
+		struct json_object *object = json_object_new_object();
+		size_t owned = 0;
+
+		for (unsigned int shard = 0; shard < members.shards; shard++)
+			owned += members.owners[shard] == i;
+		json_add_text(object, "name", members.names[i]);
+		json_add_text(object, "address",
+			      members_is_here(i) ? members.address : address ?: "");
+		json_add_number(object, "shards", owned);
+		json_object_array_add(array, object);
+	}
 	return array;
 }
 
-void members_begin(const char *the_node, unsigned int the_shards, void (*the_changed)(void))
+void members_begin(const char *node, unsigned int shards, void (*changed)(void))
 {
-	node = the_node;
-	shards = the_shards;
-	changed = the_changed;
-	owners = memory_get(shards, sizeof(*owners));
-	peer_own_address(own, sizeof(own));
-	tree_path(all, "/members");
-	tree_path(path, "/members/%s", node);
+	members.node = node;
+	members.shards = shards;
+	members.changed = changed;
+	members.owners = memory_get(shards, sizeof(*members.owners));
+	peer_own_address(members.address, sizeof(members.address));
+	tree_path(members.all, "/members");
+	tree_path(members.path, "/members/%s", node);
 }
 
 void members_end(void)
 {
-	drop();
-	free(owners);
+	members_drop();
+	free(members.owners);
 }

@@ -6,48 +6,49 @@
 #ifndef NODES_H
 #define NODES_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "http/exchange.h"
-#include "log/record.h"
+#include "http/request.h"
 
 /* Each returns false if the request is for this node; else it is answered, now or later. */
 struct nodes_ops {
 	/* Answers 503 if this node cannot know whether it still has its timeouts. */
-	bool (*refuse)(struct exchange *exchange);
+	bool (*refuse)(struct request *request);
 
-	bool (*pass_timeout)(struct exchange *exchange, const char *key, size_t length);
-	bool (*pass_lease)(struct exchange *exchange, const unsigned char token[TOKEN_SIZE]);
+	/* By the key that the request names */
+	bool (*pass_timeout)(struct request *request);
+	bool (*pass_lease)(struct request *request, const unsigned char token[TOKEN_SIZE]);
 
 	/* The array's members are sound. */
-	bool (*pass_batch)(struct exchange *exchange, struct json_object *timeouts);
+	bool (*pass_batch)(struct request *request, struct json_object *timeouts);
 
 	/*
-	 * Takes what is due on any other node. If nothing is, the exchange is marked so, and routed
-	 * again.
+	 * Takes what is due on any other node. If nothing is, the request is marked so, and decided
+	 * on again.
 	 */
-	bool (*sweep)(struct exchange *exchange, const char *queue, uint64_t max,
-		      uint64_t lease_ns);
+	bool (*sweep)(struct request *request, uint64_t max, uint64_t lease_ns);
 
-	/* Other nodes complete what this one tells of the cluster. The object is taken over. */
-	bool (*survey)(struct exchange *exchange, struct json_object *object);
+	/* Other nodes complete what this one has of the cluster. The object is taken over. */
+	bool (*survey)(struct request *request, struct json_object *object);
 
 	/* Should a take that finds something here look at other nodes first, for once? */
-	bool (*is_their_turn)(const struct exchange *exchange);
+	bool (*is_their_turn)(const struct request *request);
 
 	/* A long poll waits for the queue: from other nodes, too. See take_deliver(). */
 	void (*wait)(const char *queue);
 
-	/* None does any more. */
+	/* None does now. */
 	void (*stop_waiting)(const char *queue);
 
-	/* Makes the token of a lease tell which node has the timeout. */
+	/* Makes the token of a lease show which node has the timeout. */
 	void (*mark)(unsigned char token[TOKEN_SIZE], const char *key, size_t length);
 };
 
-/* NULL: this machine has all timeouts. */
-extern const struct nodes_ops *nodes;
+/* Decides on a request about timeouts, for the first time or again. */
+static inline void nodes_decide(struct request *request)
+{
+	const struct nodes_ops *nodes = request->service->nodes;
+
+	if (!nodes || !nodes->refuse(request))
+		request->decide(request);
+}
 
 #endif /* NODES_H */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <string.h>
-
+#include "http/answer.h"
 #include "nodes/batch.h"
 #include "nodes/feed.h"
 #include "nodes/members.h"
+#include "nodes/nodes.h"
 #include "nodes/owner.h"
 #include "nodes/relay.h"
 #include "nodes/shard.h"
@@ -11,11 +11,11 @@
 #include "nodes/sweep.h"
 
 /* A take that finds something here looks at other nodes first, one time out of so many. */
-#define THEIR_TURN	8
+#define OWNER_THEIR_TURN	8
 
-static bool (*is_sure)(void);
+static bool (*owner_is_sure)(void);
 
-static void mark(unsigned char token[TOKEN_SIZE], const char *key, size_t length)
+static void owner_mark(unsigned char token[TOKEN_SIZE], const char *key, size_t length)
 {
 	unsigned int shard = shard_of(key, length);
 
@@ -24,70 +24,65 @@ static void mark(unsigned char token[TOKEN_SIZE], const char *key, size_t length
 }
 
 /* A shard that is on its way from one node to another is nobody's for a moment. */
-static bool pass(struct exchange *exchange, unsigned int shard)
+static bool owner_pass(struct request *request, unsigned int shard)
 {
 	const char *address;
 
 	if (shard_state(shard) == SHARD_OWNED)
 		return false;
 	address = members_count() ? members_address(members_owner(shard)) : NULL;
-	if (exchange->by_node || !address)
-		exchange_error(exchange, MHD_HTTP_SERVICE_UNAVAILABLE,
-			       "another node has this timeout: nothing has changed");
+	if (request->is_by_node || !address)
+		answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE,
+			     "another node has this timeout: nothing has changed");
 	else
-		relay(exchange, address);
+		relay(request, address);
 	return true;
 }
 
-static bool pass_timeout(struct exchange *exchange, const char *key, size_t length)
+static bool owner_pass_timeout(struct request *request)
 {
-	return pass(exchange, shard_of(key, length));
+	return owner_pass(request, shard_of(request->name, request->name_length));
 }
 
-static bool pass_lease(struct exchange *exchange, const unsigned char token[TOKEN_SIZE])
+static bool owner_pass_lease(struct request *request, const unsigned char token[TOKEN_SIZE])
 {
 	unsigned int shard = (unsigned int)token[0] << 8 | token[1];
 
-	return shard < shard_count() && pass(exchange, shard);
+	return shard < shard_count() && owner_pass(request, shard);
 }
 
-static bool is_their_turn(const struct exchange *exchange)
+static bool owner_is_their_turn(const struct request *request)
 {
 	static unsigned int turn;
 
-	return !exchange->by_node && !exchange->was_swept && members_count() > 1 &&
-	       !(++turn % THEIR_TURN);
+	return !request->is_by_node && !request->was_swept && members_count() > 1 &&
+	       !(++turn % OWNER_THEIR_TURN);
 }
 
-static bool refuse(struct exchange *exchange)
+static bool owner_refuse(struct request *request)
 {
-	if (is_sure())
+	if (owner_is_sure())
 		return false;
-	exchange_error(exchange, MHD_HTTP_SERVICE_UNAVAILABLE,
-		       "the store is lost: nothing has changed");
+	answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE,
+		     "the store is lost: nothing has changed");
 	return true;
 }
 
-static const struct nodes_ops ops = {
-	.refuse = refuse,
-	.pass_timeout = pass_timeout,
-	.pass_lease = pass_lease,
+static const struct nodes_ops owner_ops = {
+	.refuse = owner_refuse,
+	.pass_timeout = owner_pass_timeout,
+	.pass_lease = owner_pass_lease,
 	.pass_batch = batch_pass,
 	.sweep = sweep_pass,
 	.survey = survey_pass,
-	.is_their_turn = is_their_turn,
+	.is_their_turn = owner_is_their_turn,
 	.wait = feed_wait,
 	.stop_waiting = feed_stop,
-	.mark = mark,
+	.mark = owner_mark,
 };
 
-void nodes_begin(bool (*the_is_sure)(void))
+void owner_begin(struct service *service, bool (*is_sure)(void))
 {
-	is_sure = the_is_sure;
-	nodes = &ops;
-}
-
-void nodes_end(void)
-{
-	nodes = NULL;
+	owner_is_sure = is_sure;
+	service->nodes = &owner_ops;
 }

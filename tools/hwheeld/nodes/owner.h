@@ -3,10 +3,9 @@
 #ifndef OWNER_H
 #define OWNER_H
 
-#include "nodes/nodes.h"
+#include "service.h"
 
-/* @is_sure: does this node have its shards, as it thinks? */
-void nodes_begin(bool (*is_sure)(void));
-void nodes_end(void);
+/* Requests go to other nodes, too. @is_sure: does this node have its shards, as it thinks? */
+void owner_begin(struct service *service, bool (*is_sure)(void));
 
 #endif /* OWNER_H */

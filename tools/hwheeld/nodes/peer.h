@@ -12,6 +12,8 @@
 
 #include <curl/curl.h>
 
+#include "settings.h"
+
 /* Bytes of an address */
 #define PEER_ADDRESS	255
 
@@ -35,12 +37,10 @@ struct peer_call {
 };
 
 /* Reads the secret. Returns 0 or a negative errno, and says on stderr what is wrong. */
-int peer_begin(void);
+int peer_begin(const struct settings *settings);
 void peer_end(void);
 
-/*
- * May the secret go there? Without TLS, to loopback addresses alone. Returns false otherwise.
- */
+/* May the secret go there? Without TLS, to loopback addresses alone. */
 bool peer_is_safe(const char *address);
 
 /* What this node listens at, for other nodes: the beginning of a URL */
@@ -54,7 +54,7 @@ void peer_own_address(char *text, size_t size);
 void peer_request(struct peer_call *call, const char *address, const char *method,
 		  const char *path, const char *body, const char *header, long ms);
 
-/* done() is not called any more. The other node notices. */
+/* done() is not called from now on. The other node notices. */
 void peer_cancel(struct peer_call *call);
 
 #endif /* PEER_H */

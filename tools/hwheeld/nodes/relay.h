@@ -3,9 +3,9 @@
 #ifndef RELAY_H
 #define RELAY_H
 
-#include "http/exchange.h"
+#include "http/request.h"
 
 /* The client gets that node's answer, or 503. */
-void relay(struct exchange *exchange, const char *address);
+void relay(struct request *request, const char *address);
 
 #endif /* RELAY_H */

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* selftests/models/shard.pml has what goes on here. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,16 +38,6 @@ static const char *node;
 static const struct shard_events *events;
 static void (*renewed)(void);
 static bool connected;
-
-void shard_path(unsigned int shard, const char *below, char path[TREE_PATH])
-{
-	tree_path(path, "/shards/%05u%s", shard, below);
-}
-
-void shard_log_path(unsigned int shard, uint64_t number, char path[TREE_PATH])
-{
-	tree_path(path, "/shards/%05u/log/%016" PRIx64, shard, number);
-}
 
 static unsigned int number_of(const struct shard *shard)
 {
@@ -355,8 +344,8 @@ void shard_begin(unsigned int the_count, const char *the_node,
 	events = the_events;
 	shards = memory_get(count, sizeof(*shards));
 	for (unsigned int i = 0; i < count; i++) {
-		shard_path(i, "", shards[i].path);
-		shard_path(i, "/lock", shards[i].lock);
+		tree_shard_path(i, "", shards[i].path);
+		tree_shard_path(i, "/lock", shards[i].lock);
 	}
 }
 

@@ -74,8 +74,4 @@ void shard_expired(void);
 /* The lock of the shard that the path names has changed. */
 void shard_changed(const char *path);
 
-/* The path of the shard's znode, or of one below it */
-void shard_path(unsigned int shard, const char *below, char path[TREE_PATH]);
-void shard_log_path(unsigned int shard, uint64_t number, char path[TREE_PATH]);
-
 #endif /* SHARD_H */

@@ -3,9 +3,9 @@
 #ifndef SURVEY_H
 #define SURVEY_H
 
-#include "http/exchange.h"
+#include "http/request.h"
 
 /* @object: what this node knows, as show_cluster() makes it; it is completed, and the answer. */
-bool survey_pass(struct exchange *exchange, struct json_object *object);
+bool survey_pass(struct request *request, struct json_object *object);
 
 #endif /* SURVEY_H */

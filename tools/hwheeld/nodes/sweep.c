@@ -1,124 +1,109 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <string.h>
 
-#include "http/client.h"
-#include "http/route.h"
 #include "memory.h"
 #include "nodes/members.h"
+#include "nodes/nodes.h"
 #include "nodes/peer.h"
-#include "nodes/refund.h"
 #include "nodes/sweep.h"
 #include "nodes/takings.h"
 #include "queue/take.h"
 
-/* A node that is stopped has the take wait for so long, until it is no member any more. */
-#define PATIENCE_MS	1000L
+/* A node that is stopped has the take wait for so long, until it is no member. */
+#define SWEEP_PATIENCE_MS	1000L
 
 struct sweep {
 	struct peer_call call;
-	struct exchange *exchange;	/* NULL: it is answered already */
+	struct request *request;	/* NULL: it is answered already */
 	char path[TAKINGS_PATH];
 	char *address;			/* of the node that is asked */
 	size_t next;
 	size_t left;
 };
 
-static size_t first;
+static size_t sweep_first;
 
-static void end(struct sweep *sweep)
+static void sweep_free(struct sweep *sweep)
 {
-	struct exchange *exchange = sweep->exchange;
-
 	free(sweep->address);
 	free(sweep);
-	if (!exchange)
+}
+
+/* No node has anything: the take is decided on here. */
+static void sweep_end(struct sweep *sweep)
+{
+	struct request *request = sweep->request;
+
+	sweep_free(sweep);
+	if (!request)
 		return;
-	exchange->give_up = NULL;
-	exchange->was_swept = true;
-	route(exchange);
+	request->give_up = NULL;
+	request->was_swept = true;
+	nodes_decide(request);
 }
 
-static void ask_next(struct sweep *sweep);
-
-static void deliver(struct sweep *sweep, struct json_object *timeouts)
-{
-	struct exchange *exchange = sweep->exchange;
-
-	if (exchange && !exchange_is_gone(exchange)) {
-		sweep->exchange = NULL;
-		exchange->give_up = NULL;
-		take_answer(exchange, timeouts);
-	} else {
-		refund(sweep->address, timeouts);
-		json_object_put(timeouts);
-	}
-	end(sweep);
-}
-
-static void done(struct peer_call *call)
-{
-	struct sweep *sweep = (struct sweep *)call;
-	uint64_t end_ns;
-	struct json_object *timeouts = takings_read(call, &end_ns);
-
-	if (timeouts)
-		deliver(sweep, timeouts);
-	else if (!sweep->exchange)
-		end(sweep);
-	else
-		ask_next(sweep);
-}
-
-static void ask_next(struct sweep *sweep)
+static void sweep_ask_next(struct sweep *sweep)
 {
 	const char *address = NULL;
 
 	for (; sweep->left && !address && members_count(); sweep->left--)
 		address = members_address(sweep->next++ % members_count());
 	if (!address) {
-		end(sweep);
+		sweep_end(sweep);
 		return;
 	}
 	free(sweep->address);
 	sweep->address = memory_copy(address, strlen(address));
-	peer_request(&sweep->call, address, "POST", sweep->path, "", NULL, PATIENCE_MS);
+	peer_request(&sweep->call, address, "POST", sweep->path, "", NULL, SWEEP_PATIENCE_MS);
 }
 
-static void give_up(struct exchange *exchange)
+static void sweep_done(struct peer_call *call)
 {
-	struct sweep *sweep = exchange->elsewhere;
+	struct sweep *sweep = (struct sweep *)call;
+	struct request *request = sweep->request;
+	uint64_t end_ns;
+	struct json_object *timeouts = takings_read(call, &end_ns);
 
-	sweep->exchange = NULL;
-	exchange->give_up = NULL;
-	take_answer(exchange, NULL);
+	if (!timeouts && request) {
+		sweep_ask_next(sweep);
+	} else if (timeouts && request && !request_is_gone(request)) {
+		take_answer(request, timeouts);
+		sweep_free(sweep);
+	} else {
+		if (timeouts)
+			takings_return(sweep->address, timeouts);
+		sweep_end(sweep);
+	}
 }
 
-/* An exchange that is suspended must not be answered at once. */
-static bool has_others(void)
+static void sweep_give_up(struct request *request, enum request_end why)
 {
-	size_t i = 0;
+	struct sweep *sweep = request->waits_for;
 
-	while (i < members_count() && !members_address(i))
-		i++;
-	return i < members_count();
+	if (why == REQUEST_STOPPING)
+		return;
+	sweep->request = NULL;
+	take_answer(request, NULL);
 }
 
-bool sweep_pass(struct exchange *exchange, const char *queue, uint64_t max, uint64_t lease_ns)
+bool sweep_pass(struct request *request, uint64_t max, uint64_t lease_ns)
 {
 	struct sweep *sweep;
+	size_t i = 0;
 
-	if (exchange->by_node || exchange->was_swept || !has_others())
+	/* A request that is suspended must not be answered at once: others have to be there. */
+	while (i < members_count() && !members_address(i))
+		i++;
+	if (request->is_by_node || request->was_swept || i == members_count())
 		return false;
 	sweep = memory_get(1, sizeof(*sweep));
-	sweep->exchange = exchange;
-	sweep->call.done = done;
-	sweep->next = first++;
+	sweep->request = request;
+	sweep->call.done = sweep_done;
+	sweep->next = sweep_first++;
 	sweep->left = members_count();
-	takings_path(sweep->path, queue, max, 0, lease_ns);
-	exchange->elsewhere = sweep;
-	exchange->give_up = give_up;
-	exchange_suspend(exchange);
-	client_watch(exchange);
-	ask_next(sweep);
+	takings_path(sweep->path, request->name, max, 0, lease_ns);
+	request_wait(request, sweep, sweep_give_up);
+	request_watch(request);
+	sweep_ask_next(sweep);
 	return true;
 }

@@ -6,8 +6,8 @@
 #ifndef SWEEP_H
 #define SWEEP_H
 
-#include "http/exchange.h"
+#include "http/request.h"
 
-bool sweep_pass(struct exchange *exchange, const char *queue, uint64_t max, uint64_t lease_ns);
+bool sweep_pass(struct request *request, uint64_t max, uint64_t lease_ns);
 
 #endif /* SWEEP_H */

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
+#include <json-c/json.h>
 #include <microhttpd.h>
 
-#include "http/show.h"
+#include "memory.h"
 #include "nodes/takings.h"
-#include "queue/wish.h"
+#include "queue/view.h"
+#include "text.h"
+
+#define TAKINGS_PATIENCE_MS	5000L
 
 void takings_path(char path[TAKINGS_PATH], const char *queue, uint64_t max, uint64_t wait_ns,
 		  uint64_t lease_ns)
@@ -17,22 +20,9 @@ void takings_path(char path[TAKINGS_PATH], const char *queue, uint64_t max, uint
 		 queue, max, wait_ns, lease_ns);
 }
 
-static uint64_t pass_leases(struct json_object *timeouts)
-{
-	uint64_t first = UINT64_MAX;
-
-	for (size_t i = 0; i < json_object_array_length(timeouts); i++) {
-		uint64_t end = show_pass_lease(json_object_array_get_idx(timeouts, i));
-
-		first = end < first ? end : first;
-	}
-	return first;
-}
-
 struct json_object *takings_read(struct peer_call *call, uint64_t *end_ns)
 {
-	struct json_object *object = wish_parse_json(call->answer, call->length);
-	struct json_object *array = NULL;
+	struct json_object *object = text_json(call->answer, call->length), *array = NULL;
 
 	free(call->answer);
 	call->answer = NULL;
@@ -42,7 +32,37 @@ struct json_object *takings_read(struct peer_call *call, uint64_t *end_ns)
 	else
 		array = NULL;
 	json_object_put(object);
-	if (array)
-		*end_ns = pass_leases(array);
+	*end_ns = UINT64_MAX;
+	for (size_t i = 0; array && i < json_object_array_length(array); i++) {
+		uint64_t end = view_pass_lease(json_object_array_get_idx(array, i));
+
+		*end_ns = end < *end_ns ? end : *end_ns;
+	}
 	return array;
+}
+
+static void takings_returned(struct peer_call *call)
+{
+	free(call->answer);
+	free(call);
+}
+
+/* Without an answer the leases end by themselves. */
+void takings_return(const char *address, struct json_object *timeouts)
+{
+	struct json_object *token;
+	struct peer_call *call;
+	char path[96];
+
+	for (size_t i = 0; i < json_object_array_length(timeouts); i++) {
+		if (!json_object_object_get_ex(json_object_array_get_idx(timeouts, i), "token",
+					       &token))
+			continue;
+		snprintf(path, sizeof(path), "/leases/%s/return?unseen=1",
+			 json_object_get_string(token));
+		call = memory_get(1, sizeof(*call));
+		call->done = takings_returned;
+		peer_request(call, address, "POST", path, "", NULL, TAKINGS_PATIENCE_MS);
+	}
+	json_object_put(timeouts);
 }

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a take is answered with by another node. */
+/* What another node has for a take: how it is asked, what it answers, and what goes back to it. */
 #ifndef TAKINGS_H
 #define TAKINGS_H
-
-#include <stdint.h>
 
 #include "nodes/peer.h"
 
@@ -20,5 +18,8 @@ void takings_path(char path[TAKINGS_PATH], const char *queue, uint64_t max, uint
  * is gone then. Fills in when the first of the leases ends, in the service's time.
  */
 struct json_object *takings_read(struct peer_call *call, uint64_t *end_ns);
+
+/* No client gets them: gives the leases back, and puts the timeouts. */
+void takings_return(const char *address, struct json_object *timeouts);
 
 #endif /* TAKINGS_H */

@@ -1,106 +1,114 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "clock/now.h"
-#include "http/metrics.h"
-#include "http/show.h"
+#include "http/answer.h"
 #include "nodes/nodes.h"
 #include "queue/cancel.h"
 #include "queue/change.h"
 #include "queue/life.h"
+#include "text.h"
 
-static void apply(struct change *change)
+static void cancel_apply(struct change *change)
 {
 	if (change->records->type == RECORD_ACK)
-		metrics.acknowledged++;
+		change->service->metrics.acknowledged++;
 	else
-		metrics.cancelled++;
+		change->service->metrics.cancelled++;
 	timeout_remove(change->timeouts[0]);
 	change->timeouts[0] = NULL;
-	if (change->exchange)
-		exchange_empty(change->exchange, MHD_HTTP_NO_CONTENT);
+	if (change->request)
+		answer_empty(change->request, MHD_HTTP_NO_CONTENT);
 }
 
-static void submit(struct exchange *exchange, struct timeout *timeout, enum record_type type)
+static void cancel_submit(struct request *request, struct timeout *timeout, enum record_type type)
 {
-	struct change *change = change_new(exchange, 1);
+	struct change *change = change_new(request->service, request, 1);
 
 	change->timeouts[0] = timeout;
 	change->records[0] = (struct record) {
 		.type = type, .key = timeout->key, .key_length = timeout->key_length,
 	};
-	change->apply = apply;
+	change->apply = cancel_apply;
 	change_submit(change);
 }
 
-void cancel_timeout(struct exchange *exchange, const char *key, size_t length)
+void cancel_timeout(struct request *request)
 {
-	struct timeout *timeout = timeout_find(key, length);
+	const struct service *service = request->service;
+	struct timeout *timeout;
 
+	if (service->nodes && service->nodes->pass_timeout(request))
+		return;
+	timeout = timeout_find(service, request->name, request->name_length, request->hash);
 	if (!timeout)
-		exchange_error(exchange, MHD_HTTP_NOT_FOUND, "there is no such timeout");
+		answer_error(request, MHD_HTTP_NOT_FOUND, "there is no such timeout");
 	else if (timeout->busy)
-		change_wait_for(timeout, exchange);
+		change_wait_for(timeout, request);
 	else if (timeout->state == TIMEOUT_LEASED)
-		exchange_error(exchange, MHD_HTTP_CONFLICT, "the timeout is leased");
+		answer_error(request, MHD_HTTP_CONFLICT, "the timeout is leased");
 	else
-		submit(exchange, timeout, RECORD_CANCEL);
+		cancel_submit(request, timeout, RECORD_CANCEL);
 }
 
-/* All of it is told anew, without a lease. */
-static void apply_return(struct change *change)
+/*
+ * The leased timeout whose token the request names; NULL: it is answered, or waits. The alarm of a
+ * lease that has ended may be on its way.
+ */
+static struct timeout *cancel_find_leased(struct request *request)
+{
+	const struct nodes_ops *nodes = request->service->nodes;
+	struct timeout *timeout = NULL;
+	unsigned char token[TOKEN_SIZE];
+
+	if (text_read_token(request->name, token)) {
+		if (nodes && nodes->pass_lease(request, token))
+			return NULL;
+		timeout = timeout_find_leased(request->service, token);
+	}
+	if (timeout && timeout->busy) {
+		change_wait_for(timeout, request);
+		return NULL;
+	}
+	if (timeout && !now_has_come(timeout->lease->end_ns))
+		return timeout;
+	answer_error(request, MHD_HTTP_GONE, "the lease has ended");
+	return NULL;
+}
+
+void cancel_lease(struct request *request)
+{
+	struct timeout *timeout = cancel_find_leased(request);
+
+	if (timeout)
+		cancel_submit(request, timeout, RECORD_ACK);
+}
+
+/* The record has all of it anew, without a lease. */
+static void cancel_apply_return(struct change *change)
 {
 	struct timeout *timeout = change->timeouts[0];
 
-	timeout_logged(timeout, change->request.seq);
+	timeout_logged(timeout, change->commit.seq);
 	timeout->deliveries = change->records[0].deliveries;
-	metrics.leases_returned++;
+	change->service->metrics.leases_returned++;
 	timeout->rang = false;
 	life_make_due(timeout);
-	if (change->exchange)
-		exchange_empty(change->exchange, MHD_HTTP_NO_CONTENT);
+	if (change->request)
+		answer_empty(change->request, MHD_HTTP_NO_CONTENT);
 }
 
-static void submit_return(struct exchange *exchange, struct timeout *timeout)
+void return_lease(struct request *request)
 {
-	struct change *change = change_new(exchange, 1);
+	struct timeout *timeout = cancel_find_leased(request);
+	struct change *change;
 
+	if (!timeout)
+		return;
+	change = change_new(request->service, request, 1);
 	change->timeouts[0] = timeout;
 	timeout_describe(timeout, &change->records[0]);
 	change->records[0].lease_ns = 0;
-	if (exchange->by_node && exchange_parameter(exchange, "unseen"))
+	if (request->is_by_node && request_parameter(request, "unseen"))
 		change->records[0].deliveries--;
-	change->apply = apply_return;
+	change->apply = cancel_apply_return;
 	change_submit(change);
-}
-
-static void acknowledge(struct exchange *exchange, struct timeout *timeout)
-{
-	submit(exchange, timeout, RECORD_ACK);
-}
-
-/* The alarm of a lease that has ended may be on its way. */
-static void end_lease(struct exchange *exchange, const char *text,
-		      void (*end)(struct exchange *exchange, struct timeout *timeout))
-{
-	unsigned char token[TOKEN_SIZE];
-	bool is_sound = show_parse_token(text, token);
-	struct timeout *timeout = is_sound ? timeout_find_leased(token) : NULL;
-
-	if (is_sound && nodes && nodes->pass_lease(exchange, token))
-		return;
-	if (timeout && timeout->busy)
-		change_wait_for(timeout, exchange);
-	else if (timeout && !now_has_come(timeout->lease->end_ns))
-		end(exchange, timeout);
-	else
-		exchange_error(exchange, MHD_HTTP_GONE, "the lease has ended");
-}
-
-void cancel_lease(struct exchange *exchange, const char *token)
-{
-	end_lease(exchange, token, acknowledge);
-}
-
-void return_lease(struct exchange *exchange, const char *token)
-{
-	end_lease(exchange, token, submit_return);
 }

@@ -6,12 +6,12 @@
 #ifndef CANCEL_H
 #define CANCEL_H
 
-#include "http/exchange.h"
+#include "http/request.h"
 
-void cancel_timeout(struct exchange *exchange, const char *key, size_t length);
-void cancel_lease(struct exchange *exchange, const char *token);
+void cancel_timeout(struct request *request);
+void cancel_lease(struct request *request);
 
 /* Gives the lease back: the timeout is due again, at once. */
-void return_lease(struct exchange *exchange, const char *token);
+void return_lease(struct request *request);
 
 #endif /* CANCEL_H */

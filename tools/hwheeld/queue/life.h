@@ -11,19 +11,16 @@
 /* Waits for its deadline, or for the end of its lease. */
 void life_arm(struct timeout *timeout);
 
-/* Is not busy any more: becomes what it would have become meanwhile. */
+/* The change that it was busy with has ended: becomes what it would have become meanwhile. */
 void life_go_on(struct timeout *timeout);
 
 /* Ends the lease, if any: it is due. */
 void life_make_due(struct timeout *timeout);
 
 /* The wall clock was set: deadlines that are points in time move. */
-void life_wall_was_set(void);
+void life_wall_was_set(struct service *service);
 
 /* The service's time has moved ahead: alarms that are set come too late. */
-void life_time_has_jumped(void);
-
-/* Waits for all of them, after loading. */
-void life_arm_all(void);
+void life_time_has_jumped(struct service *service);
 
 #endif /* LIFE_H */

@@ -3,9 +3,11 @@
 #ifndef PUT_H
 #define PUT_H
 
-#include "http/exchange.h"
+#include "http/request.h"
 
-void put_one(struct exchange *exchange, const char *key, size_t length);
-void put_many(struct exchange *exchange);
+void put_one(struct request *request);
+
+/* The body is request->json already, or is read. */
+void put_many(struct request *request);
 
 #endif /* PUT_H */

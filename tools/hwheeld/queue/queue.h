@@ -6,43 +6,38 @@
 #ifndef QUEUE_H
 #define QUEUE_H
 
-#include <stdbool.h>
-
 #include "hash.h"
 #include "log/record.h"
-
-struct poll;
-struct timeout;
+#include "service.h"
 
 struct queue {
 	UT_hash_handle by_name;
+	struct service *service;
 	struct timeout *due;		/* linked by prev_due, next_due */
 	struct poll *polls;		/* linked by prev, next; the longest waiting first */
 	struct queue *next_ready;
 	bool is_ready;			/* on the list of those to be served */
 	size_t due_count;
-	size_t timeouts;		/* in any state */
+	size_t timeouts;		/* in any state, and places for those that come */
 	size_t polls_count;
 	size_t clients;			/* polls that are not other nodes' */
 	char name[QUEUE_MAX + 1];
 };
 
-/* Each returns the queue, or NULL if there is none. queue_get() makes one, within the limit. */
-struct queue *queue_find(const char *name, size_t length);
-struct queue *queue_get(const char *name, size_t length, size_t limit);
+/* Returns the queue, or NULL if there is none. queue_get() makes one, within the limit. */
+struct queue *queue_find(const struct service *service, const char *name, size_t length);
+struct queue *queue_get(struct service *service, const char *name, size_t length, size_t limit);
 
 /* The caller has taken something out of it: an empty one is freed. */
 void queue_put(struct queue *queue);
 
-void queue_add_due(struct queue *queue, struct timeout *timeout);
-void queue_remove_due(struct queue *queue, struct timeout *timeout);
+/* Ends the place of one timeout. */
+void queue_leave(struct queue *queue);
 
 /* Serves it before the loop sleeps again, once for all that became due meanwhile. */
 void queue_make_ready(struct queue *queue);
-struct queue *queue_next_ready(void);
-bool queue_has_ready(void);
+struct queue *queue_next_ready(struct service *service);
 
-struct queue *queue_first(void);
-size_t queue_count(void);
+size_t queue_count(const struct service *service);
 
 #endif /* QUEUE_H */

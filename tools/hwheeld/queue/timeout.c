@@ -6,87 +6,91 @@
 #include "queue/timeout.h"
 
 /* Of each one: the record of libhwheel and of the worker, the alarm, and what malloc adds */
-#define OVERHEAD	256
-
-static struct timeout *timeouts;
-static struct lease *leases;
-static struct timeout *oldest;
-static size_t bytes;
+#define TIMEOUT_OVERHEAD	256
 
 size_t timeout_bytes_of(size_t key_length, size_t payload_length)
 {
-	return sizeof(struct timeout) + OVERHEAD + key_length + payload_length;
+	return sizeof(struct timeout) + TIMEOUT_OVERHEAD + key_length + payload_length;
 }
 
-struct timeout *timeout_find(const char *key, size_t length)
+struct timeout *timeout_find(const struct service *service, const char *key, size_t length,
+			     unsigned int hash)
 {
 	struct timeout *timeout;
 
-	HASH_FIND(by_key, timeouts, key, length, timeout);
+	HASH_FIND_BYHASHVALUE(by_key, service->timeouts, key, length, hash, timeout);
 	return timeout;
 }
 
-struct timeout *timeout_find_leased(const unsigned char token[TOKEN_SIZE])
+struct timeout *timeout_find_leased(const struct service *service,
+				    const unsigned char token[TOKEN_SIZE])
 {
 	struct lease *lease;
 
-	HASH_FIND(by_token, leases, token, TOKEN_SIZE, lease);
+	HASH_FIND(by_token, service->leases, token, TOKEN_SIZE, lease);
 	return lease ? lease->timeout : NULL;
 }
 
-struct timeout *timeout_add(const char *key, size_t length, struct queue *queue)
+struct timeout *timeout_add(struct queue *queue, const char *key, size_t length, unsigned int hash)
 {
 	struct timeout *timeout = memory_get(1, sizeof(*timeout) + length + 1);
+	struct service *service = queue->service;
 
 	memcpy(timeout->key, key, length);
 	timeout->key_length = length;
 	timeout->state = TIMEOUT_NEW;
 	timeout->busy = true;
 	timeout->queue = queue;
-	queue->timeouts++;
-	bytes += timeout_bytes_of(length, 0);
-	HASH_ADD_KEYPTR(by_key, timeouts, timeout->key, length, timeout);
+	service->timeouts_bytes += timeout_bytes_of(length, 0);
+	HASH_ADD_KEYPTR_BYHASHVALUE(by_key, service->timeouts, timeout->key, length, hash, timeout);
 	return timeout;
 }
 
-static void unlist(struct timeout *timeout)
+void timeout_add_due(struct timeout *timeout)
 {
-	if (timeout->listed)
-		DL_DELETE2(oldest, timeout, older, newer);
-	timeout->listed = false;
+	struct queue *queue = timeout->queue;
+
+	DL_APPEND2(queue->due, timeout, prev_due, next_due);
+	queue->due_count++;
+	queue_make_ready(queue);
 }
 
-static void drop_due(struct timeout *timeout)
+void timeout_drop_due(struct timeout *timeout)
 {
-	if (timeout->prev_due)
-		queue_remove_due(timeout->queue, timeout);
+	if (!timeout->prev_due)
+		return;
+	DL_DELETE2(timeout->queue->due, timeout, prev_due, next_due);
+	timeout->prev_due = NULL;
+	timeout->queue->due_count--;
+}
+
+static void timeout_unlist(struct timeout *timeout)
+{
+	if (timeout->listed)
+		DL_DELETE2(timeout->queue->service->oldest, timeout, older, newer);
+	timeout->listed = false;
 }
 
 void timeout_remove(struct timeout *timeout)
 {
-	drop_due(timeout);
+	struct service *service = timeout->queue->service;
+
+	timeout_drop_due(timeout);
 	alarm_clear(&timeout->alarm);
 	timeout_end_lease(timeout);
-	unlist(timeout);
-	HASH_DELETE(by_key, timeouts, timeout);
-	bytes -= timeout_bytes_of(timeout->key_length, timeout->payload_length);
-	timeout->queue->timeouts--;
-	queue_put(timeout->queue);
+	timeout_unlist(timeout);
+	HASH_DELETE(by_key, service->timeouts, timeout);
+	service->timeouts_bytes -= timeout_bytes_of(timeout->key_length, timeout->payload_length);
+	queue_leave(timeout->queue);
 	free(timeout->payload);
 	free(timeout);
 }
 
 void timeout_move(struct timeout *timeout, struct queue *queue)
 {
-	struct queue *old = timeout->queue;
-
-	if (old == queue)
-		return;
-	drop_due(timeout);
-	queue->timeouts++;
+	timeout_drop_due(timeout);
+	queue_leave(timeout->queue);
 	timeout->queue = queue;
-	old->timeouts--;
-	queue_put(old);
 }
 
 void timeout_set_payload(struct timeout *timeout, const char *payload, size_t length)
@@ -94,21 +98,22 @@ void timeout_set_payload(struct timeout *timeout, const char *payload, size_t le
 	char *copy = length ? memory_copy(payload, length) : NULL;
 
 	free(timeout->payload);
-	bytes += length - timeout->payload_length;
+	timeout->queue->service->timeouts_bytes += length - timeout->payload_length;
 	timeout->payload = copy;
 	timeout->payload_length = length;
 }
 
 void timeout_logged(struct timeout *timeout, uint64_t seq)
 {
-	unlist(timeout);
+	timeout_unlist(timeout);
 	timeout->seq = seq;
 	timeout->listed = true;
-	DL_APPEND2(oldest, timeout, older, newer);
+	DL_APPEND2(timeout->queue->service->oldest, timeout, older, newer);
 }
 
 void timeout_lease(struct timeout *timeout, const unsigned char token[TOKEN_SIZE], uint64_t end_ns)
 {
+	struct service *service = timeout->queue->service;
 	struct lease *lease = memory_get(1, sizeof(*lease));
 
 	timeout_end_lease(timeout);
@@ -116,14 +121,16 @@ void timeout_lease(struct timeout *timeout, const unsigned char token[TOKEN_SIZE
 	lease->timeout = timeout;
 	lease->end_ns = end_ns;
 	timeout->lease = lease;
-	HASH_ADD(by_token, leases, token, TOKEN_SIZE, lease);
+	HASH_ADD(by_token, service->leases, token, TOKEN_SIZE, lease);
 }
 
 void timeout_end_lease(struct timeout *timeout)
 {
+	struct service *service = timeout->queue->service;
+
 	if (!timeout->lease)
 		return;
-	HASH_DELETE(by_token, leases, timeout->lease);
+	HASH_DELETE(by_token, service->leases, timeout->lease);
 	free(timeout->lease);
 	timeout->lease = NULL;
 }
@@ -148,17 +155,7 @@ void timeout_describe(const struct timeout *timeout, struct record *record)
 	}
 }
 
-struct timeout *timeout_oldest(void)
+size_t timeout_count(const struct service *service)
 {
-	return oldest;
-}
-
-size_t timeout_count(void)
-{
-	return HASH_CNT(by_key, timeouts);
-}
-
-size_t timeout_bytes(void)
-{
-	return bytes;
+	return HASH_CNT(by_key, service->timeouts);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The index in memory: all timeouts by key, by the token of their lease, and in the order of the
- * log. The loop's thread alone uses it.
+ * log, along newer from the service's oldest one.
  *
  * A timeout that a change in the store is about is busy. Nothing else happens to it until the
  * change has ended; requests about it wait on its list meanwhile.
@@ -9,15 +9,7 @@
 #ifndef TIMEOUT_H
 #define TIMEOUT_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "hash.h"
-#include "log/record.h"
 #include "queue/queue.h"
-
-struct alarm;
-struct exchange;
 
 enum timeout_state {
 	TIMEOUT_NEW,			/* its put is not committed: nobody sees it yet */
@@ -41,8 +33,8 @@ struct timeout {
 	struct queue *queue;
 	struct alarm *alarm;			/* for the deadline, or the lease's end */
 	struct lease *lease;
-	struct exchange *waiters;
-	uint64_t seq;				/* of the record that tells all of it */
+	struct request *waiters;
+	uint64_t seq;				/* of the record that has all of it */
 	uint64_t deadline_ns;			/* service's time, or wall time if absolute */
 	uint64_t due_ns;			/* service's time at which it was due */
 	char *payload;
@@ -57,17 +49,24 @@ struct timeout {
 	char key[];
 };
 
-struct timeout *timeout_find(const char *key, size_t length);
-struct timeout *timeout_find_leased(const unsigned char token[TOKEN_SIZE]);
+/* @hash: hash_of() the key */
+struct timeout *timeout_find(const struct service *service, const char *key, size_t length,
+			     unsigned int hash);
+struct timeout *timeout_find_leased(const struct service *service,
+				    const unsigned char token[TOKEN_SIZE]);
 
-/* Adds one that is new and busy. */
-struct timeout *timeout_add(const char *key, size_t length, struct queue *queue);
+/* Adds one that is new and busy. It takes over a place in the queue, which the caller counted. */
+struct timeout *timeout_add(struct queue *queue, const char *key, size_t length, unsigned int hash);
 
 /* Removes it from all lists, and frees it. */
 void timeout_remove(struct timeout *timeout);
 
-/* Gives it another queue; the old one may be freed. */
+/* Gives it a place in another queue, which the caller counted; the old one may be freed. */
 void timeout_move(struct timeout *timeout, struct queue *queue);
+
+/* On its queue's list of those that are due, at its end, or off it */
+void timeout_add_due(struct timeout *timeout);
+void timeout_drop_due(struct timeout *timeout);
 
 void timeout_set_payload(struct timeout *timeout, const char *payload, size_t length);
 
@@ -77,17 +76,12 @@ void timeout_logged(struct timeout *timeout, uint64_t seq);
 void timeout_lease(struct timeout *timeout, const unsigned char token[TOKEN_SIZE], uint64_t end_ns);
 void timeout_end_lease(struct timeout *timeout);
 
-/* Fills in all that a put record says of it, but the time. */
+/* Fills in all that a put record has of it, but the time. */
 void timeout_describe(const struct timeout *timeout, struct record *record);
 
-/* By the log's order: the first one, for walks along newer */
-struct timeout *timeout_oldest(void);
+size_t timeout_count(const struct service *service);
 
-/* How many there are, and bytes of their keys and payloads with what else they take */
-size_t timeout_count(void);
-size_t timeout_bytes(void);
-
-/* What one with such texts adds to that */
+/* What one with such texts adds to the service's timeouts_bytes */
 size_t timeout_bytes_of(size_t key_length, size_t payload_length);
 
 #endif /* TIMEOUT_H */

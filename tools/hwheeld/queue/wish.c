@@ -1,138 +1,58 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <ctype.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
+#include <json-c/json.h>
 #include <microhttpd.h>
 
 #include "clock/now.h"
-#include "hwheelctl/duration.h"
-#include "memory.h"
+#include "hash.h"
 #include "queue/wish.h"
-#include "settings.h"
-
-#define DEPTH	8
+#include "text.h"
 
 /* The wall clock's nanoseconds have to fit. */
-#define LAST_SECOND	9000000000.0
+#define WISH_LAST_SECOND	9000000000.0
 
-struct json_object *wish_parse_json(const char *text, size_t length)
-{
-	struct json_tokener *tokener = memory_need(json_tokener_new_ex(DEPTH));
-	struct json_object *object;
-	enum json_tokener_error error;
-
-	json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
-	object = json_tokener_parse_ex(tokener, text ?: "", (int)length + 1);
-	error = json_tokener_get_error(tokener);
-	if (error != json_tokener_success || json_tokener_get_parse_end(tokener) < length) {
-		json_object_put(object);
-		object = NULL;
-	}
-	json_tokener_free(tokener);
-	return object;
-}
-
-/* The length of the character at @text, or 0 if that is not UTF-8; overlong forms are not. */
-static size_t character(const unsigned char *text, size_t left)
-{
-	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-	size_t length = *text < 0x80 ? 1 : *text < 0xc0 ? 0 : *text < 0xe0 ? 2 :
-			*text < 0xf0 ? 3 : *text < 0xf8 ? 4 : 0;
-	uint32_t code = length < 2 ? *text : *text & (0x7fU >> length);
-
-	if (!length || length > left)
-		return 0;
-	for (size_t i = 1; i < length; i++) {
-		if ((text[i] & 0xc0) != 0x80)
-			return 0;
-		code = code << 6 | (text[i] & 0x3f);
-	}
-	if (code < least[length] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
-		return 0;
-	return code < 0x20 || code == 0x7f ? 0 : length;
-}
-
-bool wish_is_key(const char *key, size_t length)
-{
-	size_t at = 0, step;
-
-	if (!length || length > KEY_MAX)
-		return false;
-	for (; at < length; at += step) {
-		step = character((const unsigned char *)key + at, length - at);
-		if (!step)
-			return false;
-	}
-	return true;
-}
-
-bool wish_is_queue(const char *name, size_t length)
-{
-	size_t i = 0;
-
-	while (i < length && name[i] > 0 && (isalnum(name[i]) || strchr("._-", name[i])))
-		i++;
-	return length && length <= QUEUE_MAX && i == length;
-}
-
-const char *wish_read_duration(const char *text, uint64_t *ns)
-{
-	char buffer[64];
-	const char *wrong;
-	__u64 value = 0;
-
-	if (strlen(text) > sizeof(buffer) - 2)
-		return "a duration is expected";
-	snprintf(buffer, sizeof(buffer), "%s%s", text,
-		 *text && !text[strspn(text, "0123456789.")] ? "s" : "");
-	wrong = duration_parse(buffer, &value);
-	*ns = value;
-	return wrong;
-}
-
-static const char *read_seconds(struct json_object *value, uint64_t *ns)
-{
-	double seconds = json_object_get_double(value);
-
-	if (!isfinite(seconds) || seconds < 0 || seconds > LAST_SECOND)
-		return "seconds are out of range";
-	*ns = (uint64_t)ceil(seconds * 1e9);
-	return NULL;
-}
-
-static bool is_number(struct json_object *value)
+static bool wish_is_number(struct json_object *value)
 {
 	return json_object_is_type(value, json_type_int) ||
 	       json_object_is_type(value, json_type_double);
 }
 
-static bool is_text(struct json_object *value)
+/* A text without zeros, which C would not see; or NULL */
+static const char *wish_text(struct json_object *value)
 {
-	return json_object_is_type(value, json_type_string);
+	const char *text = json_object_is_type(value, json_type_string) ?
+			   json_object_get_string(value) : NULL;
+
+	return text && strlen(text) == (size_t)json_object_get_string_len(value) ? text : NULL;
 }
 
-/* A text without zeros, which C would not see */
-static bool is_plain_text(struct json_object *value)
+static const char *wish_read_seconds(struct json_object *value, uint64_t *ns)
 {
-	return is_text(value) && strlen(json_object_get_string(value)) ==
-				 (size_t)json_object_get_string_len(value);
+	double seconds = json_object_get_double(value);
+
+	if (!isfinite(seconds) || seconds < 0 || seconds > WISH_LAST_SECOND)
+		return "seconds are out of range";
+	*ns = (uint64_t)ceil(seconds * 1e9);
+	return NULL;
 }
 
-static const char *read_delay(struct wish *wish, struct json_object *value)
+static const char *wish_read_delay(struct wish *wish, const struct settings *settings,
+				   struct json_object *value)
 {
-	const char *wrong;
+	const char *wrong, *text = wish_text(value);
 	uint64_t ns = 0;
 
-	if (is_number(value))
-		wrong = read_seconds(value, &ns);
-	else if (is_plain_text(value))
-		wrong = wish_read_duration(json_object_get_string(value), &ns);
+	if (wish_is_number(value))
+		wrong = wish_read_seconds(value, &ns);
 	else
-		wrong = "delay: seconds, or a text such as \"30m\", are expected";
-	if (!wrong && ns > settings.delay)
+		wrong = text ? text_duration(text, &ns) :
+			"delay: seconds, or a text such as \"30m\", are expected";
+	if (!wrong && ns > settings->delay)
 		wrong = "delay: longer than this server allows";
 	wish->absolute = false;
 	wish->deadline_ns = now_after(ns);
@@ -140,7 +60,7 @@ static const char *read_delay(struct wish *wish, struct json_object *value)
 }
 
 /* In a form 0 stands for any digit, and all else for itself. */
-static bool has_form(const char *text, const char *form)
+static bool wish_has_form(const char *text, const char *form)
 {
 	for (; *form; text++, form++)
 		if (*form == '0' ? *text < '0' || *text > '9' : *text != *form)
@@ -148,13 +68,13 @@ static bool has_form(const char *text, const char *form)
 	return true;
 }
 
-/* A fraction is cut after nanoseconds, and rounded up. */
-static const char *read_fraction(const char *text, uint64_t *ns)
+/* A fraction is cut after nanoseconds, and rounded up. Returns what follows. */
+static const char *wish_read_fraction(const char *text, uint64_t *ns)
 {
 	uint64_t unit = NS_PER_S / 10;
 
 	*ns = 0;
-	if (!has_form(text, ".0"))
+	if (!wish_has_form(text, ".0"))
 		return text;
 	for (text++; *text >= '0' && *text <= '9'; text++, unit /= 10)
 		*ns += unit ? unit * (uint64_t)(*text - '0') : 0;
@@ -163,7 +83,8 @@ static const char *read_fraction(const char *text, uint64_t *ns)
 	return text;
 }
 
-static const char *read_zone(const char *text, long *seconds)
+/* Returns what follows, or NULL if there is no zone. */
+static const char *wish_read_zone(const char *text, long *seconds)
 {
 	unsigned int hours, minutes;
 	char sign;
@@ -171,7 +92,7 @@ static const char *read_zone(const char *text, long *seconds)
 	*seconds = 0;
 	if (*text == 'Z' || *text == 'z')
 		return text + 1;
-	if (!has_form(text, "+00:00") && !has_form(text, "-00:00"))
+	if (!wish_has_form(text, "+00:00") && !wish_has_form(text, "-00:00"))
 		return NULL;
 	if (sscanf(text, "%c%2u:%2u", &sign, &hours, &minutes) != 3 || hours > 23 || minutes > 59)
 		return NULL;
@@ -179,136 +100,110 @@ static const char *read_zone(const char *text, long *seconds)
 	return text + strlen("+00:00");
 }
 
-/* Not the 31st of February, which timegm() takes for the 3rd of March */
-static bool is_there(const struct tm *date)
+/*
+ * RFC 3339, such as 2026-11-24T18:30:00Z or 2026-11-24T18:30:00.5+01:00, but not the 31st of
+ * February, which timegm() takes for the 3rd of March
+ */
+static bool wish_read_date(const char *text, uint64_t *ns)
 {
-	struct tm day = {
-		.tm_year = date->tm_year, .tm_mon = date->tm_mon, .tm_mday = date->tm_mday,
-	};
-
-	timegm(&day);
-	return day.tm_mon == date->tm_mon && day.tm_mday == date->tm_mday;
-}
-
-/* RFC 3339, such as 2026-11-24T18:30:00Z or 2026-11-24T18:30:00.5+01:00 */
-static bool read_date(const char *text, uint64_t *ns)
-{
-	struct tm date = { 0 };
+	struct tm date = { 0 }, day;
 	const char *end = NULL;
 	uint64_t fraction;
 	time_t time;
 	long zone;
 
-	if (has_form(text, "0000-00-00T00:00:00"))
+	if (wish_has_form(text, "0000-00-00T00:00:00"))
 		end = strptime(text, "%Y-%m-%dT%H:%M:%S", &date);
-	if (!end || !is_there(&date))
+	if (!end)
 		return false;
-	end = read_zone(read_fraction(end, &fraction), &zone);
+	day = (struct tm) {
+		.tm_year = date.tm_year, .tm_mon = date.tm_mon, .tm_mday = date.tm_mday,
+	};
+	timegm(&day);
+	if (day.tm_mon != date.tm_mon || day.tm_mday != date.tm_mday)
+		return false;
+	end = wish_read_zone(wish_read_fraction(end, &fraction), &zone);
 	if (!end || *end)
 		return false;
 	time = timegm(&date) - zone;
-	if (time < 0 || (double)time > LAST_SECOND)
+	if (time < 0 || (double)time > WISH_LAST_SECOND)
 		return false;
 	*ns = (uint64_t)time * NS_PER_S + fraction;
 	return true;
 }
 
-static const char *read_deadline(struct wish *wish, struct json_object *value)
+static const char *wish_read_deadline(struct wish *wish, const struct settings *settings,
+				      struct json_object *value)
 {
-	const char *wrong = NULL;
+	const char *wrong = NULL, *text = wish_text(value);
 	uint64_t at, now = now_ns();
 
-	if (is_number(value))
-		wrong = read_seconds(value, &wish->deadline_ns);
-	else if (!is_plain_text(value) ||
-		 !read_date(json_object_get_string(value), &wish->deadline_ns))
+	if (wish_is_number(value))
+		wrong = wish_read_seconds(value, &wish->deadline_ns);
+	else if (!text || !wish_read_date(text, &wish->deadline_ns))
 		wrong = "deadline: seconds since 1970, or a date as in RFC 3339, are expected";
 	wish->absolute = true;
 	at = now_from_wall(wish->deadline_ns);
-	if (!wrong && at > now && at - now > settings.delay)
+	if (!wrong && at > now && at - now > settings->delay)
 		wrong = "deadline: farther away than this server allows";
 	return wrong;
 }
 
-static const char *read_queue(struct wish *wish, struct json_object *value)
+static const char *wish_read_member(struct wish *wish, const struct settings *settings,
+				    const char *name, struct json_object *value,
+				    unsigned int *status)
 {
-	if (!is_plain_text(value) ||
-	    !wish_is_queue(json_object_get_string(value),
-			   (size_t)json_object_get_string_len(value)))
-		return "queue: 1 to 64 letters, digits, dots, dashes or underscores are expected";
-	wish->queue_length = (uint32_t)json_object_get_string_len(value);
-	memcpy(wish->queue, json_object_get_string(value), wish->queue_length + 1);
-	return NULL;
-}
+	bool is_text = json_object_is_type(value, json_type_string);
+	const char *text = is_text ? json_object_get_string(value) : NULL;
+	uint32_t length = is_text ? (uint32_t)json_object_get_string_len(value) : 0;
 
-static const char *read_payload(struct wish *wish, struct json_object *value, unsigned int *status)
-{
-	if (!is_text(value))
-		return "payload: a text is expected";
-	wish->payload_length = (uint32_t)json_object_get_string_len(value);
-	if (wish->payload_length > settings.payload) {
-		*status = MHD_HTTP_CONTENT_TOO_LARGE;
-		return "payload: larger than this server allows";
+	if (!strcmp(name, "delay"))
+		return wish_read_delay(wish, settings, value);
+	if (!strcmp(name, "deadline"))
+		return wish_read_deadline(wish, settings, value);
+	if (!strcmp(name, "queue")) {
+		wish->queue_name = text;
+		wish->queue_length = length;
+		return is_text && text_is_queue(text, length) ? NULL :
+		       "queue: 1 to 64 letters, digits, dots, dashes or underscores are expected";
 	}
-	free(wish->payload);
-	wish->payload = memory_copy(json_object_get_string(value), wish->payload_length);
-	return NULL;
-}
-
-const char *wish_set_key(struct wish *wish, const char *key, size_t length)
-{
-	if (!wish_is_key(key, length))
+	if (!strcmp(name, "payload")) {
+		wish->payload = text;
+		wish->payload_length = length;
+		if (length > settings->payload)
+			*status = MHD_HTTP_CONTENT_TOO_LARGE;
+		return !is_text ? "payload: a text is expected" : length > settings->payload ?
+		       "payload: larger than this server allows" : NULL;
+	}
+	if (strcmp(name, "key") || !is_text)
+		return "an unknown member: delay or deadline, queue and payload are expected";
+	if (!text_is_key(text, length))
 		return "key: 1 to 256 bytes of UTF-8 without control characters are expected";
 	if (wish->key)
 		return "key: the path has it";
-	wish->key = memory_copy(key, length);
-	wish->key_length = (uint32_t)length;
+	wish->key = text;
+	wish->key_length = length;
+	wish->hash = hash_of(text, length);
 	return NULL;
 }
 
-static const char *read_member(struct wish *wish, const char *name, struct json_object *value,
-			       unsigned int *status)
+const char *wish_read(struct wish *wish, const struct settings *settings,
+		      struct json_object *object, unsigned int *status)
 {
-	if (!strcmp(name, "delay"))
-		return read_delay(wish, value);
-	if (!strcmp(name, "deadline"))
-		return read_deadline(wish, value);
-	if (!strcmp(name, "queue"))
-		return read_queue(wish, value);
-	if (!strcmp(name, "payload"))
-		return read_payload(wish, value, status);
-	if (!strcmp(name, "key") && is_text(value))
-		return wish_set_key(wish, json_object_get_string(value),
-				    (size_t)json_object_get_string_len(value));
-	return "an unknown member: delay or deadline, queue and payload are expected";
-}
-
-const char *wish_read(struct wish *wish, struct json_object *object, unsigned int *status)
-{
-	bool delay, deadline;
 	const char *wrong;
 
 	*status = MHD_HTTP_BAD_REQUEST;
 	if (!json_object_is_type(object, json_type_object))
 		return "a JSON object is expected";
-	delay = json_object_object_get_ex(object, "delay", NULL);
-	deadline = json_object_object_get_ex(object, "deadline", NULL);
-	if (delay == deadline)
+	if (json_object_object_get_ex(object, "delay", NULL) ==
+	    json_object_object_get_ex(object, "deadline", NULL))
 		return "either delay or deadline is expected";
-	wish->queue_length = (uint32_t)sprintf(wish->queue, "default");
+	wish->queue_name = "default";
+	wish->queue_length = strlen("default");
 	json_object_object_foreach(object, name, value) {
-		wrong = read_member(wish, name, value, status);
+		wrong = wish_read_member(wish, settings, name, value, status);
 		if (wrong)
 			return wrong;
 	}
 	return NULL;
-}
-
-void wish_free(struct wish *wishes, size_t count)
-{
-	for (size_t i = 0; wishes && i < count; i++) {
-		free(wishes[i].key);
-		free(wishes[i].payload);
-	}
-	free(wishes);
 }

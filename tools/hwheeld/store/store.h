@@ -62,18 +62,20 @@ struct store_figures {
 };
 
 struct json_object;
+struct service;
 struct store;
 
 /* A part of the log comes from another node, or goes to one. Each comes from within reap(). */
 struct store_moves {
 	/* Records of a part that is being loaded, the oldest first */
-	void (*load)(uint64_t seq, const struct record *record);
+	void (*load)(struct service *service, uint64_t seq, const struct record *record);
 
 	/* A part is loaded: its records had numbers from @seq on, among those of other parts. */
-	void (*gained)(uint64_t seq, bool (*is_in)(const char *key, size_t length));
+	void (*gained)(struct service *service, uint64_t seq,
+		       bool (*is_in)(const char *key, size_t length));
 
 	/* Its timeouts are to be forgotten. No request is about them any more. */
-	void (*lost)(bool (*is_in)(const char *key, size_t length));
+	void (*lost)(struct service *service, bool (*is_in)(const char *key, size_t length));
 };
 
 /* Returns false to end the loading. */
@@ -137,8 +139,8 @@ struct store *sqlite_store_open(const char *path, const char *synchronous);
 
 /*
  * The back end for several machines, in an ensemble of ZooKeeper's servers, as the settings say.
- * Returns NULL, and says on stderr what is wrong.
+ * It has the service ask other nodes. Returns NULL, and says on stderr what is wrong.
  */
-struct store *zk_store_open(const struct store_moves *moves);
+struct store *zk_store_open(struct service *service, const struct store_moves *moves);
 
 #endif /* STORE_H */

@@ -82,9 +82,9 @@ FAULTS = [
          "static void go_on(struct shard *shard);\nstatic void take_over(struct shard *shard);\n")],
         ["restart_beside_paused"], ANY),
     Fault("a cancel that is answered before its commit", [
-        ("queue/cancel.c", "\tchange->apply = apply;\n\tchange_submit(change);\n",
-         "\tchange->apply = apply;\n\texchange_empty(exchange, MHD_HTTP_NO_CONTENT);\n"
-         "\tchange->exchange = NULL;\n\tchange_submit(change);\n")],
+        ("queue/cancel.c", "\tchange->apply = cancel_apply;\n\tchange_submit(change);\n",
+         "\tchange->apply = cancel_apply;\n\tanswer_empty(request, MHD_HTTP_NO_CONTENT);\n"
+         "\tchange->request = NULL;\n\tchange_submit(change);\n")],
         ["kill_leader", "kill", "kill_all_servers"], {"cancelled", "resurrected"}),
     Fault("an ignored clock offset", [
         ("clock/shared_clock.c", "\tnow_follow(line.offset_ns, line.bound_ns, line.boot_ns);\n",
@@ -100,15 +100,12 @@ FAULTS = [
          "\t(void)line;\n\tcorrection->ns = reckoning->correction.ns;\n")],
         ["shift_leader", "kill"], {"early", "lost", "leased", "again"}),
     Fault("a lease that is not committed before take answers", [
-        ("queue/take.c", "\t\tdescribe(timeout, poll, &change->records[i]);\n\t}\n"
-         "\tchange->apply = apply;\n\tchange->undo = undo;\n\tchange_submit(change);\n",
-         "\t\tdescribe(timeout, poll, &change->records[i]);\n\t}\n\tchange->exchange = NULL;\n"
-         "\tchange->apply = undo;\n\tchange->undo = undo;\n\tchange_submit(change);\n"
-         "\tfor (size_t i = 0; i < change->count; i++)\n"
-         "\t\tlease(change->timeouts[i], &change->records[i]);\n"
-         "\tanswer(poll->exchange, change);\n"),
-        ("queue/take.c", "static void apply(struct change *change)\n",
-         "__attribute__((unused)) static void apply(struct change *change)\n")],
+        ("queue/take.c", "\tchange->apply = take_apply;\n\tchange_submit(change);\n",
+         "\ttake_apply(change);\n\tchange->request = NULL;\n\tchange->apply = take_nothing;\n"
+         "\tchange_submit(change);\n"),
+        ("queue/take.c", "static size_t take_count(const struct poll *poll)\n",
+         "static void take_nothing(struct change *change)\n{\n\t(void)change;\n}\n\n"
+         "static size_t take_count(const struct poll *poll)\n")],
         ["kill_all_servers", "kill"], {"leased", "numbered", "again"}),
     Fault("a request to another node that is sent again", [
         ("nodes/peer.c", "\tbool again = call->was_sent;\n", "\tbool again = false;\n"),

@@ -226,6 +226,16 @@ void tree_path(char path[TREE_PATH], const char *format, ...)
 	va_end(arguments);
 }
 
+void tree_shard_path(unsigned int shard, const char *below, char path[TREE_PATH])
+{
+	tree_path(path, "/shards/%05u%s", shard, below);
+}
+
+void tree_log_path(unsigned int shard, uint64_t number, char path[TREE_PATH])
+{
+	tree_path(path, "/shards/%05u/log/%016llx", shard, (unsigned long long)number);
+}
+
 const char *tree_below(const char *path)
 {
 	return path;

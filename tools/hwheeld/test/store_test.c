@@ -13,13 +13,11 @@
 #include "kselftest_harness.h"
 
 #include "clock/now.h"
-#include "http/percent.h"
-#include "http/show.h"
 #include "log/record.h"
 #include "queue/timeout.h"
-#include "queue/wish.h"
 #include "store/database.h"
 #include "store/store.h"
+#include "text.h"
 
 static struct record example(void)
 {
@@ -376,36 +374,39 @@ TEST(time_goes_on)
 
 TEST(timeouts_are_found_until_they_are_removed)
 {
-	struct queue *queue = queue_get("q", 1, 10);
+	unsigned int hashes[] = { hash_of("one", 3), hash_of("two", 3), hash_of("on", 2) };
+	struct service service = { 0 };
+	struct queue *queue = queue_get(&service, "q", 1, 10);
 	struct timeout *one, *two;
 	unsigned char token[TOKEN_SIZE] = "token";
 
 	ASSERT_NE(NULL, queue);
-	EXPECT_EQ(NULL, queue_get("r", 1, 1));
-	one = timeout_add("one", 3, queue);
-	two = timeout_add("two", 3, queue);
+	EXPECT_EQ(NULL, queue_get(&service, "r", 1, 1));
+	queue->timeouts = 2;
+	one = timeout_add(queue, "one", 3, hashes[0]);
+	two = timeout_add(queue, "two", 3, hashes[1]);
 	timeout_set_payload(one, "payload", 7);
-	EXPECT_EQ(one, timeout_find("one", 3));
-	EXPECT_EQ(NULL, timeout_find("on", 2));
+	EXPECT_EQ(one, timeout_find(&service, "one", 3, hashes[0]));
+	EXPECT_EQ(NULL, timeout_find(&service, "on", 2, hashes[2]));
 	timeout_logged(one, 1);
 	timeout_logged(two, 2);
-	EXPECT_EQ(one, timeout_oldest());
+	EXPECT_EQ(one, service.oldest);
 	timeout_logged(one, 3);
-	EXPECT_EQ(two, timeout_oldest());
+	EXPECT_EQ(two, service.oldest);
 	timeout_lease(one, token, 5);
-	EXPECT_EQ(one, timeout_find_leased(token));
+	EXPECT_EQ(one, timeout_find_leased(&service, token));
 	timeout_end_lease(one);
-	EXPECT_EQ(NULL, timeout_find_leased(token));
-	queue_add_due(queue, two);
+	EXPECT_EQ(NULL, timeout_find_leased(&service, token));
+	timeout_add_due(two);
 	EXPECT_EQ(two, queue->due);
-	EXPECT_EQ(timeout_bytes_of(3, 7) + timeout_bytes_of(3, 0), timeout_bytes());
+	EXPECT_EQ(timeout_bytes_of(3, 7) + timeout_bytes_of(3, 0), service.timeouts_bytes);
 	timeout_remove(two);
 	EXPECT_EQ(NULL, queue->due);
-	EXPECT_EQ(NULL, timeout_find("two", 3));
+	EXPECT_EQ(NULL, timeout_find(&service, "two", 3, hashes[1]));
 	timeout_remove(one);
-	EXPECT_EQ(0, timeout_count());
-	EXPECT_EQ(0, timeout_bytes());
-	EXPECT_EQ(NULL, queue_find("q", 1));
+	EXPECT_EQ(0, timeout_count(&service));
+	EXPECT_EQ(0, service.timeouts_bytes);
+	EXPECT_EQ(NULL, queue_find(&service, "q", 1));
 }
 
 TEST(texts_in_urls)
@@ -414,22 +415,22 @@ TEST(texts_in_urls)
 	size_t length;
 	uint64_t number;
 
-	EXPECT_TRUE(percent_decode("a%2fb%C3", text, 4, &length));
+	EXPECT_TRUE(text_decode("a%2fb%C3", text, 4, &length));
 	EXPECT_EQ(4, length);
 	EXPECT_EQ(0, memcmp("a/b\303", text, 5));
-	EXPECT_TRUE(percent_decode("%00", text, 4, &length));
+	EXPECT_TRUE(text_decode("%00", text, 4, &length));
 	EXPECT_EQ(1, length);
-	EXPECT_FALSE(percent_decode("abcde", text, 4, &length));
-	EXPECT_FALSE(percent_decode("%2", text, 4, &length));
-	EXPECT_FALSE(percent_decode("%", text, 4, &length));
-	EXPECT_FALSE(percent_decode("%g0", text, 4, &length));
-	EXPECT_TRUE(percent_number("10", 10, &number));
+	EXPECT_FALSE(text_decode("abcde", text, 4, &length));
+	EXPECT_FALSE(text_decode("%2", text, 4, &length));
+	EXPECT_FALSE(text_decode("%", text, 4, &length));
+	EXPECT_FALSE(text_decode("%g0", text, 4, &length));
+	EXPECT_TRUE(text_count("10", 10, &number));
 	EXPECT_EQ(10, number);
-	EXPECT_FALSE(percent_number("11", 10, &number));
-	EXPECT_FALSE(percent_number("0", 10, &number));
-	EXPECT_FALSE(percent_number(" 1", 10, &number));
-	EXPECT_FALSE(percent_number("-1", 10, &number));
-	EXPECT_FALSE(percent_number("99999999999999999999", ~0ULL, &number));
+	EXPECT_FALSE(text_count("11", 10, &number));
+	EXPECT_FALSE(text_count("0", 10, &number));
+	EXPECT_FALSE(text_count(" 1", 10, &number));
+	EXPECT_FALSE(text_count("-1", 10, &number));
+	EXPECT_FALSE(text_count("99999999999999999999", ~0ULL, &number));
 }
 
 TEST(keys_are_utf8)
@@ -441,27 +442,27 @@ TEST(keys_are_utf8)
 	char longest[KEY_MAX + 1];
 
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
-		EXPECT_FALSE(wish_is_key(wrong[i], strlen(wrong[i])));
-	EXPECT_FALSE(wish_is_key("a\0b", 3));
-	EXPECT_TRUE(wish_is_key("\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80", 9));
+		EXPECT_FALSE(text_is_key(wrong[i], strlen(wrong[i])));
+	EXPECT_FALSE(text_is_key("a\0b", 3));
+	EXPECT_TRUE(text_is_key("\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80", 9));
 	memset(longest, 'x', sizeof(longest));
-	EXPECT_TRUE(wish_is_key(longest, KEY_MAX));
-	EXPECT_FALSE(wish_is_key(longest, KEY_MAX + 1));
+	EXPECT_TRUE(text_is_key(longest, KEY_MAX));
+	EXPECT_FALSE(text_is_key(longest, KEY_MAX + 1));
 }
 
 TEST(tokens_are_read_as_written)
 {
 	unsigned char token[TOKEN_SIZE] = "\x01\xfe 3456789abcdef", back[TOKEN_SIZE];
-	char text[TOKEN_TEXT];
+	char text[TEXT_TOKEN];
 
-	show_token(token, text);
-	ASSERT_TRUE(show_parse_token(text, back));
+	text_token(token, text);
+	ASSERT_TRUE(text_read_token(text, back));
 	EXPECT_EQ(0, memcmp(token, back, TOKEN_SIZE));
-	EXPECT_FALSE(show_parse_token("", back));
+	EXPECT_FALSE(text_read_token("", back));
 	text[5] = 'G';
-	EXPECT_FALSE(show_parse_token(text, back));
+	EXPECT_FALSE(text_read_token(text, back));
 	text[5] = 0;
-	EXPECT_FALSE(show_parse_token(text, back));
+	EXPECT_FALSE(text_read_token(text, back));
 }
 
 TEST_HARNESS_MAIN

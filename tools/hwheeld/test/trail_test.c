@@ -46,12 +46,12 @@ int shard_epoch(unsigned int shard)
 	return 1;
 }
 
-void shard_path(unsigned int shard, const char *below, char path[TREE_PATH])
+void tree_shard_path(unsigned int shard, const char *below, char path[TREE_PATH])
 {
 	snprintf(path, TREE_PATH, "%u%s", shard, below);
 }
 
-void shard_log_path(unsigned int shard, uint64_t number, char path[TREE_PATH])
+void tree_log_path(unsigned int shard, uint64_t number, char path[TREE_PATH])
 {
 	snprintf(path, TREE_PATH, "%u/%llu", shard, (unsigned long long)number);
 }

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Figures, and their text as OpenMetrics has it. The loop's thread alone counts. */
+/* Figures since the daemon began; the loop's thread counts. */
 #ifndef METRICS_H
 #define METRICS_H
 
-#include <stddef.h>
 #include <stdint.h>
 
-#include "store/store.h"
+#define METRICS_FIRST_NS	62500ULL
 
-/* Bin i has what is below 2^i * 62.5 us; the last one all else */
+/* Bin i has what is below 2^i * METRICS_FIRST_NS; the last one all else */
 #define METRICS_BINS	20
 
 struct metrics_histogram {
@@ -17,7 +16,7 @@ struct metrics_histogram {
 	uint64_t max_ns;
 };
 
-extern struct metrics {
+struct metrics {
 	uint64_t put;			/* created */
 	uint64_t restarted;
 	uint64_t cancelled;
@@ -34,13 +33,8 @@ extern struct metrics {
 	uint64_t clock_epoch;		/* of the leader that has its clock */
 	struct metrics_histogram lateness;	/* from the deadline until it is due */
 	struct metrics_histogram delivery;	/* until its lease is committed */
-} metrics;
+};
 
-void metrics_count_answer(unsigned int status);
-void metrics_count_due(uint64_t late_ns);
-void metrics_count_delivery(uint64_t late_ns);
-
-/* A text to be freed */
-char *metrics_text(struct store *store, size_t *length);
+void metrics_add(struct metrics_histogram *histogram, uint64_t ns);
 
 #endif /* METRICS_H */

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * How a request ends: with one of these. Each takes over @object. A part of another request ends
+ * with answer() or answer_error().
+ */
+#ifndef ANSWER_H
+#define ANSWER_H
+
+#include "http/request.h"
+
+void answer(struct request *request, unsigned int status, struct json_object *object);
+void answer_empty(struct request *request, unsigned int status);
+
+/* @text is malloc()'s, and taken over. */
+void answer_text(struct request *request, unsigned int status, const char *type, char *text,
+		 size_t length);
+
+/* @text says what is wrong; nothing of it comes from the client. */
+void answer_error(struct request *request, unsigned int status, const char *text);
+
+/* Hands the answer to libmicrohttpd, which has resumed the request. */
+enum MHD_Result answer_send(struct request *request);
+
+#endif /* ANSWER_H */

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <json-c/json.h>
+#include <utlist.h>
+
+#include "clock/alarm.h"
+#include "clock/now.h"
+#include "http/request.h"
+#include "memory.h"
+
+struct request *request_new(struct service *service, struct client *client,
+			    struct MHD_Connection *connection, const char *method, const char *path)
+{
+	struct request *request = memory_get(1, sizeof(*request));
+
+	request->service = service;
+	request->client = client;
+	request->connection = connection;
+	request->method = method;
+	request->path = memory_copy(path, strlen(path));
+	if (client)
+		client->request = request;
+	service->requests++;
+	return request;
+}
+
+static void request_end_hold(struct request *request)
+{
+	request->service->held -= request->is_held;
+	request->is_held = false;
+}
+
+void request_free(struct request *request)
+{
+	request_drop_body(request);
+	request_end_hold(request);
+	if (request->client)
+		request->client->request = NULL;
+	if (request->response)
+		MHD_destroy_response(request->response);
+	request->service->requests--;
+	json_object_put(request->json);
+	free(request->wishes);
+	free(request->path);
+	free(request);
+}
+
+void request_drop_body(struct request *request)
+{
+	request->service->bodies -= request->room;
+	free(request->body);
+	request->body = NULL;
+	request->length = 0;
+	request->room = 0;
+}
+
+bool request_append(struct request *request, const char *data, size_t size)
+{
+	const struct settings *settings = &request->service->settings;
+	size_t room = request->room ?: 256;
+
+	request->is_too_large = size > settings->body || request->length > settings->body - size;
+	while (!request->is_too_large && room < request->length + size + 1)
+		room *= 2;
+	if (!request->is_too_large && room != request->room) {
+		request->body = memory_need(realloc(request->body, room));
+		request->service->bodies += room - request->room;
+		request->room = room;
+	}
+	if (request->is_too_large || request->service->bodies > settings->bodies) {
+		request_drop_body(request);
+		return false;
+	}
+	memcpy(request->body + request->length, data, size);
+	request->length += size;
+	request->body[request->length] = 0;
+	return true;
+}
+
+const char *request_parameter(const struct request *request, const char *name)
+{
+	return MHD_lookup_connection_value(request->connection, MHD_GET_ARGUMENT_KIND, name);
+}
+
+const char *request_header(const struct request *request, const char *name)
+{
+	return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
+}
+
+/* Waiting */
+
+static bool request_begin_wait(struct request *request, void *what,
+			       void (*give_up)(struct request *request, enum request_end why))
+{
+	bool suspends = request->connection && !request->is_suspended && !request->response;
+
+	request->waits_for = what;
+	request->give_up = give_up;
+	request->is_suspended |= suspends;
+	return suspends;
+}
+
+void request_wait(struct request *request, void *what,
+		  void (*give_up)(struct request *request, enum request_end why))
+{
+	if (request_begin_wait(request, what, give_up))
+		MHD_suspend_connection(request->connection);
+}
+
+/*
+ * libmicrohttpd takes a suspended connection out of its epoll set, and puts it back later: two
+ * system calls. Of one that is not suspended it asks in each run whether there is an answer.
+ */
+void request_hold(struct request *request, void *what,
+		  void (*give_up)(struct request *request, enum request_end why))
+{
+	if (!request_begin_wait(request, what, give_up))
+		return;
+	request->is_held = request->service->held < REQUEST_HELD_MOST;
+	request->service->held += request->is_held;
+	if (!request->is_held)
+		MHD_suspend_connection(request->connection);
+}
+
+void request_resume(struct request *request)
+{
+	request->give_up = NULL;
+	request->waits_for = NULL;
+	if (!request->is_suspended)
+		return;
+	request->is_suspended = false;
+	client_unwatch(request->client);
+	request_limit_time(request->client);
+	if (!request->is_held)
+		MHD_resume_connection(request->connection);
+	request_end_hold(request);
+	request->service->was_resumed = true;
+}
+
+static void request_ring(void *owner, uint64_t at_ns)
+{
+	struct client *client = owner;
+	struct request *request = client->request;
+
+	(void)at_ns;
+	if (request && request->give_up) {
+		request->give_up(request, REQUEST_LATE);
+		client->service->metrics.requests_too_slow += !request->give_up;
+		return;
+	}
+	if (request)
+		client->service->metrics.requests_too_slow++;
+	shutdown(client->fd, SHUT_RDWR);
+}
+
+void request_limit_time(struct client *client)
+{
+	alarm_set(&client->limit, now_ns() + client->service->settings.request_time, request_ring,
+		  client);
+}
+
+static void request_hung_up(struct loop_source *source)
+{
+	struct client *client = (struct client *)source;
+
+	client->is_gone = true;
+	client_unwatch(client);
+	if (client->request && client->request->give_up)
+		client->request->give_up(client->request, REQUEST_GONE);
+}
+
+void request_watch(struct request *request)
+{
+	struct client *client = request->client;
+
+	client->hangup.ready = request_hung_up;
+	if (!client->is_watched)
+		client->is_watched = !loop_add(client->fd, EPOLLRDHUP, &client->hangup);
+}
+
+bool request_is_gone(const struct request *request)
+{
+	struct pollfd client = { .fd = request->client->fd, .events = POLLRDHUP };
+
+	return request->client->is_gone || poll(&client, 1, 0) > 0;
+}
+
+void request_give_up_all(struct service *service, enum request_end why)
+{
+	struct client *client;
+
+	DL_FOREACH(service->clients, client)
+		if (client->request && client->request->give_up)
+			client->request->give_up(client->request, why);
+}

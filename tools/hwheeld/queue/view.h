@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Timeouts and leases, as clients and other nodes get them. */
+#ifndef VIEW_H
+#define VIEW_H
+
+#include "queue/timeout.h"
+
+struct json_object;
+
+struct json_object *view_timeout(const struct timeout *timeout, bool payload);
+
+/* A timeout with its lease, for a client or for another node */
+struct json_object *view_lease(const struct timeout *timeout, bool for_node);
+
+/*
+ * Makes what a node got with a lease what a client gets. Returns when the lease ends, in the
+ * service's time; 0: the node did not say.
+ */
+uint64_t view_pass_lease(struct json_object *object);
+
+void view_seconds(struct json_object *object, const char *name, uint64_t ns);
+
+#endif /* VIEW_H */

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What a daemon has: the loop's thread passes it on, and nobody else touches it. */
+#ifndef SERVICE_H
+#define SERVICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "metrics.h"
+#include "settings.h"
+
+struct service {
+	struct settings settings;
+	struct metrics metrics;
+	struct store *store;
+	const struct nodes_ops *nodes;	/* NULL: this machine has all timeouts */
+	bool is_stopping;		/* no request begins, and no poll waits */
+	size_t changes;			/* on their way through the store */
+	unsigned char random[256];	/* for tokens of leases, which nobody can guess */
+	size_t random_left;		/* bytes of it */
+
+	/* All timeouts, see queue/timeout.h */
+	struct timeout *timeouts;	/* by key */
+	struct timeout *oldest;		/* in the order of the log */
+	struct lease *leases;		/* by token */
+	size_t timeouts_bytes;
+
+	/* See queue/queue.h */
+	struct queue *queues;		/* by name */
+	struct queue *ready;		/* the first one to be served */
+	struct queue *ready_last;
+
+	/* The log's records, see log/log.h */
+	struct {
+		uint64_t first;		/* number of the oldest one */
+		uint64_t next;		/* behind the last one that is committed */
+		struct segment *segments;	/* the oldest first */
+		uint64_t segments_count;
+		size_t bytes;		/* behind the last segment */
+		uint64_t owed;		/* bytes that are to be cleaned */
+		uint64_t pause_ns;	/* nothing is cleaned until then */
+		bool is_cleaning;
+	} log;
+
+	/* See http/client.h */
+	struct client *clients;
+	struct account *accounts;
+	size_t clients_count;
+	size_t strangers;		/* clients that have not shown that they are permitted */
+	size_t refused;			/* clients beyond a limit */
+	size_t admitted[2];		/* on the Unix socket, by TCP */
+	gid_t group;			/* whose members may use the socket, or -1 */
+
+	/* See http/request.h */
+	size_t requests;		/* under way */
+	size_t bodies;			/* bytes of their bodies */
+	size_t held;			/* requests */
+	bool was_resumed;		/* there is an answer to send */
+};
+
+#endif /* SERVICE_H */

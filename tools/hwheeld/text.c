@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <json-c/json.h>
+
+#include "hwheelctl/duration.h"
+#include "memory.h"
+#include "text.h"
+
+#define TEXT_DEPTH	8
+
+static const char text_digits[] = "0123456789abcdef";
+
+/* strtoull() takes spaces and signs, too. */
+bool text_number(const char *text, int base, uint64_t *number)
+{
+	char *end;
+
+	errno = 0;
+	*number = strtoull(text, &end, base);
+	return isdigit((unsigned char)*text) && !*end && !errno;
+}
+
+bool text_count(const char *text, uint64_t most, uint64_t *number)
+{
+	return text_number(text, 10, number) && *number && *number <= most;
+}
+
+const char *text_duration(const char *text, uint64_t *ns)
+{
+	char buffer[64];
+	const char *wrong;
+	__u64 value = 0;
+
+	if (strlen(text) > sizeof(buffer) - 2)
+		return "a duration is expected";
+	snprintf(buffer, sizeof(buffer), "%s%s", text,
+		 *text && !text[strspn(text, "0123456789.")] ? "s" : "");
+	wrong = duration_parse(buffer, &value);
+	*ns = value;
+	return wrong;
+}
+
+/* The length of the character at @text, or 0 if that is not UTF-8; overlong forms are not. */
+static size_t text_character(const unsigned char *text, size_t left)
+{
+	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	size_t length = *text < 0x80 ? 1 : *text < 0xc0 ? 0 : *text < 0xe0 ? 2 :
+			*text < 0xf0 ? 3 : *text < 0xf8 ? 4 : 0;
+	uint32_t code = length < 2 ? *text : *text & (0x7fU >> length);
+
+	if (!length || length > left)
+		return 0;
+	for (size_t i = 1; i < length; i++) {
+		if ((text[i] & 0xc0) != 0x80)
+			return 0;
+		code = code << 6 | (text[i] & 0x3f);
+	}
+	if (code < least[length] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
+		return 0;
+	return code < 0x20 || code == 0x7f ? 0 : length;
+}
+
+bool text_is_key(const char *key, size_t length)
+{
+	size_t at = 0, step = length && length <= KEY_MAX;
+
+	for (; step && at < length; at += step)
+		step = text_character((const unsigned char *)key + at, length - at);
+	return step;
+}
+
+bool text_is_queue(const char *name, size_t length)
+{
+	size_t i = 0;
+
+	while (i < length && name[i] > 0 && (isalnum(name[i]) || strchr("._-", name[i])))
+		i++;
+	return length && length <= QUEUE_MAX && i == length;
+}
+
+static int text_digit(char digit)
+{
+	const char *at = digit ? strchr(text_digits, tolower(digit)) : NULL;
+
+	return at ? (int)(at - text_digits) : -1;
+}
+
+/* Two hexadecimal digits, or -1 */
+static int text_byte(const char *text)
+{
+	int high = text_digit(text[0]), low = high < 0 ? -1 : text_digit(text[1]);
+
+	return low < 0 ? -1 : high << 4 | low;
+}
+
+bool text_decode(const char *text, char *to, size_t room, size_t *length)
+{
+	for (*length = 0; *text; ++*length) {
+		int byte = *text == '%' ? text_byte(text + 1) : (unsigned char)*text;
+
+		if (byte < 0 || *length == room)
+			return false;
+		text += *text == '%' ? 3 : 1;
+		to[*length] = (char)byte;
+	}
+	to[*length] = 0;
+	return true;
+}
+
+void text_token(const unsigned char token[TOKEN_SIZE], char text[TEXT_TOKEN])
+{
+	for (size_t i = 0; i < TOKEN_SIZE; i++) {
+		text[2 * i] = text_digits[token[i] >> 4];
+		text[2 * i + 1] = text_digits[token[i] & 15];
+	}
+	text[TEXT_TOKEN - 1] = 0;
+}
+
+bool text_read_token(const char *text, unsigned char token[TOKEN_SIZE])
+{
+	if (strlen(text) != TEXT_TOKEN - 1 || strspn(text, text_digits) != TEXT_TOKEN - 1)
+		return false;
+	for (size_t i = 0; i < TOKEN_SIZE; i++)
+		token[i] = (unsigned char)text_byte(text + 2 * i);
+	return true;
+}
+
+struct json_object *text_json(const char *text, size_t length)
+{
+	struct json_tokener *tokener = memory_need(json_tokener_new_ex(TEXT_DEPTH));
+	struct json_object *object;
+
+	json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
+	object = json_tokener_parse_ex(tokener, text ?: "", (int)length + 1);
+	if (json_tokener_get_error(tokener) != json_tokener_success ||
+	    json_tokener_get_parse_end(tokener) < length) {
+		json_object_put(object);
+		object = NULL;
+	}
+	json_tokener_free(tokener);
+	return object;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The texts that clients send: numbers, durations, keys, names of queues, tokens, JSON. */
+#ifndef TEXT_H
+#define TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "log/record.h"
+
+/* A token in hexadecimal digits, with a zero behind it */
+#define TEXT_TOKEN	(2 * TOKEN_SIZE + 1)
+
+struct json_object;
+
+/* Returns false if @text is anything else than digits of @base, or the number too large. */
+bool text_number(const char *text, int base, uint64_t *number);
+
+/* A decimal number from 1 to @most */
+bool text_count(const char *text, uint64_t most, uint64_t *number);
+
+/* Seconds, or a duration with a unit. Returns NULL, or what is wrong. */
+const char *text_duration(const char *text, uint64_t *ns);
+
+/* 1 to KEY_MAX bytes of UTF-8 without control characters */
+bool text_is_key(const char *key, size_t length);
+
+/* 1 to QUEUE_MAX letters, digits, dots, dashes or underscores */
+bool text_is_queue(const char *name, size_t length);
+
+/* Decodes %XX into @to, of @room bytes and a zero. Returns false if it is wrong, or too long. */
+bool text_decode(const char *text, char *to, size_t room, size_t *length);
+
+void text_token(const unsigned char token[TOKEN_SIZE], char text[TEXT_TOKEN]);
+bool text_read_token(const char *text, unsigned char token[TOKEN_SIZE]);
+
+/* Strict JSON, in UTF-8, not deep; NULL if it is something else. The caller puts it. */
+struct json_object *text_json(const char *text, size_t length);
+
+#endif /* TEXT_H */
