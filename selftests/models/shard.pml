@@ -14,9 +14,10 @@
  * gives the shard a new epoch, which no request on its way has, and reads the log back, and then
  * the epoch: another node may have cleaned the log meanwhile.
  *
- *	take_over(), taken(), renew(), renewal_ended(),
+ *	shard_take_over(), shard_taken(), shard_connected(), shard_renewed(),
  *	shard_lose()				tools/hwheeld/nodes/shard.c
- *	commit_send(), sent(), read_log(), read_epoch()	tools/hwheeld/consensus/commit.c
+ *	commit_send(), commit_sent(), commit_read_log(), commit_read_epoch()
+ *						tools/hwheeld/consensus/commit.c
  *
  * Checked:
  *  - no timeout is delivered twice, or after a client was told that it is cancelled;

@@ -51,13 +51,11 @@ static struct {
 
 static void main_note_alarms(struct loop_source *source)
 {
-	(void)source;
 	state.alarms_rang = true;
 }
 
 static void main_reap_store(struct loop_source *source)
 {
-	(void)source;
 	state.service.store->ops->reap(state.service.store);
 	if (now_has_jumped())
 		life_time_has_jumped(&state.service);
@@ -77,7 +75,6 @@ static void main_wall_was_set(struct loop_source *source)
 	struct store_time time;
 	uint64_t expirations;
 
-	(void)source;
 	if (read(state.wall, &expirations, sizeof(expirations)) >= 0 || errno != ECANCELED)
 		return;
 	main_watch_wall();
@@ -102,8 +99,6 @@ static void main_reload(void)
 
 static void main_last_moment(void *owner, uint64_t at_ns)
 {
-	(void)owner;
-	(void)at_ns;
 	state.is_out_of_time = true;
 }
 
@@ -124,7 +119,6 @@ static void main_take_signal(struct loop_source *source)
 {
 	struct signalfd_siginfo info;
 
-	(void)source;
 	while (read(state.signals, &info, sizeof(info)) == sizeof(info)) {
 		if (info.ssi_signo == SIGHUP)
 			main_reload();
@@ -137,8 +131,6 @@ static void main_take_signal(struct loop_source *source)
 
 static void main_try_again(void *owner, uint64_t at_ns)
 {
-	(void)owner;
-	(void)at_ns;
 	state.service.store->ops->recover(state.service.store);
 }
 
@@ -217,7 +209,6 @@ static struct store *main_open_zookeeper(struct service *service)
 #ifdef HAS_ZOOKEEPER
 	return zk_store_open(service, &replay_moves);
 #else
-	(void)service;
 	say(LOG_ERR, "configuration: this hwheeld was built without ZooKeeper");
 	return NULL;
 #endif
@@ -290,7 +281,6 @@ static void main_end(struct service *service)
 
 static error_t main_parse(int key, char *argument, struct argp_state *argp)
 {
-	(void)argp;
 	if (key != 'c')
 		return ARGP_ERR_UNKNOWN;
 	state.configuration = argument;

@@ -2,22 +2,22 @@
 #include "clock/heap.h"
 #include "memory.h"
 
-static void put(struct heap *heap, struct heap_entry *entry, size_t index)
+static void heap_put(struct heap *heap, struct heap_entry *entry, size_t index)
 {
 	heap->entries[index] = entry;
 	entry->index = index;
 }
 
-static void up(struct heap *heap, struct heap_entry *entry)
+static void heap_up(struct heap *heap, struct heap_entry *entry)
 {
 	size_t i = entry->index;
 
 	for (; i && heap->entries[(i - 1) / 2]->at_ns > entry->at_ns; i = (i - 1) / 2)
-		put(heap, heap->entries[(i - 1) / 2], i);
-	put(heap, entry, i);
+		heap_put(heap, heap->entries[(i - 1) / 2], i);
+	heap_put(heap, entry, i);
 }
 
-static void down(struct heap *heap, struct heap_entry *entry)
+static void heap_down(struct heap *heap, struct heap_entry *entry)
 {
 	size_t i = entry->index, child;
 
@@ -27,10 +27,10 @@ static void down(struct heap *heap, struct heap_entry *entry)
 			child++;
 		if (heap->entries[child]->at_ns >= entry->at_ns)
 			break;
-		put(heap, heap->entries[child], i);
+		heap_put(heap, heap->entries[child], i);
 		i = child;
 	}
-	put(heap, entry, i);
+	heap_put(heap, entry, i);
 }
 
 void heap_add(struct heap *heap, struct heap_entry *entry)
@@ -40,8 +40,8 @@ void heap_add(struct heap *heap, struct heap_entry *entry)
 		heap->entries = memory_need(realloc(heap->entries, heap->room *
 						    sizeof(*heap->entries)));
 	}
-	put(heap, entry, heap->count++);
-	up(heap, entry);
+	heap_put(heap, entry, heap->count++);
+	heap_up(heap, entry);
 }
 
 void heap_remove(struct heap *heap, struct heap_entry *entry)
@@ -50,16 +50,16 @@ void heap_remove(struct heap *heap, struct heap_entry *entry)
 
 	if (last == entry)
 		return;
-	put(heap, last, entry->index);
-	up(heap, last);
-	down(heap, last);
+	heap_put(heap, last, entry->index);
+	heap_up(heap, last);
+	heap_down(heap, last);
 }
 
 void heap_move(struct heap *heap, struct heap_entry *entry, uint64_t at_ns)
 {
 	entry->at_ns = at_ns;
-	up(heap, entry);
-	down(heap, entry);
+	heap_up(heap, entry);
+	heap_down(heap, entry);
 }
 
 struct heap_entry *heap_first(const struct heap *heap)

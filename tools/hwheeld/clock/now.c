@@ -72,12 +72,12 @@ int now_begin(struct store_time *stored)
 }
 
 /* Without the floor */
-static uint64_t reckon(uint64_t boot_ns)
+static uint64_t now_reckon(uint64_t boot_ns)
 {
 	return boot_ns + (uint64_t)now.offset_ns;
 }
 
-static uint64_t bound(uint64_t boot_ns)
+static uint64_t now_bound(uint64_t boot_ns)
 {
 	return now.is_shared ? now.bound_ns + NOW_DRIFT_NS(boot_ns - now.boot_ns) : 0;
 }
@@ -88,7 +88,7 @@ void now_follow(int64_t offset_ns, uint64_t bound_ns, uint64_t boot_ns)
 	if (now.is_shared) {
 		now.floor_ns = now_ns();
 		now.has_jumped |= offset_ns - (int64_t)bound_ns >
-				  now.offset_ns - (int64_t)bound(boot_ns) + (int64_t)JUMP_NS;
+				  now.offset_ns - (int64_t)now_bound(boot_ns) + (int64_t)JUMP_NS;
 	}
 	now.is_shared = true;
 	now.offset_ns = offset_ns;
@@ -117,14 +117,14 @@ double now_offset_of_wall(void)
 /* A time that waits is ahead by as much as it has to wait. */
 uint64_t now_bound_ns(void)
 {
-	uint64_t boot = now_clock_ns(CLOCK_BOOTTIME), time = reckon(boot);
+	uint64_t boot = now_clock_ns(CLOCK_BOOTTIME), time = now_reckon(boot);
 
-	return bound(boot) + (now.floor_ns > time ? now.floor_ns - time : 0);
+	return now_bound(boot) + (now.floor_ns > time ? now.floor_ns - time : 0);
 }
 
 uint64_t now_ns(void)
 {
-	uint64_t time = reckon(now_clock_ns(CLOCK_BOOTTIME));
+	uint64_t time = now_reckon(now_clock_ns(CLOCK_BOOTTIME));
 
 	return time > now.floor_ns ? time : now.floor_ns;
 }
@@ -133,20 +133,20 @@ uint64_t now_after(uint64_t delay_ns)
 {
 	uint64_t boot = now_clock_ns(CLOCK_BOOTTIME);
 
-	return reckon(boot) + bound(boot) + delay_ns;
+	return now_reckon(boot) + now_bound(boot) + delay_ns;
 }
 
 bool now_has_come(uint64_t service_ns)
 {
 	uint64_t boot = now_clock_ns(CLOCK_BOOTTIME);
 
-	return reckon(boot) >= service_ns + bound(boot);
+	return now_reckon(boot) >= service_ns + now_bound(boot);
 }
 
 uint64_t now_alarm_ns(uint64_t service_ns)
 {
 	uint64_t boot = now_clock_ns(CLOCK_BOOTTIME);
-	uint64_t time = reckon(boot), at = service_ns + bound(boot);
+	uint64_t time = now_reckon(boot), at = service_ns + now_bound(boot);
 
 	if (now.is_shared && at > time + FAR_NS)
 		at -= (at - time) / 1024;

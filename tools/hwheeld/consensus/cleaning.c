@@ -5,134 +5,120 @@
 #include "memory.h"
 #include "nodes/shard.h"
 
-static struct store_request *request;
-static void (*ended)(struct store_request *request);
-static struct commit *unknown;
-static bool *holds;			/* of each shard */
-static size_t done;			/* records that are in the log, or on their way */
+static struct {
+	struct store_request *request;
+	void (*ended)(struct store_request *request);
+	struct commit *unknown;
+	bool *holds;			/* of each shard */
+	size_t done;			/* records that are in the log, or on their way */
 
-/* The parts that were committed for the request get numbers when all of them are there. */
-static struct commit_part *parts;
-static size_t parts_count;
+	/* What was committed for the request gets numbers when all of it is there. */
+	struct commit_part *parts;
+	size_t parts_count;
+} cleaning;
 
-static void keep_parts(const struct commit *commit)
+/* Shards that are released may be lost with it. */
+static void cleaning_end(enum store_outcome outcome, int error)
 {
-	parts = memory_need(realloc(parts, (parts_count + commit->count) * sizeof(*parts)));
-	memcpy(parts + parts_count, commit->parts, commit->count * sizeof(*parts));
-	parts_count += commit->count;
+	struct store_request *request = cleaning.request;
+	bool *holds = cleaning.holds;
+
+	request->seq = trail_numbers(request->count);
+	for (size_t i = 0; i < cleaning.parts_count; i++) {
+		const struct commit_part *part = &cleaning.parts[i];
+
+		trail_add(part->shard, part->tenure, part->number, trail_numbers(0));
+	}
+	free(cleaning.parts);
+	cleaning.parts = NULL;
+	cleaning.parts_count = 0;
+	cleaning.request = NULL;
+	request->outcome = outcome;
+	request->error = error;
+	cleaning.ended(request);
+	for (unsigned int i = 0; i < shard_count(); i++)
+		if (holds[i])
+			shard_release(i);
+	free(holds);
 }
 
-static void number_parts(void)
+static void cleaning_go_on(void);
+
+static void cleaning_committed(struct commit *commit, enum store_outcome outcome, int error)
 {
-	request->seq = trail_numbers(request->count);
-	for (size_t i = 0; i < parts_count; i++)
-		trail_add(parts[i].shard, parts[i].tenure, parts[i].number, trail_numbers(0));
-	free(parts);
-	parts = NULL;
-	parts_count = 0;
+	size_t count = cleaning.parts_count + commit->count;
+
+	cleaning.unknown = outcome == STORE_UNKNOWN ? commit : NULL;
+	if (outcome == STORE_UNKNOWN)
+		return;
+	if (outcome == STORE_REFUSED) {
+		cleaning_end(outcome, error);
+		return;
+	}
+	cleaning.parts = memory_need(realloc(cleaning.parts, count * sizeof(*cleaning.parts)));
+	memcpy(cleaning.parts + cleaning.parts_count, commit->parts,
+	       commit->count * sizeof(*cleaning.parts));
+	cleaning.parts_count = count;
+	cleaning_go_on();
+}
+
+static void cleaning_go_on(void)
+{
+	const struct store_request *request = cleaning.request;
+	struct commit *commit;
+
+	if (cleaning.done == request->count) {
+		trail_remove(request->clean_before);
+		cleaning_end(STORE_COMMITTED, 0);
+		return;
+	}
+	commit = commit_new();
+	for (; cleaning.done < request->count; cleaning.done++) {
+		const struct record *record = &request->records[cleaning.done];
+
+		if (commit->bytes + COMMIT_PART_COST + commit_cost(record) > COMMIT_MAX)
+			break;
+		commit_add(commit, record);
+	}
+	commit_send(commit, cleaning_committed);
 }
 
 /* The shards of the records are not lost before the cleaning ends. */
-static void hold_shards(void)
+void cleaning_begin(struct store_request *request, void (*ended)(struct store_request *request))
 {
-	holds = memory_get(shard_count(), sizeof(*holds));
+	cleaning.request = request;
+	cleaning.ended = ended;
+	cleaning.done = 0;
+	cleaning.holds = memory_get(shard_count(), sizeof(*cleaning.holds));
 	for (size_t i = 0; i < request->count; i++) {
 		const struct record *record = &request->records[i];
 		unsigned int shard = shard_of(record->key, record->key_length);
 
-		if (!holds[shard])
+		if (!cleaning.holds[shard])
 			shard_hold(shard);
-		holds[shard] = true;
+		cleaning.holds[shard] = true;
 	}
-}
-
-/* Shards that are released may be lost with it. */
-static void release_shards(bool *held)
-{
-	for (unsigned int i = 0; i < shard_count(); i++)
-		if (held[i])
-			shard_release(i);
-	free(held);
-}
-
-static void end(enum store_outcome outcome, int error)
-{
-	struct store_request *it = request;
-	bool *held = holds;
-
-	request = NULL;
-	it->outcome = outcome;
-	it->error = error;
-	ended(it);
-	release_shards(held);
-}
-
-static void go_on(void);
-
-static void committed(struct commit *commit, enum store_outcome outcome, int error)
-{
-	unknown = NULL;
-	if (outcome == STORE_UNKNOWN) {
-		unknown = commit;
-		return;
-	}
-	if (outcome == STORE_REFUSED) {
-		number_parts();
-		end(outcome, error);
-		return;
-	}
-	keep_parts(commit);
-	go_on();
-}
-
-static void go_on(void)
-{
-	struct commit *commit;
-
-	if (done == request->count) {
-		trail_remove(request->clean_before);
-		number_parts();
-		end(STORE_COMMITTED, 0);
-		return;
-	}
-	commit = commit_new();
-	while (done < request->count &&
-	       commit->bytes + COMMIT_PART_COST + commit_cost(&request->records[done]) <=
-	       COMMIT_MAX) {
-		commit_add(commit, &request->records[done]);
-		done++;
-	}
-	commit_send(commit, committed);
-}
-
-void cleaning_begin(struct store_request *the_request,
-		    void (*the_ended)(struct store_request *request))
-{
-	request = the_request;
-	ended = the_ended;
-	done = 0;
-	hold_shards();
-	go_on();
+	cleaning_go_on();
 }
 
 void cleaning_read_back(void)
 {
-	if (unknown)
-		commit_read_back(unknown);
+	if (cleaning.unknown)
+		commit_read_back(cleaning.unknown);
 }
 
 void cleaning_give_up(void)
 {
-	if (unknown)
-		commit_give_up(unknown);
+	if (cleaning.unknown)
+		commit_give_up(cleaning.unknown);
 }
 
 bool cleaning_is_busy(void)
 {
-	return request;
+	return cleaning.request;
 }
 
 bool cleaning_is_unknown(void)
 {
-	return unknown;
+	return cleaning.unknown;
 }

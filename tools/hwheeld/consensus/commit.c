@@ -32,11 +32,15 @@ size_t commit_cost(const struct record *record)
 	return sizeof(uint32_t) + record_size(record);
 }
 
-static struct commit_part *add_part(struct commit *commit, unsigned int shard)
+/* The part of the record's shard, which is added if it is not there */
+static struct commit_part *commit_part_of(struct commit *commit, const struct record *record)
 {
-	struct commit_part *part;
+	unsigned int shard = shard_of(record->key, record->key_length);
 	size_t count = commit->count;
+	struct commit_part *part;
 
+	if (commit->index[shard])
+		return &commit->parts[commit->index[shard] - 1];
 	if (!(count & (count - 1)))
 		commit->parts = memory_need(realloc(commit->parts, (count ? 2 * count : 1) *
 						    sizeof(*commit->parts)));
@@ -48,18 +52,9 @@ static struct commit_part *add_part(struct commit *commit, unsigned int shard)
 	return part;
 }
 
-static struct commit_part *part_of(struct commit *commit, const struct record *record)
-{
-	unsigned int shard = shard_of(record->key, record->key_length);
-
-	if (!commit->index[shard])
-		return add_part(commit, shard);
-	return &commit->parts[commit->index[shard] - 1];
-}
-
 void commit_add(struct commit *commit, const struct record *record)
 {
-	struct commit_part *part = part_of(commit, record);
+	struct commit_part *part = commit_part_of(commit, record);
 	size_t size = record_size(record), all = part->size + sizeof(uint32_t) + size;
 	uint32_t length = htole32((uint32_t)size);
 
@@ -94,7 +89,7 @@ bool commit_decode(const char *bytes, size_t size,
 }
 
 /* Shards that are released may be lost with it. */
-static void end(struct commit *commit, enum store_outcome outcome, int error)
+static void commit_end(struct commit *commit, enum store_outcome outcome, int error)
 {
 	commit->done(commit, outcome, error);
 	for (size_t i = 0; i < commit->count; i++)
@@ -102,42 +97,28 @@ static void end(struct commit *commit, enum store_outcome outcome, int error)
 	commit_free(commit);
 }
 
-static void lose_culprits(const struct commit *commit)
-{
-	for (size_t i = 0; i < commit->count; i++) {
-		int checked = commit->results[2 * i].err, created = commit->results[2 * i + 1].err;
-
-		if (checked == ZBADVERSION || checked == ZNONODE || created == ZNODEEXISTS)
-			shard_lose(commit->parts[i].shard);
-	}
-}
-
 /* Not known are only those that may have reached a server. */
-static void sent(struct ensemble_call *call)
+static void commit_sent(struct ensemble_call *call)
 {
 	struct commit *commit = (struct commit *)call;
 
 	if (call->error == ZOK) {
-		end(commit, STORE_COMMITTED, 0);
+		commit_end(commit, STORE_COMMITTED, 0);
 	} else if (call->error == ZBADVERSION || call->error == ZNONODE ||
 		   call->error == ZNODEEXISTS) {
-		lose_culprits(commit);
-		end(commit, STORE_REFUSED, -ESTALE);
+		for (size_t i = 0; i < commit->count; i++) {
+			int checked = commit->results[2 * i].err;
+
+			if (checked == ZBADVERSION || checked == ZNONODE ||
+			    commit->results[2 * i + 1].err == ZNODEEXISTS)
+				shard_lose(commit->parts[i].shard);
+		}
+		commit_end(commit, STORE_REFUSED, -ESTALE);
 	} else if (call->error == ZINVALIDSTATE || call->error == ZBADARGUMENTS) {
-		end(commit, STORE_REFUSED, -EIO);
+		commit_end(commit, STORE_REFUSED, -EIO);
 	} else {
 		commit->done(commit, STORE_UNKNOWN, -EIO);
 	}
-}
-
-static void make_ops(struct commit_part *part, zoo_op_t *ops)
-{
-	part->number = shard_next_number(part->shard);
-	tree_shard_path(part->shard, "", part->shard_path);
-	tree_log_path(part->shard, part->number, part->log_path);
-	zoo_check_op_init(&ops[0], part->shard_path, shard_epoch(part->shard));
-	zoo_create_op_init(&ops[1], part->log_path, part->bytes, (int)part->size, ensemble_acl(),
-			   0, part->created, sizeof(part->created));
 }
 
 void commit_send(struct commit *commit,
@@ -146,82 +127,79 @@ void commit_send(struct commit *commit,
 	commit->done = done;
 	commit->ops = memory_get(2 * commit->count, sizeof(*commit->ops));
 	commit->results = memory_get(2 * commit->count, sizeof(*commit->results));
-	for (size_t i = 0; i < commit->count; i++)
-		make_ops(&commit->parts[i], &commit->ops[2 * i]);
-	commit->call.done = sent;
+	for (size_t i = 0; i < commit->count; i++) {
+		struct commit_part *part = &commit->parts[i];
+
+		part->number = shard_next_number(part->shard);
+		tree_shard_path(part->shard, "", part->shard_path);
+		tree_log_path(part->shard, part->number, part->log_path);
+		zoo_check_op_init(&commit->ops[2 * i], part->shard_path, shard_epoch(part->shard));
+		zoo_create_op_init(&commit->ops[2 * i + 1], part->log_path, part->bytes,
+				   (int)part->size, ensemble_acl(), 0, part->created,
+				   sizeof(part->created));
+	}
+	commit->call.done = commit_sent;
 	ensemble_multi(&commit->call, (int)(2 * commit->count), commit->ops, commit->results);
 }
 
 /* Reading back */
 
-static void lose_witness(struct commit *commit)
-{
-	shard_lose(commit->parts[commit->witness].shard);
-	commit->is_reading = false;
-	commit_read_back(commit);
-}
-
-static void stay_unknown(struct commit *commit)
+static void commit_stay_unknown(struct commit *commit)
 {
 	commit->is_reading = false;
 	commit->done(commit, STORE_UNKNOWN, -EIO);
 }
 
 /* The log was read as it was in this node's time only if the shard is still this node's. */
-static void read_epoch(struct ensemble_call *call)
+static void commit_read_epoch(struct ensemble_call *call)
 {
 	struct commit *commit = (struct commit *)call;
 	const struct commit_part *witness = &commit->parts[commit->witness];
 
-	if (call->error != ZOK && call->error != ZNONODE)
-		stay_unknown(commit);
-	else if (call->error == ZNONODE || call->stat.version != shard_epoch(witness->shard))
-		lose_witness(commit);
-	else if (commit->was_there)
-		end(commit, STORE_COMMITTED, 0);
-	else
-		end(commit, STORE_REFUSED, -EIO);
+	if (call->error != ZOK && call->error != ZNONODE) {
+		commit_stay_unknown(commit);
+	} else if (call->error == ZNONODE || call->stat.version != shard_epoch(witness->shard)) {
+		shard_lose(witness->shard);
+		commit->is_reading = false;
+		commit_read_back(commit);
+	} else if (commit->was_there) {
+		commit_end(commit, STORE_COMMITTED, 0);
+	} else {
+		commit_end(commit, STORE_REFUSED, -EIO);
+	}
 }
 
-static void read_log(struct ensemble_call *call)
+static void commit_read_log(struct ensemble_call *call)
 {
 	struct commit *commit = (struct commit *)call;
 
 	if (call->error != ZOK && call->error != ZNONODE) {
-		stay_unknown(commit);
+		commit_stay_unknown(commit);
 		return;
 	}
 	commit->was_there = !call->error;
-	call->done = read_epoch;
+	call->done = commit_read_epoch;
 	ensemble_exists(call, commit->parts[commit->witness].shard_path, false);
 }
 
 /* Any shard that this node still has tells what has become of all parts. */
-static bool find_witness(struct commit *commit)
-{
-	for (size_t i = 0; i < commit->count; i++) {
-		if (shard_state(commit->parts[i].shard) != SHARD_OWNED)
-			continue;
-		commit->witness = i;
-		return true;
-	}
-	return false;
-}
-
 void commit_read_back(struct commit *commit)
 {
 	if (commit->is_reading)
 		return;
-	if (!find_witness(commit)) {
-		end(commit, STORE_REFUSED, -ESTALE);
+	for (commit->witness = 0; commit->witness < commit->count; commit->witness++)
+		if (shard_state(commit->parts[commit->witness].shard) == SHARD_OWNED)
+			break;
+	if (commit->witness == commit->count) {
+		commit_end(commit, STORE_REFUSED, -ESTALE);
 		return;
 	}
 	commit->is_reading = true;
-	commit->call.done = read_log;
+	commit->call.done = commit_read_log;
 	ensemble_exists(&commit->call, commit->parts[commit->witness].log_path, false);
 }
 
 void commit_give_up(struct commit *commit)
 {
-	end(commit, STORE_REFUSED, -ESTALE);
+	commit_end(commit, STORE_REFUSED, -ESTALE);
 }

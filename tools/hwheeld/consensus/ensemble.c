@@ -19,7 +19,7 @@
 #include "say.h"
 
 /* An event: a call that nobody has made. Without a path it is one of the session. */
-struct event {
+struct ensemble_event {
 	struct ensemble_call call;
 	int state;
 	char *path;
@@ -34,9 +34,9 @@ static struct {
 	int64_t session;		/* that the events have told of */
 	bool has_expired;
 	int fd;
-	struct ensemble_call *ended, **end;	/* under the lock */
+	struct ensemble_call *ended, **last;	/* under the lock */
 	pthread_mutex_t lock;
-} ensemble = { .fd = -1, .end = &ensemble.ended, .lock = PTHREAD_MUTEX_INITIALIZER };
+} ensemble = { .fd = -1, .last = &ensemble.ended, .lock = PTHREAD_MUTEX_INITIALIZER };
 
 void ensemble_post(struct ensemble_call *call)
 {
@@ -44,14 +44,14 @@ void ensemble_post(struct ensemble_call *call)
 
 	call->next = NULL;
 	pthread_mutex_lock(&ensemble.lock);
-	*ensemble.end = call;
-	ensemble.end = &call->next;
+	*ensemble.last = call;
+	ensemble.last = &call->next;
 	pthread_mutex_unlock(&ensemble.lock);
 	if (write(ensemble.fd, &one, sizeof(one)) != sizeof(one))
 		say(LOG_ERR, "cluster: the loop cannot be woken: %m");
 }
 
-static void tell_state(int state)
+static void ensemble_tell_state(int state)
 {
 	int64_t session;
 
@@ -70,49 +70,46 @@ static void tell_state(int state)
 	}
 }
 
-static void take_event(struct ensemble_call *call)
+static void ensemble_take_event(struct ensemble_call *call)
 {
-	struct event *event = (struct event *)call;
+	struct ensemble_event *event = (struct ensemble_event *)call;
 
 	if (event->path)
 		ensemble.events->changed(event->path);
 	else
-		tell_state(event->state);
+		ensemble_tell_state(event->state);
 	free(event->path);
 	free(event);
 }
 
-static void watch(zhandle_t *handle, int type, int state, const char *path, void *context)
+static void ensemble_watch(zhandle_t *handle, int type, int state, const char *path, void *context)
 {
-	struct event *event = memory_get(1, sizeof(*event));
+	struct ensemble_event *event = memory_get(1, sizeof(*event));
 
-	(void)handle;
-	(void)context;
-	event->call.done = take_event;
+	event->call.done = ensemble_take_event;
 	event->state = state;
 	if (type != ZOO_SESSION_EVENT)
 		event->path = memory_copy(path, strlen(path));
 	ensemble_post(&event->call);
 }
 
-static void authorised(int error, const void *data)
+static void ensemble_authorised(int error, const void *data)
 {
-	(void)data;
 	if (error && error != ZCLOSING)
 		say(LOG_ERR, "cluster: the secret: %s", zerror(error));
 }
 
-static int connect_servers(void)
+static int ensemble_connect_servers(void)
 {
-	ensemble.handle = zookeeper_init(ensemble.servers, watch, (int)ensemble.session_ms, NULL,
-					 NULL, 0);
+	ensemble.handle = zookeeper_init(ensemble.servers, ensemble_watch,
+					 (int)ensemble.session_ms, NULL, NULL, 0);
 	if (!ensemble.handle) {
 		say(LOG_ERR, "cluster: no new session with %s: %m", ensemble.servers);
 		return -EIO;
 	}
 	if (ensemble.secret)
 		zoo_add_auth(ensemble.handle, "digest", ensemble.secret,
-			     (int)strlen(ensemble.secret), authorised, NULL);
+			     (int)strlen(ensemble.secret), ensemble_authorised, NULL);
 	return 0;
 }
 
@@ -125,27 +122,20 @@ int ensemble_open(const char *servers, unsigned int session_ms, const char *secr
 	ensemble.session_ms = session_ms;
 	ensemble.events = events;
 	ensemble.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	return ensemble.fd < 0 ? -errno : connect_servers();
+	return ensemble.fd < 0 ? -errno : ensemble_connect_servers();
 }
 
-static struct ensemble_call *take_ended(void)
+/* A call that ends may make others, and may be freed. */
+static void ensemble_finish_calls(void)
 {
-	struct ensemble_call *call;
+	struct ensemble_call *call, *next;
 
 	pthread_mutex_lock(&ensemble.lock);
 	call = ensemble.ended;
 	ensemble.ended = NULL;
-	ensemble.end = &ensemble.ended;
+	ensemble.last = &ensemble.ended;
 	pthread_mutex_unlock(&ensemble.lock);
-	return call;
-}
-
-/* A call that ends may make others, and may be freed. */
-static void finish_calls(void)
-{
-	struct ensemble_call *call, *next;
-
-	for (call = take_ended(); call; call = next) {
+	for (; call; call = next) {
 		struct String_vector names = call->names;
 
 		next = call->next;
@@ -155,27 +145,19 @@ static void finish_calls(void)
 }
 
 /* Calls that were under way end here. Then the events of that session are over. */
-static void end_session(void)
+static void ensemble_end_session(void)
 {
 	zookeeper_close(ensemble.handle);
 	ensemble.handle = NULL;
 	while (ensemble.ended)
-		finish_calls();
+		ensemble_finish_calls();
 }
 
 /* Calls without a session end with an error. */
 void ensemble_retry(void)
 {
 	if (!ensemble.handle)
-		connect_servers();
-}
-
-static void renew_session(void)
-{
-	end_session();
-	ensemble.has_expired = false;
-	ensemble.events->expired();
-	ensemble_retry();
+		ensemble_connect_servers();
 }
 
 void ensemble_reap(void)
@@ -184,14 +166,18 @@ void ensemble_reap(void)
 
 	if (read(ensemble.fd, &events, sizeof(events)) < 0)
 		return;
-	finish_calls();
-	if (ensemble.has_expired)
-		renew_session();
+	ensemble_finish_calls();
+	if (!ensemble.has_expired)
+		return;
+	ensemble_end_session();
+	ensemble.has_expired = false;
+	ensemble.events->expired();
+	ensemble_retry();
 }
 
 void ensemble_close(void)
 {
-	end_session();
+	ensemble_end_session();
 	close(ensemble.fd);
 	free(ensemble.servers);
 	free(ensemble.secret);
@@ -237,7 +223,7 @@ zhandle_t *ensemble_handle(void)
 
 /* What the library's threads call */
 
-static void end(const void *data, int error)
+static void ensemble_end(const void *data, int error)
 {
 	struct ensemble_call *call = (struct ensemble_call *)data;
 
@@ -246,26 +232,25 @@ static void end(const void *data, int error)
 	ensemble_post(call);
 }
 
-static void end_plain(int error, const void *data)
+static void ensemble_end_plain(int error, const void *data)
 {
-	end(data, error);
+	ensemble_end(data, error);
 }
 
-static void end_text(int error, const char *text, const void *data)
+static void ensemble_end_text(int error, const char *text, const void *data)
 {
-	(void)text;
-	end(data, error);
+	ensemble_end(data, error);
 }
 
-static void end_stat(int error, const struct Stat *stat, const void *data)
+static void ensemble_end_stat(int error, const struct Stat *stat, const void *data)
 {
 	if (stat)
 		((struct ensemble_call *)data)->stat = *stat;
-	end(data, error);
+	ensemble_end(data, error);
 }
 
-static void end_value(int error, const char *value, int length, const struct Stat *stat,
-		      const void *data)
+static void ensemble_end_value(int error, const char *value, int length, const struct Stat *stat,
+			       const void *data)
 {
 	struct ensemble_call *call = (struct ensemble_call *)data;
 
@@ -273,10 +258,10 @@ static void end_value(int error, const char *value, int length, const struct Sta
 		call->value = memory_copy(value, (size_t)length);
 		call->length = length;
 	}
-	end_stat(error, stat, data);
+	ensemble_end_stat(error, stat, data);
 }
 
-static void end_names(int error, const struct String_vector *names, const void *data)
+static void ensemble_end_names(int error, const struct String_vector *names, const void *data)
 {
 	struct ensemble_call *call = (struct ensemble_call *)data;
 
@@ -285,10 +270,10 @@ static void end_names(int error, const struct String_vector *names, const void *
 		for (int i = 0; i < names->count; i++)
 			call->names.data[i] = memory_copy(names->data[i], strlen(names->data[i]));
 	}
-	end(data, error);
+	ensemble_end(data, error);
 }
 
-static void begin(struct ensemble_call *call)
+static void ensemble_begin(struct ensemble_call *call)
 {
 	call->error = ZOK;
 	call->value = NULL;
@@ -297,65 +282,59 @@ static void begin(struct ensemble_call *call)
 }
 
 /* The library did not take it: it did not happen. */
-static void check(struct ensemble_call *call, int error)
+static void ensemble_check(struct ensemble_call *call, int error)
 {
 	if (error)
-		end(call, error);
+		ensemble_end(call, error);
 }
 
 void ensemble_create(struct ensemble_call *call, const char *path, const char *value, int mode)
 {
-	begin(call);
-	check(call, zoo_acreate(ensemble.handle, path, value, (int)strlen(value), ensemble_acl(),
-				mode, end_text, call));
+	ensemble_begin(call);
+	ensemble_check(call, zoo_acreate(ensemble.handle, path, value, (int)strlen(value),
+					 ensemble_acl(), mode, ensemble_end_text, call));
 }
 
 void ensemble_delete(struct ensemble_call *call, const char *path)
 {
-	begin(call);
-	check(call, zoo_adelete(ensemble.handle, path, -1, end_plain, call));
+	ensemble_begin(call);
+	ensemble_check(call, zoo_adelete(ensemble.handle, path, -1, ensemble_end_plain, call));
 }
 
 void ensemble_exists(struct ensemble_call *call, const char *path, bool watch)
 {
-	begin(call);
-	check(call, zoo_aexists(ensemble.handle, path, watch, end_stat, call));
+	ensemble_begin(call);
+	ensemble_check(call, zoo_aexists(ensemble.handle, path, watch, ensemble_end_stat, call));
 }
 
 void ensemble_get(struct ensemble_call *call, const char *path)
 {
-	begin(call);
-	check(call, zoo_aget(ensemble.handle, path, 0, end_value, call));
+	ensemble_begin(call);
+	ensemble_check(call, zoo_aget(ensemble.handle, path, 0, ensemble_end_value, call));
 }
 
 void ensemble_children(struct ensemble_call *call, const char *path, bool watch)
 {
-	begin(call);
-	check(call, zoo_aget_children(ensemble.handle, path, watch, end_names, call));
+	ensemble_begin(call);
+	ensemble_check(call, zoo_aget_children(ensemble.handle, path, watch, ensemble_end_names,
+					       call));
 }
 
 void ensemble_set(struct ensemble_call *call, const char *path, const char *value, int version)
 {
-	begin(call);
-	check(call, zoo_aset(ensemble.handle, path, value, (int)strlen(value), version, end_stat,
-			     call));
+	ensemble_begin(call);
+	ensemble_check(call, zoo_aset(ensemble.handle, path, value, (int)strlen(value), version,
+				      ensemble_end_stat, call));
 }
 
 /*
  * zoo_amulti() of ZooKeeper 3.8 frees what it has not allocated if the session has ended, which the
  * library's threads know before the loop does. No session ends while there is a connection.
  */
-static int multi(struct ensemble_call *call, int count, const zoo_op_t *ops,
-		 zoo_op_result_t *results)
-{
-	if (zoo_state(ensemble.handle) != ZOO_CONNECTED_STATE)
-		return ZINVALIDSTATE;
-	return zoo_amulti(ensemble.handle, count, ops, results, end_plain, call);
-}
-
 void ensemble_multi(struct ensemble_call *call, int count, const zoo_op_t *ops,
 		    zoo_op_result_t *results)
 {
-	begin(call);
-	check(call, multi(call, count, ops, results));
+	ensemble_begin(call);
+	ensemble_check(call, zoo_state(ensemble.handle) != ZOO_CONNECTED_STATE ? ZINVALIDSTATE :
+	      zoo_amulti(ensemble.handle, count, ops, results, ensemble_end_plain, call));
 }

@@ -10,35 +10,35 @@
 #include "memory.h"
 #include "nodes/shard.h"
 
-#define WIDTH	16
-#define LEVELS	2
+#define MERGING_WIDTH	16
+#define MERGING_LEVELS	2
 
 /* A piece of so many bytes is large enough. */
-#define LARGE	(32 << 10)
+#define MERGING_LARGE	(32 << 10)
 
 /* So many requests are on their way at a time. */
-#define MOST	64
+#define MERGING_MOST	64
 
 /* Of what is written faster than it is merged, the pieces stay small. */
-#define KEPT_MOST	(64 << 20)
+#define MERGING_KEPT	(64 << 20)
 
 /* A piece; its bytes are kept until it is merged. */
-struct piece {
+struct merging_piece {
 	uint64_t first, last;		/* numbers of the commits in it; the last one is its name */
 	size_t place;
 	char *bytes;
 	size_t size;
 };
 
-struct level {
-	struct piece *pieces;		/* each one follows the one before it */
+struct merging_level {
+	struct merging_piece *pieces;	/* each one follows the one before it */
 	size_t count;
 	size_t room;
 };
 
 /* The end of a shard's log */
-struct tail {
-	struct level levels[LEVELS];
+struct merging_tail {
+	struct merging_level levels[MERGING_LEVELS];
 	unsigned int tenure;
 	bool is_busy;			/* a merge is on its way */
 };
@@ -48,182 +48,167 @@ struct merge {
 	unsigned int shard;
 	unsigned int tenure;
 	size_t level;
-	struct piece pieces[WIDTH];
-	struct piece whole;
-	zoo_op_t ops[WIDTH + 2];
-	zoo_op_result_t results[WIDTH + 2];
+	struct merging_piece pieces[MERGING_WIDTH];
+	struct merging_piece whole;
+	zoo_op_t ops[MERGING_WIDTH + 2];
+	zoo_op_result_t results[MERGING_WIDTH + 2];
 	char shard_path[TREE_PATH];
-	char paths[WIDTH][TREE_PATH];
+	char paths[MERGING_WIDTH][TREE_PATH];
 	char created[TREE_PATH];
 };
 
-static struct tail *tails;
-static size_t ready;			/* levels that are full, or more than that */
-static size_t under_way;
-static size_t kept;			/* bytes */
-static unsigned int turn;		/* the shard that is looked at first */
+static struct {
+	struct merging_tail *tails;
+	size_t ready;			/* levels that are full, or more than that */
+	size_t under_way;
+	size_t kept;			/* bytes */
+	unsigned int turn;		/* the shard that is looked at first */
+} merging;
 
-static void forget_level(struct level *level)
+static void merging_forget_level(struct merging_level *level)
 {
 	for (size_t i = 0; i < level->count; i++) {
-		kept -= level->pieces[i].size;
+		merging.kept -= level->pieces[i].size;
 		free(level->pieces[i].bytes);
 	}
-	ready -= level->count >= WIDTH;
+	merging.ready -= level->count >= MERGING_WIDTH;
 	free(level->pieces);
-	*level = (struct level) { 0 };
+	*level = (struct merging_level) { 0 };
 }
 
-static void forget_tail(struct tail *tail)
+static void merging_forget(struct merging_tail *tail)
 {
-	for (size_t i = 0; i < LEVELS; i++)
-		forget_level(&tail->levels[i]);
+	for (size_t i = 0; i < MERGING_LEVELS; i++)
+		merging_forget_level(&tail->levels[i]);
 }
 
-static void append(struct level *level, const struct piece *piece)
+/* A piece may stay as it is: those before and behind it do not follow each other then. */
+static void merging_keep(struct merging_tail *tail, size_t index, const struct merging_piece *piece)
 {
+	struct merging_level *level = &tail->levels[index];
+
+	if (index == MERGING_LEVELS || piece->size >= MERGING_LARGE ||
+	    merging.kept + piece->size > MERGING_KEPT) {
+		free(piece->bytes);
+		return;
+	}
 	if (level->count && level->pieces[level->count - 1].last + 1 != piece->first)
-		forget_level(level);
+		merging_forget_level(level);
 	if (level->count == level->room) {
-		level->room = level->room ? 2 * level->room : WIDTH;
+		level->room = level->room ? 2 * level->room : MERGING_WIDTH;
 		level->pieces = memory_need(realloc(level->pieces, level->room *
 						    sizeof(*level->pieces)));
 	}
 	level->pieces[level->count++] = *piece;
-	kept += piece->size;
-	ready += level->count == WIDTH;
-}
-
-/* A piece that stays as it is: those before and behind it do not follow each other. */
-static void add(struct tail *tail, size_t level, const struct piece *piece)
-{
-	if (level < LEVELS && piece->size < LARGE && kept + piece->size <= KEPT_MOST)
-		append(&tail->levels[level], piece);
-	else
-		free(piece->bytes);
+	merging.kept += piece->size;
+	merging.ready += level->count == MERGING_WIDTH;
 }
 
 void merging_add(unsigned int shard, unsigned int tenure, uint64_t number, size_t place,
 		 char *bytes, size_t size)
 {
-	struct tail *tail = &tails[shard];
-	struct piece piece = {
+	struct merging_tail *tail = &merging.tails[shard];
+	struct merging_piece piece = {
 		.first = number, .last = number, .place = place, .size = size,
 		.bytes = memory_need(realloc(bytes, size ?: 1)),
 	};
 
 	if (tail->tenure != tenure)
-		forget_tail(tail);
+		merging_forget(tail);
 	tail->tenure = tenure;
-	add(tail, 0, &piece);
+	merging_keep(tail, 0, &piece);
 }
 
-/* Merging */
-
 /* Of an unknown outcome the trail keeps all places: what is not there needs no removal. */
-static void merged(struct ensemble_call *call)
+static void merging_merged(struct ensemble_call *call)
 {
 	struct merge *merge = (struct merge *)call;
-	struct tail *tail = &tails[merge->shard];
+	struct merging_tail *tail = &merging.tails[merge->shard];
 
-	under_way--;
+	merging.under_way--;
 	tail->is_busy = false;
-	for (size_t i = 0; i < WIDTH - 1 && call->error == ZOK; i++)
+	for (size_t i = 0; i < MERGING_WIDTH - 1 && call->error == ZOK; i++)
 		trail_forget(merge->pieces[i].place);
 	if (call->error == ZOK && tail->tenure == merge->tenure)
-		add(tail, merge->level + 1, &merge->whole);
+		merging_keep(tail, merge->level + 1, &merge->whole);
 	else
 		free(merge->whole.bytes);
 	shard_release(merge->shard);
 	free(merge);
 }
 
-static void join(struct merge *merge)
+/* Puts the bytes of all pieces into one. */
+static void merging_join(struct merge *merge)
 {
-	struct piece *whole = &merge->whole;
+	struct merging_piece *whole = &merge->whole, *pieces = merge->pieces;
 
-	*whole = (struct piece) {
-		.first = merge->pieces[0].first,
-		.last = merge->pieces[WIDTH - 1].last,
-		.place = merge->pieces[WIDTH - 1].place,
-	};
-	for (size_t i = 0; i < WIDTH; i++)
-		whole->size += merge->pieces[i].size;
+	*whole = pieces[MERGING_WIDTH - 1];
+	whole->first = pieces[0].first;
+	whole->size = 0;
+	for (size_t i = 0; i < MERGING_WIDTH; i++)
+		whole->size += pieces[i].size;
+	merging.kept -= whole->size;
 	whole->bytes = memory_get(whole->size, 1);
 	whole->size = 0;
-	for (size_t i = 0; i < WIDTH; i++) {
-		memcpy(whole->bytes + whole->size, merge->pieces[i].bytes, merge->pieces[i].size);
-		whole->size += merge->pieces[i].size;
-		free(merge->pieces[i].bytes);
+	for (size_t i = 0; i < MERGING_WIDTH; i++) {
+		memcpy(whole->bytes + whole->size, pieces[i].bytes, pieces[i].size);
+		whole->size += pieces[i].size;
+		free(pieces[i].bytes);
 	}
 }
 
-static void make_ops(struct merge *merge)
-{
-	tree_shard_path(merge->shard, "", merge->shard_path);
-	zoo_check_op_init(&merge->ops[0], merge->shard_path, shard_epoch(merge->shard));
-	for (size_t i = 0; i < WIDTH; i++) {
-		tree_log_path(merge->shard, merge->pieces[i].last, merge->paths[i]);
-		zoo_delete_op_init(&merge->ops[1 + i], merge->paths[i], -1);
-	}
-	zoo_create_op_init(&merge->ops[WIDTH + 1], merge->paths[WIDTH - 1], merge->whole.bytes,
-			   (int)merge->whole.size, ensemble_acl(), 0, merge->created,
-			   sizeof(merge->created));
-}
-
-static void send_merge(unsigned int shard, size_t level)
+static void merging_send(unsigned int shard, size_t level)
 {
 	struct merge *merge = memory_get(1, sizeof(*merge));
-	struct level *from = &tails[shard].levels[level];
+	struct merging_level *from = &merging.tails[shard].levels[level];
 
 	merge->shard = shard;
-	merge->tenure = tails[shard].tenure;
+	merge->tenure = merging.tails[shard].tenure;
 	merge->level = level;
 	memcpy(merge->pieces, from->pieces, sizeof(merge->pieces));
-	for (size_t i = 0; i < WIDTH; i++)
-		kept -= merge->pieces[i].size;
-	from->count -= WIDTH;
-	ready -= from->count < WIDTH;
-	memmove(from->pieces, from->pieces + WIDTH, from->count * sizeof(*from->pieces));
-	join(merge);
-	make_ops(merge);
-	merge->call.done = merged;
-	tails[shard].is_busy = true;
-	under_way++;
+	from->count -= MERGING_WIDTH;
+	merging.ready -= from->count < MERGING_WIDTH;
+	memmove(from->pieces, from->pieces + MERGING_WIDTH, from->count * sizeof(*from->pieces));
+	merging_join(merge);
+	tree_shard_path(shard, "", merge->shard_path);
+	zoo_check_op_init(&merge->ops[0], merge->shard_path, shard_epoch(shard));
+	for (size_t i = 0; i < MERGING_WIDTH; i++) {
+		tree_log_path(shard, merge->pieces[i].last, merge->paths[i]);
+		zoo_delete_op_init(&merge->ops[1 + i], merge->paths[i], -1);
+	}
+	zoo_create_op_init(&merge->ops[MERGING_WIDTH + 1], merge->paths[MERGING_WIDTH - 1],
+			   merge->whole.bytes, (int)merge->whole.size, ensemble_acl(), 0,
+			   merge->created, sizeof(merge->created));
+	merge->call.done = merging_merged;
+	merging.tails[shard].is_busy = true;
+	merging.under_way++;
 	shard_hold(shard);
-	ensemble_multi(&merge->call, WIDTH + 2, merge->ops, merge->results);
-}
-
-static void look_at(unsigned int shard)
-{
-	struct tail *tail = &tails[shard];
-
-	for (size_t level = 0; level < LEVELS && !tail->is_busy; level++)
-		if (tail->levels[level].count >= WIDTH)
-			send_merge(shard, level);
+	ensemble_multi(&merge->call, MERGING_WIDTH + 2, merge->ops, merge->results);
 }
 
 void merging_go_on(void)
 {
-	for (unsigned int i = 0; i < shard_count() && ready && under_way < MOST; i++) {
-		unsigned int shard = turn++ % shard_count();
+	for (unsigned int i = 0; i < shard_count() && merging.ready &&
+	     merging.under_way < MERGING_MOST; i++) {
+		unsigned int shard = merging.turn++ % shard_count();
+		struct merging_tail *tail = &merging.tails[shard];
 
-		if (shard_state(shard) != SHARD_OWNED ||
-		    shard_tenure(shard) != tails[shard].tenure)
-			forget_tail(&tails[shard]);
-		else
-			look_at(shard);
+		if (shard_state(shard) != SHARD_OWNED || shard_tenure(shard) != tail->tenure)
+			merging_forget(tail);
+		for (size_t level = 0; level < MERGING_LEVELS && !tail->is_busy; level++)
+			if (tail->levels[level].count >= MERGING_WIDTH)
+				merging_send(shard, level);
 	}
 }
 
 void merging_begin(void)
 {
-	tails = memory_get(shard_count(), sizeof(*tails));
+	merging.tails = memory_get(shard_count(), sizeof(*merging.tails));
 }
 
 void merging_end(void)
 {
 	for (unsigned int i = 0; i < shard_count(); i++)
-		forget_tail(&tails[i]);
-	free(tails);
+		merging_forget(&merging.tails[i]);
+	free(merging.tails);
 }

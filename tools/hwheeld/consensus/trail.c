@@ -3,164 +3,154 @@
 
 #include "consensus/ensemble.h"
 #include "consensus/trail.h"
+#include "consensus/tree.h"
 #include "memory.h"
 #include "nodes/shard.h"
 
 /* So many are removed at a time. */
-#define STEP	500
+#define TRAIL_STEP	500
 
-struct entry {
+struct trail_entry {
 	uint64_t number;
 	uint64_t end;
 	unsigned int shard;
 	unsigned int tenure;
 };
 
-/* A ring, of a power of two */
-static struct entry *entries;
-static size_t first, count, room;
-static size_t dropped;			/* how many there were before the first one */
+static struct {
+	struct trail_entry *entries;	/* a ring, of a power of two */
+	size_t first, count, room;
+	size_t dropped;			/* how many there were before the first one */
+	uint64_t next;			/* the number before that of the next record */
+} trail;
 
-static uint64_t next = 1;
-
-static struct removal {
+static struct {
 	struct ensemble_call call;
 	uint64_t before;
 	bool is_busy;			/* with the call */
-	zoo_op_t ops[2 * STEP];
-	zoo_op_result_t results[2 * STEP];
-	char shards[STEP][TREE_PATH];
-	char logs[STEP][TREE_PATH];
-	size_t places[STEP];		/* behind the first one */
+	zoo_op_t ops[2 * TRAIL_STEP];
+	zoo_op_result_t results[2 * TRAIL_STEP];
+	char shards[TRAIL_STEP][TREE_PATH];
+	char logs[TRAIL_STEP][TREE_PATH];
+	size_t places[TRAIL_STEP];	/* behind the first one */
 	int count;
 } removal;
 
 uint64_t trail_numbers(size_t records)
 {
-	next += records;
-	return next - records;
+	trail.next += records;
+	return trail.next - records + 1;
 }
 
-static struct entry *at(size_t index)
+static struct trail_entry *trail_at(size_t index)
 {
-	return &entries[(first + index) & (room - 1)];
-}
-
-static void grow(void)
-{
-	size_t new_room = room ? 2 * room : 1024;
-	struct entry *new = memory_get(new_room, sizeof(*new));
-
-	for (size_t i = 0; i < count; i++)
-		new[i] = *at(i);
-	free(entries);
-	entries = new;
-	room = new_room;
-	first = 0;
+	return &trail.entries[(trail.first + index) & (trail.room - 1)];
 }
 
 size_t trail_add(unsigned int shard, unsigned int tenure, uint64_t number, uint64_t end)
 {
-	if (count == room)
-		grow();
-	*at(count++) = (struct entry) {
+	size_t room = trail.room ? 2 * trail.room : 1024;
+	struct trail_entry *entries;
+
+	if (trail.count == trail.room) {
+		entries = memory_get(room, sizeof(*entries));
+		for (size_t i = 0; i < trail.count; i++)
+			entries[i] = *trail_at(i);
+		free(trail.entries);
+		trail.entries = entries;
+		trail.room = room;
+		trail.first = 0;
+	}
+	*trail_at(trail.count++) = (struct trail_entry) {
 		.shard = shard, .tenure = tenure, .number = number, .end = end,
 	};
-	return dropped + count - 1;
+	return trail.dropped + trail.count - 1;
 }
 
 void trail_forget(size_t place)
 {
-	if (place >= dropped)
-		at(place - dropped)->number = 0;
+	if (place >= trail.dropped)
+		trail_at(place - trail.dropped)->number = 0;
 }
 
-static bool is_of_state(const struct entry *entry, enum shard_state state)
+static bool trail_is_of_state(const struct trail_entry *entry, enum shard_state state)
 {
 	return shard_state(entry->shard) == state && shard_tenure(entry->shard) == entry->tenure;
 }
 
-static bool is_removable(const struct entry *entry)
+static bool trail_is_removable(const struct trail_entry *entry)
 {
-	return entry->number && is_of_state(entry, SHARD_OWNED);
-}
-
-/* Those of a shard that was lost are another node's. One that is being loaded is owned soon. */
-static bool is_over(const struct entry *entry)
-{
-	return !entry->number ||
-	       (!is_of_state(entry, SHARD_OWNED) && !is_of_state(entry, SHARD_LOADING));
+	return entry->number && trail_is_of_state(entry, SHARD_OWNED);
 }
 
 /*
- * An entry that is dropped too early leaves its commit in the log, while those behind it go: what
- * they cancelled would be there again after a takeover.
+ * Entries of a shard that was lost are another node's. One that is being loaded is owned soon. An
+ * entry that is dropped too early leaves its commit in the log, while those behind it go: what they
+ * cancelled would be there again after a takeover.
  */
-static void drop(void)
+static void trail_drop(void)
 {
-	while (count && is_over(at(0))) {
-		first = (first + 1) & (room - 1);
-		count--;
-		dropped++;
+	for (; trail.count; trail.count--, trail.dropped++) {
+		const struct trail_entry *entry = trail_at(0);
+
+		if (entry->number && (trail_is_of_state(entry, SHARD_OWNED) ||
+				      trail_is_of_state(entry, SHARD_LOADING)))
+			break;
+		trail.first = (trail.first + 1) & (trail.room - 1);
 	}
 }
 
 /* Of the shards' epochs each check is needed once, but many cost little. */
-static void add(const struct entry *entry, size_t place)
-{
-	int i = removal.count++;
-
-	removal.places[i] = place;
-	tree_shard_path(entry->shard, "", removal.shards[i]);
-	tree_log_path(entry->shard, entry->number, removal.logs[i]);
-	zoo_check_op_init(&removal.ops[2 * i], removal.shards[i], shard_epoch(entry->shard));
-	zoo_delete_op_init(&removal.ops[2 * i + 1], removal.logs[i], -1);
-}
-
-static void collect(void)
+static void trail_collect(void)
 {
 	removal.count = 0;
-	for (size_t i = 0; i < count && removal.count < STEP; i++) {
-		if (at(i)->end > removal.before)
+	for (size_t i = 0; i < trail.count && removal.count < TRAIL_STEP; i++) {
+		const struct trail_entry *entry = trail_at(i);
+		int n = removal.count;
+
+		if (entry->end > removal.before)
 			break;
-		if (is_removable(at(i)))
-			add(at(i), i);
+		if (!trail_is_removable(entry))
+			continue;
+		removal.count++;
+		removal.places[n] = i;
+		tree_shard_path(entry->shard, "", removal.shards[n]);
+		tree_log_path(entry->shard, entry->number, removal.logs[n]);
+		zoo_check_op_init(&removal.ops[2 * n], removal.shards[n],
+				  shard_epoch(entry->shard));
+		zoo_delete_op_init(&removal.ops[2 * n + 1], removal.logs[n], -1);
 	}
 }
 
-static void go_on(void);
+static void trail_go_on(void);
 
 /* An older removal, whose answer was lost, may have removed one. */
-static void look_at_results(void)
-{
-	for (int i = 0; i < removal.count; i++) {
-		struct entry *entry = at(removal.places[i]);
-
-		if (removal.call.error == ZOK || removal.results[2 * i + 1].err == ZNONODE)
-			entry->number = 0;
-		else if (is_removable(entry) && (removal.results[2 * i].err == ZBADVERSION ||
-						 removal.results[2 * i].err == ZNONODE))
-			shard_lose(entry->shard);
-	}
-}
-
-static void removed(struct ensemble_call *call)
+static void trail_removed(struct ensemble_call *call)
 {
 	removal.is_busy = false;
-	if (call->error == ZOK || call->error == ZNONODE || call->error == ZBADVERSION) {
-		look_at_results();
-		go_on();
+	if (call->error != ZOK && call->error != ZNONODE && call->error != ZBADVERSION)
+		return;
+	for (int i = 0; i < removal.count; i++) {
+		struct trail_entry *entry = trail_at(removal.places[i]);
+		int checked = removal.results[2 * i].err;
+
+		if (call->error == ZOK || removal.results[2 * i + 1].err == ZNONODE)
+			entry->number = 0;
+		else if (trail_is_removable(entry) &&
+			 (checked == ZBADVERSION || checked == ZNONODE))
+			shard_lose(entry->shard);
 	}
+	trail_go_on();
 }
 
-static void go_on(void)
+static void trail_go_on(void)
 {
-	drop();
-	collect();
+	trail_drop();
+	trail_collect();
 	if (!removal.count)
 		return;
 	removal.is_busy = true;
-	removal.call.done = removed;
+	removal.call.done = trail_removed;
 	ensemble_multi(&removal.call, 2 * removal.count, removal.ops, removal.results);
 }
 
@@ -168,5 +158,5 @@ void trail_remove(uint64_t before)
 {
 	removal.before = before;
 	if (!removal.is_busy)
-		go_on();
+		trail_go_on();
 }

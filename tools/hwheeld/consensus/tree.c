@@ -10,11 +10,11 @@
 #include "memory.h"
 #include "say.h"
 
-#define MOST		4096
-#define PATIENCE_MS	10000
-#define FORMAT		"hwheeld 1, %u shards"
+#define TREE_MOST		4096
+#define TREE_PATIENCE_MS	10000
+#define TREE_FORMAT		"hwheeld 1, %u shards"
 
-static char root[TREE_NAME + 2];
+static char tree_root[TREE_NAME + 2];
 
 struct tree {
 	zoo_op_t *ops;
@@ -31,10 +31,10 @@ bool tree_is_name(const char *name)
 
 void tree_path(char path[TREE_PATH], const char *format, ...)
 {
-	size_t length = strlen(root);
+	size_t length = strlen(tree_root);
 	va_list arguments;
 
-	memcpy(path, root, length);
+	memcpy(path, tree_root, length);
 	va_start(arguments, format);
 	vsnprintf(path + length, TREE_PATH - length, format, arguments);
 	va_end(arguments);
@@ -52,12 +52,12 @@ void tree_log_path(unsigned int shard, uint64_t number, char path[TREE_PATH])
 
 const char *tree_below(const char *path)
 {
-	size_t length = strlen(root);
+	size_t length = strlen(tree_root);
 
-	return strncmp(path, root, length) ? "" : path + length;
+	return strncmp(path, tree_root, length) ? "" : path + length;
 }
 
-static void add(struct tree *tree, const char *path, const char *value)
+static void tree_add(struct tree *tree, const char *path, const char *value)
 {
 	int i = tree->count++;
 
@@ -66,34 +66,27 @@ static void add(struct tree *tree, const char *path, const char *value)
 			   ensemble_acl(), ZOO_PERSISTENT, NULL, 0);
 }
 
-static void add_shards(struct tree *tree, unsigned int shards)
-{
-	char path[64];
-
-	for (unsigned int i = 0; i < shards; i++) {
-		snprintf(path, sizeof(path), "/shards/%05u", i);
-		add(tree, path, "");
-		snprintf(path, sizeof(path), "/shards/%05u/log", i);
-		add(tree, path, "");
-	}
-}
-
 /* In one request: there is no half of a tree. */
-static int create(unsigned int shards)
+static int tree_create(unsigned int shards)
 {
 	size_t most = 4 + 2 * (size_t)shards;
 	struct tree tree = { .ops = memory_get(most, sizeof(*tree.ops)),
 			     .paths = memory_get(most, sizeof(*tree.paths)) };
 	zoo_op_result_t *results = memory_get(most, sizeof(*results));
-	char value[64];
+	char format[64], path[64];
 	int error;
 
-	snprintf(value, sizeof(value), FORMAT, shards);
-	add(&tree, "", value);
-	add(&tree, "/members", "");
-	add(&tree, "/clock", "");
-	add(&tree, "/shards", "");
-	add_shards(&tree, shards);
+	snprintf(format, sizeof(format), TREE_FORMAT, shards);
+	tree_add(&tree, "", format);
+	tree_add(&tree, "/members", "");
+	tree_add(&tree, "/clock", "");
+	tree_add(&tree, "/shards", "");
+	for (unsigned int i = 0; i < shards; i++) {
+		snprintf(path, sizeof(path), "/shards/%05u", i);
+		tree_add(&tree, path, "");
+		snprintf(path, sizeof(path), "/shards/%05u/log", i);
+		tree_add(&tree, path, "");
+	}
 	error = zoo_multi(ensemble_handle(), tree.count, tree.ops, results);
 	free(results);
 	free(tree.paths);
@@ -101,38 +94,33 @@ static int create(unsigned int shards)
 	return error;
 }
 
-static unsigned int read_count(void)
+static unsigned int tree_read_count(void)
 {
 	char value[64] = "";
 	int length = sizeof(value) - 1;
 	unsigned int shards = 0;
-	int error = zoo_get(ensemble_handle(), root, 0, value, &length, NULL);
+	int error = zoo_get(ensemble_handle(), tree_root, 0, value, &length, NULL);
 
 	if (error)
-		say(LOG_ERR, "cluster: %s: %s", root, zerror(error));
-	else if (sscanf(value, FORMAT, &shards) != 1 || !shards || shards > MOST)
-		say(LOG_ERR, "cluster: %s is of another version of hwheeld", root);
-	return shards > MOST ? 0 : shards;
-}
-
-static int ensure(unsigned int shards)
-{
-	int error = zoo_exists(ensemble_handle(), root, 0, NULL);
-
-	return error == ZNONODE ? create(shards) : error;
+		say(LOG_ERR, "cluster: %s: %s", tree_root, zerror(error));
+	else if (sscanf(value, TREE_FORMAT, &shards) != 1 || !shards || shards > TREE_MOST)
+		say(LOG_ERR, "cluster: %s is of another version of hwheeld", tree_root);
+	return shards > TREE_MOST ? 0 : shards;
 }
 
 unsigned int tree_open(const char *cluster, unsigned int shards)
 {
 	int error;
 
-	snprintf(root, sizeof(root), "/%s", cluster);
+	snprintf(tree_root, sizeof(tree_root), "/%s", cluster);
 	do {
-		error = ensure(shards);
-	} while (ensemble_is_lost(error) && ensemble_wait(PATIENCE_MS));
+		error = zoo_exists(ensemble_handle(), tree_root, 0, NULL);
+		if (error == ZNONODE)
+			error = tree_create(shards);
+	} while (ensemble_is_lost(error) && ensemble_wait(TREE_PATIENCE_MS));
 	if (error && error != ZNODEEXISTS) {
 		say(LOG_ERR, "cluster: the tree cannot be created: %s", zerror(error));
 		return 0;
 	}
-	return read_count();
+	return tree_read_count();
 }

@@ -13,16 +13,16 @@
 #include "say.h"
 
 /* All servers are asked again after so long, and while one is refused. */
-#define LOOK_NS		(10 * NS_PER_S)
-#define RETRY_NS	NS_PER_S
+#define VERSIONS_LOOK_NS		(10 * NS_PER_S)
+#define VERSIONS_RETRY_NS	NS_PER_S
 
 /* How long one server may take to answer */
-#define PATIENCE_S	2
+#define VERSIONS_PATIENCE_S	2
 
 /* Room for the line that has the version, and for one server of the list */
-#define ANSWER		256
-#define NAME		256
-#define TEXT		1024
+#define VERSIONS_ANSWER		256
+#define VERSIONS_NAME		256
+#define VERSIONS_TEXT		1024
 
 static struct {
 	const char *servers;
@@ -33,13 +33,13 @@ static struct {
 	pthread_t thread;
 	bool is_looking;		/* with the thread */
 	size_t answers;			/* the thread's meanwhile, as found[] */
-	char found[TEXT];		/* what is wrong; empty: nothing */
-	char refused[TEXT];		/* of the last look */
+	char found[VERSIONS_TEXT];		/* what is wrong; empty: nothing */
+	char refused[VERSIONS_TEXT];		/* of the last look */
 } versions;
 
-static void ask(const struct addrinfo *where, char answer[ANSWER])
+static void versions_ask(const struct addrinfo *where, char answer[VERSIONS_ANSWER])
 {
-	const struct timeval patience = { .tv_sec = PATIENCE_S };
+	const struct timeval patience = { .tv_sec = VERSIONS_PATIENCE_S };
 	int fd = socket(where->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	ssize_t length = -1;
 
@@ -47,38 +47,32 @@ static void ask(const struct addrinfo *where, char answer[ANSWER])
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 	if (!connect(fd, where->ai_addr, where->ai_addrlen) &&
 	    send(fd, "srvr", 4, MSG_NOSIGNAL) == 4)
-		length = recv(fd, answer, ANSWER - 1, MSG_WAITALL);
+		length = recv(fd, answer, VERSIONS_ANSWER - 1, MSG_WAITALL);
 	answer[length > 0 ? length : 0] = 0;
 	if (fd >= 0)
 		close(fd);
 }
 
-/* Without a leader a server answers, and serves nobody. */
-static bool is_away(const char *answer)
-{
-	return !*answer || strstr(answer, "not currently serving");
-}
-
-/* Writes what is wrong with the server, or nothing. */
-static void judge(const char *server, const char *answer, char text[TEXT])
+/* Writes what is wrong with the server, or nothing. Without a leader it serves nobody. */
+static void versions_judge(const char *server, const char *answer, char text[VERSIONS_TEXT])
 {
 	unsigned int major, minor, patch;
 
-	if (is_away(answer))
+	if (!*answer || strstr(answer, "not currently serving"))
 		return;
 	versions.answers++;
 	if (sscanf(answer, "Zookeeper version: %u.%u.%u", &major, &minor, &patch) != 3)
-		snprintf(text, TEXT,
+		snprintf(text, VERSIONS_TEXT,
 			 "the version of ZooKeeper at %s cannot be read by the command srvr",
 			 server);
 	else if (major < 3 || (major == 3 && (minor < 9 || (minor == 9 && patch < 4))))
-		snprintf(text, TEXT,
+		snprintf(text, VERSIONS_TEXT,
 			 "ZooKeeper %u.%u.%u at %s may lose accepted timeouts: 3.9.4 is needed",
 			 major, minor, patch, server);
 }
 
 /* HOST:PORT; an IPv6 address is in brackets. Returns false if it is something else. */
-static bool split(char *server, const char **host, const char **port)
+static bool versions_split(char *server, const char **host, const char **port)
 {
 	char *colon = strrchr(server, ':');
 
@@ -93,79 +87,77 @@ static bool split(char *server, const char **host, const char **port)
 }
 
 /* A name may have the addresses of several servers. */
-static void look_at(const char *server, char text[TEXT])
+static void versions_look_at(const char *server, char text[VERSIONS_TEXT])
 {
 	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
 	struct addrinfo *first = NULL;
 	const char *host, *port;
-	char name[NAME], answer[ANSWER];
+	char name[VERSIONS_NAME], answer[VERSIONS_ANSWER];
 
 	snprintf(name, sizeof(name), "%s", server);
-	if (!split(name, &host, &port) || getaddrinfo(host, port, &hints, &first))
+	if (!versions_split(name, &host, &port) || getaddrinfo(host, port, &hints, &first))
 		return;
 	for (const struct addrinfo *it = first; it && !*text; it = it->ai_next) {
-		ask(it, answer);
-		judge(server, answer, text);
+		versions_ask(it, answer);
+		versions_judge(server, answer, text);
 	}
 	freeaddrinfo(first);
 }
 
 /* Finds the first server that is wrong. The list may have a path of all znodes behind it. */
-static void look(void)
+static void versions_look_at_all(void)
 {
 	const char *from = versions.servers;
 	size_t length;
-	char server[NAME];
+	char server[VERSIONS_NAME];
 
 	*versions.found = 0;
 	versions.answers = 0;
 	while (*from && *from != '/' && !*versions.found) {
 		length = strcspn(from, ",/");
 		snprintf(server, sizeof(server), "%.*s", (int)length, from);
-		look_at(server, versions.found);
+		versions_look_at(server, versions.found);
 		from += length + (from[length] == ',');
 	}
 }
 
-static void refuse(void)
+static void versions_refuse(void)
 {
 	say(LOG_CRIT, "cluster: %s; zookeeper_may_lose = yes allows it", versions.found);
 }
 
 /* In the loop */
 
-static void ring(void *owner, uint64_t at_ns)
+static void versions_ring(void *owner, uint64_t at_ns)
 {
-	(void)owner;
-	(void)at_ns;
 	versions_look();
 }
 
-static void look_later(void)
+static void versions_look_later(void)
 {
-	alarm_set(&versions.alarm, now_ns() + (*versions.refused ? RETRY_NS : LOOK_NS), ring, NULL);
+	uint64_t pause = *versions.refused ? VERSIONS_RETRY_NS : VERSIONS_LOOK_NS;
+
+	alarm_set(&versions.alarm, now_ns() + pause, versions_ring, NULL);
 }
 
-static void looked(struct ensemble_call *call)
+static void versions_looked(struct ensemble_call *call)
 {
-	(void)call;
 	if (!versions.is_looking)
 		return;
 	pthread_join(versions.thread, NULL);
 	versions.is_looking = false;
 	if (strcmp(versions.found, versions.refused)) {
 		if (*versions.found)
-			refuse();
+			versions_refuse();
 		memcpy(versions.refused, versions.found, sizeof(versions.refused));
 		versions.changed();
 	}
-	look_later();
+	versions_look_later();
 }
 
-static void *look_aside(void *unused)
+static void *versions_look_aside(void *unused)
 {
-	(void)unused;
-	look();
+	versions_look_at_all();
 	ensemble_post(&versions.call);
 	return NULL;
 }
@@ -174,10 +166,10 @@ void versions_look(void)
 {
 	if (versions.may_lose || versions.is_looking)
 		return;
-	versions.call.done = looked;
-	versions.is_looking = !pthread_create(&versions.thread, NULL, look_aside, NULL);
+	versions.call.done = versions_looked;
+	versions.is_looking = !pthread_create(&versions.thread, NULL, versions_look_aside, NULL);
 	if (!versions.is_looking)
-		look_later();
+		versions_look_later();
 }
 
 bool versions_are_fine(void)
@@ -193,12 +185,12 @@ bool versions_begin(const char *servers, bool may_lose, void (*changed)(void))
 	if (may_lose)
 		return true;
 	/* During an election none does. */
-	for (look(); !versions.answers; look()) {
+	for (versions_look_at_all(); !versions.answers; versions_look_at_all()) {
 		say(LOG_WARNING, "cluster: no server of %s answers the command srvr", servers);
 		sleep(1);
 	}
 	if (*versions.found)
-		refuse();
+		versions_refuse();
 	return !*versions.found;
 }
 

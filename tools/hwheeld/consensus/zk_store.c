@@ -4,11 +4,11 @@
  *
  *	zk_store -> commit, cleaning, merging -> ensemble -> servers
  *	members -> shard -> loading --------^
- *	clock, versions --------------------^
- *	nodes -> relay, batch, sweep, feed, survey -> peer -> other nodes
+ *	shared, versions -------------^
+ *	owner -> relay, batch, sweep, feed, survey -> peer -> other nodes
  *
  * A commit has all requests that wait, of as many shards as they are about; while as many as
- * WINDOW are on their way, requests wait for the next one. Without a connection nothing is sent.
+ * ZK_WINDOW are on their way, requests wait for the next one. Without a connection nothing is sent.
  * When there is one again, the shards get new epochs, then commits of unknown outcome are read
  * back, and then the store goes on.
  */
@@ -17,12 +17,11 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 #include <utlist.h>
 
 #include "clock/now.h"
-#include "clock/shared_clock.h"
+#include "clock/shared.h"
 #include "consensus/cleaning.h"
 #include "consensus/commit.h"
 #include "consensus/merging.h"
@@ -38,25 +37,24 @@
 #include "say.h"
 #include "service.h"
 
-#define WINDOW		16
+#define ZK_WINDOW	16
 
 /* How long the end waits for an answer of the servers */
-#define LAST_MS		1000
+#define ZK_LAST_MS	1000
 
 /* How long one attempt to connect waits */
-#define PATIENCE_MS	5000
+#define ZK_PATIENCE_MS	5000
 
 static struct {
 	struct store store;
 	struct service *service;
-	const struct settings *settings;
 	const struct store_moves *moves;
 	struct store_request *waiting, **waiting_end;
 	struct commit *commits;		/* on their way, or unknown; the oldest first */
 	size_t count;
 	size_t unknown;
-	bool usable;			/* connected, with nothing that is unknown */
-	bool connected;
+	bool is_usable;			/* connected, with nothing that is unknown */
+	bool is_connected;
 	bool has_epochs;		/* of this connection */
 	uint64_t *loaded_from;		/* of each shard: number of its first record; 0: none */
 	bool *is_lost;			/* of each shard: to be forgotten */
@@ -68,14 +66,25 @@ static struct {
 
 /* Requests */
 
-static void end(struct store_request *request, enum store_outcome outcome, int error)
+static void zk_end(struct store_request *request, enum store_outcome outcome, int error)
 {
 	request->outcome = outcome;
 	request->error = error;
 	request->done(request);
 }
 
-static struct store_request *take_waiting(void)
+/* done() may submit others, and free the request. */
+static void zk_end_all(struct store_request *request, enum store_outcome outcome, int error)
+{
+	struct store_request *next;
+
+	for (; request; request = next) {
+		next = request->next;
+		zk_end(request, outcome, error);
+	}
+}
+
+static struct store_request *zk_take_waiting(void)
 {
 	struct store_request *request = zk.waiting;
 
@@ -86,7 +95,7 @@ static struct store_request *take_waiting(void)
 	return request;
 }
 
-static bool is_owned(const struct store_request *request)
+static bool zk_is_owned(const struct store_request *request)
 {
 	for (size_t i = 0; i < request->count; i++) {
 		const struct record *record = &request->records[i];
@@ -97,7 +106,7 @@ static bool is_owned(const struct store_request *request)
 	return true;
 }
 
-static size_t cost_of(const struct store_request *request)
+static size_t zk_cost(const struct store_request *request)
 {
 	size_t parts = request->count < shard_count() ? request->count : shard_count();
 	size_t cost = parts * COMMIT_PART_COST;
@@ -107,29 +116,17 @@ static size_t cost_of(const struct store_request *request)
 	return cost;
 }
 
-/* done() may submit others, and free the request. */
-static void end_all(struct store_request *request, enum store_outcome outcome, int error)
+static void zk_look_whether_usable(void)
 {
-	struct store_request *next;
-
-	for (; request; request = next) {
-		next = request->next;
-		end(request, outcome, error);
-	}
+	if (zk.is_usable || !zk.is_connected || !zk.has_epochs || zk.unknown ||
+	    !versions_are_fine())
+		return;
+	zk.is_usable = true;
+	say(LOG_NOTICE, "cluster: connected");
 }
 
-static void count_commit(const struct commit *commit, bool is_committed)
-{
-	uint64_t took = now_clock_ns(CLOCK_MONOTONIC) - commit->since_ns;
-
-	zk.figures.commits++;
-	zk.figures.failures += !is_committed;
-	zk.figures.commit_ns += took;
-	if (took > zk.figures.commit_max_ns)
-		zk.figures.commit_max_ns = took;
-}
-
-static void note(struct commit *commit)
+/* Its records get numbers, and its parts places in the trail. */
+static void zk_note(struct commit *commit)
 {
 	for (struct store_request *it = commit->requests; it; it = it->next)
 		it->seq = trail_numbers(it->count);
@@ -144,186 +141,160 @@ static void note(struct commit *commit)
 	}
 }
 
-static void look_whether_usable(void);
-
-static void become_unknown(struct commit *commit)
+static void zk_committed(struct commit *commit, enum store_outcome outcome, int error)
 {
-	zk.unknown++;
-	commit->is_unknown = true;
-	zk.usable = false;
-	end_all(commit->requests, STORE_UNKNOWN, -EIO);
-}
+	uint64_t took = now_clock_ns(CLOCK_MONOTONIC) - commit->since_ns;
 
-static void committed(struct commit *commit, enum store_outcome outcome, int error)
-{
 	if (outcome == STORE_UNKNOWN) {
-		if (!commit->is_unknown)
-			become_unknown(commit);
+		if (commit->is_unknown)
+			return;
+		zk.unknown++;
+		commit->is_unknown = true;
+		zk.is_usable = false;
+		zk_end_all(commit->requests, STORE_UNKNOWN, -EIO);
 		return;
 	}
 	DL_DELETE(zk.commits, commit);
 	zk.count--;
 	zk.unknown -= commit->is_unknown;
-	count_commit(commit, outcome == STORE_COMMITTED);
+	zk.figures.commits++;
+	zk.figures.failures += outcome != STORE_COMMITTED;
+	zk.figures.commit_ns += took;
+	if (took > zk.figures.commit_max_ns)
+		zk.figures.commit_max_ns = took;
 	if (outcome == STORE_COMMITTED)
-		note(commit);
-	end_all(commit->requests, outcome, error);
-	look_whether_usable();
+		zk_note(commit);
+	zk_end_all(commit->requests, outcome, error);
+	zk_look_whether_usable();
 }
 
-static void add_request(struct commit *commit, struct store_request *request,
-			struct store_request ***place)
-{
-	for (size_t i = 0; i < request->count; i++)
-		commit_add(commit, &request->records[i]);
-	zk.figures.records += request->count;
-	**place = request;
-	*place = &request->next;
-}
-
-static bool fits(const struct commit *commit)
-{
-	return zk.waiting && !zk.waiting->clean_before && is_owned(zk.waiting) &&
-	       commit->bytes + cost_of(zk.waiting) <= COMMIT_MAX;
-}
-
-static void send_commit(void)
+static void zk_send_commit(void)
 {
 	struct commit *commit = commit_new();
 	struct store_request **place = &commit->requests;
 
 	commit->since_ns = now_clock_ns(CLOCK_MONOTONIC);
-	while (fits(commit))
-		add_request(commit, take_waiting(), &place);
+	while (zk.waiting && !zk.waiting->clean_before && zk_is_owned(zk.waiting) &&
+	       commit->bytes + zk_cost(zk.waiting) <= COMMIT_MAX) {
+		struct store_request *request = zk_take_waiting();
+
+		for (size_t i = 0; i < request->count; i++)
+			commit_add(commit, &request->records[i]);
+		zk.figures.records += request->count;
+		*place = request;
+		place = &request->next;
+	}
 	DL_APPEND(zk.commits, commit);
 	zk.count++;
-	commit_send(commit, committed);
+	commit_send(commit, zk_committed);
 }
 
-static void cleaned(struct store_request *request)
+static void zk_cleaned(struct store_request *request)
 {
 	request->done(request);
 }
 
-static int error_of(const struct store_request *request)
-{
-	if (!zk.usable)
-		return -EIO;
-	if (!is_owned(request))
-		return -ESTALE;
-	return !request->clean_before && cost_of(request) > COMMIT_MAX ? -EMSGSIZE : 0;
-}
-
 /* A request that cannot be sent ends here. Returns false if the next one has to wait. */
-static bool send_next(void)
+static bool zk_send_next(void)
 {
-	int error = error_of(zk.waiting);
 	bool cleans = zk.waiting->clean_before;
+	int error = 0;
 
+	if (!zk.is_usable)
+		error = -EIO;
+	else if (!zk_is_owned(zk.waiting))
+		error = -ESTALE;
+	else if (!cleans && zk_cost(zk.waiting) > COMMIT_MAX)
+		error = -EMSGSIZE;
 	if (error)
-		end(take_waiting(), STORE_REFUSED, error);
+		zk_end(zk_take_waiting(), STORE_REFUSED, error);
 	else if (cleans)
-		cleaning_begin(take_waiting(), cleaned);
-	else if (zk.count < WINDOW)
-		send_commit();
-	return error || cleans || zk.count < WINDOW;
+		cleaning_begin(zk_take_waiting(), zk_cleaned);
+	else if (zk.count < ZK_WINDOW)
+		zk_send_commit();
+	return error || cleans || zk.count < ZK_WINDOW;
 }
 
 /* Shards that come and go */
 
-static bool is_in_asked(const char *key, size_t length)
+static bool zk_is_in_asked(const char *key, size_t length)
 {
 	return shard_of(key, length) == zk.asked;
 }
 
-static bool is_in_lost(const char *key, size_t length)
+static bool zk_is_in_lost(const char *key, size_t length)
 {
 	return zk.is_lost[shard_of(key, length)];
 }
 
-static bool is_about_lost(const struct store_request *request)
+static bool zk_is_about_lost(const struct store_request *request)
 {
 	for (size_t i = 0; i < request->count; i++)
-		if (is_in_lost(request->records[i].key, request->records[i].key_length))
+		if (zk_is_in_lost(request->records[i].key, request->records[i].key_length))
 			return true;
 	return false;
 }
 
-/* Requests about them end first. */
-static void refuse_lost(void)
+/* Requests about them end first; each one that ends may submit others. */
+static void zk_forget_lost(void)
 {
-	struct store_request **at = &zk.waiting;
+	struct store_request **at = &zk.waiting, *request;
 
-	while (*at && !is_about_lost(*at))
-		at = &(*at)->next;
-	while (*at) {
-		struct store_request *request = *at;
-
+	if (!zk.has_lost)
+		return;
+	while ((request = *at)) {
+		if (!zk_is_about_lost(request)) {
+			at = &request->next;
+			continue;
+		}
 		*at = request->next;
 		if (!*at)
 			zk.waiting_end = at;
-		end(request, STORE_REFUSED, -ESTALE);
-		for (at = &zk.waiting; *at && !is_about_lost(*at);)
-			at = &(*at)->next;
+		zk_end(request, STORE_REFUSED, -ESTALE);
+		at = &zk.waiting;
 	}
-}
-
-static void forget_lost(void)
-{
-	if (!zk.has_lost)
-		return;
-	refuse_lost();
-	zk.moves->lost(zk.service, is_in_lost);
+	zk.moves->lost(zk.service, zk_is_in_lost);
 	memset(zk.is_lost, 0, shard_count() * sizeof(*zk.is_lost));
 	zk.has_lost = false;
 }
 
-static void lost(unsigned int shard)
+static void zk_lost(unsigned int shard)
 {
 	zk.loaded_from[shard] = 0;
 	zk.is_lost[shard] = true;
 	zk.has_lost = true;
 }
 
-static void gained(unsigned int shard)
+static void zk_gained(unsigned int shard)
 {
 	zk.asked = shard;
 	if (zk.loaded_from[shard])
-		zk.moves->gained(zk.service, zk.loaded_from[shard], is_in_asked);
+		zk.moves->gained(zk.service, zk.loaded_from[shard], zk_is_in_asked);
 }
 
-static void load_record(void *data, const struct record *record)
+static void zk_load_record(void *data, const struct record *record)
 {
-	(void)data;
 	zk.moves->load(zk.service, trail_numbers(1), record);
 }
 
-static bool load_commit(const char *bytes, size_t length, unsigned int shard, uint64_t number)
+static bool zk_load_commit(const char *bytes, size_t length, unsigned int shard, uint64_t number)
 {
 	zk.loaded_from[shard] = zk.loaded_from[shard] ?: trail_numbers(0);
-	if (!commit_decode(bytes, length, load_record, NULL))
+	if (!commit_decode(bytes, length, zk_load_record, NULL))
 		return false;
 	trail_add(shard, shard_tenure(shard), number, trail_numbers(0));
 	return true;
 }
 
-static const struct shard_events shard_events = {
-	.load = load_commit,
-	.gained = gained,
-	.lost = lost,
+static const struct shard_events zk_shard_events = {
+	.load = zk_load_commit,
+	.gained = zk_gained,
+	.lost = zk_lost,
 };
 
 /* The connection */
 
-static void look_whether_usable(void)
-{
-	if (zk.usable || !zk.connected || !zk.has_epochs || zk.unknown || !versions_are_fine())
-		return;
-	zk.usable = true;
-	say(LOG_NOTICE, "cluster: connected");
-}
-
-static void read_back(void)
+static void zk_read_back(void)
 {
 	struct commit *commit, *next;
 
@@ -332,179 +303,161 @@ static void read_back(void)
 		if (commit->is_unknown)
 			commit_read_back(commit);
 	cleaning_read_back();
-	look_whether_usable();
+	zk_look_whether_usable();
 }
 
-static void connected(bool is_new)
+static void zk_connected(bool is_new)
 {
-	zk.connected = true;
+	zk.is_connected = true;
 	zk.has_epochs = false;
 	versions_look();
 	members_connected();
-	shared_clock_connected();
-	shard_connected(is_new, read_back);
+	shared_connected();
+	shard_connected(is_new, zk_read_back);
 }
 
-static void disconnected(void)
+static void zk_disconnected(void)
 {
-	if (zk.connected)
+	if (zk.is_connected)
 		say(LOG_WARNING, "cluster: the connection is lost");
-	zk.connected = false;
-	zk.usable = false;
+	zk.is_connected = false;
+	zk.is_usable = false;
 	shard_disconnected();
 }
 
-static void expired(void)
+static void zk_expired(void)
 {
 	struct commit *commit, *next;
 
 	say(LOG_WARNING, "cluster: the session has ended");
-	zk.connected = false;
-	zk.usable = false;
+	zk.is_connected = false;
+	zk.is_usable = false;
 	DL_FOREACH_SAFE(zk.commits, commit, next)
 		commit_give_up(commit);
 	cleaning_give_up();
-	shared_clock_expired();
+	shared_expired();
 	shard_expired();
 }
 
-static void changed(const char *path)
+static void zk_changed(const char *path)
 {
 	members_changed(path);
 	shard_changed(path);
 }
 
 /* Nothing more is written while a server may lose it. */
-static void versions_changed(void)
+static void zk_versions_changed(void)
 {
-	zk.usable = zk.usable && versions_are_fine();
-	look_whether_usable();
+	zk.is_usable = zk.is_usable && versions_are_fine();
+	zk_look_whether_usable();
 }
 
-static const struct ensemble_events ensemble_events = {
-	.connected = connected,
-	.disconnected = disconnected,
-	.expired = expired,
-	.changed = changed,
+static const struct ensemble_events zk_ensemble_events = {
+	.connected = zk_connected,
+	.disconnected = zk_disconnected,
+	.expired = zk_expired,
+	.changed = zk_changed,
 };
 
 /*
  * Others take over when the session has ended, which is so long after the servers have heard of
  * this node at the latest: a node that was stopped knows so before it has heard of them.
  */
-static bool is_sure(void)
+static bool zk_is_sure(void)
 {
-	return zk.usable &&
-	       now_clock_ns(CLOCK_BOOTTIME) < shared_clock_heard_ns() + ensemble_sure_ns();
+	return zk.is_usable &&
+	       now_clock_ns(CLOCK_BOOTTIME) < shared_heard_ns() + ensemble_sure_ns();
 }
 
 /* The store's operations */
 
-static int load(struct store *store, store_each each, void *data)
+/* Shards are loaded as they come. */
+static int zk_load(struct store *store, store_each each, void *data)
 {
-	(void)store;
-	(void)each;
-	(void)data;
 	return 0;
 }
 
 /* It is shared: the clock follows it. */
-static void get_time(struct store *store, struct store_time *time)
+static void zk_time(struct store *store, struct store_time *time)
 {
-	(void)store;
 	*time = (struct store_time) { 0 };
 }
 
 /* The ensemble has the time. */
-static int mark(struct store *store, const struct store_time *time)
+static int zk_mark(struct store *store, const struct store_time *time)
 {
-	(void)store;
-	(void)time;
 	return 0;
 }
 
-static void submit(struct store *store, struct store_request *request)
+static void zk_submit(struct store *store, struct store_request *request)
 {
-	(void)store;
 	request->next = NULL;
 	*zk.waiting_end = request;
 	zk.waiting_end = &request->next;
 }
 
-static void flush(struct store *store)
+static void zk_flush(struct store *store)
 {
-	(void)store;
-	forget_lost();
-	while (zk.waiting && send_next())
+	zk_forget_lost();
+	while (zk.waiting && zk_send_next())
 		;
-	if (zk.usable)
+	if (zk.is_usable)
 		merging_go_on();
-	forget_lost();
+	zk_forget_lost();
 }
 
-static int get_fd(const struct store *store)
+static int zk_fd(const struct store *store)
 {
-	(void)store;
 	return ensemble_fd();
 }
 
-static void reap(struct store *store)
+static void zk_reap(struct store *store)
 {
-	(void)store;
 	ensemble_reap();
-	forget_lost();
+	zk_forget_lost();
 }
 
-static bool is_lost(const struct store *store)
+static bool zk_store_is_lost(const struct store *store)
 {
-	(void)store;
-	return !zk.usable || cleaning_is_unknown();
+	return !zk.is_usable || cleaning_is_unknown();
 }
 
 /* The library connects again by itself while there is a session. */
-static void recover(struct store *store)
+static void zk_recover(struct store *store)
 {
-	(void)store;
 	ensemble_retry();
-	if (zk.connected && zk.has_epochs && (zk.unknown || cleaning_is_unknown()))
-		connected(false);
+	if (zk.is_connected && zk.has_epochs && (zk.unknown || cleaning_is_unknown()))
+		zk_connected(false);
 }
 
-static bool is_settled(const struct store *store)
+static bool zk_is_settled(const struct store *store)
 {
-	(void)store;
 	return members_count() && shard_is_settled();
 }
 
-static void show(const struct store *store, struct json_object *object)
+static void zk_show(const struct store *store, struct json_object *object)
 {
-	(void)store;
 	json_object_object_add(object, "nodes", members_show());
 	json_object_object_add(object, "shards", json_object_new_int64(shard_count()));
 	json_object_object_add(object, "shards_here", json_object_new_int64(shard_owned_count()));
 }
 
-static void get_figures(struct store *store, struct store_figures *figures)
+static void zk_figures(struct store *store, struct store_figures *figures)
 {
-	(void)store;
 	*figures = zk.figures;
 }
 
-static bool is_busy(void)
-{
-	return zk.usable && (zk.count || cleaning_is_busy());
-}
-
 /* Commits on their way have a moment to end, each one. */
-static void close_store(struct store *store)
+static void zk_close(struct store *store)
 {
 	struct pollfd ended = { .fd = ensemble_fd(), .events = POLLIN };
 
-	flush(store);
-	while (is_busy() && poll(&ended, 1, LAST_MS) == 1)
-		reap(store);
-	zk.usable = false;
-	flush(store);
+	zk_flush(store);
+	while (zk.is_usable && (zk.count || cleaning_is_busy()) &&
+	       poll(&ended, 1, ZK_LAST_MS) == 1)
+		zk_reap(store);
+	zk.is_usable = false;
+	zk_flush(store);
 	versions_end();
 	ensemble_close();
 	zk.service->nodes = NULL;
@@ -515,89 +468,83 @@ static void close_store(struct store *store)
 	shard_end();
 }
 
-static const struct store_ops ops = {
-	.load = load,
-	.time = get_time,
-	.mark = mark,
-	.submit = submit,
-	.flush = flush,
-	.fd = get_fd,
-	.reap = reap,
-	.is_lost = is_lost,
-	.recover = recover,
-	.is_settled = is_settled,
-	.show = show,
-	.figures = get_figures,
-	.close = close_store,
+static const struct store_ops zk_ops = {
+	.load = zk_load,
+	.time = zk_time,
+	.mark = zk_mark,
+	.submit = zk_submit,
+	.flush = zk_flush,
+	.fd = zk_fd,
+	.reap = zk_reap,
+	.is_lost = zk_store_is_lost,
+	.recover = zk_recover,
+	.is_settled = zk_is_settled,
+	.show = zk_show,
+	.figures = zk_figures,
+	.close = zk_close,
 };
 
 /* The first line of the file, if there is one */
-static int read_secret(char *secret, int size)
+static int zk_read_secret(const char *path, char *secret, int size)
 {
-	FILE *stream;
-	bool read;
+	FILE *stream = path ? fopen(path, "re") : NULL;
+	bool is_read = stream && fgets(secret, size, stream);
 
-	*secret = 0;
-	if (!zk.settings->zookeeper_secret_file)
-		return 0;
-	stream = fopen(zk.settings->zookeeper_secret_file, "re");
-	read = stream && fgets(secret, size, stream);
 	secret[strcspn(secret, "\n")] = 0;
 	if (stream)
 		fclose(stream);
-	if (read && strchr(secret, ':'))
+	if (!path || (is_read && strchr(secret, ':')))
 		return 0;
-	say(LOG_ERR, "%s: NAME:PASSWORD is expected", zk.settings->zookeeper_secret_file);
+	say(LOG_ERR, "%s: NAME:PASSWORD is expected", path);
 	return -EINVAL;
 }
 
-static int connect_first(void)
+static int zk_connect(const struct settings *settings)
 {
-	const struct settings *settings = zk.settings;
-	char secret[256];
-	int error = read_secret(secret, sizeof(secret)) ?:
+	char secret[256] = "";
+	int error = zk_read_secret(settings->zookeeper_secret_file, secret, sizeof(secret)) ?:
 		    ensemble_open(settings->zookeeper,
 				  (unsigned int)(settings->session / NS_PER_MS),
-				  *secret ? secret : NULL, &ensemble_events);
+				  *secret ? secret : NULL, &zk_ensemble_events);
 
 	explicit_bzero(secret, sizeof(secret));
 	if (error)
 		return error;
-	while (!ensemble_wait(PATIENCE_MS))
+	while (!ensemble_wait(ZK_PATIENCE_MS))
 		say(LOG_WARNING, "cluster: no server of %s answers", settings->zookeeper);
 	return versions_begin(settings->zookeeper, settings->zookeeper_may_lose,
-			      versions_changed) ? 0 : -EPROTONOSUPPORT;
+			      zk_versions_changed) ? 0 : -EPROTONOSUPPORT;
 }
 
-static int name_node(void)
+static int zk_name_node(const struct settings *settings)
 {
-	if (zk.settings->node)
-		snprintf(zk.node, sizeof(zk.node), "%s", zk.settings->node);
+	if (settings->node)
+		snprintf(zk.node, sizeof(zk.node), "%s", settings->node);
 	else if (gethostname(zk.node, sizeof(zk.node) - 1))
 		return -errno;
-	return tree_is_name(zk.node) && tree_is_name(zk.settings->cluster) ? 0 : -EINVAL;
+	return tree_is_name(zk.node) && tree_is_name(settings->cluster) ? 0 : -EINVAL;
 }
 
 struct store *zk_store_open(struct service *service, const struct store_moves *moves)
 {
+	const struct settings *settings = &service->settings;
 	unsigned int shards;
 
-	zk.store.ops = &ops;
+	zk.store.ops = &zk_ops;
 	zk.service = service;
-	zk.settings = &service->settings;
 	zk.moves = moves;
 	zk.waiting_end = &zk.waiting;
-	if (name_node() || peer_begin(zk.settings) || connect_first())
+	if (zk_name_node(settings) || peer_begin(settings) || zk_connect(settings))
 		return NULL;
-	shards = tree_open(zk.settings->cluster, (unsigned int)zk.settings->shards);
-	if (!shards || shared_clock_begin(service, zk.node))
+	shards = tree_open(settings->cluster, (unsigned int)settings->shards);
+	if (!shards || shared_begin(service, zk.node))
 		return NULL;
 	zk.loaded_from = memory_get(shards, sizeof(*zk.loaded_from));
 	zk.is_lost = memory_get(shards, sizeof(*zk.is_lost));
-	shard_begin(shards, zk.node, &shard_events);
+	shard_begin(shards, zk.node, &zk_shard_events);
 	merging_begin();
 	members_begin(zk.node, shards, feed_members_changed);
 	feed_begin(service);
-	owner_begin(service, is_sure);
+	owner_begin(service, zk_is_sure);
 	return &zk.store;
 }

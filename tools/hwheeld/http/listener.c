@@ -95,7 +95,6 @@ static enum MHD_Result listener_handle(void *data, struct MHD_Connection *connec
 	const union MHD_ConnectionInfo *info;
 	struct request *request = *context;
 
-	(void)version;
 	listener_got_further |= !request || !request->is_held;
 	if (!request) {
 		info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
@@ -126,9 +125,6 @@ static void listener_end_request(void *data, struct MHD_Connection *connection, 
 {
 	struct request *request = *context;
 
-	(void)data;
-	(void)connection;
-	(void)why;
 	if (!request)
 		return;
 	listener_got_further = true;
@@ -165,22 +161,16 @@ static void listener_connection_changed(void *data, struct MHD_Connection *conne
 /* Texts stay as they came: a decoded zero would end them. */
 static size_t listener_keep(void *data, struct MHD_Connection *connection, char *text)
 {
-	(void)data;
-	(void)connection;
 	return strlen(text);
 }
 
 /* What libmicrohttpd says may have what a client has sent. */
 static void listener_ignore(void *data, const char *format, va_list arguments)
 {
-	(void)data;
-	(void)format;
-	(void)arguments;
 }
 
 static void listener_ready(struct loop_source *source)
 {
-	(void)source;
 }
 
 /* Starting */

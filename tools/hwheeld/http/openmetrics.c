@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <stddef.h>
 #include <stdio.h>
 
 #include "clock/alarm.h"
 #include "clock/now.h"
 #include "http/answer.h"
 #include "http/openmetrics.h"
+#include "hwheelctl/array.h"
 #include "log/log.h"
 #include "memory.h"
 #include "queue/queue.h"
@@ -48,21 +50,35 @@ static void openmetrics_histogram(FILE *stream, const char *name, const char *he
 		name, sum, name, sum, name, openmetrics_seconds(histogram->sum_ns));
 }
 
+static const struct {
+	const char *name;
+	const char *help;
+	size_t at;			/* in struct metrics */
+} openmetrics_counters[] = {
+#define COUNTER(name, member, help)	{ name, help, offsetof(struct metrics, member) }
+	COUNTER("created", put, "Timeouts created"),
+	COUNTER("restarted", restarted, "Timeouts restarted"),
+	COUNTER("cancelled", cancelled, "Timeouts cancelled"),
+	COUNTER("due", due, "Timeouts that became due"),
+	COUNTER("leased", leased, "Timeouts leased to clients"),
+	COUNTER("acknowledged", acknowledged, "Timeouts acknowledged"),
+	COUNTER("leases_ended", leases_ended, "Leases that ended without an acknowledgment"),
+	COUNTER("leases_returned", leases_returned,
+		"Leases given back, or whose client had hung up"),
+	COUNTER("clients_refused", clients_refused, "Connections beyond a limit, or not permitted"),
+	COUNTER("requests_too_slow", requests_too_slow, "Requests that took too long"),
+	COUNTER("wall_steps", wall_steps, "Steps of the wall clock"),
+};
+
 static void openmetrics_timeouts(FILE *stream, const struct service *service)
 {
 	const struct metrics *metrics = &service->metrics;
 
-	openmetrics_counter(stream, "created", "Timeouts created", metrics->put);
-	openmetrics_counter(stream, "restarted", "Timeouts restarted", metrics->restarted);
-	openmetrics_counter(stream, "cancelled", "Timeouts cancelled", metrics->cancelled);
-	openmetrics_counter(stream, "due", "Timeouts that became due", metrics->due);
-	openmetrics_counter(stream, "leased", "Timeouts leased to clients", metrics->leased);
-	openmetrics_counter(stream, "acknowledged", "Timeouts acknowledged", metrics->acknowledged);
-	openmetrics_counter(stream, "leases_ended", "Leases that ended without an acknowledgment",
-			    metrics->leases_ended);
-	openmetrics_counter(stream, "leases_returned",
-			    "Leases given back, or whose client had hung up",
-			    metrics->leases_returned);
+	for (size_t i = 0; i < ARRAY_SIZE(openmetrics_counters); i++)
+		openmetrics_counter(stream, openmetrics_counters[i].name,
+				    openmetrics_counters[i].help,
+				    *(const uint64_t *)((const char *)metrics +
+							openmetrics_counters[i].at));
 	openmetrics_gauge(stream, "timeouts", "Timeouts that there are",
 			  (double)timeout_count(service));
 	openmetrics_gauge(stream, "queues", "Queues that there are", (double)queue_count(service));
@@ -108,12 +124,6 @@ static void openmetrics_requests(FILE *stream, const struct service *service)
 	openmetrics_gauge(stream, "connections", "Connections of clients",
 			  (double)service->clients_count);
 	openmetrics_gauge(stream, "requests", "Requests under way", (double)service->requests);
-	openmetrics_counter(stream, "clients_refused",
-			    "Connections beyond a limit, or not permitted",
-			    metrics->clients_refused);
-	openmetrics_counter(stream, "requests_too_slow", "Requests that took too long",
-			    metrics->requests_too_slow);
-	openmetrics_counter(stream, "wall_steps", "Steps of the wall clock", metrics->wall_steps);
 	if (!now_is_shared())
 		return;
 	openmetrics_gauge(stream, "clock_bound_seconds",

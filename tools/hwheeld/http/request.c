@@ -145,7 +145,6 @@ static void request_ring(void *owner, uint64_t at_ns)
 	struct client *client = owner;
 	struct request *request = client->request;
 
-	(void)at_ns;
 	if (request && request->give_up) {
 		request->give_up(request, REQUEST_LATE);
 		client->service->metrics.requests_too_slow += !request->give_up;

@@ -65,7 +65,6 @@ static struct feed_line *feed_find_line(const char *queue)
 
 static void feed_go_on(void *owner, uint64_t at_ns)
 {
-	(void)at_ns;
 	feed_start_all(owner);
 }
 
@@ -194,7 +193,6 @@ static void feed_end_of_linger(void *owner, uint64_t at_ns)
 	struct feed_line *line = owner;
 	const struct feed *feed;
 
-	(void)at_ns;
 	DL_FOREACH(line->feeds, feed)
 		if (feed->stands && feed->call.length)
 			break;

@@ -74,7 +74,6 @@ static void peer_end_call(struct peer_call *call, CURLcode code)
 /* libcurl does not time a request that waits for a connection. */
 static void peer_be_late(void *owner, uint64_t at_ns)
 {
-	(void)at_ns;
 	peer_end_call(owner, CURLE_OPERATION_TIMEDOUT);
 }
 
@@ -109,7 +108,6 @@ static void peer_be_due(struct loop_source *source)
 
 static void peer_ring(void *owner, uint64_t at_ns)
 {
-	(void)at_ns;
 	peer_drive(owner, CURL_SOCKET_TIMEOUT);
 }
 
@@ -118,7 +116,6 @@ static int peer_set_timer(CURLM *multi, long ms, void *data)
 {
 	struct peer_pool *pool = data;
 
-	(void)multi;
 	alarm_clear(&pool->alarm);
 	if (!ms)
 		loop_soon(&pool->due);
@@ -134,7 +131,6 @@ static int peer_set_socket(CURL *handle, curl_socket_t fd, int what, void *data,
 	struct peer_socket *socket = of_socket;
 	struct peer_pool *pool = data;
 
-	(void)handle;
 	if (!socket && what == CURL_POLL_REMOVE)
 		return 0;
 	if (!socket) {
@@ -165,10 +161,6 @@ static int peer_begin_to_send(void *owner, char *address, char *own_address, int
 	struct peer_call *call = owner;
 	bool again = call->was_sent;
 
-	(void)address;
-	(void)own_address;
-	(void)port;
-	(void)own_port;
 	call->was_sent = true;
 	return again ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
 }

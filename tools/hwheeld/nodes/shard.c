@@ -11,13 +11,13 @@
 #include "say.h"
 
 /* So many shards are loaded at a time, for memory. */
-#define LOADS	4
+#define SHARD_LOADS	4
 
 struct shard {
 	struct ensemble_call call;	/* one at a time; not while it is owned */
 	struct ensemble_call renewal;
 	enum shard_state state;
-	bool wanted;
+	bool is_wanted;
 	bool may_be_locked;		/* by this session */
 	bool is_renewing;
 	int epoch;
@@ -32,189 +32,186 @@ struct shard {
 	char created[TREE_PATH];
 };
 
-static struct shard *shards;
-static unsigned int count, owned, loads, renewals;
-static const char *node;
-static const struct shard_events *events;
-static void (*renewed)(void);
-static bool connected;
+static struct {
+	struct shard *list;
+	unsigned int count;
+	unsigned int owned;
+	unsigned int loads;		/* on their way, as renewals */
+	unsigned int renewals;
+	const char *node;
+	const struct shard_events *events;
+	void (*renewed)(void);
+	bool is_connected;
+} shards;
 
-static unsigned int number_of(const struct shard *shard)
-{
-	return (unsigned int)(shard - shards);
-}
-
-static struct shard *of_call(struct ensemble_call *call)
-{
-	return (struct shard *)call;
-}
-
-static void go_on(struct shard *shard);
+static void shard_go_on(struct shard *shard);
 
 /* Taking over */
 
-static void returned(struct ensemble_call *call)
+static void shard_returned(struct ensemble_call *call)
 {
-	struct shard *shard = of_call(call);
+	struct shard *shard = (struct shard *)call;
 
 	shard->state = SHARD_FREE;
 	if (call->error != ZOK && call->error != ZNONODE)
 		return;
 	shard->may_be_locked = false;
-	go_on(shard);
+	shard_go_on(shard);
 }
 
-static void return_lock(struct shard *shard)
+static void shard_return_lock(struct shard *shard)
 {
 	shard->state = SHARD_RETURNING;
-	shard->call.done = returned;
+	shard->call.done = shard_returned;
 	ensemble_delete(&shard->call, shard->lock);
 }
 
 /* A takeover of this session may have happened though its answer was lost. */
-static void looked_at_lock(struct ensemble_call *call)
+static void shard_looked_at_lock(struct ensemble_call *call)
 {
-	struct shard *shard = of_call(call);
+	struct shard *shard = (struct shard *)call;
 
 	shard->state = SHARD_FREE;
 	if (call->error == ZOK && call->stat.ephemeralOwner == ensemble_session()) {
-		return_lock(shard);
+		shard_return_lock(shard);
 	} else if (call->error == ZOK || call->error == ZNONODE) {
 		shard->may_be_locked = false;
 		if (call->error == ZNONODE)
-			go_on(shard);
+			shard_go_on(shard);
 	}
 }
 
-static void look_at_lock(struct shard *shard)
+static void shard_look_at_lock(struct shard *shard)
 {
 	shard->state = SHARD_TAKING;
-	shard->call.done = looked_at_lock;
+	shard->call.done = shard_looked_at_lock;
 	ensemble_exists(&shard->call, shard->lock, true);
 }
 
-static void start_loads(void);
+static void shard_start_loads(void);
 
-static void loaded(unsigned int number, uint64_t next, bool is_whole)
+static void shard_loaded(unsigned int number, uint64_t next, bool is_whole)
 {
-	struct shard *shard = &shards[number];
+	struct shard *shard = &shards.list[number];
 
-	loads--;
+	shards.loads--;
 	if (!is_whole) {
-		shard->wanted = shard->wanted && !connected;
-		events->lost(number);
-		return_lock(shard);
+		shard->is_wanted = shard->is_wanted && !shards.is_connected;
+		shards.events->lost(number);
+		shard_return_lock(shard);
 	} else {
 		shard->next = next;
 		shard->state = SHARD_OWNED;
-		owned++;
-		events->gained(number);
-		go_on(shard);
+		shards.owned++;
+		shards.events->gained(number);
+		shard_go_on(shard);
 	}
-	start_loads();
+	shard_start_loads();
 }
 
-static void start_loads(void)
+static void shard_start_loads(void)
 {
-	for (unsigned int i = 0; i < count && loads < LOADS; i++) {
-		if (shards[i].state != SHARD_WAITING)
+	for (unsigned int i = 0; i < shards.count && shards.loads < SHARD_LOADS; i++) {
+		if (shards.list[i].state != SHARD_WAITING)
 			continue;
-		shards[i].state = SHARD_LOADING;
-		loads++;
-		loading_begin(i, events->load, loaded);
+		shards.list[i].state = SHARD_LOADING;
+		shards.loads++;
+		loading_begin(i, shards.events->load, shard_loaded);
 	}
 }
 
-static void taken(struct ensemble_call *call)
+static void shard_taken(struct ensemble_call *call)
 {
-	struct shard *shard = of_call(call);
+	struct shard *shard = (struct shard *)call;
 
 	if (call->error == ZOK) {
 		shard->epoch = shard->stat.version;
 		shard->tenure++;
 		shard->state = SHARD_WAITING;
-		start_loads();
+		shard_start_loads();
 	} else if (call->error == ZNODEEXISTS) {
-		look_at_lock(shard);
+		shard_look_at_lock(shard);
 	} else {
 		shard->state = SHARD_FREE;
 	}
 }
 
 /* One request: the lock and the epoch. An owner before this one writes nothing after it. */
-static void take_over(struct shard *shard)
+static void shard_take_over(struct shard *shard)
 {
+	int length = (int)strlen(shards.node);
+
 	shard->state = SHARD_TAKING;
 	shard->may_be_locked = true;
-	shard->call.done = taken;
-	zoo_create_op_init(&shard->ops[0], shard->lock, node, (int)strlen(node), ensemble_acl(),
+	shard->call.done = shard_taken;
+	zoo_create_op_init(&shard->ops[0], shard->lock, shards.node, length, ensemble_acl(),
 			   ZOO_EPHEMERAL, shard->created, sizeof(shard->created));
-	zoo_set_op_init(&shard->ops[1], shard->path, node, (int)strlen(node), -1, &shard->stat);
+	zoo_set_op_init(&shard->ops[1], shard->path, shards.node, length, -1, &shard->stat);
 	ensemble_multi(&shard->call, 2, shard->ops, shard->results);
 }
 
 /* Leaving */
 
-static void leave_if_idle(struct shard *shard)
+static void shard_leave_if_idle(struct shard *shard)
 {
 	if (shard->state != SHARD_LEAVING || shard->held || shard->is_renewing)
 		return;
-	events->lost(number_of(shard));
-	if (connected)
-		return_lock(shard);
+	shards.events->lost((unsigned int)(shard - shards.list));
+	if (shards.is_connected)
+		shard_return_lock(shard);
 	else
 		shard->state = SHARD_FREE;
 }
 
-static void leave(struct shard *shard)
+static void shard_leave(struct shard *shard)
 {
 	shard->state = SHARD_LEAVING;
-	owned--;
-	leave_if_idle(shard);
+	shards.owned--;
+	shard_leave_if_idle(shard);
 }
 
-static void go_on(struct shard *shard)
+static void shard_go_on(struct shard *shard)
 {
-	if (shard->state == SHARD_FREE && connected && shard->wanted)
-		take_over(shard);
-	else if (shard->state == SHARD_FREE && connected && shard->may_be_locked)
-		look_at_lock(shard);
-	else if (shard->state == SHARD_OWNED && !shard->wanted)
-		leave(shard);
+	if (shard->state == SHARD_FREE && shards.is_connected && shard->is_wanted)
+		shard_take_over(shard);
+	else if (shard->state == SHARD_FREE && shards.is_connected && shard->may_be_locked)
+		shard_look_at_lock(shard);
+	else if (shard->state == SHARD_OWNED && !shard->is_wanted)
+		shard_leave(shard);
 }
 
-void shard_want(unsigned int number, bool wanted)
+void shard_want(unsigned int number, bool is_wanted)
 {
-	shards[number].wanted = wanted;
-	go_on(&shards[number]);
+	shards.list[number].is_wanted = is_wanted;
+	shard_go_on(&shards.list[number]);
 }
 
 void shard_lose(unsigned int number)
 {
-	if (shards[number].state == SHARD_OWNED)
-		leave(&shards[number]);
+	if (shards.list[number].state == SHARD_OWNED)
+		shard_leave(&shards.list[number]);
 }
 
 void shard_hold(unsigned int number)
 {
-	shards[number].held++;
+	shards.list[number].held++;
 }
 
 void shard_release(unsigned int number)
 {
-	shards[number].held--;
-	leave_if_idle(&shards[number]);
+	shards.list[number].held--;
+	shard_leave_if_idle(&shards.list[number]);
 }
 
 /* The connection */
 
-static void end_renewal(void)
+static void shard_end_renewal(void)
 {
-	void (*done)(void) = renewed;
+	void (*done)(void) = shards.renewed;
 
-	if (renewals || !done)
+	if (shards.renewals || !done)
 		return;
-	renewed = NULL;
+	shards.renewed = NULL;
 	done();
 }
 
@@ -223,61 +220,60 @@ static void end_renewal(void)
  * its way still has the old epoch: it loads the shard anew. Without a connection the next one
  * renews.
  */
-static void renewal_ended(struct ensemble_call *call)
+static void shard_renewed(struct ensemble_call *call)
 {
 	struct shard *shard = (struct shard *)((char *)call - offsetof(struct shard, renewal));
 
-	renewals--;
+	shards.renewals--;
 	shard->is_renewing = false;
 	if (call->error == ZOK)
 		shard->epoch = call->stat.version;
-	else if (connected)
-		shard_lose(number_of(shard));
-	leave_if_idle(shard);
-	if (connected)
-		end_renewal();
+	else if (shards.is_connected)
+		shard_lose((unsigned int)(shard - shards.list));
+	shard_leave_if_idle(shard);
+	if (shards.is_connected)
+		shard_end_renewal();
 }
 
-/* One that is on its way belongs to this connection, as calls of the one before it have ended. */
-static void renew(struct shard *shard)
-{
-	if (shard->is_renewing)
-		return;
-	shard->is_renewing = true;
-	shard->renewal.done = renewal_ended;
-	renewals++;
-	ensemble_set(&shard->renewal, shard->path, node, shard->epoch);
-}
-
-/* A write that was on its way, and arrives late, has an epoch that is over. */
+/*
+ * A write that was on its way, and arrives late, has an epoch that is over. A renewal that is on
+ * its way belongs to this connection, as calls of the one before it have ended.
+ */
 void shard_connected(bool is_new, void (*done)(void))
 {
-	connected = true;
-	renewed = done;
-	for (unsigned int i = 0; i < count; i++)
-		if (!is_new && (shards[i].state == SHARD_OWNED || shards[i].held))
-			renew(&shards[i]);
-	for (unsigned int i = 0; i < count; i++)
-		go_on(&shards[i]);
-	end_renewal();
+	shards.is_connected = true;
+	shards.renewed = done;
+	for (unsigned int i = 0; i < shards.count; i++) {
+		struct shard *shard = &shards.list[i];
+
+		if (is_new || shard->is_renewing || (shard->state != SHARD_OWNED && !shard->held))
+			continue;
+		shard->is_renewing = true;
+		shard->renewal.done = shard_renewed;
+		shards.renewals++;
+		ensemble_set(&shard->renewal, shard->path, shards.node, shard->epoch);
+	}
+	for (unsigned int i = 0; i < shards.count; i++)
+		shard_go_on(&shards.list[i]);
+	shard_end_renewal();
 }
 
 void shard_disconnected(void)
 {
-	connected = false;
-	renewed = NULL;
+	shards.is_connected = false;
+	shards.renewed = NULL;
 }
 
 /* All calls have ended. */
 void shard_expired(void)
 {
-	connected = false;
-	for (unsigned int i = 0; i < count; i++) {
-		shards[i].may_be_locked = false;
-		if (shards[i].state == SHARD_WAITING)
-			shards[i].state = SHARD_FREE;
-		if (shards[i].state == SHARD_OWNED)
-			leave(&shards[i]);
+	shards.is_connected = false;
+	for (unsigned int i = 0; i < shards.count; i++) {
+		shards.list[i].may_be_locked = false;
+		if (shards.list[i].state == SHARD_WAITING)
+			shards.list[i].state = SHARD_FREE;
+		if (shards.list[i].state == SHARD_OWNED)
+			shard_leave(&shards.list[i]);
 	}
 }
 
@@ -286,70 +282,69 @@ void shard_changed(const char *path)
 	unsigned int number;
 	char end[8] = "";
 
-	if (sscanf(tree_below(path), "/shards/%u/%7s", &number, end) == 2 && number < count &&
-	    !strcmp(end, "lock"))
-		go_on(&shards[number]);
+	if (sscanf(tree_below(path), "/shards/%u/%7s", &number, end) == 2 &&
+	    number < shards.count && !strcmp(end, "lock"))
+		shard_go_on(&shards.list[number]);
 }
 
 /* What others want to know */
 
 unsigned int shard_count(void)
 {
-	return count;
+	return shards.count;
 }
 
 unsigned int shard_of(const char *key, size_t length)
 {
-	return rendezvous_shard(key, length, count);
+	return rendezvous_shard(key, length, shards.count);
 }
 
 enum shard_state shard_state(unsigned int number)
 {
-	return shards[number].state;
+	return shards.list[number].state;
 }
 
 int shard_epoch(unsigned int number)
 {
-	return shards[number].epoch;
+	return shards.list[number].epoch;
 }
 
 unsigned int shard_owned_count(void)
 {
-	return owned;
+	return shards.owned;
 }
 
 bool shard_is_settled(void)
 {
-	for (unsigned int i = 0; i < count; i++)
-		if (shards[i].state != (shards[i].wanted ? SHARD_OWNED : SHARD_FREE))
+	for (unsigned int i = 0; i < shards.count; i++)
+		if (shards.list[i].state != (shards.list[i].is_wanted ? SHARD_OWNED : SHARD_FREE))
 			return false;
 	return true;
 }
 
 uint64_t shard_next_number(unsigned int number)
 {
-	return shards[number].next++;
+	return shards.list[number].next++;
 }
 
 unsigned int shard_tenure(unsigned int number)
 {
-	return shards[number].tenure;
+	return shards.list[number].tenure;
 }
 
-void shard_begin(unsigned int the_count, const char *the_node,
-		 const struct shard_events *the_events)
+void shard_begin(unsigned int count, const char *node, const struct shard_events *events)
 {
-	count = the_count;
-	node = the_node;
-	events = the_events;
-	shards = memory_get(count, sizeof(*shards));
+	shards.count = count;
+	shards.node = node;
+	shards.events = events;
+	shards.list = memory_get(count, sizeof(*shards.list));
 	for (unsigned int i = 0; i < count; i++) {
-		tree_shard_path(i, "", shards[i].path);
-		tree_shard_path(i, "/lock", shards[i].lock);
+		tree_shard_path(i, "", shards.list[i].path);
+		tree_shard_path(i, "/lock", shards.list[i].lock);
 	}
 }
 
 void shard_end(void)
 {
-	free(shards);
+	free(shards.list);
 }

@@ -175,7 +175,6 @@ static void take_end_poll(struct poll *poll, struct json_object *timeouts)
 
 static void take_ring(void *owner, uint64_t at_ns)
 {
-	(void)at_ns;
 	take_end_poll(owner, NULL);
 }
 

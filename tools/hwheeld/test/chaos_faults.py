@@ -32,7 +32,7 @@ Fault = collections.namedtuple("Fault", "name changes shown rules")
 # An owner that does not learn that its session has ended, as one that was paused: the epoch alone
 # keeps it from writing.
 STAYS = ("nodes/shard.c",
-         "\t\tif (shards[i].state == SHARD_OWNED)\n\t\t\tleave(&shards[i]);\n",
+         "\t\tif (shards.list[i].state == SHARD_OWNED)\n\t\t\tshard_leave(&shards.list[i]);\n",
          "")
 ANY = {"lost", "cancelled", "restarted", "again", "leased", "numbered", "vanished", "resurrected",
        "early", "invented", "takeover"}
@@ -42,7 +42,8 @@ FAULTS = [
         STAYS,
         ("consensus/commit.c", "part->shard_path, shard_epoch(part->shard));",
          "part->shard_path, -1);"),
-        ("nodes/shard.c", "shard->path, node, shard->epoch);", "shard->path, node, -1);")],
+        ("nodes/shard.c", "shard->path, shards.node, shard->epoch);",
+         "shard->path, shards.node, -1);")],
         ["pause"], ANY),
     Fault("a check of the epoch in firing only", [
         STAYS,
@@ -53,33 +54,36 @@ FAULTS = [
         ("consensus/commit.c", "part->shard_path, shard_epoch(part->shard));",
          "part->shard_path,\n\t\t\t  fires[part->shard] ? shard_epoch(part->shard) : -1);\n"
          "\tfires[part->shard] = false;"),
-        ("nodes/shard.c", "shard->path, node, shard->epoch);", "shard->path, node, -1);")],
+        ("nodes/shard.c", "shard->path, shards.node, shard->epoch);",
+         "shard->path, shards.node, -1);")],
         ["pause"], ANY),
     Fault("a lock that is not checked", [
         STAYS,
         ("nodes/shard.c",
-         "\t} else if (call->error == ZNODEEXISTS) {\n\t\tlook_at_lock(shard);\n",
+         "\t} else if (call->error == ZNODEEXISTS) {\n\t\tshard_look_at_lock(shard);\n",
          "\t} else if (call->error == ZNODEEXISTS) {\n\t\tshard->epoch = 0;\n"
-         "\t\tshard->tenure++;\n\t\tshard->state = SHARD_WAITING;\n\t\tstart_loads();\n"),
+         "\t\tshard->tenure++;\n\t\tshard->state = SHARD_WAITING;\n\t\tshard_start_loads();\n"),
         ("consensus/commit.c", "part->shard_path, shard_epoch(part->shard));",
          "part->shard_path, -1);")],
         ["pause", "kill"], ANY),
     Fault("a shard that is loaded before its lock is held", [
         ("nodes/shard.c", "\t\tshard->tenure++;\n\t\tshard->state = SHARD_WAITING;\n"
-         "\t\tstart_loads();\n",
-         "\t\tshard->state = SHARD_OWNED;\n\t\towned++;\n\t\tevents->gained(number_of(shard));\n"
-         "\t\tgo_on(shard);\n"),
+         "\t\tshard_start_loads();\n",
+         "\t\tshard->state = SHARD_OWNED;\n\t\tshards.owned++;\n"
+         "\t\tshards.events->gained((unsigned int)(shard - shards.list));\n"
+         "\t\tshard_go_on(shard);\n"),
         ("nodes/shard.c", "\t\tshard->next = next;\n\t\tshard->state = SHARD_OWNED;\n"
-         "\t\towned++;\n\t\tevents->gained(number);\n\t\tgo_on(shard);\n",
-         "\t\tshard->next = next;\n\t\ttake_over(shard);\n"),
-        ("nodes/shard.c", "SHARD_FREE && connected && shard->wanted)\n\t\ttake_over(shard);\n",
-         "SHARD_FREE && connected && shard->wanted) {\n\t\tif (shard->next) {\n"
-         "\t\t\ttake_over(shard);\n\t\t\treturn;\n\t\t}\n\t\tshard->tenure++;\n"
-         "\t\tshard->state = SHARD_WAITING;\n\t\tstart_loads();\n\t}\n"),
+         "\t\tshards.owned++;\n\t\tshards.events->gained(number);\n\t\tshard_go_on(shard);\n",
+         "\t\tshard->next = next;\n\t\tshard_take_over(shard);\n"),
+        ("nodes/shard.c", "SHARD_FREE && shards.is_connected && shard->is_wanted)\n\t\tshard_take_over(shard);\n",
+         "SHARD_FREE && shards.is_connected && shard->is_wanted) {\n\t\tif (shard->next) {\n"
+         "\t\t\tshard_take_over(shard);\n\t\t\treturn;\n\t\t}\n\t\tshard->tenure++;\n"
+         "\t\tshard->state = SHARD_WAITING;\n\t\tshard_start_loads();\n\t}\n"),
         ("nodes/shard.c", "\tshard->state = SHARD_LEAVING;\n",
          "\tshard->state = SHARD_LEAVING;\n\tshard->next = 0;\n"),
-        ("nodes/shard.c", "static void go_on(struct shard *shard);\n",
-         "static void go_on(struct shard *shard);\nstatic void take_over(struct shard *shard);\n")],
+        ("nodes/shard.c", "static void shard_go_on(struct shard *shard);\n",
+         "static void shard_go_on(struct shard *shard);\n"
+         "static void shard_take_over(struct shard *shard);\n")],
         ["restart_beside_paused"], ANY),
     Fault("a cancel that is answered before its commit", [
         ("queue/cancel.c", "\tchange->apply = cancel_apply;\n\tchange_submit(change);\n",
@@ -87,7 +91,7 @@ FAULTS = [
          "\tchange->request = NULL;\n\tchange_submit(change);\n")],
         ["kill_leader", "kill", "kill_all_servers"], {"cancelled", "resurrected"}),
     Fault("an ignored clock offset", [
-        ("clock/shared_clock.c", "\tnow_follow(line.offset_ns, line.bound_ns, line.boot_ns);\n",
+        ("clock/shared.c", "\tnow_follow(line.offset_ns, line.bound_ns, line.boot_ns);\n",
          "\tnow_follow(0, line.bound_ns, line.boot_ns);\n")],
         ["kill"], {"early", "lost", "leased", "again"}),
     Fault("an ignored correction of ensemble time", [
@@ -96,7 +100,8 @@ FAULTS = [
         ["shift_leader", "kill"], {"early", "lost", "leased", "again"}),
     Fault("a leader change that steps ensemble time", [
         ("clock/reckoning.c",
-         "\tcorrection->ns = low_of(&line, boot_ns) - top_of(&sample->leader, boot_ns);\n",
+         "\tcorrection->ns = reckoning_low(&line, boot_ns) - "
+         "reckoning_top(&sample->leader, boot_ns);\n",
          "\t(void)line;\n\tcorrection->ns = reckoning->correction.ns;\n")],
         ["shift_leader", "kill"], {"early", "lost", "leased", "again"}),
     Fault("a lease that is not committed before take answers", [

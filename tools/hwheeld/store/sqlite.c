@@ -1,0 +1,422 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The store on one machine. Commits adapt to the load. While at most DIRECT requests wait, the
+ * loop's thread commits them itself, which saves two switches of threads. When more wait, a writer
+ * commits all of them at once, while the loop reads the next requests; these become the next
+ * commit. So a commit is as large as the disk is slow. The first one or two requests behind a large
+ * commit are the writer's, too: others follow them, and would wait for a commit of their own.
+ *
+ * Clients that were answered ask again. If the writer did not wait for them, they would miss the
+ * next commit: each client would take part in every other one only. So the writer waits until
+ * there are as many requests as in the last commit and behind it, but no longer than a part of the
+ * time that a commit takes.
+ *
+ * A request that cleans the log is a commit of its own, and always the writer's: it may be large,
+ * and need space that a full disk does not have, which is no matter of the clients'.
+ *
+ * The database belongs to the writer while it has requests, and to the loop's thread otherwise.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "clock/now.h"
+#include "say.h"
+#include "store/database.h"
+
+#define SQLITE_DIRECT	2
+
+/* The writer waits for so large a part of the last commit's time. */
+#define SQLITE_PATIENCE		4
+#define SQLITE_PATIENCE_MAX_NS	2000000ULL
+
+struct sqlite_list {
+	struct store_request *first;
+	struct store_request **end;
+	size_t count;
+};
+
+struct sqlite_store {
+	struct store store;		/* first */
+	struct database *database;
+	struct store_time time;		/* the last mark; the loop's, as what follows */
+	bool is_marked;			/* it is in the database */
+	struct sqlite_list waiting;
+	struct sqlite_list unknown;
+	uint64_t next;
+	size_t handed_over;		/* to the writer, and not reaped */
+	size_t last;			/* requests that ended together last */
+	struct store_figures figures;
+	int event;
+	pthread_t writer;
+
+	pthread_mutex_t lock;		/* for all below */
+	pthread_cond_t wake;
+	struct sqlite_list work;
+	struct sqlite_list ended;
+	uint64_t took_ns;		/* the last commit of the writer */
+	size_t expected;		/* in the next one */
+	bool is_stopping;
+};
+
+static void sqlite_list_clear(struct sqlite_list *list)
+{
+	*list = (struct sqlite_list) { .end = &list->first };
+}
+
+static void sqlite_list_add(struct sqlite_list *list, struct store_request *request)
+{
+	request->next = NULL;
+	*list->end = request;
+	list->end = &request->next;
+	list->count++;
+}
+
+static void sqlite_list_move(struct sqlite_list *to, struct sqlite_list *from)
+{
+	if (from->count) {
+		*to->end = from->first;
+		to->end = from->end;
+		to->count += from->count;
+	}
+	sqlite_list_clear(from);
+}
+
+static struct sqlite_store *sqlite_of(const struct store *store)
+{
+	return (struct sqlite_store *)store;
+}
+
+/* Does a commit end with this one? */
+static bool sqlite_is_last(const struct store_request *request)
+{
+	return !request->next || request->clean_before || request->next->clean_before;
+}
+
+/*
+ * Returns how long it took. The caller has the database. While an outcome is unknown, nothing is
+ * written.
+ */
+static uint64_t sqlite_commit(struct sqlite_store *store, const struct sqlite_list *list)
+{
+	uint64_t since = now_clock_ns(CLOCK_MONOTONIC);
+	struct store_request *first, *last, *rest;
+	bool is_lost = false;
+
+	for (first = list->first; first; first = rest) {
+		enum store_outcome outcome = STORE_REFUSED;
+		int error = -EIO;
+
+		for (last = first; !sqlite_is_last(last); last = last->next)
+			;
+		rest = last->next;
+		last->next = NULL;
+		if (!is_lost)
+			outcome = database_commit(store->database, first, &error);
+		is_lost |= outcome == STORE_UNKNOWN;
+		for (struct store_request *it = first; it; it = it->next) {
+			it->outcome = outcome;
+			it->error = error;
+		}
+		last->next = rest;
+	}
+	return now_clock_ns(CLOCK_MONOTONIC) - since;
+}
+
+/* The writer */
+
+/* Returns false if there is no work, and never will be. */
+static bool sqlite_wait_for_work(struct sqlite_store *store, struct sqlite_list *batch)
+{
+	uint64_t until_ns = store->took_ns / SQLITE_PATIENCE;
+	struct timespec until;
+
+	while (!store->work.count && !store->is_stopping)
+		pthread_cond_wait(&store->wake, &store->lock);
+	if (until_ns > SQLITE_PATIENCE_MAX_NS)
+		until_ns = SQLITE_PATIENCE_MAX_NS;
+	until_ns += now_clock_ns(CLOCK_MONOTONIC);
+	until.tv_sec = (time_t)(until_ns / NS_PER_S);
+	until.tv_nsec = (long)(until_ns % NS_PER_S);
+	while (store->work.count < store->expected && !store->is_stopping &&
+	       !pthread_cond_timedwait(&store->wake, &store->lock, &until))
+		;
+	sqlite_list_move(batch, &store->work);
+	return batch->count;
+}
+
+static void *sqlite_write(void *data)
+{
+	struct sqlite_store *store = data;
+	struct sqlite_list batch;
+	uint64_t took, one = 1;
+
+	sqlite_list_clear(&batch);
+	pthread_mutex_lock(&store->lock);
+	while (sqlite_wait_for_work(store, &batch)) {
+		pthread_mutex_unlock(&store->lock);
+		took = sqlite_commit(store, &batch);
+		pthread_mutex_lock(&store->lock);
+		store->took_ns = took;
+		store->expected = batch.count + store->work.count;
+		sqlite_list_move(&store->ended, &batch);
+		if (write(store->event, &one, sizeof(one)) != sizeof(one))
+			say(LOG_ERR, "store: the loop cannot be woken: %m");
+	}
+	pthread_mutex_unlock(&store->lock);
+	return NULL;
+}
+
+/* The loop's side */
+
+/* done() may submit more, and free the request. One that is unknown is kept. */
+static void sqlite_end(struct sqlite_store *store, struct sqlite_list *list)
+{
+	struct store_request *request, *next;
+
+	for (request = list->first; request; request = next) {
+		next = request->next;
+		if (request->outcome == STORE_UNKNOWN)
+			sqlite_list_add(&store->unknown, request);
+		request->done(request);
+	}
+}
+
+static void sqlite_end_commit(struct sqlite_store *store, struct sqlite_list *list, uint64_t took)
+{
+	store->last = list->count;
+	store->figures.commit_ns += took;
+	if (took > store->figures.commit_max_ns)
+		store->figures.commit_max_ns = took;
+	for (const struct store_request *it = list->first; it; it = it->next) {
+		store->figures.records += it->count;
+		store->figures.commits += sqlite_is_last(it);
+		store->figures.failures += sqlite_is_last(it) && it->outcome != STORE_COMMITTED;
+	}
+	sqlite_end(store, list);
+}
+
+static bool sqlite_is_lost(const struct store *store)
+{
+	return sqlite_of(store)->unknown.count;
+}
+
+/* Records have the time too: while the writer is busy, they do. */
+static int sqlite_mark_now(struct sqlite_store *store)
+{
+	int error = store->handed_over ? -EBUSY : database_mark(store->database, &store->time);
+
+	if (error != -EBUSY)
+		store->is_marked = !error;
+	return error;
+}
+
+static bool sqlite_is_for_writer(const struct sqlite_store *store)
+{
+	const struct store_request *request = store->waiting.first;
+
+	if (store->handed_over || store->is_stopping)
+		return store->handed_over;
+	while (request && !request->clean_before)
+		request = request->next;
+	return request || store->waiting.count > SQLITE_DIRECT || store->last > SQLITE_DIRECT;
+}
+
+/* A writer that waits for more of them than there are now need not wake up. */
+static void sqlite_hand_over(struct sqlite_store *store)
+{
+	bool is_idle;
+
+	store->handed_over += store->waiting.count;
+	pthread_mutex_lock(&store->lock);
+	is_idle = !store->work.count;
+	sqlite_list_move(&store->work, &store->waiting);
+	if (is_idle || store->work.count >= store->expected)
+		pthread_cond_signal(&store->wake);
+	pthread_mutex_unlock(&store->lock);
+}
+
+/* done() of one may have submitted others. */
+static void sqlite_flush(struct store *base)
+{
+	struct sqlite_store *store = sqlite_of(base);
+	struct sqlite_list list;
+
+	if (!store->is_marked && !sqlite_is_lost(base))
+		sqlite_mark_now(store);
+	while (store->waiting.count) {
+		if (!sqlite_is_lost(base) && sqlite_is_for_writer(store)) {
+			sqlite_hand_over(store);
+			continue;
+		}
+		sqlite_list_clear(&list);
+		sqlite_list_move(&list, &store->waiting);
+		if (!sqlite_is_lost(base)) {
+			sqlite_end_commit(store, &list, sqlite_commit(store, &list));
+			continue;
+		}
+		for (struct store_request *it = list.first; it; it = it->next) {
+			it->outcome = STORE_REFUSED;
+			it->error = -EIO;
+		}
+		sqlite_end(store, &list);
+	}
+}
+
+static void sqlite_submit(struct store *base, struct store_request *request)
+{
+	struct sqlite_store *store = sqlite_of(base);
+
+	request->seq = store->next;
+	store->next += request->count;
+	sqlite_list_add(&store->waiting, request);
+}
+
+static void sqlite_reap(struct store *base)
+{
+	struct sqlite_store *store = sqlite_of(base);
+	struct sqlite_list list;
+	uint64_t took, events;
+
+	if (read(store->event, &events, sizeof(events)) < 0)
+		return;
+	sqlite_list_clear(&list);
+	pthread_mutex_lock(&store->lock);
+	sqlite_list_move(&list, &store->ended);
+	took = store->took_ns;
+	pthread_mutex_unlock(&store->lock);
+	store->handed_over -= list.count;
+	if (list.count)
+		sqlite_end_commit(store, &list, took);
+}
+
+/* After a commit that succeeds, one that failed before it cannot come back: see database.h. */
+static void sqlite_recover(struct store *base)
+{
+	struct sqlite_store *store = sqlite_of(base);
+	struct sqlite_list list;
+	int there;
+
+	if (store->handed_over)
+		return;
+	now_mark(&store->time);
+	if (sqlite_mark_now(store))
+		return;
+	sqlite_list_clear(&list);
+	sqlite_list_move(&list, &store->unknown);
+	for (struct store_request *it = list.first; it; it = it->next) {
+		there = it->count ? database_has(store->database, it->seq) : 0;
+		if (there >= 0)
+			it->outcome = there ? STORE_COMMITTED : STORE_REFUSED;
+		if (there > 0)
+			it->error = 0;
+	}
+	sqlite_end(store, &list);
+	if (!sqlite_is_lost(base))
+		say(LOG_NOTICE, "store: it can be written to again");
+}
+
+static int sqlite_load(struct store *base, store_each each, void *data)
+{
+	return database_load(sqlite_of(base)->database, each, data);
+}
+
+static void sqlite_time(struct store *base, struct store_time *time)
+{
+	database_time(sqlite_of(base)->database, time);
+}
+
+static int sqlite_mark(struct store *base, const struct store_time *time)
+{
+	sqlite_of(base)->time = *time;
+	sqlite_of(base)->is_marked = false;
+	return sqlite_mark_now(sqlite_of(base));
+}
+
+static int sqlite_fd(const struct store *base)
+{
+	return sqlite_of(base)->event;
+}
+
+static void sqlite_figures(struct store *base, struct store_figures *figures)
+{
+	*figures = sqlite_of(base)->figures;
+}
+
+/* The writer commits what it has before it ends. */
+static void sqlite_close(struct store *base)
+{
+	struct sqlite_store *store = sqlite_of(base);
+
+	pthread_mutex_lock(&store->lock);
+	store->is_stopping = true;
+	pthread_cond_signal(&store->wake);
+	pthread_mutex_unlock(&store->lock);
+	pthread_join(store->writer, NULL);
+	sqlite_reap(base);
+	sqlite_flush(base);
+	if (!sqlite_is_lost(base))
+		database_mark(store->database, &store->time);
+	database_close(store->database);
+	close(store->event);
+	free(store);
+}
+
+static const struct store_ops sqlite_ops = {
+	.load = sqlite_load,
+	.time = sqlite_time,
+	.mark = sqlite_mark,
+	.submit = sqlite_submit,
+	.flush = sqlite_flush,
+	.fd = sqlite_fd,
+	.reap = sqlite_reap,
+	.is_lost = sqlite_is_lost,
+	.recover = sqlite_recover,
+	.figures = sqlite_figures,
+	.close = sqlite_close,
+};
+
+static int sqlite_start(struct sqlite_store *store)
+{
+	pthread_condattr_t attributes;
+
+	store->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (store->event < 0)
+		return errno;
+	pthread_mutex_init(&store->lock, NULL);
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&store->wake, &attributes);
+	pthread_condattr_destroy(&attributes);
+	sqlite_list_clear(&store->waiting);
+	sqlite_list_clear(&store->unknown);
+	sqlite_list_clear(&store->work);
+	sqlite_list_clear(&store->ended);
+	store->store.ops = &sqlite_ops;
+	store->is_marked = true;
+	store->next = database_next(store->database);
+	return store->next ? pthread_create(&store->writer, NULL, sqlite_write, store) : EIO;
+}
+
+struct store *sqlite_store_open(const char *path, const char *synchronous)
+{
+	struct sqlite_store *store = calloc(1, sizeof(*store));
+	int error;
+
+	if (store)
+		store->database = database_open(path, synchronous);
+	if (!store || !store->database) {
+		free(store);
+		return NULL;
+	}
+	error = sqlite_start(store);
+	if (!error)
+		return &store->store;
+	say(LOG_ERR, "store: %s", strerror(error));
+	database_close(store->database);
+	free(store);
+	return NULL;
+}
