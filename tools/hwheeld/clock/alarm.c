@@ -20,18 +20,18 @@
 #include "memory.h"
 #include "say.h"
 
-#define EVENTS	256
-#define SLOTS	256
-#define LEVELS	4
+#define ALARM_EVENTS	256
+#define ALARM_SLOTS	256
+#define ALARM_LEVELS	4
 
 /* Room at first; libhwheel makes more */
-#define FIRST	16384
+#define ALARM_FIRST	16384
 
 /* While alarms wait beside the wheel, it is asked for room so often. */
-#define RETRY_NS	NS_PER_S
+#define ALARM_RETRY_NS	NS_PER_S
 
 /* Nothing more is said of a full wheel for so long. */
-#define QUIET_NS	(60 * NS_PER_S)
+#define ALARM_QUIET_NS	(60 * NS_PER_S)
 
 enum alarm_state { ON_WHEEL, BESIDE, ENDED };
 
@@ -45,32 +45,34 @@ struct alarm {
 	struct alarm *next;		/* that has ended */
 };
 
-static struct alarm *ended, **ended_end = &ended;
-static struct heap beside;
-static uint64_t retry_ns, quiet_ns;	/* until then, on CLOCK_BOOTTIME */
-static struct hwheel *wheel;
-static uint64_t tick_ns;
+static struct {
+	struct hwheel *wheel;
+	uint64_t tick_ns;
+	struct alarm *ended, **ended_end;
+	struct heap beside;		/* the wheel */
+	uint64_t retry_ns, quiet_ns;	/* until then, on CLOCK_BOOTTIME */
+} alarms = { .ended_end = &alarms.ended };
 
-static int fail(const char *what, int error)
+static int alarm_fail(const char *what, int error)
 {
 	say(LOG_ERR, "%s: %s", what, strerror(-error));
 	return error;
 }
 
-static int configure(uint64_t tick, uint64_t count)
+static int alarm_configure(uint64_t tick, uint64_t count)
 {
 	struct hwheel_config config = {
-		.tick_ns = tick, .max_timeouts = count, .slots = SLOTS, .levels = LEVELS,
+		.tick_ns = tick, .max_timeouts = count, .slots = ALARM_SLOTS, .levels = ALARM_LEVELS,
 		.kind = HWHEEL_KIND_HIERARCHICAL, .clock = CLOCK_BOOTTIME,
 	};
 	struct hwheel_info info;
-	int error = hwheel_configure(wheel, &config) ?:
-		    hwheel_map(wheel, count < FIRST ? count : FIRST) ?:
-		    hwheel_info(wheel, &info);
+	int error = hwheel_configure(alarms.wheel, &config) ?:
+		    hwheel_map(alarms.wheel, count < ALARM_FIRST ? count : ALARM_FIRST) ?:
+		    hwheel_info(alarms.wheel, &info);
 
 	if (error)
 		return error;
-	tick_ns = info.tick_ns;
+	alarms.tick_ns = info.tick_ns;
 	if (info.features & HWHEEL_FEATURE_LOCAL)
 		say(LOG_NOTICE, "the wheel is in hwheeld, as " HWHEEL_DEVICE " cannot be opened");
 	return 0;
@@ -82,36 +84,36 @@ int alarm_open(uint64_t tick, uint64_t count)
 	int error;
 
 	for (;; count /= 2) {
-		error = hwheel_open(&wheel, HWHEEL_NONBLOCK | HWHEEL_ANYWHERE);
+		error = hwheel_open(&alarms.wheel, HWHEEL_NONBLOCK | HWHEEL_ANYWHERE);
 		if (error)
-			return fail(HWHEEL_DEVICE, error);
-		error = configure(tick, count);
+			return alarm_fail(HWHEEL_DEVICE, error);
+		error = alarm_configure(tick, count);
 		if (!error)
 			return 0;
-		hwheel_close(wheel);
-		if (error != -ENOSPC || count < FIRST)
-			return fail("no wheel of its own", error);
+		hwheel_close(alarms.wheel);
+		if (error != -ENOSPC || count < ALARM_FIRST)
+			return alarm_fail("no wheel of its own", error);
 	}
 }
 
 void alarm_close(void)
 {
-	hwheel_close(wheel);
-	free(beside.entries);
-	beside = (struct heap) { 0 };
+	hwheel_close(alarms.wheel);
+	free(alarms.beside.entries);
+	alarms.beside = (struct heap) { 0 };
 }
 
 uint64_t alarm_tick_ns(void)
 {
-	return tick_ns;
+	return alarms.tick_ns;
 }
 
 int alarm_fd(void)
 {
-	return hwheel_fd(wheel);
+	return hwheel_fd(alarms.wheel);
 }
 
-static void ring(struct alarm *alarm)
+static void alarm_ring(struct alarm *alarm)
 {
 	if (alarm->place) {
 		*alarm->place = NULL;
@@ -120,43 +122,44 @@ static void ring(struct alarm *alarm)
 	free(alarm);
 }
 
-static void end(struct alarm *alarm, uint64_t boot_ns)
+static void alarm_end(struct alarm *alarm, uint64_t boot_ns)
 {
 	alarm->state = ENDED;
 	alarm->by_time.at_ns = boot_ns;
 	alarm->next = NULL;
-	*ended_end = alarm;
-	ended_end = &alarm->next;
+	*alarms.ended_end = alarm;
+	alarms.ended_end = &alarm->next;
 }
 
 /* Reads the events that there are. Returns false if there were none. */
-static bool collect(void)
+static bool alarm_collect(void)
 {
-	struct hwheel_event events[EVENTS];
+	struct hwheel_event events[ALARM_EVENTS];
 	bool found = false;
 	int count;
 
 	do {
-		count = hwheel_next_events(wheel, events, EVENTS);
+		count = hwheel_next_events(alarms.wheel, events, ALARM_EVENTS);
 		for (int i = 0; i < count; i++)
-			end((struct alarm *)(uintptr_t)events[i].cookie, events[i].deadline_ns);
+			alarm_end((struct alarm *)(uintptr_t)events[i].cookie,
+				  events[i].deadline_ns);
 		found |= count > 0;
-	} while (count == EVENTS);
+	} while (count == ALARM_EVENTS);
 	if (count < 0 && count != -EAGAIN && count != -EINTR) {
-		fail("the wheel", count);
+		alarm_fail("the wheel", count);
 		abort();
 	}
 	return found;
 }
 
 /* Returns 0 or a negative errno. */
-static int arm(struct alarm *alarm)
+static int alarm_arm(struct alarm *alarm)
 {
 	uint64_t at_ns = alarm->by_time.at_ns;
-	int error = hwheel_arm_at(wheel, at_ns, (uintptr_t)alarm, &alarm->id);
+	int error = hwheel_arm_at(alarms.wheel, at_ns, (uintptr_t)alarm, &alarm->id);
 
-	if (error && collect())
-		error = hwheel_arm_at(wheel, at_ns, (uintptr_t)alarm, &alarm->id);
+	if (error && alarm_collect())
+		error = hwheel_arm_at(alarms.wheel, at_ns, (uintptr_t)alarm, &alarm->id);
 	if (!error)
 		alarm->state = ON_WHEEL;
 	return error;
@@ -164,73 +167,73 @@ static int arm(struct alarm *alarm)
 
 /* Beside the wheel */
 
-static struct alarm *first_beside(void)
+static struct alarm *alarm_first_beside(void)
 {
-	return (struct alarm *)heap_first(&beside);
+	return (struct alarm *)heap_first(&alarms.beside);
 }
 
-static void wait_beside(struct alarm *alarm, int error)
+static void alarm_wait_beside(struct alarm *alarm, int error)
 {
 	uint64_t now = now_clock_ns(CLOCK_BOOTTIME);
 
-	if (now >= quiet_ns) {
+	if (now >= alarms.quiet_ns) {
 		say(LOG_WARNING, "no room on the wheel: %s; timeouts wait beside it",
 		    strerror(-error));
-		quiet_ns = now + QUIET_NS;
+		alarms.quiet_ns = now + ALARM_QUIET_NS;
 	}
 	/* Others that find no room must not put it off. */
-	if (!beside.count)
-		retry_ns = now + RETRY_NS;
+	if (!alarms.beside.count)
+		alarms.retry_ns = now + ALARM_RETRY_NS;
 	alarm->state = BESIDE;
-	heap_add(&beside, &alarm->by_time);
+	heap_add(&alarms.beside, &alarm->by_time);
 }
 
-static void end_those_beside(uint64_t now)
+static void alarm_end_those_beside(uint64_t now)
 {
 	struct alarm *alarm;
 
-	while ((alarm = first_beside()) && alarm->by_time.at_ns <= now) {
-		heap_remove(&beside, &alarm->by_time);
-		end(alarm, alarm->by_time.at_ns);
+	while ((alarm = alarm_first_beside()) && alarm->by_time.at_ns <= now) {
+		heap_remove(&alarms.beside, &alarm->by_time);
+		alarm_end(alarm, alarm->by_time.at_ns);
 	}
 }
 
-static void move_to_wheel(uint64_t now)
+static void alarm_move_to_wheel(uint64_t now)
 {
 	struct alarm *alarm;
 
-	while ((alarm = first_beside()) && !arm(alarm))
-		heap_remove(&beside, &alarm->by_time);
-	retry_ns = now + RETRY_NS;
+	while ((alarm = alarm_first_beside()) && !alarm_arm(alarm))
+		heap_remove(&alarms.beside, &alarm->by_time);
+	alarms.retry_ns = now + ALARM_RETRY_NS;
 }
 
-static void look_beside(void)
+static void alarm_look_beside(void)
 {
 	uint64_t now = now_clock_ns(CLOCK_BOOTTIME);
 
-	if (!beside.count)
+	if (!alarms.beside.count)
 		return;
-	end_those_beside(now);
-	if (now >= retry_ns)
-		move_to_wheel(now);
+	alarm_end_those_beside(now);
+	if (now >= alarms.retry_ns)
+		alarm_move_to_wheel(now);
 }
 
 size_t alarm_beside(void)
 {
-	return beside.count;
+	return alarms.beside.count;
 }
 
 int alarm_wait_ms(void)
 {
 	uint64_t now, until;
 
-	if (ended)
+	if (alarms.ended)
 		return 0;
-	if (!beside.count)
+	if (!alarms.beside.count)
 		return -1;
 	now = now_clock_ns(CLOCK_BOOTTIME);
-	until = first_beside()->by_time.at_ns;
-	until = until < retry_ns ? until : retry_ns;
+	until = alarm_first_beside()->by_time.at_ns;
+	until = until < alarms.retry_ns ? until : alarms.retry_ns;
 	return until > now ? (int)((until - now + NS_PER_MS - 1) / NS_PER_MS) : 0;
 }
 
@@ -238,26 +241,26 @@ void alarm_reap(void)
 {
 	struct alarm *alarm;
 
-	collect();
-	look_beside();
-	while ((alarm = ended)) {
-		ended = alarm->next;
-		if (!ended)
-			ended_end = &ended;
-		ring(alarm);
+	alarm_collect();
+	alarm_look_beside();
+	while ((alarm = alarms.ended)) {
+		alarms.ended = alarm->next;
+		if (!alarms.ended)
+			alarms.ended_end = &alarms.ended;
+		alarm_ring(alarm);
 	}
 }
 
 /* An alarm whose event is on the way cannot be moved. */
-static bool move(struct alarm *alarm, uint64_t boot_ns)
+static bool alarm_move(struct alarm *alarm, uint64_t boot_ns)
 {
 	if (alarm->state == BESIDE)
-		heap_move(&beside, &alarm->by_time, boot_ns);
+		heap_move(&alarms.beside, &alarm->by_time, boot_ns);
 	return alarm->state == BESIDE ||
-	       (alarm->state == ON_WHEEL && !hwheel_refresh_at(wheel, alarm->id, boot_ns));
+	       (alarm->state == ON_WHEEL && !hwheel_refresh_at(alarms.wheel, alarm->id, boot_ns));
 }
 
-static void set_new(struct alarm **place, uint64_t boot_ns)
+static void alarm_set_new(struct alarm **place, uint64_t boot_ns)
 {
 	struct alarm *alarm = memory_get(1, sizeof(*alarm));
 	int error;
@@ -267,17 +270,18 @@ static void set_new(struct alarm **place, uint64_t boot_ns)
 	alarm->by_time.at_ns = boot_ns;
 	alarm->place = place;
 	*place = alarm;
-	error = arm(alarm);
+	error = alarm_arm(alarm);
 	if (error)
-		wait_beside(alarm, error);
+		alarm_wait_beside(alarm, error);
 }
 
-void alarm_set(struct alarm **place, uint64_t at_ns, void (*ring)(void *, uint64_t), void *owner)
+void alarm_set(struct alarm **place, uint64_t at_ns, void (*ring)(void *, uint64_t),
+	       void *owner)
 {
 	uint64_t boot_ns = now_on_boottime(at_ns);
 
-	if (!*place || !move(*place, boot_ns))
-		set_new(place, boot_ns);
+	if (!*place || !alarm_move(*place, boot_ns))
+		alarm_set_new(place, boot_ns);
 	(*place)->ring = ring;
 	(*place)->owner = owner;
 }
@@ -291,8 +295,8 @@ void alarm_clear(struct alarm **place)
 	*place = NULL;
 	alarm->place = NULL;
 	if (alarm->state == BESIDE)
-		heap_remove(&beside, &alarm->by_time);
+		heap_remove(&alarms.beside, &alarm->by_time);
 	if (alarm->state == BESIDE ||
-	    (alarm->state == ON_WHEEL && !hwheel_cancel(wheel, alarm->id)))
+	    (alarm->state == ON_WHEEL && !hwheel_cancel(alarms.wheel, alarm->id)))
 		free(alarm);
 }
