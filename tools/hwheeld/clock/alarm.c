@@ -62,8 +62,8 @@ static int alarm_fail(const char *what, int error)
 static int alarm_configure(uint64_t tick, uint64_t count)
 {
 	struct hwheel_config config = {
-		.tick_ns = tick, .max_timeouts = count, .slots = ALARM_SLOTS, .levels = ALARM_LEVELS,
-		.kind = HWHEEL_KIND_HIERARCHICAL, .clock = CLOCK_BOOTTIME,
+		.tick_ns = tick, .max_timeouts = count, .slots = ALARM_SLOTS,
+		.levels = ALARM_LEVELS, .kind = HWHEEL_KIND_HIERARCHICAL, .clock = CLOCK_BOOTTIME,
 	};
 	struct hwheel_info info;
 	int error = hwheel_configure(alarms.wheel, &config) ?:
