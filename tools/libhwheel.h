@@ -54,18 +54,20 @@
  *
  * Without the module: hwheel_open_local() makes a handle whose wheel is in the process, for
  * containers, other kernels and test runs; hwheel_open() does so with HWHEEL_ANYWHERE where the
- * module is not there for the program. All functions work as on the device, with these
- * differences. Each operation takes a lock, and needs no system call, but where the next deadline
- * comes to be earlier, and once for the events that come at a time. Nothing runs beside the
- * program: a timeout expires when a call looks at the clock, which hwheel_cancel(),
- * hwheel_withdraw(), hwheel_arm_at(), hwheel_refresh_at() and hwheel_set_at() do not. So they may
- * still end or move one whose deadline is past and whose event no call has seen, though hwheel_fd()
- * is readable. Whatever hwheel_configure() asks for, the wheel has levels and no longest delay, its
- * tick is rounded down to a power of two, and no limit is the administrator's. hwheel_map() only
- * counts. Several threads may set one variable without a lock. After hwheel_stop() the descriptor
- * stays readable, in place of EPOLLHUP. In a forked child all functions return -EBADF but
- * hwheel_close(), hwheel_fd(), hwheel_info() and hwheel_now(), and the parent's timeouts go on.
- * A signal ends hwheel_next_events() even with SA_RESTART.
+ * program cannot open the device. All functions work as on the device, with these differences.
+ * Each operation takes a lock, so a signal handler must not call any. It needs no system call,
+ * except when the next deadline comes to be earlier, once for the events that come at a time, and
+ * where threads wait for the lock. After a cancel of all that was pending the descriptor becomes
+ * readable once, without an event. Nothing runs beside the program: a timeout expires when a call
+ * looks at the clock, which hwheel_cancel(), hwheel_withdraw(), hwheel_arm_at(),
+ * hwheel_refresh_at() and hwheel_set_at() do not. So they may still end or move one whose deadline
+ * is past and whose event no call has seen, though hwheel_fd() is readable. Whatever
+ * hwheel_configure() asks for, the wheel has levels and no longest delay, its tick is rounded down
+ * to a power of two, and no limit is the administrator's. hwheel_map() only counts. Several
+ * threads may set one variable without a lock. After hwheel_stop() the descriptor stays readable,
+ * in place of EPOLLHUP. In a child of fork() (not of a bare clone(2)) all functions return -EBADF
+ * but hwheel_close(), hwheel_fd(), hwheel_info() and hwheel_now(), and the parent's timeouts go
+ * on. A signal ends hwheel_next_events() even with SA_RESTART.
  *
  * Linking: libhwheel.a is for programs. A shared object links libhwheel.so, as what each thread has
  * is at a fixed place in a program that has the archive.
@@ -121,7 +123,7 @@ extern "C" {
 /* For hwheel_open(): hwheel_next_events() does not wait */
 #define HWHEEL_NONBLOCK		0x1U
 
-/* For hwheel_open(): in the process itself where the module is not for this program */
+/* For hwheel_open(): in the process itself where the program cannot open the device */
 #define HWHEEL_ANYWHERE		0x2U
 
 /* In hwheel_info.features: the wheel is in the process itself */

@@ -40,14 +40,18 @@ static inline void event_wheel_update(struct event_wheel *event)
 	hwheel_local_is_empty(&event->wheel);
 }
 
-/* Rounded up to a microsecond */
+/* Rounded up to a microsecond. With a time_t of 32 bits a farther time rings early, and again. */
 static inline void event_wheel_alarm(struct hwheel_local *wheel, uint64_t at_ns)
 {
 	struct event_wheel *event = (struct event_wheel *)wheel;
 	uint64_t now = event_wheel_now(), us = at_ns > now ? (at_ns - now + 999) / 1000 : 0;
-	const struct timeval delay = {
-		.tv_sec = (time_t)(us / 1000000), .tv_usec = (suseconds_t)(us % 1000000),
-	};
+	const uint64_t farthest = INT32_MAX * UINT64_C(1000000);
+	struct timeval delay;
+
+	if (us > farthest)
+		us = farthest;
+	delay.tv_sec = (time_t)(us / 1000000);
+	delay.tv_usec = (suseconds_t)(us % 1000000);
 
 	if (at_ns == HWHEEL_LOCAL_NEVER)
 		evtimer_del(&event->timer);

@@ -23,6 +23,7 @@ struct uv_wheel {
 	struct hwheel_local	wheel;
 	uv_timer_t		timer;
 	uv_prepare_t		prepare;
+	uv_close_cb		closed;
 };
 
 static inline void uv_wheel_ring(uv_timer_t *timer)
@@ -66,20 +67,34 @@ static inline void uv_wheel_init(struct uv_wheel *uv, uv_loop_t *loop, uint64_t 
 	hwheel_local_set_alarm(&uv->wheel, uv_wheel_alarm);
 }
 
-/* As hwheel_local_set(): moves or arms. Any other call of hwheel_local.h needs no function here. */
+/* Delays count from the loop's time. Before each call of hwheel_local.h that has a delay */
+static inline void uv_wheel_update(struct uv_wheel *uv)
+{
+	hwheel_local_update(&uv->wheel, (uv_now(uv->timer.loop) + 2) * UV_WHEEL_MS);
+}
+
+/* As hwheel_local_set(): moves or arms. */
 static inline bool uv_wheel_set(struct uv_wheel *uv, struct hwheel_local_timeout *timeout,
 				uint64_t delay_ns)
 {
-	hwheel_local_update(&uv->wheel, (uv_now(uv->timer.loop) + 2) * UV_WHEEL_MS);
+	uv_wheel_update(uv);
 	return hwheel_local_set(&uv->wheel, timeout, delay_ns);
 }
 
-/* Ends all timeouts. The loop refers to *uv until it has called closed() for uv->prepare. */
+/* libuv says nothing of the order in which handles that are closed together end. */
+static inline void uv_wheel_close_last(uv_handle_t *timer)
+{
+	struct uv_wheel *uv = (struct uv_wheel *)timer->data;
+
+	uv_close((uv_handle_t *)&uv->prepare, uv->closed);
+}
+
+/* Ends all timeouts. The loop refers to *uv until it calls closed() for uv->prepare. */
 static inline void uv_wheel_close(struct uv_wheel *uv, uv_close_cb closed)
 {
 	hwheel_local_fini(&uv->wheel);
-	uv_close((uv_handle_t *)&uv->timer, NULL);
-	uv_close((uv_handle_t *)&uv->prepare, closed);
+	uv->closed = closed;
+	uv_close((uv_handle_t *)&uv->timer, uv_wheel_close_last);
 }
 
 #endif /* UV_WHEEL_H */

@@ -51,7 +51,7 @@ static int arm_all(struct hwheel *wheel, const struct request *request)
 	for (size_t i = 0; i < request->count; i++) {
 		error = hwheel_arm(wheel, request->delays[i], request->cookie + i, &id);
 		if (error)
-			return fail_arm("arm", error);
+			return fail_arm(wheel, "arm", error);
 	}
 	return DONE;
 }

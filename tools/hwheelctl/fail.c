@@ -141,8 +141,6 @@ static int fail_limit(const char *what, const char *parameter, const char *other
 {
 	char text[64], or[64];
 
-	if (!module_loaded())
-		return fail(what, -ENOSPC);
 	fprintf(stderr, "hwheelctl: %s: the limit is the module's parameter %s%s%s. %s,\n"
 		"or load the module with another limit, as hwheel(4) tells\n",
 		what, setting(parameter, text, sizeof(text)), other ? " or " : "",
@@ -150,8 +148,13 @@ static int fail_limit(const char *what, const char *parameter, const char *other
 	return FAILED;
 }
 
-int fail_arm(const char *what, int error)
+int fail_arm(const struct hwheel *wheel, const char *what, int error)
 {
+	struct hwheel_info info;
+
+	/* Of a wheel in hwheelctl itself the module has no limit. */
+	if (!hwheel_info(wheel, &info) && info.features & HWHEEL_FEATURE_LOCAL)
+		return fail(what, error);
 	switch (-error) {
 	case ENOSPC:
 		return fail_limit(what, "max_timeouts", "max_user_bytes", "Arm less at a time");

@@ -5,6 +5,8 @@
 
 #include <stdbool.h>
 
+#include "libhwheel.h"
+
 /* Also in the help of hwheelctl and in hwheelctl(1) */
 enum {
 	DONE		= 0,
@@ -21,7 +23,7 @@ int fail(const char *what, int error);
 int fail_open(int error);
 
 /* An operation, or the configuration of a wheel, failed: a limit is named, with its parameter. */
-int fail_arm(const char *what, int error);
+int fail_arm(const struct hwheel *wheel, const char *what, int error);
 int fail_configure(const char *what, int error);
 
 /* Reports a file that only root can read: @path, on the file system @type at @mount */

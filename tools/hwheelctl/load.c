@@ -254,7 +254,7 @@ static int put_load(struct loader *loaders, const struct request *request)
 		if (loaders[i].error)
 			error = loaders[i].error;
 	}
-	return error ? fail_arm("load", error) : tell(loaders, request);
+	return error ? fail_arm(loaders[0].wheel, "load", error) : tell(loaders, request);
 }
 
 static int run(const struct request *request)

@@ -3,8 +3,8 @@
  * A handle whose wheel is in the process: a lock, a wheel of hwheel_local.h and a timerfd.
  *
  * Nothing runs by itself. The timerfd rings when a timeout is due, and a call that reads the clock
- * has those that are due expire: it makes events of them. So a call that reads no clock may still
- * cancel or move a timeout whose deadline is past, as long as no other call has seen that.
+ * makes events of the timeouts that are due. A call that does not may still cancel or move a timeout
+ * whose deadline is past.
  *
  * A timeout is a node of an array, with address space for as many as there may be; its id is a
  * generation and the node's index + 1. Free nodes are a stack, events a list, and both use the link
@@ -44,7 +44,7 @@
 #define MAX_SLOTS	0x100000U
 #define MAX_LEVELS	8U
 
-/* What has become of a node; a free one has the next generation already. */
+/* Of a node; a free one has the generation of its next timeout. */
 enum state { FREE, PENDING, EXPIRED, STOPPED };
 
 struct node {
@@ -65,9 +65,9 @@ struct node {
  * @free:    stack of free ones among them
  * @events:  list of the nodes that have ended, the first one first
  * @wheel:   those that are pending
- * @aimed:   for when the timerfd is set; UINT64_MAX: it is not set
- * @room:    for how many timeouts hwheel_map() was called
- * @is_own:  it was configured with a kind of wheel
+ * @aimed:   the time for which the timerfd is set; UINT64_MAX: it is not set
+ * @room:    timeouts that hwheel_map() has asked for
+ * @is_own:  hwheel_configure() has chosen a kind of wheel
  * @stopped: for good
  * @stats:   what is counted; local_stats() has the rest
  * @nodes:   @max of them
@@ -119,12 +119,16 @@ static uint64_t id_of(const struct local *local, const struct node *node)
 	return (uint64_t)node->generation << 32 | (uint32_t)(node - local->nodes + 1);
 }
 
-/* Any number may be asked for. Returns NULL if it names none that is pending or has an event. */
+/*
+ * Any number may be asked for. Returns NULL if it names none that is pending or has an event: a free
+ * node has the generation of its next timeout.
+ */
 static struct node *find(struct local *local, uint64_t id)
 {
 	uint32_t i = (uint32_t)id - 1;
 
-	if (i >= local->used || local->nodes[i].generation != id >> 32)
+	if (i >= local->used || local->nodes[i].generation != id >> 32 ||
+	    local->nodes[i].state == FREE)
 		return NULL;
 	return &local->nodes[i];
 }

@@ -216,6 +216,29 @@ TEST_F(place, any_number_may_be_an_id)
 	EXPECT_EQ(5, cookie);
 }
 
+/* Also those that places of ended timeouts had, or will have */
+TEST_F(place, ids_of_other_generations)
+{
+	uint64_t ended[3], id;
+
+	for (size_t i = 0; i < ARRAY_SIZE(ended); i++)
+		ASSERT_EQ(0, hwheel_arm(self->wheel, HOUR, i, &ended[i]));
+	for (size_t i = 0; i < ARRAY_SIZE(ended); i++)
+		ASSERT_EQ(0, hwheel_cancel(self->wheel, ended[i]));
+	for (uint64_t i = 0; i < 7 * ARRAY_SIZE(ended); i++) {
+		uint64_t other = ended[i / 7] + ((i % 7 - 3) << 32);
+
+		EXPECT_EQ(-ENOENT, hwheel_query(self->wheel, other, NULL, NULL));
+		EXPECT_EQ(-ENOENT, hwheel_withdraw(self->wheel, other));
+		EXPECT_EQ(-ENOENT, hwheel_cancel(self->wheel, other));
+		EXPECT_EQ(-ENOENT, hwheel_refresh(self->wheel, other, 0));
+		id = other;
+		ASSERT_EQ(0, hwheel_set(self->wheel, &id, HOUR, 1));
+		EXPECT_EQ(HWHEEL_STATE_PENDING, hwheel_query(self->wheel, id, NULL, NULL));
+		EXPECT_EQ(0, hwheel_withdraw(self->wheel, id));
+	}
+}
+
 /* Later and earlier */
 TEST_F(place, refresh)
 {
