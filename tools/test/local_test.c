@@ -988,14 +988,14 @@ static bool rings(int fd)
 {
 	struct pollfd file = { .fd = fd, .events = POLLIN };
 
-	return poll(&file, 1, 0) == 1;
+	return poll(&file, 1, 0) == 1 && file.revents == POLLIN;
 }
 
 static bool awaits(int fd)
 {
 	struct pollfd file = { .fd = fd, .events = POLLIN };
 
-	return poll(&file, 1, -1) == 1;
+	return poll(&file, 1, -1) == 1 && file.revents == POLLIN;
 }
 
 static bool is_set(int fd)
@@ -1013,6 +1013,8 @@ TEST_F(local, the_timerfd_of_what_is_due_already_rings)
 	fd = hwheel_local_fd(&self->wheel, CLOCK_MONOTONIC);
 	ASSERT_LE(0, fd);
 	EXPECT_EQ(fd, hwheel_local_fd(&self->wheel, CLOCK_MONOTONIC));
+	EXPECT_EQ(FD_CLOEXEC, fcntl(fd, F_GETFD));
+	EXPECT_TRUE(fcntl(fd, F_GETFL) & O_NONBLOCK);
 	EXPECT_FALSE(is_set(fd));
 	for (uint64_t deadline = 0; deadline < 2; deadline++) {
 		hwheel_local_arm_at(&self->wheel, &self->timeout[0], deadline);
