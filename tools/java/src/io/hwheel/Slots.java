@@ -8,8 +8,8 @@ package io.hwheel;
  * is on the level of the highest digit, to the base of 256, in which its edge differs from the
  * present one, in the slot of that digit. So all that one slot has comes before all that the next
  * one has, and before all of the levels above: the next edge is in the first slot of the lowest
- * level that has timeouts. When the present edge comes to a slot of an upper level, its timeouts move down.
- * Timeouts of one edge stay in the order in which they were filed.
+ * level that has timeouts. When the present edge comes to a slot of an upper level, its timeouts
+ * move down. Timeouts of one edge stay in the order in which they were filed.
  *
  * <p>Nothing visits empty edges: advance() goes from one that may have timeouts to the next one. A
  * timeout that is cancelled unlinks itself; next() finds out that its slot is empty.

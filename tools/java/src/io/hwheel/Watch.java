@@ -92,17 +92,19 @@ final class Watch extends PhantomReference<WheelOwner> {
                 if (isOver()) {
                     return;
                 }
+            } catch (Throwable e) {
+                /* A report that fails, as memory is short perhaps: the next timer's may not. */
             }
         }
     }
 
     private void collected() {
+        wheel.abandon();
+        end();
         if (made != null && wheel.log.reportsLeaks()) {
             wheel.log.error("LEAK: " + wheel.log.name() + ".stop() was not called before the timer "
                     + "was garbage-collected. It was made" + lines());
         }
-        wheel.abandon();
-        end();
     }
 
     private String lines() {

@@ -158,6 +158,9 @@ final class Worker implements Runnable {
             if (t.handBack()) {
                 t.link = list;
                 list = t;
+            } else {
+                /* Cancelled meanwhile: its stack is closed, and nothing else ends it. */
+                drop(t);
             }
         }
         return list;
@@ -171,6 +174,7 @@ final class Worker implements Runnable {
                 t.link = list;
                 list = t;
             } else {
+                t.link = null;
                 drop(t);
             }
             t = after;
