@@ -89,6 +89,8 @@ TEST_F(place, a_child)
 		_exit(wrong ?: use_own(variant) ?: hwheel_close(self->wheel) ? 9 : 0);
 	}
 	ASSERT_EQ(0, wait_for_child(pid));
+	/* Before a call reads the clock: a timerfd that the child had disarmed would not ring. */
+	await_event(self->wheel);
 	EXPECT_EQ(8, next_event(self->wheel).cookie);
 	EXPECT_EQ(shared ? -ENOENT : 0, hwheel_cancel(self->wheel, id));
 	ASSERT_EQ(0, hwheel_arm(self->wheel, 0, 9, &id));
