@@ -65,9 +65,9 @@
  * hwheel_configure() asks for, the wheel has levels and no longest delay, its tick is rounded down
  * to a power of two, and no limit is the administrator's. hwheel_map() only counts. Several
  * threads may set one variable without a lock. After hwheel_stop() the descriptor stays readable,
- * in place of EPOLLHUP. In a child of fork() (not of a bare clone(2)) all functions return -EBADF
- * but hwheel_close(), hwheel_fd(), hwheel_info() and hwheel_now(), and the parent's timeouts go
- * on. A signal ends hwheel_next_events() even with SA_RESTART.
+ * in place of EPOLLHUP. In a forked child all functions return -EBADF but hwheel_close(),
+ * hwheel_fd(), hwheel_info() and hwheel_now(), and the parent's timeouts go on. A signal ends
+ * hwheel_next_events() even with SA_RESTART.
  *
  * Linking: libhwheel.a is for programs. A shared object links libhwheel.so, as what each thread has
  * is at a fixed place in a program that has the archive.
@@ -154,7 +154,8 @@ int hwheel_open(struct hwheel **wheel, unsigned int flags);
  * @wheel: out: the handle; written only on success
  * @flags: 0 or HWHEEL_NONBLOCK
  *
- * Return: 0; -EINVAL: unknown flag; -EMFILE, -ENFILE, -ENOMEM.
+ * Return: 0; -EINVAL: unknown flag; -EOPNOTSUPP: no MADV_WIPEONFORK, before Linux 4.14; -EMFILE,
+ * -ENFILE, -ENOMEM.
  */
 int hwheel_open_local(struct hwheel **wheel, unsigned int flags);
 

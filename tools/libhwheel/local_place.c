@@ -20,7 +20,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -58,7 +57,6 @@ struct node {
 /**
  * struct local - all of a handle in the process
  * @lock:    of what follows @fd
- * @forks:   count of forks when it was made: another one in a child
  * @max:     how many nodes there may be
  * @fd:      the timerfd, which is the handle's descriptor
  * @used:    nodes that were ever armed, which come first
@@ -74,7 +72,6 @@ struct node {
  */
 struct local {
 	struct lock			lock;
-	unsigned int			forks;
 	uint32_t			max;
 	int				fd;
 	uint32_t			used;
@@ -89,24 +86,20 @@ struct local {
 	struct node			nodes[];
 };
 
-/* How often this process came from a fork(). Written in a child, which has one thread then */
-static unsigned int forks;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static int begin_error;
+/*
+ * A number of bytes before a struct local, whole pages on each machine, which the kernel clears in a
+ * child, however it came to be. The first word is 1 in the process that made it.
+ */
+#define MARGIN	65536U
 
-static void count_fork(void)
+static uint32_t *is_own_word(const struct local *local)
 {
-	forks++;
-}
-
-static void begin(void)
-{
-	begin_error = -pthread_atfork(NULL, NULL, count_fork);
+	return (uint32_t *)((uintptr_t)local - MARGIN);
 }
 
 static bool is_parents(const struct local *local)
 {
-	return __builtin_expect(local->forks != forks, 0);
+	return __builtin_expect(!*is_own_word(local), 0);
 }
 
 static struct node *node_of(struct hwheel_local_link *link)
@@ -545,15 +538,28 @@ static int local_map(struct hwheel *wheel, size_t count)
 
 /* Made, configured, closed */
 
+static void local_free(struct local *local)
+{
+	munmap(is_own_word(local), MARGIN + size_of(local->max));
+}
+
+/* Returns NULL with errno. */
 static struct local *local_new(clockid_t clock, uint64_t tick_ns, uint64_t max, int fd)
 {
 	const struct hwheel any = { .clock = clock };
-	struct local *local = mmap(NULL, size_of(max), PROT_READ | PROT_WRITE,
-				   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	struct local *local;
+	char *memory = mmap(NULL, MARGIN + size_of(max), PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-	if (local == MAP_FAILED)
+	if (memory == MAP_FAILED)
 		return NULL;
-	local->forks = forks;
+	local = (struct local *)(memory + MARGIN);
+	if (madvise(memory, MARGIN, MADV_WIPEONFORK)) {
+		munmap(memory, MARGIN + size_of(max));
+		errno = EOPNOTSUPP;
+		return NULL;
+	}
+	*is_own_word(local) = 1;
 	local->max = (uint32_t)max;
 	local->fd = fd;
 	local->events.next = &local->events;
@@ -562,11 +568,6 @@ static struct local *local_new(clockid_t clock, uint64_t tick_ns, uint64_t max, 
 	hwheel_local_init(&local->wheel, tick_ns, hwheel_now(&any));
 	hwheel_local_set_alarm(&local->wheel, alarm_moved);
 	return local;
-}
-
-static void local_free(struct local *local)
-{
-	munmap(local, size_of(local->max));
 }
 
 /* A child closes its copy of the descriptor: the timerfd stays as the parent has set it. */
@@ -646,7 +647,7 @@ static int local_configure(struct hwheel *wheel, const struct hwheel_config *con
 	new = local_new(config->clock, config->tick_ns ?: DEFAULT_TICK,
 			config->max_timeouts ?: old->max, wheel->fd);
 	if (!new)
-		return -ENOMEM;
+		return -errno;
 	error = change_clock(wheel, config->clock);
 	if (error) {
 		local_free(new);
@@ -676,14 +677,17 @@ const struct place local_place = {
 
 static int make(struct hwheel *wheel)
 {
+	int error;
+
 	wheel->fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (wheel->fd < 0)
 		return -errno;
 	wheel->local = local_new(CLOCK_MONOTONIC, DEFAULT_TICK, DEFAULT_MAX, wheel->fd);
 	if (wheel->local)
 		return 0;
+	error = -errno;
 	close(wheel->fd);
-	return -ENOMEM;
+	return error;
 }
 
 int hwheel_open_local(struct hwheel **wheel, unsigned int flags)
@@ -693,9 +697,6 @@ int hwheel_open_local(struct hwheel **wheel, unsigned int flags)
 
 	if (flags & ~HWHEEL_NONBLOCK)
 		return -EINVAL;
-	pthread_once(&once, begin);
-	if (begin_error)
-		return begin_error;
 	new = wheel_new(&local_place, flags);
 	if (!new)
 		return -ENOMEM;

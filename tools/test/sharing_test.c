@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -95,6 +96,23 @@ TEST_F(place, a_child)
 	EXPECT_EQ(shared ? -ENOENT : 0, hwheel_cancel(self->wheel, id));
 	ASSERT_EQ(0, hwheel_arm(self->wheel, 0, 9, &id));
 	EXPECT_EQ(id, next_event(self->wheel).id);
+}
+
+/* What fork() would have called for the child is not called. */
+TEST_F(place, a_child_without_fork)
+{
+	uint64_t id;
+	long pid;
+
+	if (!is_local(variant))
+		SKIP(return, "the library counts on fork() there");
+	ASSERT_EQ(0, hwheel_arm(self->wheel, HOUR, 7, &id));
+	pid = syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+	ASSERT_LE(0, pid);
+	if (!pid)
+		_exit(be_refused(self->wheel, id));
+	ASSERT_EQ(0, wait_for_child((pid_t)pid));
+	EXPECT_EQ(0, hwheel_cancel(self->wheel, id));
 }
 
 /* Other threads hold the lock of a local handle most of the time, and have no part in the child. */
