@@ -41,8 +41,8 @@
  * Cost: arming, moving and cancelling take constant time. A move to a later deadline is one store.
  * hwheel_local_next() may be too early after a cancel or a move, never too late: then a run calls
  * nothing, and finds the right time. A wheel of which all timeouts were cancelled wakes its loop up
- * once at most, or never where the loop asks hwheel_local_is_empty(). A timeout is filed again up to
- * six times before it expires, once for each further 8 bits of its delay in ticks.
+ * once at most, or never where the loop asks hwheel_local_is_empty(). A timeout is filed again up
+ * to six times before it expires, once for each further 8 bits of its delay in ticks.
  *
  * Threads: a wheel and its timeouts are for one thread at a time. After fork() the child has a copy
  * of wheel and timeouts, and the timerfd stays the parent's: the child neither sets nor disarms it,

@@ -3,8 +3,8 @@
  * A handle whose wheel is in the process: a lock, a wheel of hwheel_local.h and a timerfd.
  *
  * Nothing runs by itself. The timerfd rings when a timeout is due, and a call that reads the clock
- * makes events of the timeouts that are due. A call that does not may still cancel or move a timeout
- * whose deadline is past.
+ * makes events of the timeouts that are due. A call that does not may still cancel or move a
+ * timeout whose deadline is past.
  *
  * A timeout is a node of an array, with address space for as many as there may be; its id is a
  * generation and the node's index + 1. Free nodes are a stack, events a list, and both use the link
@@ -87,8 +87,8 @@ struct local {
 };
 
 /*
- * A number of bytes before a struct local, whole pages on each machine, which the kernel clears in a
- * child, however it came to be. The first word is 1 in the process that made it.
+ * A number of bytes before a struct local, whole pages on each machine, which the kernel clears in
+ * a child, however it came to be. The first word is 1 in the process that made it.
  */
 #define MARGIN	65536U
 
@@ -113,8 +113,8 @@ static uint64_t id_of(const struct local *local, const struct node *node)
 }
 
 /*
- * Any number may be asked for. Returns NULL if it names none that is pending or has an event: a free
- * node has the generation of its next timeout.
+ * Any number may be asked for. Returns NULL if it names none that is pending or has an event: a
+ * free node has the generation of its next timeout.
  */
 static struct node *find(struct local *local, uint64_t id)
 {
