@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Linked with --wrap: a wheel for as many timeouts as the variable WHEEL_ROOM says, where it is set.
+ * Linked with --wrap: a wheel for as many timeouts as the variable WHEEL_ROOM says, if it is set.
  */
 #include <stdlib.h>
 
