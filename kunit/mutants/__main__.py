@@ -71,7 +71,7 @@ def run_kernel(lane):
 
 class Local:
     """The wheel inside a program, and its test, which has the wheel in it: each case is a process,
-    and those that compute for ever are ended. The random operations notice most."""
+    and a program that computes for ever is ended. The random operations notice most."""
 
     root = "tools"
 

@@ -14,7 +14,7 @@
 #define SUBORDINATES	1000
 #define GROUP		HIERARCHY "/hwheel_account_test"
 
-/* What may be the first that is done with a file, and needs the worker; 0 or a negative errno */
+/* An operation that a file may begin with, which starts the worker; 0 or a negative errno */
 typedef int begin_fn(int fd);
 
 static int begin_by_arm(int fd)

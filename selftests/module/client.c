@@ -81,18 +81,17 @@ static int refresh(int fd, __u64 id, __u64 delay_ns)
 	return ioctl(fd, HWHEEL_IOC_REFRESH, &op) ? errno : 0;
 }
 
-static int cancel(int fd, __u64 id)
+/* CANCEL or WITHDRAW: 0 or an errno. */
+static int try_end(int fd, unsigned long cmd, __u64 id)
 {
 	struct hwheel_op op = { .id = id };
 
-	return ioctl(fd, HWHEEL_IOC_CANCEL, &op) ? errno : 0;
+	return ioctl(fd, cmd, &op) ? errno : 0;
 }
 
-static int withdraw(int fd, __u64 id)
+static int cancel(int fd, __u64 id)
 {
-	struct hwheel_op op = { .id = id };
-
-	return ioctl(fd, HWHEEL_IOC_WITHDRAW, &op) ? errno : 0;
+	return try_end(fd, HWHEEL_IOC_CANCEL, id);
 }
 
 static void read_one(int fd)
@@ -389,7 +388,7 @@ static int arm_in_vain(int fd)
 	return 0;
 }
 
-/* What there is does what it is told: SET moves, and takes no memory. */
+/* Pending timeouts can be moved and ended: SET takes no memory for that. */
 static bool go_on(int fd, __u64 *ids)
 {
 	struct hwheel_event event;
@@ -398,7 +397,7 @@ static bool go_on(int fd, __u64 *ids)
 	return !refresh(fd, ids[0], 0) &&
 	       read(fd, &event, sizeof(event)) == sizeof(event) && event.id == ids[0] &&
 	       !try_call(fd, HWHEEL_IOC_SET, 0, &moved) && moved == ids[1] &&
-	       !withdraw(fd, moved) && !cancel(fd, ids[2]);
+	       !try_end(fd, HWHEEL_IOC_WITHDRAW, moved) && !cancel(fd, ids[2]);
 }
 
 static void exhaust(void)
@@ -600,21 +599,14 @@ static void map(void)
 		errx(1, "with memory again: %s", strerror(error));
 }
 
-static void load_foreign(void)
-{
-	if (setuid(65534))
-		err(1, "setuid");
-	load_files();
-}
-
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
 
-	if (!strcmp(what, "load"))
+	if (!strcmp(what, "foreign") && setuid(65534))
+		err(1, "setuid");
+	if (!strcmp(what, "load") || !strcmp(what, "foreign"))
 		load_files();
-	else if (!strcmp(what, "foreign"))
-		load_foreign();
 	else if (!strcmp(what, "hold"))
 		load(STDIN_FILENO, EACH);
 	else if (!strcmp(what, "keep"))

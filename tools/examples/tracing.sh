@@ -5,7 +5,7 @@
 # Run as root; the packages are Debian's bpftrace, strace and trace-cmd; plain needs none of them.
 set -eu
 
-# Who has timeouts: the processes whose files arm some
+# Processes whose files arm timeouts, by the number of the one that has opened the file
 who_arms() {
 bpftrace -e 'tracepoint:hwheel:file_arm { @armed[args->owner] = count(); }
 	tracepoint:hwheel:mapped_act /args->state == 0/ { @mapped[args->owner] = count(); }

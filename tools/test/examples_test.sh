@@ -72,6 +72,19 @@ hanging() {
 	done
 }
 
+# printed STATUS PATTERN...: the example ended with 0, and its output has these
+printed() {
+	local status=$1
+
+	shift
+	for pattern; do
+		grep -qE -- "$pattern" "$work/out" || status=1
+	done
+	[ "$status" -eq 0 ] && return
+	diagnose "$(head -n 30 "$work/out")"
+	return 1
+}
+
 # traces EXAMPLE PATTERN...: while there is load, by system calls unless $calls is none, as the user
 # that $as says, it finds these
 traces() {
@@ -86,12 +99,7 @@ traces() {
 	status=$?
 	kill $load
 	wait $load
-	for pattern; do
-		grep -qE -- "$pattern" "$work/out" || status=1
-	done
-	[ "$status" -eq 0 ] && return
-	diagnose "$(head -n 30 "$work/out")"
-	return 1
+	printed "$status" "$@"
 }
 
 # mapped COMMAND...: its load is in mapped memory
@@ -103,16 +111,11 @@ mapped() {
 
 # prints EXAMPLE PATTERN...: without load
 prints() {
-	local example=$1 status=0
+	local example=$1
 
 	shift
-	./tracing.sh "$example" >"$work/out" 2>&1 || status=1
-	for pattern; do
-		grep -qE -- "$pattern" "$work/out" || status=1
-	done
-	[ "$status" -eq 0 ] && return
-	diagnose "$(head -n 30 "$work/out")"
-	return 1
+	./tracing.sh "$example" >"$work/out" 2>&1
+	printed $? "$@"
 }
 
 # A user's account that has a hundredth of a CPU needs more than that, but perhaps not in each second.

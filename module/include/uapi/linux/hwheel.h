@@ -11,8 +11,8 @@
  * is mapped. open() fails with ENOMEM also when the caller's memory cgroup is at its limit.
  * libhwheel(3) calls all this for a program.
  *
- * All files that one user has opened are one account's, also those that were opened in user
- * namespaces of that user's. Each user namespace that root has made, a container, is an account,
+ * All files that one user has opened are one account's, in the user namespaces that this user has
+ * made as well. Each user namespace that root has made, a container, is an account,
  * and root has one for each cgroup.
  *
  * All times are nanoseconds of the wheel's clock, CLOCK_MONOTONIC unless
@@ -476,7 +476,7 @@ struct hwheel_file_stats {
 
 /**
  * struct hwheel_map - memory that HWHEEL_IOC_MAP makes
- * @records: in: how many records to make beside those that there are, at least 1. Out: how many
+ * @records: in: how many records to add, at least 1. Out: how many
  *           there are now in all. They come by the page, so these may be some more than were asked
  *           for, also than max_timeouts. Their indexes begin at 0, and go on with each MAP.
  * @lists:   in: how many submission lists, 1 to HWHEEL_MAP_LISTS; for a second MAP the same, or 0.
