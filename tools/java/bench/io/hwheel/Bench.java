@@ -35,6 +35,8 @@ public final class Bench {
     private static final int TICK = 10;
     /** Timeouts of which each tick expires a part, and that are cancelled after a tick. */
     private static final int SOME = 100_000;
+    /** How often each figure is taken: the median counts. */
+    private static final int CELLS = 5;
 
     private static final ThreadMXBean THREADS =
             (ThreadMXBean) ManagementFactory.getThreadMXBean();
@@ -107,7 +109,7 @@ public final class Bench {
         clock();
         for (int pending : PENDING) {
             for (int threads = 1; threads <= 2; threads++) {
-                pairs(threads, pending, 400);
+                pairs(threads, pending, 200);
             }
             filed(pending);
             expiry(pending);
@@ -119,7 +121,7 @@ public final class Bench {
         for (int round = 0; round < 5; round++) {
             expiry(1000);
             expiry(1000);
-            pairs(1 + round % 2, 1000, 500);
+            pairs(1 + round % 2, 1000, 100);
             filed(1000);
             expiry(1000);
             clock();
@@ -146,6 +148,20 @@ public final class Bench {
     private void pairs(int threads, int pending, int rounds) throws Exception {
         Timer timer = timer(TICK);
         Timeout[] stay = fill(timer, pending);
+        double[][] cells = new double[CELLS][];
+        for (int i = 0; i < CELLS; i++) {
+            cells[i] = pairsOf(timer, threads, rounds / threads);
+        }
+        String by = ", threads: " + threads;
+        result("newTimeout" + by, pending, median(cells, 0), "ns of the thread");
+        result("cancel" + by, pending, median(cells, 1), "ns of the thread");
+        result("pair" + by, pending, median(cells, 2), "ns of the machine");
+        result("allocation" + by, pending, median(cells, 3), "bytes per timeout");
+        stop(timer, stay, pending);
+    }
+
+    /** Returns the nanoseconds of newTimeout(), of cancel() and of a pair, and the bytes of one. */
+    private static double[] pairsOf(Timer timer, int threads, int rounds) throws Exception {
         CountDownLatch go = new CountDownLatch(1);
         CountDownLatch done = new CountDownLatch(threads);
         CountDownLatch end = new CountDownLatch(1);
@@ -155,7 +171,7 @@ public final class Bench {
             int number = i;
             new Thread(() -> {
                 awaitUninterrupted(go);
-                churn(timer, rounds / threads, number, arm, cancel);
+                churn(timer, rounds, number, arm, cancel);
                 done.countDown();
                 awaitUninterrupted(end);
             }).start();
@@ -169,13 +185,14 @@ public final class Bench {
         long elapsed = System.nanoTime() - since;
         long bytes = allocated() - before;
         end.countDown();
-        String by = ", threads: " + threads;
-        double count = (double) (rounds / threads * threads) * BATCH;
-        result("newTimeout" + by, pending, Arrays.stream(arm).sum() / count, "ns of the thread");
-        result("cancel" + by, pending, Arrays.stream(cancel).sum() / count, "ns of the thread");
-        result("pair" + by, pending, elapsed / count, "ns of the machine");
-        result("allocation" + by, pending, bytes / count, "bytes per timeout");
-        stop(timer, stay, pending);
+        double count = (double) rounds * threads * BATCH;
+        return new double[] {Arrays.stream(arm).sum() / count, Arrays.stream(cancel).sum() / count,
+                elapsed / count, bytes / count};
+    }
+
+    private static double median(double[][] cells, int column) {
+        return Arrays.stream(cells).mapToDouble(cell -> cell[column]).sorted()
+                .toArray()[cells.length / 2];
     }
 
     private static void stop(Timer timer, Timeout[] stay, int pending) {
@@ -184,13 +201,15 @@ public final class Bench {
         }
     }
 
+    /** Returns when the timer's thread has filed all of them. */
     private static Timeout[] fill(Timer timer, int count) throws InterruptedException {
         Timeout[] timeouts = new Timeout[count];
         for (int i = 0; i < count; i++) {
             timeouts[i] = timer.newTimeout(NOTHING, 3600 + i % 3600, TimeUnit.SECONDS);
         }
-        /* Netty's worker takes 100,000 of them in a tick. */
-        Thread.sleep(TICK * (3 + count / SOME));
+        CountDownLatch filed = new CountDownLatch(1);
+        timer.newTimeout(timeout -> filed.countDown(), 0, TimeUnit.SECONDS);
+        filed.await();
         return timeouts;
     }
 
@@ -231,40 +250,46 @@ public final class Bench {
             window[i] = timer.newTimeout(NOTHING, 30, TimeUnit.SECONDS);
         }
         System.gc();
-        long since = System.nanoTime();
-        for (int round = 0; round < 5; round++) {
+        double[][] cells = new double[CELLS][1];
+        for (double[] cell : cells) {
+            long since = System.nanoTime();
             for (int i = 0; i < SOME; i++) {
                 window[i].cancel();
                 window[i] = timer.newTimeout(NOTHING, 30, TimeUnit.SECONDS);
             }
+            cell[0] = (double) (System.nanoTime() - since) / SOME;
         }
-        result("pair, cancelled some ticks later", pending,
-                (System.nanoTime() - since) / (5.0 * SOME), "ns of the machine");
+        result("pair, cancelled some ticks later", pending, median(cells, 0), "ns of the machine");
         for (Timeout timeout : window) {
             timeout.cancel();
         }
         stop(timer, stay, pending);
     }
 
-    /** One expires for each that is armed, once the first ones have. */
+    /** About one expires for each that is armed, once the first ones have. */
     private void expiry(int pending) throws Exception {
         Timer timer = timer(TICK);
         Timeout[] stay = fill(timer, pending);
         AtomicInteger runs = new AtomicInteger();
         TimerTask task = timeout -> runs.incrementAndGet();
-        int armed = 0;
+        int armed = CELLS * SOME;
         for (; runs.get() == 0; armed++) {
             timer.newTimeout(task, 2 * TICK, TimeUnit.MILLISECONDS);
         }
         System.gc();
-        long since = System.nanoTime();
-        for (int i = 0; i < 5 * SOME; i++) {
-            timer.newTimeout(task, 2 * TICK, TimeUnit.MILLISECONDS);
+        double[][] cells = new double[CELLS][2];
+        for (double[] cell : cells) {
+            int before = runs.get();
+            long since = System.nanoTime();
+            for (int i = 0; i < SOME; i++) {
+                timer.newTimeout(task, 2 * TICK, TimeUnit.MILLISECONDS);
+            }
+            cell[0] = (double) (System.nanoTime() - since) / SOME;
+            cell[1] = (runs.get() - before) * 100. / SOME;
         }
-        long elapsed = System.nanoTime() - since;
-        result("newTimeout and expiry", pending, elapsed / (5.0 * SOME), "ns of the machine");
-        /* Netty's worker may be far behind. */
-        while (runs.get() < armed + 5 * SOME) {
+        result("newTimeout and expiry", pending, median(cells, 0), "ns of the machine");
+        result("expired meanwhile", pending, median(cells, 1), "%");
+        while (runs.get() < armed) {
             Thread.sleep(TICK);
         }
         stop(timer, stay, pending);
