@@ -68,7 +68,8 @@ class JarTest {
             assertEquals("io.hwheel", all.getValue("Bundle-SymbolicName"));
             String version = all.getValue("Bundle-Version");
             assertTrue(version.matches("\\d+(\\.\\d+){1,2}"), version);
-            assertEquals("io.hwheel;version=\"" + version + '"', all.getValue("Export-Package"));
+            assertEquals("io.hwheel;version=\"" + version + "\";uses:=\"io.netty.util\"",
+                    all.getValue("Export-Package"));
             for (String imported : all.getValue("Import-Package").split(",(?=io)")) {
                 assertTrue(imported.endsWith(";resolution:=optional"), imported);
             }
