@@ -23,7 +23,7 @@ final class HandedBack<T> extends AbstractSet<T> {
         this.owner = owner;
         this.first = first;
         int count = 0;
-        for (Timeout t = first; t != null; t = t.link) {
+        for (Timeout t = first; t != null; t = t.link()) {
             count++;
         }
         size = count;
@@ -56,7 +56,7 @@ final class HandedBack<T> extends AbstractSet<T> {
                     throw new NoSuchElementException();
                 }
                 T t = type.cast(next);
-                next = next.link;
+                next = next.link();
                 return t;
             }
         };

@@ -39,15 +39,17 @@ class Node {
         list.previous = list;
     }
 
-    /** Takes a node out of its list, if it is in one. */
-    final void unlink() {
+    /** Takes a node out of its list. Returns false if it is in none. */
+    final boolean unlink() {
         Node after = next;
-        if (after != null) {
-            Node before = previous;
-            before.next = after;
-            after.previous = before;
-            next = null;
-            previous = null;
+        if (after == null) {
+            return false;
         }
+        Node before = previous;
+        before.next = after;
+        after.previous = before;
+        next = null;
+        previous = null;
+        return true;
     }
 }

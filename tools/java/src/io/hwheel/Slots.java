@@ -4,9 +4,9 @@ package io.hwheel;
 /**
  * The wheel itself: filed timeouts by their edges. Only the worker uses it; it has no clock.
  *
- * <p>Each level has 256 slots, and a slot spans as many edges as the whole level below. A timeout
- * is on the level of the highest digit, to the base of 256, in which its edge differs from the
- * present one, in the slot of that digit. So all that one slot has comes before all that the next
+ * <p>Each level has 64 slots, and a slot spans as many edges as the whole level below. A timeout is
+ * on the level of the highest digit, to the base of 64, in which its edge differs from the present
+ * one, in the slot of that digit. So all that one slot has comes before all that the next
  * one has, and before all of the levels above: the next edge is in the first slot of the lowest
  * level that has timeouts. When the present edge comes to a slot of an upper level, its timeouts
  * move down. Timeouts of one edge stay in the order in which they were filed.
@@ -17,11 +17,11 @@ package io.hwheel;
 final class Slots {
     /** No edge. */
     static final long NEVER = Long.MAX_VALUE;
+    /** No deadline is after it. */
+    private static final long NOWHERE = Long.MAX_VALUE;
 
-    private static final int BITS_OF_BITS = 3;
-    private static final int BITS = 1 << BITS_OF_BITS;
+    private static final int BITS = 6;
     private static final int WIDTH = 1 << BITS;
-    private static final int WORDS = WIDTH / Long.SIZE;
 
     /** One digit: made when there is a timeout for it. */
     private static final class Level {
@@ -29,7 +29,7 @@ final class Slots {
         /** No timeout of the slot has an edge below; unset in an empty slot. */
         private final long[] least = new long[WIDTH];
         /** A bit for each slot that is not empty, and some that are. */
-        private final long[] occupied = new long[WORDS];
+        private long occupied;
 
         Level() {
             for (int i = 0; i < WIDTH; i++) {
@@ -37,63 +37,76 @@ final class Slots {
             }
         }
 
-        private void add(int slot, Timeout t) {
+        /** Returns the list of a slot that gets a timeout of an edge. */
+        private Node open(int slot, long edge) {
             Node list = slots[slot];
             if (list.isEmpty()) {
-                least[slot] = t.when;
-                occupied[slot / Long.SIZE] |= 1L << slot;
-            } else if (t.when < least[slot]) {
-                least[slot] = t.when;
+                least[slot] = edge;
+                occupied |= 1L << slot;
+            } else if (edge < least[slot]) {
+                least[slot] = edge;
             }
-            list.add(t);
+            return list;
         }
 
         private long least() {
-            for (int word = 0; word < WORDS; word++) {
-                for (; occupied[word] != 0; occupied[word] &= occupied[word] - 1) {
-                    int slot = word * Long.SIZE + Long.numberOfTrailingZeros(occupied[word]);
-                    if (!slots[slot].isEmpty()) {
-                        return least[slot];
-                    }
+            for (; occupied != 0; occupied &= occupied - 1) {
+                int slot = Long.numberOfTrailingZeros(occupied);
+                if (!slots[slot].isEmpty()) {
+                    return least[slot];
                 }
             }
             return NEVER;
         }
     }
 
-    private final Level[] levels = new Level[Long.SIZE / BITS];
+    private final Level[] levels = new Level[Long.SIZE / BITS + 1];
     /** Timeouts that are due, in order. */
     private final Node due = Node.newList();
+    /** In nanoseconds. */
+    private final long tick;
     /** The present: no timeout in a slot has this edge or an earlier one. */
     private long edge;
+
+    /*
+     * Where the last timeout was filed. The next one often has the same edge: its deadline is less
+     * than a tick after this time, or a tick.
+     */
+    private long after = NOWHERE;
+    private long lastEdge;
+    private Node last;
+
+    Slots(long tick) {
+        this.tick = tick;
+    }
 
     long edge() {
         return edge;
     }
 
     /**
-     * Files a timeout, unless it was cancelled. A past edge makes it due. Throws only before it
-     * changes anything, when it needs memory for a level.
+     * Files a timeout at the first edge at its deadline or after it, which its field has from now
+     * on. A past one makes it due. Throws only before it changes the timeout, when it needs memory
+     * for a level.
      */
-    boolean file(Timeout t, long when) {
-        if (when <= edge) {
-            return t.file(when) && addDue(t);
+    void file(Timeout t) {
+        long since = t.when - after;
+        if (since <= 0 || since > tick) {
+            find(t.when);
         }
-        int digit = digit(when);
-        Level level = levels[digit];
-        if (level == null) {
-            level = makeLevels(digit);
-        }
-        if (!t.file(when)) {
-            return false;
-        }
-        level.add(slot(when, digit), t);
-        return true;
+        t.when = lastEdge;
+        last.add(t);
     }
 
-    private boolean addDue(Timeout t) {
-        due.add(t);
-        return true;
+    private void find(long deadline) {
+        long when = (deadline - 1) / tick + 1;
+        last = when <= edge ? due : level(digit(when)).open(slot(when, digit(when)), when);
+        lastEdge = when;
+        after = (when - 1) * tick;
+    }
+
+    private Level level(int digit) {
+        return levels[digit] != null ? levels[digit] : makeLevels(digit);
     }
 
     /** Those below as well, to which timeouts move down: that needs no memory. */
@@ -106,6 +119,8 @@ final class Slots {
 
     /** Returns an edge after the present, at or before that of the first timeout; or NEVER. */
     long next() {
+        /* The last slot may be empty again, and loses its bit. */
+        after = NOWHERE;
         for (Level level : levels) {
             if (level == null) {
                 break;
@@ -151,25 +166,16 @@ final class Slots {
             t.unlink();
             if (t.when > edge) {
                 int digit = digit(t.when);
-                levels[digit].add(slot(t.when, digit), t);
+                levels[digit].open(slot(t.when, digit), t.when).add(t);
             } else {
                 due.add(t);
             }
         }
     }
 
-    /** Returns the first one that is due, and takes it out; or null. */
-    Timeout takeDue() {
-        Node first = due.next;
-        if (first == due) {
-            return null;
-        }
-        Node after = first.next;
-        due.next = after;
-        after.previous = due;
-        first.next = null;
-        first.previous = null;
-        return (Timeout) first;
+    /** Those that are due, in order. */
+    Node due() {
+        return due;
     }
 
     /** Makes all of them due. */
@@ -185,7 +191,7 @@ final class Slots {
 
     /** The highest digit in which an edge differs from the present one, from 0. */
     private int digit(long of) {
-        return (Long.SIZE - 1 - Long.numberOfLeadingZeros((of ^ edge) | 1)) >>> BITS_OF_BITS;
+        return (Long.SIZE - 1 - Long.numberOfLeadingZeros((of ^ edge) | 1)) / BITS;
     }
 
     private static int slot(long of, int digit) {

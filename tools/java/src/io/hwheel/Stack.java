@@ -9,22 +9,27 @@ abstract class StackFront {
 }
 
 /** The part that threads write. */
-abstract class StackTop extends StackFront {
-    volatile Timeout top = new Stack.Bottom(0);
+abstract class StackTops extends StackFront {
+    volatile Timeout submitted = new Stack.Bottom(0);
+    volatile Timeout cancelled;
 }
 
 /**
- * Timeouts that the worker is to look at. Any thread pushes; the worker takes all at once. What
- * stands in an empty stack is new after each take: a push that saw an earlier one fails.
+ * Timeouts that the worker is to look at: new ones, and cancelled ones that it has filed. Any
+ * thread pushes; the worker takes all at once. A timeout is pushed once as either, and what stands
+ * in an empty stack is new after each take: so a push that saw an earlier top fails, and the depth
+ * of the top is right.
  */
-final class Stack extends StackTop {
-    private static final AtomicReferenceFieldUpdater<StackTop, Timeout> TOP =
-            AtomicReferenceFieldUpdater.newUpdater(StackTop.class, Timeout.class, "top");
+final class Stack extends StackTops {
+    private static final AtomicReferenceFieldUpdater<StackTops, Timeout> SUBMITTED =
+            AtomicReferenceFieldUpdater.newUpdater(StackTops.class, Timeout.class, "submitted");
+    private static final AtomicReferenceFieldUpdater<StackTops, Timeout> CANCELLED =
+            AtomicReferenceFieldUpdater.newUpdater(StackTops.class, Timeout.class, "cancelled");
     private static final Timeout CLOSED = new Bottom(0);
 
     long q0, q1, q2, q3, q4, q5, q6, q7, q8, q9, q10, q11, q12, q13, q14;
 
-    /** The last one of each list, the only one without a link. */
+    /** Below what was submitted, so that each timeout there has a link. */
     static final class Bottom extends Timeout {
         Bottom(int depth) {
             super(null);
@@ -42,61 +47,81 @@ final class Stack extends StackTop {
         }
     }
 
-    /** Pushes a timeout; @param counts 1 if it was never pushed before, else 0. False if closed. */
-    boolean push(Timeout timeout, int counts) {
+    /** Pushes a new timeout. Returns false if the stack is closed. */
+    boolean submit(Timeout t) {
         for (;;) {
-            Timeout seen = top;
+            Timeout seen = submitted;
             if (seen == CLOSED) {
                 return false;
             }
-            timeout.link = seen;
-            timeout.depth = seen.depth + counts;
-            if (TOP.compareAndSet(this, seen, timeout)) {
+            t.setLink(seen);
+            t.depth = seen.depth + 1;
+            if (SUBMITTED.compareAndSet(this, seen, t)) {
                 return true;
             }
         }
     }
 
+    /** Pushes a timeout that was cancelled. A closed stack needs it no longer. */
+    void cancel(Timeout t) {
+        for (;;) {
+            Timeout seen = cancelled;
+            if (seen == CLOSED) {
+                return;
+            }
+            t.setLink(seen);
+            if (CANCELLED.compareAndSet(this, seen, t)) {
+                return;
+            }
+        }
+    }
+
+    /** For the worker, until it has closed the stack. */
     boolean isEmpty() {
-        return top.owner == null;
+        return submitted.owner == null && cancelled == null;
+    }
+
+    /** For the worker: whether a timeout was submitted with a deadline of this or before. */
+    boolean hasBy(long deadline) {
+        for (Timeout t = submitted; t.owner != null; t = t.link()) {
+            if (t.when <= deadline) {
+                return true;
+            }
+        }
+        return false;
     }
 
     boolean isClosed() {
-        return top == CLOSED;
+        return submitted == CLOSED;
     }
 
     /** Returns how many timeouts were ever submitted; wraps around. */
     int count() {
-        return top.depth;
+        return submitted.depth;
     }
 
-    /** Empties the stack. Returns the timeouts by their links, as they were pushed, or null. */
-    Timeout takeAll() {
-        Timeout taken = top;
+    /** Returns what was submitted, by the links, and last a bottom without one; or null. */
+    Timeout takeSubmitted() {
+        Timeout taken = submitted;
         if (taken.owner == null) {
             return null;
         }
         Bottom bottom = new Bottom(taken.depth);
-        while (!TOP.compareAndSet(this, taken, bottom)) {
-            taken = top;
+        while (!SUBMITTED.compareAndSet(this, taken, bottom)) {
+            taken = submitted;
             bottom.depth = taken.depth;
         }
-        return inOrder(taken);
+        return taken;
     }
 
-    /** As takeAll(), and no push succeeds from now on. Needs no memory. */
+    /** Returns what was cancelled, by the links, or null. */
+    Timeout takeCancelled() {
+        return cancelled == null ? null : CANCELLED.getAndSet(this, null);
+    }
+
+    /** As takeSubmitted(), and no push succeeds from now on. Needs no memory. */
     Timeout close() {
-        return inOrder(TOP.getAndSet(this, CLOSED));
-    }
-
-    private static Timeout inOrder(Timeout last) {
-        Timeout first = null;
-        Timeout t = last;
-        for (Timeout before = t.link; before != null; before = t.link) {
-            t.link = first;
-            first = t;
-            t = before;
-        }
-        return first;
+        cancelled = CLOSED;
+        return SUBMITTED.getAndSet(this, CLOSED);
     }
 }

@@ -2,32 +2,35 @@
 package io.hwheel;
 
 import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
+import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
 
 /**
  * A task that a timer runs once, unless it is cancelled before. Any thread may call any method.
  *
  * <p>The state alone decides how a timeout ends: each change of it is one exchange. The thread that
- * submits a timeout pushes it onto a stack of the wheel, and the worker files it. A thread that
- * cancels it before that leaves it there; one that cancels it later pushes it once more, and the
- * worker unlinks it.
+ * submits a timeout pushes it onto a stack of the wheel. The worker takes it, unsets its link, and
+ * then files it if it is pending. A thread that cancels it changes the state, and then looks at the
+ * link: if that is unset, it pushes the timeout once more, for the worker to unlink. So at least
+ * one of the two sees what the other did. If both do, the worker finds a cancelled timeout that it
+ * has not filed, and has nothing to do.
  */
 public abstract class Timeout extends Node implements Runnable {
-    private static final int SUBMITTED = 0;
-    private static final int FILED = 1;
-    /** Final, as those below. */
-    private static final int CANCELLED = 2;
-    private static final int HANDED_BACK = 3;
-    private static final int EXPIRED = 4;
+    private static final int PENDING = 0;
+    private static final int CANCELLED = 1;
+    private static final int HANDED_BACK = 2;
+    /** The executor has the task, and has not begun it. */
+    private static final int EXPIRED = 3;
+    private static final int RUN = 4;
 
     private static final AtomicIntegerFieldUpdater<Timeout> STATE =
             AtomicIntegerFieldUpdater.newUpdater(Timeout.class, "state");
+    private static final AtomicReferenceFieldUpdater<Timeout, Timeout> LINK =
+            AtomicReferenceFieldUpdater.newUpdater(Timeout.class, Timeout.class, "link");
 
     /** What keeps a timer alive that has timeouts; null in the bottom of a stack. */
     final WheelOwner owner;
-    /** On a stack: how many timeouts were ever submitted to it, with this one; wraps around. */
+    /** How many timeouts were ever submitted to its stack, with this one; wraps around. */
     int depth;
-    /** The next one of a stack, or of the list that stop() hands back. */
-    Timeout link;
 
     /**
      * Nanoseconds since the wheel's origin until the worker files it, then the edge in ticks. The
@@ -35,6 +38,8 @@ public abstract class Timeout extends Node implements Runnable {
      */
     long when;
 
+    /** The next one of a stack, or of the list that stop() hands back. */
+    private volatile Timeout link;
     private volatile int state;
 
     Timeout(WheelOwner owner) {
@@ -47,7 +52,7 @@ public abstract class Timeout extends Node implements Runnable {
      * @return true also while the task runs
      */
     public boolean isExpired() {
-        return state == EXPIRED;
+        return state >= EXPIRED;
     }
 
     /**
@@ -66,50 +71,36 @@ public abstract class Timeout extends Node implements Runnable {
      * @return whether this call has cancelled it
      */
     public boolean cancel() {
-        int before = withdraw(CANCELLED);
-        if (before >= CANCELLED) {
+        if (!STATE.compareAndSet(this, PENDING, CANCELLED)) {
             return false;
         }
-        Wheel wheel = owner.wheel;
-        if (before == FILED) {
-            wheel.unlinkLater(this);
-        }
-        wheel.cancelled();
+        owner.wheel.cancelled(this);
         return true;
     }
 
-    /** Ends a timeout that is pending. Returns the state before. */
-    private int withdraw(int end) {
-        int now = state;
-        while (now < CANCELLED && !STATE.compareAndSet(this, now, end)) {
-            now = state;
-        }
-        return now;
+    Timeout link() {
+        return link;
+    }
+
+    /** What was written to the timeout before is seen by a thread that sees the link. */
+    void setLink(Timeout to) {
+        LINK.lazySet(this, to);
     }
 
     /* For the worker */
 
     boolean isPending() {
-        return state < CANCELLED;
+        return state == PENDING;
     }
 
-    /** Sets the edge. Returns false if the timeout was cancelled. */
-    boolean file(long edge) {
-        if (!STATE.compareAndSet(this, SUBMITTED, FILED)) {
-            return false;
-        }
-        when = edge;
-        return true;
-    }
-
-    /** Returns false if the timeout was cancelled. */
-    boolean expire() {
-        return STATE.compareAndSet(this, FILED, EXPIRED);
+    /** Returns false if it was cancelled. Else the executor calls run() or the worker runTask(). */
+    boolean expire(boolean forExecutor) {
+        return STATE.compareAndSet(this, PENDING, forExecutor ? EXPIRED : RUN);
     }
 
     /** Ends a timeout that stop() returns. Returns false if it was cancelled before. */
     boolean handBack() {
-        return withdraw(HANDED_BACK) < CANCELLED;
+        return STATE.compareAndSet(this, PENDING, HANDED_BACK);
     }
 
     boolean isHandedBack() {
@@ -123,9 +114,18 @@ public abstract class Timeout extends Node implements Runnable {
     void afterCancel() throws Throwable {
     }
 
-    /** For the timer's executor; programs have no reason to call it. */
+    /**
+     * Runs the task, unless it was run. For the timer's executor, which may call it twice; programs
+     * have no reason to call it.
+     */
     @Override
     public void run() {
+        if (STATE.compareAndSet(this, EXPIRED, RUN)) {
+            runTask();
+        }
+    }
+
+    void runTask() {
         try {
             call();
         } catch (Throwable e) {
@@ -138,7 +138,7 @@ public abstract class Timeout extends Node implements Runnable {
     @Override
     public String toString() {
         int now = state;
-        String how = now < CANCELLED ? "pending" : now == EXPIRED ? "expired" : "cancelled";
+        String how = now == PENDING ? "pending" : now >= EXPIRED ? "expired" : "cancelled";
         return getClass().getSimpleName() + '(' + how + ", task: " + task() + ')';
     }
 }

@@ -159,24 +159,24 @@ final class Wheel {
     /**
      * Submits a timeout that is new.
      *
-     * @param delay in nanoseconds; 0 and less: the next edge
+     * @param delay in nanoseconds; 0 and less: the next edge, also if the present one is now
      */
     void submit(Timeout t, long delay) {
         start();
         if (limit != null) {
             limit.enter();
         }
-        long deadline = now() + Math.max(delay, 0);
+        long deadline = now() + Math.max(delay, 1);
         /* Also if it is beyond what a long holds, and so negative. */
         if (Long.compareUnsigned(deadline, last) > 0) {
             deadline = last;
         }
         t.when = deadline;
-        if (!stack().push(t, 1)) {
+        if (!stack().submit(t)) {
             leave();
             throw stopped();
         }
-        /* Pairs with Worker.sleep(): the push comes before this, and wakeBy there before a look. */
+        /* Pairs with sleep(): the push comes before this, and wakeBy there before a look. */
         if (deadline <= wakeBy) {
             wake();
         }
@@ -186,14 +186,18 @@ final class Wheel {
         return stacks[(int) Thread.currentThread().getId() & stacks.length - 1];
     }
 
-    /** Has the worker take a timeout out of its slot. */
-    void unlinkLater(Timeout t) {
-        stack().push(t, 0);
-    }
-
-    /** A timeout was cancelled, and is on a stack if it is to be. */
-    void cancelled() {
+    /** A timeout was cancelled. */
+    void cancelled(Timeout t) {
+        /*
+         * Pairs with taken(): the state comes before this, and the link after it; there the links
+         * come before it, and the states after it.
+         */
         int more = toDo;
+        if (t.link() == null) {
+            stack().cancel(t);
+            /* Pairs with sleep(): the push comes before this, and toDo there before a look. */
+            more = toDo;
+        }
         if (more != 0) {
             leave();
             if ((more & WAKE) != 0) {
@@ -232,8 +236,9 @@ final class Wheel {
     void sleep(long edge, boolean soon) {
         boolean never = edge == Slots.NEVER;
         toDo = leaves() | (soon ? 0 : WAKE);
-        wakeBy = never ? Long.MAX_VALUE : (edge - 1) * tick;
-        if (isEmpty() && life == STARTED && wakeBy != AWAKE) {
+        long by = never ? Long.MAX_VALUE : (edge - 1) * tick;
+        wakeBy = by;
+        if (!hasWork(by, soon) && life == STARTED && wakeBy != AWAKE) {
             if (never) {
                 LockSupport.park(this);
             } else {
@@ -246,21 +251,37 @@ final class Wheel {
         toDo = leaves();
     }
 
-    private boolean isEmpty() {
+    /** At the next edge the worker looks anyway: only what is due before that is work now. */
+    private boolean hasWork(long by, boolean soon) {
         for (Stack stack : stacks) {
-            if (!stack.isEmpty()) {
-                return false;
+            if (soon ? stack.hasBy(by) : !stack.isEmpty()) {
+                return true;
             }
         }
-        return true;
+        return false;
     }
 
     int stackCount() {
         return stacks.length;
     }
 
-    Timeout takeAll(int stack) {
-        return stacks[stack].takeAll();
+    /** By the worker, as Stack.takeSubmitted(). */
+    Timeout takeSubmitted(int stack) {
+        return stacks[stack].takeSubmitted();
+    }
+
+    /**
+     * By the worker, after it has unset the links of what it took: a thread that cancels one of
+     * them from now on pushes it once more, and the worker sees those that were cancelled before.
+     */
+    void taken() {
+        /* The same value, for its order: see cancelled(). */
+        toDo = leaves();
+    }
+
+    /** By the worker: returns what was cancelled after it was taken, by the links. */
+    Timeout takeCancelled(int stack) {
+        return stacks[stack].takeCancelled();
     }
 
     /* Stop */
@@ -314,9 +335,9 @@ final class Wheel {
         life = STOPPED;
         Timeout list = null;
         for (Stack stack : stacks) {
-            list = worker.handBack(stack.close(), list);
+            list = worker.handBackStack(stack.close(), list);
         }
-        list = worker.handBackFiled(list);
+        list = worker.handBackAll(list);
         pending = list;
         ended.countDown();
     }

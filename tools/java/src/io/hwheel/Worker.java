@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR MIT
 package io.hwheel;
 
+import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 import java.util.concurrent.locks.LockSupport;
 
@@ -17,16 +18,21 @@ final class Worker implements Runnable {
     private static final long PAUSE = 100_000_000;
 
     private final Wheel wheel;
-    private final Slots slots = new Slots();
+    private final Slots slots;
     private final long tick;
-    /** Taken from a stack, and not looked at yet: still there if a pass fails. */
-    private Timeout taken;
+    /** What was submitted and is not in order yet, as Stack.takeSubmitted() returns it. */
+    private Timeout submitted;
+    /** What was submitted and is not filed yet, each the next of the one before. */
+    private Timeout ordered;
+    /** What was cancelled and is not unlinked yet, by the links. */
+    private Timeout cancelled;
     /** How many timeouts have ended, of those that were submitted; wraps around. */
     private volatile int gone;
 
     Worker(Wheel wheel) {
         this.wheel = wheel;
         tick = wheel.tick;
+        slots = new Slots(tick);
     }
 
     int gone() {
@@ -58,49 +64,87 @@ final class Worker implements Runnable {
         }
     }
 
-    /** Returns whether there was anything. */
+    /** Returns whether there was anything. A pass that failed may have left some. */
     private boolean drain() {
-        boolean any = act();
+        boolean any = order() | unlink();
         for (int i = 0; i < wheel.stackCount(); i++) {
-            taken = wheel.takeAll(i);
-            any |= act();
+            cancelled = wheel.takeCancelled(i);
+            any |= unlink();
+            submitted = wheel.takeSubmitted(i);
+            any |= order();
         }
         return any;
     }
 
-    /** Acts on the states of what was taken. Returns whether there was anything. */
-    private boolean act() {
-        if (taken == null) {
+    /** Turns what was submitted round, and files it. Most that ends soon is cancelled by now. */
+    private boolean order() {
+        boolean any = submitted != null;
+        if (any) {
+            Timeout t = submitted;
+            Timeout first = ordered;
+            try {
+                for (Timeout below = t.link(); below != null; below = t.link()) {
+                    Timeout taken = t;
+                    t = below;
+                    taken.setLink(null);
+                    if (taken.isPending()) {
+                        taken.next = first;
+                        first = taken;
+                    } else {
+                        drop(taken);
+                    }
+                }
+            } finally {
+                submitted = t.link() != null ? t : null;
+                ordered = first;
+            }
+        }
+        return file() | any;
+    }
+
+    private boolean file() {
+        Timeout t = ordered;
+        if (t == null) {
             return false;
         }
-        Timeout t = taken;
+        wheel.taken();
         Timeout after = null;
-        int ended = 0;
         try {
             while (t != null) {
-                /* Once it is filed, a thread may push it again. */
-                after = t.link;
-                t.link = null;
-                /* The first edge at the deadline or after it. */
-                if (!t.isPending() || !slots.file(t, (t.when - 1) / tick + 1)) {
-                    ended++;
+                after = (Timeout) t.next;
+                t.next = null;
+                if (t.isPending()) {
+                    slots.file(t);
+                } else {
                     drop(t);
                 }
                 t = after;
             }
         } finally {
-            taken = t;
+            ordered = t;
             if (t != null) {
-                t.link = after;
+                t.next = after;
             }
-            GONE.lazySet(this, gone + ended);
         }
         return true;
     }
 
-    /** The end of a timeout that a program has cancelled. */
+    private boolean unlink() {
+        boolean any = cancelled != null;
+        while (cancelled != null) {
+            Timeout t = cancelled;
+            cancelled = t.link();
+            t.setLink(null);
+            if (t.unlink()) {
+                drop(t);
+            }
+        }
+        return any;
+    }
+
+    /** The end of a timeout that a program has cancelled, when it is in no list. */
     private void drop(Timeout t) {
-        t.unlink();
+        GONE.lazySet(this, gone + 1);
         try {
             t.afterCancel();
         } catch (Throwable e) {
@@ -109,33 +153,43 @@ final class Worker implements Runnable {
     }
 
     private void expire() {
-        while (wheel.isStarted()) {
-            Timeout t = slots.takeDue();
-            if (t == null) {
-                return;
+        Executor executor = wheel.executor;
+        Node due = slots.due();
+        Node next = due.next;
+        try {
+            while (next != due && wheel.isStarted()) {
+                Timeout t = (Timeout) next;
+                next = t.next;
+                t.next = null;
+                t.previous = null;
+                if (t.expire(executor != null)) {
+                    GONE.lazySet(this, gone + 1);
+                    wheel.leave();
+                    if (executor == null) {
+                        t.runTask();
+                    } else {
+                        execute(executor, t);
+                    }
+                    /* An interrupt concerned that task. */
+                    Thread.interrupted();
+                } else {
+                    drop(t);
+                }
             }
-            /* One that was cancelled is on a stack. */
-            if (t.expire()) {
-                GONE.lazySet(this, gone + 1);
-                wheel.leave();
-                execute(t);
-                /* An interrupt concerned that task. */
-                Thread.interrupted();
-            }
+        } finally {
+            due.next = next;
+            next.previous = due;
         }
     }
 
     /** A task that the executor does not take runs here: it would be lost. */
-    private void execute(Timeout t) {
-        if (wheel.executor != null) {
-            try {
-                wheel.executor.execute(t);
-                return;
-            } catch (Throwable e) {
-                wheel.log.warn("The executor took no task: the timer's thread runs it.", e);
-            }
+    private void execute(Executor executor, Timeout t) {
+        try {
+            executor.execute(t);
+        } catch (Throwable e) {
+            t.run();
+            wheel.log.warn("The executor threw: the timer's thread ran what it had not.", e);
         }
-        t.run();
     }
 
     /**
@@ -148,37 +202,48 @@ final class Worker implements Runnable {
         wheel.sleep(edge, edge == soon);
     }
 
-    /* Stop */
+    /* Stop: the worker hands back by the links, and each step gets the list of the one before. */
 
-    /** Puts before a list, by the links, what is pending and was taken. Returns the list. */
-    Timeout handBackFiled(Timeout before) {
-        Timeout list = handBack(taken, before);
-        slots.makeAllDue();
-        for (Timeout t = slots.takeDue(); t != null; t = slots.takeDue()) {
-            if (t.handBack()) {
-                t.link = list;
-                list = t;
-            } else {
-                /* Cancelled meanwhile: its stack is closed, and nothing else ends it. */
-                drop(t);
-            }
+    /** What stands on a stack that was closed, or was taken from one. */
+    Timeout handBackStack(Timeout top, Timeout list) {
+        Timeout t = top;
+        for (Timeout below = t.link(); below != null; below = t.link()) {
+            list = handBack(t, list);
+            t = below;
         }
         return list;
     }
 
-    /** As handBackFiled(), of what was on a stack. */
-    Timeout handBack(Timeout first, Timeout list) {
-        for (Timeout t = first; t != null;) {
-            Timeout after = t.link;
-            if (t.handBack()) {
-                t.link = list;
-                list = t;
-            } else {
-                t.link = null;
-                drop(t);
-            }
-            t = after;
+    /** What the worker has. */
+    Timeout handBackAll(Timeout list) {
+        if (submitted != null) {
+            list = handBackStack(submitted, list);
+        }
+        list = handBackChain(ordered, list);
+        slots.makeAllDue();
+        Node due = slots.due();
+        due.previous.next = null;
+        return handBackChain(due.next, list);
+    }
+
+    private Timeout handBackChain(Node first, Timeout list) {
+        Node node = first;
+        while (node != null) {
+            Node after = node.next;
+            node.next = null;
+            node.previous = null;
+            list = handBack((Timeout) node, list);
+            node = after;
         }
         return list;
+    }
+
+    private Timeout handBack(Timeout t, Timeout list) {
+        if (!t.handBack()) {
+            drop(t);
+            return list;
+        }
+        t.setLink(list);
+        return t;
     }
 }

@@ -253,6 +253,26 @@ class RaceTest {
         assertEquals(0, timer.stop().size());
     }
 
+    /** Some are taken and come back as cancelled ones while others are pushed. */
+    @Test
+    void whatStaysIsCounted() throws Exception {
+        HashedWheelTimer timer = timer(1);
+        Crew crew = new Crew();
+        for (int i = 0; i < THREADS; i++) {
+            crew.add(() -> {
+                Timeout[] window = new Timeout[1000];
+                for (int k = 0; k < 300_000; k++) {
+                    Timeout old = window[k % window.length];
+                    window[k % window.length] = timer.newTimeout(NOTHING, 1, TimeUnit.HOURS);
+                    assertTrue(old == null || old.cancel());
+                }
+            });
+        }
+        crew.join();
+        await(() -> timer.pendingTimeouts() == 1000 * THREADS);
+        assertEquals(1000 * THREADS, timer.stop().size());
+    }
+
     @Test
     void manyStopsReturnAfterTheFirst() throws Exception {
         for (int round = 0; round < 20; round++) {

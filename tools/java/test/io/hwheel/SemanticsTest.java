@@ -366,6 +366,25 @@ class SemanticsTest {
         timer.stop();
     }
 
+    /** It runs what it has kept, after the timer's thread has. */
+    @Test
+    void whatTheExecutorKeepsAndRefusesRunsOnce() throws Exception {
+        List<Runnable> kept = new ArrayList<>();
+        HashedWheelTimer timer = new HashedWheelTimer(Executors.defaultThreadFactory(), 10,
+                TimeUnit.MILLISECONDS, 32, true, -1, command -> {
+                    kept.add(command);
+                    throw new IllegalStateException("on purpose");
+                });
+        AtomicInteger runs = new AtomicInteger();
+        Timeout timeout = timer.newTimeout(t -> runs.incrementAndGet(), 0, TimeUnit.MILLISECONDS);
+        passTicks(timer, 0);
+        timer.stop();
+        assertEquals(2, kept.size());
+        kept.forEach(Runnable::run);
+        assertEquals(1, runs.get());
+        assertTrue(timeout.isExpired());
+    }
+
     /** They are due in the same tick as the first one, which holds the thread up. */
     @Test
     void stopHandsBackWhatIsDueAndHasNotBegun() throws Exception {

@@ -6,6 +6,10 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.netty.util.Timeout;
+import io.netty.util.TimerTask;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -85,5 +89,58 @@ class WheelTest {
         assertFalse(far.isExpired());
         assertTrue(far.cancel());
         timer.stop();
+    }
+
+    /** A task that comes again at once, on an edge of a clock that stands: not in the same edge. */
+    @Test
+    void anEdgeIsNotTheNextOne() throws Exception {
+        AtomicLong now = new AtomicLong(7 * TICK);
+        HashedWheelTimer timer = on(new Clock() {
+            @Override
+            long nanoTime() {
+                return now.get();
+            }
+        });
+        List<Long> runs = Collections.synchronizedList(new ArrayList<>());
+        TimerTask task = new TimerTask() {
+            @Override
+            public void run(Timeout timeout) {
+                timer.newTimeout(this, 0, TimeUnit.MILLISECONDS);
+                runs.add(now.get());
+            }
+        };
+        timer.newTimeout(task, 0, TimeUnit.MILLISECONDS);
+        List<Long> expected = new ArrayList<>();
+        for (int i = 1; i <= 20; i++) {
+            expected.add(now.addAndGet(TICK));
+            int count = i;
+            Support.await(() -> {
+                LockSupport.unpark(thread);
+                return runs.size() >= count;
+            });
+        }
+        timer.stop();
+        assertEquals(expected, runs);
+    }
+
+    /** Another thread's timeouts are far, and no reason to look before the next edge. */
+    @Test
+    void theWorkerSleepsBesideAThreadThatSubmits() throws Exception {
+        AtomicInteger looks = new AtomicInteger();
+        HashedWheelTimer timer = on(new Clock() {
+            @Override
+            long nanoTime() {
+                looks.addAndGet(Thread.currentThread() == thread ? 1 : 0);
+                return System.nanoTime();
+            }
+        });
+        long since = System.nanoTime();
+        while (System.nanoTime() - since < 30 * TICK) {
+            timer.newTimeout(Support.NOTHING, 1, TimeUnit.HOURS).cancel();
+        }
+        long edges = (System.nanoTime() - since) / TICK + 1;
+        timer.stop();
+        /* A pass reads the clock before and after it looks. A sleep may end early. */
+        assertTrue(looks.get() <= 4 * edges, () -> looks + " in " + edges + " ticks");
     }
 }
