@@ -24,7 +24,7 @@ final class HandedBack<T> extends AbstractSet<T> {
         this.first = first;
         int count = 0;
         for (Timeout t = first; t != null; t = t.link()) {
-            count++;
+            count += count < Integer.MAX_VALUE ? 1 : 0;
         }
         size = count;
     }

@@ -15,10 +15,8 @@ package io.hwheel;
  * timeout that is cancelled unlinks itself; next() finds out that its slot is empty.
  */
 final class Slots {
-    /** No edge. */
+    /** No edge; as a time, one that no deadline is after. */
     static final long NEVER = Long.MAX_VALUE;
-    /** No deadline is after it. */
-    private static final long NOWHERE = Long.MAX_VALUE;
 
     private static final int BITS = 6;
     private static final int WIDTH = 1 << BITS;
@@ -72,7 +70,7 @@ final class Slots {
      * Where the last timeout was filed. The next one often has the same edge: its deadline is less
      * than a tick after this time, or a tick.
      */
-    private long after = NOWHERE;
+    private long after = NEVER;
     private long lastEdge;
     private Node last;
 
@@ -120,7 +118,7 @@ final class Slots {
     /** Returns an edge after the present, at or before that of the first timeout; or NEVER. */
     long next() {
         /* The last slot may be empty again, and loses its bit. */
-        after = NOWHERE;
+        after = NEVER;
         for (Level level : levels) {
             if (level == null) {
                 break;
@@ -173,7 +171,7 @@ final class Slots {
         }
     }
 
-    /** Those that are due, in order. */
+    /** Returns the list of due timeouts, in order. */
     Node due() {
         return due;
     }

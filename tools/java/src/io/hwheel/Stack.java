@@ -3,8 +3,12 @@ package io.hwheel;
 
 import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
 
-/** Keeps what is before a stack in memory on other cache lines. */
+/**
+ * Keeps what is before a stack in memory on other cache lines. A JVM since 15 puts a field of a
+ * subclass into the hole of 4 bytes before the longs, so there is none.
+ */
 abstract class StackFront {
+    int p;
     long p0, p1, p2, p3, p4, p5, p6, p7, p8, p9, p10, p11, p12, p13, p14;
 }
 
@@ -15,7 +19,7 @@ abstract class StackTops extends StackFront {
 }
 
 /**
- * Timeouts that the worker is to look at: new ones, and cancelled ones that it has filed. Any
+ * Timeouts that the worker is to look at: new ones, and cancelled ones that it had taken. Any
  * thread pushes; the worker takes all at once. A timeout is pushed once as either, and what stands
  * in an empty stack is new after each take: so a push that saw an earlier top fails, and the depth
  * of the top is right.
@@ -26,6 +30,8 @@ final class Stack extends StackTops {
     private static final AtomicReferenceFieldUpdater<StackTops, Timeout> CANCELLED =
             AtomicReferenceFieldUpdater.newUpdater(StackTops.class, Timeout.class, "cancelled");
     private static final Timeout CLOSED = new Bottom(0);
+    /** The link of a timeout that the worker has taken. */
+    static final Timeout TAKEN = new Bottom(0);
 
     long q0, q1, q2, q3, q4, q5, q6, q7, q8, q9, q10, q11, q12, q13, q14;
 
@@ -62,7 +68,7 @@ final class Stack extends StackTops {
         }
     }
 
-    /** Pushes a timeout that was cancelled. A closed stack needs it no longer. */
+    /** Pushes a timeout that was cancelled, unless the stack is closed: then the worker sees it. */
     void cancel(Timeout t) {
         for (;;) {
             Timeout seen = cancelled;

@@ -8,11 +8,13 @@ import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
  * A task that a timer runs once, unless it is cancelled before. Any thread may call any method.
  *
  * <p>The state alone decides how a timeout ends: each change of it is one exchange. The thread that
- * submits a timeout pushes it onto a stack of the wheel. The worker takes it, unsets its link, and
- * then files it if it is pending. A thread that cancels it changes the state, and then looks at the
- * link: if that is unset, it pushes the timeout once more, for the worker to unlink. So at least
- * one of the two sees what the other did. If both do, the worker finds a cancelled timeout that it
- * has not filed, and has nothing to do.
+ * submits a timeout pushes it onto a stack of the wheel. The worker takes it, gives it the link
+ * TAKEN, and then files it if it is pending. A thread that cancels it changes the state, and then
+ * looks at the link: if that is TAKEN, it pushes the timeout once more, for the worker to unlink. So
+ * at least one of the two sees what the other did: Wheel.taken() and Wheel.cancelled() order it. If
+ * both do, the worker finds a cancelled timeout that it has not filed, and has nothing to do. A
+ * thread that gets the timeout through a data race may see no link: that is no worse than an old
+ * one.
  */
 public abstract class Timeout extends Node implements Runnable {
     private static final int PENDING = 0;
@@ -47,9 +49,9 @@ public abstract class Timeout extends Node implements Runnable {
     }
 
     /**
-     * Returns whether the task was or is being run.
+     * Returns whether the timeout has expired.
      *
-     * @return true also while the task runs
+     * @return true also while the task runs, and before it if the timer's executor has it
      */
     public boolean isExpired() {
         return state >= EXPIRED;
@@ -66,7 +68,7 @@ public abstract class Timeout extends Node implements Runnable {
     }
 
     /**
-     * Cancels the task, unless it was or is being run.
+     * Cancels the task, unless the timeout has expired.
      *
      * @return whether this call has cancelled it
      */

@@ -71,7 +71,9 @@ final class Watch extends PhantomReference<WheelOwner> {
         synchronized (ALL) {
             ALL.remove(this);
             if (ALL.isEmpty() && thread != null) {
-                thread.interrupt();
+                if (thread != Thread.currentThread()) {
+                    thread.interrupt();
+                }
                 thread = null;
             }
         }
@@ -85,15 +87,11 @@ final class Watch extends PhantomReference<WheelOwner> {
     }
 
     private static void await() {
-        for (;;) {
+        while (!isOver()) {
             try {
                 ((Watch) COLLECTED.remove()).collected();
-            } catch (InterruptedException e) {
-                if (isOver()) {
-                    return;
-                }
             } catch (Throwable e) {
-                /* A report that fails, as memory is short perhaps: the next timer's may not. */
+                /* The end, or a report that failed, as memory is short: the next one may not. */
             }
         }
     }

@@ -8,6 +8,7 @@ import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 import java.util.concurrent.atomic.AtomicLongFieldUpdater;
+import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
 import java.util.concurrent.locks.LockSupport;
 
 /**
@@ -36,6 +37,8 @@ final class Wheel {
 
     private static final AtomicIntegerFieldUpdater<Wheel> LIFE =
             AtomicIntegerFieldUpdater.newUpdater(Wheel.class, "life");
+    private static final AtomicReferenceFieldUpdater<Wheel, Timeout> PENDING =
+            AtomicReferenceFieldUpdater.newUpdater(Wheel.class, Timeout.class, "pending");
     private static final AtomicLongFieldUpdater<Wheel> WAKE_BY =
             AtomicLongFieldUpdater.newUpdater(Wheel.class, "wakeBy");
 
@@ -56,16 +59,19 @@ final class Wheel {
     private final Limit limit;
     private final Stack[] stacks = newStacks();
     private final Worker worker;
+    /** Of the factory. */
     private final Thread thread;
+    /** The one that runs the worker: the factory's may have made another one for it. */
+    private volatile Thread runner;
     private final CountDownLatch ended = new CountDownLatch(1);
 
     private volatile int life = INIT;
     /** A deadline of this or before wakes the worker; in nanoseconds since the origin. */
     private volatile long wakeBy = AWAKE;
-    /** What a timeout that was cancelled has to do more: LEAVE and WAKE. */
+    /** For the thread that cancels a timeout: LEAVE and WAKE. */
     private volatile int toDo;
     /** What stop() hands back, by the timeouts' links. Written before the end. */
-    private Timeout pending;
+    private volatile Timeout pending;
 
     /**
      * Makes a wheel, and its thread, which submit() starts.
@@ -113,7 +119,7 @@ final class Wheel {
 
     /** Exactly, if there is a limit; else also those that were cancelled within the last tick. */
     long pending() {
-        if (stacks[stacks.length - 1].isClosed()) {
+        if (stacks[0].isClosed()) {
             return 0;
         }
         if (limit != null) {
@@ -148,6 +154,11 @@ final class Wheel {
         } else if (life != STARTED) {
             throw stopped();
         }
+    }
+
+    /** By the worker, first. */
+    void begin() {
+        runner = Thread.currentThread();
     }
 
     private static IllegalStateException stopped() {
@@ -193,7 +204,7 @@ final class Wheel {
          * come before it, and the states after it.
          */
         int more = toDo;
-        if (t.link() == null) {
+        if (t.link() == Stack.TAKEN) {
             stack().cancel(t);
             /* Pairs with sleep(): the push comes before this, and toDo there before a look. */
             more = toDo;
@@ -223,7 +234,7 @@ final class Wheel {
     private void wake() {
         long by = wakeBy;
         if (by != AWAKE && WAKE_BY.compareAndSet(this, by, AWAKE)) {
-            LockSupport.unpark(thread);
+            LockSupport.unpark(runner);
         }
     }
 
@@ -271,7 +282,7 @@ final class Wheel {
     }
 
     /**
-     * By the worker, after it has unset the links of what it took: a thread that cancels one of
+     * By the worker, after it has written the links of what it took: a thread that cancels one of
      * them from now on pushes it once more, and the worker sees those that were cancelled before.
      */
     void taken() {
@@ -287,19 +298,20 @@ final class Wheel {
     /* Stop */
 
     /**
-     * Stops the wheel, and waits until that has ended, whoever has begun it. The first call gets
-     * the timeouts that were pending, by their links.
+     * Stops the wheel, and waits until that has ended, whoever has begun it. One call, the first
+     * unless others wait as well, gets the timeouts that were pending, by their links.
      */
     Timeout stop() {
-        if (Thread.currentThread() == thread) {
+        if (Thread.currentThread() == runner) {
             throw new IllegalStateException(log.name() + ".stop() cannot be called from a task");
         }
         boolean first = abandon();
         boolean interrupted = false;
         for (boolean over = false; !over;) {
-            if (first) {
+            Thread busy = runner;
+            if (first && busy != null) {
                 /* A task may wait for something. */
-                thread.interrupt();
+                busy.interrupt();
             }
             try {
                 over = ended.await(100, TimeUnit.MILLISECONDS);
@@ -310,12 +322,7 @@ final class Wheel {
         if (interrupted) {
             Thread.currentThread().interrupt();
         }
-        if (!first) {
-            return null;
-        }
-        Timeout mine = pending;
-        pending = null;
-        return mine;
+        return PENDING.getAndSet(this, null);
     }
 
     /** Begins to stop, and leaves the rest to the worker. Returns false if that was done before. */
@@ -325,7 +332,7 @@ final class Wheel {
             end();
         } else if (before == STARTED) {
             wakeBy = AWAKE;
-            LockSupport.unpark(thread);
+            LockSupport.unpark(runner);
         }
         return before != STOPPED;
     }
@@ -337,7 +344,7 @@ final class Wheel {
         for (Stack stack : stacks) {
             list = worker.handBackStack(stack.close(), list);
         }
-        list = worker.handBackAll(list);
+        list = worker.handBackTaken(list);
         pending = list;
         ended.countDown();
     }

@@ -20,12 +20,8 @@ final class Worker implements Runnable {
     private final Wheel wheel;
     private final Slots slots;
     private final long tick;
-    /** What was submitted and is not in order yet, as Stack.takeSubmitted() returns it. */
-    private Timeout submitted;
-    /** What was submitted and is not filed yet, each the next of the one before. */
+    /** Taken and not filed yet, each the next of the one before: some, if there was no memory. */
     private Timeout ordered;
-    /** What was cancelled and is not unlinked yet, by the links. */
-    private Timeout cancelled;
     /** How many timeouts have ended, of those that were submitted; wraps around. */
     private volatile int gone;
 
@@ -42,6 +38,7 @@ final class Worker implements Runnable {
     @Override
     public void run() {
         try {
+            wheel.begin();
             while (wheel.isStarted()) {
                 pass();
             }
@@ -59,47 +56,46 @@ final class Worker implements Runnable {
         } catch (Throwable e) {
             /* There may be no memory for the moment. */
             wheel.log.warn("A timer's thread goes on after an error.", e);
-            Thread.interrupted();
-            LockSupport.parkNanos(Math.min(tick, PAUSE));
+            pause();
         }
     }
 
-    /** Returns whether there was anything. A pass that failed may have left some. */
+    private void pause() {
+        Thread.interrupted();
+        try {
+            LockSupport.parkNanos(Math.min(tick, PAUSE));
+        } catch (OutOfMemoryError e) {
+            /* A virtual thread's sleep takes some. */
+        }
+    }
+
+    /** Returns whether there was anything. */
     private boolean drain() {
-        boolean any = order() | unlink();
+        boolean any = file();
         for (int i = 0; i < wheel.stackCount(); i++) {
-            cancelled = wheel.takeCancelled(i);
-            any |= unlink();
-            submitted = wheel.takeSubmitted(i);
-            any |= order();
+            any |= unlink(wheel.takeCancelled(i));
+            any |= order(wheel.takeSubmitted(i)) | file();
         }
         return any;
     }
 
-    /** Turns what was submitted round, and files it. Most that ends soon is cancelled by now. */
-    private boolean order() {
-        boolean any = submitted != null;
-        if (any) {
-            Timeout t = submitted;
-            Timeout first = ordered;
-            try {
-                for (Timeout below = t.link(); below != null; below = t.link()) {
-                    Timeout taken = t;
-                    t = below;
-                    taken.setLink(null);
-                    if (taken.isPending()) {
-                        taken.next = first;
-                        first = taken;
-                    } else {
-                        drop(taken);
-                    }
-                }
-            } finally {
-                submitted = t.link() != null ? t : null;
-                ordered = first;
-            }
+    /** Puts what a stack had into the order in which it came. Most that ends soon ends here. */
+    private boolean order(Timeout top) {
+        if (top == null) {
+            return false;
         }
-        return file() | any;
+        Timeout t = top;
+        for (Timeout below = t.link(); below != null; below = t.link()) {
+            t.setLink(Stack.TAKEN);
+            if (t.isPending()) {
+                t.next = ordered;
+                ordered = t;
+            } else {
+                drop(t);
+            }
+            t = below;
+        }
+        return true;
     }
 
     private boolean file() {
@@ -129,17 +125,18 @@ final class Worker implements Runnable {
         return true;
     }
 
-    private boolean unlink() {
-        boolean any = cancelled != null;
-        while (cancelled != null) {
-            Timeout t = cancelled;
-            cancelled = t.link();
+    /** Takes timeouts out of their lists, unless their states showed earlier that they ended. */
+    private boolean unlink(Timeout first) {
+        Timeout t = first;
+        while (t != null) {
+            Timeout after = t.link();
             t.setLink(null);
             if (t.unlink()) {
                 drop(t);
             }
+            t = after;
         }
-        return any;
+        return first != null;
     }
 
     /** The end of a timeout that a program has cancelled, when it is in no list. */
@@ -188,7 +185,7 @@ final class Worker implements Runnable {
             executor.execute(t);
         } catch (Throwable e) {
             t.run();
-            wheel.log.warn("The executor threw: the timer's thread ran what it had not.", e);
+            wheel.log.warn("The executor threw: the timer's thread has run the task.", e);
         }
     }
 
@@ -202,9 +199,9 @@ final class Worker implements Runnable {
         wheel.sleep(edge, edge == soon);
     }
 
-    /* Stop: the worker hands back by the links, and each step gets the list of the one before. */
+    /* Stop: each step puts before a list, by the links, the pending timeouts that it finds. */
 
-    /** What stands on a stack that was closed, or was taken from one. */
+    /** For what a closed stack had. */
     Timeout handBackStack(Timeout top, Timeout list) {
         Timeout t = top;
         for (Timeout below = t.link(); below != null; below = t.link()) {
@@ -214,11 +211,8 @@ final class Worker implements Runnable {
         return list;
     }
 
-    /** What the worker has. */
-    Timeout handBackAll(Timeout list) {
-        if (submitted != null) {
-            list = handBackStack(submitted, list);
-        }
+    /** For all that was taken from the stacks. */
+    Timeout handBackTaken(Timeout list) {
         list = handBackChain(ordered, list);
         slots.makeAllDue();
         Node due = slots.due();
@@ -239,11 +233,13 @@ final class Worker implements Runnable {
     }
 
     private Timeout handBack(Timeout t, Timeout list) {
-        if (!t.handBack()) {
-            drop(t);
-            return list;
+        if (t.handBack()) {
+            t.setLink(list);
+            return t;
         }
-        t.setLink(list);
-        return t;
+        /* Else it keeps others, if a program keeps it. */
+        t.setLink(null);
+        drop(t);
+        return list;
     }
 }

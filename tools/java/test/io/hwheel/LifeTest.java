@@ -5,6 +5,7 @@ import static io.hwheel.Support.NOTHING;
 import static io.hwheel.Support.await;
 import static io.hwheel.Support.passTicks;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -64,6 +65,17 @@ class LifeTest {
         Support.awaitCollection(() -> reference[0].get() == null);
         thread.join(TimeUnit.SECONDS.toMillis(Support.SOON));
         assertTrue(!thread.isAlive());
+    }
+
+    /** There is no other one now, so the thread that reports it has to end. */
+    @Test
+    @Order(0)
+    void theReportOfTheLastTimerIsNotInterrupted() throws Exception {
+        try (Log log = new Log()) {
+            awaitEndOfDropped(true, true);
+            await(() -> log.has(LEAK));
+            assertFalse(log.wasInterrupted());
+        }
     }
 
     @Test
@@ -259,25 +271,37 @@ class LifeTest {
     /** What it refers to is let go of, though the timer sleeps for an hour. */
     @Test
     void aCancelledTimeoutIsCollected() throws Exception {
-        HashedWheelTimer timer = newTimer();
+        HashedWheelTimer timer = new HashedWheelTimer(task -> new Thread(task, "idle-timer"), 10,
+                TimeUnit.MILLISECONDS);
+        HashedWheelTimer clock = newTimer();
         timer.newTimeout(NOTHING, 1, TimeUnit.HOURS);
         for (boolean filed : new boolean[] {false, true}) {
-            WeakReference<?> task = cancelOne(timer, filed);
-            Support.awaitCollection(() -> task.get() == null);
+            List<WeakReference<?>> tasks = new ArrayList<>();
+            Timeout last = cancelTwo(timer, filed ? clock : null, tasks);
+            /* Not even another one that was cancelled keeps it. */
+            Support.awaitCollection(() -> tasks.get(0).get() == null);
             await(() -> timer.pendingTimeouts() == 1);
+            assertTrue(last.isCancelled());
         }
         timer.stop();
+        clock.stop();
     }
 
-    private static WeakReference<?> cancelOne(HashedWheelTimer timer, boolean filed)
-            throws InterruptedException {
-        byte[] memory = new byte[1 << 20];
-        Timeout timeout = timer.newTimeout(t -> assertNotNull(memory), 2, TimeUnit.HOURS);
-        if (filed) {
-            passTicks(timer, 30);
+    /** Returns the second one. */
+    private static Timeout cancelTwo(HashedWheelTimer timer, HashedWheelTimer clock,
+            List<WeakReference<?>> tasks) throws InterruptedException {
+        Timeout[] timeouts = new Timeout[2];
+        for (int i = 0; i < 2; i++) {
+            byte[] memory = new byte[1 << 20];
+            timeouts[i] = timer.newTimeout(t -> assertNotNull(memory), 2, TimeUnit.HOURS);
+            tasks.add(new WeakReference<>(timeouts[i].task()));
         }
-        assertTrue(timeout.cancel());
-        return new WeakReference<>(timeout.task());
+        if (clock != null) {
+            settled(clock);
+        }
+        assertTrue(timeouts[0].cancel());
+        assertTrue(timeouts[1].cancel());
+        return timeouts[1];
     }
 
     @Test

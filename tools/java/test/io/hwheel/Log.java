@@ -11,6 +11,7 @@ import java.util.logging.Logger;
 final class Log extends Handler implements AutoCloseable {
     private final List<String> lines = new ArrayList<>();
     private final Logger logger;
+    private boolean interrupted;
 
     Log() {
         this(HashedWheelTimer.class);
@@ -24,6 +25,12 @@ final class Log extends Handler implements AutoCloseable {
     @Override
     public synchronized void publish(LogRecord line) {
         lines.add(String.valueOf(line.getMessage()));
+        interrupted |= Thread.currentThread().isInterrupted();
+    }
+
+    /** Whether a thread that logged was interrupted: many a logger loses the line. */
+    synchronized boolean wasInterrupted() {
+        return interrupted;
     }
 
     synchronized boolean has(String words) {

@@ -14,6 +14,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.netty.util.Timeout;
 import io.netty.util.TimerTask;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
@@ -251,6 +252,84 @@ class RaceTest {
             assertEquals(lives.length, wins.get() + runs);
         }
         assertEquals(0, timer.stop().size());
+    }
+
+    /**
+     * A thread cancels a timeout that the worker has just taken: the worker sees that, or has the
+     * timeout on a stack of cancelled ones. This test is the worker.
+     */
+    @Test
+    void aCancelOfWhatIsTakenIsSeen() throws Exception {
+        HashedWheelTimer timer = timer(10);
+        NettyTimeout[] timeouts = new NettyTimeout[50_000];
+        for (int i = 0; i < timeouts.length; i++) {
+            timeouts[i] = new NettyTimeout(timer, NOTHING);
+            timeouts[i].setLink(new Stack.Bottom(0));
+        }
+        boolean[] pending = new boolean[timeouts.length];
+        AtomicInteger here = new AtomicInteger();
+        AtomicInteger there = new AtomicInteger();
+        Crew crew = new Crew();
+        crew.add(() -> {
+            for (int i = 0; i < timeouts.length; i++) {
+                meet(there, here, i);
+                timeouts[i].cancel();
+            }
+        });
+        for (int i = 0; i < timeouts.length; i++) {
+            meet(here, there, i);
+            timeouts[i].setLink(Stack.TAKEN);
+            timer.wheel.taken();
+            pending[i] = timeouts[i].isPending();
+        }
+        crew.join();
+        Set<Object> pushed = new HashSet<>();
+        for (int i = 0; i < timer.wheel.stackCount(); i++) {
+            for (Object t = timer.wheel.takeCancelled(i); t != null;
+                    t = ((NettyTimeout) t).link()) {
+                pushed.add(t);
+            }
+        }
+        int lost = 0;
+        for (int i = 0; i < timeouts.length; i++) {
+            lost += pending[i] && !pushed.contains(timeouts[i]) ? 1 : 0;
+        }
+        assertEquals(0, lost);
+        timer.stop();
+    }
+
+    private static void meet(AtomicInteger mine, AtomicInteger other, int round) {
+        mine.set(round + 1);
+        for (int i = 0; other.get() <= round; i++) {
+            if (i > 1000) {
+                Thread.yield();
+            }
+        }
+    }
+
+    /** The worker is about to sleep, or sleeps, for an hour. */
+    @Test
+    void noWakeUpIsLost() throws Exception {
+        HashedWheelTimer timer = timer(1);
+        ThreadLocalRandom random = ThreadLocalRandom.current();
+        timer.newTimeout(NOTHING, 1, TimeUnit.HOURS);
+        for (int round = 0; round < 1000; round++) {
+            CountDownLatch ran = new CountDownLatch(1);
+            Timeout far = timer.newTimeout(NOTHING, 2, TimeUnit.HOURS);
+            timer.newTimeout(Support.counting(ran), random.nextInt(2000), TimeUnit.MICROSECONDS);
+            await(ran);
+            long then = System.nanoTime() + random.nextInt(60_000);
+            while (System.nanoTime() < then) {
+                Thread.onSpinWait();
+            }
+            assertTrue(far.cancel());
+            long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(Support.SOON);
+            while (timer.pendingTimeouts() != 1) {
+                assertTrue(System.nanoTime() < end, "a cancelled timeout is held");
+                Thread.yield();
+            }
+        }
+        assertEquals(1, timer.stop().size());
     }
 
     /** Some are taken and come back as cancelled ones while others are pushed. */

@@ -340,6 +340,22 @@ class SemanticsTest {
         timer.stop();
     }
 
+    /** The factory's thread starts another one for what it was given, and ends. */
+    @Test
+    void anotherThreadThanTheFactorysMayRunTheTimer() throws Exception {
+        HashedWheelTimer timer = new HashedWheelTimer(
+                task -> new Thread(() -> new Thread(task).start()), 10, TimeUnit.MILLISECONDS);
+        Timeout far = timer.newTimeout(NOTHING, HOUR, TimeUnit.MILLISECONDS);
+        for (int i = 0; i < 3; i++) {
+            passTicks(timer, 20);
+        }
+        AtomicReference<Throwable> refused = new AtomicReference<>();
+        timer.newTimeout(t -> refused.set(assertThrows(IllegalStateException.class, timer::stop)),
+                0, TimeUnit.MILLISECONDS);
+        await(() -> refused.get() != null);
+        assertEquals(Set.of(far), timer.stop());
+    }
+
     @Test
     void whatTheExecutorRefusesRunsInTheTimersThread() throws Exception {
         AtomicInteger refused = new AtomicInteger();
@@ -446,15 +462,14 @@ class SemanticsTest {
     @Test
     void interruptsLeaveTheThreadAlone() throws Exception {
         Thread[] made = new Thread[1];
-        HashedWheelTimer timer = new HashedWheelTimer(task -> made[0] = new Thread(task, "mine"),
-                10, TimeUnit.MILLISECONDS);
+        HashedWheelTimer timer = new HashedWheelTimer(task -> made[0] = new Thread(task), 10,
+                TimeUnit.MILLISECONDS);
         AtomicInteger interrupted = new AtomicInteger();
         for (int i = 0; i < 20; i++) {
             passTicks(timer, 1);
             made[0].interrupt();
             timer.newTimeout(t -> Thread.currentThread().interrupt(), 0, TimeUnit.MILLISECONDS);
         }
-        assertEquals("mine", made[0].getName());
         timer.newTimeout(t -> interrupted.set(Thread.currentThread() == made[0] ? 1 : 2), 0,
                 TimeUnit.MILLISECONDS);
         passTicks(timer, 20);

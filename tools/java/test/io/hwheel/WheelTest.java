@@ -15,6 +15,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 
@@ -121,6 +122,85 @@ class WheelTest {
         }
         timer.stop();
         assertEquals(expected, runs);
+    }
+
+    /** The worker sleeps again, and not in vain. */
+    @Test
+    void anInterruptEndsOneSleep() throws Exception {
+        AtomicInteger looks = new AtomicInteger();
+        HashedWheelTimer timer = on(new Clock() {
+            @Override
+            long nanoTime() {
+                looks.addAndGet(Thread.currentThread() == thread ? 1 : 0);
+                return System.nanoTime();
+            }
+        });
+        Timeout far = timer.newTimeout(Support.NOTHING, 1, TimeUnit.HOURS);
+        HashedWheelTimer clock = Support.timer(100);
+        for (int i = 0; i < 2; i++) {
+            int[] before = new int[1];
+            Support.await(() -> {
+                try {
+                    before[0] = looks.get();
+                    Support.passTicks(clock, 100);
+                } catch (InterruptedException e) {
+                    throw new AssertionError(e);
+                }
+                return looks.get() == before[0];
+            });
+            thread.interrupt();
+        }
+        clock.stop();
+        assertEquals(Set.of(far), timer.stop());
+    }
+
+    /**
+     * A thread reads the clock, the worker drains and comes to an edge, and the thread pushes a
+     * timeout for that edge: the worker does not sleep until the next one.
+     */
+    @Test
+    void whatIsPushedWhileTheWorkerLooksIsNotLate() throws Exception {
+        long tick = TimeUnit.HOURS.toNanos(1);
+        AtomicLong now = new AtomicLong(5 * tick - 10);
+        AtomicReference<Thread> submitter = new AtomicReference<>();
+        CountDownLatch read = new CountDownLatch(1);
+        CountDownLatch drained = new CountDownLatch(1);
+        CountDownLatch pushed = new CountDownLatch(1);
+        Clock clock = new Clock() {
+            @Override
+            long nanoTime() {
+                long time = now.get();
+                try {
+                    if (Thread.currentThread() == submitter.get()) {
+                        read.countDown();
+                        Support.await(drained);
+                    } else if (Thread.currentThread() == thread && read.getCount() == 0
+                            && drained.getCount() == 1) {
+                        time = 5 * tick + 5;
+                        now.set(time);
+                        drained.countDown();
+                        Support.await(pushed);
+                    }
+                } catch (InterruptedException e) {
+                    throw new AssertionError(e);
+                }
+                return time;
+            }
+        };
+        HashedWheelTimer timer = new HashedWheelTimer(new Wheel(task -> thread = new Thread(task),
+                tick, 0, null, NettyLog.INSTANCE, clock), true);
+        CountDownLatch ran = new CountDownLatch(1);
+        timer.start();
+        submitter.set(new Thread(() -> {
+            timer.newTimeout(Support.counting(ran), 0, TimeUnit.HOURS);
+            pushed.countDown();
+        }));
+        submitter.get().start();
+        Support.await(read);
+        /* So that the worker looks at the next edge anyway, and is not woken before. */
+        Timeout far = timer.newTimeout(Support.NOTHING, 3, TimeUnit.HOURS);
+        Support.await(ran);
+        assertEquals(Set.of(far), timer.stop());
     }
 
     /** Another thread's timeouts are far, and no reason to look before the next edge. */

@@ -70,6 +70,31 @@ class CancelledTest {
         timer.stop();
     }
 
+    /** The thread stops before it has looked at a cancelled timeout again. */
+    @Test
+    void isCalledOnceBesideStop() throws Exception {
+        List<Task> tasks = new ArrayList<>();
+        List<Timeout> timeouts = new ArrayList<>();
+        CountDownLatch began = new CountDownLatch(1);
+        for (int i = 0; i < 2; i++) {
+            tasks.add(new Task());
+            timeouts.add(timer.newTimeout(tasks.get(i), 1, TimeUnit.HOURS));
+            if (i == 0) {
+                pass();
+                timer.newTimeout(t -> {
+                    began.countDown();
+                    new CountDownLatch(1).await();
+                }, 0, TimeUnit.HOURS);
+                await(began);
+            }
+            assertTrue(timeouts.get(i).cancel());
+        }
+        assertEquals(0, timer.stop().size());
+        for (int i = 0; i < 2; i++) {
+            assertEquals(List.of(timeouts.get(i)), tasks.get(i).cancelled);
+        }
+    }
+
     @Test
     void isNotCalledForOthers() throws Exception {
         Task expired = new Task();
