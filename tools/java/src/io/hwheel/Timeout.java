@@ -10,9 +10,9 @@ import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
  * <p>The state alone decides how a timeout ends: each change of it is one exchange. The thread that
  * submits a timeout pushes it onto a stack of the wheel. The worker takes it, gives it the link
  * TAKEN, and then files it if it is pending. A thread that cancels it changes the state, and then
- * looks at the link: if that is TAKEN, it pushes the timeout once more, for the worker to unlink. So
- * at least one of the two sees what the other did: Wheel.taken() and Wheel.cancelled() order it. If
- * both do, the worker finds a cancelled timeout that it has not filed, and has nothing to do. A
+ * looks at the link: if that is TAKEN, it pushes the timeout once more, for the worker to unlink.
+ * So at least one of the two sees what the other did: Wheel.taken() and Wheel.cancelled() order it.
+ * If both do, the worker finds a cancelled timeout that it has not filed, and has nothing to do. A
  * thread that gets the timeout through a data race may see no link: that is no worse than an old
  * one.
  */
