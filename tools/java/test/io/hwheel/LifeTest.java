@@ -276,32 +276,56 @@ class LifeTest {
         HashedWheelTimer clock = newTimer();
         timer.newTimeout(NOTHING, 1, TimeUnit.HOURS);
         for (boolean filed : new boolean[] {false, true}) {
-            List<WeakReference<?>> tasks = new ArrayList<>();
-            Timeout last = cancelTwo(timer, filed ? clock : null, tasks);
-            /* Not even another one that was cancelled keeps it. */
-            Support.awaitCollection(() -> tasks.get(0).get() == null);
+            WeakReference<?> task = cancelOne(timer, filed ? clock : null);
+            Support.awaitCollection(() -> task.get() == null);
             await(() -> timer.pendingTimeouts() == 1);
-            assertTrue(last.isCancelled());
         }
         timer.stop();
         clock.stop();
     }
 
-    /** Returns the second one. */
-    private static Timeout cancelTwo(HashedWheelTimer timer, HashedWheelTimer clock,
-            List<WeakReference<?>> tasks) throws InterruptedException {
-        Timeout[] timeouts = new Timeout[2];
-        for (int i = 0; i < 2; i++) {
-            byte[] memory = new byte[1 << 20];
-            timeouts[i] = timer.newTimeout(t -> assertNotNull(memory), 2, TimeUnit.HOURS);
-            tasks.add(new WeakReference<>(timeouts[i].task()));
-        }
+    private static WeakReference<?> cancelOne(HashedWheelTimer timer, HashedWheelTimer clock)
+            throws InterruptedException {
+        Timeout timeout = big(timer);
         if (clock != null) {
             settled(clock);
         }
-        assertTrue(timeouts[0].cancel());
-        assertTrue(timeouts[1].cancel());
-        return timeouts[1];
+        assertTrue(timeout.cancel());
+        return new WeakReference<>(timeout.task());
+    }
+
+    /** A timeout for whose task one would like to have the memory back. */
+    private static Timeout big(HashedWheelTimer timer) {
+        byte[] memory = new byte[1 << 20];
+        return timer.newTimeout(t -> assertNotNull(memory), 2, TimeUnit.HOURS);
+    }
+
+    /** The thread unlinks both at once, after the task that cancels them. */
+    @Test
+    void aCancelledTimeoutKeepsNoOther() throws Exception {
+        HashedWheelTimer timer = newTimer();
+        List<WeakReference<?>> tasks = new ArrayList<>();
+        Timeout kept = cancelTwo(timer, tasks);
+        Support.awaitCollection(() -> tasks.get(0).get() == null);
+        assertTrue(kept.isCancelled());
+        timer.stop();
+    }
+
+    private static Timeout cancelTwo(HashedWheelTimer timer, List<WeakReference<?>> tasks)
+            throws InterruptedException {
+        Timeout first = big(timer);
+        Timeout second = big(timer);
+        tasks.add(new WeakReference<>(first.task()));
+        CountDownLatch cancelled = new CountDownLatch(2);
+        passTicks(timer, 0);
+        timer.newTimeout(t -> {
+            if (first.cancel() && second.cancel()) {
+                cancelled.countDown();
+            }
+        }, 0, TimeUnit.MILLISECONDS);
+        timer.newTimeout(Support.counting(cancelled), 10, TimeUnit.MILLISECONDS);
+        await(cancelled);
+        return second;
     }
 
     @Test
