@@ -35,9 +35,6 @@ static const struct route {
 	{ "GET",    "/cluster",   "",        show_cluster,   false },
 };
 
-static const char route_no_key[] =
-	"key: 1 to 256 bytes of UTF-8, with %XX where needed, are expected";
-
 /* Returns the length of the name, or -1 if it is another path. */
 static ptrdiff_t route_match(const struct route *route, const char *path)
 {
@@ -67,28 +64,44 @@ static bool route_name(struct request *request, const struct route *route, size_
 	return true;
 }
 
+static void route_refuse_key(struct request *request)
+{
+	answer_error(request, MHD_HTTP_BAD_REQUEST,
+		     "key: 1 to 256 bytes of UTF-8, with %XX where needed, are expected");
+}
+
+static void route_refuse_method(struct request *request)
+{
+	answer_error(request, MHD_HTTP_METHOD_NOT_ALLOWED, "not this method");
+}
+
+/* A path that is wrong is refused before a method that is. */
 void route(struct request *request)
 {
-	bool is_path = false;
+	const struct route *found = NULL;
+	size_t length = 0;
 
+	request->decide = route_refuse_method;
 	for (size_t i = 0; i < ARRAY_SIZE(routes); i++) {
-		const struct route *it = &routes[i];
-		ptrdiff_t length = route_match(it, request->path);
+		ptrdiff_t matched = route_match(&routes[i], request->path);
 
-		is_path |= length >= 0;
-		if (length < 0 || strcmp(it->method, request->method))
+		if (matched < 0)
 			continue;
-		request->decide = it->decide;
-		if (!route_name(request, it, (size_t)length))
-			answer_error(request, MHD_HTTP_BAD_REQUEST, route_no_key);
-		else if (it->is_about_timeouts)
-			nodes_decide(request);
-		else
-			it->decide(request);
+		found = &routes[i];
+		length = (size_t)matched;
+		if (!strcmp(found->method, request->method)) {
+			request->decide = found->decide;
+			break;
+		}
+	}
+	if (!found) {
+		answer_error(request, MHD_HTTP_NOT_FOUND, "there is no such path");
 		return;
 	}
-	if (is_path)
-		answer_error(request, MHD_HTTP_METHOD_NOT_ALLOWED, "not this method");
+	if (!route_name(request, found, length))
+		request->decide = route_refuse_key;
+	if (found->is_about_timeouts)
+		nodes_decide(request);
 	else
-		answer_error(request, MHD_HTTP_NOT_FOUND, "there is no such path");
+		request->decide(request);
 }

@@ -172,23 +172,24 @@ static const char *put_lacks_room(const struct request *request)
 /* Counts a place for each timeout that comes to a queue. Returns NULL, or what is wrong. */
 static const char *put_take_places(struct request *request)
 {
-	const struct settings *settings = &request->service->settings;
+	struct service *service = request->service;
+	size_t queues = queue_count(service);
 	const char *wrong = NULL;
 
-	for (size_t i = 0; i < request->wishes_count && !wrong; i++) {
+	for (size_t i = 0; i < request->wishes_count; i++) {
 		struct wish *wish = &request->wishes[i];
 		const struct timeout *timeout = wish->timeout;
 
 		if (timeout && (timeout->state == TIMEOUT_LEASED ||
 				!strcmp(timeout->queue->name, wish->queue_name)))
 			continue;
-		wish->queue = queue_get(request->service, wish->queue_name, wish->queue_length,
-					settings->queues);
-		if (!wish->queue)
-			wrong = "there are as many queues as allowed";
-		else if (++wish->queue->timeouts > settings->queue_timeouts)
+		wish->queue = queue_get(service, wish->queue_name, wish->queue_length, SIZE_MAX);
+		if (++wish->queue->timeouts > service->settings.queue_timeouts)
 			wrong = "the queue is full";
 	}
+	if (!wrong && queue_count(service) > queues &&
+	    queue_count(service) > service->settings.queues)
+		wrong = "there are as many queues as allowed";
 	for (size_t i = 0; i < request->wishes_count && wrong; i++)
 		if (request->wishes[i].queue)
 			queue_leave(request->wishes[i].queue);
