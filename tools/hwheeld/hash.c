@@ -6,6 +6,7 @@
 #include <xxhash.h>
 
 #include "hash.h"
+#include "log/record.h"
 
 static uint64_t hash_seed;
 
@@ -14,7 +15,20 @@ int hash_begin(void)
 	return getrandom(&hash_seed, sizeof(hash_seed), 0) == sizeof(hash_seed) ? 0 : -EIO;
 }
 
-unsigned int hash_of(const void *key, size_t length)
+unsigned int hash_of(const void *text, size_t length)
 {
-	return (unsigned int)XXH64(key, length, hash_seed);
+	return (unsigned int)XXH64(text, length, hash_seed);
+}
+
+unsigned int hash_shard(const char *text, size_t length, unsigned int shards)
+{
+	return (unsigned int)(XXH64(text, length, 0) % shards);
+}
+
+struct key hash_key(const char *text, size_t length, unsigned int shards)
+{
+	return (struct key) {
+		.text = text, .length = (uint32_t)length, .hash = hash_of(text, length),
+		.shard = shards ? hash_shard(text, length, shards) : 0,
+	};
 }

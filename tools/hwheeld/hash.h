@@ -10,9 +10,17 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+struct key;
+
 /* Chooses the seed. Returns 0 or a negative errno. */
 int hash_begin(void);
-unsigned int hash_of(const void *key, size_t length);
+unsigned int hash_of(const void *text, size_t length);
+
+/* Which of @shards a key belongs to, on each machine alike */
+unsigned int hash_shard(const char *text, size_t length, unsigned int shards);
+
+/* A key with its hashes. @text is the caller's. @shards: of the cluster; 0: there is none */
+struct key hash_key(const char *text, size_t length, unsigned int shards);
 
 #define HASH_FUNCTION(key, length, hash) ((hash) = hash_of((key), (length)))
 #define uthash_fatal(message)	((void)(message), abort())

@@ -16,6 +16,7 @@ struct service {
 	struct metrics metrics;
 	struct store *store;
 	const struct nodes_ops *nodes;	/* NULL: this machine has all timeouts */
+	unsigned int shards;		/* of the cluster */
 	bool is_stopping;		/* no request begins, and no poll waits */
 	size_t changes;			/* on their way through the store */
 	unsigned char random[256];	/* for tokens of leases, which nobody can guess */

@@ -91,8 +91,7 @@ void cleaning_begin(struct store_request *request, void (*ended)(struct store_re
 	cleaning.done = 0;
 	cleaning.holds = memory_get(shard_count(), sizeof(*cleaning.holds));
 	for (size_t i = 0; i < request->count; i++) {
-		const struct record *record = &request->records[i];
-		unsigned int shard = shard_of(record->key, record->key_length);
+		unsigned int shard = request->records[i].key.shard;
 
 		if (!cleaning.holds[shard])
 			shard_hold(shard);

@@ -35,7 +35,7 @@ size_t commit_cost(const struct record *record)
 /* The part of the record's shard, which is added if it is not there */
 static struct commit_part *commit_part_of(struct commit *commit, const struct record *record)
 {
-	unsigned int shard = shard_of(record->key, record->key_length);
+	unsigned int shard = record->key.shard;
 	size_t count = commit->count;
 	struct commit_part *part;
 

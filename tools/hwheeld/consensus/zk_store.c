@@ -59,7 +59,6 @@ static struct {
 	uint64_t *loaded_from;		/* of each shard: number of its first record; 0: none */
 	bool *is_lost;			/* of each shard: to be forgotten */
 	bool has_lost;
-	unsigned int asked;
 	char node[TREE_NAME + 1];
 	struct store_figures figures;
 } zk;
@@ -97,12 +96,9 @@ static struct store_request *zk_take_waiting(void)
 
 static bool zk_is_owned(const struct store_request *request)
 {
-	for (size_t i = 0; i < request->count; i++) {
-		const struct record *record = &request->records[i];
-
-		if (shard_state(shard_of(record->key, record->key_length)) != SHARD_OWNED)
+	for (size_t i = 0; i < request->count; i++)
+		if (shard_state(request->records[i].key.shard) != SHARD_OWNED)
 			return false;
-	}
 	return true;
 }
 
@@ -217,20 +213,10 @@ static bool zk_send_next(void)
 
 /* Shards that come and go */
 
-static bool zk_is_in_asked(const char *key, size_t length)
-{
-	return shard_of(key, length) == zk.asked;
-}
-
-static bool zk_is_in_lost(const char *key, size_t length)
-{
-	return zk.is_lost[shard_of(key, length)];
-}
-
 static bool zk_is_about_lost(const struct store_request *request)
 {
 	for (size_t i = 0; i < request->count; i++)
-		if (zk_is_in_lost(request->records[i].key, request->records[i].key_length))
+		if (zk.is_lost[request->records[i].key.shard])
 			return true;
 	return false;
 }
@@ -253,7 +239,7 @@ static void zk_forget_lost(void)
 		zk_end(request, STORE_REFUSED, -ESTALE);
 		at = &zk.waiting;
 	}
-	zk.moves->lost(zk.service, zk_is_in_lost);
+	zk.moves->lost(zk.service, zk.is_lost);
 	memset(zk.is_lost, 0, shard_count() * sizeof(*zk.is_lost));
 	zk.has_lost = false;
 }
@@ -267,9 +253,8 @@ static void zk_lost(unsigned int shard)
 
 static void zk_gained(unsigned int shard)
 {
-	zk.asked = shard;
 	if (zk.loaded_from[shard])
-		zk.moves->gained(zk.service, zk.loaded_from[shard], zk_is_in_asked);
+		zk.moves->gained(zk.service, zk.loaded_from[shard], shard);
 }
 
 static void zk_load_record(void *data, const struct record *record)
@@ -539,6 +524,7 @@ struct store *zk_store_open(struct service *service, const struct store_moves *m
 	shards = tree_open(settings->cluster, (unsigned int)settings->shards);
 	if (!shards || shared_begin(service, zk.node))
 		return NULL;
+	service->shards = shards;
 	zk.loaded_from = memory_get(shards, sizeof(*zk.loaded_from));
 	zk.is_lost = memory_get(shards, sizeof(*zk.is_lost));
 	shard_begin(shards, zk.node, &zk_shard_events);

@@ -40,7 +40,7 @@ struct request {
 	/* What it is about, by its path: a key, a queue or a token */
 	char name[KEY_MAX + 1];
 	size_t name_length;
-	unsigned int hash;		/* of a key */
+	struct key key;
 	void (*decide)(struct request *request);
 	struct json_object *json;	/* its body, once it is read */
 	struct wish *wishes;		/* of a put, in the JSON; allocated */

@@ -56,7 +56,8 @@ static bool route_name(struct request *request, const struct route *route, size_
 		if (!text_decode(name, request->name, KEY_MAX, &request->name_length) ||
 		    !request->name_length)
 			return false;
-		request->hash = hash_of(request->name, request->name_length);
+		request->key = hash_key(request->name, request->name_length,
+					request->service->shards);
 	} else if (length <= KEY_MAX) {
 		memcpy(request->name, name, length);
 		request->name_length = length;

@@ -26,7 +26,7 @@ void show_one(struct request *request)
 
 	if (service->nodes && service->nodes->pass_timeout(request))
 		return;
-	timeout = timeout_find(service, request->name, request->name_length, request->hash);
+	timeout = timeout_find(service, &request->key);
 	if (timeout && timeout->state != TIMEOUT_NEW)
 		answer(request, MHD_HTTP_OK, view_timeout(timeout, true));
 	else

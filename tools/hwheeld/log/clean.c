@@ -29,8 +29,6 @@ static void clean_apply(struct change *change)
 {
 	change->service->log.is_cleaning = false;
 	log_cleaned(change->service, change->commit.clean_before);
-	for (size_t i = 0; i < change->count; i++)
-		timeout_logged(change->timeouts[i], change->commit.seq + i);
 }
 
 static void clean_undo(struct change *change)

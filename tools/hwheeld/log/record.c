@@ -6,11 +6,10 @@
 #include "log/record.h"
 
 #define RECORD_VERSION	1
-
-#define FLAG_ABSOLUTE	1
+#define RECORD_ABSOLUTE	1	/* of the flags */
 
 /* Little-endian; key, queue and payload follow */
-struct header {
+struct record_header {
 	uint8_t version;
 	uint8_t type;
 	uint8_t flags;
@@ -26,19 +25,15 @@ struct header {
 	unsigned char token[TOKEN_SIZE];
 };
 
-static_assert(sizeof(struct header) == 64, "records on disk have this header");
-
-static size_t text_size(const struct record *record)
-{
-	return (size_t)record->key_length + record->queue_length + record->payload_length;
-}
+static_assert(sizeof(struct record_header) == 64, "records on disk have this header");
 
 size_t record_size(const struct record *record)
 {
-	return sizeof(struct header) + text_size(record);
+	return sizeof(struct record_header) + record->key.length + record->queue_length +
+	       record->payload_length;
 }
 
-static unsigned char *append(unsigned char *to, const char *text, size_t length)
+static unsigned char *record_append(unsigned char *to, const char *text, size_t length)
 {
 	if (length)
 		memcpy(to, text, length);
@@ -47,12 +42,12 @@ static unsigned char *append(unsigned char *to, const char *text, size_t length)
 
 void record_encode(const struct record *record, unsigned char *bytes)
 {
-	struct header header = {
+	struct record_header header = {
 		.version = RECORD_VERSION,
 		.type = record->type,
-		.flags = record->absolute ? FLAG_ABSOLUTE : 0,
+		.flags = record->absolute ? RECORD_ABSOLUTE : 0,
 		.queue_length = record->queue_length,
-		.key_length = htole16(record->key_length),
+		.key_length = htole16((uint16_t)record->key.length),
 		.payload_length = htole32(record->payload_length),
 		.deliveries = htole32(record->deliveries),
 		.at_ns = htole64(record->at_ns),
@@ -63,32 +58,32 @@ void record_encode(const struct record *record, unsigned char *bytes)
 
 	memcpy(header.token, record->token, TOKEN_SIZE);
 	memcpy(bytes, &header, sizeof(header));
-	bytes = append(bytes + sizeof(header), record->key, record->key_length);
-	bytes = append(bytes, record->queue, record->queue_length);
-	append(bytes, record->payload, record->payload_length);
+	bytes = record_append(bytes + sizeof(header), record->key.text, record->key.length);
+	bytes = record_append(bytes, record->queue, record->queue_length);
+	record_append(bytes, record->payload, record->payload_length);
 }
 
-static bool header_is_sound(const struct header *header)
+static bool record_is_sound(const struct record_header *header)
 {
 	return header->version == RECORD_VERSION &&
 	       header->type >= RECORD_PUT && header->type <= RECORD_ACK &&
-	       !(header->flags & ~FLAG_ABSOLUTE) && !header->reserved &&
+	       !(header->flags & ~RECORD_ABSOLUTE) && !header->reserved &&
 	       header->queue_length <= QUEUE_MAX &&
 	       header->key_length && le16toh(header->key_length) <= KEY_MAX &&
 	       le32toh(header->payload_length) <= PAYLOAD_MAX;
 }
 
-static void take_header(struct record *record, const struct header *header)
+static void record_take_header(struct record *record, const struct record_header *header)
 {
 	*record = (struct record) {
 		.type = header->type,
-		.absolute = header->flags & FLAG_ABSOLUTE,
+		.absolute = header->flags & RECORD_ABSOLUTE,
 		.deliveries = le32toh(header->deliveries),
 		.at_ns = le64toh(header->at_ns),
 		.wall_ns = le64toh(header->wall_ns),
 		.deadline_ns = le64toh(header->deadline_ns),
 		.lease_ns = le64toh(header->lease_ns),
-		.key_length = le16toh(header->key_length),
+		.key.length = le16toh(header->key_length),
 		.queue_length = header->queue_length,
 		.payload_length = le32toh(header->payload_length),
 	};
@@ -97,16 +92,16 @@ static void take_header(struct record *record, const struct header *header)
 
 bool record_decode(struct record *record, const unsigned char *bytes, size_t size)
 {
-	struct header header;
+	struct record_header header;
 
 	if (size < sizeof(header))
 		return false;
 	memcpy(&header, bytes, sizeof(header));
-	if (!header_is_sound(&header))
+	if (!record_is_sound(&header))
 		return false;
-	take_header(record, &header);
-	record->key = (const char *)bytes + sizeof(header);
-	record->queue = record->key + record->key_length;
+	record_take_header(record, &header);
+	record->key.text = (const char *)bytes + sizeof(header);
+	record->queue = record->key.text + record->key.length;
 	record->payload = record->queue + record->queue_length;
 	return size == record_size(record) &&
 	       (record->queue_length || record->type > RECORD_RESTART);

@@ -20,6 +20,14 @@
 #define PAYLOAD_MAX	65536
 #define TOKEN_SIZE	16
 
+/* The name of a timeout. hash_key() takes its hashes, once for a request. */
+struct key {
+	const char *text;
+	uint32_t length;
+	unsigned int hash;		/* of this node's index; not in the log, as what follows */
+	unsigned int shard;		/* of the cluster; 0: there is none */
+};
+
 enum record_type {
 	RECORD_PUT = 1,
 	RECORD_RESTART,
@@ -37,10 +45,9 @@ struct record {
 	uint64_t deadline_ns;
 	uint64_t lease_ns;		/* service's time at which the lease ends; 0: not leased */
 	unsigned char token[TOKEN_SIZE];
-	const char *key;
+	struct key key;
 	const char *queue;
 	const char *payload;
-	uint32_t key_length;
 	uint32_t queue_length;
 	uint32_t payload_length;
 };
@@ -50,7 +57,7 @@ size_t record_size(const struct record *record);
 
 void record_encode(const struct record *record, unsigned char *bytes);
 
-/* @record then points into @bytes. Returns false if they are not a record. */
+/* @record then points into @bytes; its key has no hashes. Returns false if they are no record. */
 bool record_decode(struct record *record, const unsigned char *bytes, size_t size);
 
 #endif /* RECORD_H */

@@ -6,35 +6,25 @@
 #include "queue/change.h"
 #include "queue/life.h"
 
-static void replay_put(struct service *service, struct timeout *timeout, unsigned int hash,
-		       uint64_t seq, const struct record *record)
-{
-	struct queue *queue = queue_get(service, record->queue, record->queue_length, SIZE_MAX);
-
-	queue->timeouts++;
-	if (timeout)
-		timeout_move(timeout, queue);
-	else
-		timeout = timeout_add(queue, record->key, record->key_length, hash);
-	timeout_end_lease(timeout);
-	timeout_set_payload(timeout, record->payload, record->payload_length);
-	timeout->absolute = record->absolute;
-	timeout->deadline_ns = record->deadline_ns;
-	timeout->deliveries = record->deliveries;
-	timeout->state = TIMEOUT_PENDING;
-	timeout_logged(timeout, seq);
-}
-
 /* What one record says becomes true in memory; the timeout stays busy. */
 static void replay_record(struct service *service, uint64_t seq, const struct record *record)
 {
-	unsigned int hash = hash_of(record->key, record->key_length);
-	struct timeout *timeout = timeout_find(service, record->key, record->key_length, hash);
+	struct key key = hash_key(record->key.text, record->key.length, service->shards);
+	struct timeout *timeout = timeout_find(service, &key);
+	struct queue *queue;
 
 	log_note(service, seq, record);
 	if (record->type <= RECORD_RESTART) {
-		replay_put(service, timeout, hash, seq, record);
-		timeout = timeout_find(service, record->key, record->key_length, hash);
+		queue = queue_get(service, record->queue, record->queue_length, SIZE_MAX);
+		queue->timeouts++;
+		if (timeout)
+			timeout_move(timeout, queue);
+		else
+			timeout = timeout_add(queue, &key);
+		timeout_end_lease(timeout);
+		timeout_take_over(timeout, record);
+		timeout->state = TIMEOUT_PENDING;
+		timeout_logged(timeout, seq);
 	} else if (timeout && record->type != RECORD_LEASE) {
 		timeout_remove(timeout);
 		timeout = NULL;
@@ -76,14 +66,13 @@ void replay_arm_all(struct service *service)
 }
 
 /* They come at the end of the list, with those of other parts that are being loaded. */
-static void replay_gained(struct service *service, uint64_t seq,
-			  bool (*is_in)(const char *key, size_t length))
+static void replay_gained(struct service *service, uint64_t seq, unsigned int shard)
 {
 	struct timeout *oldest = service->oldest;
 	struct timeout *timeout = oldest ? oldest->older : NULL;
 
 	for (; timeout && timeout->seq >= seq; timeout = timeout->older) {
-		if (is_in(timeout->key, timeout->key_length)) {
+		if (timeout->shard == shard) {
 			timeout->busy = false;
 			life_arm(timeout);
 		}
@@ -92,12 +81,12 @@ static void replay_gained(struct service *service, uint64_t seq,
 	}
 }
 
-static void replay_lost(struct service *service, bool (*is_in)(const char *key, size_t length))
+static void replay_lost(struct service *service, const bool *is_lost)
 {
 	struct timeout *timeout, *next;
 
 	DL_FOREACH_SAFE2(service->oldest, timeout, next, newer) {
-		if (!is_in(timeout->key, timeout->key_length))
+		if (!is_lost[timeout->shard])
 			continue;
 		change_fail_waiters(timeout);
 		timeout_remove(timeout);

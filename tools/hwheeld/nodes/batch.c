@@ -11,6 +11,7 @@
 #include "nodes/peer.h"
 #include "nodes/shard.h"
 #include "queue/put.h"
+#include "queue/wish.h"
 #include "text.h"
 
 static const char batch_foreign[] = "another node has some of them: nothing has changed";
@@ -187,14 +188,6 @@ static void batch_give_up(struct request *request, enum request_end why)
 
 /* Dividing */
 
-static unsigned int batch_shard(struct json_object *timeout)
-{
-	struct json_object *key;
-
-	json_object_object_get_ex(timeout, "key", &key);
-	return shard_of(json_object_get_string(key), (size_t)json_object_get_string_len(key));
-}
-
 static struct batch *batch_divide(struct request *request, struct json_object *timeouts)
 {
 	struct batch *batch = memory_get(1, sizeof(*batch));
@@ -207,7 +200,7 @@ static struct batch *batch_divide(struct request *request, struct json_object *t
 	batch->parts = memory_get(batch->parts_count, sizeof(*batch->parts));
 	for (size_t i = 0; i < batch->count; i++) {
 		struct json_object *timeout = json_object_array_get_idx(timeouts, i);
-		unsigned int shard = batch_shard(timeout);
+		unsigned int shard = request->wishes[i].record.key.shard;
 		struct batch_part *part = &batch->parts[shard_state(shard) == SHARD_OWNED ? own :
 							members_owner(shard)];
 
@@ -226,14 +219,14 @@ static struct batch *batch_divide(struct request *request, struct json_object *t
  * A batch of another node, or one that has waited, may be about shards that this node has lost, or
  * is loading: their timeouts come and go.
  */
-static bool batch_is_foreign(struct json_object *timeouts)
+static bool batch_is_foreign(const struct request *request)
 {
-	size_t i = 0, count = json_object_array_length(timeouts);
+	size_t i = 0;
 
-	while (i < count && shard_state(batch_shard(json_object_array_get_idx(timeouts, i))) ==
-			    SHARD_OWNED)
+	while (i < request->wishes_count &&
+	       shard_state(request->wishes[i].record.key.shard) == SHARD_OWNED)
 		i++;
-	return i < count;
+	return i < request->wishes_count;
 }
 
 /* A shard on its way from one node to another is nobody's for a moment. */
@@ -248,10 +241,9 @@ static bool batch_has_addresses(const struct batch *batch)
 
 bool batch_pass(struct request *request, struct json_object *timeouts)
 {
-	bool is_foreign = batch_is_foreign(timeouts);
 	struct batch *batch;
 
-	if (!is_foreign)
+	if (!batch_is_foreign(request))
 		return false;
 	if (request->is_by_node || !members_count()) {
 		answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, batch_foreign);

@@ -17,7 +17,7 @@ struct nodes_ops {
 	bool (*pass_timeout)(struct request *request);
 	bool (*pass_lease)(struct request *request, const unsigned char token[TOKEN_SIZE]);
 
-	/* The array's members are sound. */
+	/* The array's members are sound, and are the wishes of the request. */
 	bool (*pass_batch)(struct request *request, struct json_object *timeouts);
 
 	/*
@@ -39,7 +39,7 @@ struct nodes_ops {
 	void (*stop_waiting)(const char *queue);
 
 	/* Makes the token of a lease show which node has the timeout. */
-	void (*mark)(unsigned char token[TOKEN_SIZE], const char *key, size_t length);
+	void (*mark)(unsigned char token[TOKEN_SIZE], unsigned int shard);
 };
 
 /* Decides on a request about timeouts, for the first time or again. */

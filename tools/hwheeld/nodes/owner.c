@@ -15,10 +15,8 @@
 
 static bool (*owner_is_sure)(void);
 
-static void owner_mark(unsigned char token[TOKEN_SIZE], const char *key, size_t length)
+static void owner_mark(unsigned char token[TOKEN_SIZE], unsigned int shard)
 {
-	unsigned int shard = shard_of(key, length);
-
 	token[0] = (unsigned char)(shard >> 8);
 	token[1] = (unsigned char)shard;
 }
@@ -41,7 +39,7 @@ static bool owner_pass(struct request *request, unsigned int shard)
 
 static bool owner_pass_timeout(struct request *request)
 {
-	return owner_pass(request, shard_of(request->name, request->name_length));
+	return owner_pass(request, request->key.shard);
 }
 
 static bool owner_pass_lease(struct request *request, const unsigned char token[TOKEN_SIZE])

@@ -5,11 +5,6 @@
 
 #include "nodes/rendezvous.h"
 
-unsigned int rendezvous_shard(const char *key, size_t length, unsigned int shards)
-{
-	return (unsigned int)(XXH64(key, length, 0) % shards);
-}
-
 /* Nodes that draw the same number are told apart by their names. */
 size_t rendezvous_owner(unsigned int shard, const char *const *nodes, size_t count)
 {

@@ -8,9 +8,6 @@
 
 #include <stddef.h>
 
-/* The shard of a key, of @shards */
-unsigned int rendezvous_shard(const char *key, size_t length, unsigned int shards);
-
 /* Which of the nodes @shard belongs to; their order does not matter. @count is 1 at least. */
 size_t rendezvous_owner(unsigned int shard, const char *const *nodes, size_t count);
 

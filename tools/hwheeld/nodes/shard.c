@@ -6,7 +6,6 @@
 
 #include "consensus/loading.h"
 #include "memory.h"
-#include "nodes/rendezvous.h"
 #include "nodes/shard.h"
 #include "say.h"
 
@@ -292,11 +291,6 @@ void shard_changed(const char *path)
 unsigned int shard_count(void)
 {
 	return shards.count;
-}
-
-unsigned int shard_of(const char *key, size_t length)
-{
-	return rendezvous_shard(key, length, shards.count);
 }
 
 enum shard_state shard_state(unsigned int number)

@@ -40,9 +40,6 @@ void shard_end(void);
 
 unsigned int shard_count(void);
 
-/* The shard that a key belongs to */
-unsigned int shard_of(const char *key, size_t length);
-
 enum shard_state shard_state(unsigned int shard);
 int shard_epoch(unsigned int shard);
 unsigned int shard_owned_count(void);

@@ -24,9 +24,7 @@ static void cancel_submit(struct request *request, struct timeout *timeout, enum
 	struct change *change = change_new(request->service, request, 1);
 
 	change->timeouts[0] = timeout;
-	change->records[0] = (struct record) {
-		.type = type, .key = timeout->key, .key_length = timeout->key_length,
-	};
+	change->records[0] = (struct record) { .type = type, .key = timeout_key(timeout) };
 	change->apply = cancel_apply;
 	change_submit(change);
 }
@@ -38,7 +36,7 @@ void cancel_timeout(struct request *request)
 
 	if (service->nodes && service->nodes->pass_timeout(request))
 		return;
-	timeout = timeout_find(service, request->name, request->name_length, request->hash);
+	timeout = timeout_find(service, &request->key);
 	if (!timeout)
 		answer_error(request, MHD_HTTP_NOT_FOUND, "there is no such timeout");
 	else if (timeout->busy)
@@ -87,7 +85,6 @@ static void cancel_apply_return(struct change *change)
 {
 	struct timeout *timeout = change->timeouts[0];
 
-	timeout_logged(timeout, change->commit.seq);
 	timeout->deliveries = change->records[0].deliveries;
 	change->service->metrics.leases_returned++;
 	timeout->rang = false;

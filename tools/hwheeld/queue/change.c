@@ -103,6 +103,8 @@ static void change_log(struct change *change)
 
 	for (size_t i = 0; i < change->count; i++) {
 		log_note(service, change->commit.seq + i, &change->records[i]);
+		if (change->records[i].type <= RECORD_RESTART)
+			timeout_logged(change->timeouts[i], change->commit.seq + i);
 		if (!change->commit.clean_before)
 			service->log.owed += 2 * record_size(&change->records[i]);
 	}
@@ -127,7 +129,8 @@ static void change_done(struct store_request *commit)
 	}
 	if (commit->outcome == STORE_COMMITTED) {
 		change_log(change);
-		change->apply(change);
+		if (change->apply)
+			change->apply(change);
 	} else {
 		change_answer_failure(change);
 		if (change->undo)

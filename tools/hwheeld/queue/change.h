@@ -23,7 +23,7 @@ struct change {
 	unsigned int status;			/* of the answer, once it is committed */
 	struct json_object *answer;		/* its body, or NULL */
 
-	/* It is committed: make it so in memory, and answer. */
+	/* It is committed: make it so in memory, and answer. Or NULL. */
 	void (*apply)(struct change *change);
 
 	/* It is refused: take back what was done in memory; the answer is given. Or NULL. */

@@ -25,14 +25,6 @@ static bool put_is_single(const struct request *request)
 
 /* Committing */
 
-static void put_take_over(struct timeout *timeout, const struct wish *wish)
-{
-	timeout->absolute = wish->absolute;
-	timeout->deadline_ns = wish->deadline_ns;
-	timeout->deliveries = 0;
-	timeout_set_payload(timeout, wish->payload, wish->payload_length);
-}
-
 static void put_apply(struct change *change)
 {
 	struct metrics *metrics = &change->service->metrics;
@@ -46,14 +38,13 @@ static void put_apply(struct change *change)
 			timeout->rang = false;
 			if (wish->queue)
 				timeout_move(timeout, wish->queue);
-			put_take_over(timeout, wish);
+			timeout_take_over(timeout, &wish->record);
 		} else {
 			metrics->put++;
 		}
 		timeout->state = TIMEOUT_PENDING;
 		if (!timeout->rang)
 			life_arm(timeout);
-		timeout_logged(timeout, change->commit.seq + i);
 	}
 	if (!change->request)
 		return;
@@ -74,7 +65,7 @@ static void put_undo(struct change *change)
 	}
 }
 
-/* Without a timeout that is leased, which stays as it is */
+/* The texts are those of the JSON, which the change keeps. */
 static void put_add(struct change *change, const struct wish *wish)
 {
 	struct timeout *timeout = wish->timeout;
@@ -82,25 +73,14 @@ static void put_add(struct change *change, const struct wish *wish)
 
 	change->wishes[i] = *wish;
 	if (!timeout) {
-		timeout = timeout_add(wish->queue, wish->key, wish->key_length, wish->hash);
-		put_take_over(timeout, wish);
+		timeout = timeout_add(wish->queue, &wish->record.key);
+		timeout_take_over(timeout, &wish->record);
 		life_arm(timeout);
 	}
 	change->timeouts[i] = timeout;
-	timeout_describe(timeout, &change->records[i]);
-	if (!wish->timeout)
-		return;
-	change->records[i] = (struct record) {
-		.type = RECORD_RESTART,
-		.absolute = wish->absolute,
-		.deadline_ns = wish->deadline_ns,
-		.key = timeout->key,
-		.key_length = timeout->key_length,
-		.queue = wish->queue_name,
-		.queue_length = wish->queue_length,
-		.payload = wish->payload,
-		.payload_length = wish->payload_length,
-	};
+	change->records[i] = wish->record;
+	change->records[i].type = wish->timeout ? RECORD_RESTART : RECORD_PUT;
+	change->records[i].key = timeout_key(timeout);
 }
 
 static void put_submit(struct request *request)
@@ -132,7 +112,8 @@ static void put_submit(struct request *request)
 		}
 		result = json_object_new_object();
 		json_object_object_add(result, "key",
-				       json_object_new_string_len(wish.key, (int)wish.key_length));
+				       json_object_new_string_len(wish.record.key.text,
+								  (int)wish.record.key.length));
 		json_add_number(result, "status", status);
 		json_object_array_add(results, result);
 	}
@@ -154,12 +135,12 @@ static const char *put_lacks_room(const struct request *request)
 	for (size_t i = 0; i < request->wishes_count; i++) {
 		const struct wish *wish = &request->wishes[i];
 		const struct timeout *timeout = wish->timeout;
+		size_t payload = wish->record.payload_length;
 
 		if (!timeout)
-			bytes += timeout_bytes_of(wish->key_length, wish->payload_length);
-		else if (timeout->state != TIMEOUT_LEASED &&
-			 wish->payload_length > timeout->payload_length)
-			bytes += wish->payload_length - timeout->payload_length;
+			bytes += timeout_bytes_of(wish->record.key.length, payload);
+		else if (timeout->state != TIMEOUT_LEASED && payload > timeout->payload_length)
+			bytes += payload - timeout->payload_length;
 		new += !timeout;
 	}
 	if (bytes && service->timeouts_bytes + bytes > service->settings.memory)
@@ -181,9 +162,10 @@ static const char *put_take_places(struct request *request)
 		const struct timeout *timeout = wish->timeout;
 
 		if (timeout && (timeout->state == TIMEOUT_LEASED ||
-				!strcmp(timeout->queue->name, wish->queue_name)))
+				!strcmp(timeout->queue->name, wish->record.queue)))
 			continue;
-		wish->queue = queue_get(service, wish->queue_name, wish->queue_length, SIZE_MAX);
+		wish->queue = queue_get(service, wish->record.queue, wish->record.queue_length,
+					SIZE_MAX);
 		if (++wish->queue->timeouts > service->settings.queue_timeouts)
 			wrong = "the queue is full";
 	}
@@ -206,8 +188,7 @@ static void put_decide(struct request *request)
 		struct wish *wish = &request->wishes[i];
 
 		wish->queue = NULL;
-		wish->timeout = timeout_find(request->service, wish->key, wish->key_length,
-					     wish->hash);
+		wish->timeout = timeout_find(request->service, &wish->record.key);
 		if (wish->timeout && wish->timeout->busy) {
 			change_wait_for(wish->timeout, request);
 			return;
@@ -242,14 +223,13 @@ static const char *put_read_one(struct request *request, unsigned int *status)
 
 	request->wishes = wish;
 	request->wishes_count = 1;
-	*wish = (struct wish) { .key = request->name, .key_length = (uint32_t)request->name_length,
-				.hash = request->hash };
+	wish->record.key = request->key;
 	if (!text_is_key(request->name, request->name_length))
 		return "key: 1 to 256 bytes of UTF-8 without control characters are expected";
 	if (match && strcmp(match, "*"))
 		return "If-None-Match: * is expected, or nothing";
 	request->json = text_json(request->body, request->length);
-	return request->json ? wish_read(wish, &request->service->settings, request->json, status) :
+	return request->json ? wish_read(wish, request->service, request->json, status) :
 	       "this is not JSON";
 }
 
@@ -271,21 +251,21 @@ void put_one(struct request *request)
 
 static int put_compare(const void *one, const void *other)
 {
-	const struct wish *a = *(const struct wish *const *)one;
-	const struct wish *b = *(const struct wish *const *)other;
+	const struct key *a = *(const struct key *const *)one;
+	const struct key *b = *(const struct key *const *)other;
 
-	if (a->key_length != b->key_length)
-		return a->key_length < b->key_length ? -1 : 1;
-	return memcmp(a->key, b->key, a->key_length);
+	if (a->length != b->length)
+		return a->length < b->length ? -1 : 1;
+	return memcmp(a->text, b->text, a->length);
 }
 
 static bool put_has_twins(const struct request *request)
 {
-	const struct wish **sorted = memory_get(request->wishes_count, sizeof(*sorted));
+	const struct key **sorted = memory_get(request->wishes_count, sizeof(*sorted));
 	bool found = false;
 
 	for (size_t i = 0; i < request->wishes_count; i++)
-		sorted[i] = &request->wishes[i];
+		sorted[i] = &request->wishes[i].record.key;
 	qsort(sorted, request->wishes_count, sizeof(*sorted), put_compare);
 	for (size_t i = 1; i < request->wishes_count && !found; i++)
 		found = !put_compare(&sorted[i - 1], &sorted[i]);
@@ -303,7 +283,6 @@ static struct json_object *put_array(const struct request *request)
 
 static const char *put_read_many(struct request *request, unsigned int *status)
 {
-	const struct settings *settings = &request->service->settings;
 	struct json_object *array;
 	const char *wrong = NULL;
 
@@ -314,7 +293,7 @@ static const char *put_read_many(struct request *request, unsigned int *status)
 	array = put_array(request);
 	if (!array || !json_object_array_length(array))
 		return "timeouts: an array is expected, with one timeout at least";
-	if (json_object_array_length(array) > settings->batch) {
+	if (json_object_array_length(array) > request->service->settings.batch) {
 		*status = MHD_HTTP_CONTENT_TOO_LARGE;
 		return "timeouts: too many in one request";
 	}
@@ -323,8 +302,9 @@ static const char *put_read_many(struct request *request, unsigned int *status)
 	for (size_t i = 0; i < request->wishes_count && !wrong; i++) {
 		struct wish *wish = &request->wishes[i];
 
-		wrong = wish_read(wish, settings, json_object_array_get_idx(array, i), status);
-		if (!wrong && !wish->key)
+		wrong = wish_read(wish, request->service, json_object_array_get_idx(array, i),
+				  status);
+		if (!wrong && !wish->record.key.text)
 			wrong = "key: each timeout needs one";
 	}
 	return wrong || !put_has_twins(request) ? wrong : "key: two timeouts have the same one";

@@ -44,16 +44,9 @@ void take_answer(struct request *request, struct json_object *timeouts)
 
 /* Committing */
 
-/* Records that have them anew, without a lease */
-static void take_apply_return(struct change *change)
-{
-	for (size_t i = 0; i < change->count; i++)
-		timeout_logged(change->timeouts[i], change->commit.seq + i);
-}
-
 /*
- * Nobody has the leases: the timeouts stay due. If this is refused, they are leased until the lease
- * ends after a restart.
+ * Nobody has the leases: the timeouts stay due, by records that have them anew. If these are
+ * refused, they are leased until the lease ends after a restart.
  */
 static void take_give_back(const struct change *taken)
 {
@@ -63,7 +56,6 @@ static void take_give_back(const struct change *taken)
 		change->timeouts[i] = taken->timeouts[i];
 		timeout_describe(change->timeouts[i], &change->records[i]);
 	}
-	change->apply = take_apply_return;
 	change_submit(change);
 	taken->service->metrics.leases_returned += taken->count;
 }
@@ -135,14 +127,13 @@ static void take_submit(const struct poll *poll)
 		change->timeouts[i] = timeout;
 		*record = (struct record) {
 			.type = RECORD_LEASE,
-			.key = timeout->key,
-			.key_length = timeout->key_length,
+			.key = timeout_key(timeout),
 			.deliveries = timeout->deliveries + 1,
 			.lease_ns = now_after(poll->lease_ns),
 		};
 		take_draw_token(service, record->token);
 		if (service->nodes)
-			service->nodes->mark(record->token, timeout->key, timeout->key_length);
+			service->nodes->mark(record->token, timeout->shard);
 	}
 	change->apply = take_apply;
 	change_submit(change);

@@ -13,12 +13,11 @@ size_t timeout_bytes_of(size_t key_length, size_t payload_length)
 	return sizeof(struct timeout) + TIMEOUT_OVERHEAD + key_length + payload_length;
 }
 
-struct timeout *timeout_find(const struct service *service, const char *key, size_t length,
-			     unsigned int hash)
+struct timeout *timeout_find(const struct service *service, const struct key *key)
 {
 	struct timeout *timeout;
 
-	HASH_FIND_BYHASHVALUE(by_key, service->timeouts, key, length, hash, timeout);
+	HASH_FIND_BYHASHVALUE(by_key, service->timeouts, key->text, key->length, key->hash, timeout);
 	return timeout;
 }
 
@@ -31,19 +30,28 @@ struct timeout *timeout_find_leased(const struct service *service,
 	return lease ? lease->timeout : NULL;
 }
 
-struct timeout *timeout_add(struct queue *queue, const char *key, size_t length, unsigned int hash)
+struct timeout *timeout_add(struct queue *queue, const struct key *key)
 {
-	struct timeout *timeout = memory_get(1, sizeof(*timeout) + length + 1);
+	struct timeout *timeout = memory_get(1, sizeof(*timeout) + key->length + 1);
 	struct service *service = queue->service;
 
-	memcpy(timeout->key, key, length);
-	timeout->key_length = length;
+	memcpy(timeout->key, key->text, key->length);
+	timeout->shard = (uint16_t)key->shard;
 	timeout->state = TIMEOUT_NEW;
 	timeout->busy = true;
 	timeout->queue = queue;
-	service->timeouts_bytes += timeout_bytes_of(length, 0);
-	HASH_ADD_KEYPTR_BYHASHVALUE(by_key, service->timeouts, timeout->key, length, hash, timeout);
+	service->timeouts_bytes += timeout_bytes_of(key->length, 0);
+	HASH_ADD_KEYPTR_BYHASHVALUE(by_key, service->timeouts, timeout->key, key->length,
+				    key->hash, timeout);
 	return timeout;
+}
+
+struct key timeout_key(const struct timeout *timeout)
+{
+	return (struct key) {
+		.text = timeout->key, .length = timeout->by_key.keylen,
+		.hash = timeout->by_key.hashv, .shard = timeout->shard,
+	};
 }
 
 void timeout_add_due(struct timeout *timeout)
@@ -80,7 +88,8 @@ void timeout_remove(struct timeout *timeout)
 	timeout_end_lease(timeout);
 	timeout_unlist(timeout);
 	HASH_DELETE(by_key, service->timeouts, timeout);
-	service->timeouts_bytes -= timeout_bytes_of(timeout->key_length, timeout->payload_length);
+	service->timeouts_bytes -= timeout_bytes_of(timeout->by_key.keylen,
+						    timeout->payload_length);
 	queue_leave(timeout->queue);
 	free(timeout->payload);
 	free(timeout);
@@ -93,14 +102,18 @@ void timeout_move(struct timeout *timeout, struct queue *queue)
 	timeout->queue = queue;
 }
 
-void timeout_set_payload(struct timeout *timeout, const char *payload, size_t length)
+void timeout_take_over(struct timeout *timeout, const struct record *record)
 {
-	char *copy = length ? memory_copy(payload, length) : NULL;
+	size_t length = record->payload_length;
+	char *payload = length ? memory_copy(record->payload, length) : NULL;
 
 	free(timeout->payload);
 	timeout->queue->service->timeouts_bytes += length - timeout->payload_length;
-	timeout->payload = copy;
-	timeout->payload_length = length;
+	timeout->payload = payload;
+	timeout->payload_length = record->payload_length;
+	timeout->absolute = record->absolute;
+	timeout->deadline_ns = record->deadline_ns;
+	timeout->deliveries = record->deliveries;
 }
 
 void timeout_logged(struct timeout *timeout, uint64_t seq)
@@ -142,8 +155,7 @@ void timeout_describe(const struct timeout *timeout, struct record *record)
 		.absolute = timeout->absolute,
 		.deliveries = timeout->deliveries,
 		.deadline_ns = timeout->deadline_ns,
-		.key = timeout->key,
-		.key_length = timeout->key_length,
+		.key = timeout_key(timeout),
 		.queue = timeout->queue->name,
 		.queue_length = strlen(timeout->queue->name),
 		.payload = timeout->payload,

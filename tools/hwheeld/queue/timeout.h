@@ -40,7 +40,7 @@ struct timeout {
 	char *payload;
 	uint32_t payload_length;
 	uint32_t deliveries;
-	uint16_t key_length;
+	uint16_t shard;
 	uint8_t state;
 	bool absolute;
 	bool busy;
@@ -49,14 +49,15 @@ struct timeout {
 	char key[];
 };
 
-/* @hash: hash_of() the key */
-struct timeout *timeout_find(const struct service *service, const char *key, size_t length,
-			     unsigned int hash);
+struct timeout *timeout_find(const struct service *service, const struct key *key);
 struct timeout *timeout_find_leased(const struct service *service,
 				    const unsigned char token[TOKEN_SIZE]);
 
 /* Adds one that is new and busy. It takes over a place in the queue, which the caller counted. */
-struct timeout *timeout_add(struct queue *queue, const char *key, size_t length, unsigned int hash);
+struct timeout *timeout_add(struct queue *queue, const struct key *key);
+
+/* Its text is the timeout's. */
+struct key timeout_key(const struct timeout *timeout);
 
 /* Removes it from all lists, and frees it. */
 void timeout_remove(struct timeout *timeout);
@@ -68,7 +69,8 @@ void timeout_move(struct timeout *timeout, struct queue *queue);
 void timeout_add_due(struct timeout *timeout);
 void timeout_drop_due(struct timeout *timeout);
 
-void timeout_set_payload(struct timeout *timeout, const char *payload, size_t length);
+/* Becomes what a record of a put or restart says, but for its queue and lease. */
+void timeout_take_over(struct timeout *timeout, const struct record *record);
 
 /* Its latest full record is @seq, later than all others. */
 void timeout_logged(struct timeout *timeout, uint64_t seq);

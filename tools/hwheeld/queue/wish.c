@@ -41,7 +41,7 @@ static const char *wish_read_seconds(struct json_object *value, uint64_t *ns)
 	return NULL;
 }
 
-static const char *wish_read_delay(struct wish *wish, const struct settings *settings,
+static const char *wish_read_delay(struct record *record, const struct settings *settings,
 				   struct json_object *value)
 {
 	const char *wrong, *text = wish_text(value);
@@ -54,8 +54,8 @@ static const char *wish_read_delay(struct wish *wish, const struct settings *set
 			"delay: seconds, or a text such as \"30m\", are expected";
 	if (!wrong && ns > settings->delay)
 		wrong = "delay: longer than this server allows";
-	wish->absolute = false;
-	wish->deadline_ns = now_after(ns);
+	record->absolute = false;
+	record->deadline_ns = now_after(ns);
 	return wrong;
 }
 
@@ -132,24 +132,24 @@ static bool wish_read_date(const char *text, uint64_t *ns)
 	return true;
 }
 
-static const char *wish_read_deadline(struct wish *wish, const struct settings *settings,
+static const char *wish_read_deadline(struct record *record, const struct settings *settings,
 				      struct json_object *value)
 {
 	const char *wrong = NULL, *text = wish_text(value);
 	uint64_t at, now = now_ns();
 
 	if (wish_is_number(value))
-		wrong = wish_read_seconds(value, &wish->deadline_ns);
-	else if (!text || !wish_read_date(text, &wish->deadline_ns))
+		wrong = wish_read_seconds(value, &record->deadline_ns);
+	else if (!text || !wish_read_date(text, &record->deadline_ns))
 		wrong = "deadline: seconds since 1970, or a date as in RFC 3339, are expected";
-	wish->absolute = true;
-	at = now_from_wall(wish->deadline_ns);
+	record->absolute = true;
+	at = now_from_wall(record->deadline_ns);
 	if (!wrong && at > now && at - now > settings->delay)
 		wrong = "deadline: farther away than this server allows";
 	return wrong;
 }
 
-static const char *wish_read_member(struct wish *wish, const struct settings *settings,
+static const char *wish_read_member(struct record *record, const struct service *service,
 				    const char *name, struct json_object *value,
 				    unsigned int *status)
 {
@@ -158,36 +158,35 @@ static const char *wish_read_member(struct wish *wish, const struct settings *se
 	uint32_t length = is_text ? (uint32_t)json_object_get_string_len(value) : 0;
 
 	if (!strcmp(name, "delay"))
-		return wish_read_delay(wish, settings, value);
+		return wish_read_delay(record, &service->settings, value);
 	if (!strcmp(name, "deadline"))
-		return wish_read_deadline(wish, settings, value);
+		return wish_read_deadline(record, &service->settings, value);
 	if (!strcmp(name, "queue")) {
-		wish->queue_name = text;
-		wish->queue_length = length;
+		record->queue = text;
+		record->queue_length = length;
 		return is_text && text_is_queue(text, length) ? NULL :
 		       "queue: 1 to 64 letters, digits, dots, dashes or underscores are expected";
 	}
 	if (!strcmp(name, "payload")) {
-		wish->payload = text;
-		wish->payload_length = length;
-		if (length > settings->payload)
+		record->payload = text;
+		record->payload_length = length;
+		if (length > service->settings.payload)
 			*status = MHD_HTTP_CONTENT_TOO_LARGE;
-		return !is_text ? "payload: a text is expected" : length > settings->payload ?
+		return !is_text ? "payload: a text is expected" :
+		       length > service->settings.payload ?
 		       "payload: larger than this server allows" : NULL;
 	}
 	if (strcmp(name, "key") || !is_text)
 		return "an unknown member: delay or deadline, queue and payload are expected";
 	if (!text_is_key(text, length))
 		return "key: 1 to 256 bytes of UTF-8 without control characters are expected";
-	if (wish->key)
+	if (record->key.text)
 		return "key: the path has it";
-	wish->key = text;
-	wish->key_length = length;
-	wish->hash = hash_of(text, length);
+	record->key = hash_key(text, length, service->shards);
 	return NULL;
 }
 
-const char *wish_read(struct wish *wish, const struct settings *settings,
+const char *wish_read(struct wish *wish, const struct service *service,
 		      struct json_object *object, unsigned int *status)
 {
 	const char *wrong;
@@ -198,10 +197,11 @@ const char *wish_read(struct wish *wish, const struct settings *settings,
 	if (json_object_object_get_ex(object, "delay", NULL) ==
 	    json_object_object_get_ex(object, "deadline", NULL))
 		return "either delay or deadline is expected";
-	wish->queue_name = "default";
-	wish->queue_length = strlen("default");
+	wish->record.type = RECORD_PUT;
+	wish->record.queue = "default";
+	wish->record.queue_length = strlen("default");
 	json_object_object_foreach(object, name, value) {
-		wrong = wish_read_member(wish, settings, name, value, status);
+		wrong = wish_read_member(&wish->record, service, name, value, status);
 		if (wrong)
 			return wrong;
 	}

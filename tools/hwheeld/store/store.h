@@ -65,17 +65,16 @@ struct json_object;
 struct service;
 struct store;
 
-/* A part of the log comes from another node, or goes to one. Each comes from within reap(). */
+/* A shard of the log comes from another node, or goes to one: each from within reap(). */
 struct store_moves {
-	/* Records of a part that is being loaded, the oldest first */
+	/* Records of a shard that is being loaded, the oldest first */
 	void (*load)(struct service *service, uint64_t seq, const struct record *record);
 
-	/* A part is loaded: its records had numbers from @seq on, among those of other parts. */
-	void (*gained)(struct service *service, uint64_t seq,
-		       bool (*is_in)(const char *key, size_t length));
+	/* A shard is loaded: its records had numbers from @seq on, among those of other ones. */
+	void (*gained)(struct service *service, uint64_t seq, unsigned int shard);
 
-	/* Its timeouts are to be forgotten. No request is about them any more. */
-	void (*lost)(struct service *service, bool (*is_in)(const char *key, size_t length));
+	/* Of each shard: its timeouts are to be forgotten. No request is about them any more. */
+	void (*lost)(struct service *service, const bool *is_lost);
 };
 
 /* Returns false to end the loading. */

@@ -14,7 +14,6 @@
 #include "consensus/ensemble.h"
 #include "consensus/loading.h"
 #include "consensus/tree.h"
-#include "nodes/rendezvous.h"
 #include "nodes/shard.h"
 
 #define SHARDS	2
@@ -211,12 +210,6 @@ static void answer_all(void)
 
 /* What shard.c needs beside it */
 
-unsigned int rendezvous_shard(const char *key, size_t length, unsigned int shards)
-{
-	(void)length;
-	return (unsigned int)(*key - '0') % shards;
-}
-
 void tree_path(char path[TREE_PATH], const char *format, ...)
 {
 	va_list arguments;
@@ -319,7 +312,10 @@ static void send_commit(const char *keys)
 	struct commit *commit = commit_new();
 
 	for (; *keys; keys++) {
-		struct record record = { .type = RECORD_CANCEL, .key = keys, .key_length = 1 };
+		struct record record = {
+			.type = RECORD_CANCEL,
+			.key = { .text = keys, .length = 1, .shard = (unsigned int)(*keys - '0') },
+		};
 
 		commit_add(commit, &record);
 	}

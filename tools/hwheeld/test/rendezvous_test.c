@@ -6,6 +6,7 @@
 #include "kselftest_harness.h"
 
 #include "consensus/commit.h"
+#include "hash.h"
 #include "nodes/rendezvous.h"
 
 #define SHARDS	256
@@ -19,7 +20,7 @@ TEST(keys_are_spread_over_all_shards)
 
 	for (int i = 0; i < 25600; i++) {
 		size_t length = (size_t)sprintf(key, "key-%d", i);
-		unsigned int shard = rendezvous_shard(key, length, SHARDS);
+		unsigned int shard = hash_shard(key, length, SHARDS);
 
 		ASSERT_LT(shard, SHARDS);
 		found[shard]++;
@@ -33,9 +34,9 @@ TEST(keys_are_spread_over_all_shards)
 /* The tree in ZooKeeper depends on it: it never changes. */
 TEST(a_key_has_the_same_shard_for_ever)
 {
-	EXPECT_EQ(52, rendezvous_shard("key", 3, SHARDS));
-	EXPECT_EQ(153, rendezvous_shard("", 0, SHARDS));
-	EXPECT_EQ(0, rendezvous_shard("key", 3, 1));
+	EXPECT_EQ(52, hash_shard("key", 3, SHARDS));
+	EXPECT_EQ(153, hash_shard("", 0, SHARDS));
+	EXPECT_EQ(0, hash_shard("key", 3, 1));
 }
 
 TEST(shards_are_spread_over_all_nodes)
@@ -84,14 +85,14 @@ static void count(void *data, const struct record *record)
 {
 	const char *key = data;
 
-	if (record->key_length == strlen(key) && !memcmp(record->key, key, strlen(key)))
+	if (record->key.length == strlen(key) && !memcmp(record->key.text, key, strlen(key)))
 		decoded++;
 }
 
 /* Two records, as commit_add() writes them */
 static size_t encode(char *bytes)
 {
-	struct record record = { .type = RECORD_CANCEL, .key = "key", .key_length = 3 };
+	struct record record = { .type = RECORD_CANCEL, .key = { "key", 3, 0, 0 } };
 	uint32_t size = (uint32_t)record_size(&record);
 	size_t at = 0;
 

@@ -24,7 +24,7 @@ static struct record example(void)
 	return (struct record) {
 		.type = RECORD_RESTART, .absolute = true, .deliveries = 7, .at_ns = 1ULL << 40,
 		.wall_ns = 3, .deadline_ns = ~0ULL, .lease_ns = 5, .token = "0123456789abcde",
-		.key = "key", .key_length = 3, .queue = "queue", .queue_length = 5,
+		.key = { "key", 3, 0, 0 }, .queue = "queue", .queue_length = 5,
 		.payload = "pay\0load", .payload_length = 8,
 	};
 }
@@ -46,8 +46,8 @@ TEST(a_record_comes_back)
 	EXPECT_EQ(~0ULL, back.deadline_ns);
 	EXPECT_EQ(5, back.lease_ns);
 	EXPECT_EQ(0, memcmp("0123456789abcde", back.token, TOKEN_SIZE));
-	EXPECT_EQ(3, back.key_length);
-	EXPECT_EQ(0, memcmp("key", back.key, 3));
+	EXPECT_EQ(3, back.key.length);
+	EXPECT_EQ(0, memcmp("key", back.key.text, 3));
 	EXPECT_EQ(0, memcmp("queue", back.queue, 5));
 	EXPECT_EQ(8, back.payload_length);
 	EXPECT_EQ(0, memcmp("pay\0load", back.payload, 8));
@@ -180,7 +180,7 @@ static int loads;
 static bool each(void *data, uint64_t seq, const struct record *record)
 {
 	(void)data;
-	loaded[loads++ % 64] = record->key_length == 3 ? seq : 0;
+	loaded[loads++ % 64] = record->key.length == 3 ? seq : 0;
 	return true;
 }
 
@@ -374,7 +374,8 @@ TEST(time_goes_on)
 
 TEST(timeouts_are_found_until_they_are_removed)
 {
-	unsigned int hashes[] = { hash_of("one", 3), hash_of("two", 3), hash_of("on", 2) };
+	struct key keys[] = { hash_key("one", 3, 0), hash_key("two", 3, 0), hash_key("on", 2, 0) };
+	struct record record = { .payload = "payload", .payload_length = 7 };
 	struct service service = { 0 };
 	struct queue *queue = queue_get(&service, "q", 1, 10);
 	struct timeout *one, *two;
@@ -383,11 +384,11 @@ TEST(timeouts_are_found_until_they_are_removed)
 	ASSERT_NE(NULL, queue);
 	EXPECT_EQ(NULL, queue_get(&service, "r", 1, 1));
 	queue->timeouts = 2;
-	one = timeout_add(queue, "one", 3, hashes[0]);
-	two = timeout_add(queue, "two", 3, hashes[1]);
-	timeout_set_payload(one, "payload", 7);
-	EXPECT_EQ(one, timeout_find(&service, "one", 3, hashes[0]));
-	EXPECT_EQ(NULL, timeout_find(&service, "on", 2, hashes[2]));
+	one = timeout_add(queue, &keys[0]);
+	two = timeout_add(queue, &keys[1]);
+	timeout_take_over(one, &record);
+	EXPECT_EQ(one, timeout_find(&service, &keys[0]));
+	EXPECT_EQ(NULL, timeout_find(&service, &keys[2]));
 	timeout_logged(one, 1);
 	timeout_logged(two, 2);
 	EXPECT_EQ(one, service.oldest);
@@ -402,7 +403,7 @@ TEST(timeouts_are_found_until_they_are_removed)
 	EXPECT_EQ(timeout_bytes_of(3, 7) + timeout_bytes_of(3, 0), service.timeouts_bytes);
 	timeout_remove(two);
 	EXPECT_EQ(NULL, queue->due);
-	EXPECT_EQ(NULL, timeout_find(&service, "two", 3, hashes[1]));
+	EXPECT_EQ(NULL, timeout_find(&service, &keys[1]));
 	timeout_remove(one);
 	EXPECT_EQ(0, timeout_count(&service));
 	EXPECT_EQ(0, service.timeouts_bytes);

@@ -75,14 +75,6 @@ unsigned int shard_count(void)
 	return SHARDS;
 }
 
-/* All keys belong to the first shard. */
-unsigned int shard_of(const char *key, size_t length)
-{
-	(void)key;
-	(void)length;
-	return 0;
-}
-
 void shard_hold(unsigned int shard)
 {
 	(void)shard;
@@ -318,7 +310,7 @@ static void ended(struct store_request *request)
 /* The timeouts are listed by their numbers: nothing may get a later number before they are. */
 TEST(what_was_cleaned_has_the_last_numbers_when_it_ends)
 {
-	struct record records[2] = { { .key = "one" }, { .key = "two" } };
+	struct record records[2] = { { .key.text = "one" }, { .key.text = "two" } };
 	struct commit_part part = { .shard = 0, .number = 2 };
 	struct store_request request = { .records = records, .count = 2 };
 
