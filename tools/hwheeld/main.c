@@ -199,7 +199,7 @@ static int main_open_sources(struct service *service)
 	main_watch_wall();
 	return loop_begin() ?:
 	       loop_add(alarm_fd(), EPOLLIN, &alarms) ?:
-	       loop_add(service->store->ops->fd(service->store), EPOLLIN, &store) ?:
+	       loop_add(service->store->fd, EPOLLIN, &store) ?:
 	       loop_add(state.wall, EPOLLIN, &wall) ?:
 	       loop_add(state.signals, EPOLLIN, &signals);
 }

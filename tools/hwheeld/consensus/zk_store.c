@@ -49,7 +49,7 @@ static struct {
 	struct store store;
 	struct service *service;
 	const struct store_moves *moves;
-	struct store_request *waiting, **waiting_end;
+	struct store_request *waiting;
 	struct commit *commits;		/* on their way, or unknown; the oldest first */
 	size_t count;
 	size_t unknown;
@@ -60,7 +60,6 @@ static struct {
 	bool *is_lost;			/* of each shard: to be forgotten */
 	bool has_lost;
 	char node[TREE_NAME + 1];
-	struct store_figures figures;
 } zk;
 
 /* Requests */
@@ -83,14 +82,9 @@ static void zk_end_all(struct store_request *request, enum store_outcome outcome
 	}
 }
 
-static struct store_request *zk_take_waiting(void)
+static struct store_request *zk_take(struct store_request *request)
 {
-	struct store_request *request = zk.waiting;
-
-	zk.waiting = request->next;
-	if (!zk.waiting)
-		zk.waiting_end = &zk.waiting;
-	request->next = NULL;
+	DL_DELETE(zk.waiting, request);
 	return request;
 }
 
@@ -153,11 +147,11 @@ static void zk_committed(struct commit *commit, enum store_outcome outcome, int 
 	DL_DELETE(zk.commits, commit);
 	zk.count--;
 	zk.unknown -= commit->is_unknown;
-	zk.figures.commits++;
-	zk.figures.failures += outcome != STORE_COMMITTED;
-	zk.figures.commit_ns += took;
-	if (took > zk.figures.commit_max_ns)
-		zk.figures.commit_max_ns = took;
+	zk.store.figures.commits++;
+	zk.store.figures.failures += outcome != STORE_COMMITTED;
+	zk.store.figures.commit_ns += took;
+	if (took > zk.store.figures.commit_max_ns)
+		zk.store.figures.commit_max_ns = took;
 	if (outcome == STORE_COMMITTED)
 		zk_note(commit);
 	zk_end_all(commit->requests, outcome, error);
@@ -167,18 +161,16 @@ static void zk_committed(struct commit *commit, enum store_outcome outcome, int 
 static void zk_send_commit(void)
 {
 	struct commit *commit = commit_new();
-	struct store_request **place = &commit->requests;
 
 	commit->since_ns = now_clock_ns(CLOCK_MONOTONIC);
 	while (zk.waiting && !zk.waiting->clean_before && zk_is_owned(zk.waiting) &&
 	       commit->bytes + zk_cost(zk.waiting) <= COMMIT_MAX) {
-		struct store_request *request = zk_take_waiting();
+		struct store_request *request = zk_take(zk.waiting);
 
 		for (size_t i = 0; i < request->count; i++)
 			commit_add(commit, &request->records[i]);
-		zk.figures.records += request->count;
-		*place = request;
-		place = &request->next;
+		zk.store.figures.records += request->count;
+		DL_APPEND(commit->requests, request);
 	}
 	DL_APPEND(zk.commits, commit);
 	zk.count++;
@@ -203,9 +195,9 @@ static bool zk_send_next(void)
 	else if (!cleans && zk_cost(zk.waiting) > COMMIT_MAX)
 		error = -EMSGSIZE;
 	if (error)
-		zk_end(zk_take_waiting(), STORE_REFUSED, error);
+		zk_end(zk_take(zk.waiting), STORE_REFUSED, error);
 	else if (cleans)
-		cleaning_begin(zk_take_waiting(), zk_cleaned);
+		cleaning_begin(zk_take(zk.waiting), zk_cleaned);
 	else if (zk.count < ZK_WINDOW)
 		zk_send_commit();
 	return error || cleans || zk.count < ZK_WINDOW;
@@ -213,32 +205,27 @@ static bool zk_send_next(void)
 
 /* Shards that come and go */
 
-static bool zk_is_about_lost(const struct store_request *request)
+/* A request that waits and is about a shard that is lost, or NULL */
+static struct store_request *zk_find_lost(void)
 {
-	for (size_t i = 0; i < request->count; i++)
-		if (zk.is_lost[request->records[i].key.shard])
-			return true;
-	return false;
+	struct store_request *request;
+
+	DL_FOREACH(zk.waiting, request)
+		for (size_t i = 0; i < request->count; i++)
+			if (zk.is_lost[request->records[i].key.shard])
+				return request;
+	return NULL;
 }
 
 /* Requests about them end first; each one that ends may submit others. */
 static void zk_forget_lost(void)
 {
-	struct store_request **at = &zk.waiting, *request;
+	struct store_request *request;
 
 	if (!zk.has_lost)
 		return;
-	while ((request = *at)) {
-		if (!zk_is_about_lost(request)) {
-			at = &request->next;
-			continue;
-		}
-		*at = request->next;
-		if (!*at)
-			zk.waiting_end = at;
-		zk_end(request, STORE_REFUSED, -ESTALE);
-		at = &zk.waiting;
-	}
+	while ((request = zk_find_lost()))
+		zk_end(zk_take(request), STORE_REFUSED, -ESTALE);
 	zk.moves->lost(zk.service, zk.is_lost);
 	memset(zk.is_lost, 0, shard_count() * sizeof(*zk.is_lost));
 	zk.has_lost = false;
@@ -376,9 +363,7 @@ static int zk_mark(struct store *store, const struct store_time *time)
 
 static void zk_submit(struct store *store, struct store_request *request)
 {
-	request->next = NULL;
-	*zk.waiting_end = request;
-	zk.waiting_end = &request->next;
+	DL_APPEND(zk.waiting, request);
 }
 
 static void zk_flush(struct store *store)
@@ -389,11 +374,6 @@ static void zk_flush(struct store *store)
 	if (zk.is_usable)
 		merging_go_on();
 	zk_forget_lost();
-}
-
-static int zk_fd(const struct store *store)
-{
-	return ensemble_fd();
 }
 
 static void zk_reap(struct store *store)
@@ -427,15 +407,10 @@ static void zk_show(const struct store *store, struct json_object *object)
 	json_object_object_add(object, "shards_here", json_object_new_int64(shard_owned_count()));
 }
 
-static void zk_figures(struct store *store, struct store_figures *figures)
-{
-	*figures = zk.figures;
-}
-
 /* Commits on their way have a moment to end, each one. */
 static void zk_close(struct store *store)
 {
-	struct pollfd ended = { .fd = ensemble_fd(), .events = POLLIN };
+	struct pollfd ended = { .fd = store->fd, .events = POLLIN };
 
 	zk_flush(store);
 	while (zk.is_usable && (zk.count || cleaning_is_busy()) &&
@@ -459,13 +434,11 @@ static const struct store_ops zk_ops = {
 	.mark = zk_mark,
 	.submit = zk_submit,
 	.flush = zk_flush,
-	.fd = zk_fd,
 	.reap = zk_reap,
 	.is_lost = zk_store_is_lost,
 	.recover = zk_recover,
 	.is_settled = zk_is_settled,
 	.show = zk_show,
-	.figures = zk_figures,
 	.close = zk_close,
 };
 
@@ -518,13 +491,13 @@ struct store *zk_store_open(struct service *service, const struct store_moves *m
 	zk.store.ops = &zk_ops;
 	zk.service = service;
 	zk.moves = moves;
-	zk.waiting_end = &zk.waiting;
 	if (zk_name_node(settings) || peer_begin(settings) || zk_connect(settings))
 		return NULL;
 	shards = tree_open(settings->cluster, (unsigned int)settings->shards);
 	if (!shards || shared_begin(service, zk.node))
 		return NULL;
 	service->shards = shards;
+	zk.store.fd = ensemble_fd();
 	zk.loaded_from = memory_get(shards, sizeof(*zk.loaded_from));
 	zk.is_lost = memory_get(shards, sizeof(*zk.is_lost));
 	shard_begin(shards, zk.node, &zk_shard_events);

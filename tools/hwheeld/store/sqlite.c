@@ -22,6 +22,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
+#include <utlist.h>
 
 #include "clock/now.h"
 #include "say.h"
@@ -35,7 +36,6 @@
 
 struct sqlite_list {
 	struct store_request *first;
-	struct store_request **end;
 	size_t count;
 };
 
@@ -49,8 +49,6 @@ struct sqlite_store {
 	uint64_t next;
 	size_t handed_over;		/* to the writer, and not reaped */
 	size_t last;			/* requests that ended together last */
-	struct store_figures figures;
-	int event;
 	pthread_t writer;
 
 	pthread_mutex_t lock;		/* for all below */
@@ -62,27 +60,17 @@ struct sqlite_store {
 	bool is_stopping;
 };
 
-static void sqlite_list_clear(struct sqlite_list *list)
-{
-	*list = (struct sqlite_list) { .end = &list->first };
-}
-
 static void sqlite_list_add(struct sqlite_list *list, struct store_request *request)
 {
-	request->next = NULL;
-	*list->end = request;
-	list->end = &request->next;
+	DL_APPEND(list->first, request);
 	list->count++;
 }
 
 static void sqlite_list_move(struct sqlite_list *to, struct sqlite_list *from)
 {
-	if (from->count) {
-		*to->end = from->first;
-		to->end = from->end;
-		to->count += from->count;
-	}
-	sqlite_list_clear(from);
+	DL_CONCAT(to->first, from->first);
+	to->count += from->count;
+	*from = (struct sqlite_list) { 0 };
 }
 
 static struct sqlite_store *sqlite_of(const struct store *store)
@@ -151,10 +139,9 @@ static bool sqlite_wait_for_work(struct sqlite_store *store, struct sqlite_list 
 static void *sqlite_write(void *data)
 {
 	struct sqlite_store *store = data;
-	struct sqlite_list batch;
+	struct sqlite_list batch = { 0 };
 	uint64_t took, one = 1;
 
-	sqlite_list_clear(&batch);
 	pthread_mutex_lock(&store->lock);
 	while (sqlite_wait_for_work(store, &batch)) {
 		pthread_mutex_unlock(&store->lock);
@@ -163,7 +150,7 @@ static void *sqlite_write(void *data)
 		store->took_ns = took;
 		store->expected = batch.count + store->work.count;
 		sqlite_list_move(&store->ended, &batch);
-		if (write(store->event, &one, sizeof(one)) != sizeof(one))
+		if (write(store->store.fd, &one, sizeof(one)) != sizeof(one))
 			say(LOG_ERR, "store: the loop cannot be woken: %m");
 	}
 	pthread_mutex_unlock(&store->lock);
@@ -188,13 +175,13 @@ static void sqlite_end(struct sqlite_store *store, struct sqlite_list *list)
 static void sqlite_end_commit(struct sqlite_store *store, struct sqlite_list *list, uint64_t took)
 {
 	store->last = list->count;
-	store->figures.commit_ns += took;
-	if (took > store->figures.commit_max_ns)
-		store->figures.commit_max_ns = took;
+	store->store.figures.commit_ns += took;
+	if (took > store->store.figures.commit_max_ns)
+		store->store.figures.commit_max_ns = took;
 	for (const struct store_request *it = list->first; it; it = it->next) {
-		store->figures.records += it->count;
-		store->figures.commits += sqlite_is_last(it);
-		store->figures.failures += sqlite_is_last(it) && it->outcome != STORE_COMMITTED;
+		store->store.figures.records += it->count;
+		store->store.figures.commits += sqlite_is_last(it);
+		store->store.figures.failures += sqlite_is_last(it) && it->outcome != STORE_COMMITTED;
 	}
 	sqlite_end(store, list);
 }
@@ -243,16 +230,16 @@ static void sqlite_hand_over(struct sqlite_store *store)
 static void sqlite_flush(struct store *base)
 {
 	struct sqlite_store *store = sqlite_of(base);
-	struct sqlite_list list;
 
 	if (!store->is_marked && !sqlite_is_lost(base))
 		sqlite_mark_now(store);
 	while (store->waiting.count) {
+		struct sqlite_list list = { 0 };
+
 		if (!sqlite_is_lost(base) && sqlite_is_for_writer(store)) {
 			sqlite_hand_over(store);
 			continue;
 		}
-		sqlite_list_clear(&list);
 		sqlite_list_move(&list, &store->waiting);
 		if (!sqlite_is_lost(base)) {
 			sqlite_end_commit(store, &list, sqlite_commit(store, &list));
@@ -278,12 +265,11 @@ static void sqlite_submit(struct store *base, struct store_request *request)
 static void sqlite_reap(struct store *base)
 {
 	struct sqlite_store *store = sqlite_of(base);
-	struct sqlite_list list;
+	struct sqlite_list list = { 0 };
 	uint64_t took, events;
 
-	if (read(store->event, &events, sizeof(events)) < 0)
+	if (read(store->store.fd, &events, sizeof(events)) < 0)
 		return;
-	sqlite_list_clear(&list);
 	pthread_mutex_lock(&store->lock);
 	sqlite_list_move(&list, &store->ended);
 	took = store->took_ns;
@@ -297,7 +283,7 @@ static void sqlite_reap(struct store *base)
 static void sqlite_recover(struct store *base)
 {
 	struct sqlite_store *store = sqlite_of(base);
-	struct sqlite_list list;
+	struct sqlite_list list = { 0 };
 	int there;
 
 	if (store->handed_over)
@@ -305,7 +291,6 @@ static void sqlite_recover(struct store *base)
 	now_mark(&store->time);
 	if (sqlite_mark_now(store))
 		return;
-	sqlite_list_clear(&list);
 	sqlite_list_move(&list, &store->unknown);
 	for (struct store_request *it = list.first; it; it = it->next) {
 		there = it->count ? database_has(store->database, it->seq) : 0;
@@ -336,16 +321,6 @@ static int sqlite_mark(struct store *base, const struct store_time *time)
 	return sqlite_mark_now(sqlite_of(base));
 }
 
-static int sqlite_fd(const struct store *base)
-{
-	return sqlite_of(base)->event;
-}
-
-static void sqlite_figures(struct store *base, struct store_figures *figures)
-{
-	*figures = sqlite_of(base)->figures;
-}
-
 /* The writer commits what it has before it ends. */
 static void sqlite_close(struct store *base)
 {
@@ -361,7 +336,7 @@ static void sqlite_close(struct store *base)
 	if (!sqlite_is_lost(base))
 		database_mark(store->database, &store->time);
 	database_close(store->database);
-	close(store->event);
+	close(store->store.fd);
 	free(store);
 }
 
@@ -371,11 +346,9 @@ static const struct store_ops sqlite_ops = {
 	.mark = sqlite_mark,
 	.submit = sqlite_submit,
 	.flush = sqlite_flush,
-	.fd = sqlite_fd,
 	.reap = sqlite_reap,
 	.is_lost = sqlite_is_lost,
 	.recover = sqlite_recover,
-	.figures = sqlite_figures,
 	.close = sqlite_close,
 };
 
@@ -383,18 +356,14 @@ static int sqlite_start(struct sqlite_store *store)
 {
 	pthread_condattr_t attributes;
 
-	store->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (store->event < 0)
+	store->store.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (store->store.fd < 0)
 		return errno;
 	pthread_mutex_init(&store->lock, NULL);
 	pthread_condattr_init(&attributes);
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
 	pthread_cond_init(&store->wake, &attributes);
 	pthread_condattr_destroy(&attributes);
-	sqlite_list_clear(&store->waiting);
-	sqlite_list_clear(&store->unknown);
-	sqlite_list_clear(&store->work);
-	sqlite_list_clear(&store->ended);
 	store->store.ops = &sqlite_ops;
 	store->is_marked = true;
 	store->next = database_next(store->database);

@@ -34,7 +34,7 @@ enum store_outcome {
 
 /* The submitter's until submit(), the store's until the last done() */
 struct store_request {
-	struct store_request *next;	/* the store's own */
+	struct store_request *prev, *next;	/* the store's own */
 	struct record *records;		/* with their texts; nobody changes them meanwhile */
 	size_t count;
 	uint64_t seq;			/* out: number of the first record, when it is committed */
@@ -100,9 +100,6 @@ struct store_ops {
 	/* The loop has read all requests that there were: time to commit. May call done(). */
 	void (*flush)(struct store *store);
 
-	/* Readable when reap() has something to do */
-	int (*fd)(const struct store *store);
-
 	/* Calls done() of what has ended. */
 	void (*reap)(struct store *store);
 
@@ -116,8 +113,6 @@ struct store_ops {
 	/* Adds to the object what there is to say of the nodes. NULL: there is one. */
 	void (*show)(const struct store *store, struct json_object *object);
 
-	void (*figures)(struct store *store, struct store_figures *figures);
-
 	/*
 	 * Commits the requests that wait, or refuses them if an outcome is unknown, and calls
 	 * done() for them; not for those that are unknown.
@@ -127,6 +122,8 @@ struct store_ops {
 
 struct store {
 	const struct store_ops *ops;
+	int fd;				/* readable when reap() has something to do */
+	struct store_figures figures;
 };
 
 /*

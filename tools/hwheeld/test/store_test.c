@@ -166,7 +166,7 @@ static void submit(struct __test_metadata *_metadata, store_data *self, int i)
 
 static void wait_for(store_data *self, int count)
 {
-	struct pollfd event = { .fd = self->store->ops->fd(self->store), .events = POLLIN };
+	struct pollfd event = { .fd = self->store->fd, .events = POLLIN };
 
 	while (endings < count) {
 		poll(&event, 1, -1);
@@ -235,7 +235,7 @@ TEST_F(store, many_requests_are_one_commit_of_the_writer)
 		EXPECT_EQ(STORE_COMMITTED, self->requests[i].outcome);
 		EXPECT_EQ(1 + 2 * i, ended[i]);
 	}
-	self->store->ops->figures(self->store, &figures);
+	figures = self->store->figures;
 	EXPECT_EQ(1, figures.commits);
 	EXPECT_EQ(2 * REQUESTS, figures.records);
 }
