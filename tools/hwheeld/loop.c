@@ -1,77 +1,68 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <stddef.h>
-#include <sys/epoll.h>
 
 #include "loop.h"
 
-#define LOOP_EVENTS	64
-
-static struct {
-	int epoll;
-	struct epoll_event events[LOOP_EVENTS];
-	int count;			/* of events that were read, and are not handled */
-	struct loop_source *soon;
-} loop = { .epoll = -1 };
-
-int loop_begin(void)
+int loop_begin(struct loop *loop)
 {
-	loop.epoll = epoll_create1(EPOLL_CLOEXEC);
-	return loop.epoll < 0 ? -errno : 0;
+	loop->epoll = epoll_create1(EPOLL_CLOEXEC);
+	return loop->epoll < 0 ? -errno : 0;
 }
 
-static int loop_control(int what, int fd, uint32_t events, struct loop_source *source)
+static int loop_control(const struct loop *loop, int what, int fd, uint32_t events,
+			struct loop_source *source)
 {
 	struct epoll_event event = { .events = events, .data.ptr = source };
 
-	return epoll_ctl(loop.epoll, what, fd, &event) ? -errno : 0;
+	return epoll_ctl(loop->epoll, what, fd, &event) ? -errno : 0;
 }
 
-int loop_add(int fd, uint32_t events, struct loop_source *source)
+int loop_add(struct loop *loop, int fd, uint32_t events, struct loop_source *source)
 {
-	return loop_control(EPOLL_CTL_ADD, fd, events, source);
+	return loop_control(loop, EPOLL_CTL_ADD, fd, events, source);
 }
 
-int loop_change(int fd, uint32_t events, struct loop_source *source)
+int loop_change(struct loop *loop, int fd, uint32_t events, struct loop_source *source)
 {
-	return loop_control(EPOLL_CTL_MOD, fd, events, source);
+	return loop_control(loop, EPOLL_CTL_MOD, fd, events, source);
 }
 
 /* An event that was read with others may be about it. */
-void loop_remove(int fd, struct loop_source *source)
+void loop_remove(struct loop *loop, int fd, struct loop_source *source)
 {
-	loop_control(EPOLL_CTL_DEL, fd, 0, source);
-	for (int i = 0; i < loop.count; i++)
-		if (loop.events[i].data.ptr == source)
-			loop.events[i].data.ptr = NULL;
+	loop_control(loop, EPOLL_CTL_DEL, fd, 0, source);
+	for (int i = 0; i < loop->count; i++)
+		if (loop->events[i].data.ptr == source)
+			loop->events[i].data.ptr = NULL;
 }
 
-void loop_soon(struct loop_source *source)
+void loop_soon(struct loop *loop, struct loop_source *source)
 {
 	if (source->is_soon)
 		return;
 	source->is_soon = true;
-	source->next = loop.soon;
-	loop.soon = source;
+	source->next = loop->soon;
+	loop->soon = source;
 }
 
 /* A source that asks to be called soon, by its ready(), is called in the next turn. */
-void loop_wait(int ms)
+void loop_wait(struct loop *loop, int ms)
 {
 	struct loop_source *source, *next;
 
-	loop.count = epoll_wait(loop.epoll, loop.events, LOOP_EVENTS, loop.soon ? 0 : ms);
-	for (int i = 0; i < loop.count; i++) {
-		source = loop.events[i].data.ptr;
+	loop->count = epoll_wait(loop->epoll, loop->events, LOOP_EVENTS, loop->soon ? 0 : ms);
+	for (int i = 0; i < loop->count; i++) {
+		source = loop->events[i].data.ptr;
 		if (source)
-			source->ready(source);
+			source->ready(source->owner);
 	}
-	loop.count = 0;
-	source = loop.soon;
-	loop.soon = NULL;
+	loop->count = 0;
+	source = loop->soon;
+	loop->soon = NULL;
 	for (; source; source = next) {
 		next = source->next;
 		source->is_soon = false;
-		source->ready(source);
+		source->ready(source->owner);
 	}
 }

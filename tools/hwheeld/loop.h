@@ -5,30 +5,41 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/epoll.h>
 
-/* Something with a descriptor, or to be called soon; embedded at the beginning of its owner */
+#define LOOP_EVENTS	64
+
+/* What is called as a descriptor is ready, or soon; embedded in its owner */
 struct loop_source {
-	void (*ready)(struct loop_source *source);
-	struct loop_source *next;	/* the loop's own */
+	void (*ready)(void *owner);
+	void *owner;
+	struct loop_source *next;	/* the loop's own, as what follows */
 	bool is_soon;
 };
 
+struct loop {
+	int epoll;
+	struct epoll_event events[LOOP_EVENTS];
+	int count;			/* of events that were read, and are not handled */
+	struct loop_source *soon;
+};
+
 /* Returns 0 or a negative errno. */
-int loop_begin(void);
+int loop_begin(struct loop *loop);
 
 /* @events: EPOLLIN, ... Returns 0 or a negative errno. */
-int loop_add(int fd, uint32_t events, struct loop_source *source);
+int loop_add(struct loop *loop, int fd, uint32_t events, struct loop_source *source);
 
 /* The source waits for other events. Returns 0 or a negative errno. */
-int loop_change(int fd, uint32_t events, struct loop_source *source);
+int loop_change(struct loop *loop, int fd, uint32_t events, struct loop_source *source);
 
-/* The loop calls ready() before it waits again, once. */
-void loop_soon(struct loop_source *source);
+/* Calls ready() before the loop waits again, once. */
+void loop_soon(struct loop *loop, struct loop_source *source);
 
-/* Nothing is ready for the source any more. */
-void loop_remove(int fd, struct loop_source *source);
+/* Nothing is ready for the source from now on. */
+void loop_remove(struct loop *loop, int fd, struct loop_source *source);
 
 /* Waits for sources that are ready, and calls them; no longer than @ms, or -1. */
-void loop_wait(int ms);
+void loop_wait(struct loop *loop, int ms);
 
 #endif /* LOOP_H */

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -20,7 +19,7 @@
 #include "http/listener.h"
 #include "log/clean.h"
 #include "log/replay.h"
-#include "loop.h"
+#include "memory.h"
 #include "queue/life.h"
 #include "queue/take.h"
 #include "say.h"
@@ -37,93 +36,104 @@
 
 const char *argp_program_version = "hwheeld " HWHEEL_VERSION;
 
-static struct {
-	struct service service;
+struct daemon {
+	struct service service;		/* the rest is main.c's own */
 	const char *configuration;
 	struct alarm *retry, *last_moment;
 	bool is_out_of_time;
 	bool alarms_rang;
 	int signals;
 	int wall;
-} state = { .configuration = MAIN_CONFIGURATION, .signals = -1, .wall = -1 };
+	struct loop_source on_alarms, on_store, on_wall, on_signals;
+};
 
 /* Sources */
 
-static void main_note_alarms(struct loop_source *source)
+static void main_note_alarms(void *owner)
 {
-	state.alarms_rang = true;
+	((struct daemon *)owner)->alarms_rang = true;
 }
 
-static void main_reap_store(struct loop_source *source)
+static void main_reap_store(void *owner)
 {
-	state.service.store->ops->reap(state.service.store);
+	struct service *service = owner;
+
+	service->store->ops->reap(service->store);
 	if (now_has_jumped())
-		life_time_has_jumped(&state.service);
+		life_time_has_jumped(service);
 }
 
-/* It is set to the largest time that the kernel takes, and only tells that the clock was set. */
-static void main_watch_wall(void)
+/* Set to the largest time that the kernel takes, and readable as the clock was set. */
+static void main_watch_wall(const struct daemon *daemon)
 {
 	struct itimerspec never = { .it_value.tv_sec = (time_t)(INT64_MAX / NS_PER_S) };
 
-	timerfd_settime(state.wall, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &never, NULL);
+	timerfd_settime(daemon->wall, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &never, NULL);
 }
 
-static void main_wall_was_set(struct loop_source *source)
+static void main_mark_time(struct service *service)
 {
-	struct store *store = state.service.store;
 	struct store_time time;
+
+	now_mark(&time);
+	service->store->ops->mark(service->store, &time);
+}
+
+static void main_wall_was_set(void *owner)
+{
+	struct daemon *daemon = owner;
 	uint64_t expirations;
 
-	if (read(state.wall, &expirations, sizeof(expirations)) >= 0 || errno != ECANCELED)
+	if (read(daemon->wall, &expirations, sizeof(expirations)) >= 0 || errno != ECANCELED)
 		return;
-	main_watch_wall();
-	now_mark(&time);
-	store->ops->mark(store, &time);
-	state.service.metrics.wall_steps++;
+	main_watch_wall(daemon);
+	main_mark_time(&daemon->service);
+	daemon->service.metrics.wall_steps++;
 	if (!now_is_shared())
-		life_wall_was_set(&state.service);
+		life_wall_was_set(&daemon->service);
 }
 
-static void main_reload(void)
+static void main_reload(struct daemon *daemon)
 {
 	struct settings new;
 
-	if (settings_read(&new, state.configuration)) {
+	if (settings_read(&new, daemon->configuration)) {
 		say(LOG_WARNING, "the configuration stays as it was");
 		return;
 	}
-	settings_reload(&state.service.settings, &new);
+	settings_reload(&daemon->service.settings, &new);
 	say(LOG_NOTICE, "the configuration was read again");
 }
 
 static void main_last_moment(void *owner, uint64_t at_ns)
 {
-	state.is_out_of_time = true;
+	((struct daemon *)owner)->is_out_of_time = true;
 }
 
-static void main_stop(void)
+static void main_stop(struct daemon *daemon)
 {
-	struct service *service = &state.service;
+	struct service *service = &daemon->service;
 
 	if (service->is_stopping)
 		return;
 	service->is_stopping = true;
 	say(LOG_NOTICE, "stopping");
-	listener_quiesce();
+	listener_quiesce(service);
 	request_give_up_all(service, REQUEST_STOPPING);
-	alarm_set(&state.last_moment, now_ns() + service->settings.grace, main_last_moment, NULL);
+	alarm_set(&daemon->last_moment, now_ns() + service->settings.grace, main_last_moment,
+		  daemon);
 }
 
-static void main_take_signal(struct loop_source *source)
+static void main_take_signal(void *owner)
 {
+	struct daemon *daemon = owner;
 	struct signalfd_siginfo info;
 
-	while (read(state.signals, &info, sizeof(info)) == sizeof(info)) {
+	while (read(daemon->signals, &info, sizeof(info)) == sizeof(info)) {
 		if (info.ssi_signo == SIGHUP)
-			main_reload();
+			main_reload(daemon);
 		else
-			main_stop();
+			main_stop(daemon);
 	}
 }
 
@@ -131,7 +141,9 @@ static void main_take_signal(struct loop_source *source)
 
 static void main_try_again(void *owner, uint64_t at_ns)
 {
-	state.service.store->ops->recover(state.service.store);
+	struct store *store = owner;
+
+	store->ops->recover(store);
 }
 
 /* The shorter one; -1 is for ever. */
@@ -144,35 +156,36 @@ static int main_wait_ms(struct service *service)
 }
 
 /* Requests go first: the time of one that has come while a commit hung is not over. */
-static void main_run(struct service *service)
+static void main_run(struct daemon *daemon)
 {
+	struct service *service = &daemon->service;
 	struct store *store = service->store;
 
 	while (!service->is_stopping ||
-	       (!state.is_out_of_time && (service->requests || service->changes))) {
-		loop_wait(main_wait_ms(service));
-		listener_run();
-		if (state.alarms_rang || !alarm_wait_ms())
+	       (!daemon->is_out_of_time && (service->requests || service->changes))) {
+		loop_wait(&service->loop, main_wait_ms(service));
+		listener_run(service);
+		if (daemon->alarms_rang || !alarm_wait_ms())
 			alarm_reap();
-		state.alarms_rang = false;
+		daemon->alarms_rang = false;
 		do {
 			take_serve(service);
 			if (!service->is_stopping)
 				clean(service);
 			store->ops->flush(store);
-			if (store->ops->is_lost(store) && !state.retry)
-				alarm_set(&state.retry, now_ns() + MAIN_RETRY_NS, main_try_again,
-					  NULL);
+			if (store->ops->is_lost(store) && !daemon->retry)
+				alarm_set(&daemon->retry, now_ns() + MAIN_RETRY_NS,
+					  main_try_again, store);
 		} while (service->ready);
 		/* Answers that are there by now go out before the loop looks for more. */
 		if (service->was_resumed)
-			listener_run();
+			listener_run(service);
 	}
 }
 
 /* Beginning */
 
-static int main_open_signals(void)
+static int main_open_signals(struct daemon *daemon)
 {
 	sigset_t set;
 
@@ -182,26 +195,28 @@ static int main_open_signals(void)
 	sigaddset(&set, SIGTERM);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
-	state.signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	return state.signals < 0 ? -errno : 0;
+	daemon->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return daemon->signals < 0 ? -errno : 0;
 }
 
-static int main_open_sources(struct service *service)
+static int main_open_sources(struct daemon *daemon)
 {
-	static struct loop_source alarms = { .ready = main_note_alarms };
-	static struct loop_source store = { .ready = main_reap_store };
-	static struct loop_source wall = { .ready = main_wall_was_set };
-	static struct loop_source signals = { .ready = main_take_signal };
+	struct service *service = &daemon->service;
+	struct loop *loop = &service->loop;
 
-	state.wall = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (state.wall < 0)
+	daemon->on_alarms = (struct loop_source) { .ready = main_note_alarms, .owner = daemon };
+	daemon->on_store = (struct loop_source) { .ready = main_reap_store, .owner = service };
+	daemon->on_wall = (struct loop_source) { .ready = main_wall_was_set, .owner = daemon };
+	daemon->on_signals = (struct loop_source) { .ready = main_take_signal, .owner = daemon };
+	daemon->wall = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (daemon->wall < 0)
 		return -errno;
-	main_watch_wall();
-	return loop_begin() ?:
-	       loop_add(alarm_fd(), EPOLLIN, &alarms) ?:
-	       loop_add(service->store->fd, EPOLLIN, &store) ?:
-	       loop_add(state.wall, EPOLLIN, &wall) ?:
-	       loop_add(state.signals, EPOLLIN, &signals);
+	main_watch_wall(daemon);
+	return loop_begin(loop) ?:
+	       loop_add(loop, alarm_fd(), EPOLLIN, &daemon->on_alarms) ?:
+	       loop_add(loop, service->store->fd, EPOLLIN, &daemon->on_store) ?:
+	       loop_add(loop, daemon->wall, EPOLLIN, &daemon->on_wall) ?:
+	       loop_add(loop, daemon->signals, EPOLLIN, &daemon->on_signals);
 }
 
 static struct store *main_open_zookeeper(struct service *service)
@@ -245,11 +260,12 @@ static int main_open_wheel(const struct service *service)
 	return alarm_open(settings->tick, count < MAIN_MOST ? count : MAIN_MOST);
 }
 
-static int main_begin(struct service *service)
+static int main_begin(struct daemon *daemon)
 {
-	int error = hash_begin() ?: main_open_signals() ?: auth_begin(service) ?:
+	struct service *service = &daemon->service;
+	int error = hash_begin() ?: main_open_signals(daemon) ?: auth_begin(service) ?:
 		    main_open_store(service) ?: main_open_wheel(service) ?:
-		    main_open_sources(service);
+		    main_open_sources(daemon);
 
 	if (error)
 		return error;
@@ -267,15 +283,11 @@ static int main_begin(struct service *service)
  */
 static void main_end(struct service *service)
 {
-	struct store *store = service->store;
-	struct store_time time;
-
-	now_mark(&time);
-	store->ops->mark(store, &time);
+	main_mark_time(service);
 	request_give_up_all(service, REQUEST_ENDING);
-	store->ops->close(store);
-	listener_run();
-	listener_end();
+	service->store->ops->close(service->store);
+	listener_run(service);
+	listener_end(service);
 	alarm_close();
 }
 
@@ -283,7 +295,7 @@ static error_t main_parse(int key, char *argument, struct argp_state *argp)
 {
 	if (key != 'c')
 		return ARGP_ERR_UNKNOWN;
-	state.configuration = argument;
+	*(const char **)argp->input = argument;
 	return 0;
 }
 
@@ -299,12 +311,15 @@ int main(int argc, char **argv)
 		       "clients when they are due. hwheeld(8) says more.",
 	};
 
-	argp_parse(&argp, argc, argv, 0, NULL, NULL);
-	if (settings_read(&state.service.settings, state.configuration))
+	struct daemon *daemon = memory_get(1, sizeof(*daemon));
+
+	daemon->configuration = MAIN_CONFIGURATION;
+	argp_parse(&argp, argc, argv, 0, NULL, &daemon->configuration);
+	if (settings_read(&daemon->service.settings, daemon->configuration))
 		return 2;
-	if (main_begin(&state.service))
+	if (main_begin(daemon))
 		return 1;
-	main_run(&state.service);
-	main_end(&state.service);
+	main_run(daemon);
+	main_end(&daemon->service);
 	return 0;
 }

@@ -8,12 +8,14 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "loop.h"
 #include "metrics.h"
 #include "settings.h"
 
 struct service {
 	struct settings settings;
 	struct metrics metrics;
+	struct loop loop;
 	struct store *store;
 	const struct nodes_ops *nodes;	/* NULL: this machine has all timeouts */
 	unsigned int shards;		/* of the cluster */
@@ -44,6 +46,12 @@ struct service {
 		uint64_t pause_ns;	/* nothing is cleaned until then */
 		bool is_cleaning;
 	} log;
+
+	/* See http/listener.c and http/auth.h */
+	struct listener *listeners;
+	bool got_further;		/* than to look at requests that are held, in its last run */
+	char *client_token;		/* NULL: no client has one */
+	char *node_token;
 
 	/* See http/client.h */
 	struct client *clients;

@@ -491,7 +491,7 @@ struct store *zk_store_open(struct service *service, const struct store_moves *m
 	zk.store.ops = &zk_ops;
 	zk.service = service;
 	zk.moves = moves;
-	if (zk_name_node(settings) || peer_begin(settings) || zk_connect(settings))
+	if (zk_name_node(settings) || peer_begin(service) || zk_connect(settings))
 		return NULL;
 	shards = tree_open(settings->cluster, (unsigned int)settings->shards);
 	if (!shards || shared_begin(service, zk.node))

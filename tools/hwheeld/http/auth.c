@@ -6,29 +6,26 @@
 
 #include "http/answer.h"
 #include "http/auth.h"
+#include "memory.h"
 #include "say.h"
 
 #define AUTH_TOKEN_LEAST	16
+#define AUTH_TOKEN_MOST		256
 
-static struct {
-	char clients[AUTH_TOKEN_MOST + 1];
-	char nodes[AUTH_TOKEN_MOST + 1];
-} auth_tokens;
-
-int auth_read_token(const char *path, char token[AUTH_TOKEN_MOST + 1])
+/* Reads the secret in a file's first line. Returns 0 or a negative errno. */
+static int auth_read_token(const char *path, char **token)
 {
 	FILE *stream = fopen(path, "re");
-	size_t length;
 
 	if (!stream) {
 		say(LOG_ERR, "%s: %m", path);
 		return -errno;
 	}
-	length = fread(token, 1, AUTH_TOKEN_MOST, stream);
+	*token = memory_get(AUTH_TOKEN_MOST + 1, 1);
+	(*token)[fread(*token, 1, AUTH_TOKEN_MOST, stream)] = 0;
 	fclose(stream);
-	token[length] = 0;
-	token[strcspn(token, "\r\n")] = 0;
-	if (strlen(token) >= AUTH_TOKEN_LEAST)
+	(*token)[strcspn(*token, "\r\n")] = 0;
+	if (strlen(*token) >= AUTH_TOKEN_LEAST)
 		return 0;
 	say(LOG_ERR, "%s: a token has %d bytes at least", path, AUTH_TOKEN_LEAST);
 	return -EINVAL;
@@ -46,11 +43,11 @@ int auth_begin(struct service *service)
 	}
 	service->group = group ? group->gr_gid : (gid_t)-1;
 	if (settings->token_file)
-		error = auth_read_token(settings->token_file, auth_tokens.clients);
-	if (error || !settings->peer_token_file)
-		return error;
-	error = auth_read_token(settings->peer_token_file, auth_tokens.nodes);
-	if (error || strcmp(auth_tokens.clients, auth_tokens.nodes))
+		error = auth_read_token(settings->token_file, &service->client_token);
+	if (!error && settings->peer_token_file)
+		error = auth_read_token(settings->peer_token_file, &service->node_token);
+	if (error || !service->client_token || !service->node_token ||
+	    strcmp(service->client_token, service->node_token))
 		return error;
 	say(LOG_ERR, "configuration: nodes need another token than clients");
 	return -EINVAL;
@@ -61,10 +58,10 @@ static bool auth_has_token(const struct request *request, const char *token)
 {
 	static const char scheme[] = "Bearer ";
 	const char *text = request_header(request, "Authorization");
-	size_t length = strlen(token);
+	size_t length = token ? strlen(token) : 0;
 	unsigned char difference = 0;
 
-	if (!length || !text || strncasecmp(text, scheme, strlen(scheme)))
+	if (!token || !text || strncasecmp(text, scheme, strlen(scheme)))
 		return false;
 	text += strlen(scheme);
 	if (strlen(text) != length)
@@ -78,9 +75,9 @@ bool auth_refuse(struct request *request)
 {
 	struct client *client = request->client;
 
-	request->is_by_node = client->is_by_tcp && auth_has_token(request, auth_tokens.nodes);
+	request->is_by_node = client->is_by_tcp && auth_has_token(request, request->service->node_token);
 	if (client->is_by_tcp && !request->is_by_node &&
-	    !auth_has_token(request, auth_tokens.clients))
+	    !auth_has_token(request, request->service->client_token))
 		answer_error(request, MHD_HTTP_UNAUTHORIZED, "a bearer token is needed");
 	else if (!client->is_by_tcp && !client->is_permitted)
 		answer_error(request, MHD_HTTP_FORBIDDEN, "not for this user");

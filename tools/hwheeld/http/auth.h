@@ -5,11 +5,6 @@
 
 #include "http/request.h"
 
-#define AUTH_TOKEN_MOST	256
-
-/* The secret in a file's first line. Returns 0 or a negative errno, and says what is wrong. */
-int auth_read_token(const char *path, char token[AUTH_TOKEN_MOST + 1]);
-
 /* Reads the tokens, and finds the group. Returns 0 or a negative errno, and says what is wrong. */
 int auth_begin(struct service *service);
 

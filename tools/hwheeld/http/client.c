@@ -117,8 +117,10 @@ struct client *client_new(struct service *service, int fd, bool is_by_tcp, bool 
 	struct client *client = memory_get(1, sizeof(*client));
 	struct account *account;
 
-	*client = (struct client) { .service = service, .fd = fd, .is_by_tcp = is_by_tcp,
-				    .is_plain = is_plain };
+	client->service = service;
+	client->fd = fd;
+	client->is_by_tcp = is_by_tcp;
+	client->is_plain = is_plain;
 	account = client_find_account(client);
 	client->account = account;
 	client->is_account_full = account->connections >= service->settings.client_connections;
@@ -160,6 +162,6 @@ void client_free(struct client *client)
 void client_unwatch(struct client *client)
 {
 	if (client->is_watched)
-		loop_remove(client->fd, &client->hangup);
+		loop_remove(&client->service->loop, client->fd, &client->hangup);
 	client->is_watched = false;
 }

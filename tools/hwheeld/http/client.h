@@ -12,7 +12,7 @@
 #include "service.h"
 
 struct client {
-	struct loop_source hangup;	/* first */
+	struct loop_source hangup;
 	struct service *service;
 	struct alarm *limit;		/* the request has to be there, and its answer gone */
 	struct account *account;

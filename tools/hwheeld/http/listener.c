@@ -9,11 +9,11 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
+#include <utlist.h>
 
 #include "http/answer.h"
 #include "http/auth.h"
@@ -32,19 +32,14 @@
 #define LISTENER_HELD_MS	1
 
 struct listener {
+	struct listener *next;
 	struct loop_source source;
 	struct service *service;
 	struct MHD_Daemon *daemon;
 	bool is_by_tcp;
 	bool is_plain;
-	int fd;
+	int fd;				/* -1: it takes no more connections */
 };
-
-static struct listener listener_socket = { .is_plain = true, .fd = -1 };
-static struct listener listener_tcp = { .is_by_tcp = true, .fd = -1 };
-
-/* Has the last run got any further than to look at requests that are held? */
-static bool listener_got_further;
 
 static const char listener_too_large[] = "the request is too large";
 static const char listener_too_many[] = "there are too many large requests";
@@ -95,7 +90,7 @@ static enum MHD_Result listener_handle(void *data, struct MHD_Connection *connec
 	const union MHD_ConnectionInfo *info;
 	struct request *request = *context;
 
-	listener_got_further |= !request || !request->is_held;
+	listener->service->got_further |= !request || !request->is_held;
 	if (!request) {
 		info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 		if (!info || !info->socket_context)
@@ -127,7 +122,7 @@ static void listener_end_request(void *data, struct MHD_Connection *connection, 
 
 	if (!request)
 		return;
-	listener_got_further = true;
+	request->service->got_further = true;
 	*context = NULL;
 	if (request->give_up)
 		request->give_up(request, REQUEST_LATE);
@@ -143,7 +138,7 @@ static void listener_connection_changed(void *data, struct MHD_Connection *conne
 	const struct listener *listener = data;
 	const union MHD_ConnectionInfo *info;
 
-	listener_got_further = true;
+	listener->service->got_further = true;
 	if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
 		if (*context)
 			client_free(*context);
@@ -169,7 +164,8 @@ static void listener_ignore(void *data, const char *format, va_list arguments)
 {
 }
 
-static void listener_ready(struct loop_source *source)
+/* listener_run() looks at all of them. */
+static void listener_ready(void *owner)
 {
 }
 
@@ -204,8 +200,21 @@ static int listener_start(struct listener *listener, unsigned int flags, const c
 		say(LOG_ERR, "the HTTP server cannot be started");
 		return -EIO;
 	}
-	listener->source.ready = listener_ready;
-	return loop_add(info->epoll_fd, EPOLLIN, &listener->source);
+	listener->source = (struct loop_source) { .ready = listener_ready };
+	return loop_add(&listener->service->loop, info->epoll_fd, EPOLLIN, &listener->source);
+}
+
+static struct listener *listener_new(struct service *service, int family, bool is_by_tcp,
+				     bool is_plain)
+{
+	struct listener *listener = memory_get(1, sizeof(*listener));
+
+	listener->service = service;
+	listener->is_by_tcp = is_by_tcp;
+	listener->is_plain = is_plain;
+	listener->fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	LL_APPEND(service->listeners, listener);
+	return listener;
 }
 
 static int listener_fail(const char *what)
@@ -226,15 +235,14 @@ static bool listener_is_in_use(const struct sockaddr_un *address)
 	return used;
 }
 
-static int listener_open_socket(const struct service *service)
+static int listener_open_socket(struct service *service)
 {
+	struct listener *listener = listener_new(service, AF_UNIX, false, true);
 	const char *path = service->settings.socket;
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int error, fd = listener->fd;
 	mode_t before;
-	int error;
 
-	listener_socket.fd = fd;
 	if (strlen(path) >= sizeof(address.sun_path)) {
 		say(LOG_ERR, "configuration: the path of socket is too long");
 		return -ENAMETOOLONG;
@@ -251,7 +259,7 @@ static int listener_open_socket(const struct service *service)
 	if (error || (service->group != (gid_t)-1 && chown(path, (uid_t)-1, service->group)) ||
 	    chmod(path, (mode_t)service->settings.socket_mode) || listen(fd, 1024))
 		return listener_fail(path);
-	return listener_start(&listener_socket, 0, NULL, NULL);
+	return listener_start(listener, 0, NULL, NULL);
 }
 
 static char *listener_read_file(const char *path)
@@ -269,14 +277,15 @@ static char *listener_read_file(const char *path)
 	return text;
 }
 
-static int listener_start_tls(const struct settings *settings)
+static int listener_start_tls(struct listener *listener)
 {
+	const struct settings *settings = &listener->service->settings;
 	char *key = listener_read_file(settings->certificate_key);
 	char *certificate = key ? listener_read_file(settings->certificate) : NULL;
 	int error = -EIO;
 
 	if (certificate)
-		error = listener_start(&listener_tcp, MHD_USE_TLS, key, certificate);
+		error = listener_start(listener, MHD_USE_TLS, key, certificate);
 	if (key)
 		explicit_bzero(key, strlen(key));
 	free(key);
@@ -294,34 +303,31 @@ static bool listener_is_loopback(const struct sockaddr *address)
 	return address->sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&in6->sin6_addr);
 }
 
-static int listener_bind_tcp(const struct settings *settings, const struct addrinfo *address)
+static int listener_bind_tcp(struct service *service, const struct addrinfo *address)
 {
 	static const int on = 1;
-	int fd;
+	bool is_plain = !service->settings.certificate;
+	struct listener *listener;
 
-	listener_tcp.is_plain = !settings->certificate;
-	if (listener_tcp.is_plain && !listener_is_loopback(address->ai_addr)) {
+	if (is_plain && !listener_is_loopback(address->ai_addr)) {
 		say(LOG_ERR, "configuration: without TLS listen is for loopback addresses only");
 		return -EINVAL;
 	}
-	fd = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	listener_tcp.fd = fd;
-	if (fd < 0)
+	listener = listener_new(service, address->ai_family, true, is_plain);
+	setsockopt(listener->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (listener->fd < 0 || bind(listener->fd, address->ai_addr, address->ai_addrlen) ||
+	    listen(listener->fd, 1024))
 		return listener_fail("listen");
-	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	if (bind(fd, address->ai_addr, address->ai_addrlen) || listen(fd, 1024))
-		return listener_fail("listen");
-	return listener_tcp.is_plain ? listener_start(&listener_tcp, 0, NULL, NULL) :
-				       listener_start_tls(settings);
+	return is_plain ? listener_start(listener, 0, NULL, NULL) : listener_start_tls(listener);
 }
 
 /* ADDRESS:PORT, an IPv6 address in brackets or not; no names, which would need a server */
-static int listener_open_tcp(const struct settings *settings)
+static int listener_open_tcp(struct service *service)
 {
 	static const struct addrinfo hints = {
 		.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV,
 	};
-	char *host = memory_copy(settings->listen, strlen(settings->listen));
+	char *host = memory_copy(service->settings.listen, strlen(service->settings.listen));
 	char *port = strrchr(host, ':'), *name = host;
 	struct addrinfo *address = NULL;
 	int error = -EINVAL;
@@ -335,7 +341,7 @@ static int listener_open_tcp(const struct settings *settings)
 	if (!port || getaddrinfo(name, port, &hints, &address))
 		say(LOG_ERR, "configuration: listen is ADDRESS:PORT");
 	else
-		error = listener_bind_tcp(settings, address);
+		error = listener_bind_tcp(service, address);
 	if (address)
 		freeaddrinfo(address);
 	free(host);
@@ -346,69 +352,58 @@ int listener_begin(struct service *service)
 {
 	int error = 0;
 
-	listener_socket.service = service;
-	listener_tcp.service = service;
 	if (service->settings.socket)
 		error = listener_open_socket(service);
 	if (!error && service->settings.listen)
-		error = listener_open_tcp(&service->settings);
+		error = listener_open_tcp(service);
 	return error;
 }
 
-static bool listener_has_more(const struct listener *listener)
+void listener_run(struct service *service)
 {
-	MHD_UNSIGNED_LONG_LONG timeout;
+	struct listener *listener;
 
-	return listener->daemon &&
-	       MHD_get_timeout(listener->daemon, &timeout) == MHD_YES && !timeout;
-}
-
-void listener_run(void)
-{
-	listener_got_further = false;
-	if (listener_socket.daemon)
-		MHD_run(listener_socket.daemon);
-	if (listener_tcp.daemon)
-		MHD_run(listener_tcp.daemon);
+	service->got_further = false;
+	LL_FOREACH(service->listeners, listener)
+		MHD_run(listener->daemon);
 }
 
 /* libmicrohttpd always has more to do while a request is held. */
 int listener_wait_ms(struct service *service)
 {
-	bool was_resumed = service->was_resumed;
+	bool has_more = service->was_resumed;
+	MHD_UNSIGNED_LONG_LONG ms;
+	struct listener *listener;
 
 	service->was_resumed = false;
-	if (was_resumed)
+	if (has_more)
 		return 0;
-	if (!listener_has_more(&listener_socket) && !listener_has_more(&listener_tcp))
+	LL_FOREACH(service->listeners, listener)
+		has_more |= MHD_get_timeout(listener->daemon, &ms) == MHD_YES && !ms;
+	if (!has_more)
 		return -1;
-	return service->held && !listener_got_further ? LISTENER_HELD_MS : 0;
+	return service->held && !service->got_further ? LISTENER_HELD_MS : 0;
 }
 
-static void listener_quiesce_one(struct listener *listener)
+void listener_quiesce(struct service *service)
 {
-	if (listener->daemon && listener->fd >= 0)
+	struct listener *listener;
+
+	LL_FOREACH(service->listeners, listener)
 		listener->fd = MHD_quiesce_daemon(listener->daemon);
 }
 
-void listener_quiesce(void)
+void listener_end(struct service *service)
 {
-	listener_quiesce_one(&listener_socket);
-	listener_quiesce_one(&listener_tcp);
-}
+	struct listener *listener, *next;
 
-static void listener_end_one(struct listener *listener)
-{
-	if (listener->daemon)
+	LL_FOREACH_SAFE(service->listeners, listener, next) {
 		MHD_stop_daemon(listener->daemon);
-	if (listener->fd >= 0)
-		close(listener->fd);
-}
-
-void listener_end(void)
-{
-	listener_end_one(&listener_socket);
-	listener_end_one(&listener_tcp);
-	if (listener_socket.daemon)
-		unlink(listener_socket.service->settings.socket);
+		if (!listener->is_by_tcp)
+			unlink(service->settings.socket);
+		if (listener->fd >= 0)
+			close(listener->fd);
+		free(listener);
+	}
+	service->listeners = NULL;
 }

@@ -9,13 +9,13 @@
 int listener_begin(struct service *service);
 
 /* Reads requests, and sends answers that are there. */
-void listener_run(void);
+void listener_run(struct service *service);
 
 /* How long may the loop wait before the next run? 0 if there is an answer to send, -1: for ever */
 int listener_wait_ms(struct service *service);
 
 /* No new connections. */
-void listener_quiesce(void);
-void listener_end(void);
+void listener_quiesce(struct service *service);
+void listener_end(struct service *service);
 
 #endif /* LISTENER_H */

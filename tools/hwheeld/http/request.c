@@ -161,9 +161,9 @@ void request_limit_time(struct client *client)
 		  client);
 }
 
-static void request_hung_up(struct loop_source *source)
+static void request_hung_up(void *owner)
 {
-	struct client *client = (struct client *)source;
+	struct client *client = owner;
 
 	client->is_gone = true;
 	client_unwatch(client);
@@ -175,9 +175,10 @@ void request_watch(struct request *request)
 {
 	struct client *client = request->client;
 
-	client->hangup.ready = request_hung_up;
+	client->hangup = (struct loop_source) { .ready = request_hung_up, .owner = client };
 	if (!client->is_watched)
-		client->is_watched = !loop_add(client->fd, EPOLLRDHUP, &client->hangup);
+		client->is_watched = !loop_add(&client->service->loop, client->fd, EPOLLRDHUP,
+					       &client->hangup);
 }
 
 bool request_is_gone(const struct request *request)

@@ -7,12 +7,9 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/epoll.h>
 
 #include "clock/alarm.h"
 #include "clock/now.h"
-#include "http/auth.h"
-#include "loop.h"
 #include "memory.h"
 #include "nodes/peer.h"
 #include "say.h"
@@ -40,9 +37,9 @@ struct peer_pool {
 };
 
 static struct {
-	const struct settings *settings;
+	struct service *service;
 	struct peer_pool pools[2];
-	char authorization[sizeof("Authorization: Bearer ") + AUTH_TOKEN_MOST];
+	char *authorization;		/* a header */
 } peer;
 
 /* Ending */
@@ -94,16 +91,16 @@ static void peer_drive(struct peer_pool *pool, int fd)
 
 /* What libcurl waits for */
 
-static void peer_ready(struct loop_source *source)
+static void peer_ready(void *owner)
 {
-	struct peer_socket *socket = (struct peer_socket *)source;
+	struct peer_socket *socket = owner;
 
 	peer_drive(socket->pool, socket->fd);
 }
 
-static void peer_be_due(struct loop_source *source)
+static void peer_be_due(void *owner)
 {
-	peer_drive((struct peer_pool *)source, CURL_SOCKET_TIMEOUT);
+	peer_drive(owner, CURL_SOCKET_TIMEOUT);
 }
 
 static void peer_ring(void *owner, uint64_t at_ns)
@@ -118,7 +115,7 @@ static int peer_set_timer(CURLM *multi, long ms, void *data)
 
 	alarm_clear(&pool->alarm);
 	if (!ms)
-		loop_soon(&pool->due);
+		loop_soon(&peer.service->loop, &pool->due);
 	else if (ms > 0)
 		alarm_set(&pool->alarm, now_ns() + (uint64_t)ms * NS_PER_MS, peer_ring, pool);
 	return 0;
@@ -128,6 +125,7 @@ static int peer_set_socket(CURL *handle, curl_socket_t fd, int what, void *data,
 {
 	uint32_t events = (what & CURL_POLL_IN ? EPOLLIN : 0U) |
 			  (what & CURL_POLL_OUT ? EPOLLOUT : 0U);
+	struct loop *loop = &peer.service->loop;
 	struct peer_socket *socket = of_socket;
 	struct peer_pool *pool = data;
 
@@ -135,15 +133,15 @@ static int peer_set_socket(CURL *handle, curl_socket_t fd, int what, void *data,
 		return 0;
 	if (!socket) {
 		socket = memory_get(1, sizeof(*socket));
-		socket->source.ready = peer_ready;
+		socket->source = (struct loop_source) { .ready = peer_ready, .owner = socket };
 		socket->pool = pool;
 		socket->fd = fd;
 		curl_multi_assign(pool->multi, fd, socket);
-		return loop_add(fd, events, &socket->source) ? -1 : 0;
+		return loop_add(loop, fd, events, &socket->source) ? -1 : 0;
 	}
 	if (what != CURL_POLL_REMOVE)
-		return loop_change(fd, events, &socket->source) ? -1 : 0;
-	loop_remove(fd, &socket->source);
+		return loop_change(loop, fd, events, &socket->source) ? -1 : 0;
+	loop_remove(loop, fd, &socket->source);
 	curl_multi_assign(pool->multi, fd, NULL);
 	free(socket);
 	return 0;
@@ -209,10 +207,10 @@ void peer_request(struct peer_call *call, const char *address, const char *metho
 		peer_add_header(call, header);
 	curl_easy_setopt(handle, CURLOPT_HTTPHEADER, call->headers);
 	curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR,
-			 peer.settings->certificate ? "https" : "http");
+			 peer.service->settings.certificate ? "https" : "http");
 	curl_easy_setopt(handle, CURLOPT_PROXY, "");
-	if (peer.settings->peer_ca)
-		curl_easy_setopt(handle, CURLOPT_CAINFO, peer.settings->peer_ca);
+	if (peer.service->settings.peer_ca)
+		curl_easy_setopt(handle, CURLOPT_CAINFO, peer.service->settings.peer_ca);
 	curl_easy_setopt(handle, CURLOPT_PREREQFUNCTION, peer_begin_to_send);
 	curl_easy_setopt(handle, CURLOPT_PREREQDATA, call);
 	curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, peer_take_answer);
@@ -235,7 +233,7 @@ void peer_cancel(struct peer_call *call)
 
 static void peer_open_pool(struct peer_pool *pool, long connections)
 {
-	pool->due.ready = peer_be_due;
+	pool->due = (struct loop_source) { .ready = peer_be_due, .owner = pool };
 	pool->multi = memory_need(curl_multi_init());
 	curl_multi_setopt(pool->multi, CURLMOPT_SOCKETFUNCTION, peer_set_socket);
 	curl_multi_setopt(pool->multi, CURLMOPT_SOCKETDATA, pool);
@@ -251,7 +249,7 @@ bool peer_is_safe(const char *address)
 	struct in_addr in;
 	char host[64];
 
-	if (peer.settings->certificate)
+	if (peer.service->settings.certificate)
 		return !strncmp(address, "https://", 8);
 	if (!from)
 		return false;
@@ -265,22 +263,18 @@ bool peer_is_safe(const char *address)
 	return inet_pton(AF_INET6, host, &in6) == 1 && IN6_IS_ADDR_LOOPBACK(&in6);
 }
 
-int peer_begin(const struct settings *settings)
+int peer_begin(struct service *service)
 {
-	char address[PEER_ADDRESS + 1], token[AUTH_TOKEN_MOST + 1];
-	int error;
+	char address[PEER_ADDRESS + 1];
 
-	peer.settings = settings;
+	peer.service = service;
 	peer_own_address(address, sizeof(address));
 	if (!peer_is_safe(address)) {
 		say(LOG_ERR, "configuration: without TLS advertise is for loopback addresses only");
 		return -EINVAL;
 	}
-	error = auth_read_token(settings->peer_token_file, token);
-	if (error)
-		return error;
-	snprintf(peer.authorization, sizeof(peer.authorization), "Authorization: Bearer %s", token);
-	explicit_bzero(token, sizeof(token));
+	if (asprintf(&peer.authorization, "Authorization: Bearer %s", service->node_token) < 0)
+		abort();
 	if (curl_global_init(CURL_GLOBAL_DEFAULT))
 		return -EIO;
 	peer_open_pool(&peer.pools[PEER_REQUEST], PEER_REQUESTS);
@@ -297,6 +291,6 @@ void peer_end(void)
 
 void peer_own_address(char *text, size_t size)
 {
-	snprintf(text, size, "%s://%s", peer.settings->certificate ? "https" : "http",
-		 peer.settings->advertise ?: peer.settings->listen);
+	snprintf(text, size, "%s://%s", peer.service->settings.certificate ? "https" : "http",
+		 peer.service->settings.advertise ?: peer.service->settings.listen);
 }

@@ -12,7 +12,7 @@
 
 #include <curl/curl.h>
 
-#include "settings.h"
+#include "service.h"
 
 /* Bytes of an address */
 #define PEER_ADDRESS	255
@@ -36,8 +36,8 @@ struct peer_call {
 	struct curl_slist *headers;
 };
 
-/* Reads the secret. Returns 0 or a negative errno, and says on stderr what is wrong. */
-int peer_begin(const struct settings *settings);
+/* Returns 0 or a negative errno, and says on stderr what is wrong. */
+int peer_begin(struct service *service);
 void peer_end(void);
 
 /* May the secret go there? Without TLS, to loopback addresses alone. */
