@@ -19,6 +19,13 @@ unsigned int hash_of(const void *text, size_t length);
 /* Which of @shards a key belongs to, on each machine alike */
 unsigned int hash_shard(const char *text, size_t length, unsigned int shards);
 
+/*
+ * Which of the nodes @shard belongs to; their order does not matter. @count is 1 at least. By
+ * rendezvous hashing each node draws a number for each shard, and the largest one wins: when a node
+ * comes or goes, no shard moves between two other nodes.
+ */
+size_t hash_owner(unsigned int shard, const char *const *nodes, size_t count);
+
 /* A key with its hashes. @text is the caller's. @shards: of the cluster; 0: there is none */
 struct key hash_key(const char *text, size_t length, unsigned int shards);
 

@@ -37,7 +37,7 @@
 const char *argp_program_version = "hwheeld " HWHEEL_VERSION;
 
 struct daemon {
-	struct service service;		/* the rest is main.c's own */
+	struct service service;		/* what others have; the rest is for beginning and end */
 	const char *configuration;
 	struct alarm *retry, *last_moment;
 	bool is_out_of_time;

@@ -33,7 +33,6 @@ struct service {
 	/* See queue/queue.h */
 	struct queue *queues;		/* by name */
 	struct queue *ready;		/* the first one to be served */
-	struct queue *ready_last;
 
 	/* The log's records, see log/log.h */
 	struct {

@@ -73,11 +73,12 @@ static bool auth_has_token(const struct request *request, const char *token)
 
 bool auth_refuse(struct request *request)
 {
+	const struct service *service = request->service;
 	struct client *client = request->client;
 
-	request->is_by_node = client->is_by_tcp && auth_has_token(request, request->service->node_token);
+	request->is_by_node = client->is_by_tcp && auth_has_token(request, service->node_token);
 	if (client->is_by_tcp && !request->is_by_node &&
-	    !auth_has_token(request, request->service->client_token))
+	    !auth_has_token(request, service->client_token))
 		answer_error(request, MHD_HTTP_UNAUTHORIZED, "a bearer token is needed");
 	else if (!client->is_by_tcp && !client->is_permitted)
 		answer_error(request, MHD_HTTP_FORBIDDEN, "not for this user");

@@ -4,11 +4,11 @@
 
 #include "consensus/ensemble.h"
 #include "consensus/tree.h"
+#include "hash.h"
 #include "hwheelctl/json.h"
 #include "memory.h"
 #include "nodes/members.h"
 #include "nodes/peer.h"
-#include "nodes/rendezvous.h"
 #include "nodes/shard.h"
 #include "say.h"
 
@@ -129,7 +129,7 @@ static void members_read_names(struct ensemble_call *call)
 		count = members.count;
 		say(LOG_NOTICE, "cluster: %zu nodes are there", count);
 		for (unsigned int i = 0; i < members.shards; i++) {
-			members.owners[i] = count ? rendezvous_owner(i, members.names, count) : 0;
+			members.owners[i] = count ? hash_owner(i, members.names, count) : 0;
 			shard_want(i, count && members_is_here(members.owners[i]));
 		}
 		for (size_t i = 0; i < count; i++)

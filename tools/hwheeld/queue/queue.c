@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <utlist.h>
+
 #include "memory.h"
 #include "queue/queue.h"
 
@@ -25,7 +27,7 @@ struct queue *queue_get(struct service *service, const char *name, size_t length
 
 void queue_put(struct queue *queue)
 {
-	if (queue->timeouts || queue->polls || queue->is_ready)
+	if (queue->timeouts || queue->polls || queue->prev_ready)
 		return;
 	HASH_DELETE(by_name, queue->service->queues, queue);
 	free(queue);
@@ -39,27 +41,18 @@ void queue_leave(struct queue *queue)
 
 void queue_make_ready(struct queue *queue)
 {
-	struct service *service = queue->service;
-
-	if (queue->is_ready || !queue->polls || !queue->due)
-		return;
-	queue->is_ready = true;
-	queue->next_ready = NULL;
-	if (service->ready)
-		service->ready_last->next_ready = queue;
-	else
-		service->ready = queue;
-	service->ready_last = queue;
+	if (!queue->prev_ready && queue->polls && queue->due)
+		DL_APPEND2(queue->service->ready, queue, prev_ready, next_ready);
 }
 
 struct queue *queue_next_ready(struct service *service)
 {
 	struct queue *queue = service->ready;
 
-	if (!queue)
-		return NULL;
-	service->ready = queue->next_ready;
-	queue->is_ready = false;
+	if (queue) {
+		DL_DELETE2(service->ready, queue, prev_ready, next_ready);
+		queue->prev_ready = NULL;
+	}
 	return queue;
 }
 

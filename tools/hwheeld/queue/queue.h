@@ -15,8 +15,7 @@ struct queue {
 	struct service *service;
 	struct timeout *due;		/* linked by prev_due, next_due */
 	struct poll *polls;		/* linked by prev, next; the longest waiting first */
-	struct queue *next_ready;
-	bool is_ready;			/* on the list of those to be served */
+	struct queue *prev_ready, *next_ready;	/* to be served; or prev is NULL */
 	size_t due_count;
 	size_t timeouts;		/* in any state, and places for those that come */
 	size_t polls_count;

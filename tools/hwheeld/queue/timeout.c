@@ -17,7 +17,8 @@ struct timeout *timeout_find(const struct service *service, const struct key *ke
 {
 	struct timeout *timeout;
 
-	HASH_FIND_BYHASHVALUE(by_key, service->timeouts, key->text, key->length, key->hash, timeout);
+	HASH_FIND_BYHASHVALUE(by_key, service->timeouts, key->text, key->length, key->hash,
+			      timeout);
 	return timeout;
 }
 
@@ -74,9 +75,9 @@ void timeout_drop_due(struct timeout *timeout)
 
 static void timeout_unlist(struct timeout *timeout)
 {
-	if (timeout->listed)
+	if (timeout->older)
 		DL_DELETE2(timeout->queue->service->oldest, timeout, older, newer);
-	timeout->listed = false;
+	timeout->older = NULL;
 }
 
 void timeout_remove(struct timeout *timeout)
@@ -120,7 +121,6 @@ void timeout_logged(struct timeout *timeout, uint64_t seq)
 {
 	timeout_unlist(timeout);
 	timeout->seq = seq;
-	timeout->listed = true;
 	DL_APPEND2(timeout->queue->service->oldest, timeout, older, newer);
 }
 

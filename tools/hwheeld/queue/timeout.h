@@ -28,7 +28,7 @@ struct lease {
 
 struct timeout {
 	UT_hash_handle by_key;
-	struct timeout *older, *newer;		/* in the log */
+	struct timeout *older, *newer;		/* in the log; or older is NULL */
 	struct timeout *prev_due, *next_due;	/* on the queue's list; or prev is NULL */
 	struct queue *queue;
 	struct alarm *alarm;			/* for the deadline, or the lease's end */
@@ -44,7 +44,6 @@ struct timeout {
 	uint8_t state;
 	bool absolute;
 	bool busy;
-	bool listed;				/* on the list of the log */
 	bool rang;				/* it became due, or its lease ended, while busy */
 	char key[];
 };

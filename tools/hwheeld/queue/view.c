@@ -38,7 +38,8 @@ static struct json_object *view_names(const struct timeout *timeout)
 	struct json_object *object = json_object_new_object();
 
 	json_object_object_add(object, "key",
-			       json_object_new_string_len(timeout->key, (int)timeout->by_key.keylen));
+			       json_object_new_string_len(timeout->key,
+							  (int)timeout->by_key.keylen));
 	json_add_text(object, "queue", timeout->queue->name);
 	return object;
 }

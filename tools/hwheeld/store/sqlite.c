@@ -174,14 +174,16 @@ static void sqlite_end(struct sqlite_store *store, struct sqlite_list *list)
 
 static void sqlite_end_commit(struct sqlite_store *store, struct sqlite_list *list, uint64_t took)
 {
+	struct store_figures *figures = &store->store.figures;
+
 	store->last = list->count;
-	store->store.figures.commit_ns += took;
-	if (took > store->store.figures.commit_max_ns)
-		store->store.figures.commit_max_ns = took;
+	figures->commit_ns += took;
+	if (took > figures->commit_max_ns)
+		figures->commit_max_ns = took;
 	for (const struct store_request *it = list->first; it; it = it->next) {
-		store->store.figures.records += it->count;
-		store->store.figures.commits += sqlite_is_last(it);
-		store->store.figures.failures += sqlite_is_last(it) && it->outcome != STORE_COMMITTED;
+		figures->records += it->count;
+		figures->commits += sqlite_is_last(it);
+		figures->failures += sqlite_is_last(it) && it->outcome != STORE_COMMITTED;
 	}
 	sqlite_end(store, list);
 }

@@ -7,7 +7,6 @@
 
 #include "consensus/commit.h"
 #include "hash.h"
-#include "nodes/rendezvous.h"
 
 #define SHARDS	256
 
@@ -44,7 +43,7 @@ TEST(shards_are_spread_over_all_nodes)
 	unsigned int found[4] = { 0 };
 
 	for (unsigned int i = 0; i < SHARDS; i++)
-		found[rendezvous_owner(i, nodes, 4)]++;
+		found[hash_owner(i, nodes, 4)]++;
 	for (int i = 0; i < 4; i++) {
 		EXPECT_GT(found[i], 32);
 		EXPECT_LT(found[i], 128);
@@ -54,8 +53,8 @@ TEST(shards_are_spread_over_all_nodes)
 TEST(a_node_that_goes_moves_its_own_shards_only)
 {
 	for (unsigned int i = 0; i < SHARDS; i++) {
-		size_t with = rendezvous_owner(i, nodes, 4);
-		size_t without = rendezvous_owner(i, nodes, 3);
+		size_t with = hash_owner(i, nodes, 4);
+		size_t without = hash_owner(i, nodes, 3);
 
 		if (with < 3)
 			EXPECT_EQ(with, without);
@@ -67,14 +66,14 @@ TEST(the_order_of_nodes_does_not_matter)
 	static const char *const turned[] = { "four", "three", "two", "one" };
 
 	for (unsigned int i = 0; i < SHARDS; i++)
-		EXPECT_EQ(nodes[rendezvous_owner(i, nodes, 4)],
-			  nodes[3 - rendezvous_owner(i, turned, 4)]);
+		EXPECT_EQ(nodes[hash_owner(i, nodes, 4)],
+			  nodes[3 - hash_owner(i, turned, 4)]);
 }
 
 TEST(one_node_has_all_shards)
 {
 	for (unsigned int i = 0; i < SHARDS; i++)
-		EXPECT_EQ(0, rendezvous_owner(i, nodes, 1));
+		EXPECT_EQ(0, hash_owner(i, nodes, 1));
 }
 
 /* Commits */
