@@ -222,7 +222,7 @@ static int main_open_sources(struct daemon *daemon)
 static struct store *main_open_zookeeper(struct service *service)
 {
 #ifdef HAS_ZOOKEEPER
-	return zk_store_open(service, &replay_moves);
+	return zk_store_open(service);
 #else
 	say(LOG_ERR, "configuration: this hwheeld was built without ZooKeeper");
 	return NULL;

@@ -48,7 +48,7 @@ struct service {
 
 	/* See http/listener.c and http/auth.h */
 	struct listener *listeners;
-	bool got_further;		/* than to look at requests that are held, in its last run */
+	bool got_further;		/* in the last run, than to look at held requests */
 	char *client_token;		/* NULL: no client has one */
 	char *node_token;
 

@@ -28,6 +28,7 @@
 #include "consensus/trail.h"
 #include "consensus/tree.h"
 #include "consensus/versions.h"
+#include "log/replay.h"
 #include "memory.h"
 #include "nodes/feed.h"
 #include "nodes/members.h"
@@ -35,7 +36,6 @@
 #include "nodes/peer.h"
 #include "nodes/shard.h"
 #include "say.h"
-#include "service.h"
 
 #define ZK_WINDOW	16
 
@@ -48,7 +48,6 @@
 static struct {
 	struct store store;
 	struct service *service;
-	const struct store_moves *moves;
 	struct store_request *waiting;
 	struct commit *commits;		/* on their way, or unknown; the oldest first */
 	size_t count;
@@ -226,7 +225,7 @@ static void zk_forget_lost(void)
 		return;
 	while ((request = zk_find_lost()))
 		zk_end(zk_take(request), STORE_REFUSED, -ESTALE);
-	zk.moves->lost(zk.service, zk.is_lost);
+	replay_lost(zk.service, zk.is_lost);
 	memset(zk.is_lost, 0, shard_count() * sizeof(*zk.is_lost));
 	zk.has_lost = false;
 }
@@ -241,12 +240,12 @@ static void zk_lost(unsigned int shard)
 static void zk_gained(unsigned int shard)
 {
 	if (zk.loaded_from[shard])
-		zk.moves->gained(zk.service, zk.loaded_from[shard], shard);
+		replay_gained(zk.service, zk.loaded_from[shard], shard);
 }
 
 static void zk_load_record(void *data, const struct record *record)
 {
-	zk.moves->load(zk.service, trail_numbers(1), record);
+	replay_record(zk.service, trail_numbers(1), record);
 }
 
 static bool zk_load_commit(const char *bytes, size_t length, unsigned int shard, uint64_t number)
@@ -483,14 +482,13 @@ static int zk_name_node(const struct settings *settings)
 	return tree_is_name(zk.node) && tree_is_name(settings->cluster) ? 0 : -EINVAL;
 }
 
-struct store *zk_store_open(struct service *service, const struct store_moves *moves)
+struct store *zk_store_open(struct service *service)
 {
 	const struct settings *settings = &service->settings;
 	unsigned int shards;
 
 	zk.store.ops = &zk_ops;
 	zk.service = service;
-	zk.moves = moves;
 	if (zk_name_node(settings) || peer_begin(service) || zk_connect(settings))
 		return NULL;
 	shards = tree_open(settings->cluster, (unsigned int)settings->shards);

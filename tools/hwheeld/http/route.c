@@ -52,13 +52,10 @@ static bool route_name(struct request *request, const struct route *route, size_
 {
 	const char *name = request->path + strlen(route->prefix);
 
-	if (!route->suffix) {
-		if (!text_decode(name, request->name, KEY_MAX, &request->name_length) ||
-		    !request->name_length)
-			return false;
-		request->key = hash_key(request->name, request->name_length,
-					request->service->shards);
-	} else if (length <= KEY_MAX) {
+	if (!route->suffix)
+		return text_decode(name, request->name, KEY_MAX, &request->name_length) &&
+		       request->name_length;
+	if (length <= KEY_MAX) {
 		memcpy(request->name, name, length);
 		request->name_length = length;
 	}
@@ -79,28 +76,30 @@ static void route_refuse_method(struct request *request)
 /* A path that is wrong is refused before a method that is. */
 void route(struct request *request)
 {
-	const struct route *found = NULL;
-	size_t length = 0;
+	const struct route *it = routes, *found = NULL;
+	ptrdiff_t length = -1;
 
-	request->decide = route_refuse_method;
-	for (size_t i = 0; i < ARRAY_SIZE(routes); i++) {
-		ptrdiff_t matched = route_match(&routes[i], request->path);
+	for (; !request->decide && it < routes + ARRAY_SIZE(routes); it++) {
+		ptrdiff_t matched = route_match(it, request->path);
 
 		if (matched < 0)
 			continue;
-		found = &routes[i];
-		length = (size_t)matched;
-		if (!strcmp(found->method, request->method)) {
-			request->decide = found->decide;
-			break;
-		}
+		found = it;
+		length = matched;
+		if (!strcmp(it->method, request->method))
+			request->decide = it->decide;
 	}
 	if (!found) {
 		answer_error(request, MHD_HTTP_NOT_FOUND, "there is no such path");
 		return;
 	}
-	if (!route_name(request, found, length))
+	if (!route_name(request, found, (size_t)length))
 		request->decide = route_refuse_key;
+	else if (!request->decide)
+		request->decide = route_refuse_method;
+	else if (!found->suffix)
+		request->key = hash_key(request->name, request->name_length,
+					request->service->shards);
 	if (found->is_about_timeouts)
 		nodes_decide(request);
 	else

@@ -21,12 +21,8 @@
 
 void show_one(struct request *request)
 {
-	const struct service *service = request->service;
-	const struct timeout *timeout;
+	const struct timeout *timeout = timeout_find(request->service, &request->key);
 
-	if (service->nodes && service->nodes->pass_timeout(request))
-		return;
-	timeout = timeout_find(service, &request->key);
 	if (timeout && timeout->state != TIMEOUT_NEW)
 		answer(request, MHD_HTTP_OK, view_timeout(timeout, true));
 	else

@@ -100,7 +100,7 @@ void clean(struct service *service)
 	change = change_new(service, NULL, count);
 	for (size_t i = 0; i < count; i++, timeout = timeout->newer) {
 		change->timeouts[i] = timeout;
-		timeout_describe(timeout, &change->records[i]);
+		timeout_describe(timeout, &change->commit.records[i]);
 	}
 	change->commit.clean_before = before;
 	change->apply = clean_apply;

@@ -6,8 +6,7 @@
 #include "queue/change.h"
 #include "queue/life.h"
 
-/* What one record says becomes true in memory; the timeout stays busy. */
-static void replay_record(struct service *service, uint64_t seq, const struct record *record)
+void replay_record(struct service *service, uint64_t seq, const struct record *record)
 {
 	struct key key = hash_key(record->key.text, record->key.length, service->shards);
 	struct timeout *timeout = timeout_find(service, &key);
@@ -66,7 +65,7 @@ void replay_arm_all(struct service *service)
 }
 
 /* They come at the end of the list, with those of other parts that are being loaded. */
-static void replay_gained(struct service *service, uint64_t seq, unsigned int shard)
+void replay_gained(struct service *service, uint64_t seq, unsigned int shard)
 {
 	struct timeout *oldest = service->oldest;
 	struct timeout *timeout = oldest ? oldest->older : NULL;
@@ -81,7 +80,7 @@ static void replay_gained(struct service *service, uint64_t seq, unsigned int sh
 	}
 }
 
-static void replay_lost(struct service *service, const bool *is_lost)
+void replay_lost(struct service *service, const bool *is_lost)
 {
 	struct timeout *timeout, *next;
 
@@ -92,9 +91,3 @@ static void replay_lost(struct service *service, const bool *is_lost)
 		timeout_remove(timeout);
 	}
 }
-
-const struct store_moves replay_moves = {
-	.load = replay_record,
-	.gained = replay_gained,
-	.lost = replay_lost,
-};

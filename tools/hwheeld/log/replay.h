@@ -11,7 +11,13 @@ int replay(struct service *service);
 /* Waits for all of them. */
 void replay_arm_all(struct service *service);
 
-/* Parts of the log come and go while the daemon runs. */
-extern const struct store_moves replay_moves;
+/* What one record says becomes true in memory; the timeout stays busy. */
+void replay_record(struct service *service, uint64_t seq, const struct record *record);
+
+/* A shard has come: its records had numbers from @seq on, among those of other ones. */
+void replay_gained(struct service *service, uint64_t seq, unsigned int shard);
+
+/* Of each shard: forgets its timeouts. No request is about them any more. */
+void replay_lost(struct service *service, const bool *is_lost);
 
 #endif /* REPLAY_H */

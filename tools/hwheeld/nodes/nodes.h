@@ -13,7 +13,7 @@ struct nodes_ops {
 	/* Answers 503 if this node cannot know whether it still has its timeouts. */
 	bool (*refuse)(struct request *request);
 
-	/* By the key that the request names */
+	/* By the key that the request is about */
 	bool (*pass_timeout)(struct request *request);
 	bool (*pass_lease)(struct request *request, const unsigned char token[TOKEN_SIZE]);
 
@@ -42,13 +42,15 @@ struct nodes_ops {
 	void (*mark)(unsigned char token[TOKEN_SIZE], unsigned int shard);
 };
 
-/* Decides on a request about timeouts, for the first time or again. */
+/* Decides on a request about timeouts, for the first time or again, on the node that has its key. */
 static inline void nodes_decide(struct request *request)
 {
 	const struct nodes_ops *nodes = request->service->nodes;
 
-	if (!nodes || !nodes->refuse(request))
-		request->decide(request);
+	if (nodes && (nodes->refuse(request) ||
+		      (request->key.text && nodes->pass_timeout(request))))
+		return;
+	request->decide(request);
 }
 
 #endif /* NODES_H */

@@ -9,7 +9,7 @@
 
 static void cancel_apply(struct change *change)
 {
-	if (change->records->type == RECORD_ACK)
+	if (change->commit.records->type == RECORD_ACK)
 		change->service->metrics.acknowledged++;
 	else
 		change->service->metrics.cancelled++;
@@ -24,19 +24,15 @@ static void cancel_submit(struct request *request, struct timeout *timeout, enum
 	struct change *change = change_new(request->service, request, 1);
 
 	change->timeouts[0] = timeout;
-	change->records[0] = (struct record) { .type = type, .key = timeout_key(timeout) };
+	change->commit.records[0] = (struct record) { .type = type, .key = timeout_key(timeout) };
 	change->apply = cancel_apply;
 	change_submit(change);
 }
 
 void cancel_timeout(struct request *request)
 {
-	const struct service *service = request->service;
-	struct timeout *timeout;
+	struct timeout *timeout = timeout_find(request->service, &request->key);
 
-	if (service->nodes && service->nodes->pass_timeout(request))
-		return;
-	timeout = timeout_find(service, &request->key);
 	if (!timeout)
 		answer_error(request, MHD_HTTP_NOT_FOUND, "there is no such timeout");
 	else if (timeout->busy)
@@ -85,7 +81,7 @@ static void cancel_apply_return(struct change *change)
 {
 	struct timeout *timeout = change->timeouts[0];
 
-	timeout->deliveries = change->records[0].deliveries;
+	timeout->deliveries = change->commit.records[0].deliveries;
 	change->service->metrics.leases_returned++;
 	timeout->rang = false;
 	life_make_due(timeout);
@@ -102,10 +98,10 @@ void return_lease(struct request *request)
 		return;
 	change = change_new(request->service, request, 1);
 	change->timeouts[0] = timeout;
-	timeout_describe(timeout, &change->records[0]);
-	change->records[0].lease_ns = 0;
+	timeout_describe(timeout, &change->commit.records[0]);
+	change->commit.records[0].lease_ns = 0;
 	if (request->is_by_node && request_parameter(request, "unseen"))
-		change->records[0].deliveries--;
+		change->commit.records[0].deliveries--;
 	change->apply = cancel_apply_return;
 	change_submit(change);
 }

@@ -16,14 +16,14 @@ static const char change_slow[] = "the store takes too long: the change may have
 
 struct change *change_new(struct service *service, struct request *request, size_t count)
 {
-	struct change *change = memory_get(1, sizeof(*change) + count *
-					   (sizeof(*change->records) + sizeof(*change->timeouts)));
+	size_t each = sizeof(struct record) + sizeof(struct timeout *);
+	struct change *change = memory_get(1, sizeof(*change) + count * each);
 
 	change->service = service;
 	change->request = request;
-	change->records = (struct record *)(change + 1);
-	change->timeouts = (struct timeout **)(change->records + count);
-	change->count = count;
+	change->commit.records = (struct record *)(change + 1);
+	change->timeouts = (struct timeout **)(change->commit.records + count);
+	change->commit.count = count;
 	service->changes++;
 	return change;
 }
@@ -101,12 +101,12 @@ static void change_log(struct change *change)
 {
 	struct service *service = change->service;
 
-	for (size_t i = 0; i < change->count; i++) {
-		log_note(service, change->commit.seq + i, &change->records[i]);
-		if (change->records[i].type <= RECORD_RESTART)
+	for (size_t i = 0; i < change->commit.count; i++) {
+		log_note(service, change->commit.seq + i, &change->commit.records[i]);
+		if (change->commit.records[i].type <= RECORD_RESTART)
 			timeout_logged(change->timeouts[i], change->commit.seq + i);
 		if (!change->commit.clean_before)
-			service->log.owed += 2 * record_size(&change->records[i]);
+			service->log.owed += 2 * record_size(&change->commit.records[i]);
 	}
 }
 
@@ -118,11 +118,11 @@ static void change_done(struct store_request *commit)
 
 	if (commit->outcome == STORE_UNKNOWN) {
 		change_answer_failure(change);
-		for (size_t i = 0; i < change->count; i++)
+		for (size_t i = 0; i < change->commit.count; i++)
 			change_fail_waiters(change->timeouts[i]);
 		return;
 	}
-	for (size_t i = 0; i < change->count; i++) {
+	for (size_t i = 0; i < change->commit.count; i++) {
 		change->timeouts[i]->busy = false;
 		DL_CONCAT(waiters, change->timeouts[i]->waiters);
 		change->timeouts[i]->waiters = NULL;
@@ -137,7 +137,7 @@ static void change_done(struct store_request *commit)
 			change->undo(change);
 	}
 	/* Alarms rang while they were busy, which apply() may have made them again. */
-	for (size_t i = 0; i < change->count; i++)
+	for (size_t i = 0; i < change->commit.count; i++)
 		if (change->timeouts[i] && !change->timeouts[i]->busy)
 			life_go_on(change->timeouts[i]);
 	change_free(change);
@@ -164,14 +164,12 @@ void change_submit(struct change *change)
 	struct store *store = change->service->store;
 	uint64_t at = now_ns(), wall = now_wall_ns();
 
-	for (size_t i = 0; i < change->count; i++) {
-		change->records[i].at_ns = at;
-		change->records[i].wall_ns = wall;
+	for (size_t i = 0; i < change->commit.count; i++) {
+		change->commit.records[i].at_ns = at;
+		change->commit.records[i].wall_ns = wall;
 		change->timeouts[i]->busy = true;
 		timeout_drop_due(change->timeouts[i]);
 	}
-	change->commit.records = change->records;
-	change->commit.count = change->count;
 	change->commit.done = change_done;
 	if (change->request)
 		request_hold(change->request, change, change_give_up);

@@ -15,11 +15,9 @@ struct change {
 	struct store_request commit;		/* first */
 	struct service *service;
 	struct request *request;		/* to be answered; NULL: nobody waits */
-	struct timeout **timeouts;		/* NULL: it was removed */
-	struct record *records;
+	struct timeout **timeouts;		/* of each record; NULL: it was removed */
 	struct wish *wishes;			/* of a put: what is to be, in its JSON */
 	struct json_object *json;
-	size_t count;
 	unsigned int status;			/* of the answer, once it is committed */
 	struct json_object *answer;		/* its body, or NULL */
 
@@ -32,7 +30,7 @@ struct change {
 
 struct change *change_new(struct service *service, struct request *request, size_t count);
 
-/* timeouts[] and records[] are filled in; the records' time is not. */
+/* timeouts[] and the records are filled in, but for their time. */
 void change_submit(struct change *change);
 
 /* The request waits until the timeout is not busy. */

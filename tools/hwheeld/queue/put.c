@@ -29,7 +29,7 @@ static void put_apply(struct change *change)
 {
 	struct metrics *metrics = &change->service->metrics;
 
-	for (size_t i = 0; i < change->count; i++) {
+	for (size_t i = 0; i < change->commit.count; i++) {
 		struct timeout *timeout = change->timeouts[i];
 		const struct wish *wish = &change->wishes[i];
 
@@ -55,7 +55,7 @@ static void put_apply(struct change *change)
 
 static void put_undo(struct change *change)
 {
-	for (size_t i = 0; i < change->count; i++) {
+	for (size_t i = 0; i < change->commit.count; i++) {
 		if (!change->wishes[i].timeout) {
 			timeout_remove(change->timeouts[i]);
 			change->timeouts[i] = NULL;
@@ -69,7 +69,7 @@ static void put_undo(struct change *change)
 static void put_add(struct change *change, const struct wish *wish)
 {
 	struct timeout *timeout = wish->timeout;
-	size_t i = change->count++;
+	size_t i = change->commit.count++;
 
 	change->wishes[i] = *wish;
 	if (!timeout) {
@@ -78,9 +78,9 @@ static void put_add(struct change *change, const struct wish *wish)
 		life_arm(timeout);
 	}
 	change->timeouts[i] = timeout;
-	change->records[i] = wish->record;
-	change->records[i].type = wish->timeout ? RECORD_RESTART : RECORD_PUT;
-	change->records[i].key = timeout_key(timeout);
+	change->commit.records[i] = wish->record;
+	change->commit.records[i].type = wish->timeout ? RECORD_RESTART : RECORD_PUT;
+	change->commit.records[i].key = timeout_key(timeout);
 }
 
 static void put_submit(struct request *request)
@@ -93,7 +93,7 @@ static void put_submit(struct request *request)
 	change->wishes = request->wishes;
 	request->json = NULL;
 	request->wishes = NULL;
-	change->count = 0;
+	change->commit.count = 0;
 	change->apply = put_apply;
 	change->undo = put_undo;
 	change->status = MHD_HTTP_OK;
@@ -235,14 +235,9 @@ static const char *put_read_one(struct request *request, unsigned int *status)
 
 void put_one(struct request *request)
 {
-	const struct nodes_ops *nodes = request->service->nodes;
 	unsigned int status = MHD_HTTP_BAD_REQUEST;
-	const char *wrong = NULL;
+	const char *wrong = request->wishes ? NULL : put_read_one(request, &status);
 
-	if (nodes && nodes->pass_timeout(request))
-		return;
-	if (!request->wishes)
-		wrong = put_read_one(request, &status);
 	if (wrong)
 		answer_error(request, status, wrong);
 	else

@@ -50,14 +50,14 @@ void take_answer(struct request *request, struct json_object *timeouts)
  */
 static void take_give_back(const struct change *taken)
 {
-	struct change *change = change_new(taken->service, NULL, taken->count);
+	struct change *change = change_new(taken->service, NULL, taken->commit.count);
 
-	for (size_t i = 0; i < taken->count; i++) {
+	for (size_t i = 0; i < taken->commit.count; i++) {
 		change->timeouts[i] = taken->timeouts[i];
-		timeout_describe(change->timeouts[i], &change->records[i]);
+		timeout_describe(change->timeouts[i], &change->commit.records[i]);
 	}
 	change_submit(change);
-	taken->service->metrics.leases_returned += taken->count;
+	taken->service->metrics.leases_returned += taken->commit.count;
 }
 
 static void take_apply(struct change *change)
@@ -74,9 +74,9 @@ static void take_apply(struct change *change)
 		return;
 	}
 	array = json_object_new_array();
-	for (size_t i = 0; i < change->count; i++) {
+	for (size_t i = 0; i < change->commit.count; i++) {
 		struct timeout *timeout = change->timeouts[i];
-		const struct record *record = &change->records[i];
+		const struct record *record = &change->commit.records[i];
 
 		timeout_lease(timeout, record->token, record->lease_ns);
 		timeout->state = TIMEOUT_LEASED;
@@ -121,8 +121,8 @@ static void take_submit(const struct poll *poll)
 	struct change *change = change_new(service, poll->request, take_count(poll));
 	struct timeout *timeout = poll->queue->due;
 
-	for (size_t i = 0; i < change->count; i++, timeout = timeout->next_due) {
-		struct record *record = &change->records[i];
+	for (size_t i = 0; i < change->commit.count; i++, timeout = timeout->next_due) {
+		struct record *record = &change->commit.records[i];
 
 		change->timeouts[i] = timeout;
 		*record = (struct record) {

@@ -65,18 +65,6 @@ struct json_object;
 struct service;
 struct store;
 
-/* A shard of the log comes from another node, or goes to one: each from within reap(). */
-struct store_moves {
-	/* Records of a shard that is being loaded, the oldest first */
-	void (*load)(struct service *service, uint64_t seq, const struct record *record);
-
-	/* A shard is loaded: its records had numbers from @seq on, among those of other ones. */
-	void (*gained)(struct service *service, uint64_t seq, unsigned int shard);
-
-	/* Of each shard: its timeouts are to be forgotten. No request is about them any more. */
-	void (*lost)(struct service *service, const bool *is_lost);
-};
-
 /* Returns false to end the loading. */
 typedef bool (*store_each)(void *data, uint64_t seq, const struct record *record);
 
@@ -137,6 +125,6 @@ struct store *sqlite_store_open(const char *path, const char *synchronous);
  * The back end for several machines, in an ensemble of ZooKeeper's servers, as the settings say.
  * It has the service ask other nodes. Returns NULL, and says on stderr what is wrong.
  */
-struct store *zk_store_open(struct service *service, const struct store_moves *moves);
+struct store *zk_store_open(struct service *service);
 
 #endif /* STORE_H */
