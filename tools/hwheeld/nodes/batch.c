@@ -15,10 +15,7 @@
 #include "text.h"
 
 static const char batch_foreign[] = "another node has some of them: nothing has changed";
-static const char batch_not_sent[] = "the node that has it cannot be reached: nothing has changed";
-static const char batch_not_known[] =
-	"the node that has it does not know this one: nothing has changed";
-static const char batch_unknown[] =
+static const char batch_nonsense[] =
 	"the node that has it does not answer: the change may have happened";
 
 /* The timeouts of one node; the last part is this node's */
@@ -96,12 +93,10 @@ static void batch_take(struct batch_part *part, unsigned int status, struct json
 		for (size_t i = 0; i < part->count; i++)
 			part->batch->results[part->places[i]] =
 				json_object_get(json_object_array_get_idx(array, i));
-	} else if (status == MHD_HTTP_UNAUTHORIZED) {
-		batch_fail(part, MHD_HTTP_SERVICE_UNAVAILABLE, batch_not_known);
 	} else if (json_object_object_get_ex(said, "error", &why)) {
 		batch_fail(part, status, json_object_get_string(why));
 	} else {
-		batch_fail(part, MHD_HTTP_SERVICE_UNAVAILABLE, batch_unknown);
+		batch_fail(part, MHD_HTTP_SERVICE_UNAVAILABLE, batch_nonsense);
 	}
 	json_object_put(said);
 	batch_end_part(part->batch);
@@ -113,16 +108,17 @@ static void batch_remote_done(struct peer_call *call)
 {
 	struct batch_part *part = (struct batch_part *)call;
 	struct json_object *said = text_json(call->answer, call->length);
+	const char *why = peer_failure(call);
 
 	free(call->answer);
 	free(part->text);
 	part->text = NULL;
-	if (call->status) {
+	if (!why) {
 		batch_take(part, call->status, said);
 		return;
 	}
-	batch_fail(part, MHD_HTTP_SERVICE_UNAVAILABLE,
-		   call->was_sent ? batch_unknown : batch_not_sent);
+	json_object_put(said);
+	batch_fail(part, MHD_HTTP_SERVICE_UNAVAILABLE, why);
 	batch_end_part(part->batch);
 }
 

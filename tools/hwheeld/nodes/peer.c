@@ -5,6 +5,7 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <microhttpd.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -220,6 +221,17 @@ void peer_request(struct peer_call *call, const char *address, const char *metho
 	curl_easy_setopt(handle, CURLOPT_CONNECTTIMEOUT_MS, PEER_CONNECT_MS);
 	alarm_set(&call->limit, now_ns() + (uint64_t)ms * NS_PER_MS, peer_be_late, call);
 	curl_multi_add_handle(peer.pools[call->sort].multi, handle);
+}
+
+const char *peer_failure(const struct peer_call *call)
+{
+	if (call->status == MHD_HTTP_UNAUTHORIZED)
+		return "the node that has it does not know this one: nothing has changed";
+	if (call->status)
+		return NULL;
+	return call->was_sent ?
+	       "the node that has it does not answer: the change may have happened" :
+	       "the node that has it cannot be reached: nothing has changed";
 }
 
 void peer_cancel(struct peer_call *call)

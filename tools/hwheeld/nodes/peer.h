@@ -54,6 +54,9 @@ void peer_own_address(char *text, size_t size);
 void peer_request(struct peer_call *call, const char *address, const char *method,
 		  const char *path, const char *body, const char *header, long ms);
 
+/* In done(): why there is no answer that can be passed on, and what that means; or NULL */
+const char *peer_failure(const struct peer_call *call);
+
 /* done() is not called from now on. The other node notices. */
 void peer_cancel(struct peer_call *call);
 
