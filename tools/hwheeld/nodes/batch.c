@@ -1,31 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <string.h>
 
-#include "clock/now.h"
 #include "http/answer.h"
 #include "hwheelctl/json.h"
 #include "memory.h"
 #include "nodes/batch.h"
 #include "nodes/members.h"
 #include "nodes/nodes.h"
-#include "nodes/peer.h"
+#include "nodes/relay.h"
 #include "nodes/shard.h"
 #include "queue/put.h"
 #include "queue/wish.h"
-#include "text.h"
 
 static const char batch_foreign[] = "another node has some of them: nothing has changed";
-static const char batch_nonsense[] =
-	"the node that has it does not answer: the change may have happened";
 
 /* The timeouts of one node; the last part is this node's */
 struct batch_part {
-	struct peer_call call;
+	struct request *request;	/* while it is asked */
 	struct batch *batch;
 	struct json_object *timeouts;
 	size_t *places;			/* in the whole */
 	size_t count;
-	char *text;			/* while another node is asked */
 };
 
 struct batch {
@@ -82,85 +77,54 @@ static void batch_fail(struct batch_part *part, unsigned int status, const char 
 	}
 }
 
-/* A part has its answer, whatever it is. */
-static void batch_take(struct batch_part *part, unsigned int status, struct json_object *said)
+/* A part has its answer, whatever it is, and whoever gave it. */
+static void batch_take(struct request *request, unsigned int status, struct json_object *said)
 {
+	struct batch_part *part = request->part_of;
 	struct json_object *array, *why;
 
 	if (status == MHD_HTTP_OK && json_object_object_get_ex(said, "results", &array) &&
 	    json_object_is_type(array, json_type_array) &&
-	    json_object_array_length(array) == part->count) {
+	    json_object_array_length(array) == part->count)
 		for (size_t i = 0; i < part->count; i++)
 			part->batch->results[part->places[i]] =
 				json_object_get(json_object_array_get_idx(array, i));
-	} else if (json_object_object_get_ex(said, "error", &why)) {
+	else if (json_object_object_get_ex(said, "error", &why))
 		batch_fail(part, status, json_object_get_string(why));
-	} else {
-		batch_fail(part, MHD_HTTP_SERVICE_UNAVAILABLE, batch_nonsense);
-	}
+	else
+		batch_fail(part, MHD_HTTP_SERVICE_UNAVAILABLE,
+			   "the node that has it does not answer: the change may have happened");
 	json_object_put(said);
-	batch_end_part(part->batch);
-}
-
-/* Sending */
-
-static void batch_remote_done(struct peer_call *call)
-{
-	struct batch_part *part = (struct batch_part *)call;
-	struct json_object *said = text_json(call->answer, call->length);
-	const char *why = peer_failure(call);
-
-	free(call->answer);
-	free(part->text);
-	part->text = NULL;
-	if (!why) {
-		batch_take(part, call->status, said);
-		return;
-	}
-	json_object_put(said);
-	batch_fail(part, MHD_HTTP_SERVICE_UNAVAILABLE, why);
-	batch_end_part(part->batch);
-}
-
-static void batch_local_done(struct request *request, unsigned int status,
-			     struct json_object *said)
-{
-	struct batch_part *part = request->part_of;
-
+	part->request = NULL;
 	request_free(request);
-	batch_take(part, status, said);
+	batch_end_part(part->batch);
 }
 
-/* The local part may end at once. */
+/* It may end at once. @address: NULL: this node has it */
 static void batch_send(struct batch_part *part, const char *address)
 {
 	struct service *service = part->batch->request->service;
-	struct json_object *object = json_object_new_object();
-	struct request *request;
+	struct request *request = request_new(service, NULL, NULL, "POST", "/timeouts");
 	const char *json;
-	size_t length;
 
-	json_object_object_add(object, "timeouts", json_object_get(part->timeouts));
+	part->request = request;
+	request->json = json_object_new_object();
+	json_object_object_add(request->json, "timeouts", json_object_get(part->timeouts));
+	request->decide = put_many;
+	request->is_by_node = true;
+	request->part_of = part;
+	request->take_answer = batch_take;
 	if (!address) {
-		request = request_new(service, NULL, NULL, "POST", "/timeouts");
-		request->json = object;
-		request->decide = put_many;
-		request->is_by_node = true;
-		request->part_of = part;
-		request->take_answer = batch_local_done;
 		nodes_decide(request);
 		return;
 	}
-	json = json_object_to_json_string_length(object, JSON_C_TO_STRING_PLAIN |
-						 JSON_C_TO_STRING_NOSLASHESCAPE, &length);
-	part->text = memory_copy(memory_need((void *)json), length);
-	json_object_put(object);
-	part->call.done = batch_remote_done;
-	peer_request(&part->call, address, "POST", "/timeouts", part->text, NULL,
-		     (long)(service->settings.request_time / NS_PER_MS));
+	json = json_object_to_json_string_ext(request->json, JSON_C_TO_STRING_PLAIN |
+					      JSON_C_TO_STRING_NOSLASHESCAPE);
+	request->body = memory_copy(memory_need((void *)json), strlen(json));
+	relay(request, address, service->settings.request_time);
 }
 
-/* Other nodes go on with their parts; this one's part may be on its way. */
+/* The parts may be on their way; those that end now are the last ones to use the batch. */
 static void batch_give_up(struct request *request, enum request_end why)
 {
 	struct batch *batch = request->waits_for;
@@ -169,14 +133,9 @@ static void batch_give_up(struct request *request, enum request_end why)
 		return;
 	batch->request = NULL;
 	batch->left++;
-	for (size_t i = 0; i < batch->parts_count; i++) {
-		if (!batch->parts[i].text)
-			continue;
-		peer_cancel(&batch->parts[i].call);
-		free(batch->parts[i].text);
-		batch->parts[i].text = NULL;
-		batch->left--;
-	}
+	for (size_t i = 0; i < batch->parts_count; i++)
+		if (batch->parts[i].request && batch->parts[i].request->give_up)
+			batch->parts[i].request->give_up(batch->parts[i].request, why);
 	batch_end_part(batch);
 	answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE,
 		     "other nodes take too long: the change may have happened");

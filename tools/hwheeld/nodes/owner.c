@@ -33,7 +33,7 @@ static bool owner_pass(struct request *request, unsigned int shard)
 		answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE,
 			     "another node has this timeout: nothing has changed");
 	else
-		relay(request, address);
+		relay(request, address, request->service->settings.request_time);
 	return true;
 }
 

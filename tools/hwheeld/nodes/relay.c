@@ -7,6 +7,7 @@
 #include "memory.h"
 #include "nodes/peer.h"
 #include "nodes/relay.h"
+#include "text.h"
 
 /* A key of 256 bytes, all of which are encoded, and what is around it */
 #define RELAY_PATH	1024
@@ -24,6 +25,8 @@ static void relay_done(struct peer_call *call)
 
 	if (why)
 		answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, why);
+	else if (request->take_answer)
+		answer(request, call->status, text_json(call->answer, call->length));
 	else if (call->status == MHD_HTTP_NO_CONTENT)
 		answer_empty(request, call->status);
 	else
@@ -46,7 +49,7 @@ static void relay_give_up(struct request *request, enum request_end why)
 		     "the node that has it takes too long: the change may have happened");
 }
 
-void relay(struct request *request, const char *address)
+void relay(struct request *request, const char *address, uint64_t patience_ns)
 {
 	struct relay *relay = memory_get(1, sizeof(*relay));
 	const char *match = request_header(request, "If-None-Match");
@@ -65,5 +68,5 @@ void relay(struct request *request, const char *address)
 	request_wait(request, relay, relay_give_up);
 	peer_request(&relay->call, address, request->method, path, request->body,
 		     *header ? header : NULL,
-		     (long)(request->service->settings.request_time / NS_PER_MS));
+		     (long)(patience_ns / NS_PER_MS));
 }

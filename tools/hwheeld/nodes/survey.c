@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include "clock/now.h"
 #include "http/answer.h"
 #include "hwheelctl/json.h"
 #include "memory.h"
 #include "nodes/members.h"
-#include "nodes/peer.h"
+#include "nodes/relay.h"
 #include "nodes/survey.h"
-#include "text.h"
 
 /* A node that does not answer in this time is shown to be silent. */
-#define SURVEY_PATIENCE_MS	1000L
+#define SURVEY_PATIENCE_NS	NS_PER_S
 
 struct survey {
 	struct request *request;	/* NULL: it is answered already */
@@ -17,7 +17,6 @@ struct survey {
 };
 
 struct survey_question {
-	struct peer_call call;
 	struct survey *survey;
 	struct json_object *node;	/* the object's own */
 };
@@ -36,16 +35,15 @@ static void survey_note(struct json_object *node, struct json_object *answer)
 		json_object_object_add(node, name, json_object_get(value));
 }
 
-static void survey_done(struct peer_call *call)
+static void survey_take(struct request *request, unsigned int status, struct json_object *said)
 {
-	struct survey_question *question = (struct survey_question *)call;
-	struct json_object *said = text_json(call->answer, call->length);
+	struct survey_question *question = request->part_of;
 	struct survey *survey = question->survey;
 
 	survey_note(question->node, said);
 	json_object_put(said);
-	free(call->answer);
 	free(question);
+	request_free(request);
 	if (--survey->left)
 		return;
 	if (survey->request)
@@ -68,12 +66,14 @@ static void survey_give_up(struct request *request, enum request_end why)
 static void survey_ask(struct survey *survey, const char *address, struct json_object *node)
 {
 	struct survey_question *question = memory_get(1, sizeof(*question));
+	struct request *part = request_new(survey->request->service, NULL, NULL, "GET", "/cluster");
 
-	question->call.done = survey_done;
 	question->survey = survey;
 	question->node = node;
+	part->part_of = question;
+	part->take_answer = survey_take;
 	survey->left++;
-	peer_request(&question->call, address, "GET", "/cluster", NULL, NULL, SURVEY_PATIENCE_MS);
+	relay(part, address, SURVEY_PATIENCE_NS);
 }
 
 bool survey_pass(struct request *request, struct json_object *object)
@@ -84,6 +84,7 @@ bool survey_pass(struct request *request, struct json_object *object)
 	if (request->is_by_node || members_count() < 2)
 		return false;
 	survey = memory_get(1, sizeof(*survey));
+	survey->request = request;
 	survey->object = object;
 	json_object_object_get_ex(object, "nodes", &array);
 	for (size_t i = 0; i < members_count(); i++) {
@@ -98,7 +99,6 @@ bool survey_pass(struct request *request, struct json_object *object)
 		free(survey);
 		return false;
 	}
-	survey->request = request;
 	request_wait(request, survey, survey_give_up);
 	return true;
 }
