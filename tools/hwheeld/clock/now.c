@@ -6,13 +6,13 @@
 
 #include "clock/now.h"
 
-#define BOOT_ID	"/proc/sys/kernel/random/boot_id"
+#define NOW_BOOT_ID	"/proc/sys/kernel/random/boot_id"
 
 /* An alarm that is farther away is set before its time. */
-#define FAR_NS	(10 * NS_PER_S)
+#define NOW_FAR_NS	(10 * NS_PER_S)
 
 /* Alarms that come later by less are not set anew. */
-#define JUMP_NS	(50 * NS_PER_MS)
+#define NOW_JUMP_NS	(50 * NS_PER_MS)
 
 static struct {
 	char boot_id[40];
@@ -48,7 +48,7 @@ int64_t now_offset(const struct store_time *stored, const char *boot_id, uint64_
 
 int now_read_boot_id(char *boot_id)
 {
-	FILE *stream = fopen(BOOT_ID, "re");
+	FILE *stream = fopen(NOW_BOOT_ID, "re");
 	bool read;
 
 	if (!stream)
@@ -88,7 +88,7 @@ void now_follow(int64_t offset_ns, uint64_t bound_ns, uint64_t boot_ns)
 	if (now.is_shared) {
 		now.floor_ns = now_ns();
 		now.has_jumped |= offset_ns - (int64_t)bound_ns >
-				  now.offset_ns - (int64_t)now_bound(boot_ns) + (int64_t)JUMP_NS;
+				  now.offset_ns - (int64_t)now_bound(boot_ns) + (int64_t)NOW_JUMP_NS;
 	}
 	now.is_shared = true;
 	now.offset_ns = offset_ns;
@@ -148,7 +148,7 @@ uint64_t now_alarm_ns(uint64_t service_ns)
 	uint64_t boot = now_clock_ns(CLOCK_BOOTTIME);
 	uint64_t time = now_reckon(boot), at = service_ns + now_bound(boot);
 
-	if (now.is_shared && at > time + FAR_NS)
+	if (now.is_shared && at > time + NOW_FAR_NS)
 		at -= (at - time) / 1024;
 	return at;
 }

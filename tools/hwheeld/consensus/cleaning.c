@@ -7,7 +7,6 @@
 
 static struct {
 	struct store_request *request;
-	void (*ended)(struct store_request *request);
 	struct commit *unknown;
 	bool *holds;			/* of each shard */
 	size_t done;			/* records that are in the log, or on their way */
@@ -35,7 +34,7 @@ static void cleaning_end(enum store_outcome outcome, int error)
 	cleaning.request = NULL;
 	request->outcome = outcome;
 	request->error = error;
-	cleaning.ended(request);
+	request->done(request);
 	for (unsigned int i = 0; i < shard_count(); i++)
 		if (holds[i])
 			shard_release(i);
@@ -84,10 +83,9 @@ static void cleaning_go_on(void)
 }
 
 /* The shards of the records are not lost before the cleaning ends. */
-void cleaning_begin(struct store_request *request, void (*ended)(struct store_request *request))
+void cleaning_begin(struct store_request *request)
 {
 	cleaning.request = request;
-	cleaning.ended = ended;
 	cleaning.done = 0;
 	cleaning.holds = memory_get(shard_count(), sizeof(*cleaning.holds));
 	for (size_t i = 0; i < request->count; i++) {

@@ -10,8 +10,8 @@
 
 #include "store/store.h"
 
-/* @ended: the request's outcome is set. One cleaning at a time. */
-void cleaning_begin(struct store_request *request, void (*ended)(struct store_request *request));
+/* Calls done() of the request. One cleaning at a time. */
+void cleaning_begin(struct store_request *request);
 
 /* Is it waiting for the connection? Then one of these goes on. */
 void cleaning_read_back(void);

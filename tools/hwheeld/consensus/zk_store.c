@@ -176,11 +176,6 @@ static void zk_send_commit(void)
 	commit_send(commit, zk_committed);
 }
 
-static void zk_cleaned(struct store_request *request)
-{
-	request->done(request);
-}
-
 /* A request that cannot be sent ends here. Returns false if the next one has to wait. */
 static bool zk_send_next(void)
 {
@@ -196,7 +191,7 @@ static bool zk_send_next(void)
 	if (error)
 		zk_end(zk_take(zk.waiting), STORE_REFUSED, error);
 	else if (cleans)
-		cleaning_begin(zk_take(zk.waiting), zk_cleaned);
+		cleaning_begin(zk_take(zk.waiting));
 	else if (zk.count < ZK_WINDOW)
 		zk_send_commit();
 	return error || cleans || zk.count < ZK_WINDOW;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How a request ends: with one of these. Each takes over @object. A part of another request ends
- * with answer() or answer_error().
+ * How a request ends: with one of these, which leave the answer for answer_send(). Each takes over
+ * @object. A part of another request ends with answer() or answer_error().
  */
 #ifndef ANSWER_H
 #define ANSWER_H
@@ -18,7 +18,7 @@ void answer_text(struct request *request, unsigned int status, const char *type,
 /* @text says what is wrong; nothing of it comes from the client. */
 void answer_error(struct request *request, unsigned int status, const char *text);
 
-/* Hands the answer to libmicrohttpd, which has resumed the request. */
+/* Hands the answer to libmicrohttpd; listener.c does so in the next run. */
 enum MHD_Result answer_send(struct request *request);
 
 #endif /* ANSWER_H */

@@ -82,6 +82,10 @@ static void listener_begin_request(struct request *request)
 		answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, listener_too_many);
 }
 
+/*
+ * Comes when the header is there, for each piece of the body, when all of that is there, and then
+ * again when there is an answer.
+ */
 static enum MHD_Result listener_handle(void *data, struct MHD_Connection *connection,
 				       const char *path, const char *method, const char *version,
 				       const char *upload, size_t *size, void **context)

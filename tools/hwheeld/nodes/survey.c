@@ -16,11 +16,6 @@ struct survey {
 	size_t left;
 };
 
-struct survey_question {
-	struct survey *survey;
-	struct json_object *node;	/* the object's own */
-};
-
 /* In the node's entry: how it says that it is */
 static void survey_note(struct json_object *node, struct json_object *answer)
 {
@@ -35,15 +30,14 @@ static void survey_note(struct json_object *node, struct json_object *answer)
 		json_object_object_add(node, name, json_object_get(value));
 }
 
-static void survey_take(struct request *request, unsigned int status, struct json_object *said)
+/* The json of a part is the node's entry. */
+static void survey_take(struct request *part, unsigned int status, struct json_object *said)
 {
-	struct survey_question *question = request->part_of;
-	struct survey *survey = question->survey;
+	struct survey *survey = part->part_of;
 
-	survey_note(question->node, said);
+	survey_note(part->json, said);
 	json_object_put(said);
-	free(question);
-	request_free(request);
+	request_free(part);
 	if (--survey->left)
 		return;
 	if (survey->request)
@@ -65,12 +59,10 @@ static void survey_give_up(struct request *request, enum request_end why)
 
 static void survey_ask(struct survey *survey, const char *address, struct json_object *node)
 {
-	struct survey_question *question = memory_get(1, sizeof(*question));
 	struct request *part = request_new(survey->request->service, NULL, NULL, "GET", "/cluster");
 
-	question->survey = survey;
-	question->node = node;
-	part->part_of = question;
+	part->json = json_object_get(node);
+	part->part_of = survey;
 	part->take_answer = survey_take;
 	survey->left++;
 	relay(part, address, SURVEY_PATIENCE_NS);

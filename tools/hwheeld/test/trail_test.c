@@ -312,13 +312,13 @@ TEST(what_was_cleaned_has_the_last_numbers_when_it_ends)
 {
 	struct record records[2] = { { .key.text = "one" }, { .key.text = "two" } };
 	struct commit_part part = { .shard = 0, .number = 2 };
-	struct store_request request = { .records = records, .count = 2 };
+	struct store_request request = { .records = records, .count = 2, .done = ended };
 
 	own(0);
 	commit(0, 1);
 	part.tenure = world.tenures[0];
 	request.clean_before = trail_numbers(0);
-	cleaning_begin(&request, ended);
+	cleaning_begin(&request);
 	commit(0, 3);
 	world.commit->parts = &part;
 	world.committed(world.commit, STORE_COMMITTED, 0);
