@@ -92,7 +92,7 @@ void cleaning_begin(struct store_request *request)
 		unsigned int shard = request->records[i].key.shard;
 
 		if (!cleaning.holds[shard])
-			shard_hold(shard);
+			shard_at(shard)->held++;
 		cleaning.holds[shard] = true;
 	}
 	cleaning_go_on();

@@ -45,10 +45,10 @@ static struct commit_part *commit_part_of(struct commit *commit, const struct re
 		commit->parts = memory_need(realloc(commit->parts, (count ? 2 * count : 1) *
 						    sizeof(*commit->parts)));
 	part = &commit->parts[commit->count++];
-	*part = (struct commit_part) { .shard = shard, .tenure = shard_tenure(shard) };
+	*part = (struct commit_part) { .shard = shard, .tenure = shard_at(shard)->tenure };
 	commit->index[shard] = (unsigned int)commit->count;
 	commit->bytes += COMMIT_PART_COST;
-	shard_hold(shard);
+	shard_at(shard)->held++;
 	return part;
 }
 
@@ -129,11 +129,12 @@ void commit_send(struct commit *commit,
 	commit->results = memory_get(2 * commit->count, sizeof(*commit->results));
 	for (size_t i = 0; i < commit->count; i++) {
 		struct commit_part *part = &commit->parts[i];
+		struct shard *shard = shard_at(part->shard);
 
-		part->number = shard_next_number(part->shard);
+		part->number = shard->next++;
 		tree_shard_path(part->shard, "", part->shard_path);
 		tree_log_path(part->shard, part->number, part->log_path);
-		zoo_check_op_init(&commit->ops[2 * i], part->shard_path, shard_epoch(part->shard));
+		zoo_check_op_init(&commit->ops[2 * i], part->shard_path, shard->epoch);
 		zoo_create_op_init(&commit->ops[2 * i + 1], part->log_path, part->bytes,
 				   (int)part->size, ensemble_acl(), 0, part->created,
 				   sizeof(part->created));
@@ -158,7 +159,8 @@ static void commit_read_epoch(struct ensemble_call *call)
 
 	if (call->error != ZOK && call->error != ZNONODE) {
 		commit_stay_unknown(commit);
-	} else if (call->error == ZNONODE || call->stat.version != shard_epoch(witness->shard)) {
+	} else if (call->error == ZNONODE ||
+		   call->stat.version != shard_at(witness->shard)->epoch) {
 		shard_lose(witness->shard);
 		commit->is_reading = false;
 		commit_read_back(commit);
@@ -188,7 +190,7 @@ void commit_read_back(struct commit *commit)
 	if (commit->is_reading)
 		return;
 	for (commit->witness = 0; commit->witness < commit->count; commit->witness++)
-		if (shard_state(commit->parts[commit->witness].shard) == SHARD_OWNED)
+		if (shard_at(commit->parts[commit->witness].shard)->state == SHARD_OWNED)
 			break;
 	if (commit->witness == commit->count) {
 		commit_end(commit, STORE_REFUSED, -ESTALE);

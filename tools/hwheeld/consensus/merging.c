@@ -171,7 +171,7 @@ static void merging_send(unsigned int shard, size_t level)
 	memmove(from->pieces, from->pieces + MERGING_WIDTH, from->count * sizeof(*from->pieces));
 	merging_join(merge);
 	tree_shard_path(shard, "", merge->shard_path);
-	zoo_check_op_init(&merge->ops[0], merge->shard_path, shard_epoch(shard));
+	zoo_check_op_init(&merge->ops[0], merge->shard_path, shard_at(shard)->epoch);
 	for (size_t i = 0; i < MERGING_WIDTH; i++) {
 		tree_log_path(shard, merge->pieces[i].last, merge->paths[i]);
 		zoo_delete_op_init(&merge->ops[1 + i], merge->paths[i], -1);
@@ -182,7 +182,7 @@ static void merging_send(unsigned int shard, size_t level)
 	merge->call.done = merging_merged;
 	merging.tails[shard].is_busy = true;
 	merging.under_way++;
-	shard_hold(shard);
+	shard_at(shard)->held++;
 	ensemble_multi(&merge->call, MERGING_WIDTH + 2, merge->ops, merge->results);
 }
 
@@ -193,7 +193,8 @@ void merging_go_on(void)
 		unsigned int shard = merging.turn++ % shard_count();
 		struct merging_tail *tail = &merging.tails[shard];
 
-		if (shard_state(shard) != SHARD_OWNED || shard_tenure(shard) != tail->tenure)
+		if (shard_at(shard)->state != SHARD_OWNED ||
+		    shard_at(shard)->tenure != tail->tenure)
 			merging_forget(tail);
 		for (size_t level = 0; level < MERGING_LEVELS && !tail->is_busy; level++)
 			if (tail->levels[level].count >= MERGING_WIDTH)

@@ -75,7 +75,9 @@ void trail_forget(size_t place)
 
 static bool trail_is_of_state(const struct trail_entry *entry, enum shard_state state)
 {
-	return shard_state(entry->shard) == state && shard_tenure(entry->shard) == entry->tenure;
+	const struct shard *shard = shard_at(entry->shard);
+
+	return shard->state == state && shard->tenure == entry->tenure;
 }
 
 static bool trail_is_removable(const struct trail_entry *entry)
@@ -117,7 +119,7 @@ static void trail_collect(void)
 		tree_shard_path(entry->shard, "", removal.shards[n]);
 		tree_log_path(entry->shard, entry->number, removal.logs[n]);
 		zoo_check_op_init(&removal.ops[2 * n], removal.shards[n],
-				  shard_epoch(entry->shard));
+				  shard_at(entry->shard)->epoch);
 		zoo_delete_op_init(&removal.ops[2 * n + 1], removal.logs[n], -1);
 	}
 }

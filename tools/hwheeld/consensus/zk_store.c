@@ -90,7 +90,7 @@ static struct store_request *zk_take(struct store_request *request)
 static bool zk_is_owned(const struct store_request *request)
 {
 	for (size_t i = 0; i < request->count; i++)
-		if (shard_state(request->records[i].key.shard) != SHARD_OWNED)
+		if (shard_at(request->records[i].key.shard)->state != SHARD_OWNED)
 			return false;
 	return true;
 }
@@ -248,7 +248,7 @@ static bool zk_load_commit(const char *bytes, size_t length, unsigned int shard,
 	zk.loaded_from[shard] = zk.loaded_from[shard] ?: trail_numbers(0);
 	if (!commit_decode(bytes, length, zk_load_record, NULL))
 		return false;
-	trail_add(shard, shard_tenure(shard), number, trail_numbers(0));
+	trail_add(shard, shard_at(shard)->tenure, number, trail_numbers(0));
 	return true;
 }
 

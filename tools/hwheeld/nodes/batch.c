@@ -156,8 +156,8 @@ static struct batch *batch_divide(struct request *request, struct json_object *t
 	for (size_t i = 0; i < batch->count; i++) {
 		struct json_object *timeout = json_object_array_get_idx(timeouts, i);
 		unsigned int shard = request->wishes[i].record.key.shard;
-		struct batch_part *part = &batch->parts[shard_state(shard) == SHARD_OWNED ? own :
-							members_owner(shard)];
+		bool is_own = shard_at(shard)->state == SHARD_OWNED;
+		struct batch_part *part = &batch->parts[is_own ? own : members_owner(shard)];
 
 		if (!part->timeouts) {
 			part->timeouts = json_object_new_array();
@@ -179,7 +179,7 @@ static bool batch_is_foreign(const struct request *request)
 	size_t i = 0;
 
 	while (i < request->wishes_count &&
-	       shard_state(request->wishes[i].record.key.shard) == SHARD_OWNED)
+	       shard_at(request->wishes[i].record.key.shard)->state == SHARD_OWNED)
 		i++;
 	return i < request->wishes_count;
 }

@@ -42,7 +42,7 @@ struct nodes_ops {
 	void (*mark)(unsigned char token[TOKEN_SIZE], unsigned int shard);
 };
 
-/* Decides on a request about timeouts, for the first time or again, on the node that has its key. */
+/* Decides on a request about timeouts, now or again, on the node that has its key. */
 static inline void nodes_decide(struct request *request)
 {
 	const struct nodes_ops *nodes = request->service->nodes;

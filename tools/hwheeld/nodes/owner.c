@@ -26,7 +26,7 @@ static bool owner_pass(struct request *request, unsigned int shard)
 {
 	const char *address;
 
-	if (shard_state(shard) == SHARD_OWNED)
+	if (shard_at(shard)->state == SHARD_OWNED)
 		return false;
 	address = members_count() ? members_address(members_owner(shard)) : NULL;
 	if (request->is_by_node || !address)

@@ -12,25 +12,6 @@
 /* So many shards are loaded at a time, for memory. */
 #define SHARD_LOADS	4
 
-struct shard {
-	struct ensemble_call call;	/* one at a time; not while it is owned */
-	struct ensemble_call renewal;
-	enum shard_state state;
-	bool is_wanted;
-	bool may_be_locked;		/* by this session */
-	bool is_renewing;
-	int epoch;
-	unsigned int tenure;
-	size_t held;
-	uint64_t next;
-	zoo_op_t ops[2];
-	zoo_op_result_t results[2];
-	struct Stat stat;
-	char path[TREE_PATH];
-	char lock[TREE_PATH];
-	char created[TREE_PATH];
-};
-
 static struct {
 	struct shard *list;
 	unsigned int count;
@@ -191,11 +172,6 @@ void shard_lose(unsigned int number)
 		shard_leave(&shards.list[number]);
 }
 
-void shard_hold(unsigned int number)
-{
-	shards.list[number].held++;
-}
-
 void shard_release(unsigned int number)
 {
 	shards.list[number].held--;
@@ -293,14 +269,9 @@ unsigned int shard_count(void)
 	return shards.count;
 }
 
-enum shard_state shard_state(unsigned int number)
+struct shard *shard_at(unsigned int number)
 {
-	return shards.list[number].state;
-}
-
-int shard_epoch(unsigned int number)
-{
-	return shards.list[number].epoch;
+	return &shards.list[number];
 }
 
 unsigned int shard_owned_count(void)
@@ -314,16 +285,6 @@ bool shard_is_settled(void)
 		if (shards.list[i].state != (shards.list[i].is_wanted ? SHARD_OWNED : SHARD_FREE))
 			return false;
 	return true;
-}
-
-uint64_t shard_next_number(unsigned int number)
-{
-	return shards.list[number].next++;
-}
-
-unsigned int shard_tenure(unsigned int number)
-{
-	return shards.list[number].tenure;
 }
 
 void shard_begin(unsigned int count, const char *node, const struct shard_events *events)

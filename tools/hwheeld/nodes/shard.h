@@ -27,6 +27,27 @@ enum shard_state {
 	SHARD_RETURNING,		/* the lock is being removed */
 };
 
+struct shard {
+	struct ensemble_call call;	/* shard.c's own: one at a time; not while it is owned */
+	enum shard_state state;
+	int epoch;
+	unsigned int tenure;		/* changes each time that the shard is owned anew */
+	uint64_t next;			/* number of the next commit in its log */
+	size_t held;			/* by writes on their way, until shard_release() */
+
+	/* shard.c's own */
+	struct ensemble_call renewal;
+	bool is_wanted;
+	bool may_be_locked;		/* by this session */
+	bool is_renewing;
+	zoo_op_t ops[2];
+	zoo_op_result_t results[2];
+	struct Stat stat;
+	char path[TREE_PATH];
+	char lock[TREE_PATH];
+	char created[TREE_PATH];
+};
+
 /* What the shard is owned for, and by whom it is lost: the store */
 struct shard_events {
 	bool (*load)(const char *bytes, size_t length, unsigned int shard, uint64_t number);
@@ -40,22 +61,14 @@ void shard_end(void);
 
 unsigned int shard_count(void);
 
-enum shard_state shard_state(unsigned int shard);
-int shard_epoch(unsigned int shard);
+struct shard *shard_at(unsigned int number);
 unsigned int shard_owned_count(void);
 
 /* Are those owned that are wanted, and no others? */
 bool shard_is_settled(void);
 
-/* The number of the next commit in its log */
-uint64_t shard_next_number(unsigned int shard);
-
-/* Changes each time that the shard is owned anew */
-unsigned int shard_tenure(unsigned int shard);
-
-/* How many writes are on their way */
-void shard_hold(unsigned int shard);
-void shard_release(unsigned int shard);
+/* A write has ended: the shard may be left when it was the last one. */
+void shard_release(unsigned int number);
 
 /* Which shards the node should own: takes what is free, and leaves what it should not have. */
 void shard_want(unsigned int shard, bool wanted);

@@ -40,7 +40,7 @@ ANY = {"lost", "cancelled", "restarted", "again", "leased", "numbered", "vanishe
 FAULTS = [
     Fault("no check of the epoch", [
         STAYS,
-        ("consensus/commit.c", "part->shard_path, shard_epoch(part->shard));",
+        ("consensus/commit.c", "part->shard_path, shard->epoch);",
          "part->shard_path, -1);"),
         ("nodes/shard.c", "shard->path, shards.node, shard->epoch);",
          "shard->path, shards.node, -1);")],
@@ -51,8 +51,8 @@ FAULTS = [
          "static bool fires[4096];\n\nstruct commit *commit_new(void)\n"),
         ("consensus/commit.c", "\tif (all > part->room) {\n",
          "\tfires[part->shard] |= record->type == RECORD_LEASE;\n\tif (all > part->room) {\n"),
-        ("consensus/commit.c", "part->shard_path, shard_epoch(part->shard));",
-         "part->shard_path,\n\t\t\t  fires[part->shard] ? shard_epoch(part->shard) : -1);\n"
+        ("consensus/commit.c", "part->shard_path, shard->epoch);",
+         "part->shard_path,\n\t\t\t  fires[part->shard] ? shard->epoch : -1);\n"
          "\tfires[part->shard] = false;"),
         ("nodes/shard.c", "shard->path, shards.node, shard->epoch);",
          "shard->path, shards.node, -1);")],
@@ -63,7 +63,7 @@ FAULTS = [
          "\t} else if (call->error == ZNODEEXISTS) {\n\t\tshard_look_at_lock(shard);\n",
          "\t} else if (call->error == ZNODEEXISTS) {\n\t\tshard->epoch = 0;\n"
          "\t\tshard->tenure++;\n\t\tshard->state = SHARD_WAITING;\n\t\tshard_start_loads();\n"),
-        ("consensus/commit.c", "part->shard_path, shard_epoch(part->shard));",
+        ("consensus/commit.c", "part->shard_path, shard->epoch);",
          "part->shard_path, -1);")],
         ["pause", "kill"], ANY),
     Fault("a shard that is loaded before its lock is held", [

@@ -48,7 +48,7 @@ static struct {
 
 /* The ensemble: paths are SHARD, SHARD/lock and SHARD/log/NUMBER. */
 
-static unsigned int shard_at(const char *path)
+static unsigned int shard_in(const char *path)
 {
 	unsigned int shard;
 
@@ -61,12 +61,12 @@ static bool *place_of(const char *path)
 
 	if (sscanf(path, "/shards/%u/log/%x", &shard, &number) == 2)
 		return &world.logs[shard][number];
-	return strstr(path, "/lock") ? &world.locks[shard_at(path)] : NULL;
+	return strstr(path, "/lock") ? &world.locks[shard_in(path)] : NULL;
 }
 
 static int set_epoch(const char *path, int version, struct Stat *stat)
 {
-	int *epoch = &world.epochs[shard_at(path)];
+	int *epoch = &world.epochs[shard_in(path)];
 
 	if (version != -1 && version != *epoch)
 		return ZBADVERSION;
@@ -78,7 +78,7 @@ static int look(const char *path, struct Stat *stat)
 {
 	const bool *place = place_of(path);
 
-	stat->version = world.epochs[shard_at(path)];
+	stat->version = world.epochs[shard_in(path)];
 	stat->ephemeralOwner = SESSION;
 	return place && !*place ? ZNONODE : ZOK;
 }
@@ -90,7 +90,7 @@ static int perform_multi(const struct asked *it)
 		const zoo_op_t *op = &it->ops[i];
 
 		if (op->type == ZOO_CHECK_OP &&
-		    op->check_op.version != world.epochs[shard_at(op->check_op.path)])
+		    op->check_op.version != world.epochs[shard_in(op->check_op.path)])
 			return ZBADVERSION;
 		if (op->type == ZOO_CREATE_OP && *place_of(op->create_op.path))
 			return ZNODEEXISTS;
@@ -295,7 +295,7 @@ FIXTURE_SETUP(commit)
 		shard_want(i, true);
 	answer_all();
 	for (unsigned int i = 0; i < SHARDS; i++)
-		ASSERT_EQ(SHARD_OWNED, shard_state(i));
+		ASSERT_EQ(SHARD_OWNED, shard_at(i)->state);
 }
 
 FIXTURE_TEARDOWN(commit)
@@ -354,7 +354,7 @@ TEST_F(commit, no_error_makes_it_committed)
 		if (world.commit)
 			commit_give_up(world.commit);
 		answer_all();
-		ASSERT_EQ(SHARD_OWNED, shard_state(0));
+		ASSERT_EQ(SHARD_OWNED, shard_at(0)->state);
 	}
 }
 
@@ -431,9 +431,9 @@ TEST_F(commit, an_epoch_that_was_not_renewed_tells_nothing)
 		answer();
 	EXPECT_EQ(STORE_REFUSED, world.outcome);
 	EXPECT_EQ(-ESTALE, world.error);
-	EXPECT_NE(SHARD_OWNED, shard_state(0));
+	EXPECT_NE(SHARD_OWNED, shard_at(0)->state);
 	answer_all();
-	EXPECT_EQ(SHARD_OWNED, shard_state(0));
+	EXPECT_EQ(SHARD_OWNED, shard_at(0)->state);
 }
 
 /* Another shard that is still this node's tells of all parts. */

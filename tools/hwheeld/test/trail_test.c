@@ -18,8 +18,7 @@
 #define COMMITS	64
 
 static struct {
-	enum shard_state states[SHARDS];
-	unsigned int tenures[SHARDS];
+	struct shard shards[SHARDS];
 	bool logs[SHARDS][COMMITS];	/* what is in the ensemble */
 	struct ensemble_call *call;	/* that waits for its answer */
 	const zoo_op_t *ops;
@@ -30,20 +29,9 @@ static struct {
 	struct store_request *ended;
 } world;
 
-enum shard_state shard_state(unsigned int shard)
+struct shard *shard_at(unsigned int shard)
 {
-	return world.states[shard];
-}
-
-unsigned int shard_tenure(unsigned int shard)
-{
-	return world.tenures[shard];
-}
-
-int shard_epoch(unsigned int shard)
-{
-	(void)shard;
-	return 1;
+	return &world.shards[shard];
 }
 
 void tree_shard_path(unsigned int shard, const char *below, char path[TREE_PATH])
@@ -58,7 +46,7 @@ void tree_log_path(unsigned int shard, uint64_t number, char path[TREE_PATH])
 
 void shard_lose(unsigned int shard)
 {
-	world.states[shard] = SHARD_LEAVING;
+	world.shards[shard].state = SHARD_LEAVING;
 }
 
 void ensemble_multi(struct ensemble_call *call, int count, const zoo_op_t *ops,
@@ -73,11 +61,6 @@ void ensemble_multi(struct ensemble_call *call, int count, const zoo_op_t *ops,
 unsigned int shard_count(void)
 {
 	return SHARDS;
-}
-
-void shard_hold(unsigned int shard)
-{
-	(void)shard;
 }
 
 void shard_release(unsigned int shard)
@@ -186,19 +169,19 @@ static size_t commit(unsigned int shard, uint64_t number)
 {
 	trail_numbers(1);
 	world.logs[shard][number] = true;
-	return trail_add(shard, world.tenures[shard], number, trail_numbers(0));
+	return trail_add(shard, world.shards[shard].tenure, number, trail_numbers(0));
 }
 
 static void own(unsigned int shard)
 {
-	world.states[shard] = SHARD_OWNED;
-	world.tenures[shard]++;
+	world.shards[shard].state = SHARD_OWNED;
+	world.shards[shard].tenure++;
 }
 
 static void load(unsigned int shard)
 {
-	world.states[shard] = SHARD_LOADING;
-	world.tenures[shard]++;
+	world.shards[shard].state = SHARD_LOADING;
+	world.shards[shard].tenure++;
 }
 
 TEST(old_commits_are_removed)
@@ -223,7 +206,7 @@ TEST(a_shard_that_is_being_loaded_keeps_its_place)
 	EXPECT_TRUE(world.logs[0][1]);
 	EXPECT_FALSE(world.logs[1][1]);
 	commit(0, 2);
-	world.states[0] = SHARD_OWNED;
+	world.shards[0].state = SHARD_OWNED;
 	remove_before(trail_numbers(0));
 	EXPECT_FALSE(world.logs[0][1]);
 	EXPECT_FALSE(world.logs[0][2]);
@@ -235,7 +218,7 @@ TEST(what_another_node_has_stays)
 	own(1);
 	commit(0, 1);
 	commit(1, 1);
-	world.states[0] = SHARD_FREE;
+	world.shards[0].state = SHARD_FREE;
 	remove_before(trail_numbers(0));
 	EXPECT_TRUE(world.logs[0][1]);
 	EXPECT_FALSE(world.logs[1][1]);
@@ -248,7 +231,7 @@ TEST(a_shard_that_came_back_is_known_by_what_was_loaded_again)
 	load(0);
 	commit(0, 1);
 	commit(0, 2);
-	world.states[0] = SHARD_OWNED;
+	world.shards[0].state = SHARD_OWNED;
 	remove_before(trail_numbers(0));
 	EXPECT_FALSE(world.logs[0][1]);
 	EXPECT_FALSE(world.logs[0][2]);
@@ -295,11 +278,11 @@ TEST(a_shard_that_was_taken_over_meanwhile_is_not_lost)
 	commit(0, 1);
 	trail_remove(trail_numbers(0));
 	load(0);
-	world.states[0] = SHARD_OWNED;
+	world.shards[0].state = SHARD_OWNED;
 	world.results[0].err = ZBADVERSION;
 	world.results[1].err = ZRUNTIMEINCONSISTENCY;
 	end_call(ZBADVERSION);
-	EXPECT_EQ(world.states[0], SHARD_OWNED);
+	EXPECT_EQ(world.shards[0].state, SHARD_OWNED);
 }
 
 static void ended(struct store_request *request)
@@ -316,7 +299,7 @@ TEST(what_was_cleaned_has_the_last_numbers_when_it_ends)
 
 	own(0);
 	commit(0, 1);
-	part.tenure = world.tenures[0];
+	part.tenure = world.shards[0].tenure;
 	request.clean_before = trail_numbers(0);
 	cleaning_begin(&request);
 	commit(0, 3);
