@@ -40,7 +40,7 @@ declare -A packages_of=(
 		iproute2 mount openssl python3"
 	[zookeeper]="default-jre-headless libfaketime nftables slirp4netns zookeeper"
 	[cluster_bench]=default-jdk-headless
-	[hwheeld_bench]=redis-server
+	[hwheeld_bench]="beanstalkd redis-server"
 	[tools_tests]="tmux trace-cmd bpftrace strace util-linux pkg-config binutils mandoc libuv1-dev g++"
 	[kunit]=$kunit
 	[coverage]="$kunit gcovr"

@@ -2,17 +2,20 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """durable_bench.py HWHEELD LOAD FOLDER OUT [NAME=VALUE...]: hwheeld beside what else there is.
 
-Redis (appendfsync always, transactions in one write, a sorted set that is polled every 10 ms) and
-a table of SQLite do the same work on the same disk, in rounds that take turns. OUT gets all
+Redis (appendfsync always, transactions in one write, a sorted set that is polled every 10 ms),
+beanstalkd (-f0, where it is installed) and a table of SQLite do the same work on the same disk, in
+rounds that take turns. OUT gets all
 figures as JSON. NAME is rounds (5; 0: only what depends on the
 wheel), ms (1000), pending (1000000), lateness (10000), wheel (text), data (folder of hwheeld's
 database, if not FOLDER).
 """
 import contextlib
 import json
+import math
 import os
 import random
 import shutil
+import socket
 import sqlite3
 import statistics
 import subprocess
@@ -126,6 +129,36 @@ class Redis:
                 for i in range(count))
 
 
+class Beanstalkd:
+    kind = "beanstalkd"
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.where = f"{folder}/beanstalkd.sock"
+        os.makedirs(folder, exist_ok=True)
+
+    def __enter__(self):
+        self.process = subprocess.Popen(["beanstalkd", "-l", f"unix:{self.where}", "-b",
+                                         self.folder, "-f0"])
+        until(lambda: os.path.exists(self.where), "beanstalkd")
+        self.pid = self.process.pid
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait()
+
+    def fill(self, count):
+        put = f"put 0 {FAR} 60 {len(PAYLOAD)}\r\n{PAYLOAD}\r\n".encode()
+        with socket.socket(socket.AF_UNIX) as client, client.makefile("rb") as answers:
+            client.connect(self.where)
+            for first in range(0, count, BATCH):
+                lines = min(BATCH, count - first)
+                client.sendall(put * lines)
+                for _ in range(lines):
+                    assert answers.readline().startswith(b"INSERTED")
+
+
 class Table:
     kind = "table"
     pid = None
@@ -146,6 +179,9 @@ class Table:
         with sqlite3.connect(self.where) as table:
             table.executemany("REPLACE INTO timeouts VALUES (?, 'default', ?, ?)",
                               ((f"as-{i}", due, PAYLOAD) for i in range(count)))
+
+
+KEEPERS = [Hwheeld, Redis, *([Beanstalkd] if shutil.which("beanstalkd") else []), Table]
 
 
 def run(keeper, clients, operation, seed, ms=MS, pending=0):
@@ -170,7 +206,7 @@ def cases(pending):
 def measure(pending, figures):
     with contextlib.ExitStack() as stack:
         keepers = [stack.enter_context(make(f"{base}/{make.kind}-{pending}"))
-                   for make in ((Hwheeld, Redis, Table) if ROUNDS else (Hwheeld,))]
+                   for make in (KEEPERS if ROUNDS else (Hwheeld,))]
         for keeper in keepers:
             if pending:
                 since = time.monotonic()
@@ -252,14 +288,16 @@ def summary(figures):
 def show(result):
     rates = {(r["kind"], r["clients"], r["operation"], r["pending"]): r for r in result["rates"]}
     if rates:
-        print("clients operation pending   hwheeld    redis    table  /redis  cpu us: hwheeld redis")
+        print("clients operation pending   hwheeld    redis    table  /redis  cpu us: hwheeld redis"
+              "  beanstalkd")
     for (kind, *rest), row in rates.items():
         if kind != "hwheeld":
             continue
         other = [rates[(name, *rest)]["rate"] for name in ("redis", "table")]
         print(f"{rest[0]:7} {rest[1]:9} {rest[2]:7} {row['rate']:9.0f} {other[0]:8.0f} "
               f"{other[1]:8.0f} {row['rate'] / other[0]:7.2f} {row['cpu_us']:16.1f} "
-              f"{rates[('redis', *rest)]['cpu_us']:5.1f}")
+              f"{rates[('redis', *rest)]['cpu_us']:5.1f} "
+              f"{rates.get(('beanstalkd', *rest), {'rate': math.nan})['rate']:11.0f}")
     for name in ("sync", "sync_after", "lateness", "idle"):
         print(name, json.dumps(result[name]))
 

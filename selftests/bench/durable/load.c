@@ -3,13 +3,16 @@
  * load KIND WHERE CLIENTS OPERATION MILLISECONDS PENDING SEED: puts load on a keeper of timeouts,
  * which has PENDING of them, as-0 and so on; prints how many operations ended in how many ns.
  *
- *	KIND	   hwheeld, redis: WHERE is a Unix socket; table: WHERE is an SQLite database
+ *	KIND	   hwheeld, redis, beanstalkd: WHERE is a Unix socket; table: WHERE is an SQLite
+ *		   database
  *	OPERATION  recent: put, and cancel that; random: put, and cancel any of those pending;
  *		   life: put 16 that are due at once, take them, acknowledge each one
  *
  * An operation is one request that has to be on disk: a put, a cancel, a take or an
  * acknowledgment. Requests of redis are transactions that are sent with one write(); a take is a
- * poll and a transaction. The table has a connection for each client, in a thread of its own. One
+ * poll and a transaction. Jobs of beanstalkd have no keys, but ids, which begin at 1 with those
+ * pending; a take is as many reserves as there are jobs, in one write(), and is not on disk. The
+ * table has a connection for each client, in a thread of its own. One
  * thread with epoll drives all clients of the others.
  */
 #include <errno.h>
@@ -262,7 +265,77 @@ static size_t reply_length(const char *in, size_t length)
 	return at;
 }
 
+/* beanstalkd */
+
+/* Bytes of the reply, or 0: not all of it is there. A job follows its line. */
+static size_t line_length(const char *in, size_t length)
+{
+	const char *end = memmem(in, length, "\r\n", 2);
+	size_t whole = end ? (size_t)(end + 2 - in) : 0, job;
+
+	if (end && sscanf(in, "RESERVED %*u %zu", &job) == 1)
+		whole += job + 2;
+	return length >= whole ? whole : 0;
+}
+
+/* Jobs of a life are in a tube of the client's own. */
+static void open_tube(const struct client *client)
+{
+	char text[128], answer[256];
+	size_t length = (size_t)sprintf(text, "use %s\r\nwatch %s\r\nignore default\r\n",
+					client->queue, client->queue);
+	ssize_t got = 0;
+
+	if (write(client->fd, text, length) != (ssize_t)length)
+		die("write");
+	for (unsigned int lines = 0; lines < 3; lines += answer[got - 1] == '\n') {
+		if (read(client->fd, answer + got, 1) != 1 || ++got == sizeof(answer))
+			die("tube");
+	}
+}
+
+/* Keeps the ids of the jobs that were put or taken. */
+static void beanstalkd_answered(struct client *client)
+{
+	const char *at = client->in;
+
+	if (strncmp(at, "DELETED", 7) && strncmp(at, "NOT_FOUND", 9) &&
+	    sscanf(at, "INSERTED %39s", client->tokens[0]) != 1 && strncmp(at, "RESERVED", 8))
+		die(at);
+	for (int i = 0; *at == 'R' && i < client->replies; i++) {
+		if (sscanf(at, "RESERVED %39s", client->tokens[i]) != 1)
+			die(at);
+		at += line_length(at, client->length - (size_t)(at - client->in));
+		client->taken++;
+	}
+}
+
 /* What a client asks next */
+
+static size_t ask_beanstalkd(struct client *client)
+{
+	bool lives = operation == LIFE_OF_ALL;
+	size_t length = 0;
+
+	client->replies = 1;
+	if (lives ? client->step < LIFE : client->step % 2 == 0)
+		return (size_t)sprintf(client->out, "put 0 %d 60 %zu\r\n%s\r\n",
+				       lives ? 0 : 100000, strlen(payload), payload);
+	if (lives && client->step == LIFE) {
+		client->taken = 0;
+		client->replies = LIFE;
+		for (unsigned int i = 0; i < LIFE; i++)
+			length += (size_t)sprintf(client->out + length,
+						  "reserve-with-timeout 10\r\n");
+		return length;
+	}
+	if (operation == RANDOM) {
+		old_key(client);
+		sprintf(client->tokens[0], "%lu", strtoul(client->key + 3, NULL, 10) + 1);
+	}
+	return (size_t)sprintf(client->out, "delete %s\r\n",
+			       client->tokens[lives ? client->step - LIFE - 1 : 0]);
+}
 
 static size_t ask_http(struct client *client)
 {
@@ -316,9 +389,15 @@ static bool is_redis(void)
 	return !strcmp(kind, "redis");
 }
 
+static bool is_beanstalkd(void)
+{
+	return !strcmp(kind, "beanstalkd");
+}
+
 static void ask(struct client *client)
 {
-	size_t length = is_redis() ? ask_redis(client) : ask_http(client);
+	size_t length = is_redis() ? ask_redis(client) :
+			is_beanstalkd() ? ask_beanstalkd(client) : ask_http(client);
 
 	client->length = 0;
 	if (write(client->fd, client->out, length) != (ssize_t)length)
@@ -329,10 +408,11 @@ static bool is_whole(struct client *client)
 {
 	size_t at = 0, part;
 
-	if (!is_redis())
+	if (!is_redis() && !is_beanstalkd())
 		return http_length(client->in, client->length);
 	for (int i = 0; i < client->replies; i++) {
-		part = reply_length(client->in + at, client->length - at);
+		part = is_redis() ? reply_length(client->in + at, client->length - at) :
+				    line_length(client->in + at, client->length - at);
 		if (!part)
 			return false;
 		at += part;
@@ -343,6 +423,10 @@ static bool is_whole(struct client *client)
 /* A cancel of what is cancelled already answers so, and counts for all kinds. */
 static void judge(struct client *client)
 {
+	if (is_beanstalkd()) {
+		beanstalkd_answered(client);
+		return;
+	}
 	if (!is_redis() && client->in[9] != '2' && strncmp(client->in + 9, "404", 3))
 		die(client->in);
 	if (!is_redis() && operation == LIFE_OF_ALL && client->step == LIFE)
@@ -399,6 +483,8 @@ static void drive(struct client *all)
 		struct epoll_event event = { .events = EPOLLIN, .data.ptr = &all[i] };
 
 		all[i].fd = connect_to(where);
+		if (is_beanstalkd())
+			open_tube(&all[i]);
 		epoll_ctl(epoll, EPOLL_CTL_ADD, all[i].fd, &event);
 		ask(&all[i]);
 	}
