@@ -76,7 +76,8 @@ static void main_mark_time(struct service *service)
 	struct store_time time;
 
 	now_mark(&time);
-	service->store->ops->mark(service->store, &time);
+	if (service->store->ops->mark)
+		service->store->ops->mark(service->store, &time);
 }
 
 static void main_wall_was_set(void *owner)
@@ -235,14 +236,18 @@ static int main_open_store(struct service *service)
 	const struct settings *settings = &service->settings;
 	struct store *store = settings->zookeeper ? main_open_zookeeper(service) :
 			      sqlite_store_open(settings->database, settings->synchronous);
-	struct store_time time;
+	struct store_time time = { 0 };
 	int error;
 
 	if (!store)
 		return -EIO;
 	service->store = store;
-	store->ops->time(store, &time);
-	error = now_begin(&time) ?: store->ops->mark(store, &time) ?: replay(service);
+	if (store->ops->time)
+		store->ops->time(store, &time);
+	error = now_begin(&time);
+	if (!error && store->ops->mark)
+		error = store->ops->mark(store, &time);
+	error = error ?: replay(service);
 	if (error)
 		say(LOG_ERR, "store: it cannot be used: %s", strerror(-error));
 	return error;

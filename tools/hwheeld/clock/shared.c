@@ -142,7 +142,8 @@ static void shared_hear(void)
 	shared_follow();
 	if (is_wrong)
 		shared_write(&shared.wanted, shared_corrected);
-	else if (++shared.beats % SHARED_REFRESH_BEATS == 0 && members_is_first())
+	else if (++shared.beats % SHARED_REFRESH_BEATS == 0 && members_count() &&
+		 members_is_here(0))
 		shared_write(read, shared_refreshed);
 	else
 		shared_rest();

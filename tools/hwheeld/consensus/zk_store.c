@@ -337,24 +337,6 @@ static bool zk_is_sure(void)
 
 /* The store's operations */
 
-/* Shards are loaded as they come. */
-static int zk_load(struct store *store, store_each each, void *data)
-{
-	return 0;
-}
-
-/* It is shared: the clock follows it. */
-static void zk_time(struct store *store, struct store_time *time)
-{
-	*time = (struct store_time) { 0 };
-}
-
-/* The ensemble has the time. */
-static int zk_mark(struct store *store, const struct store_time *time)
-{
-	return 0;
-}
-
 static void zk_submit(struct store *store, struct store_request *request)
 {
 	DL_APPEND(zk.waiting, request);
@@ -396,9 +378,13 @@ static bool zk_is_settled(const struct store *store)
 
 static void zk_show(const struct store *store, struct json_object *object)
 {
+	int owned = 0;
+
+	for (unsigned int i = 0; i < shard_count(); i++)
+		owned += shard_at(i)->state == SHARD_OWNED;
 	json_object_object_add(object, "nodes", members_show());
 	json_object_object_add(object, "shards", json_object_new_int64(shard_count()));
-	json_object_object_add(object, "shards_here", json_object_new_int64(shard_owned_count()));
+	json_object_object_add(object, "shards_here", json_object_new_int64(owned));
 }
 
 /* Commits on their way have a moment to end, each one. */
@@ -422,10 +408,8 @@ static void zk_close(struct store *store)
 	shard_end();
 }
 
+/* Shards are loaded as they come, and the ensemble has the time. */
 static const struct store_ops zk_ops = {
-	.load = zk_load,
-	.time = zk_time,
-	.mark = zk_mark,
 	.submit = zk_submit,
 	.flush = zk_flush,
 	.reap = zk_reap,

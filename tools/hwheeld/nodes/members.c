@@ -181,11 +181,6 @@ size_t members_count(void)
 	return members.count;
 }
 
-bool members_is_first(void)
-{
-	return members.count && members_is_here(0);
-}
-
 const char *members_address(size_t index)
 {
 	return members.list[index].address;

@@ -19,10 +19,8 @@ void members_end(void);
 void members_connected(void);
 void members_changed(const char *path);
 
+/* In the order of their names */
 size_t members_count(void);
-
-/* Is this node the first one of those that live, by their names? */
-bool members_is_first(void);
 
 /* The address of a node; NULL: it is this one, or is not known yet */
 const char *members_address(size_t index);

@@ -22,15 +22,12 @@ struct nodes_ops {
 
 	/*
 	 * Takes what is due on any other node. If nothing is, the request is marked so, and decided
-	 * on again.
+	 * on again. If something is due here, it is the others' turn now and then only.
 	 */
-	bool (*sweep)(struct request *request, uint64_t max, uint64_t lease_ns);
+	bool (*sweep)(struct request *request, bool is_due_here, uint64_t max, uint64_t lease_ns);
 
 	/* Other nodes complete what this one has of the cluster. The object is taken over. */
 	bool (*survey)(struct request *request, struct json_object *object);
-
-	/* Should a take that finds something here look at other nodes first, for once? */
-	bool (*is_their_turn)(const struct request *request);
 
 	/* A long poll waits for the queue: from other nodes, too. See take_deliver(). */
 	void (*wait)(const char *queue);

@@ -10,9 +10,6 @@
 #include "nodes/survey.h"
 #include "nodes/sweep.h"
 
-/* A take that finds something here looks at other nodes first, one time out of so many. */
-#define OWNER_THEIR_TURN	8
-
 static bool (*owner_is_sure)(void);
 
 static void owner_mark(unsigned char token[TOKEN_SIZE], unsigned int shard)
@@ -49,14 +46,6 @@ static bool owner_pass_lease(struct request *request, const unsigned char token[
 	return shard < shard_count() && owner_pass(request, shard);
 }
 
-static bool owner_is_their_turn(const struct request *request)
-{
-	static unsigned int turn;
-
-	return !request->is_by_node && !request->was_swept && members_count() > 1 &&
-	       !(++turn % OWNER_THEIR_TURN);
-}
-
 static bool owner_refuse(struct request *request)
 {
 	if (owner_is_sure())
@@ -73,7 +62,6 @@ static const struct nodes_ops owner_ops = {
 	.pass_batch = batch_pass,
 	.sweep = sweep_pass,
 	.survey = survey_pass,
-	.is_their_turn = owner_is_their_turn,
 	.wait = feed_wait,
 	.stop_waiting = feed_stop,
 	.mark = owner_mark,

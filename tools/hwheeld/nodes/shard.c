@@ -15,7 +15,6 @@
 static struct {
 	struct shard *list;
 	unsigned int count;
-	unsigned int owned;
 	unsigned int loads;		/* on their way, as renewals */
 	unsigned int renewals;
 	const char *node;
@@ -82,7 +81,6 @@ static void shard_loaded(unsigned int number, uint64_t next, bool is_whole)
 	} else {
 		shard->next = next;
 		shard->state = SHARD_OWNED;
-		shards.owned++;
 		shards.events->gained(number);
 		shard_go_on(shard);
 	}
@@ -146,7 +144,6 @@ static void shard_leave_if_idle(struct shard *shard)
 static void shard_leave(struct shard *shard)
 {
 	shard->state = SHARD_LEAVING;
-	shards.owned--;
 	shard_leave_if_idle(shard);
 }
 
@@ -272,11 +269,6 @@ unsigned int shard_count(void)
 struct shard *shard_at(unsigned int number)
 {
 	return &shards.list[number];
-}
-
-unsigned int shard_owned_count(void)
-{
-	return shards.owned;
 }
 
 bool shard_is_settled(void)

@@ -62,7 +62,6 @@ void shard_end(void);
 unsigned int shard_count(void);
 
 struct shard *shard_at(unsigned int number);
-unsigned int shard_owned_count(void);
 
 /* Are those owned that are wanted, and no others? */
 bool shard_is_settled(void);

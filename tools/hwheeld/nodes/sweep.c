@@ -12,6 +12,9 @@
 /* A node that is stopped has the take wait for so long, until it is no member. */
 #define SWEEP_PATIENCE_MS	1000L
 
+/* A take that finds something here looks at other nodes first, one time out of so many. */
+#define SWEEP_THEIR_TURN	8
+
 struct sweep {
 	struct peer_call call;
 	struct request *request;	/* NULL: it is answered already */
@@ -86,15 +89,17 @@ static void sweep_give_up(struct request *request, enum request_end why)
 	take_answer(request, NULL);
 }
 
-bool sweep_pass(struct request *request, uint64_t max, uint64_t lease_ns)
+bool sweep_pass(struct request *request, bool is_due_here, uint64_t max, uint64_t lease_ns)
 {
+	static unsigned int turn;
 	struct sweep *sweep;
 	size_t i = 0;
 
 	/* A request that is suspended must not be answered at once: others have to be there. */
 	while (i < members_count() && !members_address(i))
 		i++;
-	if (request->is_by_node || request->was_swept || i == members_count())
+	if (request->is_by_node || request->was_swept || i == members_count() ||
+	    (is_due_here && ++turn % SWEEP_THEIR_TURN))
 		return false;
 	sweep = memory_get(1, sizeof(*sweep));
 	sweep->request = request;

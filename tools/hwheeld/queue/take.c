@@ -305,12 +305,13 @@ void take(struct request *request)
 	queue = queue_find(service, request->name, request->name_length);
 	poll.queue = queue;
 	has_due = queue && queue->due && !queue->polls;
-	if (has_due && !(nodes && nodes->is_their_turn(request))) {
+	if ((!wait_ns || has_due) && nodes &&
+	    nodes->sweep(request, has_due, poll.max, poll.lease_ns))
+		return;
+	if (has_due) {
 		take_submit(&poll);
 		return;
 	}
-	if ((!wait_ns || has_due) && nodes && nodes->sweep(request, poll.max, poll.lease_ns))
-		return;
 	if (!wait_ns || service->is_stopping) {
 		take_answer(request, NULL);
 		return;

@@ -70,6 +70,8 @@ typedef bool (*store_each)(void *data, uint64_t seq, const struct record *record
 
 struct store_ops {
 	/*
+	 * load, time and mark are NULL in a store whose log and time several nodes share.
+	 *
 	 * Calls @each for all records, the oldest first; a false one ends it. Comes once, before
 	 * any submit(). Returns 0 or a negative errno, and says on stderr what is wrong.
 	 */

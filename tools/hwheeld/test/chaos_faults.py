@@ -69,11 +69,11 @@ FAULTS = [
     Fault("a shard that is loaded before its lock is held", [
         ("nodes/shard.c", "\t\tshard->tenure++;\n\t\tshard->state = SHARD_WAITING;\n"
          "\t\tshard_start_loads();\n",
-         "\t\tshard->state = SHARD_OWNED;\n\t\tshards.owned++;\n"
+         "\t\tshard->state = SHARD_OWNED;\n"
          "\t\tshards.events->gained((unsigned int)(shard - shards.list));\n"
          "\t\tshard_go_on(shard);\n"),
         ("nodes/shard.c", "\t\tshard->next = next;\n\t\tshard->state = SHARD_OWNED;\n"
-         "\t\tshards.owned++;\n\t\tshards.events->gained(number);\n\t\tshard_go_on(shard);\n",
+         "\t\tshards.events->gained(number);\n\t\tshard_go_on(shard);\n",
          "\t\tshard->next = next;\n\t\tshard_take_over(shard);\n"),
         ("nodes/shard.c", "SHARD_FREE && shards.is_connected && shard->is_wanted)\n\t\tshard_take_over(shard);\n",
          "SHARD_FREE && shards.is_connected && shard->is_wanted) {\n\t\tif (shard->next) {\n"
