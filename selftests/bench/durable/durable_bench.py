@@ -137,11 +137,18 @@ class Beanstalkd:
         self.where = f"{folder}/beanstalkd.sock"
         os.makedirs(folder, exist_ok=True)
 
-    def __enter__(self):
+    def start(self, sync):
         self.process = subprocess.Popen(["beanstalkd", "-l", f"unix:{self.where}", "-b",
-                                         self.folder, "-f0"])
-        until(lambda: os.path.exists(self.where), "beanstalkd")
+                                         self.folder, sync])
         self.pid = self.process.pid
+        until(self.answers, "beanstalkd")
+
+    def answers(self):
+        with socket.socket(socket.AF_UNIX) as client:
+            return not client.connect_ex(self.where)
+
+    def __enter__(self):
+        self.start("-f0")
         return self
 
     def __exit__(self, *_):
@@ -149,7 +156,10 @@ class Beanstalkd:
         self.process.wait()
 
     def fill(self, count):
+        """Without a synchronisation for each put, which the daemon has before and behind."""
         put = f"put 0 {FAR} 60 {len(PAYLOAD)}\r\n{PAYLOAD}\r\n".encode()
+        self.__exit__()
+        self.start("-F")
         with socket.socket(socket.AF_UNIX) as client, client.makefile("rb") as answers:
             client.connect(self.where)
             for first in range(0, count, BATCH):
@@ -157,6 +167,8 @@ class Beanstalkd:
                 client.sendall(put * lines)
                 for _ in range(lines):
                     assert answers.readline().startswith(b"INSERTED")
+        self.__exit__()
+        self.start("-f0")
 
 
 class Table:

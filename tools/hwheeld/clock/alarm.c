@@ -113,15 +113,6 @@ int alarm_fd(void)
 	return hwheel_fd(alarms.wheel);
 }
 
-static void alarm_ring(struct alarm *alarm)
-{
-	if (alarm->place) {
-		*alarm->place = NULL;
-		alarm->ring(alarm->owner, now_from_boottime(alarm->by_time.at_ns));
-	}
-	free(alarm);
-}
-
 static void alarm_end(struct alarm *alarm, uint64_t boot_ns)
 {
 	alarm->state = ENDED;
@@ -188,34 +179,21 @@ static void alarm_wait_beside(struct alarm *alarm, int error)
 	heap_add(&alarms.beside, &alarm->by_time);
 }
 
-static void alarm_end_those_beside(uint64_t now)
+/* Those that are due end; from time to time the others are offered to the wheel. */
+static void alarm_look_beside(void)
 {
+	uint64_t now = now_clock_ns(CLOCK_BOOTTIME);
 	struct alarm *alarm;
 
 	while ((alarm = alarm_first_beside()) && alarm->by_time.at_ns <= now) {
 		heap_remove(&alarms.beside, &alarm->by_time);
 		alarm_end(alarm, alarm->by_time.at_ns);
 	}
-}
-
-static void alarm_move_to_wheel(uint64_t now)
-{
-	struct alarm *alarm;
-
-	while ((alarm = alarm_first_beside()) && !alarm_arm(alarm))
+	if (!alarm || now < alarms.retry_ns)
+		return;
+	for (; alarm && !alarm_arm(alarm); alarm = alarm_first_beside())
 		heap_remove(&alarms.beside, &alarm->by_time);
 	alarms.retry_ns = now + ALARM_RETRY_NS;
-}
-
-static void alarm_look_beside(void)
-{
-	uint64_t now = now_clock_ns(CLOCK_BOOTTIME);
-
-	if (!alarms.beside.count)
-		return;
-	alarm_end_those_beside(now);
-	if (now >= alarms.retry_ns)
-		alarm_move_to_wheel(now);
 }
 
 size_t alarm_beside(void)
@@ -242,12 +220,17 @@ void alarm_reap(void)
 	struct alarm *alarm;
 
 	alarm_collect();
-	alarm_look_beside();
+	if (alarms.beside.count)
+		alarm_look_beside();
 	while ((alarm = alarms.ended)) {
 		alarms.ended = alarm->next;
 		if (!alarms.ended)
 			alarms.ended_end = &alarms.ended;
-		alarm_ring(alarm);
+		if (alarm->place) {
+			*alarm->place = NULL;
+			alarm->ring(alarm->owner, now_from_boottime(alarm->by_time.at_ns));
+		}
+		free(alarm);
 	}
 }
 

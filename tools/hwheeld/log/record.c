@@ -63,33 +63,6 @@ void record_encode(const struct record *record, unsigned char *bytes)
 	record_append(bytes, record->payload, record->payload_length);
 }
 
-static bool record_is_sound(const struct record_header *header)
-{
-	return header->version == RECORD_VERSION &&
-	       header->type >= RECORD_PUT && header->type <= RECORD_ACK &&
-	       !(header->flags & ~RECORD_ABSOLUTE) && !header->reserved &&
-	       header->queue_length <= QUEUE_MAX &&
-	       header->key_length && le16toh(header->key_length) <= KEY_MAX &&
-	       le32toh(header->payload_length) <= PAYLOAD_MAX;
-}
-
-static void record_take_header(struct record *record, const struct record_header *header)
-{
-	*record = (struct record) {
-		.type = header->type,
-		.absolute = header->flags & RECORD_ABSOLUTE,
-		.deliveries = le32toh(header->deliveries),
-		.at_ns = le64toh(header->at_ns),
-		.wall_ns = le64toh(header->wall_ns),
-		.deadline_ns = le64toh(header->deadline_ns),
-		.lease_ns = le64toh(header->lease_ns),
-		.key.length = le16toh(header->key_length),
-		.queue_length = header->queue_length,
-		.payload_length = le32toh(header->payload_length),
-	};
-	memcpy(record->token, header->token, TOKEN_SIZE);
-}
-
 bool record_decode(struct record *record, const unsigned char *bytes, size_t size)
 {
 	struct record_header header;
@@ -97,9 +70,26 @@ bool record_decode(struct record *record, const unsigned char *bytes, size_t siz
 	if (size < sizeof(header))
 		return false;
 	memcpy(&header, bytes, sizeof(header));
-	if (!record_is_sound(&header))
+	if (header.version != RECORD_VERSION ||
+	    header.type < RECORD_PUT || header.type > RECORD_ACK ||
+	    (header.flags & ~RECORD_ABSOLUTE) || header.reserved ||
+	    header.queue_length > QUEUE_MAX ||
+	    !header.key_length || le16toh(header.key_length) > KEY_MAX ||
+	    le32toh(header.payload_length) > PAYLOAD_MAX)
 		return false;
-	record_take_header(record, &header);
+	*record = (struct record) {
+		.type = header.type,
+		.absolute = header.flags & RECORD_ABSOLUTE,
+		.deliveries = le32toh(header.deliveries),
+		.at_ns = le64toh(header.at_ns),
+		.wall_ns = le64toh(header.wall_ns),
+		.deadline_ns = le64toh(header.deadline_ns),
+		.lease_ns = le64toh(header.lease_ns),
+		.key.length = le16toh(header.key_length),
+		.queue_length = header.queue_length,
+		.payload_length = le32toh(header.payload_length),
+	};
+	memcpy(record->token, header.token, TOKEN_SIZE);
 	record->key.text = (const char *)bytes + sizeof(header);
 	record->queue = record->key.text + record->key.length;
 	record->payload = record->queue + record->queue_length;

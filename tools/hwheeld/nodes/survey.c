@@ -57,21 +57,11 @@ static void survey_give_up(struct request *request, enum request_end why)
 	answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, "other nodes take too long");
 }
 
-static void survey_ask(struct survey *survey, const char *address, struct json_object *node)
-{
-	struct request *part = request_new(survey->request->service, NULL, NULL, "GET", "/cluster");
-
-	part->json = json_object_get(node);
-	part->part_of = survey;
-	part->take_answer = survey_take;
-	survey->left++;
-	relay(part, address, SURVEY_PATIENCE_NS);
-}
-
 bool survey_pass(struct request *request, struct json_object *object)
 {
 	struct json_object *array;
 	struct survey *survey;
+	struct request *part;
 
 	if (request->is_by_node || members_count() < 2)
 		return false;
@@ -82,10 +72,16 @@ bool survey_pass(struct request *request, struct json_object *object)
 	for (size_t i = 0; i < members_count(); i++) {
 		struct json_object *node = json_object_array_get_idx(array, i);
 
-		if (members_address(i))
-			survey_ask(survey, members_address(i), node);
-		else
+		if (!members_address(i)) {
 			survey_note(node, members_is_here(i) ? object : NULL);
+			continue;
+		}
+		part = request_new(request->service, NULL, NULL, "GET", "/cluster");
+		part->json = json_object_get(node);
+		part->part_of = survey;
+		part->take_answer = survey_take;
+		survey->left++;
+		relay(part, members_address(i), SURVEY_PATIENCE_NS);
 	}
 	if (!survey->left) {
 		free(survey);

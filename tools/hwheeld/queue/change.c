@@ -28,15 +28,6 @@ struct change *change_new(struct service *service, struct request *request, size
 	return change;
 }
 
-static void change_free(struct change *change)
-{
-	change->service->changes--;
-	json_object_put(change->json);
-	json_object_put(change->answer);
-	free(change->wishes);
-	free(change);
-}
-
 /* Waiting for another change */
 
 static void change_leave(struct request *request, enum request_end why)
@@ -140,7 +131,11 @@ static void change_done(struct store_request *commit)
 	for (size_t i = 0; i < change->commit.count; i++)
 		if (change->timeouts[i] && !change->timeouts[i]->busy)
 			life_go_on(change->timeouts[i]);
-	change_free(change);
+	change->service->changes--;
+	json_object_put(change->json);
+	json_object_put(change->answer);
+	free(change->wishes);
+	free(change);
 	DL_FOREACH_SAFE(waiters, request, next) {
 		DL_DELETE(waiters, request);
 		request->give_up = NULL;
