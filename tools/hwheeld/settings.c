@@ -189,6 +189,13 @@ static int settings_check(const struct settings *to)
 	return wrong ? -EINVAL : 0;
 }
 
+static void settings_free(struct settings *to)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(settings_known); i++)
+		if (settings_known[i].sort == TEXT)
+			settings_set_text(to, &settings_known[i], NULL);
+}
+
 int settings_read(struct settings *to, const char *path)
 {
 	FILE *stream = path ? fopen(path, "re") : NULL;
@@ -212,13 +219,6 @@ int settings_read(struct settings *to, const char *path)
 	if (error)
 		settings_free(to);
 	return error;
-}
-
-void settings_free(struct settings *to)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(settings_known); i++)
-		if (settings_known[i].sort == TEXT)
-			settings_set_text(to, &settings_known[i], NULL);
 }
 
 void settings_reload(struct settings *to, struct settings *new)

@@ -54,7 +54,6 @@ struct settings {
 
 /* Reads the file, or nothing if @path is NULL. Returns 0 or -EINVAL, and says what is wrong. */
 int settings_read(struct settings *to, const char *path);
-void settings_free(struct settings *settings);
 
 /* Takes over from @new what a reload changes, and frees @new. */
 void settings_reload(struct settings *settings, struct settings *new);

@@ -46,24 +46,17 @@ int64_t now_offset(const struct store_time *stored, const char *boot_id, uint64_
 	return (int64_t)(stored->at_ns + away - boot_ns);
 }
 
-int now_read_boot_id(char *boot_id)
+int now_begin(struct store_time *stored)
 {
 	FILE *stream = fopen(NOW_BOOT_ID, "re");
-	bool read;
+	bool is_read;
 
 	if (!stream)
 		return -errno;
-	read = fscanf(stream, "%39s", boot_id) == 1;
+	is_read = fscanf(stream, "%39s", now.boot_id) == 1;
 	fclose(stream);
-	return read ? 0 : -EIO;
-}
-
-int now_begin(struct store_time *stored)
-{
-	int error = now_read_boot_id(now.boot_id);
-
-	if (error)
-		return error;
+	if (!is_read)
+		return -EIO;
 	if (!now.is_shared)
 		now.offset_ns = now_offset(stored, now.boot_id, now_clock_ns(CLOCK_BOOTTIME),
 					   now_wall_ns());

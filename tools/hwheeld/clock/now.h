@@ -34,9 +34,6 @@ int64_t now_offset(const struct store_time *stored, const char *boot_id, uint64_
 /* Reads a clock of the machine. */
 uint64_t now_clock_ns(clockid_t clock);
 
-/* Reads the name of this boot into @boot_id, as in struct store_time. 0 or a negative errno. */
-int now_read_boot_id(char *boot_id);
-
 uint64_t now_ns(void);
 uint64_t now_wall_ns(void);
 

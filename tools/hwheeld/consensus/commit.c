@@ -16,17 +16,6 @@ struct commit *commit_new(void)
 	return commit;
 }
 
-void commit_free(struct commit *commit)
-{
-	for (size_t i = 0; i < commit->count; i++)
-		free(commit->parts[i].bytes);
-	free(commit->parts);
-	free(commit->ops);
-	free(commit->results);
-	free(commit->index);
-	free(commit);
-}
-
 size_t commit_cost(const struct record *record)
 {
 	return sizeof(uint32_t) + record_size(record);
@@ -92,9 +81,15 @@ bool commit_decode(const char *bytes, size_t size,
 static void commit_end(struct commit *commit, enum store_outcome outcome, int error)
 {
 	commit->done(commit, outcome, error);
-	for (size_t i = 0; i < commit->count; i++)
+	for (size_t i = 0; i < commit->count; i++) {
 		shard_release(commit->parts[i].shard);
-	commit_free(commit);
+		free(commit->parts[i].bytes);
+	}
+	free(commit->parts);
+	free(commit->ops);
+	free(commit->results);
+	free(commit->index);
+	free(commit);
 }
 
 /* Not known are only those that may have reached a server. */

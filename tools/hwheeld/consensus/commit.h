@@ -47,7 +47,6 @@ struct commit {
 };
 
 struct commit *commit_new(void);
-void commit_free(struct commit *commit);
 
 /* How many bytes a record adds to a part */
 size_t commit_cost(const struct record *record);

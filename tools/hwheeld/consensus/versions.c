@@ -184,7 +184,6 @@ bool versions_begin(const char *servers, bool may_lose, void (*changed)(void))
 	versions.may_lose = may_lose;
 	if (may_lose)
 		return true;
-	/* During an election none does. */
 	for (versions_look_at_all(); !versions.answers; versions_look_at_all()) {
 		say(LOG_WARNING, "cluster: no server of %s answers the command srvr", servers);
 		sleep(1);

@@ -233,6 +233,7 @@ static const char *put_read_one(struct request *request, unsigned int *status)
 	       "this is not JSON";
 }
 
+/* A request that has waited comes again, and is read by then. */
 void put_one(struct request *request)
 {
 	unsigned int status = MHD_HTTP_BAD_REQUEST;
