@@ -78,10 +78,11 @@ static uint64_t now_bound(uint64_t boot_ns)
 /* Alarms are set for when it is surely so late. */
 void now_follow(int64_t offset_ns, uint64_t bound_ns, uint64_t boot_ns)
 {
+	int64_t least = now.offset_ns - (int64_t)now_bound(boot_ns);
+
 	if (now.is_shared) {
 		now.floor_ns = now_ns();
-		now.has_jumped |= offset_ns - (int64_t)bound_ns >
-				  now.offset_ns - (int64_t)now_bound(boot_ns) + (int64_t)NOW_JUMP_NS;
+		now.has_jumped |= offset_ns - (int64_t)bound_ns > least + (int64_t)NOW_JUMP_NS;
 	}
 	now.is_shared = true;
 	now.offset_ns = offset_ns;

@@ -24,7 +24,7 @@ struct nodes_ops {
 	 * Takes what is due on any other node. If nothing is, the request is marked so, and decided
 	 * on again. If something is due here, it is the others' turn now and then only.
 	 */
-	bool (*sweep)(struct request *request, bool is_due_here, uint64_t max, uint64_t lease_ns);
+	bool (*sweep)(struct request *request, bool is_due_here);
 
 	/* Other nodes complete what this one has of the cluster. The object is taken over. */
 	bool (*survey)(struct request *request, struct json_object *object);

@@ -89,7 +89,7 @@ static void sweep_give_up(struct request *request, enum request_end why)
 	take_answer(request, NULL);
 }
 
-bool sweep_pass(struct request *request, bool is_due_here, uint64_t max, uint64_t lease_ns)
+bool sweep_pass(struct request *request, bool is_due_here)
 {
 	static unsigned int turn;
 	struct sweep *sweep;
@@ -106,7 +106,7 @@ bool sweep_pass(struct request *request, bool is_due_here, uint64_t max, uint64_
 	sweep->call.done = sweep_done;
 	sweep->next = sweep_first++;
 	sweep->left = members_count();
-	takings_path(sweep->path, request->name, max, 0, lease_ns);
+	takings_path(sweep->path, request->name, request->take.max, 0, request->take.lease_ns);
 	request_wait(request, sweep, sweep_give_up);
 	request_watch(request);
 	sweep_ask_next(sweep);

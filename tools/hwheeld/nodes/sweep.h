@@ -8,6 +8,6 @@
 
 #include "http/request.h"
 
-bool sweep_pass(struct request *request, bool is_due_here, uint64_t max, uint64_t lease_ns);
+bool sweep_pass(struct request *request, bool is_due_here);
 
 #endif /* SWEEP_H */

@@ -29,8 +29,6 @@ struct poll {
 	struct alarm *alarm;
 	uint64_t began_ns;		/* on CLOCK_BOOTTIME */
 	uint64_t end_ns;
-	uint64_t max;
-	uint64_t lease_ns;
 	uint64_t lease_until_ns;	/* a lease that began with the poll */
 };
 
@@ -101,25 +99,25 @@ static void take_draw_token(struct service *service, unsigned char token[TOKEN_S
 	memcpy(token, service->random + service->random_left, TOKEN_SIZE);
 }
 
-static size_t take_count(const struct poll *poll)
+static size_t take_count(const struct request *request, const struct queue *queue)
 {
 	const struct timeout *timeout;
 	size_t bytes = 0, count = 0;
 
-	DL_FOREACH2(poll->queue->due, timeout, next_due) {
+	DL_FOREACH2(queue->due, timeout, next_due) {
 		bytes += timeout->payload_length;
-		if (count == poll->max || (count && bytes > TAKE_ANSWER_MAX))
+		if (count == request->take.max || (count && bytes > TAKE_ANSWER_MAX))
 			break;
 		count++;
 	}
 	return count;
 }
 
-static void take_submit(const struct poll *poll)
+static void take_submit(struct request *request, const struct queue *queue)
 {
-	struct service *service = poll->request->service;
-	struct change *change = change_new(service, poll->request, take_count(poll));
-	struct timeout *timeout = poll->queue->due;
+	struct service *service = request->service;
+	struct change *change = change_new(service, request, take_count(request, queue));
+	struct timeout *timeout = queue->due;
 
 	for (size_t i = 0; i < change->commit.count; i++, timeout = timeout->next_due) {
 		struct record *record = &change->commit.records[i];
@@ -129,7 +127,7 @@ static void take_submit(const struct poll *poll)
 			.type = RECORD_LEASE,
 			.key = timeout_key(timeout),
 			.deliveries = timeout->deliveries + 1,
-			.lease_ns = now_after(poll->lease_ns),
+			.lease_ns = now_after(request->take.lease_ns),
 		};
 		take_draw_token(service, record->token);
 		if (service->nodes)
@@ -179,23 +177,23 @@ static void take_give_up(struct request *request, enum request_end why)
 }
 
 /* A poll of a client also waits for what other nodes have. */
-static void take_wait(const struct poll *wanted, uint64_t wait_ns)
+static void take_wait(struct request *request, struct queue *queue)
 {
-	struct poll *poll = memory_get(1, sizeof(*poll));
-	struct request *request = wanted->request;
 	struct service *service = request->service;
+	struct poll *poll = memory_get(1, sizeof(*poll));
 
-	*poll = *wanted;
+	poll->request = request;
+	poll->queue = queue;
 	request_watch(request);
 	request_wait(request, poll, take_give_up);
-	DL_APPEND(poll->queue->polls, poll);
-	poll->queue->polls_count++;
+	DL_APPEND(queue->polls, poll);
+	queue->polls_count++;
 	poll->began_ns = now_clock_ns(CLOCK_BOOTTIME);
-	poll->end_ns = now_ns() + wait_ns;
-	poll->lease_until_ns = now_after(poll->lease_ns);
+	poll->end_ns = now_ns() + request->take.wait_ns;
+	poll->lease_until_ns = now_after(request->take.lease_ns);
 	if (service->nodes && !request->is_by_node) {
-		poll->queue->clients++;
-		service->nodes->wait(poll->queue->name);
+		queue->clients++;
+		service->nodes->wait(queue->name);
 	}
 	alarm_set(&poll->alarm, poll->end_ns, take_ring, poll);
 }
@@ -206,7 +204,7 @@ void take_serve(struct service *service)
 
 	while ((queue = queue_next_ready(service))) {
 		while (queue->polls && queue->due) {
-			take_submit(queue->polls);
+			take_submit(queue->polls->request, queue);
 			take_leave(queue->polls);
 		}
 		queue_put(queue);
@@ -226,9 +224,9 @@ bool take_first(const struct service *service, const char *name, uint64_t *max, 
 		poll = poll->next;
 	if (!poll)
 		return false;
-	*max = poll->max;
+	*max = poll->request->take.max;
 	*wait_ns = poll->end_ns > now ? poll->end_ns - now : 0;
-	*lease_ns = poll->lease_ns;
+	*lease_ns = poll->request->take.lease_ns;
 	return true;
 }
 
@@ -238,10 +236,12 @@ bool take_first(const struct service *service, const char *name, uint64_t *max, 
  */
 static bool take_fits(const struct poll *poll, const struct taking *taking, size_t count)
 {
-	return !poll->request->is_by_node && poll->lease_ns == taking->lease_ns &&
-	       poll->max >= count &&
+	const struct request *request = poll->request;
+
+	return !request->is_by_node && request->take.lease_ns == taking->lease_ns &&
+	       request->take.max >= count &&
 	       (poll->began_ns <= taking->asked_ns || poll->lease_until_ns <= taking->end_ns) &&
-	       !request_is_gone(poll->request);
+	       !request_is_gone(request);
 }
 
 bool take_deliver(const struct service *service, const char *name, const struct taking *taking,
@@ -268,58 +268,53 @@ static bool take_read_duration(const struct request *request, const char *name, 
 	return !text || (!text_duration(text, ns) && *ns <= most);
 }
 
-static const char *take_read(struct poll *poll, uint64_t *wait_ns)
+static const char *take_read(struct request *request)
 {
-	const struct request *request = poll->request;
 	const struct settings *settings = &request->service->settings;
 	const char *max = request_parameter(request, "max");
 
-	*wait_ns = 0;
-	*poll = (struct poll) { .request = poll->request, .max = 1, .lease_ns = settings->lease };
+	request->take.max = 1;
+	request->take.lease_ns = settings->lease;
 	if (!text_is_queue(request->name, request->name_length))
 		return "queue: 1 to 64 letters, digits, dots, dashes or underscores are expected";
-	if (max && !text_count(max, settings->take, &poll->max))
+	if (max && !text_count(max, settings->take, &request->take.max))
 		return "max: a number is expected, within what this server allows";
-	if (!take_read_duration(request, "wait", settings->wait, wait_ns))
+	if (!take_read_duration(request, "wait", settings->wait, &request->take.wait_ns))
 		return "wait: seconds are expected, within what this server allows";
-	if (!take_read_duration(request, "lease", settings->lease_most, &poll->lease_ns) ||
-	    !poll->lease_ns)
+	if (!take_read_duration(request, "lease", settings->lease_most, &request->take.lease_ns) ||
+	    !request->take.lease_ns)
 		return "lease: seconds are expected, within what this server allows";
 	return NULL;
 }
 
+/* A request for which other nodes have nothing comes again, and is read by then. */
 void take(struct request *request)
 {
 	struct service *service = request->service;
 	const struct nodes_ops *nodes = service->nodes;
-	struct poll poll = { .request = request };
-	uint64_t wait_ns;
-	const char *wrong = take_read(&poll, &wait_ns);
+	const char *wrong = request->take.max ? NULL : take_read(request);
 	struct queue *queue;
-	bool has_due;
+	bool is_due;
 
 	if (wrong) {
 		answer_error(request, MHD_HTTP_BAD_REQUEST, wrong);
 		return;
 	}
 	queue = queue_find(service, request->name, request->name_length);
-	poll.queue = queue;
-	has_due = queue && queue->due && !queue->polls;
-	if ((!wait_ns || has_due) && nodes &&
-	    nodes->sweep(request, has_due, poll.max, poll.lease_ns))
+	is_due = queue && queue->due && !queue->polls;
+	if ((!request->take.wait_ns || is_due) && nodes && nodes->sweep(request, is_due))
 		return;
-	if (has_due) {
-		take_submit(&poll);
+	if (is_due) {
+		take_submit(request, queue);
 		return;
 	}
-	if (!wait_ns || service->is_stopping) {
+	if (!request->take.wait_ns || service->is_stopping) {
 		take_answer(request, NULL);
 		return;
 	}
 	queue = queue_get(service, request->name, request->name_length, service->settings.queues);
-	poll.queue = queue;
 	if (queue && queue->polls_count < service->settings.queue_polls) {
-		take_wait(&poll, wait_ns);
+		take_wait(request, queue);
 		return;
 	}
 	answer_error(request, MHD_HTTP_TOO_MANY_REQUESTS,

@@ -108,9 +108,9 @@ FAULTS = [
         ("queue/take.c", "\tchange->apply = take_apply;\n\tchange_submit(change);\n",
          "\ttake_apply(change);\n\tchange->request = NULL;\n\tchange->apply = take_nothing;\n"
          "\tchange_submit(change);\n"),
-        ("queue/take.c", "static size_t take_count(const struct poll *poll)\n",
+        ("queue/take.c", "static void take_submit(struct request *request, const struct queue *queue)\n",
          "static void take_nothing(struct change *change)\n{\n\t(void)change;\n}\n\n"
-         "static size_t take_count(const struct poll *poll)\n")],
+         "static void take_submit(struct request *request, const struct queue *queue)\n")],
         ["kill_all_servers", "kill"], {"leased", "numbered", "again"}),
     Fault("a request to another node that is sent again", [
         ("nodes/peer.c", "\tbool again = call->was_sent;\n", "\tbool again = false;\n"),
