@@ -49,6 +49,7 @@ install: all install_pages
 # Where the daemon was built (make hwheeld, or a package): not each machine has its libraries.
 install_hwheeld:
 	install -D -m 755 -t $(ROOT)/sbin $(DAEMON)
+	install -D -m 644 -t $(ROOT)/share/hwheeld $(HERE)hwheeld/http/openapi.json
 	[ -e $(DESTDIR)/etc/hwheeld.conf ] || \
 		install -D -m 644 -t $(DESTDIR)/etc $(HERE)config/hwheeld.conf
 	install -d $(ROOT)/lib/systemd/system
@@ -63,6 +64,7 @@ uninstall:
 		find $(ROOT)/share/man -type l -regex '.*/hwheel_.*' -lname '*hwheel*.[39]' -delete
 	rm -f $(LIB)/pkgconfig/hwheel.pc $(addprefix $(ROOT)/share/man/man*/,$(notdir $(PAGES)))
 	rm -f $(ROOT)/share/bash-completion/completions/hwheelctl
+	rm -rf $(ROOT)/share/hwheeld
 	rm -f $(ROOT)/sbin/hwheeld $(ROOT)/lib/systemd/system/hwheeld.service
 	! cmp -s $(HERE)config/hwheeld.conf $(DESTDIR)/etc/hwheeld.conf || rm $(DESTDIR)/etc/hwheeld.conf
 	rm -f $(ROOT)/lib/udev/rules.d/60-hwheel.rules

@@ -226,6 +226,13 @@ netty_source() {
 	cache_fill "netty-${version#*:}" netty_fetch && echo "$cache/netty-${version#*:}"
 }
 
+# redocly_fetch FOLDER: what lints a description of an API, from npm's registry; the last version but
+# one asks for a part that is not there
+redocly_fetch() {
+	say "npm: getting @redocly/cli"
+	npm install --silent --no-audit --no-fund --prefix "$1" @redocly/cli@1.34.20 >&2
+}
+
 # loops_fetch FOLDER: libuv and libevent as they were released, for their own tests of timers
 loops_fetch() {
 	local release name

@@ -37,7 +37,7 @@ declare -A packages_of=(
 	[loops_source]="$build cmake patch"
 	[hwheeld]="$build libcurl4-openssl-dev libjemalloc-dev libjson-c-dev libmicrohttpd-dev
 		libsqlite3-dev libxxhash-dev libzookeeper-mt-dev uthash-dev curl dmsetup e2fsprogs
-		iproute2 mount openssl python3"
+		iproute2 mount openssl python3 python3-jsonschema"
 	[zookeeper]="default-jre-headless libfaketime nftables slirp4netns zookeeper"
 	[cluster_bench]=default-jdk-headless
 	[hwheeld_bench]="beanstalkd redis-server"
@@ -162,6 +162,10 @@ need() {
 		found=${NETTY_SRC-}
 		[ -n "$found" ] || found=$(netty_source)
 		echo "NETTY_SRC=$found" ;;
+	redocly)
+		command -v npm >/dev/null || packages npm
+		cache_fill redocly redocly_fetch
+		echo "REDOCLY=$cache/redocly/node_modules/.bin/redocly" ;;
 	# Its test says so where there is none.
 	loops_source)    echo "LOOPS_SRC=$(loops_source || true)" ;;
 	java_25)         echo "JAVA_25=$(java_25)" ;;

@@ -372,7 +372,7 @@ static char *print_page(struct json_object *page)
 
 int durable_list(const char *socket)
 {
-	const char *path = "/timeouts?max=1000";
+	const char *path = "/timeouts?limit=1000";
 	struct daemon_answer answer;
 	char *after = NULL, *next;
 	int status;
@@ -387,7 +387,7 @@ int durable_list(const char *socket)
 		daemon_free(&answer);
 		free(after);
 		after = next;
-		path = "/timeouts?max=1000&after=";
+		path = "/timeouts?limit=1000&after=";
 	} while (after);
 	free(after);
 	return status;

@@ -12,6 +12,11 @@
 
 #define TEXT_DEPTH	8
 
+/* More members than any object that a client may send */
+#define TEXT_MEMBERS	16
+
+#define TEXT_PRINTABLE	64
+
 static const char text_digits[] = "0123456789abcdef";
 
 /* strtoull() takes spaces and signs, too. */
@@ -62,6 +67,18 @@ static size_t text_character(const unsigned char *text, size_t left)
 	if (code < least[length] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
 		return 0;
 	return code < 0x20 || code == 0x7f ? 0 : length;
+}
+
+size_t text_printable(const char *text, size_t length)
+{
+	size_t at = 0, step;
+
+	for (; at < length; at += step) {
+		step = text_character((const unsigned char *)text + at, length - at);
+		if (!step || at + step > TEXT_PRINTABLE)
+			break;
+	}
+	return at;
 }
 
 bool text_is_key(const char *key, size_t length)
@@ -143,4 +160,81 @@ struct json_object *text_json(const char *text, size_t length)
 	}
 	json_tokener_free(tokener);
 	return object;
+}
+
+/* Four hexadecimal digits, which json-c has seen */
+static unsigned int text_unit(const char *digits)
+{
+	return (unsigned int)(text_byte(digits) << 8 | text_byte(digits + 2));
+}
+
+/*
+ * From behind the first quote; returns the last one, or NULL if there is a lone surrogate or a
+ * control character.
+ */
+static const char *text_end_of_string(const char *text, bool *has_escape)
+{
+	for (*has_escape = false; *text != '"'; text++) {
+		unsigned int unit;
+
+		if ((unsigned char)*text < ' ')
+			return NULL;
+		if (*text != '\\')
+			continue;
+		*has_escape = true;
+		if (*++text != 'u')
+			continue;
+		unit = text_unit(text + 1);
+		text += 4;
+		if (unit < 0xd800 || unit > 0xdfff)
+			continue;
+		if (unit > 0xdbff || text[1] != '\\' || text[2] != 'u' ||
+		    (text_unit(text + 3) & 0xfc00) != 0xdc00)
+			return NULL;
+		text += 6;
+	}
+	return text;
+}
+
+/*
+ * json-c takes texts in single quotes, keeps the last one of two members, ends a name at a zero, and replaces lone surrogates.
+ * Names are compared as they are written: one with an escape is none that a request has.
+ */
+const char *text_json_mistake(const char *text, struct text_wrong *wrong)
+{
+	struct {
+		const char *names[TEXT_MEMBERS];
+		size_t lengths[TEXT_MEMBERS], count;
+	} objects[TEXT_DEPTH + 1], *object = objects;
+	bool has_escape;
+
+	for (; *text; text++) {
+		const char *name = text + 1;
+
+		if (*text == '\'')
+			return "this is not JSON";
+		if (*text == '{')
+			(++object)->count = 0;
+		else if (*text == '}')
+			object--;
+		if (*text != '"')
+			continue;
+		text = text_end_of_string(name, &has_escape);
+		if (!text)
+			return "this is not JSON: a text has a lone surrogate or a control character";
+		if (text[1 + strspn(text + 1, " \t\r\n")] != ':')
+			continue;
+		wrong->name = name;
+		wrong->length = (size_t)(text - name);
+		if (has_escape || object->count == TEXT_MEMBERS)
+			return "an unknown member";
+		for (size_t i = 0; i < object->count; i++)
+			if (object->lengths[i] == wrong->length &&
+			    !memcmp(object->names[i], name, wrong->length))
+				return "the member is there twice";
+		object->names[object->count] = name;
+		object->lengths[object->count++] = wrong->length;
+	}
+	wrong->name = NULL;
+	return NULL;
 }

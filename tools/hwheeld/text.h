@@ -35,7 +35,23 @@ bool text_decode(const char *text, char *to, size_t room, size_t *length);
 void text_token(const unsigned char token[TOKEN_SIZE], char text[TEXT_TOKEN]);
 bool text_read_token(const char *text, unsigned char token[TOKEN_SIZE]);
 
+/* What a mistake of a client comes to */
+struct text_wrong {
+	unsigned int status;		/* of the answer */
+	const char *name;		/* of what is wrong, as the client has it; or NULL */
+	size_t length;			/* of the name */
+};
+
+/* Returns how much of it, and at most 64 bytes, are UTF-8 without control characters. */
+size_t text_printable(const char *text, size_t length);
+
 /* Strict JSON, in UTF-8, not deep; NULL if it is something else. The caller puts it. */
 struct json_object *text_json(const char *text, size_t length);
+
+/*
+ * Returns NULL, or what is wrong with a text that text_json() takes: members that are there twice,
+ * surrogates that are alone. @wrong has the member's name.
+ */
+const char *text_json_mistake(const char *text, struct text_wrong *wrong);
 
 #endif /* TEXT_H */

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <stdio.h>
+
 #include <json-c/json.h>
 
 #include "http/answer.h"
 #include "hwheelctl/json.h"
 #include "memory.h"
+#include "text.h"
 
 static void answer_finish(struct request *request, unsigned int status,
 			  struct MHD_Response *response)
@@ -55,6 +58,16 @@ void answer_error(struct request *request, unsigned int status, const char *text
 	json_add_number(object, "status", status);
 	json_add_text(object, "error", text);
 	answer(request, status, object);
+}
+
+void answer_wrong(struct request *request, const char *text, const struct text_wrong *wrong)
+{
+	char named[256];
+
+	if (wrong->name)
+		snprintf(named, sizeof(named), "%.*s: %s",
+			 (int)text_printable(wrong->name, wrong->length), wrong->name, text);
+	answer_error(request, wrong->status, wrong->name ? named : text);
 }
 
 enum MHD_Result answer_send(struct request *request)

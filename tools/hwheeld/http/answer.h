@@ -18,6 +18,11 @@ void answer_text(struct request *request, unsigned int status, const char *type,
 /* @text says what is wrong; nothing of it comes from the client. */
 void answer_error(struct request *request, unsigned int status, const char *text);
 
+struct text_wrong;
+
+/* The same for a mistake, with the name that the client has for it */
+void answer_wrong(struct request *request, const char *text, const struct text_wrong *wrong);
+
 /* Hands the answer to libmicrohttpd; listener.c does so in the next run. */
 enum MHD_Result answer_send(struct request *request);
 

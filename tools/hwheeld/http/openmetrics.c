@@ -10,6 +10,7 @@
 #include "log/log.h"
 #include "memory.h"
 #include "queue/queue.h"
+#include "queue/room.h"
 #include "queue/timeout.h"
 #include "store/store.h"
 
@@ -72,6 +73,7 @@ static const struct {
 
 static void openmetrics_timeouts(FILE *stream, const struct service *service)
 {
+	enum room_reason lack = room_lacks_any(service);
 	const struct metrics *metrics = &service->metrics;
 
 	for (size_t i = 0; i < ARRAY_SIZE(openmetrics_counters); i++)
@@ -86,6 +88,11 @@ static void openmetrics_timeouts(FILE *stream, const struct service *service)
 			  (double)service->timeouts_bytes);
 	openmetrics_gauge(stream, "alarms_beside_wheel", "Alarms that found no room on the wheel",
 			  (double)alarm_beside());
+	fputs("# TYPE hwheeld_refuses gauge\n# HELP hwheeld_refuses 1: why new timeouts get 507\n",
+	      stream);
+	for (enum room_reason i = 0; i < ROOM_REASONS; i++)
+		fprintf(stream, "hwheeld_refuses{reason=\"%s\"} %d\n", room_texts[i].word,
+			i == lack);
 	openmetrics_histogram(stream, "lateness", "From the deadline until the timeout is due",
 			      &metrics->lateness);
 	openmetrics_gauge(stream, "lateness_max_seconds", "The largest lateness",

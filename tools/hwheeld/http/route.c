@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <stdio.h>
 #include <string.h>
 
 #include "hash.h"
@@ -13,26 +14,33 @@
 #include "queue/take.h"
 #include "text.h"
 
-/* A path is @prefix, a name and @suffix; with no suffix the name is a key, which may be encoded. */
+/*
+ * A path is @prefix, a name and @suffix; with no suffix the name is a key, which may be encoded.
+ * Of a page for people or machines queries and bodies are ignored; all else is refused that is not
+ * here.
+ */
 static const struct route {
 	const char *method;
 	const char *prefix;
 	const char *suffix;
 	void (*decide)(struct request *request);
-	bool is_about_timeouts;
+	const char *queries;		/* their names, each between spaces; NULL: a page */
+	bool has_body;
 } routes[] = {
-	{ "PUT",    "/timeouts/", NULL,      put_one,        true },
-	{ "GET",    "/timeouts/", NULL,      show_one,       true },
-	{ "DELETE", "/timeouts/", NULL,      cancel_timeout, true },
-	{ "POST",   "/timeouts",  "",        put_many,       true },
-	{ "GET",    "/timeouts",  "",        show_list,      true },
-	{ "POST",   "/queues/",   "/take",   take,           true },
-	{ "DELETE", "/leases/",   "",        cancel_lease,   true },
-	{ "POST",   "/leases/",   "/return", return_lease,   true },
-	{ "GET",    "/health",    "",        show_health,    false },
-	{ "GET",    "/metrics",   "",        openmetrics,    false },
-	{ "GET",    "/queues",    "",        show_queues,    false },
-	{ "GET",    "/cluster",   "",        show_cluster,   false },
+	{ "PUT",    "/timeouts/", NULL,      put_one,        "", true },
+	{ "GET",    "/timeouts/", NULL,      show_one,       "", false },
+	{ "DELETE", "/timeouts/", NULL,      cancel_timeout, "", false },
+	{ "POST",   "/timeouts",  "",        put_many,       "", true },
+	{ "GET",    "/timeouts",  "",        show_list,      " queue prefix state after limit ", false },
+	{ "POST",   "/queues/",   "/take",   take,           " max wait lease ", false },
+	{ "DELETE", "/leases/",   "",        cancel_lease,   "", false },
+	{ "POST",   "/leases/",   "/return", return_lease,   "", false },
+	{ "GET",    "/queues",    "",        show_queues,    "", false },
+	{ "GET",    "/health",    "",        show_health,    NULL, false },
+	{ "GET",    "/health/accept", "",    show_accept,    NULL, false },
+	{ "GET",    "/metrics",   "",        openmetrics,    NULL, false },
+	{ "GET",    "/cluster",   "",        show_cluster,   NULL, false },
+	{ "GET",    "/openapi.json", "",     show_openapi,   NULL, false },
 };
 
 /* Returns the length of the name, or -1 if it is another path. */
@@ -73,6 +81,93 @@ static void route_refuse_method(struct request *request)
 	answer_error(request, MHD_HTTP_METHOD_NOT_ALLOWED, "not this method");
 }
 
+/* What of a request is checked, one after the other */
+struct route_check {
+	struct request *request;
+	const struct route *route;
+	const char *what;		/* is wrong; NULL: nothing yet */
+	struct text_wrong wrong;
+};
+
+static enum MHD_Result route_refuse(struct route_check *check, const char *name, const char *what)
+{
+	check->what = what;
+	check->wrong = (struct text_wrong) {
+		.status = MHD_HTTP_BAD_REQUEST, .name = name, .length = strlen(name),
+	};
+	return MHD_NO;
+}
+
+static enum MHD_Result route_check_query(void *data, enum MHD_ValueKind kind, const char *name,
+					 const char *value)
+{
+	struct route_check *check = data;
+	char word[32];
+
+	snprintf(word, sizeof(word), " %s ", name);
+	if (strlen(name) > sizeof(word) - 3 || !strstr(check->route->queries, word))
+		return route_refuse(check, name, "an unknown query");
+	if (!value)
+		return route_refuse(check, name, "a query needs a value");
+	if (request_parameter(check->request, name) != value)
+		return route_refuse(check, name, "the query is there twice");
+	return MHD_YES;
+}
+
+/* Those of a GET would change nothing but its answer, and may be ignored. */
+static enum MHD_Result route_check_header(void *data, enum MHD_ValueKind kind, const char *name,
+					  const char *value)
+{
+	struct route_check *check = data;
+
+	if (!strcasecmp(name, "If-None-Match")) {
+		if (check->route->decide != put_one)
+			return route_refuse(check, "If-None-Match", "only PUT has this condition");
+		if (!value || strcmp(value, "*"))
+			return route_refuse(check, "If-None-Match", "* is expected");
+	}
+	if (!strcasecmp(name, "If-Match"))
+		return route_refuse(check, "If-Match", "there is no such condition");
+	if (!strcasecmp(name, "If-Unmodified-Since"))
+		return route_refuse(check, "If-Unmodified-Since", "there is no such condition");
+	return MHD_YES;
+}
+
+/* A page in a browser can send forms anywhere, but not to a Unix socket. */
+static bool route_has_json(const struct request *request)
+{
+	static const char json[] = "application/json", form[] = "application/x-www-form-urlencoded";
+	const char *type = request_header(request, "Content-Type");
+	size_t length = type ? strcspn(type, "; \t") : 0;
+
+	return !request->length || !type ||
+	       (length == strlen(json) && !strncasecmp(type, json, length)) ||
+	       (length == strlen(form) && !strncasecmp(type, form, length) &&
+		!request->client->is_by_tcp);
+}
+
+/* Returns true if it is answered. Another node may be of another version. */
+static bool route_refuse_unknown(struct request *request, const struct route *route)
+{
+	struct route_check check = { .request = request, .route = route };
+
+	if (!route->queries || request->is_by_node)
+		return false;
+	MHD_get_connection_values(request->connection, MHD_GET_ARGUMENT_KIND, route_check_query,
+				  &check);
+	if (!check.what && strcmp(request->method, "GET"))
+		MHD_get_connection_values(request->connection, MHD_HEADER_KIND, route_check_header,
+					  &check);
+	if (!check.what && request->length && !route->has_body)
+		route_refuse(&check, "body", "none is expected");
+	if (check.what)
+		answer_wrong(request, check.what, &check.wrong);
+	else if (!route_has_json(request))
+		answer_error(request, MHD_HTTP_UNSUPPORTED_MEDIA_TYPE,
+			     "Content-Type: application/json is expected");
+	return request->response;
+}
+
 /* A path that is wrong is refused before a method that is. */
 void route(struct request *request)
 {
@@ -100,7 +195,9 @@ void route(struct request *request)
 	else if (!found->suffix)
 		request->key = hash_key(request->name, request->name_length,
 					request->service->shards);
-	if (found->is_about_timeouts)
+	if (request->decide == found->decide && route_refuse_unknown(request, found))
+		return;
+	if (found->queries)
 		nodes_decide(request);
 	else
 		request->decide(request);

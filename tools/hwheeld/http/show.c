@@ -9,9 +9,11 @@
 #include "http/show.h"
 #include "hwheelctl/json.h"
 #include "nodes/nodes.h"
-#include "queue/view.h"
+#include "queue/life.h"
 #include "queue/queue.h"
+#include "queue/room.h"
 #include "queue/timeout.h"
+#include "queue/view.h"
 #include "store/store.h"
 #include "text.h"
 
@@ -21,12 +23,64 @@
 
 void show_one(struct request *request)
 {
-	const struct timeout *timeout = timeout_find(request->service, &request->key);
+	struct timeout *timeout = timeout_find(request->service, &request->key);
 
+	if (timeout)
+		life_end_lease(timeout);
 	if (timeout && timeout->state != TIMEOUT_NEW)
 		answer(request, MHD_HTTP_OK, view_timeout(timeout, true));
 	else
 		answer_error(request, MHD_HTTP_NOT_FOUND, "there is no such timeout");
+}
+
+/* Which timeouts are to be listed */
+struct show_filter {
+	const char *queue;		/* NULL: all, as for state */
+	const char *state;
+	char prefix[KEY_MAX + 1];
+	size_t prefix_length;
+	uint64_t after;
+	uint64_t limit;
+};
+
+/* Returns NULL, or what is wrong. */
+static const char *show_read_filter(const struct request *request, struct show_filter *filter)
+{
+	const char *prefix = request_parameter(request, "prefix");
+	const char *after = request_parameter(request, "after");
+	const char *limit = request_parameter(request, "limit");
+
+	*filter = (struct show_filter) {
+		.queue = request_parameter(request, "queue"),
+		.state = request_parameter(request, "state"), .limit = SHOW_SOME,
+	};
+	if (filter->queue && !text_is_queue(filter->queue, strlen(filter->queue)))
+		return "queue: 1 to 64 letters, digits, dots, dashes or underscores are expected";
+	if (filter->state && !view_is_state(filter->state))
+		return "state: pending, due or leased is expected";
+	if (!text_decode(prefix ?: "", filter->prefix, KEY_MAX, &filter->prefix_length))
+		return "prefix: up to 256 bytes, with %XX where needed, are expected";
+	if (limit && !text_count(limit, SHOW_MOST, &filter->limit))
+		return "limit: 1 to 1000 is expected";
+	if (after && !text_count(after, UINT64_MAX, &filter->after))
+		return "after: what next said is expected";
+	return NULL;
+}
+
+/* This timeout, or the next one that is to be listed; NULL: there is none. */
+static const struct timeout *show_next(const struct timeout *timeout,
+				       const struct show_filter *filter)
+{
+	for (; timeout; timeout = timeout->newer) {
+		struct key key = timeout_key(timeout);
+
+		if ((!filter->queue || !strcmp(filter->queue, timeout->queue->name)) &&
+		    (!filter->state || !strcmp(filter->state, view_state(timeout))) &&
+		    key.length >= filter->prefix_length &&
+		    !memcmp(key.text, filter->prefix, filter->prefix_length))
+			break;
+	}
+	return timeout;
 }
 
 /*
@@ -35,34 +89,29 @@ void show_one(struct request *request)
  */
 void show_list(struct request *request)
 {
-	const char *queue = request_parameter(request, "queue");
-	const char *most = request_parameter(request, "max");
-	const char *behind = request_parameter(request, "after");
 	const struct timeout *timeout = request->service->oldest;
 	struct json_object *object, *array;
-	uint64_t max = SHOW_SOME, after = 0;
+	struct show_filter filter;
+	const char *wrong = show_read_filter(request, &filter);
 	char next[24];
 
-	if (most && !text_count(most, SHOW_MOST, &max)) {
-		answer_error(request, MHD_HTTP_BAD_REQUEST, "max: 1 to 1000 is expected");
+	if (wrong) {
+		answer_error(request, MHD_HTTP_BAD_REQUEST, wrong);
 		return;
 	}
-	if (behind && !text_count(behind, UINT64_MAX, &after)) {
-		answer_error(request, MHD_HTTP_BAD_REQUEST, "after: what next said is expected");
-		return;
-	}
-	while (timeout && timeout->seq <= after)
+	while (timeout && timeout->seq <= filter.after)
 		timeout = timeout->newer;
+	timeout = show_next(timeout, &filter);
 	object = json_object_new_object();
 	array = json_object_new_array();
-	for (uint64_t i = 0; timeout && i < max; timeout = timeout->newer, i++)
-		if (!queue || !strcmp(queue, timeout->queue->name))
-			json_object_array_add(array, view_timeout(timeout, false));
-	json_object_object_add(object, "timeouts", array);
-	if (timeout) {
-		snprintf(next, sizeof(next), "%llu", (unsigned long long)timeout->older->seq);
-		json_add_text(object, "next", next);
+	for (uint64_t i = 0; timeout && i < filter.limit; i++) {
+		json_object_array_add(array, view_timeout(timeout, false));
+		snprintf(next, sizeof(next), "%llu", (unsigned long long)timeout->seq);
+		timeout = show_next(timeout->newer, &filter);
 	}
+	json_object_object_add(object, "timeouts", array);
+	if (timeout)
+		json_add_text(object, "next", next);
 	answer(request, MHD_HTTP_OK, object);
 }
 
@@ -93,11 +142,10 @@ static const char *show_state(const struct store *store)
 	return store->ops->is_settled && !store->ops->is_settled(store) ? "loading" : "ready";
 }
 
-void show_health(struct request *request)
+static void show_as(struct request *request, const char *state)
 {
 	const struct service *service = request->service;
 	struct json_object *object = json_object_new_object();
-	const char *state = show_state(service->store);
 
 	json_add_text(object, "state", state);
 	json_add_text(object, "version", HWHEEL_VERSION);
@@ -106,6 +154,20 @@ void show_health(struct request *request)
 	view_seconds(object, "tick", alarm_tick_ns());
 	answer(request, strcmp(state, "ready") ? MHD_HTTP_SERVICE_UNAVAILABLE : MHD_HTTP_OK,
 	       object);
+}
+
+void show_health(struct request *request)
+{
+	show_as(request, show_state(request->service->store));
+}
+
+void show_accept(struct request *request)
+{
+	const char *state = show_state(request->service->store);
+	enum room_reason lack = room_lacks_any(request->service);
+
+	show_as(request, lack == ROOM_REASONS || strcmp(state, "ready") ? state :
+		room_texts[lack].sentence);
 }
 
 /* A store on one machine has one node, which owns all timeouts. */

@@ -5,10 +5,17 @@
 
 #include "http/request.h"
 
+/* The description of the API, see openapi.c */
+extern const char openapi_begin[], openapi_end[];
+
 void show_one(struct request *request);
 void show_list(struct request *request);
 void show_queues(struct request *request);
+void show_openapi(struct request *request);
 void show_health(struct request *request);
+
+/* Does it accept new timeouts? */
+void show_accept(struct request *request);
 void show_cluster(struct request *request);
 
 #endif /* SHOW_H */

@@ -33,6 +33,8 @@ void cancel_timeout(struct request *request)
 {
 	struct timeout *timeout = timeout_find(request->service, &request->key);
 
+	if (timeout)
+		life_end_lease(timeout);
 	if (!timeout)
 		answer_error(request, MHD_HTTP_NOT_FOUND, "there is no such timeout");
 	else if (timeout->busy)

@@ -46,6 +46,13 @@ static void life_end_wait(struct timeout *timeout)
 	life_make_due(timeout);
 }
 
+void life_end_lease(struct timeout *timeout)
+{
+	if (timeout->state == TIMEOUT_LEASED && !timeout->busy &&
+	    now_has_come(timeout->lease->end_ns))
+		life_end_wait(timeout);
+}
+
 static void life_ring(void *owner, uint64_t at_ns)
 {
 	struct timeout *timeout = owner;

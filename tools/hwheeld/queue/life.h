@@ -14,6 +14,12 @@ void life_arm(struct timeout *timeout);
 /* The change that it was busy with has ended: becomes what it would have become meanwhile. */
 void life_go_on(struct timeout *timeout);
 
+/*
+ * If its lease has ended, and the alarm is still on its way: it is due. So a request that comes
+ * too late for the lease's client finds it as another client does.
+ */
+void life_end_lease(struct timeout *timeout);
+
 /* Ends the lease, if any: it is due. */
 void life_make_due(struct timeout *timeout);
 

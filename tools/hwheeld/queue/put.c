@@ -6,7 +6,6 @@
  */
 #include <json-c/json.h>
 
-#include "clock/alarm.h"
 #include "http/answer.h"
 #include "hwheelctl/json.h"
 #include "memory.h"
@@ -14,6 +13,7 @@
 #include "queue/change.h"
 #include "queue/life.h"
 #include "queue/put.h"
+#include "queue/room.h"
 #include "queue/view.h"
 #include "queue/wish.h"
 #include "text.h"
@@ -126,10 +126,9 @@ static void put_submit(struct request *request)
 
 /* Deciding */
 
-/* What the wishes add does not fit; what a restart takes away makes no room for others. */
-static const char *put_lacks_room(const struct request *request)
+/* What a restart takes away makes no room for others. */
+static enum room_reason put_lacks_room(const struct request *request)
 {
-	const struct service *service = request->service;
 	size_t bytes = 0, new = 0;
 
 	for (size_t i = 0; i < request->wishes_count; i++) {
@@ -143,11 +142,7 @@ static const char *put_lacks_room(const struct request *request)
 			bytes += payload - timeout->payload_length;
 		new += !timeout;
 	}
-	if (bytes && service->timeouts_bytes + bytes > service->settings.memory)
-		return "the timeouts take all memory allowed";
-	if (new && timeout_count(service) + new > service->settings.timeouts)
-		return "there are as many timeouts as allowed";
-	return new && alarm_beside() ? "the wheel is full" : NULL;
+	return room_lacks(request->service, new, bytes);
 }
 
 /* Counts a place for each timeout that comes to a queue. Returns NULL, or what is wrong. */
@@ -182,6 +177,7 @@ static const char *put_take_places(struct request *request)
 static void put_decide(struct request *request)
 {
 	const struct wish *first = request->wishes;
+	enum room_reason lack;
 	const char *wrong;
 
 	for (size_t i = 0; i < request->wishes_count; i++) {
@@ -193,6 +189,8 @@ static void put_decide(struct request *request)
 			change_wait_for(wish->timeout, request);
 			return;
 		}
+		if (wish->timeout)
+			life_end_lease(wish->timeout);
 	}
 	if (put_is_single(request) && first->timeout && request_header(request, "If-None-Match")) {
 		answer_error(request, MHD_HTTP_PRECONDITION_FAILED, "there is such a timeout");
@@ -202,9 +200,9 @@ static void put_decide(struct request *request)
 		answer_error(request, MHD_HTTP_CONFLICT, "the timeout is leased");
 		return;
 	}
-	wrong = put_lacks_room(request);
-	if (wrong) {
-		answer_error(request, MHD_HTTP_INSUFFICIENT_STORAGE, wrong);
+	lack = put_lacks_room(request);
+	if (lack != ROOM_REASONS) {
+		answer_error(request, MHD_HTTP_INSUFFICIENT_STORAGE, room_texts[lack].sentence);
 		return;
 	}
 	wrong = put_take_places(request);
@@ -216,9 +214,16 @@ static void put_decide(struct request *request)
 
 /* Reading */
 
-static const char *put_read_one(struct request *request, unsigned int *status)
+/* Returns NULL, or what is wrong. */
+static const char *put_read_json(struct request *request, struct text_wrong *wrong)
 {
-	const char *match = request_header(request, "If-None-Match");
+	request->json = text_json(request->body, request->length);
+	return request->json ? text_json_mistake(request->body, wrong) : "this is not JSON";
+}
+
+static const char *put_read_one(struct request *request, struct text_wrong *wrong)
+{
+	const char *what;
 	struct wish *wish = memory_get(1, sizeof(*wish));
 
 	request->wishes = wish;
@@ -226,21 +231,18 @@ static const char *put_read_one(struct request *request, unsigned int *status)
 	wish->record.key = request->key;
 	if (!text_is_key(request->name, request->name_length))
 		return "key: 1 to 256 bytes of UTF-8 without control characters are expected";
-	if (match && strcmp(match, "*"))
-		return "If-None-Match: * is expected, or nothing";
-	request->json = text_json(request->body, request->length);
-	return request->json ? wish_read(wish, request->service, request->json, status) :
-	       "this is not JSON";
+	what = put_read_json(request, wrong);
+	return what ?: wish_read(wish, request->service, request->json, wrong);
 }
 
 /* A request that has waited comes again, and is read by then. */
 void put_one(struct request *request)
 {
-	unsigned int status = MHD_HTTP_BAD_REQUEST;
-	const char *wrong = request->wishes ? NULL : put_read_one(request, &status);
+	struct text_wrong wrong = { .status = MHD_HTTP_BAD_REQUEST };
+	const char *what = request->wishes ? NULL : put_read_one(request, &wrong);
 
-	if (wrong)
-		answer_error(request, status, wrong);
+	if (what)
+		answer_wrong(request, what, &wrong);
 	else
 		put_decide(request);
 }
@@ -277,43 +279,48 @@ static struct json_object *put_array(const struct request *request)
 	return json_object_is_type(array, json_type_array) ? array : NULL;
 }
 
-static const char *put_read_many(struct request *request, unsigned int *status)
+static const char *put_read_many(struct request *request, struct text_wrong *wrong)
 {
+	const char *what = request->json ? NULL : put_read_json(request, wrong);
 	struct json_object *array;
-	const char *wrong = NULL;
 
-	if (!request->json)
-		request->json = text_json(request->body, request->length);
-	if (!request->json)
-		return "this is not JSON";
+	if (what)
+		return what;
 	array = put_array(request);
+	if (array && json_object_object_length(request->json) > 1) {
+		json_object_object_foreach(request->json, name, value) {
+			wrong->name = value == array ? wrong->name : name;
+			wrong->length = strlen(wrong->name ?: "");
+		}
+		return "an unknown member: timeouts is expected";
+	}
 	if (!array || !json_object_array_length(array))
 		return "timeouts: an array is expected, with one timeout at least";
 	if (json_object_array_length(array) > request->service->settings.batch) {
-		*status = MHD_HTTP_CONTENT_TOO_LARGE;
+		wrong->status = MHD_HTTP_CONTENT_TOO_LARGE;
 		return "timeouts: too many in one request";
 	}
 	request->wishes_count = json_object_array_length(array);
 	request->wishes = memory_get(request->wishes_count, sizeof(*request->wishes));
-	for (size_t i = 0; i < request->wishes_count && !wrong; i++) {
+	for (size_t i = 0; i < request->wishes_count && !what; i++) {
 		struct wish *wish = &request->wishes[i];
 
-		wrong = wish_read(wish, request->service, json_object_array_get_idx(array, i),
-				  status);
-		if (!wrong && !wish->record.key.text)
-			wrong = "key: each timeout needs one";
+		what = wish_read(wish, request->service, json_object_array_get_idx(array, i),
+				 wrong);
+		if (!what && !wish->record.key.text)
+			what = "key: each timeout needs one";
 	}
-	return wrong || !put_has_twins(request) ? wrong : "key: two timeouts have the same one";
+	return what || !put_has_twins(request) ? what : "key: two timeouts have the same one";
 }
 
 void put_many(struct request *request)
 {
 	const struct nodes_ops *nodes = request->service->nodes;
-	unsigned int status = MHD_HTTP_BAD_REQUEST;
-	const char *wrong = request->wishes ? NULL : put_read_many(request, &status);
+	struct text_wrong wrong = { .status = MHD_HTTP_BAD_REQUEST };
+	const char *what = request->wishes ? NULL : put_read_many(request, &wrong);
 
-	if (wrong)
-		answer_error(request, status, wrong);
+	if (what)
+		answer_wrong(request, what, &wrong);
 	else if (!nodes || !nodes->pass_batch(request, put_array(request)))
 		put_decide(request);
 }

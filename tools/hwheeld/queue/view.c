@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #include "clock/now.h"
+#include "hwheelctl/array.h"
 #include "hwheelctl/json.h"
 #include "queue/view.h"
 #include "text.h"
@@ -51,6 +53,23 @@ static void view_payload(struct json_object *object, const struct timeout *timeo
 							  (int)timeout->payload_length));
 }
 
+static const char *const view_states[] = {
+	[TIMEOUT_PENDING] = "pending", [TIMEOUT_DUE] = "due", [TIMEOUT_LEASED] = "leased",
+};
+
+const char *view_state(const struct timeout *timeout)
+{
+	return view_states[timeout->state] ?: "";
+}
+
+bool view_is_state(const char *text)
+{
+	for (size_t i = TIMEOUT_PENDING; i < ARRAY_SIZE(view_states); i++)
+		if (!strcmp(text, view_states[i]))
+			return true;
+	return false;
+}
+
 struct json_object *view_timeout(const struct timeout *timeout, bool payload)
 {
 	struct json_object *object = view_names(timeout);
@@ -60,8 +79,7 @@ struct json_object *view_timeout(const struct timeout *timeout, bool payload)
 		end = now_from_wall(wall);
 	else
 		wall = now_on_wall(end);
-	json_add_text(object, "state", timeout->state == TIMEOUT_DUE ? "due" :
-		      timeout->state == TIMEOUT_LEASED ? "leased" : "pending");
+	json_add_text(object, "state", view_state(timeout));
 	json_add_text(object, "kind", timeout->absolute ? "deadline" : "delay");
 	view_date(object, "deadline", wall);
 	view_seconds(object, "remaining", end > now ? end - now : 0);

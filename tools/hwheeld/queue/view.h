@@ -7,6 +7,10 @@
 
 struct json_object;
 
+/* Its name; "": nobody sees the timeout yet */
+const char *view_state(const struct timeout *timeout);
+bool view_is_state(const char *text);
+
 struct json_object *view_timeout(const struct timeout *timeout, bool payload);
 
 /* A timeout with its lease, for a client or for another node */

@@ -7,6 +7,7 @@
 #include "service.h"
 
 struct json_object;
+struct text_wrong;
 
 struct wish {
 	struct record record;		/* of a put; its texts are those in the JSON */
@@ -17,10 +18,10 @@ struct wish {
 };
 
 /*
- * Returns NULL, or what is wrong. @status: out: the answer's status then. A wish that has no key
- * gets one of the object.
+ * Returns NULL, or what is wrong; only then @wrong may change. A wish that has no key gets one of
+ * the object.
  */
 const char *wish_read(struct wish *wish, const struct service *service,
-		      struct json_object *object, unsigned int *status);
+		      struct json_object *object, struct text_wrong *wrong);
 
 #endif /* WISH_H */

@@ -8,15 +8,19 @@ import http.client
 import itertools
 import json
 import os
+import re
 import select
 import signal
 import socket
+import sqlite3
 import ssl
 import subprocess
 import sys
 import threading
 import time
+import warnings
 
+import openapi
 from daemon import PATIENCE, Client, Daemon, certify, equal, run_all, true, until
 
 program, base = sys.argv[1:3]
@@ -192,12 +196,7 @@ def wrong_requests_say_so(daemon):
     wishes = [b"", b"{", b"[]", b"5", b'{"delay":1}x', b'{"delay":-1}', b'{"delay":"x"}',
               b'{"delay":1,"deadline":2}', b"{}", b'{"delay":1,"queue":"a b"}',
               b'{"delay":1,"queue":""}', b'{"delay":1,"payload":5}', b'{"delay":NaN}',
-              b'{"delay":1e999}', b'{"deadline":"2026-13-01T00:00:00Z"}',
-              b'{"deadline":"2026-01-01T00:00:00"}', b'{"deadline":"2026-02-31T00:00:00Z"}',
-              b'{"deadline":"2026-2-01T00:00:00Z"}', b'{"deadline":"2026-01-01T00:00:00.Z"}',
-              b'{"deadline":"2026-01-01T00:00:00+ 1:00"}', b'{"deadline":"2026-02-29T00:00:00Z"}',
-              b'{"deadline":"2026-01-01T 1:00:00Z"}', b'{"deadline":" 2026-01-01T00:00:00Z"}',
-              b'{"delay":1,"surprise":1}',
+              b'{"delay":1e999}',
               b'{"delay":"1s\\u0000"}', b'{"delay":1,"key":"other"}', b'\xff{"delay":1}',
               b'{"delay":1,"payload":"\xff"}', b"[" * 100, b'{"delay":1}\0{"delay":1}']
     for wish in wishes:
@@ -228,6 +227,136 @@ def wrong_requests_say_so(daemon):
         equal((path, answer.status), (path, status))
         equal(answer.json["status"], status)
     equal(client.metric("hwheeld_timeouts"), 0)
+
+
+def refused(client, method, path, name, body=None, headers=None):
+    """With 400, and an error that names what is wrong; nothing changes."""
+    answer = client.request(method, path, body, headers)
+    equal((method, path, body, headers, answer.status), (method, path, body, headers, 400))
+    true(name in answer.json["error"], f"{name!r} is not in {answer.json['error']!r}")
+
+
+def unknown_queries_are_refused(daemon):
+    client = daemon.client()
+    lease = 32 * "0"
+    for method, path in (("PUT", "/timeouts/a"), ("GET", "/timeouts/a"), ("DELETE", "/timeouts/a"),
+                         ("POST", "/timeouts"), ("GET", "/timeouts"), ("GET", "/queues"),
+                         ("POST", "/queues/q/take"), ("DELETE", "/leases/" + lease),
+                         ("POST", f"/leases/{lease}/return")):
+        for query in ("limt=5", "limt", "a%20b=1", "Limit=5", 80 * "x"):
+            body = {"delay": 1} if method == "PUT" else {"timeouts": [{"key": "a", "delay": 1}]} \
+                if (method, path) == ("POST", "/timeouts") else None
+            refused(client, method, f"{path}?{query}", query.split("=")[0][:4], body)
+    for path, name in (("/timeouts?limit=5&limit=6", "limit"), ("/timeouts?limit", "limit"),
+                       ("/timeouts?max=5", "max"), ("/timeouts?state=late", "state"),
+                       ("/timeouts?queue=a%20b", "queue"), ("/timeouts?prefix=%", "prefix"),
+                       ("/timeouts?limit=1001", "limit"), ("/timeouts?limit=", "limit")):
+        refused(client, "GET", path, name)
+    for query in ("max=1&max=1", "max", "wait=", "lease=1&lease=2"):
+        refused(client, "POST", f"/queues/q/take?{query}", query.split("=")[0])
+    equal(client.metric("hwheeld_timeouts"), 0)
+    for path in ("/health", "/health/accept", "/metrics", "/cluster", "/openapi.json"):
+        equal(client.request("GET", path + "?verbose=1").status, 200)
+
+
+def unknown_members_are_refused(daemon):
+    client = daemon.client()
+    client.put("a", delay=0)
+    token = client.take(wait=30, lease=1000)[0]["token"]
+    for body in ({"delay": 5}, {}, [], b"x"):
+        refused(client, "POST", f"/leases/{token}/return", "body", body)
+        refused(client, "DELETE", f"/leases/{token}", "body", body)
+        refused(client, "POST", "/queues/q/take", "body", body)
+        refused(client, "DELETE", "/timeouts/b", "body", body)
+        refused(client, "GET", "/timeouts", "body", body)
+    refused(client, "PUT", "/timeouts/b", "every", {"delay": 1, "every": 5})
+    refused(client, "PUT", "/timeouts/b", "dealy", {"dealy": 1})
+    refused(client, "PUT", "/timeouts/b", "dely", {"delay": 1, "dely\n\"": 5})
+    batch = {"timeouts": [{"key": "b", "delay": 1}]}
+    refused(client, "POST", "/timeouts", "atomic", batch | {"atomic": True})
+    refused(client, "POST", "/timeouts", "tag", {"timeouts": [{"key": "b", "delay": 1, "tag": 1}]})
+    equal(client.ack(token), 204)
+    equal(client.metric("hwheeld_timeouts"), 0)
+
+
+def conditions_are_evaluated_or_refused(daemon):
+    client = daemon.client()
+    client.put("a", delay=0, queue="q")
+    client.put("b", delay=1000)
+    token = client.take("q", wait=30, lease=1000)[0]["token"]
+    put, batch = {"delay": 1}, {"timeouts": [{"key": "c", "delay": 1}]}
+    for method, path, body in (("PUT", "/timeouts/b", put), ("DELETE", "/timeouts/b", None),
+                               ("POST", "/timeouts", batch), ("POST", "/queues/q/take", None),
+                               ("DELETE", f"/leases/{token}", None),
+                               ("POST", f"/leases/{token}/return", None)):
+        for name in ("If-Match", "If-None-Match", "If-Unmodified-Since"):
+            if (method, name) != ("PUT", "If-None-Match"):
+                refused(client, method, path, name, body, {name: "*"})
+                refused(client, method, path, name, body, {name.lower(): '"1"'})
+    refused(client, "PUT", "/timeouts/c", "If-None-Match", put, {"If-None-Match": '"1"'})
+    equal(client.put("b", {"If-None-Match": "*"}, delay=1).status, 412)
+    true(client.get("b").json["remaining"] > 900, "it was restarted")
+    equal(client.get("a").json["state"], "leased")
+    for headers in ({"Range": "bytes=0-1"}, {"If-Match": "*"}, {"If-None-Match": "*"},
+                    {"If-Modified-Since": "Sun, 06 Nov 1994 08:49:37 GMT"}, {"X-Other": "1"}):
+        equal(client.request("GET", "/timeouts/b", headers=headers).status, 200)
+    equal(client.put("c", {"If-Modified-Since": "x", "Prefer": "y", "Range": "z"},
+                     delay=1000).status, 201)
+
+
+def json_is_taken_as_it_is_or_not_at_all(daemon):
+    client = daemon.client()
+    for body, name in ((b'{"delay":1,"delay":2}', "delay"),
+                       (b'{"delay":1,"d\\u0065lay":2}', "u0065"),
+                       (b'{"delay":1,"payload":"a","payload":"a"}', "payload"),
+                       (b'{"delay\\u0000":1}', "member"),
+                       (b'{"delay":1,"delay\\u0000x":1}', "member"),
+                       (b'{"delay":1,"payload":"\\ud800"}', "surrogate"),
+                       (b'{"delay":1,"payload":"\\udc00"}', "surrogate"),
+                       (b'{"delay":1,"payload":"\\ud800x"}', "surrogate"),
+                       (b'{"delay":1,"payload":"\\ud800\\ud800\\udc00"}', "surrogate"),
+                       (b'{"delay":1,"payload":"\\ud800\\n"}', "surrogate"),
+                       (b'{"delay":1,"payload":"\\uDBFF\\u0041"}', "surrogate"),
+                       (b'{"delay":1,"payload":"\\udc00\\ud800"}', "surrogate"),
+                       (b'{"delay":1,"\\ud800":2}', "surrogate"),
+                       (b'{"delay":1,"payload":"\n"}', "JSON"),
+                       (b"{'delay':1}", "JSON"), (b'{"delay":1,}', "JSON"),
+                       (b'{"delay":1 /* second */}', "JSON"), (b'{"delay":01}', "JSON"),
+                       (b'{"delay":+1}', "JSON"), (b'{"delay":0x10}', "JSON"),
+                       (b'{"delay":True}', "JSON"), (b'\xef\xbb\xbf{"delay":1}', "JSON")):
+        refused(client, "PUT", "/timeouts/a", name, body)
+    batch = b'{"timeouts":[{"key":"a","delay":1},{"key":"b","delay":1,"key":"c"}]}'
+    refused(client, "POST", "/timeouts", "key", batch)
+    refused(client, "POST", "/timeouts", "timeouts", b'{"timeouts":[],"timeouts":[]}')
+    equal(client.metric("hwheeld_timeouts"), 0)
+    for text in (b'"\\ud83d\\ude00"', b'"a:b,\\"c\\":{"', b'"\\\\u0041\\\\ud800"', b'"\\uD7FF\\uE000"'):
+        answer = client.request("PUT", "/timeouts/a", b' { "delay" : 1000 ,"payload": ' + text + b"} ")
+        true(answer.status in (200, 201), answer.text)
+        equal(client.get("a").json["payload"], json.loads(text))
+
+
+def bodies_are_json(daemon):
+    port = listen(daemon)
+    stranger, client = TcpClient("127.0.0.1", port), daemon.client()
+    for kind, here, there in ((None, 201, 201), ("application/json", 201, 201),
+                              ("Application/JSON; charset=utf-8", 201, 201),
+                              ("application/x-www-form-urlencoded", 201, 415),
+                              ("application/x-www-form-urlencoded;charset=UTF-8", 201, 415),
+                              ("text/plain", 415, 415), ("multipart/form-data; boundary=x", 415, 415),
+                              ("application/jsonx", 415, 415), ("", 415, 415)):
+        headers = {} if kind is None else {"Content-Type": kind}
+        for asked, status, permit in ((client, here, {}), (stranger, there, PERMIT)):
+            equal((kind, asked.put("a", headers | permit, delay=1000).status), (kind, status))
+            if status == 201:
+                equal(client.cancel("a").status, 204)
+    equal(client.request("POST", "/queues/q/take", headers={"Content-Type": "text/plain"}).status, 200)
+    stranger.close()
+
+
+def the_description_is_served(daemon):
+    answer = daemon.client().request("GET", "/openapi.json")
+    with open(openapi.PATH, "rb") as stream:
+        equal(answer.text, stream.read())
 
 
 def odd_keys_and_payloads_come_back(daemon):
@@ -420,11 +549,75 @@ def deadlines_are_points_in_time(daemon):
         answer = client.put("a", deadline=text)
         true(answer.status in (200, 201) and 900 < answer.json["remaining"] <= 1000, answer.text)
         equal(answer.json["kind"], "deadline")
-    for text in ("2024-02-29T00:00:00Z", "2016-12-31T23:59:60Z", "2026-01-01T00:00:00.5z"):
-        equal((text, client.put("a", deadline=text).status), (text, 200))
+    equal(client.cancel("a").status, 204)
+    equal(client.put_many([{"key": "a", "deadline": 1e9}]).json["results"][0]["status"], 201)
     equal(client.cancel("a").status, 204)
     client.put("b", deadline="1999-12-31T23:59:59+01:00")
     equal(keys(client.take(wait=30)), ["b"])
+
+
+# What a deadline may be, and how it is shown; None: it is refused.
+DEADLINES = (
+    (0, "1970-01-01T00:00:00.000Z"), (1e9, "2001-09-09T01:46:40.000Z"),
+    (1234567890.25, "2009-02-13T23:31:30.250Z"), (-1, None), (-0.001, None), (1e300, None),
+    (253402300800, None), ("1234567890", None), (True, None), (None, None), ([], None), ("", None),
+    ("1985-04-12T23:20:50.52Z", "1985-04-12T23:20:50.520Z"),
+    ("1996-12-19T16:39:57-08:00", "1996-12-20T00:39:57.000Z"),
+    ("1990-12-31T23:59:60Z", "1991-01-01T00:00:00.000Z"),
+    ("1990-12-31T15:59:60-08:00", "1991-01-01T00:00:00.000Z"),
+    ("2020-06-15T12:30:60.5Z", "2020-06-15T12:31:00.500Z"),
+    ("1990-12-31T23:59:61Z", None), ("1990-12-31T24:00:00Z", None), ("1990-12-31T23:60:00Z", None),
+    ("1937-01-01T12:00:27.87+00:20", None), ("2024-02-29T00:00:00Z", "2024-02-29T00:00:00.000Z"),
+    ("2023-02-29T00:00:00Z", None), ("2000-02-29t00:00:00z", "2000-02-29T00:00:00.000Z"),
+    ("1900-02-29T00:00:00Z", None), ("2021-04-31T00:00:00Z", None), ("2021-00-01T00:00:00Z", None),
+    ("2021-01-00T00:00:00Z", None), ("2021-13-01T00:00:00Z", None),
+    ("2021-01-01T00:00:00", None), ("2021-01-01T00:00:00+1:00", None),
+    ("2021-01-01T00:00:00+0100", None), ("2021-01-01T00:00:00+01", None),
+    ("2021-01-01T00:00:00+24:00", None), ("2021-01-01T00:00:00+01:60", None),
+    ("2021-01-01T00:00:00+23:59", "2020-12-31T00:01:00.000Z"),
+    ("2021-01-01T00:00:00-00:00", "2021-01-01T00:00:00.000Z"),
+    ("2021-01-01T00:00:00+ 1:00", None), ("2021-01-01T 1:00:00Z", None),
+    (" 2021-01-01T00:00:00Z", None), ("2021-1-01T00:00:00Z", None),
+    ("2021-01-01T00:00:00 Z", None), ("2021-01-01 00:00:00Z", None), ("20210101T000000Z", None),
+    ("2021-01-01T00:00Z", None), ("2021-01-01T00:00:00.Z", None), ("2021-01-01T00:00:00,5Z", None),
+    ("2021-01-01T00:00:00.0000000001Z", "2021-01-01T00:00:00.001Z"),
+    ("2021-01-01T00:00:00.9999999999Z", "2021-01-01T00:00:01.000Z"),
+    ("1969-12-31T23:59:59Z", None), ("1970-01-01T00:59:59+01:00", None),
+    ("10000-01-01T00:00:00Z", None), ("9999-12-31T23:59:59Z", None), ("99999-01-01T00:00:00Z", None),
+    ("+2021-01-01T00:00:00Z", None), ("-0001-01-01T00:00:00Z", None), ("2021-01-01", None),
+    ("Sun, 06 Nov 1994 08:49:37 GMT", "1994-11-06T08:49:37.000Z"),
+    ("Sat, 31 Dec 2016 23:59:60 GMT", "2017-01-01T00:00:00.000Z"),
+    ("Sat, 31 Dec 2016 23:59:61 GMT", None), ("Sat, 31 Dec 2016 24:00:00 GMT", None),
+    ("Mon, 06 Nov 1994 08:49:37 GMT", None), ("Sun, 06 Nov 1994 08:49:37", None),
+    ("Sun, 06 Nov 1994 08:49:37 UTC", None), ("Sun, 06 Nov 1994 08:49:37 +0000", None),
+    ("Sun, 6 Nov 1994 08:49:37 GMT", None), ("sun, 06 nov 1994 08:49:37 gmt", None),
+    ("Sun, 06 Nov 10994 08:49:37 GMT", None), ("Fri, 31 Feb 2020 00:00:00 GMT", None),
+    ("Sunday, 06-Nov-94 08:49:37 GMT", None), ("Sun Nov  6 08:49:37 1994", None),
+)
+
+# And a delay, with what remains
+DELAYS = (
+    (0, 0), (1.5, 1.5), (1e2, 100), ("90", 90), ("1.5", 1.5), ("250ms", 0.25), ("2m", 120),
+    ("36h", 129600), ("2d", 172800), ("", None), ("s", None), ("-1", None), ("-1s", None),
+    ("+1s", None), ("1 s", None), (" 1s", None), ("1S", None), ("1s ", None), ("1m30s", None),
+    ("1w", None), ("1e3", None), ("0x10", None), ("1,5", None), ("nan", None), ("inf", None),
+    (-1, None), (1e10, None), (None, None), (False, None), ({}, None),
+)
+
+
+def times_have_their_verdicts(daemon):
+    client = daemon.client()
+    for given, shown in DEADLINES:
+        answer = client.put("a", deadline=given)
+        found = answer.json["deadline"] if answer.status in (200, 201) else None
+        equal((given, found), (given, shown))
+        equal((given, answer.status if shown is None else 400), (given, 400))
+    for given, left in DELAYS:
+        answer = client.put("b", delay=given)
+        found = answer.json.get("remaining")
+        true(found is None if left is None else left - 30 < found <= left,
+             f"{given}: {answer.text}")
+        equal((given, answer.status if left is None else 400), (given, 400))
 
 
 def deadlines_may_be_decades_away(daemon):
@@ -483,7 +676,6 @@ def a_delay_outlives_steps_and_restarts(daemon):
 def reboot(daemon, seconds, end=Daemon.stop):
     """As if the machine had been started again, and its wall clock said so much more."""
     end(daemon)
-    import sqlite3
     with sqlite3.connect(daemon.settings["database"]) as database:
         database.execute("UPDATE time SET boot_id = 'another'")
     database.close()
@@ -859,28 +1051,78 @@ def a_lease_outlives_cleaning(daemon):
     equal(daemon.client().get("leased").status, 404)
 
 
+def health_tells_draining_from_dead(daemon):
+    client = daemon.client()
+    client.put("due", delay=0)
+
+    def refusals():
+        text = client.request("GET", "/metrics").text.decode()
+        return set(re.findall(r'hwheeld_refuses{reason="(\w+)"} 1', text))
+
+    def accepts():
+        equal(client.request("GET", "/health").status, 200)
+        return client.request("GET", "/health/accept")
+
+    equal((accepts().status, refusals()), (200, set()))
+    daemon.stop()
+    daemon.configure(timeouts=1)
+    daemon.start()
+    client = daemon.client()
+    equal((accepts().status, refusals()), (503, {"timeouts"}))
+    true("as many timeouts as allowed" in accepts().json["state"], accepts().text)
+    equal(client.put("new", delay=1).status, 507)
+    equal(client.put("due", delay=0).status, 200)
+    equal(client.ack(client.take(wait=30)[0]["token"]), 204)
+    equal((accepts().status, refusals()), (200, set()))
+    daemon.configure(timeouts=100, memory=1 << 20, body=2 << 20)
+    daemon.restart()
+    client = daemon.client()
+    for number in range(17):
+        last = client.put(str(number), delay=1000, payload=65000 * "x").status
+    equal((last, accepts().status, refusals()), (507, 503, {"memory"}))
+
+
 def all_are_listed(daemon):
     client = daemon.client()
     client.put_many([{"key": f"{k:03}", "delay": 1000} for k in range(250)])
-    found, path = [], "/timeouts?max=100"
+    found, path = [], "/timeouts?limit=100"
     while path:
         page = client.request("GET", path).json
         found += keys(page["timeouts"])
-        path = f"/timeouts?max=100&after={page['next']}" if "next" in page else None
+        path = f"/timeouts?limit=100&after={page['next']}" if "next" in page else None
     equal(sorted(found), [f"{k:03}" for k in range(250)])
     equal(client.request("GET", "/timeouts?after=gone").status, 400)
-    equal(client.request("GET", "/timeouts?max=0").status, 400)
+    equal(client.request("GET", "/timeouts?limit=0").status, 400)
+
+
+def no_page_is_empty_before_the_end(daemon):
+    client = daemon.client()
+    client.put_many([{"key": f"{'ab'[k % 100 == 99]}/{k:03}", "delay": 1000,
+                      "queue": f"q{k // 100}"} for k in range(1000)])
+    client.put("due", delay=0, queue="q9")
+    until(lambda: client.get("due").json["state"] == "due", "due")
+    for query, expected in (("queue=q7", [f"{'ab'[k == 99]}/7{k:02}" for k in range(100)]),
+                            ("prefix=b%2F", [f"b/{k}99" if k else "b/099" for k in range(10)]),
+                            ("prefix=b/5&queue=q5", ["b/599"]), ("state=due", ["due"]),
+                            ("state=leased", []), ("prefix=&state=due&queue=q8", [])):
+        found, after = [], ""
+        while after is not None:
+            page = client.request("GET", f"/timeouts?limit=7&{query}{after}").json
+            true(page["timeouts"] or "next" not in page, f"{query}: an empty page, and more")
+            found += keys(page["timeouts"])
+            after = f"&after={page['next']}" if "next" in page else None
+        equal((query, sorted(found)), (query, sorted(expected)))
 
 
 def restarts_hide_none_from_a_list(daemon):
     client = daemon.client()
     client.put_many([{"key": f"{k:03}", "delay": 1000} for k in range(30)])
-    page = client.request("GET", "/timeouts?max=10").json
+    page = client.request("GET", "/timeouts?limit=10").json
     found = keys(page["timeouts"])
     client.put(found[-1], delay=1000)
     client.cancel(found[-2])
     while "next" in page:
-        page = client.request("GET", f"/timeouts?max=10&after={page['next']}").json
+        page = client.request("GET", f"/timeouts?limit=10&after={page['next']}").json
         found += keys(page["timeouts"])
     equal(sorted(set(found)), [f"{k:03}" for k in range(30)])
 
@@ -1030,5 +1272,5 @@ if not in_user_mode_kernel():
                 a_delay_goes_on_after_a_reboot, a_delay_outlives_a_step_and_a_power_cut)
     TESTS = [test for test in TESTS if test not in STEPPING]
 if len(sys.argv) > 3:
-    TESTS = [test for test in TESTS if test.__name__ in sys.argv[3:]]
-run_all(TESTS, make)
+    run_all([test for test in TESTS if test.__name__ in sys.argv[3:]], make)
+run_all(TESTS, make, openapi.all_of_it_was_seen)

@@ -6,6 +6,7 @@ import http.client
 import json
 import os
 import random
+import resource
 import signal
 import socket
 import subprocess
@@ -13,6 +14,8 @@ import sys
 import time
 import traceback
 from urllib.parse import quote
+
+from openapi import DESCRIPTION
 
 # A machine that is busy with something else is no reason to fail.
 PATIENCE = 60
@@ -52,8 +55,8 @@ class Tap:
         return 1 if self.failures else 0
 
 
-def run_all(tests, make):
-    """Each test gets a daemon of its own."""
+def run_all(tests, make, *last):
+    """Each test gets a daemon of its own; @last come behind them, without one."""
     tap = Tap()
     print("TAP version 13")
     for test in tests:
@@ -67,6 +70,8 @@ def run_all(tests, make):
                 daemon.remove_database()
         point.__name__ = test.__name__
         tap.run(point)
+    for test in last:
+        tap.run(test)
     sys.exit(tap.end())
 
 
@@ -116,17 +121,28 @@ class Client:
 
     def __init__(self, path):
         self.connection = Connection(path)
+        self.sent = None
 
     def close(self):
         self.connection.close()
 
-    def request(self, method, path, body=None, headers=None):
+    def send(self, method, path, body=None, headers=None):
         if body is not None and not isinstance(body, bytes):
             body = json.dumps(body).encode()
+        self.sent = method, path, body, headers
         # A daemon that refuses the header may close before it has the body.
         with contextlib.suppress(BrokenPipeError):
             self.connection.request(method, path, body, headers or {})
-        return Answer(self.connection.getresponse())
+
+    def answer(self):
+        """To what was sent; each answer is as the API's description has it."""
+        answer = Answer(self.connection.getresponse())
+        DESCRIPTION.check(*self.sent, answer)
+        return answer
+
+    def request(self, method, path, body=None, headers=None):
+        self.send(method, path, body, headers)
+        return self.answer()
 
     def put(self, key, headers=None, **wish):
         return self.request("PUT", "/timeouts/" + quote(key, safe=""), wish, headers)
@@ -187,7 +203,7 @@ class Daemon:
             for name, value in self.settings.items():
                 print(f"{name} = {value}", file=stream)
 
-    def launch(self):
+    def launch(self, nofile=None):
         self.configure()
         self.log = open(f"{self.folder}/log", "ab")
         # malloc, or jemalloc, overwrites memory that is freed, so that a use of it is noticed.
@@ -195,6 +211,8 @@ class Daemon:
         self.process = subprocess.Popen(
             [self.program, "-c", f"{self.folder}/hwheeld.conf"], stderr=self.log,
             env=os.environ | poison | self.environment)
+        if nofile:
+            resource.prlimit(self.process.pid, resource.RLIMIT_NOFILE, (nofile, nofile))
 
     def is_up(self):
         true(self.process.poll() is None, f"it ended: {self.said()}")

@@ -47,7 +47,7 @@ def chunked(*sizes):
 
 
 def state(client):
-    page = client.request("GET", "/timeouts?max=1000").json
+    page = client.request("GET", "/timeouts?limit=1000").json
     return sorted((t["key"], t["queue"], t["state"], t["deadline"][:13]) for t in page["timeouts"])
 
 
