@@ -6,6 +6,7 @@
  */
 #include <argp.h>
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/signalfd.h>
@@ -42,6 +43,8 @@ struct daemon {
 	struct alarm *retry, *last_moment;
 	bool is_out_of_time;
 	bool alarms_rang;
+	sigset_t ends;			/* signals that end it, and SIGUSR1, which ends the thread */
+	pthread_t early;		/* takes them until clients may come */
 	int signals;
 	int wall;
 	struct loop_source on_alarms, on_store, on_wall, on_signals;
@@ -96,14 +99,18 @@ static void main_wall_was_set(void *owner)
 
 static void main_reload(struct daemon *daemon)
 {
+	struct service *service = &daemon->service;
+	bool is_wrong = auth_read_tokens(service) | listener_read_certificate(service);
 	struct settings new;
 
-	if (settings_read(&new, daemon->configuration)) {
-		say(LOG_WARNING, "the configuration stays as it was");
-		return;
-	}
-	settings_reload(&daemon->service.settings, &new);
-	say(LOG_NOTICE, "the configuration was read again");
+	if (settings_read(&new, daemon->configuration))
+		is_wrong = true;
+	else
+		settings_reload(&service->settings, &new);
+	if (is_wrong)
+		say(LOG_WARNING, "what is wrong stays as it was");
+	else
+		say(LOG_NOTICE, "the configuration was read again");
 }
 
 static void main_last_moment(void *owner, uint64_t at_ns)
@@ -186,18 +193,35 @@ static void main_run(struct daemon *daemon)
 
 /* Beginning */
 
+/* What the beginning waits for may take its time. It promises nothing that an end could break. */
+static void *main_end_early(void *data)
+{
+	const sigset_t *set = data;
+	int number;
+
+	if (sigwait(set, &number) || number == SIGUSR1)
+		return NULL;
+	say(LOG_NOTICE, "stopping before it has begun");
+	_exit(0);
+}
+
 static int main_open_signals(struct daemon *daemon)
 {
 	sigset_t set;
 
 	sigemptyset(&set);
-	sigaddset(&set, SIGHUP);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
+	daemon->ends = set;
+	sigaddset(&daemon->ends, SIGUSR1);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &daemon->ends, NULL);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	daemon->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	return daemon->signals < 0 ? -errno : 0;
+	if (daemon->signals < 0)
+		return -errno;
+	return -pthread_create(&daemon->early, NULL, main_end_early, &daemon->ends);
 }
 
 static int main_open_sources(struct daemon *daemon)
@@ -275,6 +299,8 @@ static int main_begin(struct daemon *daemon)
 	if (error)
 		return error;
 	replay_arm_all(service);
+	pthread_kill(daemon->early, SIGUSR1);
+	pthread_join(daemon->early, NULL);
 	error = listener_begin(service);
 	if (!error)
 		say(LOG_NOTICE, "ready, with %zu timeouts", timeout_count(service));

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <arpa/inet.h>
 #include <errno.h>
 #include <grp.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "http/answer.h"
 #include "http/auth.h"
@@ -31,26 +33,69 @@ static int auth_read_token(const char *path, char **token)
 	return -EINVAL;
 }
 
-int auth_begin(struct service *service)
+int auth_read_tokens(struct service *service)
 {
 	const struct settings *settings = &service->settings;
-	const struct group *group = settings->group ? getgrnam(settings->group) : NULL;
+	char *client = NULL, *node = NULL;
 	int error = 0;
 
-	if (settings->group && !group) {
-		say(LOG_ERR, "configuration: there is no group %s", settings->group);
+	if (settings->token_file)
+		error = auth_read_token(settings->token_file, &client);
+	if (!error && settings->peer_token_file)
+		error = auth_read_token(settings->peer_token_file, &node);
+	if (!error && client && node && !strcmp(client, node)) {
+		say(LOG_ERR, "configuration: nodes need another token than clients");
+		error = -EINVAL;
+	}
+	if (error) {
+		free(client);
+		free(node);
+		return error;
+	}
+	free(service->client_token);
+	free(service->node_token);
+	service->client_token = client;
+	service->node_token = node;
+	return 0;
+}
+
+int auth_begin(struct service *service)
+{
+	const char *name = service->settings.group;
+	const struct group *group = name ? getgrnam(name) : NULL;
+
+	if (name && !group) {
+		say(LOG_ERR, "configuration: there is no group %s", name);
 		return -ENOENT;
 	}
 	service->group = group ? group->gr_gid : (gid_t)-1;
-	if (settings->token_file)
-		error = auth_read_token(settings->token_file, &service->client_token);
-	if (!error && settings->peer_token_file)
-		error = auth_read_token(settings->peer_token_file, &service->node_token);
-	if (error || !service->client_token || !service->node_token ||
-	    strcmp(service->client_token, service->node_token))
-		return error;
-	say(LOG_ERR, "configuration: nodes need another token than clients");
-	return -EINVAL;
+	return auth_read_tokens(service);
+}
+
+/*
+ * Only this machine can reach a loopback address: a page that names another host is one of a
+ * stranger's, who has a browser here ask for it. Nobody can forge a certificate, so TLS needs none
+ * of this.
+ */
+static bool auth_is_for_here(const struct request *request)
+{
+	const char *host = request_header(request, "Host");
+	char name[256], own[256] = "", *port;
+	struct in_addr address;
+
+	if (!request->client->is_by_tcp || !request->client->is_plain || !host)
+		return true;
+	snprintf(name, sizeof(name), "%s", host);
+	port = strchr(*name == '[' ? strchrnul(name, ']') : name, ':');
+	if (port) {
+		*port++ = 0;
+		if (port[strspn(port, "0123456789")])
+			return false;
+	}
+	gethostname(own, sizeof(own) - 1);
+	return !strcasecmp(name, "localhost") || !strcmp(name, "[::1]") ||
+	       (*name && !strcasecmp(name, own)) ||
+	       (inet_pton(AF_INET, name, &address) == 1 && ntohl(address.s_addr) >> 24 == 127);
 }
 
 /* Takes as long for any token of this length. */
@@ -77,8 +122,10 @@ bool auth_refuse(struct request *request)
 	struct client *client = request->client;
 
 	request->is_by_node = client->is_by_tcp && auth_has_token(request, service->node_token);
-	if (client->is_by_tcp && !request->is_by_node &&
-	    !auth_has_token(request, service->client_token))
+	if (!auth_is_for_here(request))
+		answer_error(request, MHD_HTTP_MISDIRECTED_REQUEST, "Host: not this machine");
+	else if (client->is_by_tcp && !request->is_by_node &&
+		 !auth_has_token(request, service->client_token))
 		answer_error(request, MHD_HTTP_UNAUTHORIZED, "a bearer token is needed");
 	else if (!client->is_by_tcp && !client->is_permitted)
 		answer_error(request, MHD_HTTP_FORBIDDEN, "not for this user");

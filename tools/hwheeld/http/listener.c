@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
+#include <gnutls/abstract.h>
 #include <utlist.h>
 
 #include "http/answer.h"
@@ -30,6 +31,9 @@
 
 /* While requests are held, a client that has not sent all of its header waits for so long. */
 #define LISTENER_HELD_MS	1
+
+/* Nothing older is safe. */
+#define LISTENER_TLS	"NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
 
 struct listener {
 	struct listener *next;
@@ -154,6 +158,10 @@ static void listener_connection_changed(void *data, struct MHD_Connection *conne
 		return;
 	*context = client_new(listener->service, info->connect_fd, listener->is_by_tcp,
 			      listener->is_plain);
+	info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+	if (info && !listener->is_plain)
+		gnutls_credentials_set(info->tls_session, GNUTLS_CRD_CERTIFICATE,
+				       listener->service->certificate);
 	request_limit_time(*context);
 }
 
@@ -175,8 +183,16 @@ static void listener_ready(void *owner)
 
 /* Starting */
 
-static int listener_start(struct listener *listener, unsigned int flags, const char *key,
-			  const char *certificate)
+/* Each connection gets the service's one as it begins. */
+static int listener_has_no_certificate(gnutls_session_t session, const gnutls_datum_t *authorities,
+				       int count, const gnutls_pk_algorithm_t *algorithms,
+				       int algorithms_count, gnutls_pcert_st **certificates,
+				       unsigned int *certificates_count, gnutls_privkey_t *key)
+{
+	return -1;
+}
+
+static int listener_start(struct listener *listener)
 {
 	const union MHD_DaemonInfo *info;
 	intptr_t most = (intptr_t)listener->service->settings.connections + LISTENER_SPARE;
@@ -190,10 +206,12 @@ static int listener_start(struct listener *listener, unsigned int flags, const c
 		{ MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)listener_connection_changed, listener },
 		{ MHD_OPTION_UNESCAPE_CALLBACK, (intptr_t)listener_keep, NULL },
 		{ MHD_OPTION_STRICT_FOR_CLIENT, 1, NULL },
-		{ key ? MHD_OPTION_HTTPS_MEM_KEY : MHD_OPTION_END, 0, (void *)key },
-		{ MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)certificate },
+		{ listener->is_plain ? MHD_OPTION_END : MHD_OPTION_HTTPS_CERT_CALLBACK, 0,
+		  (void *)listener_has_no_certificate },
+		{ MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)LISTENER_TLS },
 		{ MHD_OPTION_END, 0, NULL },
 	};
+	unsigned int flags = listener->is_plain ? 0 : MHD_USE_TLS;
 
 	flags |= MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
 	listener->daemon = MHD_start_daemon(flags, 0, NULL, NULL, listener_handle, listener,
@@ -263,38 +281,31 @@ static int listener_open_socket(struct service *service)
 	if (error || (service->group != (gid_t)-1 && chown(path, (uid_t)-1, service->group)) ||
 	    chmod(path, (mode_t)service->settings.socket_mode) || listen(fd, 1024))
 		return listener_fail(path);
-	return listener_start(listener, 0, NULL, NULL);
+	return listener_start(listener);
 }
 
-static char *listener_read_file(const char *path)
+/* A certificate that is replaced stays in memory: there are connections that have it. */
+int listener_read_certificate(struct service *service)
 {
-	FILE *stream = fopen(path, "re");
-	char *text = memory_get(1, 65536);
+	const struct settings *settings = &service->settings;
+	gnutls_certificate_credentials_t certificate;
+	int error;
 
-	if (!stream || !fread(text, 1, 65535, stream)) {
-		listener_fail(path);
-		free(text);
-		text = NULL;
+	if (!settings->certificate)
+		return 0;
+	error = gnutls_certificate_allocate_credentials(&certificate);
+	if (error < 0)
+		return -ENOMEM;
+	error = gnutls_certificate_set_x509_key_file(certificate, settings->certificate,
+						     settings->certificate_key,
+						     GNUTLS_X509_FMT_PEM);
+	if (error < 0) {
+		say(LOG_ERR, "%s: %s", settings->certificate, gnutls_strerror(error));
+		gnutls_certificate_free_credentials(certificate);
+		return -EINVAL;
 	}
-	if (stream)
-		fclose(stream);
-	return text;
-}
-
-static int listener_start_tls(struct listener *listener)
-{
-	const struct settings *settings = &listener->service->settings;
-	char *key = listener_read_file(settings->certificate_key);
-	char *certificate = key ? listener_read_file(settings->certificate) : NULL;
-	int error = -EIO;
-
-	if (certificate)
-		error = listener_start(listener, MHD_USE_TLS, key, certificate);
-	if (key)
-		explicit_bzero(key, strlen(key));
-	free(key);
-	free(certificate);
-	return error;
+	service->certificate = certificate;
+	return 0;
 }
 
 static bool listener_is_loopback(const struct sockaddr *address)
@@ -322,7 +333,7 @@ static int listener_bind_tcp(struct service *service, const struct addrinfo *add
 	if (listener->fd < 0 || bind(listener->fd, address->ai_addr, address->ai_addrlen) ||
 	    listen(listener->fd, 1024))
 		return listener_fail("listen");
-	return is_plain ? listener_start(listener, 0, NULL, NULL) : listener_start_tls(listener);
+	return (is_plain ? 0 : listener_read_certificate(service)) ?: listener_start(listener);
 }
 
 /* ADDRESS:PORT, an IPv6 address in brackets or not; no names, which would need a server */

@@ -8,6 +8,12 @@
 /* Returns 0 or a negative errno, and says what is wrong. */
 int listener_begin(struct service *service);
 
+/*
+ * New connections have the certificate that is in the files now. Returns 0 or a negative errno,
+ * and says what is wrong; then the old one stays.
+ */
+int listener_read_certificate(struct service *service);
+
 /* Reads requests, and sends answers that are there. */
 void listener_run(struct service *service);
 

@@ -40,7 +40,6 @@ struct peer_pool {
 static struct {
 	struct service *service;
 	struct peer_pool pools[2];
-	char *authorization;		/* a header */
 } peer;
 
 /* Ending */
@@ -201,7 +200,8 @@ void peer_request(struct peer_call *call, const char *address, const char *metho
 		curl_easy_setopt(handle, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)strlen(body));
 		curl_easy_setopt(handle, CURLOPT_POSTFIELDS, body);
 	}
-	peer_add_header(call, peer.authorization);
+	snprintf(url, sizeof(url), "Authorization: Bearer %s", peer.service->node_token);
+	peer_add_header(call, url);
 	peer_add_header(call, "Expect:");
 	peer_add_header(call, "Content-Type: application/json");
 	if (header)
@@ -285,8 +285,6 @@ int peer_begin(struct service *service)
 		say(LOG_ERR, "configuration: without TLS advertise is for loopback addresses only");
 		return -EINVAL;
 	}
-	if (asprintf(&peer.authorization, "Authorization: Bearer %s", service->node_token) < 0)
-		abort();
 	if (curl_global_init(CURL_GLOBAL_DEFAULT))
 		return -EIO;
 	peer_open_pool(&peer.pools[PEER_REQUEST], PEER_REQUESTS);

@@ -353,6 +353,20 @@ def bodies_are_json(daemon):
     stranger.close()
 
 
+def on_loopback_the_host_is_this_machine(daemon):
+    port = listen(daemon)
+    client = TcpClient("127.0.0.1", port)
+    for host, status in (("127.0.0.1", 404), (f"127.0.0.1:{port}", 404), ("localhost", 404),
+                         ("LOCALHOST:1", 404), ("[::1]:80", 404), (socket.gethostname(), 404),
+                         ("evil.example", 421), ("localhost.evil.example", 421),
+                         ("127.0.0.1.evil.example", 421), ("evil.example:7420", 421),
+                         ("192.0.2.1", 421), ("localhost:80:80", 421), ("", 421)):
+        answer = client.request("GET", "/timeouts/a", headers=PERMIT | {"Host": host})
+        equal((host, answer.status), (host, status))
+    equal(daemon.client().request("GET", "/timeouts/a", headers={"Host": "evil.example"}).status, 404)
+    client.close()
+
+
 def the_description_is_served(daemon):
     answer = daemon.client().request("GET", "/openapi.json")
     with open(openapi.PATH, "rb") as stream:
@@ -883,6 +897,59 @@ def a_client_with_tls_that_hangs_up_loses_no_lease(daemon):
     until(lambda: daemon.descriptors() <= before, "descriptors")
 
 
+def old_tls_is_refused(daemon):
+    context, port = listen_with_tls(daemon)
+    for version in (ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1_1, ssl.TLSVersion.TLSv1_2,
+                    ssl.TLSVersion.TLSv1_3):
+        context = ssl.create_default_context(cafile=f"{daemon.folder}/certificate")
+        context.set_ciphers("ALL:@SECLEVEL=0")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            context.minimum_version = context.maximum_version = version
+        client = TcpClient("127.0.0.1", port, context)
+        try:
+            status = client.request("GET", "/health", headers=PERMIT).status
+        except (ssl.SSLError, ConnectionError):
+            status = None
+        equal((version, status), (version, 200 if version >= ssl.TLSVersion.TLSv1_2 else None))
+        client.close()
+
+
+def a_reload_has_new_tokens_and_certificates(daemon):
+    context, port = listen_with_tls(daemon)
+    old = TcpClient("127.0.0.1", port, context)
+    equal(old.request("GET", "/health", headers=PERMIT).status, 200)
+    token, another = f"{daemon.folder}/token", {"Authorization": "Bearer " + 16 * "t2"}
+
+    def reload(said):
+        before = daemon.said().count(said)
+        daemon.signal(signal.SIGHUP)
+        until(lambda: daemon.said().count(said) > before, said)
+
+    with open(token, "w", encoding="utf-8") as stream:
+        stream.write("short")
+    reload("stays as it was")
+    equal(old.request("GET", "/health", headers=PERMIT).status, 200)
+    with open(token, "w", encoding="utf-8") as stream:
+        stream.write(16 * "t2")
+    with open(f"{daemon.folder}/certificate", encoding="ascii") as stream:
+        first = stream.read()
+    certify(daemon.folder)
+    reload("was read again")
+    equal(old.request("GET", "/health", headers=another).status, 200)
+    equal(old.request("GET", "/health", headers=PERMIT).status, 401)
+    renewed = ssl.create_default_context(cafile=f"{daemon.folder}/certificate")
+    new = TcpClient("127.0.0.1", port, renewed)
+    equal(new.request("GET", "/health", headers=another).status, 200)
+    new.close()
+    with open(f"{daemon.folder}/certificate", "w", encoding="ascii") as stream:
+        stream.write(first)
+    reload("stays as it was")
+    new = TcpClient("127.0.0.1", port, renewed)
+    equal(new.request("GET", "/health", headers=another).status, 200)
+    new.close()
+
+
 def what_is_not_safe_is_refused(daemon):
     daemon.stop()
     token, short = f"{daemon.folder}/token", f"{daemon.folder}/short"
@@ -932,6 +999,22 @@ def a_reload_changes_limits(daemon):
     daemon.signal(signal.SIGHUP)
     until(lambda: "stays as it was" in daemon.said(), "refused")
     equal(client.put("a", delay=1000, payload="abc").status, 201)
+
+
+def a_stop_ends_a_start(daemon):
+    """What the start waits for is not there yet: a FIFO that nobody writes to."""
+    other = make(token_file=f"{daemon.folder}/fifo", listen="127.0.0.1:1")
+    os.mkfifo(f"{daemon.folder}/fifo")
+    other.launch()
+    until(lambda: waits_in_open(other), "it waits")
+    other.signal(signal.SIGTERM)
+    equal(other.wait(), 0)
+
+
+def waits_in_open(node):
+    with open(f"/proc/{node.process.pid}/status", encoding="ascii") as stream:
+        blocked = re.search(r"SigBlk:\t(\w+)", stream.read())[1]
+    return int(blocked, 16) & 1 << signal.SIGTERM - 1
 
 
 def a_stop_answers_polls(daemon):

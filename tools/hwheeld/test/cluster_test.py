@@ -680,6 +680,17 @@ def a_start_waits_for_an_election(cluster):
         equal(node.stop(), 0)
 
 
+def a_stop_ends_a_start(cluster):
+    """While no server answers"""
+    versions = Versions(cluster, AWAY, "", None)
+    with versions:
+        node = cluster.node("one", zookeeper=versions.addresses, zookeeper_may_lose="no")
+        node.launch()
+        until(lambda: f"no server of {versions.addresses} answers" in node.said(), "it waits")
+        node.signal(signal.SIGTERM)
+        equal(node.wait(), 0)
+
+
 def a_server_that_comes_later_counts(cluster):
     """It is away as the node starts, and then has an old version, and then a new one."""
     versions = Versions(cluster, version("3.9.4"), version("3.9.4"), AWAY)
@@ -904,6 +915,7 @@ def main():
              a_server_that_may_lose_is_refused: (),
              the_version_of_each_server_counts: (),
              a_start_waits_for_an_election: (),
+             a_stop_ends_a_start: (),
              a_server_that_comes_later_counts: (),
              a_delay_is_not_short_on_another_node: (),
              a_leader_with_another_clock_moves_no_delay: (),
