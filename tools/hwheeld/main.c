@@ -22,6 +22,7 @@
 #include "log/replay.h"
 #include "memory.h"
 #include "queue/life.h"
+#include "queue/room.h"
 #include "queue/take.h"
 #include "say.h"
 
@@ -184,7 +185,7 @@ static void main_run(struct daemon *daemon)
 			if (store->ops->is_lost(store) && !daemon->retry)
 				alarm_set(&daemon->retry, now_ns() + MAIN_RETRY_NS,
 					  main_try_again, store);
-		} while (service->ready);
+		} while (service->ready && !room_is_tight(service));
 		/* Answers that are there by now go out before the loop looks for more. */
 		if (service->was_resumed)
 			listener_run(service);

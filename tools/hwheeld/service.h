@@ -29,6 +29,7 @@ struct service {
 	struct timeout *oldest;		/* in the order of the log */
 	struct lease *leases;		/* by token */
 	size_t timeouts_bytes;
+	size_t timeouts_room;		/* bytes of the log that they need until they have ended */
 
 	/* See queue/queue.h */
 	struct queue *queues;		/* by name */
@@ -41,6 +42,9 @@ struct service {
 		struct segment *segments;	/* the oldest first */
 		uint64_t segments_count;
 		size_t bytes;		/* behind the last segment */
+		size_t total;
+		size_t pending;		/* of changes on their way through the store */
+		struct request *waiters;	/* until something is cleaned, see queue/room.h */
 		uint64_t owed;		/* bytes that are to be cleaned */
 		uint64_t pause_ns;	/* nothing is cleaned until then */
 		bool is_cleaning;

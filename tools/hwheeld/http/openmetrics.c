@@ -71,7 +71,7 @@ static const struct {
 	COUNTER("wall_steps", wall_steps, "Steps of the wall clock"),
 };
 
-static void openmetrics_timeouts(FILE *stream, const struct service *service)
+static void openmetrics_timeouts(FILE *stream, struct service *service)
 {
 	enum room_reason lack = room_lacks_any(service);
 	const struct metrics *metrics = &service->metrics;

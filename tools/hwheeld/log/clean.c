@@ -10,6 +10,7 @@
 #include "log/clean.h"
 #include "log/log.h"
 #include "queue/change.h"
+#include "queue/room.h"
 
 /* The log is cleaned while more than half of it means nothing, and it has more than this. */
 #define CLEAN_KEEP		8192
@@ -29,6 +30,7 @@ static void clean_apply(struct change *change)
 {
 	change->service->log.is_cleaning = false;
 	log_cleaned(change->service, change->commit.clean_before);
+	room_go_on(change->service);
 }
 
 static void clean_undo(struct change *change)
@@ -36,6 +38,7 @@ static void clean_undo(struct change *change)
 	change->service->log.is_cleaning = false;
 	change->service->log.owed = 0;
 	change->service->log.pause_ns = now_ns() + CLEAN_PAUSE_NS;
+	room_go_on(change->service);
 }
 
 static bool clean_is_due(const struct service *service)
@@ -44,7 +47,7 @@ static bool clean_is_due(const struct service *service)
 	uint64_t bytes = service->log.segments_count * LOG_SEGMENT_BYTES;
 
 	if (service->log.is_cleaning || !service->log.segments ||
-	    !((size > CLEAN_KEEP && size / 2 > timeout_count(service)) ||
+	    !(room_is_tight(service) || (size > CLEAN_KEEP && size / 2 > timeout_count(service)) ||
 	      (bytes > CLEAN_KEEP_BYTES && bytes / 2 > service->timeouts_bytes)))
 		return false;
 	return !service->store->ops->is_lost(service->store) && now_ns() >= service->log.pause_ns;
@@ -54,7 +57,8 @@ static bool clean_is_due(const struct service *service)
 static uint64_t clean_end_of_step(const struct service *service, uint64_t *bytes)
 {
 	const struct segment *segment = service->log.segments;
-	uint64_t most = service->log.owed / CLEAN_STEP_PART / LOG_SEGMENT_BYTES;
+	uint64_t most = room_is_tight(service) ? 1 :
+			service->log.owed / CLEAN_STEP_PART / LOG_SEGMENT_BYTES;
 	uint64_t count = 1;
 
 	for (; segment->next && count < CLEAN_SEGMENTS_MAX && count < most; count++)

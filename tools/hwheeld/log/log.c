@@ -9,11 +9,13 @@ void log_note(struct service *service, uint64_t seq, const struct record *record
 	struct segment *segment;
 
 	service->log.next = seq + 1;
-	service->log.bytes += record_size(record);
+	service->log.bytes += log_cost(record_size(record));
+	service->log.total += log_cost(record_size(record));
 	if (service->log.bytes < LOG_SEGMENT_BYTES)
 		return;
 	segment = memory_get(1, sizeof(*segment));
 	segment->end = seq + 1;
+	segment->bytes = service->log.bytes;
 	DL_APPEND(service->log.segments, segment);
 	service->log.segments_count++;
 	service->log.bytes = 0;
@@ -27,6 +29,7 @@ void log_cleaned(struct service *service, uint64_t first)
 	while ((segment = service->log.segments) && segment->end <= first) {
 		DL_DELETE(service->log.segments, segment);
 		service->log.segments_count--;
+		service->log.total -= segment->bytes;
 		free(segment);
 	}
 }

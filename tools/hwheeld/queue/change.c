@@ -97,7 +97,7 @@ static void change_log(struct change *change)
 		if (change->commit.records[i].type <= RECORD_RESTART)
 			timeout_logged(change->timeouts[i], change->commit.seq + i);
 		if (!change->commit.clean_before)
-			service->log.owed += 2 * record_size(&change->commit.records[i]);
+			service->log.owed += 2 * log_cost(record_size(&change->commit.records[i]));
 	}
 }
 
@@ -107,6 +107,8 @@ static void change_done(struct store_request *commit)
 	struct change *change = (struct change *)commit;
 	struct request *waiters = NULL, *request, *next;
 
+	change->service->log.pending -= commit->bytes;
+	commit->bytes = 0;
 	if (commit->outcome == STORE_UNKNOWN) {
 		change_answer_failure(change);
 		for (size_t i = 0; i < change->commit.count; i++)
@@ -162,9 +164,11 @@ void change_submit(struct change *change)
 	for (size_t i = 0; i < change->commit.count; i++) {
 		change->commit.records[i].at_ns = at;
 		change->commit.records[i].wall_ns = wall;
+		change->commit.bytes += log_cost(record_size(&change->commit.records[i]));
 		change->timeouts[i]->busy = true;
 		timeout_drop_due(change->timeouts[i]);
 	}
+	change->service->log.pending += change->commit.bytes;
 	change->commit.done = change_done;
 	if (change->request)
 		request_hold(change->request, change, change_give_up);

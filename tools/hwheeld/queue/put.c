@@ -129,20 +129,25 @@ static void put_submit(struct request *request)
 /* What a restart takes away makes no room for others. */
 static enum room_reason put_lacks_room(const struct request *request)
 {
-	size_t bytes = 0, new = 0;
+	struct room_need need = { 0 };
 
 	for (size_t i = 0; i < request->wishes_count; i++) {
 		const struct wish *wish = &request->wishes[i];
 		const struct timeout *timeout = wish->timeout;
-		size_t payload = wish->record.payload_length;
+		size_t key = wish->record.key.length, payload = wish->record.payload_length;
 
-		if (!timeout)
-			bytes += timeout_bytes_of(wish->record.key.length, payload);
-		else if (timeout->state != TIMEOUT_LEASED && payload > timeout->payload_length)
-			bytes += payload - timeout->payload_length;
-		new += !timeout;
+		if (timeout && (timeout->state == TIMEOUT_LEASED ||
+				payload <= timeout->payload_length))
+			continue;
+		need.bytes += timeout_bytes_of(key, payload);
+		need.log += timeout_room_of(key, payload);
+		if (timeout) {
+			need.bytes -= timeout_bytes_of(key, timeout->payload_length);
+			need.log -= timeout_room_of(key, timeout->payload_length);
+		}
+		need.timeouts += !timeout;
 	}
-	return room_lacks(request->service, new, bytes);
+	return room_lacks(request->service, &need);
 }
 
 /* Counts a place for each timeout that comes to a queue. Returns NULL, or what is wrong. */
@@ -205,6 +210,8 @@ static void put_decide(struct request *request)
 		answer_error(request, MHD_HTTP_INSUFFICIENT_STORAGE, room_texts[lack].sentence);
 		return;
 	}
+	if (room_wait(request))
+		return;
 	wrong = put_take_places(request);
 	if (wrong)
 		answer_error(request, MHD_HTTP_TOO_MANY_REQUESTS, wrong);

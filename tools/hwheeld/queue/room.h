@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What keeps new timeouts out, while those that there are go on */
+/*
+ * What keeps new timeouts out, while those that there are go on. On disk each timeout has room for
+ * all records until its end, and cleaning has room for what it copies. So when the disk is full,
+ * timeouts are taken and ended until none is left.
+ */
 #ifndef ROOM_H
 #define ROOM_H
 
 #include "service.h"
 
+struct request;
+
 enum room_reason {
 	ROOM_MEMORY,
 	ROOM_TIMEOUTS,
 	ROOM_WHEEL,
+	ROOM_DISK,
 	ROOM_REASONS,			/* there is room */
 };
 
@@ -18,10 +25,25 @@ extern const struct room_text {
 	const char *sentence;
 } room_texts[ROOM_REASONS];
 
-/* Is there room for so many more timeouts, and so many more bytes of them in memory? */
-enum room_reason room_lacks(const struct service *service, size_t timeouts, size_t bytes);
+/* What is to be added: timeouts, and what they need in memory and on disk */
+struct room_need {
+	size_t timeouts;
+	size_t bytes;
+	size_t log;
+};
+
+enum room_reason room_lacks(struct service *service, const struct room_need *need);
 
 /* The same for any new timeout */
-enum room_reason room_lacks_any(const struct service *service);
+enum room_reason room_lacks_any(struct service *service);
+
+/* Has the log so little room that it is to be cleaned before anything else is written? */
+bool room_is_tight(const struct service *service);
+
+/* If so, the request waits, and is then decided on again. */
+bool room_wait(struct request *request);
+
+/* The log was cleaned, or could not be. */
+void room_go_on(struct service *service);
 
 #endif /* ROOM_H */

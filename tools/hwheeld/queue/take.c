@@ -14,12 +14,17 @@
 #include "nodes/nodes.h"
 #include "queue/change.h"
 #include "queue/life.h"
+#include "queue/room.h"
 #include "queue/take.h"
 #include "queue/view.h"
 #include "text.h"
 
 /* An answer has so many bytes of payloads, or a single timeout. */
 #define TAKE_ANSWER_MAX	1048576
+
+/* A commit has so many bytes of leases, which each store holds; and of each one, beside its key */
+#define TAKE_COMMIT_MAX	524288
+#define TAKE_RECORD	128
 
 /* A take, which may wait */
 struct poll {
@@ -44,12 +49,15 @@ void take_answer(struct request *request, struct json_object *timeouts)
 
 /*
  * Nobody has the leases: the timeouts stay due, by records that have them anew. If these are
- * refused, they are leased until the lease ends after a restart.
+ * refused, or there is no room, they are leased until the lease ends after a restart.
  */
 static void take_give_back(const struct change *taken)
 {
-	struct change *change = change_new(taken->service, NULL, taken->commit.count);
+	struct change *change;
 
+	if (room_is_tight(taken->service))
+		return;
+	change = change_new(taken->service, NULL, taken->commit.count);
 	for (size_t i = 0; i < taken->commit.count; i++) {
 		change->timeouts[i] = taken->timeouts[i];
 		timeout_describe(change->timeouts[i], &change->commit.records[i]);
@@ -102,11 +110,13 @@ static void take_draw_token(struct service *service, unsigned char token[TOKEN_S
 static size_t take_count(const struct request *request, const struct queue *queue)
 {
 	const struct timeout *timeout;
-	size_t bytes = 0, count = 0;
+	size_t bytes = 0, log = 0, count = 0;
 
 	DL_FOREACH2(queue->due, timeout, next_due) {
 		bytes += timeout->payload_length;
-		if (count == request->take.max || (count && bytes > TAKE_ANSWER_MAX))
+		log += TAKE_RECORD + timeout->by_key.keylen;
+		if (count == request->take.max ||
+		    (count && (bytes > TAKE_ANSWER_MAX || log > TAKE_COMMIT_MAX)))
 			break;
 		count++;
 	}
@@ -202,11 +212,12 @@ void take_serve(struct service *service)
 {
 	struct queue *queue;
 
-	while ((queue = queue_next_ready(service))) {
-		while (queue->polls && queue->due) {
+	while (!room_is_tight(service) && (queue = queue_next_ready(service))) {
+		while (queue->polls && queue->due && !room_is_tight(service)) {
 			take_submit(queue->polls->request, queue);
 			take_leave(queue->polls);
 		}
+		queue_make_ready(queue);
 		queue_put(queue);
 	}
 }
@@ -305,7 +316,8 @@ void take(struct request *request)
 	if ((!request->take.wait_ns || is_due) && nodes && nodes->sweep(request, is_due))
 		return;
 	if (is_due) {
-		take_submit(request, queue);
+		if (!room_wait(request))
+			take_submit(request, queue);
 		return;
 	}
 	if (!request->take.wait_ns || service->is_stopping) {

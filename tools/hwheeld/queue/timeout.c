@@ -2,6 +2,7 @@
 #include <utlist.h>
 
 #include "clock/alarm.h"
+#include "log/log.h"
 #include "memory.h"
 #include "queue/timeout.h"
 
@@ -11,6 +12,17 @@
 size_t timeout_bytes_of(size_t key_length, size_t payload_length)
 {
 	return sizeof(struct timeout) + TIMEOUT_OVERHEAD + key_length + payload_length;
+}
+
+/* The record of a put, and those of a lease and of the end */
+size_t timeout_room_of(size_t key_length, size_t payload_length)
+{
+	struct record record = {
+		.key.length = (uint32_t)key_length, .queue_length = QUEUE_MAX,
+		.payload_length = (uint32_t)payload_length,
+	}, end = { .key.length = (uint32_t)key_length };
+
+	return log_cost(record_size(&record)) + 2 * log_cost(record_size(&end));
 }
 
 struct timeout *timeout_find(const struct service *service, const struct key *key)
@@ -42,6 +54,7 @@ struct timeout *timeout_add(struct queue *queue, const struct key *key)
 	timeout->busy = true;
 	timeout->queue = queue;
 	service->timeouts_bytes += timeout_bytes_of(key->length, 0);
+	service->timeouts_room += timeout_room_of(key->length, 0);
 	HASH_ADD_KEYPTR_BYHASHVALUE(by_key, service->timeouts, timeout->key, key->length,
 				    key->hash, timeout);
 	return timeout;
@@ -91,6 +104,7 @@ void timeout_remove(struct timeout *timeout)
 	HASH_DELETE(by_key, service->timeouts, timeout);
 	service->timeouts_bytes -= timeout_bytes_of(timeout->by_key.keylen,
 						    timeout->payload_length);
+	service->timeouts_room -= timeout_room_of(timeout->by_key.keylen, timeout->payload_length);
 	queue_leave(timeout->queue);
 	free(timeout->payload);
 	free(timeout);
@@ -106,10 +120,13 @@ void timeout_move(struct timeout *timeout, struct queue *queue)
 void timeout_take_over(struct timeout *timeout, const struct record *record)
 {
 	size_t length = record->payload_length;
+	struct service *service = timeout->queue->service;
 	char *payload = length ? memory_copy(record->payload, length) : NULL;
 
 	free(timeout->payload);
-	timeout->queue->service->timeouts_bytes += length - timeout->payload_length;
+	service->timeouts_bytes += length - timeout->payload_length;
+	service->timeouts_room += timeout_room_of(timeout->by_key.keylen, length) -
+				  timeout_room_of(timeout->by_key.keylen, timeout->payload_length);
 	timeout->payload = payload;
 	timeout->payload_length = record->payload_length;
 	timeout->absolute = record->absolute;

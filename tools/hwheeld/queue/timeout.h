@@ -82,7 +82,8 @@ void timeout_describe(const struct timeout *timeout, struct record *record);
 
 size_t timeout_count(const struct service *service);
 
-/* What one with such texts adds to the service's timeouts_bytes */
+/* What one with such texts adds to the service's timeouts_bytes, and to its timeouts_room */
 size_t timeout_bytes_of(size_t key_length, size_t payload_length);
+size_t timeout_room_of(size_t key_length, size_t payload_length);
 
 #endif /* TIMEOUT_H */

@@ -34,14 +34,14 @@ static const char *const database_sql[STATEMENTS] = {
 /* The write-ahead log goes to the database when it has so many pages, and begins anew. */
 #define DATABASE_LOG_PAGES	3500
 
-/* A log that a large commit has made longer is cut to this, which is more than these pages. */
-#define DATABASE_LOG_MOST	4194304
-
 /*
- * Bytes that a file beside the database takes up. With a full disk, SQLite could not even open the
- * database again, as it has to write for that: then the file gives way.
+ * Bytes of the write-ahead log: those pages with their frames, and behind them the largest commit
+ * that a full disk has to take, a step of cleaning. One that a larger commit has made longer is cut.
  */
-#define DATABASE_RESERVE	8388608
+#define DATABASE_LOG_LENGTH	8388608
+
+/* Bytes of a database that is new */
+#define DATABASE_LEAST		4194304
 
 #define DATABASE_CREATE_TIME \
 	"CREATE TABLE IF NOT EXISTS time (one INTEGER PRIMARY KEY, boot_id, at_ns, wall_ns, offset_ns)"
@@ -49,8 +49,10 @@ static const char *const database_sql[STATEMENTS] = {
 struct database {
 	sqlite3 *handle;
 	struct sqlite3_stmt *statements[STATEMENTS];
-	char *reserve;				/* path of the file that takes up space */
-	bool is_reserved;
+	int fd;					/* of the database, open as long as the handle */
+	int log;				/* of the write-ahead log */
+	uint64_t room;				/* bytes that are allocated */
+	uint64_t limit;				/* of them, which SQLite was told of */
 	unsigned char *bytes;			/* a record while it is written */
 	size_t size;
 };
@@ -85,12 +87,12 @@ static int database_set_up(struct database *database, const char *synchronous)
 		"PRAGMA wal_autocheckpoint=" TEXT_OF(DATABASE_LOG_PAGES),
 		"PRAGMA locking_mode=EXCLUSIVE",
 		"PRAGMA journal_mode=WAL",
-		"PRAGMA journal_size_limit=" TEXT_OF(DATABASE_LOG_MOST),
+		"PRAGMA journal_size_limit=" TEXT_OF(DATABASE_LOG_LENGTH),
 		pragma,
 		"CREATE TABLE IF NOT EXISTS log (seq INTEGER PRIMARY KEY, record BLOB)",
-		"CREATE TABLE IF NOT EXISTS space (one INTEGER PRIMARY KEY, bytes BLOB)",
+		"DROP TABLE IF EXISTS space",
 		DATABASE_CREATE_TIME,
-		"PRAGMA wal_checkpoint(TRUNCATE)",
+		"PRAGMA wal_checkpoint(RESTART)",
 	};
 
 	snprintf(pragma, sizeof(pragma), "PRAGMA synchronous=%s", synchronous);
@@ -99,23 +101,131 @@ static int database_set_up(struct database *database, const char *synchronous)
 	return status;
 }
 
-/* Payloads are nobody else's business. */
+/*
+ * After a checkpoint SQLite cuts the file behind its last page. What is allocated stays: the files
+ * of a process that are cut are this database and its write-ahead log.
+ */
+static struct {
+	ino_t inode;
+	uint64_t room;
+} database_kept;
+
+static int database_truncate(int fd, off_t size)
+{
+	struct stat file;
+
+	if (!fstat(fd, &file) && file.st_ino == database_kept.inode &&
+	    (uint64_t)size < __atomic_load_n(&database_kept.room, __ATOMIC_RELAXED))
+		return 0;
+	return ftruncate(fd, size);
+}
+
+uint64_t database_room(const struct database *database)
+{
+	return database->room;
+}
+
+int database_reserve(struct database *database, uint64_t bytes)
+{
+	uint64_t room = (bytes + DATABASE_PAGE - 1) / DATABASE_PAGE * DATABASE_PAGE;
+	int error = posix_fallocate(database->log, 0, DATABASE_LOG_LENGTH);
+
+	if (!error && room > database->room) {
+		error = posix_fallocate(database->fd, (off_t)database->room,
+					(off_t)(room - database->room));
+		/* What it got in vain is others'. */
+		if (error && ftruncate(database->fd, (off_t)database->room))
+			error = errno;
+	}
+	if (error)
+		return -error;
+	if (room > database->room)
+		__atomic_store_n(&database->room, room, __ATOMIC_RELAXED);
+	__atomic_store_n(&database_kept.room, database->room, __ATOMIC_RELAXED);
+	return 0;
+}
+
+/* SQLite refuses with SQLITE_FULL what needs more. */
+static int database_set_limit(struct database *database)
+{
+	uint64_t room = __atomic_load_n(&database->room, __ATOMIC_RELAXED);
+	char pragma[64];
+
+	if (room == database->limit)
+		return SQLITE_OK;
+	database->limit = room;
+	snprintf(pragma, sizeof(pragma), "PRAGMA max_page_count=%llu",
+		 (unsigned long long)room / DATABASE_PAGE);
+	return database_run(database, pragma);
+}
+
+/* Zeros are no frames of SQLite's. */
+static void database_lengthen_log(const struct database *database)
+{
+	static const char zeros[65536];
+	struct stat file;
+
+	if (fstat(database->log, &file))
+		return;
+	while (file.st_size < DATABASE_LOG_LENGTH) {
+		ssize_t written = pwrite(database->log, zeros, sizeof(zeros), file.st_size);
+
+		if (written <= 0)
+			return;
+		file.st_size += written;
+	}
+}
+
+/*
+ * Payloads are nobody else's business. What the database has is kept before SQLite's first
+ * checkpoint, which would cut it.
+ */
+static int database_open_files(struct database *database, const char *path)
+{
+	sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
+	mode_t before = umask(0077);
+	struct stat file;
+	char *log = NULL;
+
+	if (asprintf(&log, "%s-wal", path) > 0) {
+		database->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+		database->log = open(log, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	}
+	umask(before);
+	free(log);
+	if (database->fd < 0 || database->log < 0 || fstat(database->fd, &file))
+		return SQLITE_CANTOPEN;
+	database->room = (uint64_t)file.st_size / DATABASE_PAGE * DATABASE_PAGE;
+	database_kept.room = database->room;
+	database_kept.inode = file.st_ino;
+	return vfs->xSetSystemCall(vfs, "ftruncate", (sqlite3_syscall_ptr)database_truncate);
+}
+
+/* What the files have is allocated, too; holes are filled. A full disk is none of a start's. */
+static int database_take_room(struct database *database)
+{
+	int is_kept = 1;
+
+	sqlite3_file_control(database->handle, NULL, SQLITE_FCNTL_PERSIST_WAL, &is_kept);
+	database_lengthen_log(database);
+	if ((database->room && posix_fallocate(database->fd, 0, (off_t)database->room)) ||
+	    database_reserve(database, DATABASE_LEAST))
+		say(LOG_WARNING, "store: the disk is full");
+	return database_set_limit(database);
+}
+
 static int database_open_handle(struct database *database, const char *path,
 				const char *synchronous)
 {
-	mode_t before = umask(0077);
-	int status = sqlite3_open_v2(path, &database->handle, SQLITE_OPEN_READWRITE |
-				     SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
+	int status = database_open_files(database, path);
 
-	umask(before);
+	if (status == SQLITE_OK)
+		status = sqlite3_open_v2(path, &database->handle, SQLITE_OPEN_READWRITE |
+					 SQLITE_OPEN_NOMUTEX, NULL);
 	if (status == SQLITE_OK)
 		status = database_set_up(database, synchronous);
-	if ((status & 0xff) == SQLITE_FULL) {
-		say(LOG_WARNING, "store: the disk is full: using the space of %s",
-		    database->reserve);
-		unlink(database->reserve);
-		status = database_set_up(database, synchronous);
-	}
+	if (status == SQLITE_OK)
+		status = database_take_room(database);
 	for (size_t i = 0; i < STATEMENTS && status == SQLITE_OK; i++)
 		status = sqlite3_prepare_v3(database->handle, database_sql[i], -1,
 					    SQLITE_PREPARE_PERSISTENT,
@@ -125,15 +235,16 @@ static int database_open_handle(struct database *database, const char *path,
 
 static void database_complain(const struct database *database, const char *what)
 {
-	say(LOG_ERR, "store: %s: %s", what, sqlite3_errmsg(database->handle));
+	say(LOG_ERR, "store: %s: %s", what, database->handle ? sqlite3_errmsg(database->handle) :
+	    strerror(errno));
 }
 
 struct database *database_open(const char *path, const char *synchronous)
 {
 	struct database *database = memory_get(1, sizeof(*database));
 
-	if (asprintf(&database->reserve, "%s-reserve", path) < 0)
-		abort();
+	database->fd = -1;
+	database->log = -1;
 	if (database_open_handle(database, path, synchronous) == SQLITE_OK)
 		return database;
 	database_complain(database, path);
@@ -145,8 +256,11 @@ void database_close(struct database *database)
 {
 	for (size_t i = 0; i < STATEMENTS; i++)
 		sqlite3_finalize(database->statements[i]);
+	/* The write-ahead log keeps its length, for a start with a full disk. */
+	database_run(database, "PRAGMA journal_size_limit=-1");
 	sqlite3_close(database->handle);
-	free(database->reserve);
+	close(database->fd);
+	close(database->log);
 	free(database->bytes);
 	free(database);
 }
@@ -249,30 +363,6 @@ int database_has(struct database *database, uint64_t seq)
 
 /* Writing */
 
-/*
- * After a commit that succeeded; another one tries again. SQLite begins the write-ahead log anew
- * when all of it is in the database. Writing over what a file has costs much less than making the
- * file longer. So the log gets its length at once, where there is room for that.
- */
-static void database_take_reserve(struct database *database)
-{
-	int fd = database->is_reserved ? -1 :
-		 open(database->reserve, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-
-	if (fd < 0)
-		return;
-	database->is_reserved = !posix_fallocate(fd, 0, DATABASE_RESERVE);
-	close(fd);
-	if (!database->is_reserved)
-		unlink(database->reserve);
-	else if (database_run(database, "INSERT INTO space (one, bytes) VALUES (1, zeroblob("
-			      TEXT_OF(DATABASE_LOG_PAGES) " * " TEXT_OF(DATABASE_PAGE) "))") ||
-		 database_run(database, "DELETE FROM space") ||
-		 database_run(database, "PRAGMA wal_checkpoint(RESTART)"))
-		say(LOG_NOTICE, "store: the log of SQLite stays short: %s",
-		    sqlite3_errmsg(database->handle));
-}
-
 int database_mark(struct database *database, const struct store_time *time)
 {
 	sqlite3_stmt *mark = database->statements[MARK];
@@ -284,8 +374,6 @@ int database_mark(struct database *database, const struct store_time *time)
 	sqlite3_bind_int64(mark, 4, time->offset_ns);
 	status = database_step(database, MARK);
 	sqlite3_clear_bindings(mark);
-	if (status == SQLITE_OK)
-		database_take_reserve(database);
 	return status == SQLITE_OK ? 0 : -EIO;
 }
 
@@ -332,7 +420,7 @@ static int database_write(struct database *database, const struct store_request 
 enum store_outcome database_commit(struct database *database, const struct store_request *list,
 				   int *error)
 {
-	int status = database_write(database, list);
+	int status = database_set_limit(database) ?: database_write(database, list);
 
 	*error = 0;
 	if (status == SQLITE_OK)

@@ -3,6 +3,11 @@
  * The SQLite database: one row per record in a table with an integer key, so that rows are
  * appended at one end and removed from the other. One thread at a time uses it.
  *
+ * On a disk that is full nothing may have to grow. The write-ahead log has a length at once that the
+ * largest of commits fits into, and keeps it; writing over what a file has also costs much less
+ * than making it longer. The database may have as many pages as are allocated for it, which is what
+ * the loop asks for, before it accepts what needs them.
+ *
  * The write-ahead log is synchronised with each commit (synchronous=FULL). When that fails, the
  * connection stays open: SQLite writes the next commit to the same place, so that the one that
  * failed cannot come back. (A new connection would read the failed commit from the page cache, and
@@ -21,6 +26,13 @@ void database_close(struct database *database);
 int database_load(struct database *database, store_each each, void *data);
 void database_time(struct database *database, struct store_time *time);
 int database_mark(struct database *database, const struct store_time *time);
+
+/*
+ * Takes up space on disk: the database may have so many bytes. Returns 0 or a negative errno. Any
+ * thread may call it; what it gets is used from the next commit on.
+ */
+int database_reserve(struct database *database, uint64_t bytes);
+uint64_t database_room(const struct database *database);
 
 /* The number of the next record */
 uint64_t database_next(struct database *database);

@@ -30,6 +30,9 @@
 
 #define SQLITE_DIRECT	2
 
+/* A commit of several requests has no more bytes than the write-ahead log has room for. */
+#define SQLITE_COMMIT_MAX	1048576
+
 /* The writer waits for so large a part of the last commit's time. */
 #define SQLITE_PATIENCE		4
 #define SQLITE_PATIENCE_MAX_NS	2000000ULL
@@ -92,14 +95,17 @@ static uint64_t sqlite_commit(struct sqlite_store *store, const struct sqlite_li
 {
 	uint64_t since = now_clock_ns(CLOCK_MONOTONIC);
 	struct store_request *first, *last, *rest;
+	const struct store_request *alone = NULL;	/* up to this one, each is */
 	bool is_lost = false;
 
 	for (first = list->first; first; first = rest) {
 		enum store_outcome outcome = STORE_REFUSED;
+		size_t bytes = first->bytes;
 		int error = -EIO;
 
-		for (last = first; !sqlite_is_last(last); last = last->next)
-			;
+		for (last = first; !alone && !sqlite_is_last(last) && bytes < SQLITE_COMMIT_MAX;
+		     last = last->next)
+			bytes += last->next->bytes;
 		rest = last->next;
 		last->next = NULL;
 		if (!is_lost)
@@ -108,8 +114,16 @@ static uint64_t sqlite_commit(struct sqlite_store *store, const struct sqlite_li
 		for (struct store_request *it = first; it; it = it->next) {
 			it->outcome = outcome;
 			it->error = error;
+			it->ends_commit = it == last;
 		}
 		last->next = rest;
+		/* What has no room is in nobody else's way. */
+		if (error == -ENOSPC && first != last) {
+			alone = last;
+			rest = first;
+		} else if (last == alone) {
+			alone = NULL;
+		}
 	}
 	return now_clock_ns(CLOCK_MONOTONIC) - since;
 }
@@ -182,8 +196,8 @@ static void sqlite_end_commit(struct sqlite_store *store, struct sqlite_list *li
 		figures->commit_max_ns = took;
 	for (const struct store_request *it = list->first; it; it = it->next) {
 		figures->records += it->count;
-		figures->commits += sqlite_is_last(it);
-		figures->failures += sqlite_is_last(it) && it->outcome != STORE_COMMITTED;
+		figures->commits += it->ends_commit;
+		figures->failures += it->ends_commit && it->outcome != STORE_COMMITTED;
 	}
 	sqlite_end(store, list);
 }
@@ -253,6 +267,14 @@ static void sqlite_flush(struct store *base)
 		}
 		sqlite_end(store, &list);
 	}
+}
+
+static bool sqlite_reserve(struct store *base, uint64_t bytes)
+{
+	bool is_there = !database_reserve(sqlite_of(base)->database, bytes);
+
+	base->room = database_room(sqlite_of(base)->database);
+	return is_there;
 }
 
 static void sqlite_submit(struct store *base, struct store_request *request)
@@ -346,6 +368,7 @@ static const struct store_ops sqlite_ops = {
 	.load = sqlite_load,
 	.time = sqlite_time,
 	.mark = sqlite_mark,
+	.reserve = sqlite_reserve,
 	.submit = sqlite_submit,
 	.flush = sqlite_flush,
 	.reap = sqlite_reap,
@@ -367,6 +390,7 @@ static int sqlite_start(struct sqlite_store *store)
 	pthread_cond_init(&store->wake, &attributes);
 	pthread_condattr_destroy(&attributes);
 	store->store.ops = &sqlite_ops;
+	store->store.room = database_room(store->database);
 	store->is_marked = true;
 	store->next = database_next(store->database);
 	return store->next ? pthread_create(&store->writer, NULL, sqlite_write, store) : EIO;

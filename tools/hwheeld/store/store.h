@@ -37,6 +37,8 @@ struct store_request {
 	struct store_request *prev, *next;	/* the store's own */
 	struct record *records;		/* with their texts; nobody changes them meanwhile */
 	size_t count;
+	size_t bytes;			/* of the store that they need */
+	bool ends_commit;		/* the store's own */
 	uint64_t seq;			/* out: number of the first record, when it is committed */
 	uint64_t clean_before;		/* remove records with smaller numbers; 0: none */
 	enum store_outcome outcome;
@@ -85,6 +87,12 @@ struct store_ops {
 	 */
 	int (*mark)(struct store *store, const struct store_time *time);
 
+	/*
+	 * Takes up space on disk, so that the log may have so many bytes. Returns false if there is
+	 * none. NULL: the store has no such limit.
+	 */
+	bool (*reserve)(struct store *store, uint64_t bytes);
+
 	void (*submit)(struct store *store, struct store_request *request);
 
 	/* The loop has read all requests that there were: time to commit. May call done(). */
@@ -113,6 +121,7 @@ struct store_ops {
 struct store {
 	const struct store_ops *ops;
 	int fd;				/* readable when reap() has something to do */
+	uint64_t room;			/* bytes that the log may have */
 	struct store_figures figures;
 };
 

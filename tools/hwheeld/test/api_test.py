@@ -1134,6 +1134,21 @@ def a_lease_outlives_cleaning(daemon):
     equal(daemon.client().get("leased").status, 404)
 
 
+def a_take_gets_what_one_commit_holds(daemon):
+    daemon.stop()
+    daemon.configure(take=100000, batch=100000, body=8 << 20)
+    daemon.start()
+    client = daemon.client()
+    known = {f"{k:05}" + 251 * "k" for k in range(5000)}
+    equal(client.put_many([{"key": key, "delay": 0} for key in known]).status, 200)
+    until(lambda: client.request("GET", "/queues").json["queues"][0]["due"] == 5000, "due")
+    taken = []
+    while found := client.take(max=100000, lease=1000):
+        true(len(found) < 5000, "all in one commit")
+        taken += keys(found)
+    equal(sorted(taken), sorted(known))
+
+
 def health_tells_draining_from_dead(daemon):
     client = daemon.client()
     client.put("due", delay=0)

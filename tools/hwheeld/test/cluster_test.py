@@ -691,6 +691,21 @@ def a_stop_ends_a_start(cluster):
         equal(node.wait(), 0)
 
 
+def a_take_gets_what_one_commit_holds(cluster):
+    """More leases are due than the servers take at once."""
+    node, = settled(cluster, "one", take=100000, batch=100000)
+    client = node.client()
+    known = {f"{number:04}" + 252 * "k" for number in range(4000)}
+    for start in range(0, 4000, 1000):
+        equal(client.put_many([{"key": key, "delay": 0}
+                               for key in sorted(known)[start:start + 1000]]).status, 200)
+    until(lambda: client.request("GET", "/queues").json["queues"][0]["due"] == 4000, "due")
+    taken = []
+    while found := client.take(max=100000, lease=1000):
+        taken += [timeout["key"] for timeout in found]
+    equal(sorted(taken), sorted(known))
+
+
 def a_server_that_comes_later_counts(cluster):
     """It is away as the node starts, and then has an old version, and then a new one."""
     versions = Versions(cluster, version("3.9.4"), version("3.9.4"), AWAY)
@@ -916,6 +931,7 @@ def main():
              the_version_of_each_server_counts: (),
              a_start_waits_for_an_election: (),
              a_stop_ends_a_start: (),
+             a_take_gets_what_one_commit_holds: (),
              a_server_that_comes_later_counts: (),
              a_delay_is_not_short_on_another_node: (),
              a_leader_with_another_clock_moves_no_delay: (),

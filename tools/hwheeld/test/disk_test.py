@@ -5,6 +5,8 @@ who may mount.
 
 Prints TAP.
 """
+import contextlib
+import itertools
 import os
 import subprocess
 import sys
@@ -150,6 +152,84 @@ def a_full_disk_refuses_a_put():
 
 def a_full_disk_refuses_a_batch():
     a_full_disk("many", True)
+
+
+def fill_up(disk):
+    """No byte is left for anybody."""
+    with open(f"{disk.folder}/rest", "wb", buffering=0) as stream:
+        for size in (MEGABYTE, 4096, 1):
+            with contextlib.suppress(OSError):
+                while stream.write(size * b"x"):
+                    pass
+        os.fsync(stream.fileno())
+
+
+def put_until_it_is_full(client, size, disk):
+    """The disk is given away at once. Returns the keys that were accepted."""
+    accepted = set()
+    for number, much in ((50, size), (1, 60000)):
+        while True:
+            keys = [str(len(accepted) + key) for key in range(number)]
+            answer = client.put_many([{"key": key, "delay": 0, "payload": much * "x",
+                                       "queue": "q"} for key in keys])
+            if answer.status != 200:
+                break
+            if not accepted:
+                fill_up(disk)
+            accepted |= set(keys)
+        equal(answer.status, 507)
+        true("disk is full" in answer.json["error"], answer.text)
+    fill_up(disk)
+    return accepted
+
+
+def is_full(client):
+    equal(client.request("GET", "/health").status, 200)
+    equal(client.request("GET", "/health/accept").status, 503)
+    true(b'refuses{reason="disk"} 1' in client.request("GET", "/metrics").text, "disk")
+
+
+def a_full_disk_drains(name, size):
+    """Leases end again and again, which no reserve is large enough for; then all is ended."""
+    with Disk(name, 40 * MEGABYTE) as disk:
+        with Daemon(program, f"{disk.folder}/hwheeld") as daemon:
+            client = daemon.client()
+            accepted = put_until_it_is_full(client, size, disk)
+            print(f"# {len(accepted)} timeouts of {size} bytes")
+            for _ in range(2):
+                taken = 0
+                while taken < 3 * len(accepted):
+                    taken += len(client.take("q", max=1000, wait=30, lease="20ms"))
+                is_full(client)
+                daemon.kill()
+                client = daemon.start().client()
+                are_there(client, accepted)
+            ways = itertools.cycle(("ack", "cancel", "return"))
+            while accepted:
+                for timeout, way in zip(client.take("q", max=100, wait=30, lease=600), ways):
+                    key, token = timeout["key"], timeout["token"]
+                    if way == "ack":
+                        equal(client.ack(token), 204)
+                    else:
+                        equal(client.request("POST", f"/leases/{token}/return").status, 204)
+                    if way == "cancel":
+                        equal(client.cancel(key).status, 204)
+                    accepted -= set() if way == "return" else {key}
+            are_there(client, set())
+            until(lambda: client.request("GET", "/health/accept").status == 200, "it accepts")
+            equal(client.put("after", delay=1000).status, 201)
+            daemon.restart()
+            are_there(daemon.client(), {"after"})
+            os.unlink(f"{disk.folder}/rest")
+            daemon.is_sound()
+
+
+def a_full_disk_of_small_timeouts_drains():
+    a_full_disk_drains("small", 20)
+
+
+def a_full_disk_of_large_timeouts_drains():
+    a_full_disk_drains("large", 20000)
 
 
 def a_full_disk_refuses_many_clients():
@@ -351,7 +431,8 @@ def main():
     tap = Tap()
     print("TAP version 13", flush=True)
     os.makedirs(base, exist_ok=True)
-    for test in (a_full_disk_refuses_a_put, a_full_disk_refuses_a_batch,
+    for test in (a_full_disk_of_small_timeouts_drains, a_full_disk_of_large_timeouts_drains,
+                 a_full_disk_refuses_a_put, a_full_disk_refuses_a_batch,
                  a_full_disk_refuses_many_clients, a_failing_disk_makes_it_unknown,
                  a_disk_that_fails_to_write_loses_nothing, a_hanging_disk_has_a_limit_of_time,
                  a_request_that_came_while_the_disk_hung_is_answered,

@@ -43,7 +43,7 @@ class Worker:
         self.know(key, before | {payload})
         delay = self.random.choice((0, 0.001, 3600)) if delay is None else delay
         answer = client.put(key, delay=delay, queue=self.queue, payload=payload)
-        if answer.status == 409:
+        if answer.status in (409, 507):
             self.know(key, before)
         else:
             # An older request, of which nobody knows, has happened by now or never will.
@@ -58,6 +58,10 @@ class Worker:
         for wish in wishes:
             self.know(wish["key"], before[wish["key"]] | {wish["payload"]})
         answer = client.put_many(wishes)
+        if answer.status == 507:
+            for key in chosen:
+                self.know(key, before[key])
+            return
         equal(answer.status, 200)
         for wish, result in zip(wishes, answer.json["results"]):
             key = wish["key"]
