@@ -3,9 +3,12 @@
 #include <endian.h>
 #include <string.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include "log/record.h"
 
-#define RECORD_VERSION	1
+#define RECORD_VERSION	2
 #define RECORD_ABSOLUTE	1	/* of the flags */
 
 /* Little-endian; key, queue and payload follow */
@@ -23,9 +26,19 @@ struct record_header {
 	uint64_t deadline_ns;
 	uint64_t lease_ns;
 	unsigned char token[TOKEN_SIZE];
+	uint64_t checksum;
 };
 
-static_assert(sizeof(struct record_header) == 64, "records on disk have this header");
+static_assert(sizeof(struct record_header) == 72, "records on disk have this header");
+
+/* Of what stands before it, and of the texts behind it */
+static uint64_t record_checksum(const unsigned char *bytes, size_t size)
+{
+	const size_t header = sizeof(struct record_header);
+
+	return htole64(XXH64(bytes + header, size - header,
+			     XXH64(bytes, offsetof(struct record_header, checksum), 0)));
+}
 
 size_t record_size(const struct record *record)
 {
@@ -56,11 +69,15 @@ void record_encode(const struct record *record, unsigned char *bytes)
 		.lease_ns = htole64(record->lease_ns),
 	};
 
+	unsigned char *end = bytes + sizeof(header);
+
 	memcpy(header.token, record->token, TOKEN_SIZE);
 	memcpy(bytes, &header, sizeof(header));
-	bytes = record_append(bytes + sizeof(header), record->key.text, record->key.length);
-	bytes = record_append(bytes, record->queue, record->queue_length);
-	record_append(bytes, record->payload, record->payload_length);
+	end = record_append(end, record->key.text, record->key.length);
+	end = record_append(end, record->queue, record->queue_length);
+	end = record_append(end, record->payload, record->payload_length);
+	header.checksum = record_checksum(bytes, (size_t)(end - bytes));
+	memcpy(bytes, &header, sizeof(header));
 }
 
 bool record_decode(struct record *record, const unsigned char *bytes, size_t size)
@@ -93,6 +110,6 @@ bool record_decode(struct record *record, const unsigned char *bytes, size_t siz
 	record->key.text = (const char *)bytes + sizeof(header);
 	record->queue = record->key.text + record->key.length;
 	record->payload = record->queue + record->queue_length;
-	return size == record_size(record) &&
+	return size == record_size(record) && header.checksum == record_checksum(bytes, size) &&
 	       (record->queue_length || record->type > RECORD_RESTART);
 }

@@ -36,7 +36,8 @@ static const char *const database_sql[STATEMENTS] = {
 
 /*
  * Bytes of the write-ahead log: those pages with their frames, and behind them the largest commit
- * that a full disk has to take, a step of cleaning. One that a larger commit has made longer is cut.
+ * that a full disk has to take, a step of cleaning. A log that a larger commit has made longer is
+ * cut.
  */
 #define DATABASE_LOG_LENGTH	8388608
 
@@ -274,6 +275,16 @@ static bool database_decode(sqlite3_stmt *row, int column, struct record *record
 	return bytes && record_decode(record, bytes, (size_t)sqlite3_column_bytes(row, column));
 }
 
+/* It may have ended any timeout: without it, none can be served as if nothing were. */
+static void database_name_damage(const struct database *database, uint64_t seq, int size)
+{
+	say(LOG_CRIT, "store: record %llu, of %d bytes, is damaged, and nothing is served",
+	    (unsigned long long)seq, size);
+	say(LOG_CRIT, "store: restore a copy, or decide that it says nothing, and remove it:");
+	say(LOG_CRIT, "store: sqlite3 %s 'DELETE FROM log WHERE seq = %llu'",
+	    sqlite3_db_filename(database->handle, NULL), (unsigned long long)seq);
+}
+
 int database_load(struct database *database, store_each each, void *data)
 {
 	static const char all[] = "SELECT seq, record FROM log ORDER BY seq";
@@ -290,7 +301,7 @@ int database_load(struct database *database, store_each each, void *data)
 			break;
 		seq = (uint64_t)sqlite3_column_int64(rows, 0);
 		if (!database_decode(rows, 1, &record)) {
-			say(LOG_ERR, "store: record %llu is damaged", (unsigned long long)seq);
+			database_name_damage(database, seq, sqlite3_column_bytes(rows, 1));
 			status = SQLITE_CORRUPT;
 		} else if (!each(data, seq, &record)) {
 			status = SQLITE_CORRUPT;

@@ -1080,6 +1080,50 @@ def a_stop_under_load_is_clean(daemon):
         daemon.start()
 
 
+def change_database(node, *statements):
+    with sqlite3.connect(node.settings["database"]) as database:
+        found = [database.execute(*statement).fetchall() for statement in statements]
+    database.close()
+    return found
+
+
+def a_damaged_record_is_not_passed_over(daemon):
+    client = daemon.client()
+    for key in "abc":
+        client.put(key, delay=1000, payload=key)
+    client.cancel("b")
+    daemon.stop()
+    (seq, record), = change_database(daemon, (
+        "SELECT seq, record FROM log WHERE seq = (SELECT max(seq) FROM log)",))[0]
+    for at in (1, 70, len(record) - 1):
+        damaged = record[:at] + bytes([record[at] ^ 1]) + record[at + 1:]
+        change_database(daemon, ("UPDATE log SET record = ? WHERE seq = ?", (damaged, seq)))
+        daemon.launch()
+        equal(daemon.wait(), 1)
+        true(f"record {seq}, of {len(record)} bytes, is damaged" in daemon.said(), daemon.said())
+    decision = re.search(r"sqlite3 (\S+) '(.*)'", daemon.said())
+    equal(decision[1], daemon.settings["database"])
+    change_database(daemon, (decision[2],))
+    client = daemon.start().client()
+    equal([client.get(key).status for key in "abc"], [200, 200, 200])
+
+
+def what_an_older_hwheeld_left_is_removed(daemon):
+    """A row that filled up the log of SQLite, between two statements of a start that was killed"""
+    daemon.client().put("a", delay=1000)
+    daemon.stop()
+    before = daemon.said()
+    change_database(daemon, ("CREATE TABLE space (one INTEGER PRIMARY KEY, bytes BLOB)",),
+                    ("INSERT INTO space VALUES (1, zeroblob(3584000))",))
+    for _ in range(2):
+        daemon.start()
+        equal(daemon.client().get("a").status, 200)
+        daemon.stop()
+    true("store" not in daemon.said()[len(before):], daemon.said())
+    equal(change_database(daemon, ("SELECT name FROM sqlite_master WHERE name = 'space'",)), [[]])
+    daemon.start()
+
+
 def the_log_is_cleaned(daemon):
     client = daemon.client()
     client.put_many([{"key": f"old{k}", "delay": 1000, "payload": str(k)} for k in range(500)])
