@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+#include "memory.h"
+
 struct key;
 
 /* Chooses the seed. Returns 0 or a negative errno. */
@@ -30,7 +32,7 @@ size_t hash_owner(unsigned int shard, const char *const *nodes, size_t count);
 struct key hash_key(const char *text, size_t length, unsigned int shards);
 
 #define HASH_FUNCTION(key, length, hash) ((hash) = hash_of((key), (length)))
-#define uthash_fatal(message)	((void)(message), abort())
+#define uthash_fatal(message)	((void)(message), memory_end())
 
 #include <uthash.h>
 

@@ -343,7 +343,12 @@ int main(int argc, char **argv)
 		       "clients when they are due. hwheeld(8) says more.",
 	};
 
-	struct daemon *daemon = memory_get(1, sizeof(*daemon));
+	struct daemon *daemon;
+
+	/* The reserve is there from the beginning. */
+	if (memory_is_short())
+		memory_end();
+	daemon = memory_get(1, sizeof(*daemon));
 
 	daemon->configuration = MAIN_CONFIGURATION;
 	argp_parse(&argp, argc, argv, 0, NULL, &daemon->configuration);

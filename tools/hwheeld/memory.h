@@ -1,18 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Memory that has to be there. Sizes that clients choose are bounded before. When there is none,
- * the daemon ends: what it has accepted is in the store, and systemd starts it again.
+ * and no reserve is left, the daemon ends: what it has accepted is in the store, and systemd starts
+ * it again.
  */
 #ifndef MEMORY_H
 #define MEMORY_H
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "say.h"
+
+/* Is the reserve gone, and cannot be had again? Then nothing new is to begin. */
+bool memory_is_short(void);
+
+void memory_end(void) ATTRIBUTE(noreturn);
 
 static inline void *memory_need(void *memory)
 {
 	if (!memory)
-		abort();
+		memory_end();
 	return memory;
 }
 

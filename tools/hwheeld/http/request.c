@@ -61,12 +61,18 @@ bool request_append(struct request *request, const char *data, size_t size)
 {
 	const struct settings *settings = &request->service->settings;
 	size_t room = request->room ?: 256;
+	char *body;
 
 	request->is_too_large = size > settings->body || request->length > settings->body - size;
 	while (!request->is_too_large && room < request->length + size + 1)
 		room *= 2;
 	if (!request->is_too_large && room != request->room) {
-		request->body = memory_need(realloc(request->body, room));
+		body = realloc(request->body, room);
+		if (!body) {
+			request_drop_body(request);
+			return false;
+		}
+		request->body = body;
 		request->service->bodies += room - request->room;
 		request->room = room;
 	}

@@ -4,6 +4,7 @@
 #include "clock/alarm.h"
 #include "http/answer.h"
 #include "log/log.h"
+#include "memory.h"
 #include "nodes/nodes.h"
 #include "queue/room.h"
 #include "queue/timeout.h"
@@ -20,6 +21,7 @@
 #define ROOM_STEP_PART	8
 
 const struct room_text room_texts[ROOM_REASONS] = {
+	[ROOM_RESERVE] = { "reserve", "the machine has no memory" },
 	[ROOM_MEMORY] = { "memory", "the timeouts take all memory allowed" },
 	[ROOM_TIMEOUTS] = { "timeouts", "there are as many timeouts as allowed" },
 	[ROOM_WHEEL] = { "wheel", "the wheel is full" },
@@ -58,6 +60,8 @@ static bool room_is_on_disk(struct service *service, size_t more)
 
 enum room_reason room_lacks(struct service *service, const struct room_need *need)
 {
+	if (need->bytes && memory_is_short())
+		return ROOM_RESERVE;
 	if (need->bytes && service->timeouts_bytes + need->bytes > service->settings.memory)
 		return ROOM_MEMORY;
 	if (need->timeouts &&

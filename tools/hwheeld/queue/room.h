@@ -12,6 +12,7 @@
 struct request;
 
 enum room_reason {
+	ROOM_RESERVE,
 	ROOM_MEMORY,
 	ROOM_TIMEOUTS,
 	ROOM_WHEEL,

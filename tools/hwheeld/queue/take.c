@@ -99,9 +99,10 @@ static void take_draw_token(struct service *service, unsigned char token[TOKEN_S
 {
 	if (service->random_left < TOKEN_SIZE) {
 		service->random_left = sizeof(service->random);
-		if (getrandom(service->random, service->random_left, 0) !=
-		    (ssize_t)service->random_left)
-			abort();
+		/* It gives as much at once, and fails only as it is interrupted. */
+		while (getrandom(service->random, service->random_left, 0) !=
+		       (ssize_t)service->random_left)
+			;
 	}
 	service->random_left -= TOKEN_SIZE;
 	memcpy(token, service->random + service->random_left, TOKEN_SIZE);

@@ -1124,6 +1124,41 @@ def what_an_older_hwheeld_left_is_removed(daemon):
     daemon.start()
 
 
+def files_may_run_out(daemon):
+    """Clients that come then wait; others are served, and nothing spins."""
+    daemon.stop()
+    daemon.launch(nofile=40)
+    until(daemon.is_up, "it listens")
+    client = daemon.client()
+    equal(client.put("a", delay=1000).status, 201)
+    with contextlib.ExitStack() as stack:
+        others = connected(stack, daemon, 60)
+        for number, raw in enumerate(others):
+            send_put(raw, f"{number}")
+        equal(client.put("b", delay=1000).status, 201)
+        until(lambda: client.metric("hwheeld_timeouts") > 20, "some are served")
+        ticks = cpu_ticks(daemon)
+        daemon.signal(signal.SIGHUP)
+        equal(client.put("c", delay=1000).status, 201)
+        served = 0
+        while served < len(others):
+            ready = select.select(others, [], [], PATIENCE)[0]
+            true(ready, "nobody is served")
+            for raw in ready:
+                true(raw.recv(65536).startswith(b"HTTP/1.1 201"), "a put is answered")
+                others.remove(raw)
+                raw.close()
+            if not ready:
+                break
+    true(cpu_ticks(daemon) - ticks < 500, "it spins")
+    equal(daemon.client().metric("hwheeld_timeouts"), 63)
+
+
+def cpu_ticks(node):
+    with open(f"/proc/{node.process.pid}/stat", encoding="ascii") as stream:
+        return sum(map(int, stream.read().split()[13:15]))
+
+
 def the_log_is_cleaned(daemon):
     client = daemon.client()
     client.put_many([{"key": f"old{k}", "delay": 1000, "payload": str(k)} for k in range(500)])

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""disk_test.py HWHEELD FOLDER FAIL_SYNC [TEST...]: a disk that is full or fails. For root,
-who may mount.
+"""disk_test.py HWHEELD FOLDER FAIL_SYNC FAIL_ALLOC [TEST...]: a disk, or memory, that is full or fails.
+For root, who may mount.
 
 Prints TAP.
 """
 import contextlib
 import itertools
+import mmap
 import os
+import re
+import resource
 import subprocess
 import sys
 import threading
@@ -15,7 +18,7 @@ import time
 
 from daemon import Client, Daemon, Tap, equal, true, until
 
-program, base, fail_sync = sys.argv[1:4]
+program, base, fail_sync, fail_alloc = sys.argv[1:5]
 MEGABYTE = 1 << 20
 
 
@@ -427,6 +430,89 @@ def a_lease_that_ended_while_the_disk_hung_is_in_nobodys_way():
         equal(disk.daemon.stop(), 0)
 
 
+class FailingMemory:
+    """A daemon in which the allocation fails that the test counts to"""
+
+    def __init__(self, name):
+        with open(f"{base}/{name}.count", "wb") as stream:
+            stream.write(bytes(4096))
+        with open(f"{base}/{name}.count", "r+b") as stream:
+            self.left = mmap.mmap(stream.fileno(), 4096)
+        self.daemon = Daemon(program, f"{base}/{name}")
+        self.daemon.environment = {"LD_PRELOAD": fail_alloc, "FAIL_ALLOC": f"{base}/{name}.count"}
+
+    def fail(self, number):
+        self.left[:8] = number.to_bytes(8, "little")
+
+    def has_failed(self):
+        return not any(self.left[:8])
+
+
+def no_allocation_that_fails_is_noticed():
+    """Each one of a round of requests in turn; what it needs, a reserve has."""
+    memory = FailingMemory("allocations")
+    with memory.daemon as daemon:
+        client = daemon.client()
+        for number in itertools.count(1):
+            memory.fail(number)
+            key, queue = f"k{number}", f"q{number % 3}"
+            equal(client.put(key, delay=0, queue=queue, payload=100 * "x").status, 201)
+            equal(client.put_many([{"key": f"{key}-{k}", "delay": 1000} for k in "abc"]).status,
+                  200)
+            taken = client.take(queue, wait=30)
+            equal([timeout["key"] for timeout in taken], [key])
+            equal(client.get(key).json["state"], "leased")
+            equal(client.ack(taken[0]["token"]), 204)
+            for path in ("/timeouts?limit=3", "/queues", "/metrics", "/cluster", "/health/accept"):
+                equal(client.request("GET", path).status, 200)
+            equal({client.cancel(f"{key}-{k}").status for k in "abc"}, {204})
+            equal(client.request("PUT", "/timeouts/x", b'{"delay":1,"delay":2}').status, 400)
+            other = daemon.client()
+            equal(other.get("x").status, 404)
+            other.close()
+            if not memory.has_failed():
+                break
+        print(f"# {number - 1} allocations have failed")
+        true(number > 100, "hardly any has failed")
+        daemon.is_sound()
+
+
+def without_memory_new_timeouts_are_refused():
+    with Daemon(program, f"{base}/memory") as daemon:
+        client = daemon.client()
+        limit, accepted = resource.RLIMIT_DATA, set()
+        for number in range(100):
+            equal(client.put(f"before-{number}", delay=0, queue="q").status, 201)
+            accepted.add(f"before-{number}")
+        with open(f"/proc/{daemon.process.pid}/status", encoding="ascii") as stream:
+            data = int(re.search(r"VmData:\s*(\d+)", stream.read())[1]) * 1024
+        resource.prlimit(daemon.process.pid, limit, (data + 4 * MEGABYTE, -1))
+        for number in range(10000):
+            answer = client.put(f"more-{number}", delay=1000, payload=60000 * "x")
+            if answer.status != 201:
+                break
+            accepted.add(f"more-{number}")
+        equal(answer.status, 507)
+        true("no memory" in answer.json["error"], answer.text)
+        print(f"# {number} large timeouts fit")
+        equal(client.request("GET", "/health").status, 200)
+        equal(client.request("GET", "/health/accept").status, 503)
+        are_there(client, accepted)
+        while taken := client.take("q", max=10):
+            for timeout in taken:
+                equal(client.ack(timeout["token"]), 204)
+                accepted.remove(timeout["key"])
+        for key in sorted(accepted)[:50]:
+            equal(client.cancel(key).status, 204)
+            accepted.remove(key)
+        resource.prlimit(daemon.process.pid, limit, (-1, -1))
+        equal(client.put("after", delay=1000).status, 201)
+        are_there(client, accepted | {"after"})
+        daemon.restart()
+        are_there(daemon.client(), accepted | {"after"})
+        daemon.is_sound()
+
+
 def main():
     tap = Tap()
     print("TAP version 13", flush=True)
@@ -436,8 +522,9 @@ def main():
                  a_full_disk_refuses_many_clients, a_failing_disk_makes_it_unknown,
                  a_disk_that_fails_to_write_loses_nothing, a_hanging_disk_has_a_limit_of_time,
                  a_request_that_came_while_the_disk_hung_is_answered,
-                 a_lease_that_ended_while_the_disk_hung_is_in_nobodys_way):
-        if not sys.argv[4:] or test.__name__ in sys.argv[4:]:
+                 a_lease_that_ended_while_the_disk_hung_is_in_nobodys_way,
+                 no_allocation_that_fails_is_noticed, without_memory_new_timeouts_are_refused):
+        if not sys.argv[5:] or test.__name__ in sys.argv[5:]:
             tap.run(test)
     sys.exit(tap.end())
 
