@@ -4,7 +4,8 @@
  * loop's thread commits them itself, which saves two switches of threads. When more wait, a writer
  * commits all of them at once, while the loop reads the next requests; these become the next
  * commit. So a commit is as large as the disk is slow. The first one or two requests behind a large
- * commit are the writer's, too: others follow them, and would wait for a commit of their own.
+ * commit are the writer's, too: others follow them, and would wait for a commit of their own. So
+ * are those behind a commit that was slow: the disk may hang, and the loop goes on meanwhile.
  *
  * Clients that were answered ask again. If the writer did not wait for them, they would miss the
  * next commit: each client would take part in every other one only. So the writer waits until
@@ -29,6 +30,7 @@
 #include "store/database.h"
 
 #define SQLITE_DIRECT	2
+#define SQLITE_SLOW_NS	20000000ULL
 
 /* A commit of several requests has no more bytes than the write-ahead log has room for. */
 #define SQLITE_COMMIT_MAX	1048576
@@ -52,6 +54,7 @@ struct sqlite_store {
 	uint64_t next;
 	size_t handed_over;		/* to the writer, and not reaped */
 	size_t last;			/* requests that ended together last */
+	uint64_t last_ns;		/* and how long their commits took */
 	pthread_t writer;
 
 	pthread_mutex_t lock;		/* for all below */
@@ -191,6 +194,7 @@ static void sqlite_end_commit(struct sqlite_store *store, struct sqlite_list *li
 	struct store_figures *figures = &store->store.figures;
 
 	store->last = list->count;
+	store->last_ns = took;
 	figures->commit_ns += took;
 	if (took > figures->commit_max_ns)
 		figures->commit_max_ns = took;
@@ -225,7 +229,8 @@ static bool sqlite_is_for_writer(const struct sqlite_store *store)
 		return store->handed_over;
 	while (request && !request->clean_before)
 		request = request->next;
-	return request || store->waiting.count > SQLITE_DIRECT || store->last > SQLITE_DIRECT;
+	return request || store->waiting.count > SQLITE_DIRECT || store->last > SQLITE_DIRECT ||
+	       store->last_ns > SQLITE_SLOW_NS;
 }
 
 /* A writer that waits for more of them than there are now need not wake up. */

@@ -405,6 +405,25 @@ def a_request_that_came_while_the_disk_hung_is_answered():
         equal(disk.daemon.stop(), 0)
 
 
+def a_disk_that_stalls_again_keeps_nobody_else_waiting():
+    with HangingDisk("stalls") as disk:
+        disk.prepare("loop")
+        first = begin(disk.daemon, "a")
+        disk.has_hung("loop")
+        over = time.monotonic() + 0.05
+        until(lambda: time.monotonic() > over, "it was slow")
+        disk.release("loop")
+        equal(first.answer().status, 201)
+        disk.prepare("writer")
+        second = begin(disk.daemon, "b")
+        disk.has_hung("writer")
+        equal(disk.daemon.client().request("GET", "/health").status, 200)
+        equal(disk.daemon.client().get("a").status, 200)
+        disk.release("writer")
+        equal(second.answer().status, 201)
+        equal(disk.daemon.stop(), 0)
+
+
 def a_lease_that_ended_while_the_disk_hung_is_in_nobodys_way():
     """The acknowledgement comes too late: then PUT and DELETE do not."""
     with HangingDisk("leases") as disk:
@@ -522,6 +541,7 @@ def main():
                  a_full_disk_refuses_many_clients, a_failing_disk_makes_it_unknown,
                  a_disk_that_fails_to_write_loses_nothing, a_hanging_disk_has_a_limit_of_time,
                  a_request_that_came_while_the_disk_hung_is_answered,
+                 a_disk_that_stalls_again_keeps_nobody_else_waiting,
                  a_lease_that_ended_while_the_disk_hung_is_in_nobodys_way,
                  no_allocation_that_fails_is_noticed, without_memory_new_timeouts_are_refused):
         if not sys.argv[5:] or test.__name__ in sys.argv[5:]:
