@@ -44,7 +44,7 @@ struct daemon {
 	struct alarm *retry, *last_moment;
 	bool is_out_of_time;
 	bool alarms_rang;
-	sigset_t ends;			/* signals that end it, and SIGUSR1, which ends the thread */
+	sigset_t ends;			/* signals that end it, and SIGUSR1, for the thread */
 	pthread_t early;		/* takes them until clients may come */
 	int signals;
 	int wall;

@@ -197,8 +197,9 @@ static const char *text_end_of_string(const char *text, bool *has_escape)
 }
 
 /*
- * json-c takes texts in single quotes, keeps the last one of two members, ends a name at a zero, and replaces lone surrogates.
- * Names are compared as they are written: one with an escape is none that a request has.
+ * json-c takes texts in single quotes, keeps the last one of two members, ends a name at a zero,
+ * and replaces lone surrogates. Names are compared as they are written: one with an escape is none
+ * that a request has.
  */
 const char *text_json_mistake(const char *text, struct text_wrong *wrong)
 {
@@ -221,7 +222,7 @@ const char *text_json_mistake(const char *text, struct text_wrong *wrong)
 			continue;
 		text = text_end_of_string(name, &has_escape);
 		if (!text)
-			return "this is not JSON: a text has a lone surrogate or a control character";
+			return "this is not JSON: a lone surrogate, or a control character";
 		if (text[1 + strspn(text + 1, " \t\r\n")] != ':')
 			continue;
 		wrong->name = name;

@@ -64,7 +64,7 @@ static const char *wish_read_deadline(struct record *record, const struct settin
 	if (wish_is_number(value))
 		wrong = wish_read_seconds(value, &record->deadline_ns);
 	else if (!text || !date_read(text, &record->deadline_ns))
-		wrong = "deadline: seconds since 1970, or a date as in RFC 3339 or HTTP, are expected";
+		wrong = "deadline: seconds since 1970, or a date of RFC 3339 or HTTP, are expected";
 	record->absolute = true;
 	at = now_from_wall(record->deadline_ns);
 	if (!wrong && at > now && at - now > settings->delay)

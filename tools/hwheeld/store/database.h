@@ -3,10 +3,10 @@
  * The SQLite database: one row per record in a table with an integer key, so that rows are
  * appended at one end and removed from the other. One thread at a time uses it.
  *
- * On a disk that is full nothing may have to grow. The write-ahead log has a length at once that the
- * largest of commits fits into, and keeps it; writing over what a file has also costs much less
- * than making it longer. The database may have as many pages as are allocated for it, which is what
- * the loop asks for, before it accepts what needs them.
+ * On a full disk no file may have to grow. The write-ahead log gets a length at once that the
+ * largest commit fits into, and keeps it; writing over what a file has also costs much less than
+ * making it longer. The database may have as many pages as are allocated for it. The loop asks for
+ * them before it accepts what needs them.
  *
  * The write-ahead log is synchronised with each commit (synchronous=FULL). When that fails, the
  * connection stays open: SQLite writes the next commit to the same place, so that the one that
