@@ -37,6 +37,9 @@ STAYS = ("nodes/shard.c",
 ANY = {"lost", "cancelled", "restarted", "again", "leased", "numbered", "vanished", "resurrected",
        "early", "invented", "takeover"}
 
+TAKE_COUNT = ("static size_t take_count(const struct request *request, "
+              "const struct queue *queue)\n")
+
 FAULTS = [
     Fault("no check of the epoch", [
         STAYS,
@@ -108,9 +111,9 @@ FAULTS = [
         ("queue/take.c", "\tchange->apply = take_apply;\n\tchange_submit(change);\n",
          "\ttake_apply(change);\n\tchange->request = NULL;\n\tchange->apply = take_nothing;\n"
          "\tchange_submit(change);\n"),
-        ("queue/take.c", "static void take_submit(struct request *request, const struct queue *queue)\n",
+        ("queue/take.c", TAKE_COUNT,
          "static void take_nothing(struct change *change)\n{\n\t(void)change;\n}\n\n"
-         "static void take_submit(struct request *request, const struct queue *queue)\n")],
+         + TAKE_COUNT)],
         ["kill_all_servers", "kill"], {"leased", "numbered", "again"}),
     Fault("a request to another node that is sent again", [
         ("nodes/peer.c", "\tbool again = call->was_sent;\n", "\tbool again = false;\n"),
