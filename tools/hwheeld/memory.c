@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "memory.h"
+#include "say.h"
 
 #define MEMORY_RESERVE	8388608
 

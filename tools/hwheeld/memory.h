@@ -11,12 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "say.h"
-
 /* Is the reserve gone, and cannot be had again? Then nothing new is to begin. */
 bool memory_is_short(void);
 
-void memory_end(void) ATTRIBUTE(noreturn);
+/* Does not return. */
+void memory_end(void);
 
 static inline void *memory_need(void *memory)
 {
