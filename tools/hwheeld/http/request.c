@@ -19,7 +19,8 @@ struct request *request_new(struct service *service, struct client *client,
 	request->service = service;
 	request->client = client;
 	request->connection = connection;
-	request->method = method;
+	/* libmicrohttpd leaves the body out of the answer. */
+	request->method = strcmp(method, MHD_HTTP_METHOD_HEAD) ? method : MHD_HTTP_METHOD_GET;
 	request->path = memory_copy(path, strlen(path));
 	if (client)
 		client->request = request;

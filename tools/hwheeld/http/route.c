@@ -79,7 +79,18 @@ static void route_refuse_key(struct request *request)
 
 static void route_refuse_method(struct request *request)
 {
+	char allowed[64] = "";
+
+	for (const struct route *it = routes; it < routes + ARRAY_SIZE(routes); it++) {
+		size_t length = strlen(allowed);
+
+		if (route_match(it, request->path) >= 0)
+			snprintf(allowed + length, sizeof(allowed) - length, "%s%s%s",
+				 length ? ", " : "", it->method,
+				 strcmp(it->method, "GET") ? "" : ", HEAD");
+	}
 	answer_error(request, MHD_HTTP_METHOD_NOT_ALLOWED, "not this method");
+	MHD_add_response_header(request->response, MHD_HTTP_HEADER_ALLOW, allowed);
 }
 
 /* What of a request is checked, one after the other */

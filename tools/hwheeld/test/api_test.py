@@ -229,6 +229,20 @@ def wrong_requests_say_so(daemon):
     equal(client.metric("hwheeld_timeouts"), 0)
 
 
+def head_is_get_without_a_body(daemon):
+    client = daemon.client()
+    client.put("a", delay=60, payload="x")
+    for path in ("/timeouts/a", "/timeouts/b", "/timeouts?limit=1", "/timeouts?limt=1", "/queues",
+                 "/cluster", "/openapi.json", "/health", "/health/accept"):
+        head = client.request("HEAD", path)
+        get = client.request("GET", path)
+        equal((path, head.status, head.text), (path, get.status, b""))
+        for name in ("Content-Type", "Content-Length"):
+            equal(head.headers[name], get.headers[name])
+    equal(client.request("HEAD", "/queues/a/take").status, 405)
+    equal(client.get("a").json["state"], "pending")
+
+
 def refused(client, method, path, name, body=None, headers=None):
     """With 400, and an error that names what is wrong; nothing changes."""
     answer = client.request(method, path, body, headers)

@@ -89,7 +89,12 @@ class Description:
     def check(self, method, target, body, headers, answer):
         """An answer to this request"""
         path, _, query = target.partition("?")
-        operation, is_path = self.find(method, path)
+        if answer.status == 405:
+            allowed = {one[0] for one in self.operations if one[1].fullmatch(path)}
+            allowed |= {"HEAD"} if "GET" in allowed else set()
+            if set((answer.headers["Allow"] or "").split(", ")) != allowed:
+                raise AssertionError(f"{method} {path}: Allow: {answer.headers['Allow']}")
+        operation, is_path = self.find("GET" if method == "HEAD" else method, path)
         where, status = f"{method} {target[:200]}", str(answer.status)
         if operation:
             responses = operation[3]["responses"]
@@ -103,12 +108,12 @@ class Description:
                 "schema": self.document["components"]["schemas"]["Error"]}}}
         for name, header in response.get("headers", {}).items():
             self.valid(header["schema"], answer.headers[name], f"{where}: {status}: {name}")
-        self.check_body(response, answer, f"{where}: {status}")
+        self.check_body(method, response, answer, f"{where}: {status}")
         if operation and answer.status < 300:
             self.accepted(operation, query, body, headers)
 
-    def check_body(self, response, answer, where):
-        if "content" not in response:
+    def check_body(self, method, response, answer, where):
+        if "content" not in response or method == "HEAD":
             if answer.text:
                 raise AssertionError(f"{where}: has a body")
             return
