@@ -4,8 +4,7 @@
 
 Redis (appendfsync always, transactions in one write, a sorted set that is polled every 10 ms),
 beanstalkd (-f0, where it is installed) and a table of SQLite do the same work on the same disk, in
-rounds that take turns. OUT gets all
-figures as JSON. NAME is rounds (5; 0: only what depends on the
+rounds that take turns. OUT gets all figures as JSON. NAME is rounds (5; 0: only what depends on the
 wheel), ms (1000), pending (1000000), lateness (10000), wheel (text), data (folder of hwheeld's
 database, if not FOLDER).
 """
@@ -99,13 +98,15 @@ class Hwheeld:
                              for i in range(first, min(first + BATCH, count))])
 
 
-class Redis:
-    kind = "redis"
-
+class Peer:
     def __init__(self, folder):
         self.folder = folder
-        self.where = f"{folder}/redis.sock"
+        self.where = f"{folder}/{self.kind}.sock"
         os.makedirs(folder, exist_ok=True)
+
+
+class Redis(Peer):
+    kind = "redis"
 
     def __enter__(self):
         self.process = subprocess.Popen(
@@ -129,13 +130,8 @@ class Redis:
                 for i in range(count))
 
 
-class Beanstalkd:
+class Beanstalkd(Peer):
     kind = "beanstalkd"
-
-    def __init__(self, folder):
-        self.folder = folder
-        self.where = f"{folder}/beanstalkd.sock"
-        os.makedirs(folder, exist_ok=True)
 
     def start(self, sync):
         self.process = subprocess.Popen(["beanstalkd", "-l", f"unix:{self.where}", "-b",
