@@ -169,8 +169,8 @@ static unsigned int text_unit(const char *digits)
 }
 
 /*
- * From behind the first quote; returns the last one, or NULL if there is a lone surrogate or a
- * control character.
+ * From behind the first quote; returns the last one, or NULL if there is a lone surrogate, another
+ * character that is none, which json-c takes, or a control character.
  */
 static const char *text_end_of_string(const char *text, bool *has_escape)
 {
@@ -179,6 +179,14 @@ static const char *text_end_of_string(const char *text, bool *has_escape)
 
 		if ((unsigned char)*text < ' ')
 			return NULL;
+		if ((unsigned char)*text >= 0x80) {
+			size_t length = text_character((const unsigned char *)text,
+						       strnlen(text, 4));
+
+			if (!length)
+				return NULL;
+			text += length - 1;
+		}
 		if (*text != '\\')
 			continue;
 		*has_escape = true;
@@ -222,7 +230,7 @@ const char *text_json_mistake(const char *text, struct text_wrong *wrong)
 			continue;
 		text = text_end_of_string(name, &has_escape);
 		if (!text)
-			return "this is not JSON: a lone surrogate, or a control character";
+			return "this is not JSON: a lone surrogate, no UTF-8, or a control character";
 		if (text[1 + strspn(text + 1, " \t\r\n")] != ':')
 			continue;
 		wrong->name = name;

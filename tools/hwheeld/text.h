@@ -35,7 +35,7 @@ bool text_decode(const char *text, char *to, size_t room, size_t *length);
 void text_token(const unsigned char token[TOKEN_SIZE], char text[TEXT_TOKEN]);
 bool text_read_token(const char *text, unsigned char token[TOKEN_SIZE]);
 
-/* What a mistake of a client comes to */
+/* A client's mistake: the status, and the name that it concerns */
 struct text_wrong {
 	unsigned int status;		/* of the answer */
 	const char *name;		/* of what is wrong, as the client has it; or NULL */

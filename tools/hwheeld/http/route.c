@@ -116,8 +116,10 @@ static enum MHD_Result route_check_query(void *data, enum MHD_ValueKind kind, co
 	struct route_check *check = data;
 	char word[32];
 
+	/* libmicrohttpd takes + for a space. */
 	snprintf(word, sizeof(word), " %s ", name);
-	if (strlen(name) > sizeof(word) - 3 || !strstr(check->route->queries, word))
+	if (strlen(name) > sizeof(word) - 3 || strchr(name, ' ') ||
+	    !strstr(check->route->queries, word))
 		return route_refuse(check, name, "an unknown query");
 	if (!value)
 		return route_refuse(check, name, "a query needs a value");
