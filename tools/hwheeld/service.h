@@ -46,7 +46,7 @@ struct service {
 		size_t pending;		/* of changes on their way through the store */
 		struct request *waiters;	/* until something is cleaned, see queue/room.h */
 		uint64_t owed;		/* bytes that are to be cleaned */
-		uint64_t pause_ns;	/* nothing is cleaned until then */
+		struct alarm *pause;	/* nothing is cleaned until it rings */
 		bool is_cleaning;
 	} log;
 

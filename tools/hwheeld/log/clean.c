@@ -6,6 +6,7 @@
  */
 #include <utlist.h>
 
+#include "clock/alarm.h"
 #include "clock/now.h"
 #include "log/clean.h"
 #include "log/log.h"
@@ -18,10 +19,11 @@
 
 /*
  * A step takes a part of what is to be cleaned: after one large batch there are several short
- * steps, between which clients are served; while large batches come without end, steps grow.
+ * steps, between which clients are served; while large batches come without end, steps grow, up to
+ * what the write-ahead log has room for behind its pages when the disk is full.
  */
 #define CLEAN_STEP_PART		4
-#define CLEAN_SEGMENTS_MAX	64
+#define CLEAN_SEGMENTS_MAX	12
 
 /* After a commit that cleans was refused, nothing is cleaned for so long. */
 #define CLEAN_PAUSE_NS		NS_PER_S
@@ -33,24 +35,34 @@ static void clean_apply(struct change *change)
 	room_go_on(change->service);
 }
 
+/* The loop calls clean() after alarms. */
+static void clean_go_on(void *owner, uint64_t at_ns)
+{
+}
+
 static void clean_undo(struct change *change)
 {
 	change->service->log.is_cleaning = false;
 	change->service->log.owed = 0;
-	change->service->log.pause_ns = now_ns() + CLEAN_PAUSE_NS;
+	alarm_set(&change->service->log.pause, now_ns() + CLEAN_PAUSE_NS, clean_go_on, NULL);
 	room_go_on(change->service);
 }
 
-static bool clean_is_due(const struct service *service)
+/* The disk may have what was not there before; a file that was copied has only what it needs. */
+static bool clean_is_due(struct service *service)
 {
 	uint64_t size = log_size(service);
 	uint64_t bytes = service->log.segments_count * LOG_SEGMENT_BYTES;
 
-	if (service->log.is_cleaning || !service->log.segments ||
-	    !(room_is_tight(service) || (size > CLEAN_KEEP && size / 2 > timeout_count(service)) ||
-	      (bytes > CLEAN_KEEP_BYTES && bytes / 2 > service->timeouts_bytes)))
+	if (service->log.is_cleaning || service->log.pause ||
+	    service->store->ops->is_lost(service->store))
 		return false;
-	return !service->store->ops->is_lost(service->store) && now_ns() >= service->log.pause_ns;
+	if (room_is_tight(service) && room_widen(service))
+		room_go_on(service);
+	return service->log.segments &&
+	       (room_is_tight(service) ||
+		(size > CLEAN_KEEP && size / 2 > timeout_count(service)) ||
+		(bytes > CLEAN_KEEP_BYTES && bytes / 2 > service->timeouts_bytes));
 }
 
 /* Where the segments end that are cleaned next, of so many bytes */

@@ -58,6 +58,11 @@ static bool room_is_on_disk(struct service *service, size_t more)
 	return store->room >= need || store->ops->reserve(store, need);
 }
 
+bool room_widen(struct service *service)
+{
+	return room_is_on_disk(service, 0) && !room_is_tight(service);
+}
+
 enum room_reason room_lacks(struct service *service, const struct room_need *need)
 {
 	if (need->bytes && memory_is_short())

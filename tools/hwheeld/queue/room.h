@@ -38,10 +38,13 @@ enum room_reason room_lacks(struct service *service, const struct room_need *nee
 /* The same for any new timeout */
 enum room_reason room_lacks_any(struct service *service);
 
-/* Has the log so little room that it is to be cleaned before anything else is written? */
+/* Must the log be cleaned before the next write? */
 bool room_is_tight(const struct service *service);
 
-/* If so, the request waits, and is then decided on again. */
+/* Takes more of the disk. Returns true if the log has room now. */
+bool room_widen(struct service *service);
+
+/* If it is tight, the request waits, and is then decided on again. */
 bool room_wait(struct request *request);
 
 /* The log was cleaned, or could not be. */

@@ -116,7 +116,7 @@ static int database_truncate(int fd, off_t size)
 	struct stat file;
 
 	if (!fstat(fd, &file) && file.st_ino == database_kept.inode &&
-	    (uint64_t)size < __atomic_load_n(&database_kept.room, __ATOMIC_RELAXED))
+	    (uint64_t)size <= __atomic_load_n(&database_kept.room, __ATOMIC_RELAXED))
 		return 0;
 	return ftruncate(fd, size);
 }
@@ -129,12 +129,16 @@ uint64_t database_room(const struct database *database)
 int database_reserve(struct database *database, uint64_t bytes)
 {
 	uint64_t room = (bytes + DATABASE_PAGE - 1) / DATABASE_PAGE * DATABASE_PAGE;
-	int error = posix_fallocate(database->log, 0, DATABASE_LOG_LENGTH);
+	struct stat log;
+	int error = fstat(database->log, &log) ? errno : 0;
 
+	/* Where a file system has no such call, the C library writes into the file instead. */
+	if (!error && log.st_size < DATABASE_LOG_LENGTH)
+		error = posix_fallocate(database->log, 0, DATABASE_LOG_LENGTH);
 	if (!error && room > database->room) {
 		error = posix_fallocate(database->fd, (off_t)database->room,
 					(off_t)(room - database->room));
-		/* What it got in vain is others'. */
+		/* Others may have what it got of that. */
 		if (error && ftruncate(database->fd, (off_t)database->room))
 			error = errno;
 	}
@@ -151,13 +155,16 @@ static int database_set_limit(struct database *database)
 {
 	uint64_t room = __atomic_load_n(&database->room, __ATOMIC_RELAXED);
 	char pragma[64];
+	int status;
 
 	if (room == database->limit)
 		return SQLITE_OK;
-	database->limit = room;
 	snprintf(pragma, sizeof(pragma), "PRAGMA max_page_count=%llu",
 		 (unsigned long long)room / DATABASE_PAGE);
-	return database_run(database, pragma);
+	status = database_run(database, pragma);
+	if (status == SQLITE_OK)
+		database->limit = room;
+	return status;
 }
 
 /* Zeros are no frames of SQLite's. */
@@ -202,7 +209,7 @@ static int database_open_files(struct database *database, const char *path)
 	return vfs->xSetSystemCall(vfs, "ftruncate", (sqlite3_syscall_ptr)database_truncate);
 }
 
-/* What the files have is allocated, too; holes are filled. A full disk is none of a start's. */
+/* What the files have is allocated, too; holes are filled. A full disk stops no start. */
 static int database_take_room(struct database *database)
 {
 	int is_kept = 1;
@@ -288,6 +295,7 @@ static void database_name_damage(const struct database *database, uint64_t seq, 
 int database_load(struct database *database, store_each each, void *data)
 {
 	static const char all[] = "SELECT seq, record FROM log ORDER BY seq";
+	bool is_damaged = false;
 	struct record record;
 	sqlite3_stmt *rows;
 	int status;
@@ -302,16 +310,15 @@ int database_load(struct database *database, store_each each, void *data)
 		seq = (uint64_t)sqlite3_column_int64(rows, 0);
 		if (!database_decode(rows, 1, &record)) {
 			database_name_damage(database, seq, sqlite3_column_bytes(rows, 1));
-			status = SQLITE_CORRUPT;
-		} else if (!each(data, seq, &record)) {
+			is_damaged = true;
+		} else if (!is_damaged && !each(data, seq, &record)) {
 			status = SQLITE_CORRUPT;
 		}
 	}
 	sqlite3_finalize(rows);
-	if (status == SQLITE_DONE)
-		return 0;
-	database_complain(database, "load");
-	return -EIO;
+	if (status != SQLITE_DONE)
+		database_complain(database, "load");
+	return status == SQLITE_DONE && !is_damaged ? 0 : -EIO;
 }
 
 /* The statement is at its first row; NULL: there is none, and *@status is not SQLITE_OK then. */

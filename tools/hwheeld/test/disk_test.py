@@ -235,6 +235,20 @@ def a_full_disk_of_large_timeouts_drains():
     a_full_disk_drains("large", 20000)
 
 
+def a_full_disk_is_written_over():
+    """One client alone restarts many at once, and takes: a step of cleaning always has room."""
+    with Disk("over", 40 * MEGABYTE) as disk:
+        with Daemon(program, f"{disk.folder}/hwheeld") as daemon:
+            client = daemon.client()
+            keys = sorted(put_until_it_is_full(client, 700, disk))
+            for turn in range(60):
+                some = [keys[(turn * 137 + i) % len(keys)] for i in range(500)]
+                equal(client.put_many([{"key": key, "delay": 0, "payload": 700 * "x", "queue": "q"}
+                                       for key in some]).status, 200)
+                client.take("q", max=1000, lease="20ms")
+            is_full(client)
+
+
 def a_full_disk_refuses_many_clients():
     with Disk("clients", 24 * MEGABYTE) as disk:
         with Daemon(program, f"{disk.folder}/hwheeld") as daemon:
@@ -537,8 +551,8 @@ def main():
     print("TAP version 13", flush=True)
     os.makedirs(base, exist_ok=True)
     for test in (a_full_disk_of_small_timeouts_drains, a_full_disk_of_large_timeouts_drains,
-                 a_full_disk_refuses_a_put, a_full_disk_refuses_a_batch,
-                 a_full_disk_refuses_many_clients, a_failing_disk_makes_it_unknown,
+                 a_full_disk_is_written_over, a_full_disk_refuses_a_put,
+                 a_full_disk_refuses_a_batch, a_full_disk_refuses_many_clients, a_failing_disk_makes_it_unknown,
                  a_disk_that_fails_to_write_loses_nothing, a_hanging_disk_has_a_limit_of_time,
                  a_request_that_came_while_the_disk_hung_is_answered,
                  a_disk_that_stalls_again_keeps_nobody_else_waiting,
