@@ -11,14 +11,16 @@
 static const char *date_read_fraction(const char *text, uint64_t *ns)
 {
 	uint64_t unit = NS_PER_S / 10;
+	bool is_cut = false;
 
 	*ns = 0;
 	if (*text != '.' || !isdigit((unsigned char)text[1]))
 		return text;
-	for (text++; isdigit((unsigned char)*text); text++, unit /= 10)
-		*ns += unit ? unit * (uint64_t)(*text - '0') : 0;
-	if (!unit)
-		++*ns;
+	for (text++; isdigit((unsigned char)*text); text++, unit /= 10) {
+		*ns += unit * (uint64_t)(*text - '0');
+		is_cut |= !unit && *text != '0';
+	}
+	*ns += is_cut;
 	return text;
 }
 

@@ -73,9 +73,9 @@ int auth_begin(struct service *service)
 }
 
 /*
- * Only this machine can reach a loopback address: a page that names another host is one of a
- * stranger's, who has a browser here ask for it. Nobody can forge a certificate, so TLS needs none
- * of this.
+ * Only this machine can reach a loopback address: a request for another host comes from a browser
+ * here, which a page has sent to that name (DNS rebinding). Nobody can forge a certificate, so TLS
+ * needs no such check.
  */
 static bool auth_is_for_here(const struct request *request)
 {

@@ -26,6 +26,7 @@
 #include <utlist.h>
 
 #include "clock/now.h"
+#include "memory.h"
 #include "say.h"
 #include "store/database.h"
 
@@ -120,7 +121,7 @@ static uint64_t sqlite_commit(struct sqlite_store *store, const struct sqlite_li
 			it->ends_commit = it == last;
 		}
 		last->next = rest;
-		/* What has no room is in nobody else's way. */
+		/* One that does not fit refuses no other: each is tried alone. */
 		if (error == -ENOSPC && first != last) {
 			alone = last;
 			rest = first;
@@ -159,6 +160,8 @@ static void *sqlite_write(void *data)
 	struct sqlite_list batch = { 0 };
 	uint64_t took, one = 1;
 
+	/* jemalloc needs memory for a thread's first allocation, and crashes if there is none. */
+	free(memory_get(1, 1));
 	pthread_mutex_lock(&store->lock);
 	while (sqlite_wait_for_work(store, &batch)) {
 		pthread_mutex_unlock(&store->lock);

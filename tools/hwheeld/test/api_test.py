@@ -266,8 +266,8 @@ def unknown_queries_are_refused(daemon):
                        ("/timeouts?queue=a%20b", "queue"), ("/timeouts?prefix=%", "prefix"),
                        ("/timeouts?limit=1001", "limit"), ("/timeouts?limit=", "limit")):
         refused(client, "GET", path, name)
-    for query in ("max=1&max=1", "max", "wait=", "lease=1&lease=2"):
-        refused(client, "POST", f"/queues/q/take?{query}", query.split("=")[0])
+    for query in ("max=1&max=1", "max", "wait=", "lease=1&lease=2", "max+wait=1", "+max=1"):
+        refused(client, "POST", f"/queues/q/take?{query}", query.split("=")[0].replace("+", " "))
     equal(client.metric("hwheeld_timeouts"), 0)
     for path in ("/health", "/health/accept", "/metrics", "/cluster", "/openapi.json"):
         equal(client.request("GET", path + "?verbose=1").status, 200)
@@ -333,6 +333,9 @@ def json_is_taken_as_it_is_or_not_at_all(daemon):
                        (b'{"delay":1,"payload":"\\uDBFF\\u0041"}', "surrogate"),
                        (b'{"delay":1,"payload":"\\udc00\\ud800"}', "surrogate"),
                        (b'{"delay":1,"\\ud800":2}', "surrogate"),
+                       (b'{"delay":1,"payload":"x\xed\xa0\x80"}', "UTF-8"),
+                       (b'{"delay":1,"payload":"\xc0\x80"}', "UTF-8"),
+                       (b'{"delay":1,"payload":"\xf7\xbf\xbf\xbf"}', "UTF-8"),
                        (b'{"delay":1,"payload":"\n"}', "JSON"),
                        (b"{'delay':1}", "JSON"), (b'{"delay":1,}', "JSON"),
                        (b'{"delay":1 /* second */}', "JSON"), (b'{"delay":01}', "JSON"),
@@ -343,7 +346,8 @@ def json_is_taken_as_it_is_or_not_at_all(daemon):
     refused(client, "POST", "/timeouts", "key", batch)
     refused(client, "POST", "/timeouts", "timeouts", b'{"timeouts":[],"timeouts":[]}')
     equal(client.metric("hwheeld_timeouts"), 0)
-    for text in (b'"\\ud83d\\ude00"', b'"a:b,\\"c\\":{"', b'"\\\\u0041\\\\ud800"', b'"\\uD7FF\\uE000"'):
+    for text in (b'"\\ud83d\\ude00"', b'"a:b,\\"c\\":{"', b'"\\\\u0041\\\\ud800"', b'"\\uD7FF\\uE000"',
+                 b'"\x7f\xc2\x80\xf4\x8f\xbf\xbf"'):
         answer = client.request("PUT", "/timeouts/a", b' { "delay" : 1000 ,"payload": ' + text + b"} ")
         true(answer.status in (200, 201), answer.text)
         equal(client.get("a").json["payload"], json.loads(text))
@@ -1107,19 +1111,40 @@ def a_damaged_record_is_not_passed_over(daemon):
         client.put(key, delay=1000, payload=key)
     client.cancel("b")
     daemon.stop()
-    (seq, record), = change_database(daemon, (
-        "SELECT seq, record FROM log WHERE seq = (SELECT max(seq) FROM log)",))[0]
-    for at in (1, 70, len(record) - 1):
-        damaged = record[:at] + bytes([record[at] ^ 1]) + record[at + 1:]
-        change_database(daemon, ("UPDATE log SET record = ? WHERE seq = ?", (damaged, seq)))
+    records = change_database(daemon, (
+        "SELECT seq, record FROM log WHERE seq IN (SELECT min(seq) FROM log"
+        " UNION SELECT max(seq) FROM log)",))[0]
+    for at in (1, 70, -1):
+        before = daemon.said()
+        for seq, record in records:
+            damaged = bytearray(record)
+            damaged[at] ^= 1
+            change_database(daemon, ("UPDATE log SET record = ? WHERE seq = ?", (damaged, seq)))
         daemon.launch()
         equal(daemon.wait(), 1)
-        true(f"record {seq}, of {len(record)} bytes, is damaged" in daemon.said(), daemon.said())
-    decision = re.search(r"sqlite3 (\S+) '(.*)'", daemon.said())
-    equal(decision[1], daemon.settings["database"])
-    change_database(daemon, (decision[2],))
+        said = daemon.said()[len(before):]
+        for seq, record in records:
+            true(f"record {seq}, of {len(record)} bytes, is damaged" in said, said)
+    decisions = re.findall(r"sqlite3 (\S+) '(.*)'", said)
+    equal([path for path, _ in decisions], 2 * [daemon.settings["database"]])
+    change_database(daemon, *((statement,) for _, statement in decisions))
     client = daemon.start().client()
-    equal([client.get(key).status for key in "abc"], [200, 200, 200])
+    equal([client.get(key).status for key in "abc"], [404, 200, 200])
+
+
+def a_copied_database_goes_on(daemon):
+    """It has only what it needs of the disk, as has one that another program has changed."""
+    client = daemon.client()
+    for batch in range(10):
+        equal(client.put_many([{"key": f"{batch}-{i}", "delay": 0, "payload": 900 * "x"}
+                               for i in range(500)]).status, 200)
+    daemon.stop()
+    change_database(daemon, ("VACUUM",))
+    client = daemon.start().client()
+    for _ in range(2):
+        taken = client.take(max=500, wait="30s")
+        equal(len(taken), 500)
+        equal({client.ack(timeout["token"]) for timeout in taken[:5]}, {204})
 
 
 def what_an_older_hwheeld_left_is_removed(daemon):
