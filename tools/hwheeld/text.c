@@ -230,7 +230,7 @@ const char *text_json_mistake(const char *text, struct text_wrong *wrong)
 			continue;
 		text = text_end_of_string(name, &has_escape);
 		if (!text)
-			return "this is not JSON: a lone surrogate, no UTF-8, or a control character";
+			return "this is not JSON: a surrogate, no UTF-8, or a control character";
 		if (text[1 + strspn(text + 1, " \t\r\n")] != ':')
 			continue;
 		wrong->name = name;
