@@ -261,7 +261,7 @@ class RaceTest {
     @Test
     void aCancelOfWhatIsTakenIsSeen() throws Exception {
         HashedWheelTimer timer = timer(10);
-        NettyTimeout[] timeouts = new NettyTimeout[50_000];
+        NettyTimeout[] timeouts = new NettyTimeout[400_000];
         for (int i = 0; i < timeouts.length; i++) {
             timeouts[i] = new NettyTimeout(timer, NOTHING);
             timeouts[i].setLink(new Stack.Bottom(0));
