@@ -98,13 +98,15 @@ final class Slots {
 
     private void find(long deadline) {
         long when = (deadline - 1) / tick + 1;
-        last = when <= edge ? due : level(digit(when)).open(slot(when, digit(when)), when);
+        if (when <= edge) {
+            last = due;
+        } else {
+            int digit = digit(when);
+            Level level = levels[digit] != null ? levels[digit] : makeLevels(digit);
+            last = level.open(slot(when, digit), when);
+        }
         lastEdge = when;
         after = (when - 1) * tick;
-    }
-
-    private Level level(int digit) {
-        return levels[digit] != null ? levels[digit] : makeLevels(digit);
     }
 
     /** Those below as well, to which timeouts move down: that needs no memory. */

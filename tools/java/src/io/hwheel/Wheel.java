@@ -57,7 +57,7 @@ final class Wheel {
     /** Runs the tasks; null: the worker does. */
     final Executor executor;
     private final Limit limit;
-    private final Stack[] stacks = newStacks();
+    final Stack[] stacks = newStacks();
     private final Worker worker;
     /** Of the factory. */
     private final Thread thread;
@@ -272,15 +272,6 @@ final class Wheel {
         return false;
     }
 
-    int stackCount() {
-        return stacks.length;
-    }
-
-    /** By the worker, as Stack.takeSubmitted(). */
-    Timeout takeSubmitted(int stack) {
-        return stacks[stack].takeSubmitted();
-    }
-
     /**
      * By the worker, after it has written the links of what it took: a thread that cancels one of
      * them from now on pushes it once more, and the worker sees those that were cancelled before.
@@ -288,11 +279,6 @@ final class Wheel {
     void taken() {
         /* The same value, for its order: see cancelled(). */
         toDo = leaves();
-    }
-
-    /** By the worker: returns what was cancelled after it was taken, by the links. */
-    Timeout takeCancelled(int stack) {
-        return stacks[stack].takeCancelled();
     }
 
     /* Stop */

@@ -72,9 +72,9 @@ final class Worker implements Runnable {
     /** Returns whether there was anything. */
     private boolean drain() {
         boolean any = file();
-        for (int i = 0; i < wheel.stackCount(); i++) {
-            any |= unlink(wheel.takeCancelled(i));
-            any |= order(wheel.takeSubmitted(i)) | file();
+        for (Stack stack : wheel.stacks) {
+            any |= unlink(stack.takeCancelled());
+            any |= order(stack.takeSubmitted()) | file();
         }
         return any;
     }

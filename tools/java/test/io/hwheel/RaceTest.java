@@ -284,9 +284,8 @@ class RaceTest {
         }
         crew.join();
         Set<Object> pushed = new HashSet<>();
-        for (int i = 0; i < timer.wheel.stackCount(); i++) {
-            for (Object t = timer.wheel.takeCancelled(i); t != null;
-                    t = ((NettyTimeout) t).link()) {
+        for (Stack stack : timer.wheel.stacks) {
+            for (Object t = stack.takeCancelled(); t != null; t = ((NettyTimeout) t).link()) {
                 pushed.add(t);
             }
         }
