@@ -180,7 +180,7 @@ static void alarm_wait_beside(struct alarm *alarm, int error)
 	heap_add(&alarms.beside, &alarm->by_time);
 }
 
-/* Those that are due end; from time to time the others are offered to the wheel. */
+/* Due alarms end; the wheel is offered the others from time to time. */
 static void alarm_look_beside(void)
 {
 	uint64_t now = now_clock_ns(CLOCK_BOOTTIME);

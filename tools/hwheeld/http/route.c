@@ -93,7 +93,7 @@ static void route_refuse_method(struct request *request)
 	MHD_add_response_header(request->response, MHD_HTTP_HEADER_ALLOW, allowed);
 }
 
-/* What of a request is checked, one after the other */
+/* A check of a request's queries, headers and body */
 struct route_check {
 	struct request *request;
 	const struct route *route;

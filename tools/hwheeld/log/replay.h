@@ -11,7 +11,7 @@ int replay(struct service *service);
 /* Waits for all of them. */
 void replay_arm_all(struct service *service);
 
-/* What one record says becomes true in memory; the timeout stays busy. */
+/* Applies one record to memory; the timeout stays busy. */
 void replay_record(struct service *service, uint64_t seq, const struct record *record);
 
 /* A shard has come: its records had numbers from @seq on, among those of other ones. */
