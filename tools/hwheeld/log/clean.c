@@ -48,17 +48,11 @@ static void clean_undo(struct change *change)
 	room_go_on(change->service);
 }
 
-/* The disk may have what was not there before; a file that was copied has only what it needs. */
-static bool clean_is_due(struct service *service)
+static bool clean_is_due(const struct service *service)
 {
 	uint64_t size = log_size(service);
 	uint64_t bytes = service->log.segments_count * LOG_SEGMENT_BYTES;
 
-	if (service->log.is_cleaning || service->log.pause ||
-	    service->store->ops->is_lost(service->store))
-		return false;
-	if (room_is_tight(service) && room_widen(service))
-		room_go_on(service);
 	return service->log.segments &&
 	       (room_is_tight(service) ||
 		(size > CLEAN_KEEP && size / 2 > timeout_count(service)) ||
@@ -107,6 +101,12 @@ void clean(struct service *service)
 	uint64_t before, bytes;
 	size_t count;
 
+	if (service->log.is_cleaning || service->log.pause ||
+	    service->store->ops->is_lost(service->store))
+		return;
+	/* The disk may have room by now; a database that was copied has only what it needs. */
+	if (room_is_tight(service) && room_widen(service))
+		room_go_on(service);
 	if (!clean_is_due(service))
 		return;
 	before = clean_end_of_step(service, &bytes);

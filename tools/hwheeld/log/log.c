@@ -6,11 +6,12 @@
 
 void log_note(struct service *service, uint64_t seq, const struct record *record)
 {
+	size_t cost = log_cost(record_size(record));
 	struct segment *segment;
 
 	service->log.next = seq + 1;
-	service->log.bytes += log_cost(record_size(record));
-	service->log.total += log_cost(record_size(record));
+	service->log.bytes += cost;
+	service->log.total += cost;
 	if (service->log.bytes < LOG_SEGMENT_BYTES)
 		return;
 	segment = memory_get(1, sizeof(*segment));
