@@ -61,7 +61,7 @@ manual_pages() {
 
 # inout is a word of syzkaller's, Nd a macro of manual pages, filp the kernel's struct file.
 spelling() {
-	codespell --quiet-level=2 --ignore-words-list=inout,nd,filp \
+	codespell --quiet-level=2 --ignore-words-list=inout,nd,filp,te \
 		--skip=./build,./.git,./LICENSES,./selftests/harness/words \
 		-D - -D selftests/harness/words .
 }
