@@ -282,6 +282,17 @@ java_25() {
 	cache_fill java-25 java_25_fetch && echo "$cache/java-25/java"
 }
 
+# hwheeld takes etcd 3.5.16 and later, which Debian 13 has. Its programs need no other library.
+etcd_fetch() {
+	say "apt: unpacking etcd of Debian 13 (not installed)"
+	archive_unpack "$(machine_here):trixie" "$1" etcd-server etcd-client
+}
+
+# Prints the folder of etcd and etcdctl.
+etcd() {
+	cache_fill etcd etcd_fetch && echo "$cache/etcd/usr/bin"
+}
+
 # The libraries that programs for another machine are built with, and the busybox that this machine
 # runs first: all static, as the machine has no other library.
 sysroot_fetch() {

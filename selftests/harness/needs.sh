@@ -169,6 +169,7 @@ need() {
 	# Its test says so where there is none.
 	loops_source)    echo "LOOPS_SRC=$(loops_source || true)" ;;
 	java_25)         echo "JAVA_25=$(java_25)" ;;
+	etcd)            echo "ETCD=$(etcd)" ;;
 	foreign)
 		machine_named "$MACHINE"
 		[ "$machine_kunit" != qemu ] || emulator
