@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "consensus/roster.h"
+#include "memory.h"
+
+#define ROSTER_ALL	"members/"
+#define ROSTER_END	"members0"
+
+/* More would not fit into a page; that is far beyond what anybody has. */
+#define ROSTER_MOST	1000
+
+struct roster {
+	struct consensus *store;
+	const char *name;
+	const char *text;
+	void (*changed)(void *owner);
+	void *owner;
+
+	struct roster_member *members;	/* by name */
+	size_t count;
+
+	struct consensus_range range;
+	bool is_reading;
+	bool wants_reading;
+
+	struct consensus_txn join;
+	struct consensus_check check;
+	struct consensus_put put;
+	char key[CONSENSUS_KEY];
+	bool is_joining;
+	uint64_t joined;		/* the session with which this node's key was put */
+	uint64_t joins;			/* the one that is on its way */
+};
+
+/* The members */
+
+static struct roster_member *roster_find(struct roster *roster, const char *name, size_t *place)
+{
+	size_t i = 0;
+	int order = 1;
+
+	while (i < roster->count && (order = strcmp(roster->members[i].name, name)) < 0)
+		i++;
+	*place = i;
+	return i < roster->count && !order ? &roster->members[i] : NULL;
+}
+
+static void roster_remove(struct roster *roster, size_t place)
+{
+	roster->count--;
+	memmove(&roster->members[place], &roster->members[place + 1],
+		(roster->count - place) * sizeof(*roster->members));
+}
+
+static struct roster_member *roster_add(struct roster *roster, const char *name, size_t place)
+{
+	struct roster_member *member;
+
+	roster->members = memory_need(realloc(roster->members, (roster->count + 1) *
+					      sizeof(*roster->members)));
+	member = &roster->members[place];
+	memmove(member + 1, member, (roster->count - place) * sizeof(*member));
+	roster->count++;
+	snprintf(member->name, sizeof(member->name), "%s", name);
+	return member;
+}
+
+/* What no node of this version puts there is no member. */
+static void roster_apply(struct roster *roster, const struct consensus_item *item)
+{
+	const char *name = item->key + strlen(ROSTER_ALL);
+	struct roster_member *member;
+	size_t place;
+
+	if (strncmp(item->key, ROSTER_ALL, strlen(ROSTER_ALL)) || strlen(name) > ROSTER_NAME ||
+	    item->size > ROSTER_TEXT)
+		return;
+	member = roster_find(roster, name, &place);
+	if (!item->value) {
+		if (member)
+			roster_remove(roster, place);
+		return;
+	}
+	member = member ?: roster_add(roster, name, place);
+	memcpy(member->text, item->value, item->size);
+	member->text[item->size] = 0;
+	member->revision = item->revision;
+}
+
+/* Reading */
+
+static void roster_read(struct roster *roster);
+
+static void roster_join(struct roster *roster);
+
+static void roster_read_done(struct consensus_range *range)
+{
+	struct roster *roster = (struct roster *)((char *)range - offsetof(struct roster, range));
+
+	roster->is_reading = false;
+	if (range->error) {
+		roster->wants_reading = true;
+		return;
+	}
+	roster->count = 0;
+	for (size_t i = 0; i < range->count; i++)
+		roster_apply(roster, &range->items[i]);
+	roster->store->ops->watch(roster->store, ROSTER_ALL, ROSTER_END, range->revision + 1);
+	roster->changed(roster->owner);
+	roster_join(roster);
+	if (roster->wants_reading)
+		roster_read(roster);
+}
+
+static void roster_read(struct roster *roster)
+{
+	roster->wants_reading = roster->is_reading;
+	if (roster->is_reading)
+		return;
+	roster->is_reading = true;
+	roster->range = (struct consensus_range) { .from = ROSTER_ALL, .end = ROSTER_END,
+						   .most = ROSTER_MOST, .done = roster_read_done };
+	roster->store->ops->range(roster->store, &roster->range);
+}
+
+/* Joining */
+
+static void roster_join_done(struct consensus_txn *txn)
+{
+	struct roster *roster = (struct roster *)((char *)txn - offsetof(struct roster, join));
+
+	roster->is_joining = false;
+	if (txn->outcome == CONSENSUS_DONE)
+		roster->joined = roster->joins;
+}
+
+/* A key of this name that is there is another node's, or of a session that has not ended yet. */
+static void roster_join(struct roster *roster)
+{
+	uint64_t session = roster->store->ops->session(roster->store);
+
+	if (roster->is_joining || !session || roster->joined == session)
+		return;
+	roster->is_joining = true;
+	roster->joins = session;
+	roster->check = (struct consensus_check) { .key = roster->key };
+	roster->put = (struct consensus_put) { .key = roster->key, .value = roster->text,
+					       .size = strlen(roster->text), .in_session = true };
+	roster->join = (struct consensus_txn) { .checks = &roster->check, .checks_count = 1,
+						.puts = &roster->put, .puts_count = 1,
+						.done = roster_join_done };
+	roster->store->ops->txn(roster->store, &roster->join);
+}
+
+/* Events */
+
+void roster_session(struct roster *roster, uint64_t id)
+{
+	roster_join(roster);
+}
+
+void roster_changed(struct roster *roster, const struct consensus_item *changes, size_t count,
+		    uint64_t revision)
+{
+	for (size_t i = 0; i < count; i++)
+		roster_apply(roster, &changes[i]);
+	roster->changed(roster->owner);
+	roster_join(roster);
+}
+
+void roster_gap(struct roster *roster)
+{
+	roster_read(roster);
+}
+
+void roster_look(struct roster *roster)
+{
+	roster_read(roster);
+}
+
+void roster_retry(struct roster *roster)
+{
+	if (roster->wants_reading)
+		roster_read(roster);
+	roster_join(roster);
+}
+
+const struct roster_member *roster_members(const struct roster *roster, size_t *count)
+{
+	*count = roster->count;
+	return roster->members;
+}
+
+struct roster *roster_new(struct consensus *store, const char *name, const char *text,
+			  void (*changed)(void *owner), void *owner)
+{
+	struct roster *roster = memory_get(1, sizeof(*roster));
+
+	roster->store = store;
+	roster->name = name;
+	roster->text = text;
+	roster->changed = changed;
+	roster->owner = owner;
+	snprintf(roster->key, sizeof(roster->key), ROSTER_ALL "%s", name);
+	roster_read(roster);
+	return roster;
+}
+
+void roster_free(struct roster *roster)
+{
+	free(roster->members);
+	free(roster);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The nodes that live. Each one has a key in its session, with what others are to have of it:
+ *
+ *	members/NODE
+ *
+ * A second node of the same name waits until the first one's session has ended. The revision of a
+ * node's key orders nodes by when they joined.
+ */
+#ifndef ROSTER_H
+#define ROSTER_H
+
+#include "consensus/consensus.h"
+
+#define ROSTER_NAME	64
+#define ROSTER_TEXT	512
+
+struct roster_member {
+	char name[ROSTER_NAME + 1];
+	char text[ROSTER_TEXT + 1];
+	uint64_t revision;
+};
+
+struct roster;
+
+/*
+ * @name: 1 to ROSTER_NAME letters, digits, dots, dashes or underscores; @text: ROSTER_TEXT bytes at
+ * most; both stay the caller's. changed() comes when the members are others, and when what
+ * roster_look() asked for is there.
+ */
+struct roster *roster_new(struct consensus *store, const char *name, const char *text,
+			  void (*changed)(void *owner), void *owner);
+void roster_free(struct roster *roster);
+
+/* The events of the store, which its owner passes on */
+void roster_session(struct roster *roster, uint64_t id);
+void roster_changed(struct roster *roster, const struct consensus_item *changes, size_t count,
+		    uint64_t revision);
+void roster_gap(struct roster *roster);
+
+/* Reads the members anew: a view that is not older than this call. */
+void roster_look(struct roster *roster);
+
+/* What failed is tried again: to be called each second or so. */
+void roster_retry(struct roster *roster);
+
+/* By name. None before they were read for the first time. */
+const struct roster_member *roster_members(const struct roster *roster, size_t *count);
+
+#endif /* ROSTER_H */
