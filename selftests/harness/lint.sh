@@ -27,19 +27,18 @@ module_warnings() {
 }
 
 # Tracepoints and groups of fields are laid out as everywhere in the kernel, not as checkpatch has
-# it, and names of ZooKeeper, libcurl and SQLite are their own.
+# it, and names of libcurl and SQLite are their own.
 checkpatch() {
 	local options=(--no-tree --strict --quiet --terse --no-summary --show-types)
 
 	printf '%s\n' "${c_files[@]}" |
-		grep -vE '^(module/(engine/(trace|wheel)|device/file_trace)\.h|tools/hwheeld/(nodes|consensus)/.*|tools/hwheeld/(clock/shared|store/database|test/commit_test)\.[ch])$' |
+		grep -vE '^(module/(engine/(trace|wheel)|device/file_trace)\.h|tools/hwheeld/(nodes|consensus)/.*|tools/hwheeld/store/database\.[ch])$' |
 		xargs perl "$KSRC/scripts/checkpatch.pl" "${options[@]}" -f &&
 	perl "$KSRC/scripts/checkpatch.pl" "${options[@]}" \
 		--ignore LINE_SPACING,OPEN_ENDED_LINE,PARENTHESIS_ALIGNMENT \
 		-f module/engine/{trace,wheel}.h module/device/file_trace.h &&
 	perl "$KSRC/scripts/checkpatch.pl" "${options[@]}" --ignore CAMELCASE \
-		-f tools/hwheeld/{nodes,consensus}/*.[ch] tools/hwheeld/clock/shared.[ch] \
-		tools/hwheeld/store/database.[ch] tools/hwheeld/test/commit_test.c
+		-f tools/hwheeld/{nodes,consensus}/*.[ch] tools/hwheeld/store/database.[ch]
 }
 
 kernel_doc() {

@@ -36,7 +36,7 @@ declare -A packages_of=(
 	[loops]="$build libev-dev libevent-dev libuv1-dev"
 	[loops_source]="$build cmake patch"
 	[hwheeld]="$build libcurl4-openssl-dev libgnutls28-dev libjemalloc-dev libjson-c-dev libmicrohttpd-dev
-		libsqlite3-dev libxxhash-dev libzookeeper-mt-dev uthash-dev curl dmsetup e2fsprogs
+		libsqlite3-dev libxxhash-dev uthash-dev curl dmsetup e2fsprogs
 		iproute2 mount openssl python3 python3-jsonschema"
 	[zookeeper]="default-jre-headless libfaketime nftables slirp4netns zookeeper"
 	[cluster_bench]=default-jdk-headless

@@ -245,12 +245,12 @@ static int main_open_sources(struct daemon *daemon)
 	       loop_add(loop, daemon->signals, EPOLLIN, &daemon->on_signals);
 }
 
-static struct store *main_open_zookeeper(struct service *service)
+static struct store *main_open_cluster(struct service *service)
 {
-#ifdef HAS_ZOOKEEPER
-	return zk_store_open(service);
+#ifdef HAS_CLUSTER
+	return cluster_store_open(service);
 #else
-	say(LOG_ERR, "configuration: this hwheeld was built without ZooKeeper");
+	say(LOG_ERR, "configuration: this hwheeld was built without libcurl, for several machines");
 	return NULL;
 #endif
 }
@@ -259,7 +259,7 @@ static struct store *main_open_zookeeper(struct service *service)
 static int main_open_store(struct service *service)
 {
 	const struct settings *settings = &service->settings;
-	struct store *store = settings->zookeeper ? main_open_zookeeper(service) :
+	struct store *store = settings->etcd ? main_open_cluster(service) :
 			      sqlite_store_open(settings->database, settings->synchronous);
 	struct store_time time = { 0 };
 	int error;
@@ -282,7 +282,7 @@ static int main_open_store(struct service *service)
 static int main_open_wheel(const struct service *service)
 {
 	const struct settings *settings = &service->settings;
-	uint64_t count = (settings->zookeeper ? MAIN_NODES : 1) * settings->timeouts;
+	uint64_t count = (settings->etcd ? MAIN_NODES : 1) * settings->timeouts;
 
 	if (count < timeout_count(service))
 		count = timeout_count(service);

@@ -26,7 +26,6 @@ struct service {
 
 	/* All timeouts, see queue/timeout.h */
 	struct timeout *timeouts;	/* by key */
-	struct timeout *oldest;		/* in the order of the log */
 	struct lease *leases;		/* by token */
 	size_t timeouts_bytes;
 	size_t timeouts_room;		/* bytes of the log that they need until they have ended */
@@ -35,20 +34,10 @@ struct service {
 	struct queue *queues;		/* by name */
 	struct queue *ready;		/* the first one to be served */
 
-	/* The log's records, see log/log.h */
-	struct {
-		uint64_t first;		/* number of the oldest one */
-		uint64_t next;		/* behind the last one that is committed */
-		struct segment *segments;	/* the oldest first */
-		uint64_t segments_count;
-		size_t bytes;		/* behind the last segment */
-		size_t total;
-		size_t pending;		/* of changes on their way through the store */
-		struct request *waiters;	/* until something is cleaned, see queue/room.h */
-		uint64_t owed;		/* bytes that are to be cleaned */
-		struct alarm *pause;	/* nothing is cleaned until it rings */
-		bool is_cleaning;
-	} log;
+	/* See log/log.h */
+	struct log *logs;		/* of each shard; one if there are none */
+	size_t pending;			/* bytes of changes on their way through the store */
+	struct request *waiters;	/* until something is cleaned, see queue/room.h */
 
 	/* See http/listener.c and http/auth.h */
 	struct listener *listeners;

@@ -45,15 +45,19 @@ static const struct setting {
 	TEXT_OF(token_file, NULL),
 	TEXT_OF(certificate, NULL),
 	TEXT_OF(certificate_key, NULL),
-	TEXT_OF(zookeeper, NULL),
-	TEXT_OF(zookeeper_secret_file, NULL),
-	FIXED(CHOICE, zookeeper_may_lose, 0, 0, 1),
+	TEXT_OF(etcd, NULL),
+	TEXT_OF(etcd_ca, NULL),
+	TEXT_OF(etcd_certificate, NULL),
+	TEXT_OF(etcd_key, NULL),
+	FIXED(NUMBER, etcd_quota, 2ULL << 30, 1 << 24, 1ULL << 40),
+	FIXED(CHOICE, etcd_may_lose, 0, 0, 1),
+	TEXT_OF(mark, "/var/lib/hwheeld/mark"),
 	TEXT_OF(advertise, NULL),
 	TEXT_OF(peer_token_file, NULL),
 	TEXT_OF(peer_ca, NULL),
 	TEXT_OF(cluster, "hwheeld"),
 	TEXT_OF(node, NULL),
-	FIXED(NUMBER, shards, 256, 1, 4096),
+	FIXED(NUMBER, shards, 16, 1, 4096),
 	FIXED(DURATION, session, 3 * NS_PER_S, NS_PER_S, 60 * NS_PER_S),
 	FIXED(DURATION, tick, 10 * NS_PER_MS, 50000, 60 * NS_PER_S),
 	FIXED(NUMBER, timeouts, 2000000, 1, 16000000),
@@ -178,8 +182,10 @@ static int settings_check(const struct settings *to)
 		wrong = "socket or listen is needed";
 	else if (to->listen && !to->token_file && !to->peer_token_file)
 		wrong = "listen needs token_file";
-	else if (to->zookeeper && (!to->listen || !to->peer_token_file))
-		wrong = "zookeeper needs listen and peer_token_file, for the other nodes";
+	else if (to->etcd && (!to->listen || !to->peer_token_file))
+		wrong = "etcd needs listen and peer_token_file, for the other nodes";
+	else if (to->etcd && !to->mark)
+		wrong = "etcd needs mark";
 	else if (!to->certificate != !to->certificate_key)
 		wrong = "certificate and certificate_key belong together";
 	else if (to->lease > to->lease_most)

@@ -19,9 +19,13 @@ struct settings {
 	char *token_file;
 	char *certificate;
 	char *certificate_key;
-	char *zookeeper;		/* servers; NULL: the database is the store */
-	char *zookeeper_secret_file;
-	uint64_t zookeeper_may_lose;	/* 1: whichever version the servers have */
+	char *etcd;			/* servers; NULL: the database is the store */
+	char *etcd_ca;			/* certificates of their authority */
+	char *etcd_certificate;		/* of this node, for them */
+	char *etcd_key;
+	uint64_t etcd_quota;		/* bytes that they are configured to take */
+	uint64_t etcd_may_lose;		/* 1: whichever version they have */
+	char *mark;			/* file with what this node has seen of the store */
 	char *advertise;		/* ADDRESS:PORT for other nodes; NULL: what listen says */
 	char *peer_token_file;		/* the secret of all nodes */
 	char *peer_ca;			/* certificates of their authority; NULL: the system's */

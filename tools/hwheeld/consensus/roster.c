@@ -31,6 +31,7 @@ struct roster {
 	struct consensus_check check;
 	struct consensus_put put;
 	char key[CONSENSUS_KEY];
+	bool has_entered;
 	bool is_joining;
 	uint64_t joined;		/* the session with which this node's key was put */
 	uint64_t joins;			/* the one that is on its way */
@@ -143,7 +144,7 @@ static void roster_join(struct roster *roster)
 {
 	uint64_t session = roster->store->ops->session(roster->store);
 
-	if (roster->is_joining || !session || roster->joined == session)
+	if (!roster->has_entered || roster->is_joining || !session || roster->joined == session)
 		return;
 	roster->is_joining = true;
 	roster->joins = session;
@@ -208,6 +209,12 @@ struct roster *roster_new(struct consensus *store, const char *name, const char 
 	snprintf(roster->key, sizeof(roster->key), ROSTER_ALL "%s", name);
 	roster_read(roster);
 	return roster;
+}
+
+void roster_enter(struct roster *roster)
+{
+	roster->has_entered = true;
+	roster_join(roster);
 }
 
 void roster_free(struct roster *roster)

@@ -30,6 +30,8 @@ struct roster;
  */
 struct roster *roster_new(struct consensus *store, const char *name, const char *text,
 			  void (*changed)(void *owner), void *owner);
+/* From now on this node is one of them, while it has a session. */
+void roster_enter(struct roster *roster);
 void roster_free(struct roster *roster);
 
 /* The events of the store, which its owner passes on */

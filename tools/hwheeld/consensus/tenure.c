@@ -834,12 +834,19 @@ void tenures_retry(struct tenures *tenures)
 	tenures_flush(tenures);
 }
 
+bool tenure_serves(const struct tenures *tenures, unsigned int shard)
+{
+	const struct tenure *tenure = &tenures->list[shard];
+
+	return tenure->state == TENURE_OWNED && tenure->is_wanted;
+}
+
 void tenure_submit(struct tenures *tenures, struct tenure_commit *commit)
 {
 	struct tenure *tenure = &tenures->list[commit->shard];
 
 	commit->next = NULL;
-	if (tenure->state != TENURE_OWNED || !tenure->is_wanted || commit->size > TENURE_CONTENT) {
+	if (!tenure_serves(tenures, commit->shard) || commit->size > TENURE_CONTENT) {
 		commit->outcome = CONSENSUS_REFUSED;
 		commit->error = commit->size > TENURE_CONTENT ? -EMSGSIZE : -ESTALE;
 		commit->done(commit);

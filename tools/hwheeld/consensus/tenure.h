@@ -82,6 +82,9 @@ void tenure_want(struct tenures *tenures, unsigned int shard, bool wanted);
 
 enum tenure_state tenure_state(const struct tenures *tenures, unsigned int shard);
 
+/* Is it owned, and to stay so? Else tenure_submit() refuses. */
+bool tenure_serves(const struct tenures *tenures, unsigned int shard);
+
 /* Commits of a shard are done in the order in which they were submitted. */
 void tenure_submit(struct tenures *tenures, struct tenure_commit *commit);
 

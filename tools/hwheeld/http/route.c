@@ -42,6 +42,7 @@ static const struct route {
 	{ "GET",    "/metrics",   "",        openmetrics,    NULL, false },
 	{ "GET",    "/cluster",   "",        show_cluster,   NULL, false },
 	{ "GET",    "/openapi.json", "",     show_openapi,   NULL, false },
+	{ "GET",    "/peer/time", "",        show_time,      NULL, false },
 };
 
 /* Returns the length of the name, or -1 if it is another path. */

@@ -8,6 +8,7 @@
 #include "http/answer.h"
 #include "http/show.h"
 #include "hwheelctl/json.h"
+#include "log/log.h"
 #include "nodes/nodes.h"
 #include "queue/life.h"
 #include "queue/queue.h"
@@ -20,6 +21,9 @@
 /* How many a list has at most, and without a parameter */
 #define SHOW_MOST	1000
 #define SHOW_SOME	100
+
+/* Bits of a record's number */
+#define SHOW_SHARD	52
 
 void show_one(struct request *request)
 {
@@ -67,14 +71,32 @@ static const char *show_read_filter(const struct request *request, struct show_f
 	return NULL;
 }
 
+/* Logs come one after the other, each in its order: the place in all of them */
+static uint64_t show_place(unsigned int shard, uint64_t seq)
+{
+	return (uint64_t)shard << SHOW_SHARD | seq;
+}
+
+/* The oldest one of the next log that has one */
+static const struct timeout *show_first(const struct service *service, unsigned int shard)
+{
+	const struct timeout *timeout = NULL;
+
+	for (; !timeout && shard < log_count(service); shard++)
+		timeout = service->logs[shard].oldest;
+	return timeout;
+}
+
 /* This timeout, or the next one that is to be listed; NULL: there is none. */
-static const struct timeout *show_next(const struct timeout *timeout,
+static const struct timeout *show_next(const struct service *service,
+				       const struct timeout *timeout,
 				       const struct show_filter *filter)
 {
-	for (; timeout; timeout = timeout->newer) {
+	for (; timeout; timeout = timeout->newer ?: show_first(service, timeout->shard + 1U)) {
 		struct key key = timeout_key(timeout);
 
-		if ((!filter->queue || !strcmp(filter->queue, timeout->queue->name)) &&
+		if (show_place(timeout->shard, timeout->seq) > filter->after &&
+		    (!filter->queue || !strcmp(filter->queue, timeout->queue->name)) &&
 		    (!filter->state || !strcmp(filter->state, view_state(timeout))) &&
 		    key.length >= filter->prefix_length &&
 		    !memcmp(key.text, filter->prefix, filter->prefix_length))
@@ -89,25 +111,29 @@ static const struct timeout *show_next(const struct timeout *timeout,
  */
 void show_list(struct request *request)
 {
-	const struct timeout *timeout = request->service->oldest;
+	const struct service *service = request->service;
+	const struct timeout *timeout;
 	struct json_object *object, *array;
 	struct show_filter filter;
 	const char *wrong = show_read_filter(request, &filter);
+	uint64_t shard;
 	char next[24];
 
 	if (wrong) {
 		answer_error(request, MHD_HTTP_BAD_REQUEST, wrong);
 		return;
 	}
-	while (timeout && timeout->seq <= filter.after)
-		timeout = timeout->newer;
-	timeout = show_next(timeout, &filter);
+	shard = filter.after >> SHOW_SHARD;
+	timeout = shard < log_count(service) ? show_first(service, (unsigned int)shard) : NULL;
+	timeout = show_next(service, timeout, &filter);
 	object = json_object_new_object();
 	array = json_object_new_array();
 	for (uint64_t i = 0; timeout && i < filter.limit; i++) {
 		json_object_array_add(array, view_timeout(timeout, false));
-		snprintf(next, sizeof(next), "%llu", (unsigned long long)timeout->seq);
-		timeout = show_next(timeout->newer, &filter);
+		snprintf(next, sizeof(next), "%llu",
+			 (unsigned long long)show_place(timeout->shard, timeout->seq));
+		filter.after = show_place(timeout->shard, timeout->seq);
+		timeout = show_next(service, timeout, &filter);
 	}
 	json_object_object_add(object, "timeouts", array);
 	if (timeout)
@@ -170,6 +196,16 @@ void show_accept(struct request *request)
 		room_texts[lack].sentence);
 }
 
+void show_time(struct request *request)
+{
+	const struct nodes_ops *nodes = request->service->nodes;
+
+	if (nodes && request->is_by_node)
+		nodes->time(request);
+	else
+		answer_error(request, MHD_HTTP_NOT_FOUND, "there is no such path");
+}
+
 /* A store on one machine has one node, which owns all timeouts. */
 void show_cluster(struct request *request)
 {
@@ -189,7 +225,7 @@ void show_cluster(struct request *request)
 				       json_object_new_double(now_offset_of_wall()));
 		json_add_number(node, "epoch", service->metrics.clock_epoch);
 	}
-	json_add_text(object, "store", store->ops->show ? "zookeeper" : "sqlite");
+	json_add_text(object, "store", store->ops->show ? "etcd" : "sqlite");
 	if (store->ops->show) {
 		store->ops->show(store, object);
 		json_object_object_add(object, "here", node);

@@ -18,4 +18,7 @@ void show_health(struct request *request);
 void show_accept(struct request *request);
 void show_cluster(struct request *request);
 
+/* The time, for other nodes */
+void show_time(struct request *request);
+
 #endif /* SHOW_H */

@@ -4,38 +4,69 @@
 #include "log/log.h"
 #include "memory.h"
 
-void log_note(struct service *service, uint64_t seq, const struct record *record)
+unsigned int log_count(const struct service *service)
 {
+	return service->shards ?: 1;
+}
+
+void log_begin(struct service *service)
+{
+	service->logs = memory_get(log_count(service), sizeof(*service->logs));
+}
+
+void log_note(struct service *service, const struct record *record)
+{
+	struct log *log = &service->logs[record->key.shard];
 	size_t cost = log_cost(record_size(record));
 	struct segment *segment;
 
-	service->log.next = seq + 1;
-	service->log.bytes += cost;
-	service->log.total += cost;
-	if (service->log.bytes < LOG_SEGMENT_BYTES)
+	log->first = log->first ?: record->seq;
+	log->next = record->seq + 1;
+	log->bytes += cost;
+	log->total += cost;
+	if (log->bytes < LOG_SEGMENT_BYTES)
 		return;
 	segment = memory_get(1, sizeof(*segment));
-	segment->end = seq + 1;
-	segment->bytes = service->log.bytes;
-	DL_APPEND(service->log.segments, segment);
-	service->log.segments_count++;
-	service->log.bytes = 0;
+	segment->end = record->seq + 1;
+	segment->bytes = log->bytes;
+	DL_APPEND(log->segments, segment);
+	log->segments_count++;
+	log->bytes = 0;
 }
 
-void log_cleaned(struct service *service, uint64_t first)
+void log_cleaned(struct log *log, uint64_t first)
 {
 	struct segment *segment;
 
-	service->log.first = first;
-	while ((segment = service->log.segments) && segment->end <= first) {
-		DL_DELETE(service->log.segments, segment);
-		service->log.segments_count--;
-		service->log.total -= segment->bytes;
+	log->first = first;
+	while ((segment = log->segments) && segment->end <= first) {
+		DL_DELETE(log->segments, segment);
+		log->segments_count--;
+		log->total -= segment->bytes;
 		free(segment);
 	}
 }
 
+void log_forget(struct log *log)
+{
+	log_cleaned(log, UINT64_MAX);
+	*log = (struct log) { 0 };
+}
+
 uint64_t log_size(const struct service *service)
 {
-	return service->log.next - service->log.first;
+	uint64_t size = 0;
+
+	for (unsigned int i = 0; i < log_count(service); i++)
+		size += service->logs[i].next - service->logs[i].first;
+	return size;
+}
+
+uint64_t log_bytes(const struct service *service)
+{
+	uint64_t bytes = 0;
+
+	for (unsigned int i = 0; i < log_count(service); i++)
+		bytes += service->logs[i].total;
+	return bytes;
 }

@@ -38,6 +38,7 @@ enum record_type {
 
 struct record {
 	enum record_type type;
+	uint64_t seq;			/* its number in the log, by the store, and not in it */
 	bool absolute;			/* deadline_ns is wall time, not the service's time */
 	uint32_t deliveries;
 	uint64_t at_ns;			/* the service's time of this record, see now.h */

@@ -6,13 +6,14 @@
 #include "queue/change.h"
 #include "queue/life.h"
 
-void replay_record(struct service *service, uint64_t seq, const struct record *record)
+void replay_record(struct service *service, struct record *record)
 {
 	struct key key = hash_key(record->key.text, record->key.length, service->shards);
 	struct timeout *timeout = timeout_find(service, &key);
 	struct queue *queue;
 
-	log_note(service, seq, record);
+	record->key = key;
+	log_note(service, record);
 	if (record->type <= RECORD_RESTART) {
 		queue = queue_get(service, record->queue, record->queue_length, SIZE_MAX);
 		queue->timeouts++;
@@ -23,7 +24,7 @@ void replay_record(struct service *service, uint64_t seq, const struct record *r
 		timeout_end_lease(timeout);
 		timeout_take_over(timeout, record);
 		timeout->state = TIMEOUT_PENDING;
-		timeout_logged(timeout, seq);
+		timeout_logged(timeout, record->seq);
 	} else if (timeout && record->type != RECORD_LEASE) {
 		timeout_remove(timeout);
 		timeout = NULL;
@@ -36,59 +37,50 @@ void replay_record(struct service *service, uint64_t seq, const struct record *r
 	timeout->state = TIMEOUT_LEASED;
 }
 
-static bool replay_each(void *data, uint64_t seq, const struct record *record)
+static bool replay_each(void *data, struct record *record)
 {
-	struct service *service = data;
-
-	service->log.first = service->log.first ?: seq;
-	replay_record(service, seq, record);
+	replay_record(data, record);
 	return true;
 }
 
 int replay(struct service *service)
 {
 	struct store *store = service->store;
-	int error = store->ops->load ? store->ops->load(store, replay_each, service) : 0;
+	int error = 0;
 
-	service->log.first = service->log.first ?: 1;
-	service->log.next = service->log.next ?: 1;
+	if (store->ops->load) {
+		log_begin(service);
+		error = store->ops->load(store, replay_each, service);
+		service->logs->first = service->logs->first ?: 1;
+		service->logs->next = service->logs->next ?: 1;
+	}
 	return error;
 }
 
-void replay_arm_all(struct service *service)
+void replay_gained(struct service *service, unsigned int shard)
 {
 	struct timeout *timeout;
 
-	DL_FOREACH2(service->oldest, timeout, newer) {
+	DL_FOREACH2(service->logs[shard].oldest, timeout, newer) {
 		timeout->busy = false;
 		life_arm(timeout);
 	}
 }
 
-/* They come at the end of the list, with those of other parts that are being loaded. */
-void replay_gained(struct service *service, uint64_t seq, unsigned int shard)
+void replay_arm_all(struct service *service)
 {
-	struct timeout *oldest = service->oldest;
-	struct timeout *timeout = oldest ? oldest->older : NULL;
-
-	for (; timeout && timeout->seq >= seq; timeout = timeout->older) {
-		if (timeout->shard == shard) {
-			timeout->busy = false;
-			life_arm(timeout);
-		}
-		if (timeout == oldest)
-			break;
-	}
+	for (unsigned int i = 0; i < log_count(service); i++)
+		replay_gained(service, i);
 }
 
-void replay_lost(struct service *service, const bool *is_lost)
+void replay_lost(struct service *service, unsigned int shard)
 {
+	struct log *log = &service->logs[shard];
 	struct timeout *timeout, *next;
 
-	DL_FOREACH_SAFE2(service->oldest, timeout, next, newer) {
-		if (!is_lost[timeout->shard])
-			continue;
+	DL_FOREACH_SAFE2(log->oldest, timeout, next, newer) {
 		change_fail_waiters(timeout);
 		timeout_remove(timeout);
 	}
+	log_forget(log);
 }

@@ -12,12 +12,12 @@ int replay(struct service *service);
 void replay_arm_all(struct service *service);
 
 /* Applies one record to memory; the timeout stays busy. */
-void replay_record(struct service *service, uint64_t seq, const struct record *record);
+void replay_record(struct service *service, struct record *record);
 
-/* A shard has come: its records had numbers from @seq on, among those of other ones. */
-void replay_gained(struct service *service, uint64_t seq, unsigned int shard);
+/* All records of a shard have come. */
+void replay_gained(struct service *service, unsigned int shard);
 
-/* Of each shard: forgets its timeouts. No request is about them any more. */
-void replay_lost(struct service *service, const bool *is_lost);
+/* Forgets the timeouts of a shard. No change is about them. */
+void replay_lost(struct service *service, unsigned int shard);
 
 #endif /* REPLAY_H */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <string.h>
 
+#include "consensus/shards.h"
 #include "http/answer.h"
 #include "hwheelctl/json.h"
 #include "memory.h"
@@ -8,7 +9,6 @@
 #include "nodes/members.h"
 #include "nodes/nodes.h"
 #include "nodes/relay.h"
-#include "nodes/shard.h"
 #include "queue/put.h"
 #include "queue/wish.h"
 
@@ -156,7 +156,7 @@ static struct batch *batch_divide(struct request *request, struct json_object *t
 	for (size_t i = 0; i < batch->count; i++) {
 		struct json_object *timeout = json_object_array_get_idx(timeouts, i);
 		unsigned int shard = request->wishes[i].record.key.shard;
-		bool is_own = shard_at(shard)->state == SHARD_OWNED;
+		bool is_own = shards_serve(shard);
 		struct batch_part *part = &batch->parts[is_own ? own : members_owner(shard)];
 
 		if (!part->timeouts) {
@@ -179,7 +179,7 @@ static bool batch_is_foreign(const struct request *request)
 	size_t i = 0;
 
 	while (i < request->wishes_count &&
-	       shard_at(request->wishes[i].record.key.shard)->state == SHARD_OWNED)
+	       shards_serve(request->wishes[i].record.key.shard))
 		i++;
 	return i < request->wishes_count;
 }

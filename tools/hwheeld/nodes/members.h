@@ -1,28 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The nodes that live: /members/NAME, ephemeral, with the address at which others reach the node.
- * Each node owns shards by their names.
+ * The nodes that live, by the roster, each with the address at which others reach it. Nodes own
+ * shards by their names, and keep the clock by the order in which they joined.
  */
 #ifndef MEMBERS_H
 #define MEMBERS_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "consensus/roster.h"
 
 struct json_object;
 
-/* @changed: is called when others, or their addresses, are known. */
-void members_begin(const char *node, unsigned int shards, void (*changed)(void));
+/* @changed: is called when others are there, or as they are known after members_look(). */
+void members_begin(struct consensus *store, const char *node, unsigned int shards,
+		   void (*changed)(void));
 void members_end(void);
 
-/* There is a connection: joins, and reads who else is there. */
-void members_connected(void);
-void members_changed(const char *path);
+/* This node is to be one of them. Before that it owns nothing. */
+void members_enter(void);
+
+/* Have they been read? */
+bool members_are_known(void);
+
+/* Of the store's events, for the roster: see there */
+struct roster *members_roster(void);
 
 /* In the order of their names */
 size_t members_count(void);
 
-/* The address of a node; NULL: it is this one, or is not known yet */
+/* The address of a node; NULL: it is this one, or has none that is safe */
 const char *members_address(size_t index);
 
 /* Is it this node? */
@@ -30,6 +35,12 @@ bool members_is_here(size_t index);
 
 /* The node that should have the shard, by now or soon; there is one at least. */
 size_t members_owner(unsigned int shard);
+
+/* The node that has been there for the longest time; there is one at least. */
+size_t members_oldest(void);
+
+/* Larger than that of each node that joined before */
+uint64_t members_revision(size_t index);
 
 /* Names, addresses, and how many shards each should have */
 struct json_object *members_show(void);

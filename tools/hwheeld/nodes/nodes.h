@@ -35,6 +35,9 @@ struct nodes_ops {
 	/* None does now. */
 	void (*stop_waiting)(const char *queue);
 
+	/* Answers another node that asks for the time. */
+	void (*time)(struct request *request);
+
 	/* Makes the token of a lease show which node has the timeout. */
 	void (*mark)(unsigned char token[TOKEN_SIZE], unsigned int shard);
 };

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include "consensus/shards.h"
 #include "http/answer.h"
 #include "nodes/batch.h"
 #include "nodes/feed.h"
+#include "nodes/keeper.h"
 #include "nodes/members.h"
 #include "nodes/nodes.h"
 #include "nodes/owner.h"
 #include "nodes/relay.h"
-#include "nodes/shard.h"
 #include "nodes/survey.h"
 #include "nodes/sweep.h"
-
-static bool (*owner_is_sure)(void);
 
 static void owner_mark(unsigned char token[TOKEN_SIZE], unsigned int shard)
 {
@@ -23,7 +22,7 @@ static bool owner_pass(struct request *request, unsigned int shard)
 {
 	const char *address;
 
-	if (shard_at(shard)->state == SHARD_OWNED)
+	if (shards_serve(shard))
 		return false;
 	address = members_count() ? members_address(members_owner(shard)) : NULL;
 	if (request->is_by_node || !address)
@@ -43,12 +42,12 @@ static bool owner_pass_lease(struct request *request, const unsigned char token[
 {
 	unsigned int shard = (unsigned int)token[0] << 8 | token[1];
 
-	return shard < shard_count() && owner_pass(request, shard);
+	return shard < request->service->shards && owner_pass(request, shard);
 }
 
 static bool owner_refuse(struct request *request)
 {
-	if (owner_is_sure())
+	if (shards_are_sure())
 		return false;
 	answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE,
 		     "the store is lost: nothing has changed");
@@ -64,11 +63,11 @@ static const struct nodes_ops owner_ops = {
 	.survey = survey_pass,
 	.wait = feed_wait,
 	.stop_waiting = feed_stop,
+	.time = keeper_answer,
 	.mark = owner_mark,
 };
 
-void owner_begin(struct service *service, bool (*is_sure)(void))
+void owner_begin(struct service *service)
 {
-	owner_is_sure = is_sure;
 	service->nodes = &owner_ops;
 }

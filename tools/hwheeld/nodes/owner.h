@@ -5,7 +5,7 @@
 
 #include "service.h"
 
-/* Requests go to other nodes, too. @is_sure: does this node have its shards, as it thinks? */
-void owner_begin(struct service *service, bool (*is_sure)(void));
+/* Requests go to other nodes, too. */
+void owner_begin(struct service *service);
 
 #endif /* OWNER_H */

@@ -182,8 +182,8 @@ static void peer_add_header(struct peer_call *call, const char *line)
 }
 
 /* The secret goes to nodes that listen as this one does: by TLS, or on loopback addresses. */
-void peer_request(struct peer_call *call, const char *address, const char *method,
-		  const char *path, const char *body, const char *header, long ms)
+static CURL *peer_prepare(struct peer_call *call, const char *address, const char *method,
+			  const char *path, const char *body, const char *header)
 {
 	CURL *handle = memory_need(curl_easy_init());
 	char url[4096];
@@ -219,9 +219,35 @@ void peer_request(struct peer_call *call, const char *address, const char *metho
 	curl_easy_setopt(handle, CURLOPT_PRIVATE, call);
 	curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);
 	curl_easy_setopt(handle, CURLOPT_CONNECTTIMEOUT_MS, PEER_CONNECT_MS);
+	return handle;
+}
+
+void peer_request(struct peer_call *call, const char *address, const char *method,
+		  const char *path, const char *body, const char *header, long ms)
+{
+	CURL *handle = peer_prepare(call, address, method, path, body, header);
+
 	alarm_set(&call->limit, now_ns() + (uint64_t)ms * NS_PER_MS, peer_be_late, call);
 	curl_multi_add_handle(peer.pools[call->sort].multi, handle);
 }
+
+int peer_ask(struct peer_call *call, const char *address, const char *path, long ms)
+{
+	CURL *handle = peer_prepare(call, address, "GET", path, NULL, NULL);
+	long status = 0, reason = 0;
+
+	curl_easy_setopt(handle, CURLOPT_TIMEOUT_MS, ms);
+	if (curl_easy_perform(handle) == CURLE_OK)
+		curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &status);
+	else
+		curl_easy_getinfo(handle, CURLINFO_OS_ERRNO, &reason);
+	call->status = (unsigned int)status;
+	curl_easy_cleanup(handle);
+	curl_slist_free_all(call->headers);
+	call->headers = NULL;
+	return status ? 0 : reason ? -(int)reason : -EIO;
+}
+
 
 const char *peer_failure(const struct peer_call *call)
 {

@@ -54,6 +54,12 @@ void peer_own_address(char *text, size_t size);
 void peer_request(struct peer_call *call, const char *address, const char *method,
 		  const char *path, const char *body, const char *header, long ms);
 
+/*
+ * Before the loop runs: asks, and waits for the answer, for so long at most. Returns 0 if there is
+ * one, as after a request, or a negative errno.
+ */
+int peer_ask(struct peer_call *call, const char *address, const char *path, long ms);
+
 /* In done(): why there is no answer that can be passed on, and what that means; or NULL */
 const char *peer_failure(const struct peer_call *call);
 

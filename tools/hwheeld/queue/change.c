@@ -93,11 +93,13 @@ static void change_log(struct change *change)
 	struct service *service = change->service;
 
 	for (size_t i = 0; i < change->commit.count; i++) {
-		log_note(service, change->commit.seq + i, &change->commit.records[i]);
-		if (change->commit.records[i].type <= RECORD_RESTART)
-			timeout_logged(change->timeouts[i], change->commit.seq + i);
+		const struct record *record = &change->commit.records[i];
+
+		log_note(service, record);
+		if (record->type <= RECORD_RESTART)
+			timeout_logged(change->timeouts[i], record->seq);
 		if (!change->commit.clean_before)
-			service->log.owed += 2 * log_cost(record_size(&change->commit.records[i]));
+			service->logs[record->key.shard].owed += 2 * log_cost(record_size(record));
 	}
 }
 
@@ -107,7 +109,7 @@ static void change_done(struct store_request *commit)
 	struct change *change = (struct change *)commit;
 	struct request *waiters = NULL, *request, *next;
 
-	change->service->log.pending -= commit->bytes;
+	change->service->pending -= commit->bytes;
 	commit->bytes = 0;
 	if (commit->outcome == STORE_UNKNOWN) {
 		change_answer_failure(change);
@@ -168,7 +170,7 @@ void change_submit(struct change *change)
 		change->timeouts[i]->busy = true;
 		timeout_drop_due(change->timeouts[i]);
 	}
-	change->service->log.pending += change->commit.bytes;
+	change->service->pending += change->commit.bytes;
 	change->commit.done = change_done;
 	if (change->request)
 		request_hold(change->request, change, change_give_up);

@@ -7,6 +7,7 @@
 
 #include "clock/alarm.h"
 #include "clock/now.h"
+#include "log/log.h"
 #include "queue/life.h"
 
 void life_make_due(struct timeout *timeout)
@@ -92,16 +93,19 @@ void life_time_has_jumped(struct service *service)
 {
 	struct timeout *timeout;
 
-	DL_FOREACH2(service->oldest, timeout, newer)
-		if (timeout->alarm)
-			life_arm(timeout);
+	for (unsigned int i = 0; i < log_count(service); i++)
+		DL_FOREACH2(service->logs[i].oldest, timeout, newer)
+			if (timeout->alarm)
+				life_arm(timeout);
 }
 
 void life_wall_was_set(struct service *service)
 {
 	struct timeout *timeout;
 
-	DL_FOREACH2(service->oldest, timeout, newer)
-		if (timeout->absolute && timeout->state == TIMEOUT_PENDING && timeout->alarm)
-			life_arm(timeout);
+	for (unsigned int i = 0; i < log_count(service); i++)
+		DL_FOREACH2(service->logs[i].oldest, timeout, newer)
+			if (timeout->absolute && timeout->state == TIMEOUT_PENDING &&
+			    timeout->alarm)
+				life_arm(timeout);
 }

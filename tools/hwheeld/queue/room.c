@@ -36,7 +36,7 @@ static uint64_t room_on_disk(size_t bytes)
 
 static uint64_t room_used(const struct service *service)
 {
-	return room_on_disk(service->log.total + service->log.pending) + ROOM_CLEAN;
+	return room_on_disk(log_bytes(service) + service->pending) + ROOM_CLEAN;
 }
 
 bool room_is_tight(const struct service *service)
@@ -48,7 +48,7 @@ bool room_is_tight(const struct service *service)
 static bool room_is_on_disk(struct service *service, size_t more)
 {
 	struct store *store = service->store;
-	uint64_t need = room_on_disk(service->timeouts_room + service->log.pending + more) +
+	uint64_t need = room_on_disk(service->timeouts_room + service->pending + more) +
 			ROOM_CLEAN + ROOM_GAIN;
 	uint64_t used = room_used(service) + room_on_disk(more), most = need > used ? need : used;
 
@@ -91,7 +91,7 @@ static void room_give_up(struct request *request, enum request_end why)
 {
 	if (why != REQUEST_LATE && why != REQUEST_ENDING)
 		return;
-	DL_DELETE(request->service->log.waiters, request);
+	DL_DELETE(request->service->waiters, request);
 	answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE,
 		     "the log is being cleaned: nothing has changed");
 }
@@ -103,15 +103,15 @@ bool room_wait(struct request *request)
 	if (!room_is_tight(service))
 		return false;
 	request_wait(request, service, room_give_up);
-	DL_APPEND(service->log.waiters, request);
+	DL_APPEND(service->waiters, request);
 	return true;
 }
 
 void room_go_on(struct service *service)
 {
-	struct request *waiters = service->log.waiters, *request, *next;
+	struct request *waiters = service->waiters, *request, *next;
 
-	service->log.waiters = NULL;
+	service->waiters = NULL;
 	DL_FOREACH_SAFE(waiters, request, next) {
 		DL_DELETE(waiters, request);
 		request->give_up = NULL;

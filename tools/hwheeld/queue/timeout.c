@@ -43,6 +43,25 @@ struct timeout *timeout_find_leased(const struct service *service,
 	return lease ? lease->timeout : NULL;
 }
 
+static struct log *timeout_log(const struct timeout *timeout)
+{
+	return &timeout->queue->service->logs[timeout->shard];
+}
+
+static void timeout_unlist(struct timeout *timeout)
+{
+	if (timeout->older)
+		DL_DELETE2(timeout_log(timeout)->oldest, timeout, older, newer);
+	timeout->older = NULL;
+}
+
+/* @bytes: modulo 2^64, as they may be less than before */
+static void timeout_add_bytes(struct timeout *timeout, size_t bytes)
+{
+	timeout->queue->service->timeouts_bytes += bytes;
+	timeout_log(timeout)->timeouts_bytes += bytes;
+}
+
 struct timeout *timeout_add(struct queue *queue, const struct key *key)
 {
 	struct timeout *timeout = memory_get(1, sizeof(*timeout) + key->length + 1);
@@ -53,7 +72,8 @@ struct timeout *timeout_add(struct queue *queue, const struct key *key)
 	timeout->state = TIMEOUT_NEW;
 	timeout->busy = true;
 	timeout->queue = queue;
-	service->timeouts_bytes += timeout_bytes_of(key->length, 0);
+	timeout_log(timeout)->timeouts++;
+	timeout_add_bytes(timeout, timeout_bytes_of(key->length, 0));
 	service->timeouts_room += timeout_room_of(key->length, 0);
 	HASH_ADD_KEYPTR_BYHASHVALUE(by_key, service->timeouts, timeout->key, key->length,
 				    key->hash, timeout);
@@ -86,13 +106,6 @@ void timeout_drop_due(struct timeout *timeout)
 	timeout->queue->due_count--;
 }
 
-static void timeout_unlist(struct timeout *timeout)
-{
-	if (timeout->older)
-		DL_DELETE2(timeout->queue->service->oldest, timeout, older, newer);
-	timeout->older = NULL;
-}
-
 void timeout_remove(struct timeout *timeout)
 {
 	struct service *service = timeout->queue->service;
@@ -102,8 +115,9 @@ void timeout_remove(struct timeout *timeout)
 	timeout_end_lease(timeout);
 	timeout_unlist(timeout);
 	HASH_DELETE(by_key, service->timeouts, timeout);
-	service->timeouts_bytes -= timeout_bytes_of(timeout->by_key.keylen,
-						    timeout->payload_length);
+	timeout_log(timeout)->timeouts--;
+	timeout_add_bytes(timeout, 0 - timeout_bytes_of(timeout->by_key.keylen,
+							timeout->payload_length));
 	service->timeouts_room -= timeout_room_of(timeout->by_key.keylen, timeout->payload_length);
 	queue_leave(timeout->queue);
 	free(timeout->payload);
@@ -124,7 +138,7 @@ void timeout_take_over(struct timeout *timeout, const struct record *record)
 	char *payload = length ? memory_copy(record->payload, length) : NULL;
 
 	free(timeout->payload);
-	service->timeouts_bytes += length - timeout->payload_length;
+	timeout_add_bytes(timeout, length - timeout->payload_length);
 	service->timeouts_room += timeout_room_of(timeout->by_key.keylen, length) -
 				  timeout_room_of(timeout->by_key.keylen, timeout->payload_length);
 	timeout->payload = payload;
@@ -138,7 +152,7 @@ void timeout_logged(struct timeout *timeout, uint64_t seq)
 {
 	timeout_unlist(timeout);
 	timeout->seq = seq;
-	DL_APPEND2(timeout->queue->service->oldest, timeout, older, newer);
+	DL_APPEND2(timeout_log(timeout)->oldest, timeout, older, newer);
 }
 
 void timeout_lease(struct timeout *timeout, const unsigned char token[TOKEN_SIZE], uint64_t end_ns)

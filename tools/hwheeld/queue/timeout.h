@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The index in memory: all timeouts by key, by the token of their lease, and in the order of the
- * log, along newer from the service's oldest one.
+ * log, along newer from the oldest one of their shard.
  *
  * A timeout that a change in the store is about is busy. Nothing else happens to it until the
  * change has ended; requests about it wait on its list meanwhile.

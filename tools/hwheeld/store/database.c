@@ -311,9 +311,11 @@ int database_load(struct database *database, store_each each, void *data)
 		if (!database_decode(rows, 1, &record)) {
 			database_name_damage(database, seq, sqlite3_column_bytes(rows, 1));
 			is_damaged = true;
-		} else if (!is_damaged && !each(data, seq, &record)) {
-			status = SQLITE_CORRUPT;
+			continue;
 		}
+		record.seq = seq;
+		if (!is_damaged && !each(data, &record))
+			status = SQLITE_CORRUPT;
 	}
 	sqlite3_finalize(rows);
 	if (status != SQLITE_DONE)
@@ -421,7 +423,7 @@ static int database_write(struct database *database, const struct store_request 
 
 	for (; list && status == SQLITE_OK; list = list->next) {
 		for (size_t i = 0; i < list->count && status == SQLITE_OK; i++)
-			status = database_insert(database, list->seq + i, &list->records[i]);
+			status = database_insert(database, list->records[i].seq, &list->records[i]);
 		if (status != SQLITE_OK || !list->clean_before)
 			continue;
 		sqlite3_bind_int64(database->statements[CLEAN], 1,

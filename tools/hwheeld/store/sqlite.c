@@ -289,8 +289,8 @@ static void sqlite_submit(struct store *base, struct store_request *request)
 {
 	struct sqlite_store *store = sqlite_of(base);
 
-	request->seq = store->next;
-	store->next += request->count;
+	for (size_t i = 0; i < request->count; i++)
+		request->records[i].seq = store->next++;
 	sqlite_list_add(&store->waiting, request);
 }
 
@@ -325,7 +325,7 @@ static void sqlite_recover(struct store *base)
 		return;
 	sqlite_list_move(&list, &store->unknown);
 	for (struct store_request *it = list.first; it; it = it->next) {
-		there = it->count ? database_has(store->database, it->seq) : 0;
+		there = it->count ? database_has(store->database, it->records->seq) : 0;
 		if (there >= 0)
 			it->outcome = there ? STORE_COMMITTED : STORE_REFUSED;
 		if (there > 0)

@@ -35,11 +35,11 @@ enum store_outcome {
 /* The submitter's until submit(), the store's until the last done() */
 struct store_request {
 	struct store_request *prev, *next;	/* the store's own */
-	struct record *records;		/* with their texts; nobody changes them meanwhile */
+	struct record *records;		/* with their texts; out: their numbers, if committed */
 	size_t count;
 	size_t bytes;			/* of the store that they need */
 	bool ends_commit;		/* the store's own */
-	uint64_t seq;			/* out: number of the first record, when it is committed */
+	unsigned int shard;		/* that is cleaned: all records are of it */
 	uint64_t clean_before;		/* remove records with smaller numbers; 0: none */
 	enum store_outcome outcome;
 	int error;			/* 0: committed; or -ENOSPC, -EIO, ... */
@@ -68,7 +68,7 @@ struct service;
 struct store;
 
 /* Returns false to end the loading. */
-typedef bool (*store_each)(void *data, uint64_t seq, const struct record *record);
+typedef bool (*store_each)(void *data, struct record *record);
 
 struct store_ops {
 	/*
@@ -122,6 +122,7 @@ struct store {
 	const struct store_ops *ops;
 	int fd;				/* readable when reap() has something to do */
 	uint64_t room;			/* bytes that the log may have */
+	size_t commit;			/* bytes of records that a commit may have; 0: any */
 	struct store_figures figures;
 };
 
@@ -133,9 +134,9 @@ struct store {
 struct store *sqlite_store_open(const char *path, const char *synchronous);
 
 /*
- * The back end for several machines, in an ensemble of ZooKeeper's servers, as the settings say.
- * It has the service ask other nodes. Returns NULL, and says on stderr what is wrong.
+ * The back end for several machines, on a store of consensus.h, as the settings say. It has the
+ * service ask other nodes. Returns NULL, and says on stderr what is wrong.
  */
-struct store *zk_store_open(struct service *service);
+struct store *cluster_store_open(struct service *service);
 
 #endif /* STORE_H */

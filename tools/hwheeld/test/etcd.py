@@ -100,6 +100,13 @@ class Etcd:
                 return server
         return None
 
+    def count(self, prefix):
+        """How many keys there are"""
+        command = ["get", "--prefix", "--count-only", "--write-out", "fields", prefix]
+        text = subprocess.run(self.control_command(self.addresses) + command, check=True,
+                              capture_output=True, text=True, timeout=30).stdout
+        return int(text.split('"Count" : ')[1].split()[0])
+
     def serves(self):
         return all(self.status(server) for server in self.servers) and self.leader()
 

@@ -207,6 +207,7 @@ static void node_begin(struct node *node)
 	node->store = fake_open(node->world->fake, &settings, &store_events, node);
 	node->tenures = tenures_new(node->store, SHARDS, &tenure_events, node);
 	node->roster = roster_new(node->store, node->name, "", node_members, node);
+	roster_enter(node->roster);
 }
 
 /* It forgets all but the mark. */

@@ -55,28 +55,3 @@ class Proxy:
 
     def __exit__(self, *_):
         self.close()
-
-
-class VersionProxy(Proxy):
-    """A way to a server of ZooKeeper that answers the command srvr as it is told to"""
-
-    def __init__(self, target, answer):
-        super().__init__()
-        self.target = target
-        self.answer = answer
-
-    def connect(self, near):
-        threading.Thread(target=self.look_and_connect, args=(near,), daemon=True).start()
-
-    def look_and_connect(self, near):
-        with contextlib.suppress(OSError):
-            if near.recv(4, socket.MSG_PEEK | socket.MSG_WAITALL) != b"srvr":
-                super().connect(near)
-                return
-            # Bytes that nobody has read would reset the connection.
-            near.recv(4)
-            if self.answer is None:
-                near.recv(1)
-            else:
-                near.sendall(self.answer.encode())
-            near.close()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Nodes that reckon the ensemble's time, in simulated time and without a server: leaders with other
- * clocks, steps, drift and slow answers. The simulated world knows the real time.
+ * Nodes that reckon the cluster's time, in simulated time: keepers that end, drift and slow answers.
+ * The simulated world knows the real time.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,47 +16,34 @@
 #define STEP_NS		NS_PER_MS
 #define BEAT_NS		NS_PER_S
 #define SETTLED_NS	(3 * NS_PER_S)
-
-enum beat {
-	BEAT_RESTS,
-	BEAT_CHANGES,			/* its znode */
-	BEAT_READS,			/* the correction */
-	BEAT_WRITES,			/* another one */
-};
+#define SECONDS(s)	((s) * (int64_t)NS_PER_S)
 
 struct node {
 	struct reckoning reckoning;
-	struct sample sample;
-	struct reading reading;
-	struct correction wanted;
-	enum beat beat;
+	bool is_asking;
 	int64_t boot_ns;		/* CLOCK_BOOTTIME less the real time */
 	int64_t ppm;			/* of its clock */
 	uint64_t asked_ns;		/* real times */
 	uint64_t handled_ns;
 	uint64_t answered_ns;
 	uint64_t paused_ns;		/* in all */
+	uint64_t time_ns, bound_ns, epoch;	/* of the answer; epoch 0: none */
 };
 
 struct delay {
-	uint64_t deadline_ns;		/* in the ensemble's time */
+	uint64_t deadline_ns;		/* in the cluster's time */
 	uint64_t over_ns;		/* in real time */
 };
 
 static struct {
 	struct node nodes[NODES];
 	struct delay delays[DELAYS];
-	struct reading znode;
+	unsigned int keeper;
+	uint64_t epoch;
 	uint64_t now_ns;
-	int64_t wall_ns;		/* the leader's wall clock less the real time */
-	int64_t ppm;
-	int64_t epoch;
-	int64_t changes;
 	uint64_t outage_until_ns;
 	uint64_t jitter_ns;
 	bool has_delays;
-	bool is_corrected;		/* since the leader or its clock has changed */
-	unsigned int corrections;
 	uint64_t worst_early_ns, worst_late_ns;
 	unsigned int ended, outside;
 } world;
@@ -66,12 +53,6 @@ static uint64_t chance(uint64_t below)
 	return below ? (uint64_t)random() % below : 0;
 }
 
-static uint64_t wall(uint64_t real_ns)
-{
-	return (uint64_t)((int64_t)real_ns + (int64_t)real_ns / 1000000 * world.ppm +
-			  world.wall_ns);
-}
-
 static uint64_t boot(const struct node *node, uint64_t real_ns)
 {
 	real_ns -= node->paused_ns;
@@ -79,23 +60,31 @@ static uint64_t boot(const struct node *node, uint64_t real_ns)
 			  node->boot_ns);
 }
 
-static int64_t next_zxid(void)
+static struct line line_of(const struct node *node)
 {
-	return (int64_t)((uint64_t)world.epoch << 32) + ++world.changes;
+	return reckoning_line(&node->reckoning, boot(node, world.now_ns));
 }
 
-static void write_znode(const struct correction *correction)
+/* What now.c makes of a line */
+static uint64_t top(const struct node *node)
 {
-	world.znode.correction = *correction;
-	world.znode.mtime_ns = wall(world.now_ns) / NS_PER_MS * NS_PER_MS;
-	world.znode.zxid = next_zxid();
-	world.znode.version++;
+	struct line line = line_of(node);
+
+	return boot(node, world.now_ns) + (uint64_t)line.offset_ns + line.bound_ns;
 }
 
-/* A request reaches the leader, and its answer comes, each after a time of its own. */
-static void ask(struct node *node, enum beat beat)
+static uint64_t low(const struct node *node)
 {
-	node->beat = beat;
+	struct line line = line_of(node);
+
+	return boot(node, world.now_ns) + (uint64_t)line.offset_ns - line.bound_ns;
+}
+
+/* A request reaches the keeper, and its answer comes, each after a time of its own. */
+static void ask(struct node *node)
+{
+	node->is_asking = true;
+	node->epoch = 0;
 	node->asked_ns = world.now_ns;
 	node->handled_ns = world.now_ns + 200000 + chance(world.jitter_ns);
 	node->answered_ns = node->handled_ns + 200000 + chance(world.jitter_ns);
@@ -103,104 +92,50 @@ static void ask(struct node *node, enum beat beat)
 
 static void rest(struct node *node)
 {
-	node->beat = BEAT_RESTS;
-	node->answered_ns = world.now_ns + BEAT_NS;
+	node->is_asking = false;
 	node->handled_ns = UINT64_MAX;
+	node->answered_ns = world.now_ns + BEAT_NS;
 }
 
-static void begin_world(uint64_t jitter_ns)
-{
-	memset(&world, 0, sizeof(world));
-	srandom(1);
-	world.now_ns = 1000 * NS_PER_S;
-	world.jitter_ns = jitter_ns;
-	world.epoch = 1;
-	world.wall_ns = 1700000000LL * (int64_t)NS_PER_S;
-	world.is_corrected = true;
-	for (int i = 0; i < NODES; i++) {
-		world.nodes[i].boot_ns = (int64_t)(chance(900) * NS_PER_S);
-		reckoning_doubt(&world.nodes[i].reckoning, boot(&world.nodes[i], world.now_ns));
-		rest(&world.nodes[i]);
-		world.nodes[i].answered_ns = world.now_ns + chance(BEAT_NS);
-	}
-	write_znode(&(struct correction) { 0, world.epoch });
-}
-
-/* The leader does it, at that moment: a change, what a read returns, or a write. */
+/* Whoever is asked answers as it has the time. */
 static void handle(struct node *node)
 {
+	const struct node *keeper = &world.nodes[world.keeper];
+	struct line line = line_of(keeper);
+
 	node->handled_ns = UINT64_MAX;
-	if (node->beat == BEAT_CHANGES) {
-		node->sample.zxid = next_zxid();
-		node->sample.leader.offset_ns = (int64_t)(wall(world.now_ns) / NS_PER_MS);
-	} else if (node->beat == BEAT_READS) {
-		node->reading = world.znode;
-	} else if (node->reading.version == world.znode.version) {
-		write_znode(&node->wanted);
-		world.is_corrected = true;
-		world.corrections++;
-	} else {
-		node->wanted.epoch = 0;
-	}
+	if (world.now_ns < world.outage_until_ns)
+		return;
+	node->epoch = keeper->reckoning.epoch;
+	node->time_ns = boot(keeper, world.now_ns) + (uint64_t)line.offset_ns;
+	node->bound_ns = line.bound_ns;
 }
 
 static void hear(struct node *node)
 {
-	if (reckoning_hear(&node->reckoning, &node->sample, &node->reading,
-			   boot(node, world.now_ns), &node->wanted))
-		ask(node, BEAT_WRITES);
-	else
-		rest(node);
-}
-
-static void answer(struct node *node)
-{
 	uint64_t now = boot(node, world.now_ns);
+	struct line sample = reckoning_sample(boot(node, node->asked_ns), now, node->time_ns,
+					      node->bound_ns);
 
-	if (node->beat == BEAT_RESTS) {
-		ask(node, BEAT_CHANGES);
-	} else if (node->beat == BEAT_CHANGES) {
-		sample_take(&node->sample, boot(node, node->asked_ns), now,
-			    node->sample.leader.offset_ns, node->sample.zxid);
-		ask(node, BEAT_READS);
-	} else if (node->beat == BEAT_READS) {
-		hear(node);
-	} else {
-		if (node->wanted.epoch)
-			reckoning_correct(&node->reckoning, &node->sample, &node->wanted, now);
-		rest(node);
-	}
+	if (node->epoch)
+		reckoning_hear(&node->reckoning, &sample, node->epoch, now);
+	rest(node);
 }
 
-/* Without a leader requests fail. */
 static void run_node(struct node *node)
 {
-	if (world.now_ns < world.outage_until_ns) {
-		rest(node);
-		node->answered_ns = world.outage_until_ns + chance(BEAT_NS / 10);
-		return;
-	}
 	if (node->handled_ns <= world.now_ns)
 		handle(node);
-	if (node->answered_ns <= world.now_ns)
-		answer(node);
-}
-
-/* What now.c makes of a line */
-static uint64_t top(const struct node *node)
-{
-	uint64_t now = boot(node, world.now_ns);
-	struct line line = reckoning_line(&node->reckoning, now);
-
-	return now + (uint64_t)line.offset_ns + line.bound_ns;
-}
-
-static uint64_t low(const struct node *node)
-{
-	uint64_t now = boot(node, world.now_ns);
-	struct line line = reckoning_line(&node->reckoning, now);
-
-	return now + (uint64_t)line.offset_ns - line.bound_ns;
+	if (node->answered_ns > world.now_ns)
+		return;
+	if (node->is_asking) {
+		hear(node);
+	} else if (node == &world.nodes[world.keeper]) {
+		reckoning_keep(&node->reckoning, world.epoch, boot(node, world.now_ns));
+		rest(node);
+	} else {
+		ask(node);
+	}
 }
 
 static void put_delay(struct delay *delay)
@@ -244,19 +179,17 @@ static void look_at_delays(void)
 		look_at_delay(&world.delays[i], first, last);
 }
 
-/* Is the ensemble's time what each node that knows the correction thinks that it may be? */
+/* Is the keeper's time what each node of its epoch thinks that it may be? */
 static void look_at_bounds(void)
 {
-	uint64_t time = wall(world.now_ns) + (uint64_t)world.znode.correction.ns;
+	const struct node *keeper = &world.nodes[world.keeper];
+	uint64_t time = boot(keeper, world.now_ns) + (uint64_t)line_of(keeper).offset_ns;
 
-	for (int i = 0; world.is_corrected && i < NODES; i++) {
-		const struct node *node = &world.nodes[i];
-
-		if (!node->reckoning.count || node->reckoning.correction.ns !=
-					      world.znode.correction.ns)
-			continue;
-		world.outside += time > top(node) || time < low(node);
-	}
+	for (int i = 0; i < NODES; i++)
+		if (world.nodes[i].reckoning.epoch == keeper->reckoning.epoch &&
+		    keeper->reckoning.keeps)
+			world.outside += time > top(&world.nodes[i]) ||
+					 time < low(&world.nodes[i]);
 }
 
 static void run(uint64_t ns)
@@ -270,6 +203,25 @@ static void run(uint64_t ns)
 	}
 }
 
+static void begin_world(uint64_t jitter_ns)
+{
+	memset(&world, 0, sizeof(world));
+	srandom(1);
+	world.now_ns = 1000 * NS_PER_S;
+	world.jitter_ns = jitter_ns;
+	world.epoch = 7;
+	for (int i = 0; i < NODES; i++) {
+		struct node *node = &world.nodes[i];
+
+		node->boot_ns = (int64_t)(chance(900) * NS_PER_S);
+		rest(node);
+		node->answered_ns = world.now_ns + chance(BEAT_NS);
+	}
+	reckoning_begin(&world.nodes->reckoning, world.epoch, boot(world.nodes, world.now_ns),
+			1700000000 * NS_PER_S);
+	run(SETTLED_NS);
+}
+
 static void begin_delays(void)
 {
 	world.has_delays = true;
@@ -277,22 +229,13 @@ static void begin_delays(void)
 		put_delay(&world.delays[i]);
 }
 
-static void change_leader(int64_t by_ns, uint64_t outage_ns)
+/* The keeper leaves, and comes back as another one. */
+static void change_keeper(uint64_t outage_ns)
 {
+	world.keeper = (world.keeper + 1) % NODES;
+	world.epoch += 10;
 	world.outage_until_ns = world.now_ns + outage_ns;
-	world.epoch++;
-	world.changes = 0;
-	world.wall_ns += by_ns;
-	world.is_corrected = false;
 }
-
-static void step_leader(int64_t by_ns)
-{
-	world.wall_ns += by_ns;
-	world.is_corrected = false;
-}
-
-#define SECONDS(s)	((s) * (int64_t)NS_PER_S)
 
 /* No node has a delay before it is over; a step of simulated time is as exact as this can tell. */
 #define expect_in_time(most_late_ns, early_ns)			\
@@ -303,184 +246,111 @@ do {								\
 	EXPECT_EQ(0, world.outside);				\
 } while (0)
 
-TEST(without_events_nothing_is_corrected)
+TEST(nodes_take_over_the_time)
 {
 	begin_world(5 * NS_PER_MS);
-	run(SETTLED_NS);
+	for (int i = 0; i < NODES; i++)
+		EXPECT_EQ(7, world.nodes[i].reckoning.epoch);
+	EXPECT_EQ(0, line_of(world.nodes).bound_ns);
 	begin_delays();
 	run(60 * NS_PER_S);
 	expect_in_time(50 * NS_PER_MS, 0);
-	EXPECT_EQ(0, world.corrections);
 }
 
 TEST(slow_answers_widen_the_bound)
 {
 	begin_world(400 * NS_PER_MS);
-	run(SETTLED_NS);
 	begin_delays();
 	run(120 * NS_PER_S);
 	expect_in_time(NS_PER_S, 0);
-	EXPECT_EQ(0, world.corrections);
 }
 
+/* 250 ppm of the longest delay: the keeper's clock is fast, and all go by it. */
 TEST(clocks_that_drift_are_followed)
 {
 	begin_world(20 * NS_PER_MS);
-	world.ppm = 400;
-	world.nodes[0].ppm = 100;
-	world.nodes[1].ppm = -90;
+	world.nodes[0].ppm = 250;
+	world.nodes[1].ppm = -240;
 	run(SETTLED_NS);
+	world.outside = 0;
 	begin_delays();
 	run(600 * NS_PER_S);
-	/* 400 ppm of the longest delay: the leader's clock is fast, and all go by it. */
 	expect_in_time(100 * NS_PER_MS, 2 * NS_PER_MS);
-	EXPECT_EQ(0, world.corrections);
 }
 
-TEST(a_leader_whose_clock_steps_is_corrected)
+TEST(a_delay_goes_on_from_one_keeper_to_the_next)
 {
 	begin_world(5 * NS_PER_MS);
-	world.nodes[0].ppm = 100;
-	world.nodes[1].ppm = -100;
-	run(SETTLED_NS);
 	begin_delays();
-	for (int i = 0; i < 20; i++) {
-		run(10 * NS_PER_S + chance(BEAT_NS));
-		step_leader(i % 2 ? SECONDS(-100) : SECONDS(90));
+	for (int i = 0; i < 40; i++) {
+		run(5 * NS_PER_S + chance(BEAT_NS));
+		change_keeper(chance(3 * NS_PER_S));
 	}
 	run(10 * NS_PER_S);
 	expect_in_time(500 * NS_PER_MS, 0);
-	EXPECT_EQ(20, world.corrections);
+	for (int i = 0; i < NODES; i++)
+		EXPECT_EQ(407, world.nodes[i].reckoning.epoch);
 }
 
-TEST(a_new_leader_with_another_clock_is_corrected)
-{
-	begin_world(5 * NS_PER_MS);
-	world.nodes[0].ppm = 300;
-	world.nodes[1].ppm = -300;
-	run(SETTLED_NS);
-	begin_delays();
-	for (int i = 0; i < 20; i++) {
-		run(10 * NS_PER_S + chance(BEAT_NS));
-		change_leader(i % 2 ? SECONDS(-100) : SECONDS(90), chance(3 * NS_PER_S));
-	}
-	run(10 * NS_PER_S);
-	expect_in_time(500 * NS_PER_MS, 0);
-	EXPECT_EQ(20, world.corrections);
-}
-
-TEST(without_servers_the_bound_grows)
+TEST(without_a_keeper_the_bound_grows)
 {
 	struct line before, after;
 
 	begin_world(5 * NS_PER_MS);
-	for (int i = 0; i < NODES; i++)
-		world.nodes[i].ppm = 450 * (i - 1);
-	run(SETTLED_NS);
-	begin_delays();
-	run(10 * NS_PER_S);
-	before = reckoning_line(&world.nodes->reckoning, boot(world.nodes, world.now_ns));
-	change_leader(SECONDS(3600), 100 * NS_PER_S);
+	world.keeper = 1;
+	world.nodes[0].ppm = 240;
+	before = line_of(&world.nodes[2]);
+	world.outage_until_ns = world.now_ns + 100 * NS_PER_S;
+	world.epoch = 0;
 	run(100 * NS_PER_S);
-	after = reckoning_line(&world.nodes->reckoning, boot(world.nodes, world.now_ns));
+	after = line_of(&world.nodes[2]);
 	EXPECT_GT(after.bound_ns, before.bound_ns + 45 * NS_PER_MS);
 	EXPECT_LT(after.bound_ns, before.bound_ns + 55 * NS_PER_MS);
-	run(10 * NS_PER_S);
-	expect_in_time(500 * NS_PER_MS, 0);
-	EXPECT_EQ(1, world.corrections);
 }
 
 /* Its clock stood still meanwhile, as that of a virtual machine does. */
 TEST(a_node_that_was_paused_takes_over_the_time)
 {
-	struct node *node = &world.nodes[1];
-
 	begin_world(5 * NS_PER_MS);
+	world.nodes[1].paused_ns = 30 * NS_PER_S;
+	run(SETTLED_NS);
+	world.outside = 0;
 	run(10 * NS_PER_S);
-	node->paused_ns = 30 * NS_PER_S;
-	reckoning_doubt(&node->reckoning, boot(node, world.now_ns));
-	run(3 * NS_PER_S);
-	EXPECT_EQ(0, world.corrections);
 	EXPECT_EQ(0, world.outside);
-	change_leader(SECONDS(50), NS_PER_S);
-	node->paused_ns += 30 * NS_PER_S;
-	reckoning_doubt(&node->reckoning, boot(node, world.now_ns));
-	run(5 * NS_PER_S);
-	EXPECT_EQ(1, world.corrections);
-	EXPECT_EQ(0, world.outside);
-	EXPECT_LT(llabs(SECONDS(50) + world.znode.correction.ns), SECONDS(1));
+	EXPECT_LT(top(&world.nodes[1]) - low(&world.nodes[0]), NS_PER_S / 10);
 }
 
-TEST(a_node_in_doubt_corrects_if_no_other_does)
+/* Whatever the new keeper did not know */
+TEST(a_new_keeper_never_moves_the_time_ahead)
 {
-	begin_world(5 * NS_PER_MS);
-	run(10 * NS_PER_S);
-	change_leader(SECONDS(50), NS_PER_S);
-	for (int i = 0; i < NODES; i++)
-		reckoning_doubt(&world.nodes[i].reckoning, boot(&world.nodes[i], world.now_ns));
-	run(5 * NS_PER_S);
-	EXPECT_EQ(0, world.corrections);
-	run(2 * NS_PER_S);
-	EXPECT_EQ(1, world.corrections);
-	EXPECT_LT(llabs(SECONDS(50) + world.znode.correction.ns), SECONDS(1));
-}
-
-/* The sample and the correction would be of two clocks. */
-TEST(a_sample_before_the_correction_does_not_count)
-{
-	struct reckoning reckoning = { 0 };
-	struct reading reading = { .correction = { SECONDS(-100), 1 }, .zxid = 1LL << 32 | 5 };
-	struct correction wanted;
-	struct sample sample;
-
-	reckoning_doubt(&reckoning, NS_PER_S);
-	sample_take(&sample, NS_PER_S, NS_PER_S + 10, 5000, 1LL << 32 | 4);
-	EXPECT_FALSE(reckoning_hear(&reckoning, &sample, &reading, NS_PER_S, &wanted));
-	EXPECT_EQ(0, reckoning.count);
-	sample.zxid += 2;
-	EXPECT_FALSE(reckoning_hear(&reckoning, &sample, &reading, NS_PER_S, &wanted));
-	EXPECT_EQ(1, reckoning.count);
-}
-
-/* Whichever time it is between the bounds, before and after */
-TEST(a_correction_never_moves_the_time_ahead)
-{
-	struct reckoning reckoning = { .correction = { 0, 1 }, .count = 1 };
-	struct reading reading = { .correction = { 0, 1 } };
-	struct correction wanted;
-	struct sample sample;
+	struct reckoning reckoning = { .epoch = 1, .count = 1 };
+	struct line line;
 
 	reckoning.lines[0] = (struct line) { SECONDS(500), 3 * NS_PER_MS, 10 * NS_PER_S };
-	sample_take(&sample, 10 * NS_PER_S, 10 * NS_PER_S + 4 * NS_PER_MS, 7000, 2LL << 32);
-	ASSERT_TRUE(reckoning_hear(&reckoning, &sample, &reading, sample.leader.boot_ns, &wanted));
-	EXPECT_EQ(2, wanted.epoch);
-	EXPECT_LE(sample.leader.offset_ns + (int64_t)sample.leader.bound_ns + wanted.ns,
-		  SECONDS(500) - 3 * (int64_t)NS_PER_MS);
-	EXPECT_GT(sample.leader.offset_ns + (int64_t)sample.leader.bound_ns + wanted.ns,
-		  SECONDS(500) - 4 * (int64_t)NS_PER_MS);
+	reckoning_keep(&reckoning, 2, 10 * NS_PER_S);
+	line = reckoning_line(&reckoning, 100 * NS_PER_S);
+	EXPECT_EQ(SECONDS(500) - 3 * (int64_t)NS_PER_MS, line.offset_ns);
+	EXPECT_EQ(0, line.bound_ns);
+	/* Others may still go by what they had. */
+	EXPECT_GE(reckoning_line(&reckoning, 11 * NS_PER_S).bound_ns, 6 * NS_PER_MS);
 }
 
-TEST(the_time_resumes_where_it_was_written_last)
+TEST(an_earlier_epoch_means_nothing)
 {
-	struct reading reading = {
-		.correction = { SECONDS(7), 1 }, .zxid = 1LL << 32 | 5,
-		.mtime_ns = 100 * NS_PER_S,
-	};
-	struct correction correction;
-	struct sample sample;
+	struct line sample = { SECONDS(1), NS_PER_MS, NS_PER_S };
+	struct reckoning reckoning = { 0 };
 
-	/* By the new leader's clock it is 60 s, and was 107 s. */
-	sample_take(&sample, NS_PER_S, NS_PER_S, 60000, 2LL << 32);
-	correction = reckoning_resume(&sample, &reading);
-	EXPECT_EQ(2, correction.epoch);
-	EXPECT_EQ(SECONDS(47) + (int64_t)NS_PER_MS, correction.ns);
-	/* It is 200 s: no need of a correction. */
-	sample_take(&sample, NS_PER_S, NS_PER_S, 200000, 2LL << 32);
-	EXPECT_EQ(0, reckoning_resume(&sample, &reading).ns);
-	/* The correction was for another clock than that of the mtime. */
-	sample_take(&sample, NS_PER_S, NS_PER_S, 60000, 3LL << 32);
-	reading.zxid = 2LL << 32;
-	EXPECT_EQ(0, reckoning_resume(&sample, &reading).ns);
+	reckoning_hear(&reckoning, &sample, 5, NS_PER_S);
+	sample.offset_ns = SECONDS(9);
+	reckoning_hear(&reckoning, &sample, 4, NS_PER_S);
+	EXPECT_EQ(SECONDS(1), reckoning_line(&reckoning, NS_PER_S).offset_ns);
+	reckoning_keep(&reckoning, 5, NS_PER_S);
+	EXPECT_FALSE(reckoning.keeps);
+	reckoning_keep(&reckoning, 6, NS_PER_S);
+	EXPECT_TRUE(reckoning.keeps);
+	reckoning_hear(&reckoning, &sample, 6, NS_PER_S);
+	EXPECT_EQ(SECONDS(1) - (int64_t)NS_PER_MS,
+		  reckoning_line(&reckoning, 100 * NS_PER_S).offset_ns);
 }
 
 /* The service's time, with the clock of this machine */

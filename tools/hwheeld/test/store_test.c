@@ -16,7 +16,7 @@
 #include "kselftest_harness.h"
 
 #include "clock/now.h"
-#include "log/record.h"
+#include "log/log.h"
 #include "queue/timeout.h"
 #include "store/database.h"
 #include "store/store.h"
@@ -138,7 +138,7 @@ static void done(struct store_request *request)
 {
 	if (request->outcome == STORE_UNKNOWN)
 		return;
-	ended[endings++ % (REQUESTS + 1)] = (int)request->seq;
+	ended[endings++ % (REQUESTS + 1)] = (int)request->records->seq;
 }
 
 FIXTURE_SETUP(store)
@@ -173,7 +173,7 @@ static void submit(struct __test_metadata *_metadata, store_data *self, int i)
 		.records = self->records[i], .count = 2, .done = done,
 	};
 	self->store->ops->submit(self->store, request);
-	EXPECT_EQ(1 + 2 * (uint64_t)i, request->seq);
+	EXPECT_EQ(1 + 2 * (uint64_t)i, request->records->seq);
 }
 
 static void wait_for(store_data *self, int count)
@@ -189,10 +189,10 @@ static void wait_for(store_data *self, int count)
 static uint64_t loaded[64];
 static int loads;
 
-static bool each(void *data, uint64_t seq, const struct record *record)
+static bool each(void *data, struct record *record)
 {
 	(void)data;
-	loaded[loads++ % 64] = record->key.length == 3 ? seq : 0;
+	loaded[loads++ % 64] = record->key.length == 3 ? record->seq : 0;
 	return true;
 }
 
@@ -393,6 +393,7 @@ TEST(timeouts_are_found_until_they_are_removed)
 	struct timeout *one, *two;
 	unsigned char token[TOKEN_SIZE] = "token";
 
+	log_begin(&service);
 	ASSERT_NE(NULL, queue);
 	EXPECT_EQ(NULL, queue_get(&service, "r", 1, 1));
 	queue->timeouts = 2;
@@ -403,9 +404,9 @@ TEST(timeouts_are_found_until_they_are_removed)
 	EXPECT_EQ(NULL, timeout_find(&service, &keys[2]));
 	timeout_logged(one, 1);
 	timeout_logged(two, 2);
-	EXPECT_EQ(one, service.oldest);
+	EXPECT_EQ(one, service.logs->oldest);
 	timeout_logged(one, 3);
-	EXPECT_EQ(two, service.oldest);
+	EXPECT_EQ(two, service.logs->oldest);
 	timeout_lease(one, token, 5);
 	EXPECT_EQ(one, timeout_find_leased(&service, token));
 	timeout_end_lease(one);
@@ -419,6 +420,9 @@ TEST(timeouts_are_found_until_they_are_removed)
 	timeout_remove(one);
 	EXPECT_EQ(0, timeout_count(&service));
 	EXPECT_EQ(0, service.timeouts_bytes);
+	EXPECT_EQ(0, service.logs->timeouts);
+	EXPECT_EQ(0, service.logs->timeouts_bytes);
+	free(service.logs);
 	EXPECT_EQ(NULL, queue_find(&service, "q", 1));
 }
 
