@@ -51,7 +51,7 @@ shell: ## boot a VM with the module loaded and get a shell in it (SHARE=: a fold
 cluster: ## put 10,000 timeouts into three nodes, each in a kernel of its own, and kill one half-way
 durable: ## put 10,000 durable timeouts, restart the daemon half-way, and take them all
 coverage: ## list the lines of module/ that the KUnit tests do not reach (FILTER=)
-chaos: ## test nodes of hwheeld while they and ZooKeeper fail (TIME=30m, SEED=, FAULTS=)
+chaos: ## test nodes of hwheeld while they and etcd fail (TIME=30m, SEED=, FAULTS=)
 syzkaller: ## call the device at random with syzkaller (TIME=2h)
 lint: ## run the checkers over every file
 check-packages: ## try the packages in a clean Debian 12, from installing to purging

@@ -29,8 +29,8 @@ struct metrics {
 	uint64_t requests_too_slow;
 	uint64_t answers[6];		/* by their status' first digit */
 	uint64_t wall_steps;
-	uint64_t clock_corrections;	/* of the time that nodes share */
-	uint64_t clock_epoch;		/* of the leader that has its clock */
+	uint64_t clock_corrections;	/* keepers of the time that nodes share */
+	uint64_t clock_epoch;		/* of the keeper */
 	struct metrics_histogram lateness;	/* from the deadline until it is due */
 	struct metrics_histogram delivery;	/* until its lease is committed */
 };

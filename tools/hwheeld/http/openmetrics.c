@@ -137,10 +137,11 @@ static void openmetrics_requests(FILE *stream, const struct service *service)
 			  openmetrics_seconds(now_bound_ns()));
 	openmetrics_gauge(stream, "clock_offset_seconds", "The shared time, less this wall clock",
 			  now_offset_of_wall());
-	openmetrics_counter(stream, "clock_corrections", "Leaders whose clock had to be corrected",
+	openmetrics_counter(stream, "clock_corrections",
+			    "Keepers of the shared time that this node went by",
 			    metrics->clock_corrections);
 	openmetrics_gauge(stream, "clock_leader_epoch",
-			  "The epoch of the leader that has the clock",
+			  "The epoch of the keeper of the shared time",
 			  (double)metrics->clock_epoch);
 }
 
