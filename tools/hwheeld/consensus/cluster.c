@@ -5,7 +5,7 @@
  *
  *	cluster -> job -> shards -> tenure -> adapter of consensus.h -> servers
  *	           members -> roster ---------^
- *	owner -> relay, batch, sweep, feed, survey, keeper -> peer -> other nodes
+ *	owner -> relay, batch, sweep, feed, survey, keeper, tails -> peer -> other nodes
  *
  * The shards that this node should own are those that the members have it own, while it has a
  * session.
@@ -31,6 +31,7 @@
 #include "nodes/members.h"
 #include "nodes/owner.h"
 #include "nodes/peer.h"
+#include "nodes/tails.h"
 #include "say.h"
 #include "text.h"
 
@@ -183,6 +184,7 @@ static void cluster_tick(void *owner, uint64_t at_ns)
 	cluster_note_sure();
 	tenures_retry(shards_tenures());
 	roster_retry(members_roster());
+	tails_send();
 	if (++cluster.ticks % CLUSTER_MARK == 0)
 		cluster_note_mark();
 	alarm_set(&cluster.tick, now_ns() + CLUSTER_TICK_NS, cluster_tick, NULL);
@@ -234,7 +236,7 @@ static void cluster_recover(struct store *store)
 
 static bool cluster_is_settled(const struct store *store)
 {
-	bool is_settled = members_count();
+	bool is_settled = members_have_this();
 
 	for (unsigned int i = 0; i < cluster.service->shards; i++)
 		is_settled = is_settled &&
@@ -276,6 +278,7 @@ static void cluster_close(struct store *store)
 	alarm_clear(&cluster.tick);
 	cluster_note_mark();
 	keeper_end();
+	tails_end();
 	cluster.consensus->ops->close(cluster.consensus);
 	shards_end();
 	job_end();
@@ -431,6 +434,7 @@ struct store *cluster_store_open(struct service *service)
 	members_begin(cluster.consensus, cluster.node, service->shards, cluster_members_changed);
 	keeper_begin(service, cluster_wait);
 	feed_begin(service);
+	tails_begin(service);
 	owner_begin(service);
 	return &cluster.store;
 }

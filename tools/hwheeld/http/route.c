@@ -43,6 +43,7 @@ static const struct route {
 	{ "GET",    "/cluster",   "",        show_cluster,   NULL, false },
 	{ "GET",    "/openapi.json", "",     show_openapi,   NULL, false },
 	{ "GET",    "/peer/time", "",        show_time,      NULL, false },
+	{ "POST",   "/peer/tails", "",       show_tails,     NULL, true },
 };
 
 /* Returns the length of the name, or -1 if it is another path. */

@@ -196,14 +196,25 @@ void show_accept(struct request *request)
 		room_texts[lack].sentence);
 }
 
+/* Clients see nothing there. */
+static bool show_is_for_nodes(struct request *request)
+{
+	if (request->service->nodes && request->is_by_node)
+		return true;
+	answer_error(request, MHD_HTTP_NOT_FOUND, "there is no such path");
+	return false;
+}
+
 void show_time(struct request *request)
 {
-	const struct nodes_ops *nodes = request->service->nodes;
+	if (show_is_for_nodes(request))
+		request->service->nodes->time(request);
+}
 
-	if (nodes && request->is_by_node)
-		nodes->time(request);
-	else
-		answer_error(request, MHD_HTTP_NOT_FOUND, "there is no such path");
+void show_tails(struct request *request)
+{
+	if (show_is_for_nodes(request))
+		request->service->nodes->tails(request);
 }
 
 /* A store on one machine has one node, which owns all timeouts. */

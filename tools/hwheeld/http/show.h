@@ -18,7 +18,8 @@ void show_health(struct request *request);
 void show_accept(struct request *request);
 void show_cluster(struct request *request);
 
-/* The time, for other nodes */
+/* For other nodes: the time, and the tails of shards */
 void show_time(struct request *request);
+void show_tails(struct request *request);
 
 #endif /* SHOW_H */

@@ -71,6 +71,15 @@ bool members_is_here(size_t index)
 	return !strcmp(members.list[index].name, members.node);
 }
 
+bool members_have_this(void)
+{
+	size_t i = 0;
+
+	while (i < members.count && !members_is_here(i))
+		i++;
+	return i < members.count;
+}
+
 size_t members_owner(unsigned int shard)
 {
 	return members.owners[shard];

@@ -33,6 +33,9 @@ const char *members_address(size_t index);
 /* Is it this node? */
 bool members_is_here(size_t index);
 
+/* Is this node one of them? */
+bool members_have_this(void);
+
 /* The node that should have the shard, by now or soon; there is one at least. */
 size_t members_owner(unsigned int shard);
 

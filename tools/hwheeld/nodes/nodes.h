@@ -35,8 +35,9 @@ struct nodes_ops {
 	/* None does now. */
 	void (*stop_waiting)(const char *queue);
 
-	/* Answers another node that asks for the time. */
+	/* Answer another node, which asks for the time, or sends the tails of its shards. */
 	void (*time)(struct request *request);
+	void (*tails)(struct request *request);
 
 	/* Makes the token of a lease show which node has the timeout. */
 	void (*mark)(unsigned char token[TOKEN_SIZE], unsigned int shard);

@@ -10,6 +10,7 @@
 #include "nodes/relay.h"
 #include "nodes/survey.h"
 #include "nodes/sweep.h"
+#include "nodes/tails.h"
 
 static void owner_mark(unsigned char token[TOKEN_SIZE], unsigned int shard)
 {
@@ -64,6 +65,7 @@ static const struct nodes_ops owner_ops = {
 	.wait = feed_wait,
 	.stop_waiting = feed_stop,
 	.time = keeper_answer,
+	.tails = tails_answer,
 	.mark = owner_mark,
 };
 
