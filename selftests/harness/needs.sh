@@ -38,8 +38,7 @@ declare -A packages_of=(
 	[hwheeld]="$build libcurl4-openssl-dev libgnutls28-dev libjemalloc-dev libjson-c-dev libmicrohttpd-dev
 		libsqlite3-dev libxxhash-dev uthash-dev curl dmsetup e2fsprogs
 		iproute2 mount openssl python3 python3-jsonschema"
-	[zookeeper]="default-jre-headless libfaketime nftables slirp4netns zookeeper"
-	[cluster_bench]=default-jdk-headless
+	[network]="nftables slirp4netns"
 	[hwheeld_bench]="beanstalkd redis-server"
 	[tools_tests]="tmux trace-cmd bpftrace strace util-linux pkg-config binutils mandoc libuv1-dev g++"
 	[kunit]=$kunit

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """cluster.py LINUX HWHEEL_KO HWHEELD FOLDER: 10,000 timeouts, of which each comes once.
 
-Three ZooKeeper servers run on this machine, and three nodes, each in a user-mode kernel with a
-wheel of its own. Half-way a node is killed, and the others deliver what it had.
+Three servers of etcd run on this machine, and three nodes, each in a user-mode kernel with a
+wheel of its own. Half-way a node is killed, and the leader of the servers with it; the others deliver
+what it had.
 """
 import collections
 import contextlib
@@ -16,8 +17,8 @@ import threading
 import time
 
 sys.path.insert(0, f"{os.path.dirname(os.path.realpath(__file__))}/../hwheeld/test")
-from daemon import PATIENCE, true, until  # noqa: E402
-from ensemble import Ensemble, free_ports  # noqa: E402
+from daemon import PATIENCE, free_ports, true, until  # noqa: E402
+from etcd import Etcd  # noqa: E402
 from machine import HOST, Keys, Machine  # noqa: E402
 from worker import LOST  # noqa: E402
 
@@ -169,7 +170,7 @@ def wait(workers, keys, count):
         time.sleep(0.05)
 
 
-def run(nodes, ledger):
+def run(nodes, ledger, etcd):
     begin = time.monotonic()
     put_all(nodes, ledger)
     print(f"  {COUNT} timeouts are accepted, in {time.monotonic() - begin:.1f} s", flush=True)
@@ -180,6 +181,11 @@ def run(nodes, ledger):
     wait(workers, ledger.came, COUNT // 2)
     victim = random.choice(nodes)
     victim.kill()
+    leader = etcd.leader()
+    if leader:
+        leader.kill()
+        print(f"  {leader.name}, which led the servers, is killed", flush=True)
+        leader.start()
     print(f"  {len(ledger.came)} have come; the machine of {victim.name} is killed", flush=True)
     print(f"  timeouts that no client got from it come when their leases end, after {LEASE} s",
           flush=True)
@@ -194,19 +200,18 @@ def main():
     os.makedirs(folder)
     keys = Keys(f"{folder}/keys")
     ledger = Ledger()
-    with Ensemble(folder) as ensemble:
-        print(f"  three ZooKeeper servers are up: {ensemble.addresses}", flush=True)
+    with Etcd(os.path.realpath(folder) + "/etcd") as etcd:
+        print(f"  three servers of etcd are up: {etcd.addresses}", flush=True)
         nodes = [Machine(kernel, module, program, folder, f"node{number}", port, keys,
-                         zookeeper=ensemble.addresses.replace("127.0.0.1", HOST),
-                         zookeeper_may_lose="yes", advertise=f"{HOST}:{port}",
-                         session=f"{SESSION}s")
+                         advertise=f"{HOST}:{port}", session=f"{SESSION}s",
+                         **etcd.settings(HOST))
                  for number, port in enumerate(free_ports(NODES))]
         try:
             for node in nodes:
                 node.start()
             until(lambda: all(node.is_settled() for node in nodes), "the nodes have all shards")
             print("  three nodes are up, each in a kernel of its own", flush=True)
-            run(nodes, ledger)
+            run(nodes, ledger, etcd)
         finally:
             for node in nodes:
                 node.end()

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""cluster_bench.py HWHEELD LOAD FOLDER OUT [NAME=VALUE...]: what bounds one ensemble.
+"""cluster_bench.py HWHEELD LOAD FOLDER OUT [NAME=VALUE...]: what bounds one cluster.
 
-Three servers of ZooKeeper and one node, on this machine: operations a second, as single requests
-and in batches; how long a node loads; and memory of the servers per timeout. OUT gets all figures
-as JSON. NAME is ms (3000), rounds (3), pending (1000000), shards (256).
+Three servers of etcd and one node, on this machine: operations a second, as single requests and in
+batches; how long a node loads; and bytes of a server's database per timeout. OUT gets all figures as
+JSON. NAME is ms (3000), rounds (3), pending (1000000), shards (16).
 """
 import json
 import os
@@ -17,27 +17,28 @@ import time
 
 here = os.path.dirname(os.path.realpath(__file__))
 sys.path.insert(0, f"{here}/../../../tools/hwheeld/test")
-from daemon import Daemon, until  # noqa: E402
-from ensemble import Ensemble, free_ports  # noqa: E402
+from daemon import Daemon, free_ports, until  # noqa: E402
+from etcd import Etcd  # noqa: E402
 
 program, load, base, out = sys.argv[1:5]
-options = {"ms": "3000", "rounds": "3", "pending": "1000000", "shards": "256"} | dict(
+options = {"ms": "3000", "rounds": "3", "pending": "1000000", "shards": "16"} | dict(
     word.split("=", 1) for word in sys.argv[5:])
 MS, ROUNDS, PENDING = (int(options[name]) for name in ("ms", "rounds", "pending"))
 BATCH = 1000
 LOADED = 100000
 PAYLOAD = "x" * 100
+QUOTA = 8 << 30
 
 
-def start_node(ensemble, name):
+def start_node(etcd, name):
     folder = f"{base}/{name}"
     os.makedirs(folder)
     with open(f"{folder}/token", "w", encoding="ascii") as stream:
         print("the secret of the nodes", file=stream)
-    node = Daemon(program, folder, zookeeper=ensemble.addresses, cluster=name, node=name,
+    node = Daemon(program, folder, cluster=name, node=name, etcd_quota=QUOTA, mark=f"{folder}/mark",
                   shards=options["shards"], session="10s", tick="10ms", timeouts=3000000,
                   listen=f"127.0.0.1:{free_ports(1)[0]}", peer_token_file=f"{folder}/token",
-                  zookeeper_may_lose="yes")
+                  **etcd.settings())
     node.start()
     wait_for(node)
     return node
@@ -106,18 +107,16 @@ def restart(node):
     return time.monotonic() - begin
 
 
-def heap(server):
-    """Live bytes of a server, after a collection"""
-    text = subprocess.run(["jcmd", str(server.process.pid), "GC.class_histogram"], check=True,
-                          capture_output=True, text=True).stdout
-    return int(text.strip().splitlines()[-1].split()[2])
+def size(etcd):
+    """Bytes of a server's database that are in use"""
+    return etcd.status(etcd.servers[0])["dbSizeInUse"]
 
 
-def measure_rates(ensemble):
-    node = start_node(ensemble, "rates")
+def measure_rates(etcd):
+    node = start_node(etcd, "rates")
     figures = {}
     for number in range(ROUNDS):
-        for clients in (1, 64, 256):
+        for clients in (1, 64, 512):
             figures.setdefault(f"single_{clients}", []).append(single(node, clients, number + 1))
         for connections in (1, 4, 16):
             figures.setdefault(f"batches_{connections}", []).append(
@@ -126,34 +125,20 @@ def measure_rates(ensemble):
     return {name: statistics.median(values) for name, values in figures.items()}
 
 
-def measure_loading(ensemble):
-    node = start_node(ensemble, "loading")
+def measure_loading(etcd):
+    node = start_node(etcd, "loading")
     post_all(node, [body(i * BATCH, BATCH) for i in range(LOADED // BATCH)], 4)
-    let_merge(ensemble)
     seconds = statistics.median(restart(node) for _ in range(ROUNDS))
     node.stop()
     return seconds
 
 
-def znodes(ensemble):
-    return ensemble.servers[0].number("zk_znode_count")
-
-
-def let_merge(ensemble):
-    """Small pieces of the log become large ones for some seconds yet."""
-    before = None
-    while before != (before := znodes(ensemble)):
-        time.sleep(1)
-
-
-def measure_size(ensemble):
-    before, nodes_before = heap(ensemble.servers[0]), znodes(ensemble)
-    node = start_node(ensemble, "size")
+def measure_size(etcd):
+    before = size(etcd)
+    node = start_node(etcd, "size")
     took = post_all(node, [body(i * BATCH, BATCH) for i in range(PENDING // BATCH)], 4)
-    let_merge(ensemble)
-    figures = {"fill_per_s": PENDING / took, "znodes": znodes(ensemble) - nodes_before,
-               "heap_per_timeout": (heap(ensemble.servers[0]) - before) / PENDING,
-               "load_s": restart(node)}
+    figures = {"fill_per_s": PENDING / took, "commits": etcd.count("size/log/"),
+               "bytes_per_timeout": (size(etcd) - before) / PENDING, "load_s": restart(node)}
     node.stop()
     return figures
 
@@ -162,10 +147,10 @@ def main():
     shutil.rmtree(base, ignore_errors=True)
     os.makedirs(base)
     figures = {}
-    with Ensemble(base, memory="2g") as ensemble:
+    with Etcd(os.path.realpath(base) + "/etcd", "--quota-backend-bytes", str(QUOTA)) as etcd:
         for name, measure in (("rates", measure_rates), ("load_100000_s", measure_loading),
                               ("pending", measure_size)):
-            figures[name] = measure(ensemble)
+            figures[name] = measure(etcd)
             print(name, json.dumps(figures[name]), flush=True)
     with open(out, "w", encoding="utf-8") as stream:
         json.dump({"options": options, **figures}, stream, indent=1)

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Clients work on a cluster while one fault comes after another; then all that is left comes."""
+import os
 import random
 import time
 
 from chaos_clients import LARGE, LEASES, LONGEST_DELAY, Putter, Taker
 from checker import Checker, report
-from daemon import true
+from daemon import PATIENCE, true
+from history import REFUSED, UNKNOWN, Delivery
 
-# What a takeover may take beyond the session: to notice, to load, and a machine that is busy
-LOADING = 10
 PUTTERS = 4
 # Without a fault between two of them
 QUIET = 3
@@ -49,8 +49,7 @@ class Campaign:
             print(f"# {begin:.1f}: {kind.__name__}, {time.monotonic() - begin:.1f} s", flush=True)
 
     def check(self):
-        checker = Checker(self.history, self.cluster.session, LOADING,
-                          self.cluster.resolution)
+        checker = Checker(self.history, self.cluster.resolution)
         return checker, checker.check()
 
     def is_drained(self):
@@ -59,14 +58,18 @@ class Campaign:
     def drain(self):
         """All are due, and those that were leased are due again, until none is missing."""
         time.sleep(LONGEST_DELAY + max(LEASES))
-        most = time.monotonic() + 6 * self.cluster.session
-        while not self.is_drained() and time.monotonic() < most:
+        before, since = None, time.monotonic()
+        while not self.is_drained() and time.monotonic() < since + PATIENCE:
+            if before != (before := len(self.history.of(Delivery))):
+                since = time.monotonic()
             time.sleep(1)
 
     # The verdict
 
     def the_history_keeps_the_promises(self):
         checker, violations = self.check()
+        print(f"# load {' '.join(f'{load:.1f}' for load in os.getloadavg())}, "
+              f"{os.cpu_count()} CPUs")
         for line in report(checker, self.history):
             print("#", line)
         for violation in violations[:20]:
@@ -77,7 +80,7 @@ class Campaign:
     def large_requests_are_answered(self):
         statuses = [status for putter in self.putters for status in putter.large_answers]
         print(f"# {len(statuses)} requests of {LARGE[0]} to {LARGE[1]} bytes: {sorted(statuses)}")
-        true(set(statuses) <= {200, 413}, statuses)
+        true(set(statuses) <= {200, 413, UNKNOWN, REFUSED} and set(statuses) & {200, 413}, statuses)
 
 
 def end(clients):

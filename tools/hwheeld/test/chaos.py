@@ -3,7 +3,7 @@
 """chaos.py FOLDER SECONDS HWHEELD [--seed N] [--session SECONDS] [--pause SECONDS]
 [--kernel LINUX --module KO] [--only NAME...]
 
-Three ZooKeeper servers, three nodes, and clients that keep a history while one fault comes after
+Three servers of etcd, three nodes, and clients that keep a history while one fault comes after
 another, for that many seconds; then the faults end, all that is left has to come, and the checker
 judges the history. A node is a user-mode kernel of its own, or without --kernel a process
 of this machine. A client that puts pauses between its requests. Prints TAP; FOLDER keeps
@@ -16,12 +16,11 @@ import shutil
 import sys
 
 from campaign import Campaign
-from chaos_ensemble import ChaosEnsemble
+from chaos_etcd import ChaosEtcd
 from chaos_nodes import ProcessNode
 from checker import RESOLUTION
-from daemon import Tap, true, until
+from daemon import Tap, free_ports, true, until
 from disturbances import Disturbances
-from ensemble import free_ports
 from history import History
 from machine import HOST, Keys, Machine, keep
 
@@ -37,30 +36,31 @@ class Cluster:
 
     resolution = RESOLUTION
 
-    def __init__(self, arguments, ensemble):
-        self.ensemble = ensemble
+    def __init__(self, arguments, etcd):
+        self.etcd = etcd
         self.session = arguments.session
         make = self.machines if arguments.kernel else self.processes
         self.nodes = list(make(arguments))
 
     def settings(self):
-        return {"cluster": "chaos", "session": f"{self.session}s", "shards": SHARDS,
-                "zookeeper_may_lose": "yes"}
+        return {"cluster": "chaos", "session": f"{self.session}s", "shards": SHARDS}
 
     def processes(self, arguments):
         token_file = keep(f"{arguments.folder}/token", "the secret of the nodes")
         for number, port in enumerate(free_ports(NODES)):
             yield ProcessNode(os.path.realpath(arguments.hwheeld), arguments.folder,
-                              f"node{number}", number * BOOT_AHEAD, zookeeper=self.ensemble.addresses, listen=f"127.0.0.1:{port}",
-                              peer_token_file=token_file, **self.settings())
+                              f"node{number}", number * BOOT_AHEAD, listen=f"127.0.0.1:{port}",
+                              mark=f"{os.path.realpath(arguments.folder)}/node{number}/mark",
+                              peer_token_file=token_file, **self.settings(),
+                              **self.etcd.settings())
 
     def machines(self, arguments):
         keys = Keys(f"{arguments.folder}/keys")
-        servers = self.ensemble.addresses.replace("127.0.0.1", HOST)
         for number, port in enumerate(free_ports(NODES)):
             yield Machine(arguments.kernel, arguments.module, arguments.hwheeld,
                           arguments.folder, f"node{number}", port, keys,
-                          zookeeper=servers, advertise=f"{HOST}:{port}", **self.settings())
+                          advertise=f"{HOST}:{port}", **self.settings(),
+                          **self.etcd.settings(HOST))
 
     def is_settled(self):
         return all(node.is_settled() for node in self.nodes)
@@ -120,7 +120,8 @@ def main():
     print(f"TAP version 13\n# seed {arguments.seed}", flush=True)
     tap = Tap()
     history = History(f"{arguments.folder}/history")
-    with ChaosEnsemble(arguments.folder) as ensemble, Cluster(arguments, ensemble) as cluster:
+    with ChaosEtcd(os.path.realpath(arguments.folder) + "/etcd") as etcd, \
+            Cluster(arguments, etcd) as cluster:
         campaign = Campaign(cluster, history, arguments.seed, arguments.pause)
         kinds = choose(Disturbances(campaign), arguments.only)
         tap.run(campaign.each_fault_is_overcome, kinds, arguments.seconds)

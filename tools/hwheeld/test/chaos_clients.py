@@ -137,7 +137,7 @@ class Putter(Client):
         self.put_many([self.wish(key) for key in self.random.sample(self.keys, 5)])
 
     def put_large(self):
-        """About as much as ZooKeeper accepts, or more: hwheeld splits or refuses it."""
+        """About as much as a commit may have, or more: hwheeld refuses it then."""
         size = self.random.randrange(*LARGE)
         count = -(-size // LARGE_PAYLOAD)
         keys = self.random.sample(self.keys, count)

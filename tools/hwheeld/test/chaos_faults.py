@@ -29,84 +29,49 @@ PAUSE = 0.005
 # are broken
 Fault = collections.namedtuple("Fault", "name changes shown rules")
 
-# An owner that does not learn that its session has ended, as one that was paused: the epoch alone
-# keeps it from writing.
-STAYS = ("nodes/shard.c",
-         "\t\tif (shards.list[i].state == SHARD_OWNED)\n\t\t\tshard_leave(&shards.list[i]);\n",
-         "")
+# An owner that does not notice that its session has ended, as one that was paused: the check of the
+# tail alone keeps it from writing.
+STAYS = [("consensus/shards.c",
+          "\treturn now_clock_ns(CLOCK_BOOTTIME) < shards.store->ops->sure_ns(shards.store);\n",
+          "\treturn true;\n"),
+         ("consensus/cluster.c", "\n\t       cluster.consensus->ops->session(cluster.consensus);\n",
+          "\n\t       true;\n"),
+         ("consensus/tenure.c", "\ttenures->wants_look = true;\n", "")]
 ANY = {"lost", "cancelled", "restarted", "again", "leased", "numbered", "vanished", "resurrected",
-       "early", "invented", "takeover"}
+       "early", "invented"}
 
 TAKE_COUNT = ("static size_t take_count(const struct request *request, "
               "const struct queue *queue)\n")
 
 FAULTS = [
-    Fault("no check of the epoch", [
-        STAYS,
-        ("consensus/commit.c", "part->shard_path, shard->epoch);",
-         "part->shard_path, -1);"),
-        ("nodes/shard.c", "shard->path, shards.node, shard->epoch);",
-         "shard->path, shards.node, -1);")],
+    Fault("no check of the tail", [
+        *STAYS,
+        ("consensus/tenure.c",
+         "\tgroup->checks[group->txn.checks_count++] =\n"
+         "\t\t(struct consensus_check) { tail, tenure->revision };\n", "")],
         ["pause"], ANY),
-    Fault("a check of the epoch in firing only", [
-        STAYS,
-        ("consensus/commit.c", "struct commit *commit_new(void)\n",
-         "static bool fires[4096];\n\nstruct commit *commit_new(void)\n"),
-        ("consensus/commit.c", "\tif (all > part->room) {\n",
-         "\tfires[part->shard] |= record->type == RECORD_LEASE;\n\tif (all > part->room) {\n"),
-        ("consensus/commit.c", "part->shard_path, shard->epoch);",
-         "part->shard_path,\n\t\t\t  fires[part->shard] ? shard->epoch : -1);\n"
-         "\tfires[part->shard] = false;"),
-        ("nodes/shard.c", "shard->path, shards.node, shard->epoch);",
-         "shard->path, shards.node, -1);")],
+    Fault("a check of the tail in fences only", [
+        *STAYS,
+        ("consensus/tenure.c",
+         "\tgroup->checks[group->txn.checks_count++] =\n"
+         "\t\t(struct consensus_check) { tail, tenure->revision };\n",
+         "\tif (tenure->state == TENURE_FENCING)\n"
+         "\t\tgroup->checks[group->txn.checks_count++] =\n"
+         "\t\t\t(struct consensus_check) { tail, tenure->revision };\n")],
         ["pause"], ANY),
-    Fault("a lock that is not checked", [
-        STAYS,
-        ("nodes/shard.c",
-         "\t} else if (call->error == ZNODEEXISTS) {\n\t\tshard_look_at_lock(shard);\n",
-         "\t} else if (call->error == ZNODEEXISTS) {\n\t\tshard->epoch = 0;\n"
-         "\t\tshard->tenure++;\n\t\tshard->state = SHARD_WAITING;\n\t\tshard_start_loads();\n"),
-        ("consensus/commit.c", "part->shard_path, shard->epoch);",
-         "part->shard_path, -1);")],
-        ["pause", "kill"], ANY),
-    Fault("a shard that is loaded before its lock is held", [
-        ("nodes/shard.c", "\t\tshard->tenure++;\n\t\tshard->state = SHARD_WAITING;\n"
-         "\t\tshard_start_loads();\n",
-         "\t\tshard->state = SHARD_OWNED;\n"
-         "\t\tshards.events->gained((unsigned int)(shard - shards.list));\n"
-         "\t\tshard_go_on(shard);\n"),
-        ("nodes/shard.c", "\t\tshard->next = next;\n\t\tshard->state = SHARD_OWNED;\n"
-         "\t\tshards.events->gained(number);\n\t\tshard_go_on(shard);\n",
-         "\t\tshard->next = next;\n\t\tshard_take_over(shard);\n"),
-        ("nodes/shard.c", "SHARD_FREE && shards.is_connected && shard->is_wanted)\n\t\tshard_take_over(shard);\n",
-         "SHARD_FREE && shards.is_connected && shard->is_wanted) {\n\t\tif (shard->next) {\n"
-         "\t\t\tshard_take_over(shard);\n\t\t\treturn;\n\t\t}\n\t\tshard->tenure++;\n"
-         "\t\tshard->state = SHARD_WAITING;\n\t\tshard_start_loads();\n\t}\n"),
-        ("nodes/shard.c", "\tshard->state = SHARD_LEAVING;\n",
-         "\tshard->state = SHARD_LEAVING;\n\tshard->next = 0;\n"),
-        ("nodes/shard.c", "static void shard_go_on(struct shard *shard);\n",
-         "static void shard_go_on(struct shard *shard);\n"
-         "static void shard_take_over(struct shard *shard);\n")],
-        ["restart_beside_paused"], ANY),
     Fault("a cancel that is answered before its commit", [
         ("queue/cancel.c", "\tchange->apply = cancel_apply;\n\tchange_submit(change);\n",
          "\tchange->apply = cancel_apply;\n\tanswer_empty(request, MHD_HTTP_NO_CONTENT);\n"
          "\tchange->request = NULL;\n\tchange_submit(change);\n")],
         ["kill_leader", "kill", "kill_all_servers"], {"cancelled", "resurrected"}),
     Fault("an ignored clock offset", [
-        ("clock/shared.c", "\tnow_follow(line.offset_ns, line.bound_ns, line.boot_ns);\n",
+        ("nodes/keeper.c", "\tnow_follow(line.offset_ns, line.bound_ns, line.boot_ns);\n",
          "\tnow_follow(0, line.bound_ns, line.boot_ns);\n")],
         ["kill"], {"early", "lost", "leased", "again"}),
-    Fault("an ignored correction of ensemble time", [
-        ("clock/reckoning.c", "\tline->offset_ns += reckoning->correction.ns;\n", ""),
-        ("clock/reckoning.c", "\tother.offset_ns += reckoning->correction.ns;\n", "")],
-        ["shift_leader", "kill"], {"early", "lost", "leased", "again"}),
-    Fault("a leader change that steps ensemble time", [
-        ("clock/reckoning.c",
-         "\tcorrection->ns = reckoning_low(&line, boot_ns) - "
-         "reckoning_top(&sample->leader, boot_ns);\n",
-         "\t(void)line;\n\tcorrection->ns = reckoning->correction.ns;\n")],
-        ["shift_leader", "kill"], {"early", "lost", "leased", "again"}),
+    Fault("a keeper that begins the time anew", [
+        ("clock/reckoning.c", "\tline.offset_ns = reckoning_low(&line, boot_ns);\n",
+         "\tline.offset_ns = 0;\n")],
+        ["kill"], {"early", "lost", "leased", "again"}),
     Fault("a lease that is not committed before take answers", [
         ("queue/take.c", "\tchange->apply = take_apply;\n\tchange_submit(change);\n",
          "\ttake_apply(change);\n\tchange->request = NULL;\n\tchange->apply = take_nothing;\n"
@@ -117,9 +82,9 @@ FAULTS = [
         ["kill_all_servers", "kill"], {"leased", "numbered", "again"}),
     Fault("a request to another node that is sent again", [
         ("nodes/peer.c", "\tbool again = call->was_sent;\n", "\tbool again = false;\n"),
-        ("nodes/peer.c", "\tcall->status = (unsigned int)status;\n",
+        ("nodes/peer.c", "\tcall->status = (unsigned int)status;\n\tpeer_release(call);\n",
          "\tcall->status = (unsigned int)status;\n"
-         "\tcall->was_sent = code != CURLE_COULDNT_CONNECT;\n")],
+         "\tcall->was_sent = code != CURLE_COULDNT_CONNECT;\n\tpeer_release(call);\n")],
         ["kill"], {"invented", "resurrected", "vanished"}),
 ]
 

@@ -13,8 +13,7 @@ import sys
 import time
 
 from campaign import Campaign
-from daemon import Tap, true
-from ensemble import free_ports
+from daemon import Tap, free_ports, true
 from history import Fault, History
 from machine import Keys, Machine
 

@@ -13,8 +13,7 @@ import threading
 import time
 
 import openapi
-from daemon import Client, Daemon, Tap, certify, equal, true, until
-from ensemble import free_ports
+from daemon import Client, Daemon, Tap, certify, equal, free_ports, true, until
 from etcd import Etcd
 from proxy import Proxy
 from worker import CLIENTS, Worker
@@ -63,11 +62,10 @@ class Node(Daemon):
     def __init__(self, cluster, name, **settings):
         address = f"127.0.0.1:{free_ports(1)[0]}"
         super().__init__(cluster.program, f"{cluster.folder}/{name}", **{
-            "node": name, "etcd": cluster.etcd.addresses, "cluster": cluster.name,
-            "etcd_ca": cluster.etcd.certificates.ca, "etcd_key": cluster.etcd.certificates.key,
-            "etcd_certificate": cluster.etcd.certificates.certificate,
+            "node": name, "cluster": cluster.name,
             "mark": f"{cluster.folder}/{name}/mark", "listen": address,
-            "peer_token_file": cluster.token_file, "session": f"{SESSION}s"} | settings)
+            "peer_token_file": cluster.token_file, "session": f"{SESSION}s"} |
+            cluster.etcd.settings() | settings)
 
     def ask(self, path):
         client = Client(self.socket)

@@ -92,6 +92,17 @@ def until(condition, what):
         time.sleep(0.005)
 
 
+def free_ports(count):
+    """They may be taken by others until the servers have them; these do not start then."""
+    probes = [socket.socket() for _ in range(count)]
+    for probe in probes:
+        probe.bind(("127.0.0.1", 0))
+    ports = [probe.getsockname()[1] for probe in probes]
+    for probe in probes:
+        probe.close()
+    return ports
+
+
 class Connection(http.client.HTTPConnection):
     """HTTP over a Unix socket"""
 

@@ -3,7 +3,6 @@
 import contextlib
 import time
 
-from chaos_ensemble import SHIFTS
 from daemon import until
 from history import Fault
 
@@ -21,8 +20,8 @@ class Disturbances:
     def kinds(self):
         """Those that these nodes allow"""
         kinds = [self.kill, self.restart, self.restart_beside_paused, self.pause,
-                 self.pause_briefly, self.kill_server, self.kill_leader, self.kill_all_servers,
-                 self.shift_leader, self.fill_disk, self.ask_too_much]
+                 self.pause_briefly, self.kill_server, self.kill_leader, self.kill_leaders,
+                 self.kill_all_servers, self.fill_disk, self.ask_too_much]
         if hasattr(self.cluster.nodes[0], "drop"):
             kinds += [self.cut_off_from_servers, self.cut_off_from_nodes, self.cut_off_from_all,
                       self.step_clock]
@@ -101,13 +100,13 @@ class Disturbances:
         self.away(f"a node is cut off from {name}", begin, end, self.chance.choice((0.5, BEYOND)))
 
     def server_ports(self):
-        return [server.port for server in self.cluster.ensemble.servers]
+        return [server.port for server in self.cluster.etcd.servers]
 
     def others(self, node):
         return [other for other in self.cluster.nodes if other is not node]
 
     def cut_off_from_servers(self):
-        self.cut("ZooKeeper", [(self.node(), self.server_ports())])
+        self.cut("servers", [(self.node(), self.server_ports())])
 
     def cut_off_from_nodes(self):
         node = self.node()
@@ -130,56 +129,53 @@ class Disturbances:
 
     # Servers
 
-    def away_servers(self, name, servers, sessions):
+    def away_servers(self, name, choose, sessions):
         with self.fault(name):
-            for server in servers:
+            for server in choose():
                 server.kill()
             self.last(sessions)
-            for server in servers:
-                server.shift = self.chance.choice(SHIFTS)
-            self.cluster.ensemble.revive()
+            self.cluster.etcd.start()
             self.cluster.settle()
+
+    def leader(self):
+        found = []
+        until(lambda: found or found.extend(filter(None, [self.cluster.etcd.leader()])),
+              "there is a leader")
+        return found
 
     def kill_server(self):
-        self.away_servers("a server is killed", [self.chance.choice(self.cluster.ensemble.servers)],
-                          0.3)
+        self.away_servers("a server is killed",
+                          lambda: [self.chance.choice(self.cluster.etcd.servers)], 0.3)
 
     def kill_leader(self):
-        self.away_servers("the leader is killed", [self.cluster.ensemble.leader()], 0.3)
+        self.away_servers("the leader is killed", self.leader, 0.3)
 
-    def kill_all_servers(self):
-        self.away_servers("all servers are killed", self.cluster.ensemble.servers,
-                          self.chance.choice((0.1, BEYOND)))
-
-    def shift_leader(self):
-        """Leaders change until a server leads whose wall clock is another one."""
-        ensemble = self.cluster.ensemble
-        with self.fault("a leader's clock is shifted"):
-            before = ensemble.leader().shift
-            for _ in range(len(ensemble.servers)):
-                leader = ensemble.leader()
-                leader.kill()
-                until(lambda: ensemble.count() == 2, "two servers have a leader")
-                leader.shift = self.chance.choice([s for s in SHIFTS if s != before])
-                ensemble.revive()
-                if ensemble.leader().shift != before:
-                    break
+    def kill_leaders(self):
+        """The next leader, too, as soon as the first one is back: clients work all the time."""
+        etcd = self.cluster.etcd
+        with self.fault("leaders are killed one after the other"):
+            for _ in range(2 * len(etcd.servers)):
+                self.leader()[0].kill()
+                etcd.start()
             self.cluster.settle()
 
+    def kill_all_servers(self):
+        self.away_servers("all servers are killed", lambda: self.cluster.etcd.servers,
+                          self.chance.choice((0.1, BEYOND)))
+
     def fill_disk(self):
-        server = self.chance.choice(self.cluster.ensemble.servers)
+        server = self.chance.choice(self.cluster.etcd.servers)
         with self.fault("a server's disk is full"):
             server.limit_files(1)
-            until(lambda: not server.mode(), "the server notices that its disk is full")
+            until(lambda: not server.is_running(), "the server ends, as its disk is full")
             self.last(0.2)
-            server.kill()
-            self.cluster.ensemble.revive()
+            self.cluster.etcd.start()
             self.cluster.settle()
 
     # Clients
 
     def ask_too_much(self):
-        with self.fault("requests are as large as ZooKeeper accepts"):
+        with self.fault("requests are as large as a commit"):
             for _ in range(3):
                 for client in self.clients:
                     client.large.set()

@@ -7,14 +7,17 @@ import signal
 import subprocess
 import sys
 
-from daemon import until
-from ensemble import free_ports
+from daemon import free_ports, until
 
 SERVERS = 3
 
 
 def run(*command):
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+# How the machines of machine.py reach this one
+HOST = "10.0.2.2"
 
 
 class Certificates:
@@ -25,7 +28,7 @@ class Certificates:
         self.ca, self.certificate, self.key = (f"{folder}/{name}.pem" for name in ("ca", "it", "key"))
         ca_key, request, extensions = (f"{folder}/{name}" for name in ("ca.key", "request", "extensions"))
         with open(extensions, "w", encoding="ascii") as stream:
-            print("subjectAltName=IP:127.0.0.1,DNS:localhost", file=stream)
+            print(f"subjectAltName=IP:127.0.0.1,IP:{HOST},DNS:localhost", file=stream)
         run("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
             "-nodes", "-days", "2", "-subj", "/CN=test authority", "-keyout", ca_key, "-out", self.ca)
         run("openssl", "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
@@ -67,14 +70,21 @@ class Server:
 
 
 class Etcd:
+    make = Server
+
     def __init__(self, folder, *options):
         os.makedirs(folder, exist_ok=True)
         self.certificates = Certificates(f"{folder}/certificates")
         ports = free_ports(2 * SERVERS)
         peers = ",".join(f"server{i + 1}=http://127.0.0.1:{ports[2 * i + 1]}" for i in range(SERVERS))
-        self.servers = [Server(i + 1, folder, ports[2 * i:2 * i + 2], peers, self.certificates, options)
+        self.servers = [self.make(i + 1, folder, ports[2 * i:2 * i + 2], peers, self.certificates, options)
                         for i in range(SERVERS)]
         self.addresses = ",".join(server.address for server in self.servers)
+
+    def settings(self, host="127.0.0.1"):
+        """Of a node, which reaches the servers at that address"""
+        return {"etcd": self.addresses.replace("127.0.0.1", host), "etcd_ca": self.certificates.ca,
+                "etcd_certificate": self.certificates.certificate, "etcd_key": self.certificates.key}
 
     def control_command(self, addresses):
         certificates = self.certificates

@@ -24,12 +24,12 @@ import threading
 
 from asked import Asked
 from daemon import PATIENCE, Client, equal, true, until
+from etcd import HOST
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 CHECKOUT = os.path.realpath(f"{HERE}/../../..")
 # Of slirp4netns: the machine, and how it reaches this one
 ADDRESS = "10.0.2.100"
-HOST = "10.0.2.2"
 PORT = 7420
 MEMORY = "192M"
 
@@ -159,6 +159,7 @@ class Machine(Asked):
         self.sockets = tempfile.mkdtemp(prefix="hwheel-")
         self.network = Network(self.sockets, port)
         self.settings = {"socket": "/run/hwheeld", "tick": "1ms", "node": name,
+                         "mark": f"{self.folder}/mark",
                          "listen": f"{ADDRESS}:{PORT}", "token_file": keys.token_file,
                          "certificate": keys.certificate, "certificate_key": keys.key,
                          "peer_token_file": keys.peer_token_file, "peer_ca": keys.certificate,
