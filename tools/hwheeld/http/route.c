@@ -41,6 +41,7 @@ static const struct route {
 	{ "GET",    "/health/accept", "",    show_accept,    NULL, false },
 	{ "GET",    "/metrics",   "",        openmetrics,    NULL, false },
 	{ "GET",    "/cluster",   "",        show_cluster,   NULL, false },
+	{ "POST",   "/cluster/shards/", "/accept", show_accept_missing, "", false },
 	{ "GET",    "/openapi.json", "",     show_openapi,   NULL, false },
 	{ "GET",    "/peer/time", "",        show_time,      NULL, false },
 	{ "POST",   "/peer/tails", "",       show_tails,     NULL, true },

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -194,6 +195,19 @@ void show_accept(struct request *request)
 
 	show_as(request, lack == ROOM_REASONS || strcmp(state, "ready") ? state :
 		room_texts[lack].sentence);
+}
+
+void show_accept_missing(struct request *request)
+{
+	const struct nodes_ops *nodes = request->service->nodes;
+	uint64_t shard;
+
+	if (!text_number(request->name, 10, &shard) || shard > UINT_MAX)
+		answer_error(request, MHD_HTTP_BAD_REQUEST, "shard: a number is expected");
+	else if (nodes)
+		nodes->accept(request, (unsigned int)shard);
+	else
+		answer_error(request, MHD_HTTP_NOT_FOUND, "there is no such shard");
 }
 
 /* Clients see nothing there. */

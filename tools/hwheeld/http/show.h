@@ -18,6 +18,9 @@ void show_health(struct request *request);
 void show_accept(struct request *request);
 void show_cluster(struct request *request);
 
+/* An operator accepts what is missing in a shard. */
+void show_accept_missing(struct request *request);
+
 /* For other nodes: the time, and the tails of shards */
 void show_time(struct request *request);
 void show_tails(struct request *request);

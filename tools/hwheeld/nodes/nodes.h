@@ -35,6 +35,9 @@ struct nodes_ops {
 	/* None does now. */
 	void (*stop_waiting)(const char *queue);
 
+	/* An operator accepts what is missing in a shard: on the node that should have it. */
+	void (*accept)(struct request *request, unsigned int shard);
+
 	/* Answer another node, which asks for the time, or sends the tails of its shards. */
 	void (*time)(struct request *request);
 	void (*tails)(struct request *request);

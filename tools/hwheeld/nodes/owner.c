@@ -11,6 +11,7 @@
 #include "nodes/survey.h"
 #include "nodes/sweep.h"
 #include "nodes/tails.h"
+#include "say.h"
 
 static void owner_mark(unsigned char token[TOKEN_SIZE], unsigned int shard)
 {
@@ -46,6 +47,28 @@ static bool owner_pass_lease(struct request *request, const unsigned char token[
 	return shard < request->service->shards && owner_pass(request, shard);
 }
 
+/* What is missing stays lost. Commits that come to light later are not read. */
+static void owner_accept(struct request *request, unsigned int shard)
+{
+	const char *address;
+
+	if (shard >= request->service->shards) {
+		answer_error(request, MHD_HTTP_NOT_FOUND, "there is no such shard");
+		return;
+	}
+	if (tenure_state(shards_tenures(), shard) == TENURE_BROKEN) {
+		say(LOG_WARNING, "cluster: shard %u goes on without what is missing", shard);
+		tenure_accept(shards_tenures(), shard);
+		answer_empty(request, MHD_HTTP_NO_CONTENT);
+		return;
+	}
+	address = members_count() ? members_address(members_owner(shard)) : NULL;
+	if (request->is_by_node || !address)
+		answer_error(request, MHD_HTTP_NOT_FOUND, "nothing is known to be missing in it");
+	else
+		relay(request, address, request->service->settings.request_time);
+}
+
 static bool owner_refuse(struct request *request)
 {
 	if (shards_are_sure())
@@ -64,6 +87,7 @@ static const struct nodes_ops owner_ops = {
 	.survey = survey_pass,
 	.wait = feed_wait,
 	.stop_waiting = feed_stop,
+	.accept = owner_accept,
 	.time = keeper_answer,
 	.tails = tails_answer,
 	.mark = owner_mark,

@@ -396,6 +396,37 @@ def a_client_that_hangs_up_keeps_nothing_of_another_node(cluster):
         equal([timeout["key"] for timeout in other.take(wait=30)], [f"k{i}"])
 
 
+def a_missing_commit_is_not_passed_over(cluster):
+    """The shard is served when an operator accepts what is missing, and the others are all the time."""
+    node, = settled(cluster, "one")
+    client = node.client()
+    for turn in range(3):
+        equal(client.put_many([{"key": f"k{i}-{turn}", "delay": 3600}
+                               for i in range(100)]).status, 200)
+    equal(client.request("POST", "/cluster/shards/3/accept").status, 404)
+    equal(node.stop(), 0)
+    commits = cluster.etcd.keys(f"{cluster.name}/log/0003/")
+    true(len(commits) >= 4, commits)
+    cluster.etcd.control("del", commits[-2])
+    node.launch()
+    until(node.is_up, "it listens")
+    until(lambda: "shard 3: a commit is missing or damaged" in node.said(), "it says so")
+    until(lambda: node.shards() == 15, "all other shards are loaded")
+    equal(node.ask("/cluster").json["shards_broken"], [3])
+    true(not node.is_settled(), "a shard is not served")
+    client = node.client()
+    statuses = {key: client.get(key).status for key in (f"k{i}-0" for i in range(100))}
+    equal(set(statuses.values()), {200, 503})
+    for shard, status in (("16", 404), ("x", 400), ("4", 404), ("3", 204)):
+        equal(client.request("POST", f"/cluster/shards/{shard}/accept").status, status)
+    until(node.is_settled, "it is served")
+    for key in statuses:
+        equal(client.get(key).status, 200)
+    found = [client.get(f"k{i}-{turn}").status for turn in (1, 2) for i in range(100)]
+    equal(set(found), {200, 404})
+    equal(node.restart().ask("/cluster").json["shards_broken"], [])
+
+
 def beside_proxy(cluster, proxy):
     """Two nodes; the proxy can hold the second one's answers to the first one."""
     two = cluster.node("two", advertise=proxy.address)
@@ -741,6 +772,7 @@ def main():
     tests = {a_restarted_node_has_all: (), the_log_is_cleaned: (),
              cleaning_keeps_all_that_live: (),
              shards_move_to_a_second_node_and_back: (),
+             a_missing_commit_is_not_passed_over: (),
              a_takeover_by_a_full_wheel_loses_nothing: (),
              any_node_answers_for_any_timeout: (),
              a_key_is_passed_on_as_it_is: (),

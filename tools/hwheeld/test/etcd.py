@@ -110,12 +110,18 @@ class Etcd:
                 return server
         return None
 
+    def control(self, *command):
+        """What etcdctl prints"""
+        return subprocess.run([*self.control_command(self.addresses), *command], check=True,
+                              capture_output=True, text=True, timeout=30).stdout
+
     def count(self, prefix):
         """How many keys there are"""
-        command = ["get", "--prefix", "--count-only", "--write-out", "fields", prefix]
-        text = subprocess.run(self.control_command(self.addresses) + command, check=True,
-                              capture_output=True, text=True, timeout=30).stdout
+        text = self.control("get", "--prefix", "--count-only", "--write-out", "fields", prefix)
         return int(text.split('"Count" : ')[1].split()[0])
+
+    def keys(self, prefix):
+        return self.control("get", "--prefix", "--keys-only", prefix).split()
 
     def serves(self):
         return all(self.status(server) for server in self.servers) and self.leader()

@@ -129,7 +129,7 @@ class Description:
     def unseen(self, several_nodes):
         """Paths, queries, headers and members that no accepted request and no answer had"""
         for method, _, path, what in self.operations:
-            if not several_nodes and (method, path) not in self.seen:
+            if ("x-seen-with" in what) == several_nodes and (method, path) not in self.seen:
                 yield f"{method} {path}"
             for parameter in map(self.resolve, what.get("parameters", ())):
                 one = (method, path, parameter["in"], parameter["name"].lower())
