@@ -5,6 +5,8 @@
 Three servers and the nodes are processes of this machine. A node that is killed, stopped, or that
 has lost its server, loses nothing, and another node goes on. Prints TAP.
 """
+import http.client
+import json
 import os
 import random
 import signal
@@ -13,7 +15,7 @@ import threading
 import time
 
 import openapi
-from daemon import Client, Daemon, Tap, certify, equal, free_ports, true, until
+from daemon import PATIENCE, Client, Daemon, Tap, certify, equal, free_ports, true, until
 from etcd import Etcd
 from proxy import Proxy
 from worker import CLIENTS, Worker
@@ -427,6 +429,38 @@ def a_missing_commit_is_not_passed_over(cluster):
     equal(node.restart().ask("/cluster").json["shards_broken"], [])
 
 
+def tails(node):
+    """As another node is told: those that it has, and the shards that it owns"""
+    connection = http.client.HTTPConnection(node.settings["listen"], timeout=PATIENCE)
+    connection.request("POST", "/peer/tails", json.dumps({"from": 0, "tails": []}),
+                       {"Authorization": "Bearer the secret of the nodes"})
+    found = json.loads(connection.getresponse().read())["tails"]
+    connection.close()
+    return {one["tail"] for one in found}, [one["shard"] for one in found if one["owner"]]
+
+
+def a_lost_end_is_noticed_by_a_node_that_heard_of_it(cluster):
+    """A node dies, and so do its last commits: what the store has looks whole."""
+    one, two = settled(cluster, "one", "two", session="10s")
+    shard = tails(one)[1][0]
+    log, tail = f"{cluster.name}/log/{shard:04}/", f"{cluster.name}/shards/{shard:04}"
+    before, kept = cluster.etcd.value(tail), set(cluster.etcd.keys(log))
+    equal(one.client().put_many([{"key": f"k{i}", "delay": 3600}
+                                 for i in range(100)]).status, 200)
+    after = cluster.etcd.value(tail).hex()
+    true(after != before.hex(), "the shard has no commit")
+    until(lambda: after in tails(two)[0], "the other node has heard of it")
+    one.kill()
+    for key in set(cluster.etcd.keys(log)) - kept:
+        cluster.etcd.control("del", key)
+    cluster.etcd.control("put", tail, value=before)
+    until(lambda: f"shard {shard}: the end of its log, which a node has heard of, is missing"
+          in two.said(), "the other node says so")
+    equal(two.ask("/cluster").json["shards_broken"], [shard])
+    equal(two.client().request("POST", f"/cluster/shards/{shard}/accept").status, 204)
+    until(two.is_settled, "it is served")
+
+
 def beside_proxy(cluster, proxy):
     """Two nodes; the proxy can hold the second one's answers to the first one."""
     two = cluster.node("two", advertise=proxy.address)
@@ -773,6 +807,7 @@ def main():
              cleaning_keeps_all_that_live: (),
              shards_move_to_a_second_node_and_back: (),
              a_missing_commit_is_not_passed_over: (),
+             a_lost_end_is_noticed_by_a_node_that_heard_of_it: (),
              a_takeover_by_a_full_wheel_loses_nothing: (),
              any_node_answers_for_any_timeout: (),
              a_key_is_passed_on_as_it_is: (),

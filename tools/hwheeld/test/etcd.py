@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Three etcd servers on this machine's loopback, with TLS: of the folder that ETCD names."""
+import base64
 import contextlib
 import json
 import os
@@ -110,15 +111,20 @@ class Etcd:
                 return server
         return None
 
-    def control(self, *command):
-        """What etcdctl prints"""
+    def control(self, *command, value=None):
+        """What etcdctl prints; a value of put is bytes."""
         return subprocess.run([*self.control_command(self.addresses), *command], check=True,
-                              capture_output=True, text=True, timeout=30).stdout
+                              input=value, capture_output=True, timeout=30).stdout.decode()
 
     def count(self, prefix):
         """How many keys there are"""
         text = self.control("get", "--prefix", "--count-only", "--write-out", "fields", prefix)
         return int(text.split('"Count" : ')[1].split()[0])
+
+    def value(self, key):
+        """Bytes"""
+        found = json.loads(self.control("get", "--write-out", "json", key))
+        return base64.b64decode(found["kvs"][0]["value"])
 
     def keys(self, prefix):
         return self.control("get", "--prefix", "--keys-only", prefix).split()
