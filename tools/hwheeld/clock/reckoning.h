@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * How a node reckons the cluster's time. One node keeps it: the time is that node's CLOCK_BOOTTIME
- * plus an offset. The others ask it each second: a sample. All clocks are related by lines: the time
- * is CLOCK_BOOTTIME plus an offset, give or take a bound, which grows with the age of the sample.
+ * plus an offset. The others ask it each second: a sample. All clocks are related by lines: the
+ * time is CLOCK_BOOTTIME plus an offset, give or take a bound, which grows with the age of the
+ * sample.
  *
  * A keeper has an epoch; the next one has a larger one. That goes on with the least that the time
  * may be as it has it. So the time never moves ahead, and no delay is cut short; it loses what
@@ -34,8 +35,8 @@ struct reckoning {
 };
 
 /*
- * A node that was asked at @before_ns, and whose answer came at @after_ns, has its time as @time_ns,
- * give or take @bound_ns.
+ * A node that was asked at @before_ns, and whose answer came at @after_ns, has its time as
+ * @time_ns, give or take @bound_ns.
  */
 struct line reckoning_sample(uint64_t before_ns, uint64_t after_ns, uint64_t time_ns,
 			     uint64_t bound_ns);

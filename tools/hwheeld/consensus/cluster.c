@@ -390,8 +390,7 @@ static int cluster_read_shards(void)
 static int cluster_name(char *to, const char *name)
 {
 	if (!text_is_queue(name, strlen(name)) || strlen(name) > ROSTER_NAME) {
-		say(LOG_ERR, "configuration: cluster and node have 1 to 64 letters, digits, dots, "
-		    "dashes or underscores");
+		say(LOG_ERR, "configuration: %s is no name: letters, digits, . - _ are", name);
 		return -EINVAL;
 	}
 	memcpy(to, name, strlen(name));

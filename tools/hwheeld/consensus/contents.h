@@ -12,8 +12,8 @@ size_t contents_cost(const struct record *record);
 unsigned char *contents_write(unsigned char *to, const struct record *record);
 
 /*
- * Calls @each for each record, with numbers from @first on; their keys have no hashes. Returns false
- * if something is damaged.
+ * Calls @each for each record, with numbers from @first on; their keys have no hashes. Returns
+ * false if something is damaged.
  */
 bool contents_read(const void *bytes, size_t size, uint64_t first,
 		   void (*each)(void *data, struct record *record), void *data);

@@ -29,7 +29,7 @@ static struct {
 	struct store_figures *figures;
 	struct job *waiting, *sent;
 	size_t unknown;
-	size_t *parts;			/* of each shard: its part in the job that is made, plus 1 */
+	size_t *parts;			/* of each shard: its part in a new job, plus 1 */
 } jobs;
 
 /* Making */

@@ -4,7 +4,7 @@
  * committed or refused as a whole, but the commits of its shards are not:
  *
  *	all are refused		the request is
- *	some are done		those that were refused, and whose shard this node still has, are sent
+ *	some are done		those that were refused, and whose shard this node has, are sent
  *				again until they are done: the request is unknown until then
  *	a shard is lost		the request is committed when all others are done; what it said of
  *				that shard is forgotten with it

@@ -20,8 +20,7 @@ int mark_read(const char *path, struct consensus_mark *mark)
 		fclose(stream);
 	if (count == 2)
 		return 0;
-	say(LOG_ERR, "%s: it does not have what this node has seen of the store; without the file it "
-	    "begins anew", path);
+	say(LOG_ERR, "%s: this is no mark of a store; remove it if the store is right", path);
 	return -EINVAL;
 }
 

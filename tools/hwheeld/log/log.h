@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How long the log is, and what of it is to be cleaned: clean.h does it. Each shard has a log of its
- * own, with numbers of its own; without shards there is one.
+ * How long the log is, and what of it is to be cleaned: clean.h does it. Each shard has a log of
+ * its own, with numbers of its own; without shards there is one.
  */
 #ifndef LOG_H
 #define LOG_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The time that all nodes share, see reckoning.h, becomes the service's time. Its keeper is the node
- * that has been a member for the longest time, and the revision of that node's key is the epoch. All
- * others ask it each second. From time to time the keeper has the store keep the time, for the case
- * that all nodes end.
+ * The time that all nodes share, see reckoning.h, becomes the service's time. Its keeper is the
+ * node that has been a member for the longest time, and the revision of that node's key is the
+ * epoch. All others ask it each second. From time to time the keeper has the store keep the time,
+ * for the case that all nodes end.
  */
 #ifndef KEEPER_H
 #define KEEPER_H

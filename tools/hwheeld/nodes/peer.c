@@ -248,7 +248,6 @@ int peer_ask(struct peer_call *call, const char *address, const char *path, long
 	return status ? 0 : reason ? -(int)reason : -EIO;
 }
 
-
 const char *peer_failure(const struct peer_call *call)
 {
 	if (call->status == MHD_HTTP_UNAUTHORIZED)

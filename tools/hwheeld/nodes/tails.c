@@ -71,15 +71,12 @@ static struct json_object *tails_show(unsigned int from)
 static bool tails_read(struct chain_tail *tail, const char *text)
 {
 	unsigned char bytes[CHAIN_TAIL];
-	unsigned int byte;
 
-	if (strlen(text) != 2 * sizeof(bytes) ||
-	    strspn(text, "0123456789abcdef") != 2 * sizeof(bytes))
+	if (strlen(text) != 2 * sizeof(bytes))
 		return false;
-	for (size_t i = 0; i < sizeof(bytes); i++) {
-		sscanf(text + 2 * i, "%2x", &byte);
-		bytes[i] = (unsigned char)byte;
-	}
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		if (sscanf(text + 2 * i, "%2hhx", &bytes[i]) != 1)
+			return false;
 	return chain_read_tail(tail, bytes, sizeof(bytes));
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Nodes that reckon the cluster's time, in simulated time: keepers that end, drift and slow answers.
- * The simulated world knows the real time.
+ * Nodes that reckon the cluster's time, in simulated time: keepers that end, drift and slow
+ * answers. The simulated world knows the real time.
  */
 #include <stdlib.h>
 #include <string.h>
