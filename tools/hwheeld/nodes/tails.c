@@ -88,7 +88,8 @@ static void tails_hear_one(struct json_object *object, bool is_answer)
 
 	if (!json_object_object_get_ex(object, "shard", &shard) ||
 	    !json_object_object_get_ex(object, "owner", &owner) ||
-	    !json_object_object_get_ex(object, "tail", &text))
+	    !json_object_object_get_ex(object, "tail", &text) ||
+	    !json_object_is_type(text, json_type_string))
 		return;
 	number = json_object_get_int64(shard);
 	if (number >= 0 && number < tails.service->shards &&

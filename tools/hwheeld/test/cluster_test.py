@@ -461,6 +461,23 @@ def a_lost_end_is_noticed_by_a_node_that_heard_of_it(cluster):
     until(two.is_settled, "it is served")
 
 
+def another_store_is_noticed(cluster):
+    """As one that was restored from a backup: the node has seen what that does not have."""
+    node, = settled(cluster, "one")
+    equal(node.client().put("a", delay=3600).status, 201)
+    equal(node.stop(), 0)
+    with Etcd(f"{cluster.folder}/other") as other:
+        node.settings |= other.settings()
+        node.launch()
+        equal(node.wait(), 1)
+        true("the store was restored from a backup" in node.said(), node.said())
+        equal(other.keys(""), [])
+        os.unlink(node.settings["mark"])
+        node.start()
+        equal(node.client().get("a").status, 404)
+        equal(node.stop(), 0)
+
+
 def beside_proxy(cluster, proxy):
     """Two nodes; the proxy can hold the second one's answers to the first one."""
     two = cluster.node("two", advertise=proxy.address)
@@ -808,6 +825,7 @@ def main():
              shards_move_to_a_second_node_and_back: (),
              a_missing_commit_is_not_passed_over: (),
              a_lost_end_is_noticed_by_a_node_that_heard_of_it: (),
+             another_store_is_noticed: (),
              a_takeover_by_a_full_wheel_loses_nothing: (),
              any_node_answers_for_any_timeout: (),
              a_key_is_passed_on_as_it_is: (),

@@ -2,8 +2,7 @@
 /*
  * A library to be preloaded: the wall clock of the process is ahead by CLOCK_AHEAD seconds, which
  * may be negative. CLOCK_BOOTTIME is ahead by BOOT_AHEAD seconds, as on a machine that booted
- * earlier, and so are timerfds with absolute times. The other clocks stay as they are. (ZooKeeper's
- * servers elect no leader with libfaketime, which changes how long threads wait as well.)
+ * earlier, and so are timerfds with absolute times. The other clocks stay as they are.
  */
 #include <stdlib.h>
 #include <sys/syscall.h>
