@@ -93,7 +93,12 @@ class Worker(threading.Thread):
 
 class Taker(Worker):
     def work(self, client):
-        for timeout in client.take(max=100, wait=1, lease=LEASE):
+        answer = client.request("POST", f"/queues/default/take?max=100&wait=1&lease={LEASE}")
+        if answer.status == 503:  # until the servers have a leader
+            time.sleep(0.1)
+            return
+        true(answer.status == 200, answer.text)
+        for timeout in answer.json["timeouts"]:
             self.ledger.take(self.node.name, timeout["key"])
             self.ledger.to_acknowledge.put((timeout["key"], timeout["token"]))
 
@@ -195,12 +200,13 @@ def run(nodes, ledger, etcd):
 
 
 def main():
-    kernel, module, program, folder = sys.argv[1:]
+    kernel, module, program = sys.argv[1:4]
+    folder = os.path.realpath(sys.argv[4])
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
     keys = Keys(f"{folder}/keys")
     ledger = Ledger()
-    with Etcd(os.path.realpath(folder) + "/etcd") as etcd:
+    with Etcd(f"{folder}/etcd") as etcd:
         print(f"  three servers of etcd are up: {etcd.addresses}", flush=True)
         nodes = [Machine(kernel, module, program, folder, f"node{number}", port, keys,
                          advertise=f"{HOST}:{port}", session=f"{SESSION}s",
