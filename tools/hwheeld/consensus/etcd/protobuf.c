@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <string.h>
 
-#include "consensus/protobuf.h"
+#include "consensus/etcd/protobuf.h"
 #include "memory.h"
 
 enum {

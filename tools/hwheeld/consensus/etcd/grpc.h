@@ -8,7 +8,7 @@
 
 #include <curl/curl.h>
 
-#include "consensus/protobuf.h"
+#include "consensus/etcd/protobuf.h"
 
 enum grpc_status {
 	GRPC_NOT_SENT = -2,		/* there was no connection */

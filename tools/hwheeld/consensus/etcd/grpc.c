@@ -7,7 +7,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "consensus/grpc.h"
+#include "consensus/etcd/grpc.h"
 #include "memory.h"
 
 /* In front of each message: whether it is compressed, and its length */
