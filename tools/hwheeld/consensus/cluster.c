@@ -101,6 +101,11 @@ static void cluster_broken(void *owner, unsigned int shard, const char *why)
 	    why);
 }
 
+static void cluster_commit(void *owner, unsigned int shard, uint64_t first)
+{
+	log_note_commit(cluster.service, shard, first);
+}
+
 static void cluster_load_record(void *data, struct record *record)
 {
 	replay_record(cluster.service, record);
@@ -124,6 +129,7 @@ static uint64_t cluster_draw(void *owner)
 }
 
 static const struct tenure_events cluster_tenure_events = {
+	.commit = cluster_commit,
 	.load = cluster_load,
 	.gained = cluster_gained,
 	.broken = cluster_broken,

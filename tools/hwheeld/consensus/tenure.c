@@ -488,6 +488,7 @@ static void tenure_load_item(struct tenure *tenure, const struct consensus_item 
 
 	if (!chain_walk(&tenure->walk, item->value, item->size, &commit))
 		return;
+	tenures->events->commit(tenures->owner, tenure->shard, commit.first);
 	if (commit.size && !tenures->events->load(tenures->owner, tenure->shard, commit.first,
 						  commit.content, commit.size))
 		tenure->walk.has_hole = true;
@@ -521,6 +522,7 @@ static void tenure_load_done(struct consensus_range *range)
 
 static void tenure_committed(struct tenure *tenure, uint64_t revision)
 {
+	struct tenures *tenures = tenure->tenures;
 	uint64_t first = tenure->tail.last + 1;
 
 	tenure->tail = tenure->becomes;
@@ -528,6 +530,8 @@ static void tenure_committed(struct tenure *tenure, uint64_t revision)
 	tenure_drop_bytes(tenure);
 	if (tenure->state == TENURE_FENCING)
 		tenure->state = TENURE_LOADING;
+	else
+		tenures->events->commit(tenures->owner, tenure->shard, first);
 	tenure_end_commits(&tenure->carried, CONSENSUS_DONE, 0, first);
 	tenure_leave_if_idle(tenure);
 	tenure_list(tenure);

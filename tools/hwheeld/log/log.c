@@ -14,24 +14,32 @@ void log_begin(struct service *service)
 	service->logs = memory_get(log_count(service), sizeof(*service->logs));
 }
 
-void log_note(struct service *service, const struct record *record)
+static void log_grow(struct log *log, uint64_t number, size_t cost)
 {
-	struct log *log = &service->logs[record->key.shard];
-	size_t cost = log_cost(record_size(record));
 	struct segment *segment;
 
-	log->first = log->first ?: record->seq;
-	log->next = record->seq + 1;
+	log->first = log->first ?: number;
+	log->next = number + 1;
 	log->bytes += cost;
 	log->total += cost;
 	if (log->bytes < LOG_SEGMENT_BYTES)
 		return;
 	segment = memory_get(1, sizeof(*segment));
-	segment->end = record->seq + 1;
+	segment->end = log->next;
 	segment->bytes = log->bytes;
 	DL_APPEND(log->segments, segment);
 	log->segments_count++;
 	log->bytes = 0;
+}
+
+void log_note(struct service *service, const struct record *record)
+{
+	log_grow(&service->logs[record->key.shard], record->seq, log_cost(record_size(record)));
+}
+
+void log_note_commit(struct service *service, unsigned int shard, uint64_t first)
+{
+	log_grow(&service->logs[shard], first, LOG_COMMIT_BYTES);
 }
 
 void log_cleaned(struct log *log, uint64_t first)

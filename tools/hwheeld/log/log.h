@@ -12,6 +12,12 @@
 /* The log is cleaned by segments of so many bytes, as log_cost() counts them. */
 #define LOG_SEGMENT_BYTES	262144
 
+/*
+ * A commit has a key of the store, which each new owner reads. So much counts for it beside its
+ * records, so that cleaning joins commits of fewer than about six records.
+ */
+#define LOG_COMMIT_BYTES	4096
+
 /* A part of the log, whose last record has the number before @end */
 struct segment {
 	struct segment *prev, *next;
@@ -49,6 +55,12 @@ unsigned int log_count(const struct service *service);
 
 /* A record is in the log of its shard now, behind all others there. */
 void log_note(struct service *service, const struct record *record);
+
+/*
+ * A commit is in the log of its shard now, behind all others there; @first is the number of its
+ * first record. Stores that have no keys for commits do not note them.
+ */
+void log_note_commit(struct service *service, unsigned int shard, uint64_t first);
 
 /* Records before @first are removed. */
 void log_cleaned(struct log *log, uint64_t first);

@@ -67,6 +67,7 @@ struct node {
 	char name[8];
 	enum state states[TIMEOUTS];
 	bool busy[TIMEOUTS];
+	uint64_t commits[SHARDS];	/* the first number of the last one that came */
 	uint64_t retry_ns;
 	bool wants_look;		/* a shard was lost: who are the members now? */
 	bool has_broken[SHARDS];
@@ -108,6 +109,16 @@ static void wrong(struct world *world, const char *what)
 
 /* What the nodes do */
 
+static void node_commit(void *owner, unsigned int shard, uint64_t first)
+{
+	struct node *node = owner;
+	uint64_t *last = &node->commits[shard];
+
+	if (first <= *last)
+		wrong(node->world, "a commit comes before one that came");
+	*last = first;
+}
+
 static bool node_load(void *owner, unsigned int shard, uint64_t first, const void *content,
 		      size_t size)
 {
@@ -138,6 +149,7 @@ static void node_lost(void *owner, unsigned int shard)
 	struct node *node = owner;
 
 	losses++;
+	node->commits[shard] = 0;
 	for (unsigned int i = shard; i < TIMEOUTS; i += SHARDS)
 		node->states[i] = NONE;
 	node->wants_look = true;
@@ -158,8 +170,8 @@ static uint64_t node_draw(void *owner)
 }
 
 static const struct tenure_events tenure_events = {
-	.load = node_load, .gained = node_gained, .lost = node_lost, .broken = node_broken,
-	.draw = node_draw,
+	.commit = node_commit, .load = node_load, .gained = node_gained, .lost = node_lost,
+	.broken = node_broken, .draw = node_draw,
 };
 
 /* Whose the shards are, as the node sees it */
@@ -222,6 +234,7 @@ static void node_end(struct node *node)
 	node->store = NULL;
 	memset(node->states, 0, sizeof(node->states));
 	memset(node->busy, 0, sizeof(node->busy));
+	memset(node->commits, 0, sizeof(node->commits));
 }
 
 /* What clients do */

@@ -16,7 +16,9 @@
 #include "kselftest_harness.h"
 
 #include "clock/now.h"
+#include "log/clean.h"
 #include "log/log.h"
+#include "queue/change.h"
 #include "queue/timeout.h"
 #include "store/database.h"
 #include "store/store.h"
@@ -424,6 +426,103 @@ TEST(timeouts_are_found_until_they_are_removed)
 	EXPECT_EQ(0, service.logs->timeouts_bytes);
 	free(service.logs);
 	EXPECT_EQ(NULL, queue_find(&service, "q", 1));
+}
+
+/* A store that commits at once, and whose log has a key for each commit */
+
+#define SINGLES	10000
+
+static struct store_request *submitted;
+
+static void note_submitted(struct store *store, struct store_request *request)
+{
+	submitted = request;
+}
+
+static bool is_never_lost(const struct store *store)
+{
+	return false;
+}
+
+static void commit(struct service *service, struct store_request *request, uint64_t *number)
+{
+	log_note_commit(service, 0, *number);
+	for (size_t i = 0; i < request->count; i++)
+		request->records[i].seq = (*number)++;
+	request->outcome = STORE_COMMITTED;
+	request->error = 0;
+	request->done(request);
+}
+
+/* Puts @count timeouts, as many in a commit. */
+static void put_live(struct service *service, size_t count, size_t each, uint64_t *number)
+{
+	struct queue *queue = queue_get(service, "q", 1, SIZE_MAX);
+
+	for (size_t i = 0; i < count; i += each) {
+		struct change *change = change_new(service, NULL, each);
+
+		for (size_t j = 0; j < each; j++) {
+			struct record record = { .payload = "payload", .payload_length = 7 };
+			char text[32];
+			int length = snprintf(text, sizeof(text), "key-%zu", i + j);
+			struct key key = hash_key(text, (uint32_t)length, 0);
+
+			queue->timeouts++;
+			change->timeouts[j] = timeout_add(queue, &key);
+			timeout_take_over(change->timeouts[j], &record);
+			change->timeouts[j]->state = TIMEOUT_PENDING;
+			timeout_describe(change->timeouts[j], &change->commit.records[j]);
+		}
+		change_submit(change);
+		commit(service, submitted, number);
+	}
+}
+
+/* Cleans until nothing is due. Returns how many commits it made. */
+static size_t clean_all(struct service *service, uint64_t *number)
+{
+	size_t commits = 0;
+
+	for (clean(service); submitted; clean(service)) {
+		struct store_request *request = submitted;
+
+		submitted = NULL;
+		commit(service, request, number);
+		commits++;
+	}
+	return commits;
+}
+
+TEST(small_commits_are_joined)
+{
+	const struct store_ops ops = { .submit = note_submitted, .is_lost = is_never_lost };
+	struct store store = { .ops = &ops, .commit = 400000 };
+	struct service service = { .store = &store };
+	uint64_t number = 1;
+	size_t commits;
+
+	log_begin(&service);
+	put_live(&service, SINGLES, 1, &number);
+	submitted = NULL;
+	commits = clean_all(&service, &number);
+	EXPECT_LT(0, commits);
+	EXPECT_GT(SINGLES / 10, commits);
+	EXPECT_LT(SINGLES / 2, service.logs->first);
+	EXPECT_EQ(SINGLES, service.logs->timeouts);
+}
+
+TEST(large_commits_are_left)
+{
+	const struct store_ops ops = { .submit = note_submitted, .is_lost = is_never_lost };
+	struct store store = { .ops = &ops, .commit = 400000 };
+	struct service service = { .store = &store };
+	uint64_t number = 1;
+
+	log_begin(&service);
+	put_live(&service, 10 * SINGLES, 10, &number);
+	submitted = NULL;
+	EXPECT_EQ(0, clean_all(&service, &number));
 }
 
 TEST(texts_in_urls)
