@@ -185,9 +185,19 @@ static void cluster_note_mark(void)
 	mark_write(cluster.service->settings.mark, &mark);
 }
 
+static void cluster_note_figures(void)
+{
+	struct consensus_figures figures;
+
+	cluster.consensus->ops->figures(cluster.consensus, &figures);
+	cluster.store.figures.bytes = figures.bytes;
+	cluster.store.figures.quota = figures.quota;
+}
+
 static void cluster_tick(void *owner, uint64_t at_ns)
 {
 	cluster_note_sure();
+	cluster_note_figures();
 	tenures_retry(shards_tenures());
 	roster_retry(members_roster());
 	tails_send();

@@ -114,6 +114,14 @@ static void openmetrics_store(FILE *stream, const struct service *service)
 	openmetrics_gauge(stream, "commit_max_seconds", "The longest commit",
 			  openmetrics_seconds(figures->commit_max_ns));
 	openmetrics_gauge(stream, "log_records", "Records in the log", (double)log_size(service));
+	if (figures->quota) {
+		openmetrics_gauge(stream, "servers_bytes",
+				  "What the store's fullest server has on its disk",
+				  (double)figures->bytes);
+		openmetrics_gauge(stream, "servers_quota_bytes",
+				  "How much a server takes: new timeouts are refused at 75 %",
+				  (double)figures->quota);
+	}
 	openmetrics_gauge(stream, "store_lost", "1: the outcome of a commit is unknown",
 			  store->ops->is_lost(store));
 }

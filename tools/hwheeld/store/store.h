@@ -61,6 +61,8 @@ struct store_figures {
 	uint64_t failures;
 	uint64_t commit_ns;
 	uint64_t commit_max_ns;
+	uint64_t bytes;			/* on the disk of the fullest server, as it said last */
+	uint64_t quota;			/* that a server takes; 0: there are no servers */
 };
 
 struct json_object;

@@ -189,6 +189,28 @@ def the_log_is_cleaned(cluster):
         equal(client.get(f"k{i}").json["payload"], "39")
 
 
+def full_servers_take_no_more_but_end_what_there_is(cluster):
+    """The second node has the least quota that there is."""
+    node = cluster.node("one").start()
+    for key in "taken", "cancelled":
+        equal(node.client().put(key, delay=0 if key == "taken" else 3600).status, 201)
+    equal(node.stop(), 0)
+    node = cluster.node("two", etcd_quota=1 << 24).start()
+    client = node.client()
+    numbers = iter(range(10000))
+    until(lambda: client.put(f"k{next(numbers)}", delay=3600, payload="x" * 65000).status == 507,
+          "new ones are refused")
+    quota = client.metric("hwheeld_servers_quota_bytes")
+    equal(quota, 1 << 24)
+    until(lambda: client.metric("hwheeld_servers_bytes") >= 0.75 * quota, "three quarters are there")
+    equal(node.ask("/health").status, 200)
+    equal(node.ask("/health/accept").status, 503)
+    timeout, = client.take(wait=30)
+    equal(timeout["key"], "taken")
+    equal(client.ack(timeout["token"]), 204)
+    equal(client.cancel("cancelled").status, 204)
+
+
 def churn(socket, number, turns):
     """Some timeouts are put and live, others are put again and again."""
     client = Client(socket)
@@ -822,6 +844,7 @@ def main():
     seed = tap.begin(4)
     tests = {a_restarted_node_has_all: (), the_log_is_cleaned: (),
              cleaning_keeps_all_that_live: (),
+             full_servers_take_no_more_but_end_what_there_is: (),
              shards_move_to_a_second_node_and_back: (),
              a_missing_commit_is_not_passed_over: (),
              a_lost_end_is_noticed_by_a_node_that_heard_of_it: (),
