@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""cluster_bench.py HWHEELD LOAD FOLDER OUT [NAME=VALUE...]: what bounds one cluster.
+"""cluster_bench.py TOOLS FOLDER OUT [NAME=VALUE...]: what bounds one cluster.
 
-Three servers of etcd and one node, on this machine: operations a second, as single requests and in
-batches; how long a node loads; and bytes of a server's database per timeout. OUT gets all figures as
-JSON. NAME is ms (3000), rounds (3), pending (1000000), shards (16).
+Three servers of etcd and three nodes, on this machine: puts a second as single requests, and what
+etcd alone commits in groups of the same size, as many of them on their way. One node: operations a
+second, as single requests and in batches; how long it loads; and bytes of a server's database per
+timeout. TOOLS has hwheeld, load and etcd_load. OUT gets all figures as JSON. NAME is ms (3000),
+rounds (3), pending (1000000), shards (16), only (all).
 """
 import json
 import os
@@ -20,26 +22,39 @@ sys.path.insert(0, f"{here}/../../../tools/hwheeld/test")
 from daemon import Daemon, free_ports, until  # noqa: E402
 from etcd import Etcd  # noqa: E402
 
-program, load, base, out = sys.argv[1:5]
-options = {"ms": "3000", "rounds": "3", "pending": "1000000", "shards": "16"} | dict(
-    word.split("=", 1) for word in sys.argv[5:])
+tools, base, out = sys.argv[1:4]
+options = {"ms": "3000", "rounds": "3", "pending": "1000000", "shards": "16", "only": ""} | dict(
+    word.split("=", 1) for word in sys.argv[4:])
 MS, ROUNDS, PENDING = (int(options[name]) for name in ("ms", "rounds", "pending"))
+NODES = 3
 BATCH = 1000
 LOADED = 100000
 PAYLOAD = "x" * 100
 QUOTA = 8 << 30
 
+# A record of load's in a commit: its length, a header, key, queue and payload
+RECORD = 4 + 72 + 16 + 7 + 100
 
-def start_node(etcd, name):
+# A node has so many txns on their way, see consensus/tenure.c.
+WINDOW = 2
+
+
+def launch(etcd, cluster, name):
     folder = f"{base}/{name}"
     os.makedirs(folder)
     with open(f"{folder}/token", "w", encoding="ascii") as stream:
         print("the secret of the nodes", file=stream)
-    node = Daemon(program, folder, cluster=name, node=name, etcd_quota=QUOTA, mark=f"{folder}/mark",
-                  shards=options["shards"], session="10s", tick="10ms", timeouts=3000000,
+    node = Daemon(f"{tools}/hwheeld", folder, cluster=cluster, node=name, etcd_quota=QUOTA,
+                  mark=f"{folder}/mark",
+                  shards=options["shards"], session="10s", tick="10ms", timeouts=3000000, connections=4096,
                   listen=f"127.0.0.1:{free_ports(1)[0]}", peer_token_file=f"{folder}/token",
                   **etcd.settings())
     node.start()
+    return node
+
+
+def start_node(etcd, name):
+    node = launch(etcd, name, name)
     wait_for(node)
     return node
 
@@ -83,12 +98,54 @@ def post_all(node, bodies, connections):
     return time.monotonic() - begin
 
 
-def single(node, clients, seed):
-    """Put, and cancel that: operations a second"""
-    done = subprocess.run([load, "hwheeld", node.socket, str(clients), "recent", str(MS), "0",
-                           str(seed)], check=True, capture_output=True, text=True)
+def rate(*command):
+    """What it says that it did, a second"""
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     operations, ns = (int(word) for word in done.stdout.split()[:2])
     return operations * 1e9 / ns
+
+
+def single(nodes, clients, operation, seed):
+    return rate(f"{tools}/load", "hwheeld", ",".join(node.socket for node in nodes), str(clients),
+                operation, str(MS), "0", str(seed))
+
+
+def revision(etcd):
+    """How many txns there were"""
+    return max(etcd.status(server)["header"]["revision"] for server in etcd.servers)
+
+
+def of_etcd_alone(etcd, group, seed):
+    """Records a second"""
+    certificates = etcd.certificates
+    txns = rate(f"{tools}/etcd_load", etcd.addresses, certificates.ca, certificates.certificate,
+                certificates.key, f"alone{seed}", str(NODES * WINDOW), str(round(group * RECORD)),
+                str(MS))
+    return txns * group
+
+
+def measure_nodes(etcd):
+    """Three nodes, and etcd alone"""
+    nodes = [launch(etcd, "nodes", f"node{number}") for number in range(NODES)]
+    for node in nodes:
+        until(lambda node=node: len(node.client().request("GET", "/cluster").json["nodes"]) == NODES,
+              "all know each other")
+        wait_for(node)
+    figures = {}
+    for clients in 64, 512:
+        rounds = []
+        for number in range(ROUNDS):
+            seed = clients * ROUNDS + number
+            before = revision(etcd)
+            puts = single(nodes, clients, "put", seed)
+            group = puts * MS / 1000 / (revision(etcd) - before)
+            rounds.append((puts, of_etcd_alone(etcd, group, seed), group))
+        names = f"puts_{clients}", f"alone_{clients}", f"group_{clients}"
+        figures |= zip(names, map(statistics.median, zip(*rounds)))
+        figures[f"ratio_{clients}"] = statistics.median(puts / alone for puts, alone, _ in rounds)
+    for node in nodes:
+        node.stop()
+    return figures
 
 
 def in_batches(node, connections, first):
@@ -117,7 +174,8 @@ def measure_rates(etcd):
     figures = {}
     for number in range(ROUNDS):
         for clients in (1, 64, 512):
-            figures.setdefault(f"single_{clients}", []).append(single(node, clients, number + 1))
+            figures.setdefault(f"single_{clients}", []).append(
+                single([node], clients, "recent", number + 1))
         for connections in (1, 4, 16):
             figures.setdefault(f"batches_{connections}", []).append(
                 in_batches(node, connections, number * 1000000))
@@ -148,8 +206,10 @@ def main():
     os.makedirs(base)
     figures = {}
     with Etcd(os.path.realpath(base) + "/etcd", "--quota-backend-bytes", str(QUOTA)) as etcd:
-        for name, measure in (("rates", measure_rates), ("load_100000_s", measure_loading),
-                              ("pending", measure_size)):
+        for name, measure in (("nodes", measure_nodes), ("rates", measure_rates),
+                              ("load_100000_s", measure_loading), ("pending", measure_size)):
+            if options["only"] not in ("", name):
+                continue
             figures[name] = measure(etcd)
             print(name, json.dumps(figures[name]), flush=True)
     with open(out, "w", encoding="utf-8") as stream:

@@ -3,9 +3,9 @@
  * load KIND WHERE CLIENTS OPERATION MILLISECONDS PENDING SEED: puts load on a keeper of timeouts,
  * which has PENDING of them, as-0 and so on; prints how many operations ended in how many ns.
  *
- *	KIND	   hwheeld, redis, beanstalkd: WHERE is a Unix socket; table: WHERE is an SQLite
- *		   database
- *	OPERATION  recent: put, and cancel that; random: put, and cancel any of those pending;
+ *	KIND	   hwheeld, redis, beanstalkd: WHERE is a Unix socket, or several with commas
+ *		   between them, which clients take in turns; table: WHERE is an SQLite database
+ *	OPERATION  put: put; recent: put, and cancel that; random: put, and cancel any of those pending;
  *		   life: put 16 that are due at once, take them, acknowledge each one
  *
  * An operation is one request that has to be on disk: a put, a cancel, a take or an
@@ -35,7 +35,7 @@
 
 static char payload[101];	/* digits */
 
-enum operation { RECENT, RANDOM, LIFE_OF_ALL };
+enum operation { PUT, RECENT, RANDOM, LIFE_OF_ALL };
 
 static const char *kind, *where;
 static enum operation operation;
@@ -435,7 +435,8 @@ static void judge(struct client *client)
 
 static void go_on(struct client *client)
 {
-	unsigned int steps = operation == LIFE_OF_ALL ? (is_redis() ? 2 : 1) + 2 * LIFE : 2;
+	unsigned int steps = operation == LIFE_OF_ALL ? (is_redis() ? 2 : 1) + 2 * LIFE :
+			     operation == PUT ? 1 : 2;
 	bool poll = is_redis() && operation == LIFE_OF_ALL && client->step == LIFE;
 
 	client->done += !poll;
@@ -462,15 +463,25 @@ static void hear(struct client *client)
 		client->length = ROOM;
 }
 
-static int connect_to(const char *path)
+static int connect_to(const char *path, int length)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
 
-	snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
+	snprintf(address.sun_path, sizeof(address.sun_path), "%.*s", length, path);
 	if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)))
-		die(path);
+		die(address.sun_path);
 	return fd;
+}
+
+/* The next path of the list */
+static int connect_in_turns(void)
+{
+	static const char *at;
+	const char *path = at && *at ? at + 1 : where;
+
+	at = strchrnul(path, ',');
+	return connect_to(path, (int)(at - path));
 }
 
 static void drive(struct client *all)
@@ -482,7 +493,7 @@ static void drive(struct client *all)
 	for (unsigned long i = 0; i < clients; i++) {
 		struct epoll_event event = { .events = EPOLLIN, .data.ptr = &all[i] };
 
-		all[i].fd = connect_to(where);
+		all[i].fd = connect_in_turns();
 		if (is_beanstalkd())
 			open_tube(&all[i]);
 		epoll_ctl(epoll, EPOLL_CTL_ADD, all[i].fd, &event);
@@ -598,9 +609,12 @@ static void *run_table(void *data)
 		}
 		new_key(client);
 		table_put(statements[0], client, "default", wall_ms() + 100000000);
+		client->done++;
+		if (operation == PUT)
+			continue;
 		old_key(client);
 		table_cancel(statements[1], client);
-		client->done += 2;
+		client->done++;
 	}
 	for (int i = 0; i < 3; i++)
 		sqlite3_finalize(statements[i]);
@@ -620,9 +634,9 @@ static void run_tables(struct client *all)
 
 static enum operation parse_operation(const char *name)
 {
-	static const char *const names[] = { "recent", "random", "life" };
+	static const char *const names[] = { "put", "recent", "random", "life" };
 
-	for (unsigned int i = 0; i < 3; i++)
+	for (unsigned int i = 0; i < 4; i++)
 		if (!strcmp(name, names[i]))
 			return (enum operation)i;
 	fprintf(stderr, "load: %s: no such operation\n", name);
