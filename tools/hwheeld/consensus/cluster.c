@@ -5,7 +5,7 @@
  *
  *	cluster -> job -> shards -> tenure -> adapter of consensus.h -> servers
  *	           members -> roster ---------^
- *	owner -> relay, batch, sweep, feed, survey, keeper, tails -> peer -> other nodes
+ *	owner -> relay, parcel, batch, sweep, feed, survey, keeper, tails -> peer -> other nodes
  *
  * The shards that this node should own are those that the members have it own, while it has a
  * session.
@@ -30,6 +30,7 @@
 #include "nodes/keeper.h"
 #include "nodes/members.h"
 #include "nodes/owner.h"
+#include "nodes/parcel.h"
 #include "nodes/peer.h"
 #include "nodes/tails.h"
 #include "say.h"
@@ -233,6 +234,7 @@ static void cluster_flush(struct store *store)
 		cluster_run();
 	job_flush();
 	tenures_flush(shards_tenures());
+	parcels_flush();
 }
 
 static void cluster_reap(struct store *store)
@@ -295,6 +297,7 @@ static void cluster_close(struct store *store)
 	cluster_note_mark();
 	keeper_end();
 	tails_end();
+	parcels_end();
 	cluster.consensus->ops->close(cluster.consensus);
 	shards_end();
 	job_end();
@@ -450,6 +453,7 @@ struct store *cluster_store_open(struct service *service)
 	keeper_begin(service, cluster_wait);
 	feed_begin(service);
 	tails_begin(service);
+	parcels_begin(service);
 	owner_begin(service);
 	return &cluster.store;
 }

@@ -65,7 +65,7 @@ struct request {
 	bool is_by_node;		/* it comes from another node */
 	bool was_swept;			/* no other node has what it takes */
 
-	/* A part of another request: takes its answer, and frees it. */
+	/* A part of another request: takes its answer, and frees it. @object: NULL: it is empty */
 	void *part_of;
 	void (*take_answer)(struct request *request, unsigned int status,
 			    struct json_object *object);

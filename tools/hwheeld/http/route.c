@@ -45,6 +45,7 @@ static const struct route {
 	{ "GET",    "/openapi.json", "",     show_openapi,   NULL, false },
 	{ "GET",    "/peer/time", "",        show_time,      NULL, false },
 	{ "POST",   "/peer/tails", "",       show_tails,     NULL, true },
+	{ "POST",   "/peer/requests", "",    show_requests,  NULL, true },
 };
 
 /* Returns the length of the name, or -1 if it is another path. */

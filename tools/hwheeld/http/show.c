@@ -231,6 +231,12 @@ void show_tails(struct request *request)
 		request->service->nodes->tails(request);
 }
 
+void show_requests(struct request *request)
+{
+	if (show_is_for_nodes(request))
+		request->service->nodes->requests(request);
+}
+
 /* A store on one machine has one node, which owns all timeouts. */
 void show_cluster(struct request *request)
 {

@@ -21,8 +21,9 @@ void show_cluster(struct request *request);
 /* An operator accepts what is missing in a shard. */
 void show_accept_missing(struct request *request);
 
-/* For other nodes: the time, and the tails of shards */
+/* For other nodes: the time, the tails of shards, and what their clients ask */
 void show_time(struct request *request);
 void show_tails(struct request *request);
+void show_requests(struct request *request);
 
 #endif /* SHOW_H */

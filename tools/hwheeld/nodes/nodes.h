@@ -38,9 +38,10 @@ struct nodes_ops {
 	/* An operator accepts what is missing in a shard: on the node that should have it. */
 	void (*accept)(struct request *request, unsigned int shard);
 
-	/* Answer another node, which asks for the time, or sends the tails of its shards. */
+	/* Answer another node: with the time, for the tails of its shards, for its clients. */
 	void (*time)(struct request *request);
 	void (*tails)(struct request *request);
+	void (*requests)(struct request *request);
 
 	/* Makes the token of a lease show which node has the timeout. */
 	void (*mark)(unsigned char token[TOKEN_SIZE], unsigned int shard);

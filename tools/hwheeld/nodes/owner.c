@@ -7,6 +7,7 @@
 #include "nodes/members.h"
 #include "nodes/nodes.h"
 #include "nodes/owner.h"
+#include "nodes/parcel.h"
 #include "nodes/relay.h"
 #include "nodes/survey.h"
 #include "nodes/sweep.h"
@@ -90,6 +91,7 @@ static const struct nodes_ops owner_ops = {
 	.accept = owner_accept,
 	.time = keeper_answer,
 	.tails = tails_answer,
+	.requests = parcel_open,
 	.mark = owner_mark,
 };
 

@@ -5,6 +5,7 @@
 #include "clock/now.h"
 #include "http/answer.h"
 #include "memory.h"
+#include "nodes/parcel.h"
 #include "nodes/peer.h"
 #include "nodes/relay.h"
 #include "text.h"
@@ -49,7 +50,7 @@ static void relay_give_up(struct request *request, enum request_end why)
 		     "the node that has it takes too long: the change may have happened");
 }
 
-void relay(struct request *request, const char *address, uint64_t patience_ns)
+static void relay_alone(struct request *request, const char *address, uint64_t patience_ns)
 {
 	struct relay *relay = memory_get(1, sizeof(*relay));
 	const char *match = request_header(request, "If-None-Match");
@@ -69,4 +70,12 @@ void relay(struct request *request, const char *address, uint64_t patience_ns)
 	peer_request(&relay->call, address, request->method, path, request->body,
 		     *header ? header : NULL,
 		     (long)(patience_ns / NS_PER_MS));
+}
+
+void relay(struct request *request, const char *address, uint64_t patience_ns)
+{
+	if (parcel_takes(request))
+		parcel_add(request, address);
+	else
+		relay_alone(request, address, patience_ns);
 }

@@ -331,6 +331,55 @@ def any_node_answers_for_any_timeout(cluster):
         equal(clients[(i + 1) % 3].cancel(key).status, 404)
 
 
+def requests_that_go_together_have_answers_of_their_own(cluster):
+    """They wait together while the other node is stopped; some of their clients hang up."""
+    one, two = settled(cluster, "one", "two", session="30s")
+    for i in range(200):
+        equal(one.client().put(f"k{i}", delay=3600).status, 201)
+    there = [timeout["key"] for timeout in two.client().request("GET", "/timeouts").json["timeouts"]]
+    moves = [("PUT", '{"delay":3600,"payload":"again"}', 200), ("DELETE", None, 204),
+             ("PUT", "no JSON", 400), ("PUT", '{"delay":-1}', 400)]
+    asked = []
+    two.signal(signal.SIGSTOP)
+    for i, key in enumerate(there):
+        method, text, status = moves[i % len(moves)]
+        asked.append((one.client(), key, method, status))
+        asked[-1][0].connection.request(method, f"/timeouts/{key}", text)
+    gone = one.client()
+    gone.connection.request("PUT", f"/timeouts/{there[0]}", '{"delay":3600,"payload":"gone"}')
+    gone.close()
+    two.signal(signal.SIGCONT)
+    for client, key, method, status in asked:
+        answer = client.connection.getresponse()
+        text = answer.read()
+        equal((key, method, answer.status), (key, method, status))
+        true(status == 204 or json.loads(text).get("key", key) == key, text)
+        client.close()
+    client = two.client()
+    for i, key in enumerate(there[1:], 1):
+        found = client.get(key)
+        equal(found.status, 404 if i % len(moves) == 1 else 200)
+        if i % len(moves) == 0:
+            equal(found.json["payload"], "again")
+
+
+def a_parcel_of_requests_that_is_none_is_refused(cluster):
+    node = cluster.node("one").start()
+    path = "/peer/requests"
+    for body in ("", "x", "PUT", "PUT /timeouts/a\n", "PUT /timeouts/a -1\n", "PUT /timeouts/a 9\nx",
+                 "GET /timeouts/a 0\n", "POST /queues/q/take 0\n", "PUT /timeouts/a 0\nx",
+                 "DELETE /timeouts/a 0\n" * 257, "PUT /timeouts/a 99999999999999999999\n",
+                 f"PUT /timeouts/{'a' * 2000} 0\n"):
+        equal(ask_as_a_node(node, path, body)[0], 400)
+    put = '{"delay":3600}'
+    status, text = ask_as_a_node(node, path, f"PUT /timeouts/a {len(put)}\n{put}"
+                                 "DELETE /timeouts/b 0\nPUT /other 0\n")
+    equal(status, 200)
+    equal([line.split(b" ")[0] for line in text.split(b"\n")[::2]], [b"201", b"404", b"404", b""])
+    equal(node.client().get("a").status, 200)
+    equal(node.client().request("POST", path, "").status, 404)
+
+
 def a_key_is_passed_on_as_it_is(cluster):
     nodes = settled(cluster, "one", "two")
     clients = [node.client() for node in nodes]
@@ -451,13 +500,19 @@ def a_missing_commit_is_not_passed_over(cluster):
     equal(node.restart().ask("/cluster").json["shards_broken"], [])
 
 
+def ask_as_a_node(node, path, body):
+    """The status, and the answer"""
+    connection = http.client.HTTPConnection(node.settings["listen"], timeout=PATIENCE)
+    connection.request("POST", path, body, {"Authorization": "Bearer the secret of the nodes"})
+    answer = connection.getresponse()
+    found = answer.status, answer.read()
+    connection.close()
+    return found
+
+
 def tails(node):
     """As another node is told: those that it has, and the shards that it owns"""
-    connection = http.client.HTTPConnection(node.settings["listen"], timeout=PATIENCE)
-    connection.request("POST", "/peer/tails", json.dumps({"from": 0, "tails": []}),
-                       {"Authorization": "Bearer the secret of the nodes"})
-    found = json.loads(connection.getresponse().read())["tails"]
-    connection.close()
+    found = json.loads(ask_as_a_node(node, "/peer/tails", '{"from":0,"tails":[]}')[1])["tails"]
     return {one["tail"] for one in found}, [one["shard"] for one in found if one["owner"]]
 
 
@@ -851,6 +906,8 @@ def main():
              another_store_is_noticed: (),
              a_takeover_by_a_full_wheel_loses_nothing: (),
              any_node_answers_for_any_timeout: (),
+             requests_that_go_together_have_answers_of_their_own: (),
+             a_parcel_of_requests_that_is_none_is_refused: (),
              a_key_is_passed_on_as_it_is: (),
              a_node_ends_while_another_one_keeps_it_waiting: (),
              a_batch_goes_to_all_nodes: (),
