@@ -38,7 +38,7 @@ checkpatch() {
 		--ignore LINE_SPACING,OPEN_ENDED_LINE,PARENTHESIS_ALIGNMENT \
 		-f module/engine/{trace,wheel}.h module/device/file_trace.h &&
 	perl "$KSRC/scripts/checkpatch.pl" "${options[@]}" --ignore CAMELCASE \
-		-f tools/hwheeld/{nodes,consensus,consensus/etcd}/*.[ch] tools/hwheeld/store/database.[ch]
+		-f tools/hwheeld/{nodes,consensus,consensus/etcd,consensus/tenure}/*.[ch] tools/hwheeld/store/database.[ch]
 }
 
 kernel_doc() {

@@ -46,13 +46,13 @@ TAKE_COUNT = ("static size_t take_count(const struct request *request, "
 FAULTS = [
     Fault("no check of the tail", [
         *STAYS,
-        ("consensus/tenure.c",
+        ("consensus/tenure/group.c",
          "\tgroup->checks[group->txn.checks_count++] =\n"
          "\t\t(struct consensus_check) { tail, tenure->revision };\n", "")],
         ["pause"], ANY),
     Fault("a check of the tail in fences only", [
         *STAYS,
-        ("consensus/tenure.c",
+        ("consensus/tenure/group.c",
          "\tgroup->checks[group->txn.checks_count++] =\n"
          "\t\t(struct consensus_check) { tail, tenure->revision };\n",
          "\tif (tenure->state == TENURE_FENCING)\n"
