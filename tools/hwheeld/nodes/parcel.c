@@ -60,6 +60,18 @@ static struct {
 	struct parcel *sent;
 } parcels;
 
+/* Copies a line. Returns what comes behind it, or NULL: there is none. */
+static const char *parcel_read_line(const char *at, const char *end,
+				    char line[PARCEL_LINE + PARCEL_KEY])
+{
+	const char *behind = memchr(at, '\n', (size_t)(end - at));
+
+	if (!behind || behind - at >= PARCEL_LINE + PARCEL_KEY)
+		return NULL;
+	snprintf(line, PARCEL_LINE + PARCEL_KEY, "%.*s", (int)(behind - at), at);
+	return behind + 1;
+}
+
 static const char *parcel_method(const char *method)
 {
 	return !strcmp(method, "PUT") ? "PUT" : !strcmp(method, "DELETE") ? "DELETE" : NULL;
@@ -147,12 +159,13 @@ static void parcel_fail(struct parcel_item **items, const char *why)
 /* Returns what comes behind the answer, or NULL: there is no whole one. */
 static const char *parcel_give_answer(struct request *request, const char *at, const char *end)
 {
-	const char *body = memchr(at, '\n', (size_t)(end - at));
+	char line[PARCEL_LINE + PARCEL_KEY];
+	const char *body = parcel_read_line(at, end, line);
 	unsigned int status;
 	size_t length;
 
-	if (!body || sscanf(at, "%3u %zu", &status, &length) != 2 ||
-	    length > (size_t)(end - ++body))
+	if (!body || sscanf(line, "%3u %zu", &status, &length) != 2 ||
+	    length > (size_t)(end - body))
 		return NULL;
 	if (request && !length)
 		answer_empty(request, status);
@@ -324,13 +337,13 @@ static void parcel_give_up_all(struct request *request, enum request_end why)
 static const char *parcel_read(struct parcel_content *content, const char *at, const char *end)
 {
 	struct service *service = content->request->service;
-	const char *body = memchr(at, '\n', (size_t)(end - at));
-	char method[8], path[PARCEL_KEY];
+	char line[PARCEL_LINE + PARCEL_KEY], method[8], path[PARCEL_KEY];
+	const char *body = parcel_read_line(at, end, line);
 	struct request *request;
 	size_t length;
 
-	if (!body || sscanf(at, "%7[A-Z] %1023[^ \n] %zu\n", method, path, &length) != 3 ||
-	    !parcel_method(method) || length > (size_t)(end - ++body) ||
+	if (!body || sscanf(line, "%7[A-Z] %1023[^ ] %zu", method, path, &length) != 3 ||
+	    !parcel_method(method) || length > (size_t)(end - body) ||
 	    content->count == PARCEL_MOST)
 		return NULL;
 	request = request_new(service, NULL, NULL, parcel_method(method), path);
