@@ -5,7 +5,8 @@
 Three servers of etcd and three nodes, on this machine: puts a second as single requests, and what
 etcd alone commits in groups of the same size, as many of them on their way. One node: operations a
 second, as single requests and in batches; how long it loads; and bytes of a server's database per
-timeout. TOOLS has hwheeld, load and etcd_load. OUT gets all figures as JSON. NAME is ms (3000),
+timeout. TOOLS has hwheeld, load and etcd_load. OUT gets all figures as JSON,
+each with the machine's load of the last minute, its own included. NAME is ms (3000),
 rounds (3), pending (1000000), shards (16), only (all).
 """
 import json
@@ -46,7 +47,8 @@ def launch(etcd, cluster, name):
         print("the secret of the nodes", file=stream)
     node = Daemon(f"{tools}/hwheeld", folder, cluster=cluster, node=name, etcd_quota=QUOTA,
                   mark=f"{folder}/mark",
-                  shards=options["shards"], session="10s", tick="10ms", timeouts=3000000, connections=4096,
+                  shards=options["shards"], session="10s", tick="10ms", timeouts=3000000,
+                  connections=4096, client_connections=2048,
                   listen=f"127.0.0.1:{free_ports(1)[0]}", peer_token_file=f"{folder}/token",
                   **etcd.settings())
     node.poison = False
@@ -215,6 +217,7 @@ def main():
             if options["only"] not in ("", name):
                 continue
             figures[name] = measure(etcd)
+            figures[f"{name}_beside"] = os.getloadavg()[0]
             print(name, json.dumps(figures[name]), flush=True)
     with open(out, "w", encoding="utf-8") as stream:
         json.dump({"options": options, **figures}, stream, indent=1)
