@@ -80,8 +80,10 @@ static void cluster_want(void)
 static void cluster_members_changed(void)
 {
 	cluster_want();
-	if (cluster.is_running)
-		feed_members_changed();
+	if (!cluster.is_running)
+		return;
+	feed_members_changed();
+	parcels_members_changed();
 }
 
 static void cluster_forget(unsigned int shard)

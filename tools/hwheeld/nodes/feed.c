@@ -143,21 +143,13 @@ static void feed_start_all(struct feed_line *line)
 			feed_start(feed_get(line, members_address(i)));
 }
 
-static bool feed_is_member(const char *address)
-{
-	for (size_t i = 0; i < members_count(); i++)
-		if (members_address(i) && !strcmp(members_address(i), address))
-			return true;
-	return false;
-}
-
 void feed_members_changed(void)
 {
 	struct feed *feed, *next;
 
 	for (struct feed_line *line = feeds.lines; line; line = line->by_name.next) {
 		DL_FOREACH_SAFE(line->feeds, feed, next)
-			if (!feed_is_member(feed->address))
+			if (!members_have(feed->address))
 				feed_remove(feed);
 		feed_start_all(line);
 	}

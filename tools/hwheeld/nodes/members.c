@@ -71,6 +71,16 @@ bool members_is_here(size_t index)
 	return !strcmp(members.list[index].name, members.node);
 }
 
+bool members_have(const char *address)
+{
+	size_t i = 0;
+
+	while (i < members.count &&
+	       (!members_address(i) || strcmp(members_address(i), address)))
+		i++;
+	return i < members.count;
+}
+
 bool members_have_this(void)
 {
 	size_t i = 0;

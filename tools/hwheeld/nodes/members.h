@@ -30,6 +30,9 @@ size_t members_count(void);
 /* The address of a node; NULL: it is this one, or has none that is safe */
 const char *members_address(size_t index);
 
+/* Has any other node this address? */
+bool members_have(const char *address);
+
 /* Is it this node? */
 bool members_is_here(size_t index);
 

@@ -8,6 +8,8 @@
 #include "http/answer.h"
 #include "http/route.h"
 #include "memory.h"
+#include "nodes/members.h"
+#include "nodes/nodes.h"
 #include "nodes/parcel.h"
 #include "nodes/peer.h"
 #include "text.h"
@@ -252,6 +254,42 @@ void parcels_flush(void)
 			parcel_send(lane);
 }
 
+static void parcel_cancel(struct parcel *parcel)
+{
+	peer_cancel(&parcel->call);
+	parcel_fail(&parcel->items, parcel_lost);
+	parcel_free(parcel);
+}
+
+static void parcel_decide_again(struct parcel_lane *lane)
+{
+	struct parcel_item *item, *next, *items = lane->waiting;
+
+	parcel_free_lane(lane);
+	DL_FOREACH_SAFE(items, item, next) {
+		struct request *request = item->request;
+
+		parcel_free_item(item);
+		if (!request)
+			continue;
+		request->give_up = NULL;
+		nodes_decide(request);
+	}
+}
+
+void parcels_members_changed(void)
+{
+	struct parcel *parcel, *next;
+	struct parcel_lane *lane, *next_lane;
+
+	DL_FOREACH_SAFE(parcels.sent, parcel, next)
+		if (!members_have(parcel->lane->address))
+			parcel_cancel(parcel);
+	DL_FOREACH_SAFE(parcels.lanes, lane, next_lane)
+		if (!members_have(lane->address))
+			parcel_decide_again(lane);
+}
+
 /* Opening: each request has an answer of its own. */
 
 struct parcel_part {
@@ -407,11 +445,8 @@ void parcels_end(void)
 {
 	struct parcel_lane *lane, *next;
 
-	while (parcels.sent) {
-		peer_cancel(&parcels.sent->call);
-		parcel_fail(&parcels.sent->items, parcel_lost);
-		parcel_free(parcels.sent);
-	}
+	while (parcels.sent)
+		parcel_cancel(parcels.sent);
 	DL_FOREACH_SAFE(parcels.lanes, lane, next) {
 		parcel_fail(&lane->waiting, parcel_lost);
 		parcel_free_lane(lane);

@@ -363,6 +363,29 @@ def requests_that_go_together_have_answers_of_their_own(cluster):
             equal(found.json["payload"], "again")
 
 
+def requests_for_a_node_that_is_gone_go_to_the_next(cluster):
+    """It is stopped beyond its session: what was sent may have happened, what waits goes elsewhere."""
+    one, two = settled(cluster, "one", "two", request_time="1h")
+    for i in range(200):
+        equal(one.client().put(f"k{i}", delay=3600).status, 201)
+    there = [timeout["key"] for timeout in two.client().request("GET", "/timeouts").json["timeouts"]]
+    two.signal(signal.SIGSTOP)
+    clients = [one.client() for _ in there]
+    for client, key in zip(clients, there):
+        client.connection.request("DELETE", f"/timeouts/{key}")
+    answers = [client.connection.getresponse() for client in clients]
+    texts = [answer.read().decode() for answer in answers]
+    true(all(answer.status == 204 or "may have happened" in text or "nothing has changed" in text
+             for answer, text in zip(answers, texts)), texts)
+    true(any(answer.status == 204 or "nothing has changed" in text
+             for answer, text in zip(answers, texts)), "each one was sent")
+    until(one.is_settled, "it has all shards")
+    client = one.client()
+    for answer, text, key in zip(answers, texts, there):
+        equal(client.get(key).status, 404 if answer.status == 204 else 200)
+    two.signal(signal.SIGCONT)
+
+
 def a_parcel_of_requests_that_is_none_is_refused(cluster):
     node = cluster.node("one").start()
     path = "/peer/requests"
@@ -907,6 +930,7 @@ def main():
              a_takeover_by_a_full_wheel_loses_nothing: (),
              any_node_answers_for_any_timeout: (),
              requests_that_go_together_have_answers_of_their_own: (),
+             requests_for_a_node_that_is_gone_go_to_the_next: (),
              a_parcel_of_requests_that_is_none_is_refused: (),
              a_key_is_passed_on_as_it_is: (),
              a_node_ends_while_another_one_keeps_it_waiting: (),
