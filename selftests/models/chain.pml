@@ -14,7 +14,7 @@
  * lives.
  *
  *	tenure_fence(), tenure_committed(), tenure_done(), tenure_read(), tenure_lose()
- *						tools/hwheeld/consensus/tenure.c
+ *						tools/hwheeld/consensus/tenure/tenure.c
  *	chain_walk(), chain_judge()		tools/hwheeld/consensus/chain.c
  *
  * Checked:

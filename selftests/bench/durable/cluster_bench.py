@@ -5,9 +5,9 @@
 Three servers of etcd and three nodes, on this machine: puts a second as single requests, and what
 etcd alone commits in groups of the same size, as many of them on their way. One node: operations a
 second, as single requests and in batches; how long it loads; and bytes of a server's database per
-timeout. TOOLS has hwheeld, load and etcd_load. OUT gets all figures as JSON,
-each with the machine's load of the last minute, its own included. NAME is ms (3000),
-rounds (3), pending (1000000), shards (16), only (all).
+timeout. TOOLS has hwheeld, load and etcd_load. OUT gets all figures as JSON, each with the
+machine's load of the last minute, its own included. NAME is ms (3000), rounds (3), pending
+(1000000), shards (16), only (all).
 """
 import json
 import os
@@ -36,7 +36,7 @@ QUOTA = 8 << 30
 # A record of load's in a commit: its length, a header, key, queue and payload
 RECORD = 4 + 72 + 16 + 7 + 100
 
-# A node has so many txns on their way, see consensus/tenure.c.
+# A node has so many txns on their way, see consensus/tenure/group.c.
 WINDOW = 1
 
 

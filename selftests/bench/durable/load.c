@@ -5,7 +5,8 @@
  *
  *	KIND	   hwheeld, redis, beanstalkd: WHERE is a Unix socket, or several with commas
  *		   between them, which clients take in turns; table: WHERE is an SQLite database
- *	OPERATION  put: put; recent: put, and cancel that; random: put, and cancel any of those pending;
+ *	OPERATION  put: put; recent: put, and cancel that; random: put, and cancel any of those
+ *		   pending;
  *		   life: put 16 that are due at once, take them, acknowledge each one
  *
  * An operation is one request that has to be on disk: a put, a cancel, a take or an

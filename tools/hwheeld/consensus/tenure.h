@@ -54,7 +54,7 @@ struct tenure_commit {
 #define TENURE_CONTENT	(CONSENSUS_BYTES - CHAIN_HEADER - CHAIN_TAIL - 8 * CONSENSUS_KEY)
 
 struct tenure_events {
-	/* A commit is in the chain, by its first number: one that was loaded, or this node's own. */
+	/* A commit is in the chain, by its first number: it was loaded, or is this node's own. */
 	void (*commit)(void *owner, unsigned int shard, uint64_t first);
 
 	/* A commit's contents, the oldest first. Returns false if they are damaged. */

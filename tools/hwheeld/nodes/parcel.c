@@ -95,7 +95,7 @@ static size_t parcel_room(void)
 bool parcel_takes(const struct request *request)
 {
 	return parcel_method(request->method) && !request->take_answer &&
-	       !request_header(request, "If-None-Match") && !strpbrk(request->path, " \n") &&
+	       !request_header(request, "If-None-Match") && !strchr(request->path, ' ') &&
 	       strlen(request->path) < PARCEL_KEY &&
 	       parcel_cost(request->path, request->length) <= parcel_room();
 }
@@ -198,7 +198,8 @@ static void parcel_free(struct parcel *parcel)
 static void parcel_done(struct peer_call *call)
 {
 	struct parcel *parcel = (struct parcel *)call;
-	const char *why = peer_failure(call), *at = call->status == MHD_HTTP_OK ? call->answer : NULL;
+	const char *at = call->status == MHD_HTTP_OK ? call->answer : NULL;
+	const char *why = peer_failure(call);
 	struct parcel_item *item;
 
 	while (at && (item = parcel->items)) {
@@ -425,7 +426,7 @@ void parcel_open(struct request *request)
 	}
 	request_drop_body(request);
 	for (size_t i = 0; i < content->count; i++)
-		content->left += content->parts[i].request != NULL;
+		content->left += !!content->parts[i].request;
 	for (size_t i = 0; i < content->count; i++)
 		if (content->parts[i].request)
 			route(content->parts[i].request);

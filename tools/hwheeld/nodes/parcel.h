@@ -26,7 +26,7 @@ void parcel_add(struct request *request, const char *address);
 /* The loop has read all requests that there were: sends them. */
 void parcels_flush(void);
 
-/* What waits for a node that is gone is decided on anew, and what was sent there may have happened. */
+/* What waits for a node that is gone is decided on anew; what was sent there may have happened. */
 void parcels_members_changed(void);
 
 /* Another node has sent one. */

@@ -36,7 +36,7 @@ STAYS = [("consensus/shards.c",
           "\treturn true;\n"),
          ("consensus/cluster.c", "\n\t       cluster.consensus->ops->session(cluster.consensus);\n",
           "\n\t       true;\n"),
-         ("consensus/tenure.c", "\ttenures->wants_look = true;\n", "")]
+         ("consensus/tenure/tenure.c", "\ttenures->wants_look = true;\n", "")]
 ANY = {"lost", "cancelled", "restarted", "again", "leased", "numbered", "vanished", "resurrected",
        "early", "invented"}
 

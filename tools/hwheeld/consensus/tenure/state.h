@@ -2,7 +2,7 @@
 /*
  * The state of a tenure, for the files that have a part of what goes on:
  *
- *	../tenure.c	from one state to the next, and what it submits as one commit of the chain
+ *	tenure.c	from one state to the next, and what it submits as one commit of the chain
  *	heard.c		what other nodes heard of the chain
  *	load.c		the chain, from the store
  *	reading.c	tails, from the store
