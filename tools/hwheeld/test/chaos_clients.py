@@ -8,7 +8,7 @@ import random
 import threading
 import time
 
-from history import REFUSED, UNKNOWN, Ack, Cancel, Delivery, Put
+from history import REFUSED, UNKNOWN, Ack, Cancel, Delivery, LostTake, Put
 from worker import LOST
 
 QUEUES = ("one", "other")
@@ -176,6 +176,8 @@ class Taker(Client):
         lease = self.random.choice(LEASES)
         begin, end, status, answer = self.ask(
             "POST", f"/queues/{self.queue}/take?max=20&wait={WAIT}&lease={lease}")
+        if status == UNKNOWN:
+            self.history.add(LostTake(begin, end, lease))
         if status != 200:
             return
         timeouts = answer.json["timeouts"]

@@ -6,8 +6,7 @@ import unittest
 
 import unit
 from checker import Checker
-from history import REFUSED, UNKNOWN, Ack, Cancel, Delivery, Fault, History, Put
-
+from history import REFUSED, UNKNOWN, Ack, Cancel, Delivery, Fault, History, LostTake, Put
 
 
 def put(begin, version="v1", delay=5, status=201, key="k"):
@@ -44,7 +43,7 @@ class Promises(unittest.TestCase):
         self.assertEqual(self.rules(*events), [rule])
 
 
-class Delivered(Promises):
+class Lost(Promises):
     def test_each_is_delivered(self):
         self.passes(put(0), delivery(5.2), ack(5.3))
 
@@ -69,7 +68,6 @@ class Delivered(Promises):
 
     def test_a_refused_cancel_changes_nothing(self):
         self.breaks("lost", put(0), cancel(1, REFUSED))
-        self.breaks("lost", put(0), cancel(1, 409))
 
     def test_one_of_two_is_enough_if_the_restart_is_unknown(self):
         unknown = put(1, "v2", status=UNKNOWN)
@@ -77,26 +75,54 @@ class Delivered(Promises):
         self.passes(put(0), unknown, delivery(6.3, "v2"))
         self.breaks("lost", put(0), unknown)
 
+    def test_a_restart_does_not_find_it(self):
+        self.breaks("lost", put(0), put(1, "v2"), delivery(6.3, "v2"))
+
+    def test_a_cancel_does_not_find_it(self):
+        self.breaks("lost", put(0), cancel(1, 404))
+
+    def test_it_may_be_acknowledged_meanwhile(self):
+        self.passes(put(0, delay=0), delivery(1), Ack(1, 2, "k", "v1", 1, 204), cancel(1.5, 404))
+        self.passes(put(0, delay=0), delivery(1), Ack(1, 2, "k", "v1", 1, UNKNOWN),
+                    cancel(3, 404))
+
 
 class Gone(Promises):
     def test_a_cancelled_one_comes(self):
-        self.breaks("cancelled", put(0), cancel(1), delivery(5.2))
+        self.breaks("gone", put(0), cancel(1), delivery(5.2))
 
     def test_one_comes_while_its_cancel_is_on_its_way(self):
         self.passes(put(0, delay=0), Delivery(0.2, 3.3, "k", "v1", 1, 1, "node"), cancel(3.1))
 
     def test_the_old_one_comes_after_a_restart(self):
-        self.breaks("restarted", put(0, delay=0), put(1, "v2", delay=0, status=200),
+        self.breaks("gone", put(0, delay=0), put(1, "v2", delay=0, status=200),
                     delivery(2), delivery(6.3, "v2"))
 
     def test_a_refused_one_comes(self):
-        self.breaks("invented", put(0, status=REFUSED), delivery(5.3))
+        self.breaks("gone", put(0, status=REFUSED), delivery(5.3))
 
     def test_one_comes_that_was_never_put(self):
-        self.breaks("invented", put(0), delivery(5.2), delivery(5.3, "v2"))
+        self.breaks("gone", put(0), delivery(5.2), delivery(5.3, "v2"))
 
     def test_an_unknown_put_comes(self):
         self.passes(put(0, status=UNKNOWN), delivery(5.2))
+
+    def test_an_unknown_put_comes_twice(self):
+        """It happened once, whenever that was."""
+        self.breaks("gone", put(0, delay=0, status=UNKNOWN), delivery(1), ack(1.1), delivery(9))
+
+    def test_an_acknowledged_one_comes_again(self):
+        self.breaks("gone", put(0), delivery(5.2), ack(5.3), delivery(9, number=2))
+
+    def test_a_cancelled_one_is_there_again(self):
+        self.breaks("gone", put(0), cancel(1), cancel(2))
+        self.breaks("gone", put(0), cancel(1), put(2, "v2", status=200), delivery(7.3, "v2"))
+
+    def test_an_acknowledged_one_is_there_again(self):
+        self.breaks("gone", put(0, delay=0), delivery(1), ack(1.1), cancel(2))
+
+    def test_two_deliveries_have_one_number(self):
+        self.breaks("gone", put(0), delivery(5.2), delivery(9))
 
 
 class Early(Promises):
@@ -109,10 +135,13 @@ class Early(Promises):
     def test_the_request_is_where_a_delay_may_begin(self):
         self.passes(put(0), delivery(5.01))
 
+    def test_what_cannot_be_leased_yet_is_not_said_to_be(self):
+        self.breaks("early", put(0), cancel(1, 409), delivery(5.2))
 
-class Once(Promises):
-    def test_an_acknowledged_one_comes_again(self):
-        self.breaks("again", put(0), delivery(5.2), ack(5.3), delivery(9, number=2))
+
+class Leased(Promises):
+    def test_two_have_leases(self):
+        self.breaks("leased", put(0), delivery(5.2), delivery(6, number=2))
 
     def test_one_comes_again_when_its_lease_has_ended(self):
         self.passes(put(0), delivery(5.2), delivery(8.3, number=2), ack(8.4, number=2))
@@ -121,32 +150,30 @@ class Once(Promises):
         self.passes(put(0), delivery(5.2), ack(5.3, status=UNKNOWN), delivery(8.3, number=2))
         self.passes(put(0), delivery(5.2), ack(8.3, status=410), delivery(9, number=2))
 
-    def test_two_have_leases(self):
-        self.breaks("leased", put(0), delivery(5.2), delivery(6, number=2))
+    def test_an_acknowledgement_is_refused_within_the_lease(self):
+        self.breaks("leased", put(0), delivery(5.2), ack(6, status=410), delivery(9, number=2))
 
-    def test_two_leases_have_one_number(self):
-        self.breaks("numbered", put(0), delivery(5.2), delivery(9))
+    def test_a_take_without_an_answer_may_have_leased_it(self):
+        take = LostTake(5.5, 9, 2)
+        self.passes(put(0), take, delivery(8, number=2))
+        self.breaks("leased", put(0), take, delivery(7, number=2))
+        self.breaks("several", put(0), delivery(8, number=2))
 
 
-class Answers(Promises):
-    def test_a_restart_does_not_find_it(self):
-        self.breaks("vanished", put(0), put(1, "v2"), delivery(6.3, "v2"))
+class Orders(Promises):
+    def test_one_order_explains_all_answers(self):
+        """Each of them has one of its own."""
+        self.breaks("gone", Put(0, 9, "k", "v1", 0, 201), cancel(1, 404), cancel(2), cancel(3, 404),
+                    cancel(4))
 
-    def test_a_cancel_does_not_find_it(self):
-        self.breaks("vanished", put(0), cancel(1, 404))
+    def test_requests_that_overlap_have_any_order(self):
+        self.passes(Put(0, 9, "k", "v1", 0, 201), Cancel(1, 9, "k", 204), Cancel(1, 9, "k", 404))
 
-    def test_it_may_be_acknowledged_meanwhile(self):
-        self.passes(put(0, delay=0), delivery(1), Ack(1, 2, "k", "v1", 1, 204), cancel(1.5, 404))
-        self.passes(put(0, delay=0), delivery(1), Ack(1, 2, "k", "v1", 1, UNKNOWN),
-                    cancel(3, 404))
+    def test_those_that_follow_do_not(self):
+        self.breaks("gone", cancel(0, 204), put(1, "v1", 0), delivery(2))
 
-    def test_a_cancelled_one_is_there_again(self):
-        self.breaks("resurrected", put(0), cancel(1), cancel(2))
-        self.breaks("resurrected", put(0), cancel(1), put(2, "v2", status=200),
-                    delivery(7.3, "v2"))
-
-    def test_an_acknowledged_one_is_there_again(self):
-        self.breaks("resurrected", put(0, delay=0), delivery(1), ack(1.1), cancel(2))
+    def test_two_promises_are_broken(self):
+        self.breaks("several", put(0), cancel(1, 404), put(2, "v2"), delivery(3, "v2"))
 
 
 class Takeover(unittest.TestCase):

@@ -14,7 +14,7 @@ UNKNOWN = 0
 REFUSED = 1
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(frozen=True)
 class Put:
     begin: float
     end: float
@@ -24,7 +24,7 @@ class Put:
     status: int
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(frozen=True)
 class Cancel:
     begin: float
     end: float
@@ -32,7 +32,7 @@ class Cancel:
     status: int
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(frozen=True)
 class Delivery:
     """One timeout of the answer to a take; number: the service counts deliveries of a timeout"""
     begin: float
@@ -42,9 +42,18 @@ class Delivery:
     lease: float
     number: int
     node: str
+    status: int = 200
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(frozen=True)
+class LostTake:
+    """A take without an answer: it may have leased something."""
+    begin: float
+    end: float
+    lease: float
+
+
+@dataclasses.dataclass(frozen=True)
 class Ack:
     begin: float
     end: float
@@ -54,7 +63,7 @@ class Ack:
     status: int
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(frozen=True)
 class Fault:
     """takes_over: another node has to deliver meanwhile"""
     begin: float
@@ -63,7 +72,7 @@ class Fault:
     takes_over: bool
 
 
-KINDS = {kind.__name__: kind for kind in (Put, Cancel, Delivery, Ack, Fault)}
+KINDS = {kind.__name__: kind for kind in (Put, Cancel, Delivery, LostTake, Ack, Fault)}
 
 
 class History:
