@@ -18,6 +18,12 @@ class Asked:
             return self.ask("/health").status == 200
         return False
 
+    def is_broken(self):
+        """It serves some shards no longer, until an operator decides."""
+        with contextlib.suppress(*LOST):
+            return bool(self.ask("/cluster").json["shards_broken"])
+        return False
+
     def state(self):
         try:
             return self.ask("/health").text, self.ask("/cluster").text

@@ -24,6 +24,10 @@ class ProcessNode(Daemon, Asked):
         client.connection.sock.settimeout(patience)
         return client
 
+    def network_process(self):
+        """The process that makes its connections"""
+        return self.process.pid
+
     def pause(self):
         self.signal(signal.SIGSTOP)
 

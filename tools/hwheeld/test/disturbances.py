@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Faults of nodes and servers while clients work: each begins, lasts, and is put right again."""
 import contextlib
+import signal
 import time
 
 from daemon import until
@@ -21,7 +22,8 @@ class Disturbances:
         """Those that these nodes allow"""
         kinds = [self.kill, self.restart, self.restart_beside_paused, self.pause,
                  self.pause_briefly, self.kill_server, self.kill_leader, self.kill_leaders,
-                 self.kill_all_servers, self.fill_disk, self.ask_too_much]
+                 self.kill_all_servers, self.pause_leader, self.cut_off_leader, self.fill_disk,
+                 self.restore_backup, self.ask_too_much]
         if hasattr(self.cluster.nodes[0], "drop"):
             kinds += [self.cut_off_from_servers, self.cut_off_from_nodes, self.cut_off_from_all,
                       self.step_clock]
@@ -100,7 +102,8 @@ class Disturbances:
         self.away(f"a node is cut off from {name}", begin, end, self.chance.choice((0.5, BEYOND)))
 
     def server_ports(self):
-        return [server.port for server in self.cluster.etcd.servers]
+        etcd = self.cluster.etcd
+        return [etcd.reached_by(server.port) for server in etcd.servers]
 
     def others(self, node):
         return [other for other in self.cluster.nodes if other is not node]
@@ -162,6 +165,39 @@ class Disturbances:
     def kill_all_servers(self):
         self.away_servers("all servers are killed", lambda: self.cluster.etcd.servers,
                           self.chance.choice((0.1, BEYOND)))
+
+    def pause_leader(self):
+        """It comes back as a leader that does not know of the next one."""
+        leader, = self.leader()
+        with self.fault("the leader is paused"):
+            leader.signal(signal.SIGSTOP)
+            self.last(self.chance.choice((0.3, BEYOND)))
+            leader.signal(signal.SIGCONT)
+            self.cluster.settle()
+
+    def cut_off_leader(self):
+        """A majority of nodes reaches that leader, and the others reach the next one."""
+        leader, = self.leader()
+        nodes = self.chance.sample(self.cluster.nodes, len(self.cluster.nodes) // 2 + 1)
+        with self.fault("the leader is cut off with most nodes", True):
+            with self.cluster.etcd.cut_off(leader, nodes):
+                self.last(self.chance.choice((0.5, BEYOND)))
+            self.cluster.settle()
+
+    def restore_backup(self):
+        """Each node notices it, and writes nothing; then an operator puts right what was done."""
+        etcd = self.cluster.etcd
+        with self.fault("a backup is restored"):
+            etcd.save()
+            self.last(0.3)
+            with etcd.backup_is_restored():
+                until(lambda: all(node.is_broken() for node in self.cluster.nodes),
+                      "the nodes notice that")
+                for node in self.cluster.nodes:
+                    node.stop()
+            for node in self.cluster.nodes:
+                node.start()
+            self.cluster.settle()
 
     def fill_disk(self):
         server = self.chance.choice(self.cluster.etcd.servers)

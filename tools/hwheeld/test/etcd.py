@@ -39,20 +39,21 @@ class Certificates:
 
 
 class Server:
-    def __init__(self, number, folder, ports, peers, certificates, options):
-        self.name = f"server{number}"
+    def __init__(self, name, folder, ports, peers, certificates, options):
+        self.name = name
         self.folder = f"{folder}/{self.name}"
-        self.port, peer = ports
+        self.port, self.peer_port = ports
         self.address = f"https://127.0.0.1:{self.port}"
+        self.initial_cluster = ",".join(f"{peer}={url}" for peer, url in peers.items())
         self.process = None
         self.command = [
             os.environ["ETCD"] + "/etcd", "--name", self.name, "--data-dir", self.folder,
             "--listen-client-urls", self.address, "--advertise-client-urls", self.address,
-            "--listen-peer-urls", f"http://127.0.0.1:{peer}",
-            "--initial-advertise-peer-urls", f"http://127.0.0.1:{peer}",
-            "--initial-cluster", peers, "--cert-file", certificates.certificate,
-            "--key-file", certificates.key, "--trusted-ca-file", certificates.ca,
-            "--client-cert-auth", "--log-level", "warn", *options]
+            "--listen-peer-urls", f"http://127.0.0.1:{self.peer_port}",
+            "--initial-advertise-peer-urls", peers[name],
+            "--initial-cluster", self.initial_cluster,
+            "--cert-file", certificates.certificate, "--key-file", certificates.key,
+            "--trusted-ca-file", certificates.ca, "--client-cert-auth", "--log-level", "warn", *options]
 
     def start(self):
         with open(f"{self.folder}.log", "ab") as log:
@@ -76,15 +77,23 @@ class Etcd:
     def __init__(self, folder, *options):
         os.makedirs(folder, exist_ok=True)
         self.certificates = Certificates(f"{folder}/certificates")
-        ports = free_ports(2 * SERVERS)
-        peers = ",".join(f"server{i + 1}=http://127.0.0.1:{ports[2 * i + 1]}" for i in range(SERVERS))
-        self.servers = [self.make(i + 1, folder, ports[2 * i:2 * i + 2], peers, self.certificates, options)
-                        for i in range(SERVERS)]
+        free = free_ports(2 * SERVERS)
+        ports = {f"server{i + 1}": free[2 * i:2 * i + 2] for i in range(SERVERS)}
+        self.peers = {name: f"http://127.0.0.1:{self.reached_by(peer)}"
+                      for name, (_, peer) in ports.items()}
+        self.servers = [self.make(name, folder, ports[name], self.peers, self.certificates, options)
+                        for name in ports]
         self.addresses = ",".join(server.address for server in self.servers)
+
+    def reached_by(self, port):
+        """The port by which nodes and servers reach that one"""
+        return port
 
     def settings(self, host="127.0.0.1"):
         """Of a node, which reaches the servers at that address"""
-        return {"etcd": self.addresses.replace("127.0.0.1", host), "etcd_ca": self.certificates.ca,
+        addresses = ",".join(f"https://{host}:{self.reached_by(server.port)}"
+                             for server in self.servers)
+        return {"etcd": addresses, "etcd_ca": self.certificates.ca,
                 "etcd_certificate": self.certificates.certificate, "etcd_key": self.certificates.key}
 
     def control_command(self, addresses):

@@ -217,6 +217,10 @@ class Machine(Asked):
     def is_there(self):
         return self.process.poll() is None
 
+    def network_process(self):
+        """The process that makes its connections"""
+        return self.network.process.pid
+
     def pause(self):
         self.signal(signal.SIGSTOP)
 
