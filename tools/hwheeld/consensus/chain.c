@@ -112,6 +112,11 @@ void chain_tail_key(unsigned int shard, char key[CONSENSUS_KEY])
 	snprintf(key, CONSENSUS_KEY, CHAIN_TAILS "%04u", shard);
 }
 
+void chain_held_key(unsigned int shard, uint64_t owner, char key[CONSENSUS_KEY])
+{
+	snprintf(key, CONSENSUS_KEY, CHAIN_HELD "%04u/%016" PRIx64, shard, owner);
+}
+
 void chain_log_key(unsigned int shard, uint64_t number, char key[CONSENSUS_KEY])
 {
 	snprintf(key, CONSENSUS_KEY, "log/%04u/%016" PRIx64, shard, number);
@@ -122,13 +127,22 @@ void chain_log_end(unsigned int shard, char key[CONSENSUS_KEY])
 	snprintf(key, CONSENSUS_KEY, "log/%04u0", shard);
 }
 
-unsigned int chain_shard(const char *key)
+unsigned int chain_tail_shard(const char *key)
 {
 	unsigned int shard;
 	char more;
 
 	return sscanf(key, CHAIN_TAILS "%4u%c", &shard, &more) == 1 && shard < CHAIN_SHARDS ?
 	       shard : CHAIN_SHARDS;
+}
+
+unsigned int chain_held_shard(const char *key, uint64_t *owner)
+{
+	unsigned int shard;
+	char more;
+
+	return sscanf(key, CHAIN_HELD "%4u/%16" SCNx64 "%c", &shard, owner, &more) == 2 &&
+	       shard < CHAIN_SHARDS ? shard : CHAIN_SHARDS;
 }
 
 /* Walks */

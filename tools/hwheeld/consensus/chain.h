@@ -5,6 +5,7 @@
  * last commit, and is put together with it.
  *
  *	shards/NNNN		the tail
+ *	shards-held/NNNN/OWNER	that owner has the shard while the key is there, which its session is
  *	log/NNNN/NUMBER		a commit, by the last one of its numbers
  *
  * The oldest commits may be cleaned away: the tail has the oldest number that is kept.
@@ -57,14 +58,18 @@ bool chain_is_same(const struct chain_tail *one, const struct chain_tail *other)
 
 /* Keys, and where a shard's log and all tails end */
 void chain_tail_key(unsigned int shard, char key[CONSENSUS_KEY]);
+void chain_held_key(unsigned int shard, uint64_t owner, char key[CONSENSUS_KEY]);
 void chain_log_key(unsigned int shard, uint64_t number, char key[CONSENSUS_KEY]);
 void chain_log_end(unsigned int shard, char key[CONSENSUS_KEY]);
 
+#define CHAIN_HELD	"shards-held/"
+#define CHAIN_HELD_END	"shards-held0"
 #define CHAIN_TAILS	"shards/"
 #define CHAIN_TAILS_END	"shards0"
 
-/* The shard that a tail's key names; CHAIN_SHARDS: none */
-unsigned int chain_shard(const char *key);
+/* The shard that the key of a tail names, or that one has who holds it; CHAIN_SHARDS: none */
+unsigned int chain_tail_shard(const char *key);
+unsigned int chain_held_shard(const char *key, uint64_t *owner);
 
 /*
  * A walk along a chain, from its oldest commit. What is missing is a hole, until a commit mends it.

@@ -150,6 +150,8 @@ static void cluster_session(void *owner, uint64_t id)
 		return;
 	if (id)
 		roster_session(members_roster(), id);
+	else
+		tenures_end_session(shards_tenures());
 	cluster_want();
 }
 
@@ -157,6 +159,7 @@ static void cluster_changed(void *owner, const struct consensus_item *changes, s
 			    uint64_t revision)
 {
 	roster_changed(members_roster(), changes, count, revision);
+	tenures_changed(shards_tenures(), changes, count);
 }
 
 static void cluster_gap(void *owner)

@@ -4,11 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "consensus/chain.h"
 #include "consensus/roster.h"
 #include "memory.h"
 
 #define ROSTER_ALL	"members/"
 #define ROSTER_END	"members0"
+
+/* A store has one watch, which is also for what is between: the shards that nodes hold. */
+#define ROSTER_WATCH_END	CHAIN_HELD_END
 
 /* More would not fit into a page; that is far beyond what anybody has. */
 #define ROSTER_MOST	1000
@@ -70,8 +74,8 @@ static struct roster_member *roster_add(struct roster *roster, const char *name,
 	return member;
 }
 
-/* What no node of this version puts there is no member. */
-static void roster_apply(struct roster *roster, const struct consensus_item *item)
+/* What no node of this version puts there is no member. Returns whether it is one. */
+static bool roster_apply(struct roster *roster, const struct consensus_item *item)
 {
 	const char *name = item->key + strlen(ROSTER_ALL);
 	struct roster_member *member;
@@ -79,17 +83,18 @@ static void roster_apply(struct roster *roster, const struct consensus_item *ite
 
 	if (strncmp(item->key, ROSTER_ALL, strlen(ROSTER_ALL)) || strlen(name) > ROSTER_NAME ||
 	    item->size > ROSTER_TEXT)
-		return;
+		return false;
 	member = roster_find(roster, name, &place);
 	if (!item->value) {
 		if (member)
 			roster_remove(roster, place);
-		return;
+		return member;
 	}
 	member = member ?: roster_add(roster, name, place);
 	memcpy(member->text, item->value, item->size);
 	member->text[item->size] = 0;
 	member->revision = item->revision;
+	return true;
 }
 
 /* Reading */
@@ -110,7 +115,8 @@ static void roster_read_done(struct consensus_range *range)
 	roster->count = 0;
 	for (size_t i = 0; i < range->count; i++)
 		roster_apply(roster, &range->items[i]);
-	roster->store->ops->watch(roster->store, ROSTER_ALL, ROSTER_END, range->revision + 1);
+	roster->store->ops->watch(roster->store, ROSTER_ALL, ROSTER_WATCH_END,
+				  range->revision + 1);
 	roster->changed(roster->owner);
 	roster_join(roster);
 	if (roster->wants_reading)
@@ -167,8 +173,12 @@ void roster_session(struct roster *roster, uint64_t id)
 void roster_changed(struct roster *roster, const struct consensus_item *changes, size_t count,
 		    uint64_t revision)
 {
+	bool are_others = false;
+
 	for (size_t i = 0; i < count; i++)
-		roster_apply(roster, &changes[i]);
+		are_others |= roster_apply(roster, &changes[i]);
+	if (!are_others)
+		return;
 	roster->changed(roster->owner);
 	roster_join(roster);
 }

@@ -34,7 +34,7 @@ struct roster *roster_new(struct consensus *store, const char *name, const char 
 void roster_enter(struct roster *roster);
 void roster_free(struct roster *roster);
 
-/* The events of the store, which its owner passes on */
+/* The events of the store, which its owner passes on. Changes are also those below CHAIN_HELD. */
 void roster_session(struct roster *roster, uint64_t id);
 void roster_changed(struct roster *roster, const struct consensus_item *changes, size_t count,
 		    uint64_t revision);

@@ -5,8 +5,11 @@
  *
  *	FREE -> READING -> FENCING -> LOADING -> OWNED -> FREE
  *
- * A new owner reads the tail and commits an empty commit on it, which fences whatever its
- * predecessor still has on its way. Then it loads the chain, and serves nothing before.
+ * An owner puts a key in its session, and deletes it when it has left the shard. A new owner waits
+ * until there is no such key: so what the owner has not got is not there, while its session goes on.
+ * Then it reads the tail and commits an empty commit on it, which fences whatever its predecessor
+ * still has on its way. Then it loads the chain, and serves nothing before. When its session ends it
+ * leaves all shards, and takes them anew.
  *
  * One commit of a shard is on its way at a time. If its txn was not done, the tail is read back:
  * that of this commit means done, that of the one before means that the same commit is sent again,
@@ -85,7 +88,10 @@ void tenure_want(struct tenures *tenures, unsigned int shard, bool wanted);
 
 enum tenure_state tenure_state(const struct tenures *tenures, unsigned int shard);
 
-/* Is it owned, and to stay so? Else tenure_submit() refuses. */
+/*
+ * Is it owned, and to stay so? Else tenure_submit() refuses. No other node serves it then, until
+ * sure_ns() of the store.
+ */
 bool tenure_serves(const struct tenures *tenures, unsigned int shard);
 
 /* Commits of a shard are done in the order in which they were submitted. */
@@ -94,11 +100,12 @@ void tenure_submit(struct tenures *tenures, struct tenure_commit *commit);
 /* Sends what waits, if there is something. */
 void tenures_flush(struct tenures *tenures);
 
-/*
- * To be called each second or so: what failed is tried again, and the tails are looked at, whether
- * another node has one of the shards.
- */
+/* To be called each second or so: what failed is tried again. */
 void tenures_retry(struct tenures *tenures);
+
+/* The events of the store: changes below CHAIN_HELD, among others, and the end of its session */
+void tenures_changed(struct tenures *tenures, const struct consensus_item *changes, size_t count);
+void tenures_end_session(struct tenures *tenures);
 
 /* An operator accepts what is missing in the shard: its chain goes on behind that. */
 void tenure_accept(struct tenures *tenures, unsigned int shard);

@@ -177,7 +177,7 @@ class Taker(Client):
         begin, end, status, answer = self.ask(
             "POST", f"/queues/{self.queue}/take?max=20&wait={WAIT}&lease={lease}")
         if status == UNKNOWN:
-            self.history.add(LostTake(begin, end, lease))
+            self.history.add(LostTake(begin, end))
         if status != 200:
             return
         timeouts = answer.json["timeouts"]

@@ -35,7 +35,7 @@ STAYS = [("consensus/shards.c",
           "\treturn true;\n"),
          ("consensus/cluster.c", "\n\t       cluster.consensus->ops->session(cluster.consensus);\n",
           "\n\t       true;\n"),
-         ("consensus/tenure/tenure.c", "\ttenures->wants_look = true;\n", "")]
+         ("consensus/cluster.c", "\t\ttenures_end_session(shards_tenures());\n", "\t\t;\n")]
 
 TAKE_COUNT = ("static size_t take_count(const struct request *request, "
               "const struct queue *queue)\n")

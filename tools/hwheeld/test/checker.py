@@ -27,7 +27,7 @@ class Checker:
         self.resolution = resolution
         self.puts = {put.version: put for put in history.of(Put)}
         self.deliveries = history.of(Delivery)
-        self.lost_takes = [(take.begin, take.lease) for take in history.of(LostTake)]
+        self.lost_takes = [take.begin for take in history.of(LostTake)]
         self.faults = sorted(history.of(Fault), key=lambda fault: fault.begin)
         self.keys = collections.defaultdict(list)
         for kind in (Put, Cancel, Delivery, Ack):

@@ -154,9 +154,8 @@ class Leased(Promises):
         self.breaks("leased", put(0), delivery(5.2), ack(6, status=410), delivery(9, number=2))
 
     def test_a_take_without_an_answer_may_have_leased_it(self):
-        take = LostTake(5.5, 9, 2)
-        self.passes(put(0), take, delivery(8, number=2))
-        self.breaks("leased", put(0), take, delivery(7, number=2))
+        self.passes(put(0), LostTake(5.5, 9), delivery(8, number=2))
+        self.breaks("gone", put(0), LostTake(9, 12), delivery(8, number=2))
         self.breaks("several", put(0), delivery(8, number=2))
 
 

@@ -50,7 +50,6 @@ class LostTake:
     """A take without an answer: it may have leased something."""
     begin: float
     end: float
-    lease: float
 
 
 @dataclasses.dataclass(frozen=True)

@@ -6,7 +6,8 @@
  * everything that is there is taken once:
  *
  *  - what was accepted and not cancelled was delivered, once;
- *  - what was cancelled or refused was not delivered after that.
+ *  - what was cancelled or refused was not delivered after that;
+ *  - no two nodes served a shard at the same time.
  *
  * In some histories the store loses a commit that was done, or is restored from a backup. Then what
  * counts is that a node says so, and that nothing is delivered twice.
@@ -25,6 +26,7 @@
 #include "memory.h"
 
 #define MS		1000000ULL
+#define SESSION_NS	(3000 * MS)
 #define NODES		3
 #define SHARDS		2
 #define TIMEOUTS	40		/* of one history */
@@ -70,6 +72,7 @@ struct node {
 	uint64_t commits[SHARDS];	/* the first number of the last one that came */
 	uint64_t retry_ns;
 	bool wants_look;		/* a shard was lost: who are the members now? */
+	uint64_t misled_ns;		/* what it is sure of may be wrong until then */
 	bool has_broken[SHARDS];
 };
 
@@ -192,13 +195,20 @@ static void node_members(void *owner)
 
 static void node_session(void *owner, uint64_t id)
 {
-	roster_session(((struct node *)owner)->roster, id);
+	struct node *node = owner;
+
+	roster_session(node->roster, id);
+	if (!id)
+		tenures_end_session(node->tenures);
 }
 
 static void node_changed(void *owner, const struct consensus_item *changes, size_t count,
 			 uint64_t revision)
 {
-	roster_changed(((struct node *)owner)->roster, changes, count, revision);
+	struct node *node = owner;
+
+	roster_changed(node->roster, changes, count, revision);
+	tenures_changed(node->tenures, changes, count);
 }
 
 static void node_gap(void *owner)
@@ -213,7 +223,7 @@ static const struct consensus_events store_events = {
 
 static void node_begin(struct node *node)
 {
-	const struct consensus_settings settings = { .session_ns = 3000 * MS, .mark = node->mark };
+	const struct consensus_settings settings = { .session_ns = SESSION_NS, .mark = node->mark };
 
 	snprintf(node->name, sizeof(node->name), "node%zu", node - node->world->nodes);
 	node->store = fake_open(node->world->fake, &settings, &store_events, node);
@@ -378,6 +388,26 @@ static void end_all(struct world *world, struct node *node, unsigned int shard)
 
 /* The world */
 
+/* Its answers need no commit: what it does not have, nobody has. */
+static bool serves(const struct world *world, const struct node *node, unsigned int shard)
+{
+	return node->store && tenure_serves(node->tenures, shard) &&
+	       fake_now(world->fake) >= node->misled_ns &&
+	       fake_now(world->fake) < node->store->ops->sure_ns(node->store);
+}
+
+static void look_for_two_owners(struct world *world)
+{
+	for (unsigned int shard = 0; shard < SHARDS; shard++) {
+		unsigned int owners = 0;
+
+		for (unsigned int i = 0; i < NODES; i++)
+			owners += serves(world, &world->nodes[i], shard);
+		if (owners > 1)
+			wrong(world, "two nodes serve a shard");
+	}
+}
+
 static void pass(struct world *world, uint64_t ns)
 {
 	struct fake *fake = world->fake;
@@ -400,6 +430,7 @@ static void pass(struct world *world, uint64_t ns)
 			node->wants_look = false;
 			tenures_flush(node->tenures);
 		}
+		look_for_two_owners(world);
 	}
 }
 
@@ -482,6 +513,13 @@ static void lose(struct world *world)
 	world->lost = lost;
 }
 
+/* Its session may end before its time, from now on until then. */
+static void mislead(struct node *node, uint64_t until_ns)
+{
+	if (until_ns + SESSION_NS > node->misled_ns)
+		node->misled_ns = until_ns + SESSION_NS;
+}
+
 static void disturb(struct world *world, struct node *node)
 {
 	struct fake *fake = world->fake;
@@ -506,10 +544,12 @@ static void disturb(struct world *world, struct node *node)
 	case 3:
 		if (node->store)
 			fake_lie(node->store, until);
+		mislead(node, until);
 		break;
 	case 4:
 		if (node->store)
 			fake_end_session(node->store);
+		mislead(node, fake_now(fake));
 		break;
 	case 5:
 		if (world->kind != KIND_RESTORES)
@@ -694,6 +734,11 @@ static void accept_loss(struct world *world)
 	for (unsigned int i = 0; i < NODES; i++)
 		if (owns(&world->nodes[i], shard))
 			tenure_want(world->nodes[i].tenures, shard, false);
+	settle(world);
+	/* A fence that was doubled on a lost tail leaves a key until its session ends. */
+	for (unsigned int i = 0; i < NODES && !is_served(world, shard); i++)
+		if (world->nodes[i].store)
+			fake_end_session(world->nodes[i].store);
 	settle(world);
 	if (!is_served(world, shard))
 		wrong(world, "what was accepted is missed again");

@@ -26,7 +26,7 @@ State = collections.namedtuple("State", "version due number free at used")
 
 
 class Order:
-    """Of what is known of one key; lost_takes: (begin, lease) of each take without an answer.
+    """Of what is known of one key; lost_takes: when each take without an answer began.
 
     resolution: seconds that reading a clock takes. broken: promises that need not be kept.
     """
@@ -148,8 +148,10 @@ class Order:
         if ack and state.free is not None:
             yield State(None, 0, 0, None, max(state.at, ack.begin), state.used)
         if state.number <= self.numbers[state.version]:
-            for begin, lease in self.lost_takes:
-                yield self.lease(state._replace(at=max(state.at, begin)), lease)
+            # A node that notices that nobody waits gives it back.
+            for begin in self.lost_takes:
+                at = max(self.free(state).at, state.due, begin)
+                yield state._replace(number=state.number + 1, free=None, at=at)
         if "lost" in self.broken:
             yield State(None, 0, 0, None, state.at, state.used)
 

@@ -30,7 +30,7 @@ struct tenure_group {
 	struct consensus_put puts[2 * TENURE_PARTS];
 	struct consensus_delete deletes[TENURE_PARTS];
 	struct {
-		char tail[CONSENSUS_KEY], log[CONSENSUS_KEY];
+		char tail[CONSENSUS_KEY], log[CONSENSUS_KEY], held[CONSENSUS_KEY];
 		char oldest[CONSENSUS_KEY], kept[CONSENSUS_KEY];
 		unsigned char value[CHAIN_TAIL];
 	} texts[TENURE_PARTS];
@@ -55,22 +55,40 @@ static void tenure_group_add(struct tenure_group *group, struct tenure *tenure)
 	chain_tail_key(tenure->shard, tail);
 	chain_log_key(tenure->shard, tenure->becomes.last, log);
 	chain_write_tail(&tenure->becomes, group->texts[i].value);
+	tenure->is_busy = true;
 	group->parts[i] = tenure;
 	group->bytes += TENURE_COST(tenure->size);
 	group->checks[group->txn.checks_count++] =
 		(struct consensus_check) { tail, tenure->revision };
-	/* A tail that was lost leaves a log: nothing of that is put again. */
-	if (tenure->state == TENURE_FENCING)
-		group->checks[group->txn.checks_count++] = (struct consensus_check) { log, 0 };
 	puts[0] = (struct consensus_put) { log, tenure->bytes, tenure->size, false };
 	puts[1] = (struct consensus_put) { tail, group->texts[i].value, CHAIN_TAIL, false };
-	tenure->is_busy = true;
+	group->txn.puts_count += 2;
 	if (tenure->becomes.oldest == tenure->tail.oldest || !tenure->tail.last)
 		return;
 	chain_log_key(tenure->shard, tenure->tail.oldest, group->texts[i].oldest);
 	chain_log_key(tenure->shard, tenure->becomes.oldest, group->texts[i].kept);
 	group->deletes[group->txn.deletes_count++] =
 		(struct consensus_delete) { group->texts[i].oldest, group->texts[i].kept };
+}
+
+/*
+ * A tail that was lost leaves a log: nothing of that is put again. No other node had the shard with
+ * the tail that was read, and one that takes it puts a tail.
+ */
+static void tenure_group_add_fence(struct tenure_group *group, struct tenure *tenure)
+{
+	char *held = group->texts->held, *before = group->texts->oldest;
+
+	tenure_group_add(group, tenure);
+	group->checks[group->txn.checks_count++] =
+		(struct consensus_check) { group->texts->log, 0 };
+	chain_held_key(tenure->shard, tenure->becomes.owner, held);
+	group->puts[group->txn.puts_count++] =
+		(struct consensus_put) { held, group->texts->value, CHAIN_TAIL, true };
+	if (!tenure->held || tenure->held == tenure->becomes.owner)
+		return;
+	chain_held_key(tenure->shard, tenure->held, before);
+	group->deletes[group->txn.deletes_count++] = (struct consensus_delete) { before, NULL };
 }
 
 /* Two puts, and perhaps a delete */
@@ -86,7 +104,6 @@ static void tenure_group_send(struct tenure_group *group)
 
 	group->txn.checks = group->checks;
 	group->txn.puts = group->puts;
-	group->txn.puts_count = 2 * group->count;
 	group->txn.deletes = group->deletes;
 	group->txn.done = tenure_group_done;
 	++*group->on_their_way;
@@ -127,11 +144,13 @@ static bool tenure_go_on(struct tenure *tenure, struct tenure_group **group)
 		(*group)->tenures = tenures;
 		(*group)->on_their_way = on_their_way;
 	}
-	tenure_group_add(*group, tenure);
-	if (is_alone) {
-		tenure_group_send(*group);
-		*group = NULL;
+	if (!is_alone) {
+		tenure_group_add(*group, tenure);
+		return true;
 	}
+	tenure_group_add_fence(*group, tenure);
+	tenure_group_send(*group);
+	*group = NULL;
 	return true;
 }
 

@@ -29,21 +29,28 @@ static void tenures_read_tails(struct tenures *tenures);
 static void tenures_take_tail(struct tenure *tenure, const struct consensus_item *item)
 {
 	struct chain_tail tail = { 0 };
-
-	uint64_t revision = item ? item->revision : 0, looked = tenure->looked;
 	bool is_read = tenure->is_read;
 
 	tenure->is_read = false;
-	tenure->looked = 0;
-	if (!is_read && looked && tenure->state == TENURE_OWNED && revision != looked &&
-	    revision != tenure->revision)
-		tenure_read_anew(tenure);
 	if (!is_read || tenure->state == TENURE_FREE || tenure->state == TENURE_BROKEN)
 		return;
 	if (item && !chain_read_tail(&tail, item->value, item->size))
 		tenure_break(tenure, "its tail is damaged");
 	else
-		tenure_read(tenure, &tail, revision);
+		tenure_read(tenure, &tail, item ? item->revision : 0);
+}
+
+/* Keys of nodes that have shards come before all tails. */
+static void tenures_take_item(struct tenures *tenures, const struct consensus_item *item)
+{
+	uint64_t owner;
+	unsigned int held = chain_held_shard(item->key, &owner);
+	unsigned int shard = chain_tail_shard(item->key);
+
+	if (held < tenures->count)
+		tenures->list[held].is_held |= owner != tenures->list[held].held;
+	else if (shard < tenures->count)
+		tenures_take_tail(&tenures->list[shard], item);
 }
 
 static void tenures_read_done(struct consensus_range *range)
@@ -56,12 +63,8 @@ static void tenures_read_done(struct consensus_range *range)
 		tenures_stall(tenures, range->error);
 		return;
 	}
-	for (size_t i = 0; i < range->count; i++) {
-		unsigned int shard = chain_shard(range->items[i].key);
-
-		if (shard < tenures->count)
-			tenures_take_tail(&tenures->list[shard], &range->items[i]);
-	}
+	for (size_t i = 0; i < range->count; i++)
+		tenures_take_item(tenures, &range->items[i]);
 	if (range->has_more) {
 		snprintf(tenures->from, CONSENSUS_KEY, "%.*s\1", CONSENSUS_KEY - 2,
 			 range->items[range->count - 1].key);
@@ -88,23 +91,22 @@ static void tenures_read_tails(struct tenures *tenures)
 /* A reading sees what happened before it was sent. */
 void tenures_begin_reading(struct tenures *tenures)
 {
-	bool is_needed = tenures->wants_look;
+	bool is_needed = false;
 
 	if (tenures->is_reading)
 		return;
-	tenures->wants_look = false;
 	for (unsigned int i = 0; i < tenures->count; i++) {
 		struct tenure *tenure = &tenures->list[i];
 
 		tenure->is_read = tenure->wants_reading && !tenure->is_busy;
 		is_needed |= tenure->is_read;
 		tenure->wants_reading &= !tenure->is_read;
-		tenure->looked = tenure->state == TENURE_OWNED ? tenure->revision : 0;
+		tenure->is_held = false;
 	}
 	if (!is_needed)
 		return;
 	tenures->is_reading = true;
 	tenures->reading.revision = 0;
-	snprintf(tenures->from, CONSENSUS_KEY, CHAIN_TAILS);
+	snprintf(tenures->from, CONSENSUS_KEY, CHAIN_HELD);
 	tenures_read_tails(tenures);
 }

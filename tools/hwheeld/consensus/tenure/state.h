@@ -3,6 +3,7 @@
  * The state of a tenure, for the files that have a part of what goes on:
  *
  *	tenure.c	from one state to the next, and what it submits as one commit of the chain
+ *	held.c		the key that keeps other nodes from the shard
  *	heard.c		what other nodes heard of the chain
  *	load.c		the chain, from the store
  *	reading.c	tails, from the store
@@ -31,6 +32,7 @@ struct tenure {
 	unsigned int shard;
 	enum tenure_state state;
 	bool is_wanted;
+	bool is_leaving;		/* as its session has ended */
 	bool accepts;			/* an operator does */
 	bool is_listed;			/* in tenures.todo */
 
@@ -49,8 +51,16 @@ struct tenure {
 
 	bool wants_reading;		/* the tail is to be read back */
 	bool is_read;			/* by the reading that is on its way */
-	uint64_t looked;		/* the revision as it began, if only to look; or 0 */
 	const char *suspicion;		/* why it is broken if it still is this node's */
+
+	/* Keys below CHAIN_HELD */
+	uint64_t held;			/* the last owner that this node put there; 0: none */
+	bool is_released;
+	bool is_held;			/* by another node, as the reading on its way has it */
+	struct consensus_txn release;
+	struct consensus_delete release_delete;
+	char release_key[CONSENSUS_KEY];
+	uint64_t releases;		/* the owner whose key is on its way out; 0: none */
 
 	struct tenure_commit *waiting;
 	struct tenure_range load;
@@ -80,7 +90,6 @@ struct tenures {
 	size_t loads;
 	struct consensus_range reading;	/* of all tails */
 	bool is_reading;
-	bool wants_look;
 	bool is_stalled;		/* until tenures_retry() */
 	char from[CONSENSUS_KEY];
 };
@@ -108,8 +117,16 @@ void tenure_break(struct tenure *tenure, const char *why);
 /* Another node may have the log: that is looked at before it is called broken. */
 void tenure_suspect(struct tenure *tenure, const char *why);
 
-/* Nothing is on its way or to be checked: a shard that is not wanted is left. */
+/*
+ * Nothing is on its way or to be checked: a shard that is not wanted is left, or one whose session
+ * has ended. The node that forgets what was loaded of it may want it again.
+ */
 void tenure_leave_if_idle(struct tenure *tenure);
+
+/* held.c */
+
+/* Another node may have the shard, if this one has left it. What fails is tried again. */
+void tenure_release(struct tenure *tenure);
 
 /* heard.c */
 
@@ -128,10 +145,7 @@ void tenure_begin_load(struct tenure *tenure);
 
 /* reading.c */
 
-/*
- * Reads all tails if one is to be read back, or looked at: an owned shard that has nothing to
- * commit may have been taken by another node.
- */
+/* Reads all tails, and who has the shards, if a tail is to be read back. */
 void tenures_begin_reading(struct tenures *tenures);
 
 #endif /* STATE_H */

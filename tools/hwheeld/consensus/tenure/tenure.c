@@ -64,10 +64,12 @@ static void tenure_leave(struct tenure *tenure, enum tenure_state state)
 		tenure_keep(tenure, &tenure->tail);
 	tenure->state = state;
 	tenure->has_loaded = false;
+	tenure->is_leaving = false;
 	tenure->wants_reading = false;
 	tenure->suspicion = NULL;
 	tenure_drop(tenure, -ESTALE);
 	tenure_end_commits(&tenure->waiting, CONSENSUS_REFUSED, -ESTALE, 0);
+	tenure_release(tenure);
 	if (had)
 		tenures->events->lost(tenures->owner, tenure->shard);
 }
@@ -88,11 +90,15 @@ void tenure_break(struct tenure *tenure, const char *why)
 
 void tenure_leave_if_idle(struct tenure *tenure)
 {
-	if (tenure->is_wanted || tenure->state == TENURE_FREE || tenure->bytes ||
-	    tenure->is_loading || tenure->waiting || tenure->suspicion ||
+	bool is_wanted = tenure->is_wanted && !tenure->has_loaded;
+
+	if ((tenure->is_wanted && !tenure->is_leaving) || tenure->state == TENURE_FREE ||
+	    tenure->bytes || tenure->is_loading || tenure->waiting || tenure->suspicion ||
 	    (tenure->state == TENURE_OWNED && tenure->heard_count))
 		return;
-	tenure_leave(tenure, TENURE_FREE);
+	tenure_lose(tenure);
+	if (is_wanted)
+		tenure_want(tenure->tenures, tenure->shard, true);
 }
 
 static void tenure_seal(struct tenure *tenure, struct chain_commit *commit, size_t size)
@@ -183,10 +189,13 @@ static void tenure_committed(struct tenure *tenure, uint64_t revision)
 	tenure->tail = tenure->becomes;
 	tenure->revision = revision;
 	tenure_drop_bytes(tenure);
-	if (tenure->state == TENURE_FENCING)
+	if (tenure->state == TENURE_FENCING) {
 		tenure->state = TENURE_LOADING;
-	else
+		tenure->held = tenure->tail.owner;
+		tenure->is_released = false;
+	} else {
 		tenures->events->commit(tenures->owner, tenure->shard, first);
+	}
 	tenure_end_commits(&tenure->carried, CONSENSUS_DONE, 0, first);
 	tenure_leave_if_idle(tenure);
 	tenure_list(tenure);
@@ -199,8 +208,12 @@ void tenure_read(struct tenure *tenure, const struct chain_tail *tail, uint64_t 
 	const char *suspicion = tenure->suspicion;
 
 	tenure->suspicion = NULL;
-	if (tenure->state == TENURE_READING) {
-		tenure_fence(tenure, tail, revision);
+	if (tenure->state == TENURE_READING || (tenure->state == TENURE_FENCING && !is_own)) {
+		tenure_drop_bytes(tenure);
+		tenure->state = TENURE_READING;
+		tenure_leave_if_idle(tenure);
+		if (tenure->state == TENURE_READING && !tenure->is_held)
+			tenure_fence(tenure, tail, revision);
 	} else if (is_own) {
 		if (is_there)
 			tenure_committed(tenure, revision);
@@ -213,9 +226,6 @@ void tenure_read(struct tenure *tenure, const struct chain_tail *tail, uint64_t 
 		else
 			tenure_leave_if_idle(tenure);
 		tenure_list(tenure);
-	} else if (tenure->state == TENURE_FENCING) {
-		tenure_drop_bytes(tenure);
-		tenure_fence(tenure, tail, revision);
 	} else if (tail->last <= tenure->tail.last) {
 		tenure_break(tenure, "commits that were done are missing at its end");
 	} else {
@@ -260,9 +270,13 @@ void tenure_done(struct tenure *tenure, const struct consensus_txn *txn)
 void tenures_retry(struct tenures *tenures)
 {
 	tenures->is_stalled = false;
-	tenures->wants_look = true;
-	for (unsigned int i = 0; i < tenures->count; i++)
-		tenure_list(&tenures->list[i]);
+	for (unsigned int i = 0; i < tenures->count; i++) {
+		struct tenure *tenure = &tenures->list[i];
+
+		tenure->wants_reading |= tenure->state == TENURE_READING && !tenure->is_read;
+		tenure_release(tenure);
+		tenure_list(tenure);
+	}
 	tenures_flush(tenures);
 }
 
@@ -270,7 +284,7 @@ bool tenure_serves(const struct tenures *tenures, unsigned int shard)
 {
 	const struct tenure *tenure = &tenures->list[shard];
 
-	return tenure->state == TENURE_OWNED && tenure->is_wanted;
+	return tenure->state == TENURE_OWNED && tenure->is_wanted && !tenure->is_leaving;
 }
 
 void tenure_submit(struct tenures *tenures, struct tenure_commit *commit)
