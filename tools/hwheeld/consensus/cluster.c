@@ -59,6 +59,7 @@ static struct {
 	unsigned int ticks;
 	bool is_running;		/* shards may come */
 	bool was_sure;
+	unsigned int refusals;		/* ticks for which its name was another node's */
 	char node[ROSTER_NAME + 1];
 	char root[ROSTER_NAME + 1];
 } cluster;
@@ -141,11 +142,20 @@ static const struct tenure_events cluster_tenure_events = {
 
 /* The servers */
 
-/* Another node may have all shards by now. */
+static void cluster_note_mark(void)
+{
+	struct consensus_mark mark;
+
+	cluster.consensus->ops->mark(cluster.consensus, &mark);
+	mark_write(cluster.service->settings.mark, &mark);
+}
+
+/* Another node may have all shards by now. The mark has a session before that has anything. */
 static void cluster_session(void *owner, uint64_t id)
 {
 	say(id ? LOG_NOTICE : LOG_WARNING, "cluster: %s", id ? "a session has begun" :
 	    "the session has ended");
+	cluster_note_mark();
 	if (!members_roster())
 		return;
 	if (id)
@@ -183,14 +193,6 @@ static void cluster_note_sure(void)
 	cluster.was_sure = is_sure;
 }
 
-static void cluster_note_mark(void)
-{
-	struct consensus_mark mark;
-
-	cluster.consensus->ops->mark(cluster.consensus, &mark);
-	mark_write(cluster.service->settings.mark, &mark);
-}
-
 static void cluster_note_figures(void)
 {
 	struct consensus_figures figures;
@@ -200,8 +202,23 @@ static void cluster_note_figures(void)
 	cluster.store.figures.quota = figures.quota;
 }
 
+/*
+ * A node of a name that is taken waits for more than a session: the one before it may have crashed.
+ * It has no shard, and no request is on its way.
+ */
+static void cluster_look_for_name(void)
+{
+	cluster.refusals = roster_is_refused(members_roster()) ? cluster.refusals + 1 : 0;
+	if (cluster.refusals * CLUSTER_TICK_NS < 2 * cluster.settings.session_ns)
+		return;
+	say(LOG_CRIT, "cluster: another node has the name %s: set node, or end that one",
+	    cluster.node);
+	exit(EXIT_FAILURE);
+}
+
 static void cluster_tick(void *owner, uint64_t at_ns)
 {
+	cluster_look_for_name();
 	cluster_note_sure();
 	cluster_note_figures();
 	tenures_retry(shards_tenures());

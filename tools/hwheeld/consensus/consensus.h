@@ -122,10 +122,13 @@ struct consensus_range {
  * The state that a node has seen, to be kept in a file of its own and given to the next open: a
  * store of another identity, or of a lower revision, was restored from a backup. It refuses all
  * txns with -ENOTRECOVERABLE from then on. 0: nothing was seen.
+ *
+ * The next open ends the session, which a node that crashed has left, before it begins another one.
  */
 struct consensus_mark {
 	uint64_t identity;
 	uint64_t revision;
+	uint64_t session;		/* the last one; 0: there was none */
 };
 
 /* What happens by itself. Each comes from within reap(). */

@@ -37,6 +37,7 @@ struct roster {
 	char key[CONSENSUS_KEY];
 	bool has_entered;
 	bool is_joining;
+	bool is_refused;
 	uint64_t joined;		/* the session with which this node's key was put */
 	uint64_t joins;			/* the one that is on its way */
 };
@@ -141,6 +142,7 @@ static void roster_join_done(struct consensus_txn *txn)
 	struct roster *roster = (struct roster *)((char *)txn - offsetof(struct roster, join));
 
 	roster->is_joining = false;
+	roster->is_refused = txn->error == -ESTALE;
 	if (txn->outcome == CONSENSUS_DONE)
 		roster->joined = roster->joins;
 }
@@ -198,6 +200,11 @@ void roster_retry(struct roster *roster)
 	if (roster->wants_reading)
 		roster_read(roster);
 	roster_join(roster);
+}
+
+bool roster_is_refused(const struct roster *roster)
+{
+	return roster->is_refused;
 }
 
 const struct roster_member *roster_members(const struct roster *roster, size_t *count)

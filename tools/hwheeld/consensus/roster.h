@@ -4,7 +4,7 @@
  *
  *	members/NODE
  *
- * A second node of the same name waits until the first one's session has ended. The revision of a
+ * A second node of the same name waits for the end of the first one's session. The revision of a
  * node's key orders nodes by when they joined.
  */
 #ifndef ROSTER_H
@@ -45,6 +45,9 @@ void roster_look(struct roster *roster);
 
 /* What failed is tried again: to be called each second or so. */
 void roster_retry(struct roster *roster);
+
+/* Another session has a key of this name: of another node, or of one that has not ended yet. */
+bool roster_is_refused(const struct roster *roster);
 
 /* By name. None before they were read for the first time. */
 const struct roster_member *roster_members(const struct roster *roster, size_t *count);

@@ -915,6 +915,21 @@ TEST_F(store, what_ends_late_is_not_sure)
 	EXPECT_LT(self->one->store->ops->sure_ns(self->one->store), now_ns());
 }
 
+/* A node has crashed, and comes again with its mark. */
+TEST_F(store, a_session_ends_when_its_node_comes_again)
+{
+	struct client *third;
+	int error;
+
+	ASSERT_EQ(CONSENSUS_DONE, put_in_session(self->one, "s/one", &error));
+	self->one->store->ops->mark(self->one->store, &settings.mark);
+	EXPECT_EQ(settings.mark.session, self->one->store->ops->session(self->one->store));
+	third = open_client(2);
+	ASSERT_EQ(CONSENSUS_DONE, put_in_session(third, "s/third", &error));
+	EXPECT_EQ(0, revision_of(self->other, "s/one"));
+	close_client(third);
+}
+
 /* Servers */
 
 TEST_F(store, a_restored_store_is_noticed)
@@ -924,6 +939,7 @@ TEST_F(store, a_restored_store_is_noticed)
 	struct client *third;
 
 	self->one->store->ops->mark(self->one->store, &mark);
+	mark.session = 0;
 	EXPECT_NE(0, mark.identity);
 	EXPECT_GE(mark.revision, revision);
 	settings.mark = mark;

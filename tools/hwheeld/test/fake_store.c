@@ -668,6 +668,7 @@ static void fake_begin_session(struct fake_client *client, uint64_t id, uint64_t
 	if (client->session == id)
 		return;
 	client->session = id;
+	client->mark.session = id;
 	client->events->session(client->owner, id);
 }
 
@@ -945,6 +946,7 @@ struct consensus *fake_open(struct fake *fake, const struct consensus_settings *
 			    const struct consensus_events *events, void *owner)
 {
 	struct fake_client *client = memory_get(1, sizeof(*client));
+	struct fake_session *former;
 
 	client->store.ops = &fake_ops;
 	client->fake = fake;
@@ -953,6 +955,9 @@ struct consensus *fake_open(struct fake *fake, const struct consensus_settings *
 	client->session_ns = settings->session_ns;
 	client->mark = settings->mark;
 	client->mark.identity = client->mark.identity ?: fake->identity;
+	LL_FOREACH(fake->sessions, former)
+		if (former->id == settings->mark.session)
+			former->end_ns = fake->now_ns;
 	LL_PREPEND(fake->clients, client);
 	fake_event(client, FAKE_BEAT, fake->now_ns);
 	return &client->store;

@@ -192,6 +192,7 @@ struct consensus *etcd_open(const struct consensus_settings *settings,
 	etcd->events = events;
 	etcd->owner = owner;
 	etcd->mark = settings->mark;
+	etcd->former = settings->mark.session;
 	etcd->compact_ns = etcd_now() + ETCD_KEEP_NS;
 	snprintf(etcd->root, sizeof(etcd->root), "%s/", settings->root);
 	if (!etcd_read_servers(etcd, settings->servers)) {

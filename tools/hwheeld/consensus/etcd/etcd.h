@@ -89,9 +89,10 @@ struct etcd {
 	struct consensus_mark mark;
 	bool is_restored;
 
-	struct grpc_call beat;		/* a grant, or a sign of life */
+	struct grpc_call beat;		/* the end of a former session, a grant, or a sign of life */
 	bool is_beating;
 	bool is_granting;
+	uint64_t former;		/* a session that is to end first; 0: none */
 	uint64_t beat_ns;		/* when the next one is due */
 	uint64_t sent_ns;
 	uint64_t lease, lease_s;	/* what the answer has */

@@ -47,9 +47,16 @@ static void etcd_beat_done(struct grpc_call *call)
 				etcd_avoid(etcd, &etcd->servers[i]);
 		etcd->beat_ns = etcd_now();
 		etcd_wake(etcd);
+	} else if (etcd->former) {
+		if (call->status != GRPC_OK && call->status != GRPC_NOT_FOUND)
+			return;
+		etcd->former = 0;
+		etcd->beat_ns = etcd_now();
+		etcd_wake(etcd);
 	} else if (call->status == GRPC_OK && etcd->lease && etcd->lease_s &&
 		   (etcd->is_granting || etcd->lease == etcd->session)) {
 		etcd->session = etcd->lease;
+		etcd->mark.session = etcd->session;
 		if (etcd->sent_ns + etcd->lease_s * ETCD_NS_PER_S > etcd->sure_ns)
 			etcd->sure_ns = etcd->sent_ns + etcd->lease_s * ETCD_NS_PER_S;
 		if (is_new)
@@ -62,7 +69,10 @@ static void etcd_beat_done(struct grpc_call *call)
 	}
 }
 
-/* LeaseGrantRequest: TTL = 1; LeaseKeepAliveRequest, of a stream with one message: ID = 1 */
+/*
+ * LeaseGrantRequest: TTL = 1; LeaseRevokeRequest and LeaseKeepAliveRequest, of a stream with one
+ * message: ID = 1
+ */
 void etcd_beat(struct etcd *etcd, uint64_t now)
 {
 	uint64_t seconds = (etcd->settings->session_ns + ETCD_NS_PER_S - 1) / ETCD_NS_PER_S;
@@ -73,18 +83,20 @@ void etcd_beat(struct etcd *etcd, uint64_t now)
 		etcd->beat_ns = now + ETCD_RETRY_NS / 4;
 		return;
 	}
-	etcd->is_granting = !etcd->session;
+	etcd->is_granting = !etcd->session && !etcd->former;
 	etcd->is_beating = true;
 	etcd->sent_ns = now;
 	etcd->lease = 0;
 	etcd->lease_s = 0;
 	etcd->beat.server = server->address;
-	etcd->beat.method = etcd->is_granting ? "/etcdserverpb.Lease/LeaseGrant" :
+	etcd->beat.method = etcd->former ? "/etcdserverpb.Lease/LeaseRevoke" :
+			    etcd->is_granting ? "/etcdserverpb.Lease/LeaseGrant" :
 						"/etcdserverpb.Lease/LeaseKeepAlive";
 	etcd->beat.ms = ETCD_MS;
 	etcd->beat.receive = etcd_take_lease;
 	etcd->beat.done = etcd_beat_done;
-	protobuf_number(&etcd->beat.message, 1, etcd->is_granting ? seconds : etcd->session);
+	protobuf_number(&etcd->beat.message, 1, etcd->is_granting ? seconds :
+			etcd->former ?: etcd->session);
 	grpc_begin(etcd->grpc, &etcd->beat);
 }
 
