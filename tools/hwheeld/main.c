@@ -42,6 +42,7 @@ struct daemon {
 	struct service service;		/* what others have; the rest is for beginning and end */
 	const char *configuration;
 	struct alarm *retry, *last_moment;
+	bool is_leaving;
 	bool is_out_of_time;
 	bool alarms_rang;
 	sigset_t ends;			/* signals that end it, and SIGUSR1, for the thread */
@@ -119,18 +120,27 @@ static void main_last_moment(void *owner, uint64_t at_ns)
 	((struct daemon *)owner)->is_out_of_time = true;
 }
 
+/* Other nodes have what this one had, or the time for that is over. */
 static void main_stop(struct daemon *daemon)
 {
 	struct service *service = &daemon->service;
 
-	if (service->is_stopping)
-		return;
 	service->is_stopping = true;
-	say(LOG_NOTICE, "stopping");
 	listener_quiesce(service);
 	request_give_up_all(service, REQUEST_STOPPING);
+	daemon->is_out_of_time = false;
 	alarm_set(&daemon->last_moment, now_ns() + service->settings.grace, main_last_moment,
 		  daemon);
+}
+
+static void main_leave(struct daemon *daemon)
+{
+	if (daemon->is_leaving)
+		return;
+	say(LOG_NOTICE, "stopping");
+	daemon->is_leaving = true;
+	alarm_set(&daemon->last_moment, now_ns() + daemon->service.settings.grace,
+		  main_last_moment, daemon);
 }
 
 static void main_take_signal(void *owner)
@@ -142,7 +152,7 @@ static void main_take_signal(void *owner)
 		if (info.ssi_signo == SIGHUP)
 			main_reload(daemon);
 		else
-			main_stop(daemon);
+			main_leave(daemon);
 	}
 }
 
@@ -189,6 +199,9 @@ static void main_run(struct daemon *daemon)
 		/* Answers that are there by now go out before the loop looks for more. */
 		if (service->was_resumed)
 			listener_run(service);
+		if (daemon->is_leaving && !service->is_stopping &&
+		    (daemon->is_out_of_time || !store->ops->leave || store->ops->leave(store)))
+			main_stop(daemon);
 	}
 }
 

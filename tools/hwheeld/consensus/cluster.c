@@ -26,6 +26,7 @@
 #include "consensus/shards.h"
 #include "log/log.h"
 #include "log/replay.h"
+#include "nodes/again.h"
 #include "nodes/feed.h"
 #include "nodes/keeper.h"
 #include "nodes/members.h"
@@ -285,6 +286,20 @@ static bool cluster_is_settled(const struct store *store)
 	return is_settled;
 }
 
+/* Shards go to other nodes as this one is none; with none of these they stay in the store. */
+static bool cluster_leave(struct store *store)
+{
+	bool has_left = true;
+
+	roster_leave(members_roster());
+	for (unsigned int i = 0; i < cluster.service->shards; i++) {
+		enum tenure_state state = tenure_state(shards_tenures(), i);
+
+		has_left = has_left && (state == TENURE_FREE || state == TENURE_BROKEN);
+	}
+	return has_left && !members_have_this();
+}
+
 static void cluster_show(const struct store *store, struct json_object *object)
 {
 	struct json_object *broken = json_object_new_array();
@@ -320,6 +335,7 @@ static void cluster_close(struct store *store)
 	keeper_end();
 	tails_end();
 	parcels_end();
+	again_end();
 	cluster.consensus->ops->close(cluster.consensus);
 	shards_end();
 	job_end();
@@ -337,6 +353,7 @@ static const struct store_ops cluster_ops = {
 	.is_lost = cluster_is_lost,
 	.recover = cluster_recover,
 	.is_settled = cluster_is_settled,
+	.leave = cluster_leave,
 	.show = cluster_show,
 	.close = cluster_close,
 };

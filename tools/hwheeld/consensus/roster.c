@@ -35,8 +35,9 @@ struct roster {
 	struct consensus_check check;
 	struct consensus_put put;
 	char key[CONSENSUS_KEY];
+	struct consensus_delete delete;
 	bool has_entered;
-	bool is_joining;
+	bool is_joining;		/* or leaving */
 	bool is_refused;
 	uint64_t joined;		/* the session with which this node's key was put */
 	uint64_t joins;			/* the one that is on its way */
@@ -102,7 +103,7 @@ static bool roster_apply(struct roster *roster, const struct consensus_item *ite
 
 static void roster_read(struct roster *roster);
 
-static void roster_join(struct roster *roster);
+static void roster_settle(struct roster *roster);
 
 static void roster_read_done(struct consensus_range *range)
 {
@@ -119,7 +120,7 @@ static void roster_read_done(struct consensus_range *range)
 	roster->store->ops->watch(roster->store, ROSTER_ALL, ROSTER_WATCH_END,
 				  range->revision + 1);
 	roster->changed(roster->owner);
-	roster_join(roster);
+	roster_settle(roster);
 	if (roster->wants_reading)
 		roster_read(roster);
 }
@@ -137,6 +138,15 @@ static void roster_read(struct roster *roster)
 
 /* Joining */
 
+static void roster_leave_done(struct consensus_txn *txn)
+{
+	struct roster *roster = (struct roster *)((char *)txn - offsetof(struct roster, join));
+
+	roster->is_joining = false;
+	if (txn->outcome == CONSENSUS_DONE)
+		roster->joined = 0;
+}
+
 static void roster_join_done(struct consensus_txn *txn)
 {
 	struct roster *roster = (struct roster *)((char *)txn - offsetof(struct roster, join));
@@ -147,13 +157,26 @@ static void roster_join_done(struct consensus_txn *txn)
 		roster->joined = roster->joins;
 }
 
-/* A key of this name that is there is another node's, or of a session that has not ended yet. */
-static void roster_join(struct roster *roster)
+/*
+ * Puts or deletes this node's key. One of this name that is there is another node's, or of a session
+ * that has not ended yet.
+ */
+static void roster_settle(struct roster *roster)
 {
 	uint64_t session = roster->store->ops->session(roster->store);
+	bool is_there = session && roster->joined == session;
 
-	if (!roster->has_entered || roster->is_joining || !session || roster->joined == session)
+	if (roster->is_joining || !session || roster->has_entered == is_there)
 		return;
+	if (is_there) {
+		roster->is_joining = true;
+		roster->delete = (struct consensus_delete) { .key = roster->key };
+		roster->join = (struct consensus_txn) { .deletes = &roster->delete,
+							.deletes_count = 1,
+							.done = roster_leave_done };
+		roster->store->ops->txn(roster->store, &roster->join);
+		return;
+	}
 	roster->is_joining = true;
 	roster->joins = session;
 	roster->check = (struct consensus_check) { .key = roster->key };
@@ -169,7 +192,7 @@ static void roster_join(struct roster *roster)
 
 void roster_session(struct roster *roster, uint64_t id)
 {
-	roster_join(roster);
+	roster_settle(roster);
 }
 
 void roster_changed(struct roster *roster, const struct consensus_item *changes, size_t count,
@@ -182,7 +205,7 @@ void roster_changed(struct roster *roster, const struct consensus_item *changes,
 	if (!are_others)
 		return;
 	roster->changed(roster->owner);
-	roster_join(roster);
+	roster_settle(roster);
 }
 
 void roster_gap(struct roster *roster)
@@ -199,7 +222,7 @@ void roster_retry(struct roster *roster)
 {
 	if (roster->wants_reading)
 		roster_read(roster);
-	roster_join(roster);
+	roster_settle(roster);
 }
 
 bool roster_is_refused(const struct roster *roster)
@@ -231,7 +254,13 @@ struct roster *roster_new(struct consensus *store, const char *name, const char 
 void roster_enter(struct roster *roster)
 {
 	roster->has_entered = true;
-	roster_join(roster);
+	roster_settle(roster);
+}
+
+void roster_leave(struct roster *roster)
+{
+	roster->has_entered = false;
+	roster_settle(roster);
 }
 
 void roster_free(struct roster *roster)

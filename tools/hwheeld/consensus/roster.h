@@ -32,6 +32,8 @@ struct roster *roster_new(struct consensus *store, const char *name, const char 
 			  void (*changed)(void *owner), void *owner);
 /* From now on this node is one of them, while it has a session. */
 void roster_enter(struct roster *roster);
+/* From now on it is none of them: its key goes. What fails is tried again. */
+void roster_leave(struct roster *roster);
 void roster_free(struct roster *roster);
 
 /* The events of the store, which its owner passes on. Changes are also those below CHAIN_HELD. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "consensus/shards.h"
 #include "http/answer.h"
+#include "nodes/again.h"
 #include "nodes/batch.h"
 #include "nodes/feed.h"
 #include "nodes/keeper.h"
@@ -28,9 +29,11 @@ static bool owner_pass(struct request *request, unsigned int shard)
 	if (shards_serve(shard))
 		return false;
 	address = members_count() ? members_address(members_owner(shard)) : NULL;
-	if (request->is_by_node || !address)
-		answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE,
+	if (request->is_by_node)
+		answer_error(request, AGAIN_STATUS,
 			     "another node has this timeout: nothing has changed");
+	else if (!address)
+		again_decide(request);
 	else
 		relay(request, address, request->service->settings.request_time);
 	return true;

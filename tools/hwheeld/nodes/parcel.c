@@ -4,12 +4,14 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "clock/alarm.h"
 #include "clock/now.h"
 #include "http/answer.h"
 #include "http/route.h"
 #include "memory.h"
 #include "nodes/members.h"
 #include "nodes/nodes.h"
+#include "nodes/again.h"
 #include "nodes/parcel.h"
 #include "nodes/peer.h"
 #include "text.h"
@@ -20,6 +22,9 @@
 /* Parcels on their way to one node: while there are so many, requests gather for the next one. */
 #define PARCEL_WINDOW	2
 #define PARCEL_MOST	256
+
+/* How long a node that has left may take for what was sent to it */
+#define PARCEL_LAST_NS	NS_PER_S
 
 /* A line, without its path, and a path of a key whose bytes are all encoded */
 #define PARCEL_LINE	32
@@ -60,6 +65,7 @@ static struct {
 	struct service *service;
 	struct parcel_lane *lanes;
 	struct parcel *sent;
+	struct alarm *cancel;
 } parcels;
 
 /* Copies a line. Returns what comes behind it, or NULL: there is none. */
@@ -169,7 +175,9 @@ static const char *parcel_give_answer(struct request *request, const char *at, c
 	if (!body || sscanf(line, "%3u %zu", &status, &length) != 2 ||
 	    length > (size_t)(end - body))
 		return NULL;
-	if (request && !length)
+	if (request && status == AGAIN_STATUS)
+		again_decide(request);
+	else if (request && !length)
 		answer_empty(request, status);
 	else if (request)
 		answer_text(request, status, "application/json", memory_copy(body, length), length);
@@ -195,6 +203,18 @@ static void parcel_free(struct parcel *parcel)
 	free(parcel);
 }
 
+/* Nothing was sent. */
+static void parcel_decide_again(struct parcel_item *items)
+{
+	struct parcel_item *item, *next;
+
+	DL_FOREACH_SAFE(items, item, next) {
+		if (item->request)
+			again_decide(item->request);
+		parcel_free_item(item);
+	}
+}
+
 static void parcel_done(struct peer_call *call)
 {
 	struct parcel *parcel = (struct parcel *)call;
@@ -209,7 +229,10 @@ static void parcel_done(struct peer_call *call)
 		DL_DELETE(parcel->items, item);
 		parcel_free_item(item);
 	}
-	parcel_fail(&parcel->items, why ?: parcel_lost);
+	if (!call->status && !call->was_sent)
+		parcel_decide_again(parcel->items);
+	else
+		parcel_fail(&parcel->items, why ?: parcel_lost);
 	parcel_free(parcel);
 }
 
@@ -262,33 +285,26 @@ static void parcel_cancel(struct parcel *parcel)
 	parcel_free(parcel);
 }
 
-static void parcel_decide_again(struct parcel_lane *lane)
-{
-	struct parcel_item *item, *next, *items = lane->waiting;
-
-	parcel_free_lane(lane);
-	DL_FOREACH_SAFE(items, item, next) {
-		struct request *request = item->request;
-
-		parcel_free_item(item);
-		if (!request)
-			continue;
-		request->give_up = NULL;
-		nodes_decide(request);
-	}
-}
-
-void parcels_members_changed(void)
+static void parcels_cancel(void *owner, uint64_t at_ns)
 {
 	struct parcel *parcel, *next;
-	struct parcel_lane *lane, *next_lane;
 
 	DL_FOREACH_SAFE(parcels.sent, parcel, next)
 		if (!members_have(parcel->lane->address))
 			parcel_cancel(parcel);
+}
+
+/* A node that leaves answers what it has; one that is dead does not. */
+void parcels_members_changed(void)
+{
+	struct parcel_lane *lane, *next_lane;
+
+	alarm_set(&parcels.cancel, now_ns() + PARCEL_LAST_NS, parcels_cancel, NULL);
 	DL_FOREACH_SAFE(parcels.lanes, lane, next_lane)
-		if (!members_have(lane->address))
-			parcel_decide_again(lane);
+		if (!members_have(lane->address)) {
+			parcel_decide_again(lane->waiting);
+			parcel_free_lane(lane);
+		}
 }
 
 /* Opening: each request has an answer of its own. */
@@ -446,6 +462,7 @@ void parcels_end(void)
 {
 	struct parcel_lane *lane, *next;
 
+	alarm_clear(&parcels.cancel);
 	while (parcels.sent)
 		parcel_cancel(parcels.sent);
 	DL_FOREACH_SAFE(parcels.lanes, lane, next) {

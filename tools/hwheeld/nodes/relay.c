@@ -7,6 +7,7 @@
 #include "memory.h"
 #include "nodes/parcel.h"
 #include "nodes/peer.h"
+#include "nodes/again.h"
 #include "nodes/relay.h"
 #include "text.h"
 
@@ -23,8 +24,11 @@ static void relay_done(struct peer_call *call)
 	struct relay *relay = (struct relay *)call;
 	struct request *request = relay->request;
 	const char *why = peer_failure(call);
+	bool is_nobodys = call->status == AGAIN_STATUS || (!call->status && !call->was_sent);
 
-	if (why)
+	if (is_nobodys && !request->take_answer)
+		again_decide(request);
+	else if (why)
 		answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, why);
 	else if (request->take_answer)
 		answer(request, call->status, text_json(call->answer, call->length));

@@ -110,6 +110,12 @@ struct store_ops {
 	/* Are all parts here that should be here? NULL: they are, always. */
 	bool (*is_settled)(const struct store *store);
 
+	/*
+	 * Hands all parts over to other nodes, while requests go on. Returns true when that is done,
+	 * and is called again until then. NULL: there are no other nodes.
+	 */
+	bool (*leave)(struct store *store);
+
 	/* Adds to the object what there is to say of the nodes. NULL: there is one. */
 	void (*show)(const struct store *store, struct json_object *object);
 

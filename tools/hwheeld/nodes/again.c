@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <utlist.h>
+
+#include "clock/alarm.h"
+#include "clock/now.h"
+#include "http/answer.h"
+#include "nodes/again.h"
+#include "nodes/nodes.h"
+
+/* So long a shard takes that has little to load. */
+#define AGAIN_PAUSE_NS	(20 * NS_PER_MS)
+
+static struct {
+	struct request *waiting;
+	struct alarm *pause;
+} again;
+
+static void again_give_up(struct request *request, enum request_end why)
+{
+	if (why == REQUEST_GONE)
+		return;
+	DL_DELETE(again.waiting, request);
+	answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE,
+		     "no node has this timeout now: nothing has changed");
+}
+
+static void again_go_on(void *owner, uint64_t at_ns)
+{
+	struct request *waiting = again.waiting, *request, *next;
+
+	again.waiting = NULL;
+	DL_FOREACH_SAFE(waiting, request, next) {
+		DL_DELETE(waiting, request);
+		request->give_up = NULL;
+		nodes_decide(request);
+	}
+}
+
+void again_decide(struct request *request)
+{
+	request_wait(request, NULL, again_give_up);
+	DL_APPEND(again.waiting, request);
+	if (!again.pause)
+		alarm_set(&again.pause, now_ns() + AGAIN_PAUSE_NS, again_go_on, NULL);
+}
+
+void again_end(void)
+{
+	alarm_clear(&again.pause);
+	while (again.waiting)
+		again.waiting->give_up(again.waiting, REQUEST_ENDING);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Requests about a shard that is on its way from one node to another, or whose node is gone: each is
+ * decided on anew, until a node has the shard or the request's time is over.
+ */
+#ifndef AGAIN_H
+#define AGAIN_H
+
+#include "http/request.h"
+
+/* What another node answers to this one, which has done nothing, and asks anew */
+#define AGAIN_STATUS	MHD_HTTP_MISDIRECTED_REQUEST
+
+/* The client's request waits. Nothing has changed for it. */
+void again_decide(struct request *request);
+
+/* All that wait are answered. */
+void again_end(void);
+
+#endif /* AGAIN_H */
