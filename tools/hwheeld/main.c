@@ -175,30 +175,40 @@ static int main_wait_ms(struct service *service)
 }
 
 /* Requests go first: the time of one that has come while a commit hung is not over. */
+static void main_turn(void *owner)
+{
+	struct daemon *daemon = owner;
+	struct service *service = &daemon->service;
+	struct store *store = service->store;
+
+	loop_wait(&service->loop, main_wait_ms(service));
+	listener_run(service);
+	if (daemon->alarms_rang || !alarm_wait_ms())
+		alarm_reap();
+	daemon->alarms_rang = false;
+	do {
+		take_serve(service);
+		if (!service->is_stopping)
+			clean(service);
+		store->ops->flush(store);
+		if (store->ops->is_lost(store) && !daemon->retry)
+			alarm_set(&daemon->retry, now_ns() + MAIN_RETRY_NS, main_try_again, store);
+	} while (service->ready && !room_is_tight(service));
+	/* Answers that are there by now go out before the loop looks for more. */
+	if (service->was_resumed)
+		listener_run(service);
+}
+
 static void main_run(struct daemon *daemon)
 {
 	struct service *service = &daemon->service;
 	struct store *store = service->store;
 
+	store->turn = main_turn;
+	store->turn_owner = daemon;
 	while (!service->is_stopping ||
 	       (!daemon->is_out_of_time && (service->requests || service->changes))) {
-		loop_wait(&service->loop, main_wait_ms(service));
-		listener_run(service);
-		if (daemon->alarms_rang || !alarm_wait_ms())
-			alarm_reap();
-		daemon->alarms_rang = false;
-		do {
-			take_serve(service);
-			if (!service->is_stopping)
-				clean(service);
-			store->ops->flush(store);
-			if (store->ops->is_lost(store) && !daemon->retry)
-				alarm_set(&daemon->retry, now_ns() + MAIN_RETRY_NS,
-					  main_try_again, store);
-		} while (service->ready && !room_is_tight(service));
-		/* Answers that are there by now go out before the loop looks for more. */
-		if (service->was_resumed)
-			listener_run(service);
+		main_turn(daemon);
 		if (daemon->is_leaving && !service->is_stopping &&
 		    (daemon->is_out_of_time || !store->ops->leave || store->ops->leave(store)))
 			main_stop(daemon);

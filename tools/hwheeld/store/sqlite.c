@@ -5,7 +5,11 @@
  * commits all of them at once, while the loop reads the next requests; these become the next
  * commit. So a commit is as large as the disk is slow. The first one or two requests behind a large
  * commit are the writer's, too: others follow them, and would wait for a commit of their own. So
- * are those behind a commit that was slow: the disk may hang, and the loop goes on meanwhile.
+ * are those behind a commit that was slow.
+ *
+ * A disk may stall in a commit of the loop's thread. Then the writer, which looks at times while
+ * there are such commits, stands in: it takes turns of the loop until the commit has ended. One of
+ * the two threads waits or commits meanwhile, so what the loop has is still used by one at a time.
  *
  * Clients that were answered ask again. If the writer did not wait for them, they would miss the
  * next commit: each client would take part in every other one only. So the writer waits until
@@ -15,7 +19,8 @@
  * A request that cleans the log is a commit of its own, and always the writer's: it may be large,
  * and need space that a full disk does not have, which is no matter of the clients'.
  *
- * The database belongs to the writer while it has requests, and to the loop's thread otherwise.
+ * The database belongs to the writer while it has requests, and to the loop's thread otherwise, which
+ * keeps it while the writer stands in.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -53,7 +58,7 @@ struct sqlite_store {
 	struct sqlite_list waiting;
 	struct sqlite_list unknown;
 	uint64_t next;
-	size_t handed_over;		/* to the writer, and not reaped */
+	size_t handed_over;		/* to the writer, and not reaped, or being committed */
 	size_t last;			/* requests that ended together last */
 	uint64_t last_ns;		/* and how long their commits took */
 	pthread_t writer;
@@ -65,6 +70,11 @@ struct sqlite_store {
 	uint64_t took_ns;		/* the last commit of the writer */
 	size_t expected;		/* in the next one */
 	bool is_stopping;
+	uint64_t direct_ns;		/* since when the loop's thread commits; 0: it does not */
+	bool was_direct;		/* it has begun to since the writer looked last */
+	bool is_watched;		/* the writer looks again without being woken */
+	bool stands_in;
+	pthread_cond_t back;		/* it does not stand in now */
 };
 
 static void sqlite_list_add(struct sqlite_list *list, struct store_request *request)
@@ -132,23 +142,67 @@ static uint64_t sqlite_commit(struct sqlite_store *store, const struct sqlite_li
 	return now_clock_ns(CLOCK_MONOTONIC) - since;
 }
 
+static void sqlite_wake_loop(const struct sqlite_store *store)
+{
+	const uint64_t one = 1;
+
+	if (write(store->store.fd, &one, sizeof(one)) != sizeof(one))
+		say(LOG_ERR, "store: the loop cannot be woken: %m");
+}
+
 /* The writer */
+
+static bool sqlite_wait_until(struct sqlite_store *store, uint64_t ns)
+{
+	const struct timespec until = {
+		.tv_sec = (time_t)(ns / NS_PER_S), .tv_nsec = (long)(ns % NS_PER_S),
+	};
+
+	return !pthread_cond_timedwait(&store->wake, &store->lock, &until);
+}
+
+static void sqlite_stand_in(struct sqlite_store *store)
+{
+	store->stands_in = true;
+	while (store->direct_ns) {
+		pthread_mutex_unlock(&store->lock);
+		store->store.turn(store->store.turn_owner);
+		pthread_mutex_lock(&store->lock);
+	}
+	store->stands_in = false;
+	pthread_cond_signal(&store->back);
+}
+
+/* Looks at the commits of the loop's thread, as long as there are any. */
+static void sqlite_watch(struct sqlite_store *store)
+{
+	uint64_t since_ns = store->direct_ns;
+
+	store->was_direct = false;
+	if (sqlite_wait_until(store, (since_ns ?: now_clock_ns(CLOCK_MONOTONIC)) + SQLITE_SLOW_NS))
+		return;
+	if (since_ns && since_ns == store->direct_ns)
+		sqlite_stand_in(store);
+	else
+		store->is_watched = store->was_direct || store->direct_ns;
+}
 
 /* Returns false if there is no work, and never will be. */
 static bool sqlite_wait_for_work(struct sqlite_store *store, struct sqlite_list *batch)
 {
-	uint64_t until_ns = store->took_ns / SQLITE_PATIENCE;
-	struct timespec until;
+	uint64_t patience_ns = store->took_ns / SQLITE_PATIENCE;
 
-	while (!store->work.count && !store->is_stopping)
-		pthread_cond_wait(&store->wake, &store->lock);
-	if (until_ns > SQLITE_PATIENCE_MAX_NS)
-		until_ns = SQLITE_PATIENCE_MAX_NS;
-	until_ns += now_clock_ns(CLOCK_MONOTONIC);
-	until.tv_sec = (time_t)(until_ns / NS_PER_S);
-	until.tv_nsec = (long)(until_ns % NS_PER_S);
+	while (!store->work.count && !store->is_stopping) {
+		if (store->is_watched)
+			sqlite_watch(store);
+		else
+			pthread_cond_wait(&store->wake, &store->lock);
+	}
+	if (patience_ns > SQLITE_PATIENCE_MAX_NS)
+		patience_ns = SQLITE_PATIENCE_MAX_NS;
+	patience_ns += now_clock_ns(CLOCK_MONOTONIC);
 	while (store->work.count < store->expected && !store->is_stopping &&
-	       !pthread_cond_timedwait(&store->wake, &store->lock, &until))
+	       sqlite_wait_until(store, patience_ns))
 		;
 	sqlite_list_move(batch, &store->work);
 	return batch->count;
@@ -158,7 +212,7 @@ static void *sqlite_write(void *data)
 {
 	struct sqlite_store *store = data;
 	struct sqlite_list batch = { 0 };
-	uint64_t took, one = 1;
+	uint64_t took;
 
 	/* jemalloc needs memory for a thread's first allocation, and crashes if there is none. */
 	free(memory_get(1, 1));
@@ -170,8 +224,7 @@ static void *sqlite_write(void *data)
 		store->took_ns = took;
 		store->expected = batch.count + store->work.count;
 		sqlite_list_move(&store->ended, &batch);
-		if (write(store->store.fd, &one, sizeof(one)) != sizeof(one))
-			say(LOG_ERR, "store: the loop cannot be woken: %m");
+		sqlite_wake_loop(store);
 	}
 	pthread_mutex_unlock(&store->lock);
 	return NULL;
@@ -250,13 +303,64 @@ static void sqlite_hand_over(struct sqlite_store *store)
 	pthread_mutex_unlock(&store->lock);
 }
 
+/* The loop's thread uses the database, and the writer looks how long that takes. */
+static void sqlite_begin_here(struct sqlite_store *store, size_t count)
+{
+	store->handed_over += count;
+	pthread_mutex_lock(&store->lock);
+	store->direct_ns = now_clock_ns(CLOCK_MONOTONIC);
+	store->was_direct = true;
+	if (store->store.turn && !store->is_watched) {
+		store->is_watched = true;
+		pthread_cond_signal(&store->wake);
+	}
+	pthread_mutex_unlock(&store->lock);
+}
+
+/* A writer that stands in ends its turn first. */
+static void sqlite_end_here(struct sqlite_store *store, size_t count)
+{
+	pthread_mutex_lock(&store->lock);
+	store->direct_ns = 0;
+	if (store->stands_in)
+		sqlite_wake_loop(store);
+	while (store->stands_in)
+		pthread_cond_wait(&store->back, &store->lock);
+	pthread_mutex_unlock(&store->lock);
+	store->handed_over -= count;
+}
+
+static void sqlite_commit_here(struct sqlite_store *store, struct sqlite_list *list)
+{
+	uint64_t took;
+
+	sqlite_begin_here(store, list->count);
+	took = sqlite_commit(store, list);
+	sqlite_end_here(store, list->count);
+	sqlite_end_commit(store, list, took);
+}
+
+/* Another mark may come meanwhile. */
+static void sqlite_mark_here(struct sqlite_store *store)
+{
+	const struct store_time time = store->time;
+	int error;
+
+	store->is_marked = true;
+	sqlite_begin_here(store, 1);
+	error = database_mark(store->database, &time);
+	sqlite_end_here(store, 1);
+	if (error)
+		store->is_marked = false;
+}
+
 /* done() of one may have submitted others. */
 static void sqlite_flush(struct store *base)
 {
 	struct sqlite_store *store = sqlite_of(base);
 
-	if (!store->is_marked && !sqlite_is_lost(base))
-		sqlite_mark_now(store);
+	if (!store->is_marked && !store->handed_over && !sqlite_is_lost(base))
+		sqlite_mark_here(store);
 	while (store->waiting.count) {
 		struct sqlite_list list = { 0 };
 
@@ -266,7 +370,7 @@ static void sqlite_flush(struct store *base)
 		}
 		sqlite_list_move(&list, &store->waiting);
 		if (!sqlite_is_lost(base)) {
-			sqlite_end_commit(store, &list, sqlite_commit(store, &list));
+			sqlite_commit_here(store, &list);
 			continue;
 		}
 		for (struct store_request *it = list.first; it; it = it->next) {
@@ -350,7 +454,7 @@ static int sqlite_mark(struct store *base, const struct store_time *time)
 {
 	sqlite_of(base)->time = *time;
 	sqlite_of(base)->is_marked = false;
-	return sqlite_mark_now(sqlite_of(base));
+	return base->turn ? 0 : sqlite_mark_now(sqlite_of(base));
 }
 
 /* The writer commits what it has before it ends. */
@@ -397,6 +501,7 @@ static int sqlite_start(struct sqlite_store *store)
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
 	pthread_cond_init(&store->wake, &attributes);
 	pthread_condattr_destroy(&attributes);
+	pthread_cond_init(&store->back, NULL);
 	store->store.ops = &sqlite_ops;
 	store->store.room = database_room(store->database);
 	store->is_marked = true;

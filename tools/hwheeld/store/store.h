@@ -85,7 +85,8 @@ struct store_ops {
 	void (*time)(struct store *store, struct store_time *time);
 
 	/*
-	 * Stores @time, at once if it can. Returns 0 or a negative errno; then flush() tries again.
+	 * Stores @time, at once while the loop does not run, else with the next flush(). Returns 0
+	 * or a negative errno; then flush() tries again.
 	 */
 	int (*mark)(struct store *store, const struct store_time *time);
 
@@ -132,6 +133,13 @@ struct store {
 	uint64_t room;			/* bytes that the log may have */
 	size_t commit;			/* bytes of records that a commit may have; 0: any */
 	struct store_figures figures;
+
+	/*
+	 * Takes one turn of the loop, which waits for what there is to do. The store may call it in
+	 * another thread while flush() takes long. NULL: flush() holds the loop.
+	 */
+	void (*turn)(void *owner);
+	void *turn_owner;
 };
 
 /*

@@ -11,6 +11,8 @@ import mmap
 import os
 import re
 import resource
+import select
+import signal
 import subprocess
 import sys
 import threading
@@ -366,101 +368,134 @@ class HangingDisk:
         if self.daemon.process.poll() is None:
             self.daemon.kill()
 
-    def prepare(self, thread):
+    def hang(self, thread, key):
+        """Returns the clients whose timeouts KEY0, KEY1, ... the thread is to commit."""
         with open(f"{self.flag}.{thread}", "wb"):
             pass
+        if thread == "writer":
+            with stopped(self.daemon):
+                clients = [begin(self.daemon, f"{key}{number}") for number in range(4)]
+            until(lambda: self.hangs(thread), "it hangs")
+            return clients
+        # Behind a slow commit the writer has the next one.
+        for number in itertools.count():
+            client = begin(self.daemon, f"{key}{number}")
+            until(lambda: self.hangs(thread) or is_answered(client), "it hangs, or has answered")
+            if not is_answered(client):
+                return [client]
+            equal(client.answer().status, 201)
 
-    def has_hung(self, thread):
-        until(lambda: os.path.exists(f"{self.flag}.{thread}.hangs"), f"the {thread} hangs")
+    def hangs(self, thread):
+        return os.path.exists(f"{self.flag}.{thread}.hangs")
 
     def release(self, thread):
         os.unlink(f"{self.flag}.{thread}.hangs")
 
 
-def begin(daemon, key):
+def is_answered(client):
+    return select.select([client.connection.sock], [], [], 0)[0]
+
+
+@contextlib.contextmanager
+def stopped(daemon):
+    """The daemon does nothing meanwhile."""
+    daemon.signal(signal.SIGSTOP)
+    os.waitid(os.P_PID, daemon.process.pid, os.WSTOPPED | os.WNOWAIT)
+    yield
+    daemon.signal(signal.SIGCONT)
+
+
+def begin(daemon, key, **wish):
     """Returns a client that has asked, and was not answered yet."""
     client = daemon.client()
-    client.send("PUT", f"/timeouts/{key}", {"delay": 1000})
+    client.send("PUT", f"/timeouts/{key}", wish or {"delay": 1000})
     return client
 
 
 def a_hanging_disk_has_a_limit_of_time():
-    """The first put has the loop's thread, and those that come meanwhile the writer."""
     with HangingDisk("hanging", request_time="1s") as disk:
-        disk.prepare("loop")
-        first = begin(disk.daemon, "a")
-        disk.has_hung("loop")
-        others = [begin(disk.daemon, f"b{number}") for number in range(8)]
-        disk.prepare("writer")
-        disk.release("loop")
-        equal(first.answer().status, 201)
-        disk.has_hung("writer")
-        refused = [answer for answer in map(Client.answer, others) if answer.status != 201]
-        equal({answer.status for answer in refused}, {503})
-        true(all("may have happened" in answer.json["error"] for answer in refused), "another 503")
-        disk.release("writer")
-        until(lambda: disk.daemon.client().metric("hwheeld_timeouts") == 10, "all have happened")
+        for thread in ("loop", "writer"):
+            clients = disk.hang(thread, f"{thread}-a")
+            clients += [begin(disk.daemon, f"{thread}-b{number}") for number in range(8)]
+            for answer in map(Client.answer, clients):
+                equal(answer.status, 503)
+                true("may have happened" in answer.json["error"], answer.text)
+            disk.release(thread)
+            until(lambda: disk.daemon.client().get(f"{thread}-b7").status == 200, "it happens")
         equal(disk.daemon.stop(), 0)
 
 
-def a_request_that_came_while_the_disk_hung_is_answered():
-    """Its time is over when the loop goes on."""
-    with HangingDisk("late", request_time="2s") as disk:
-        late = disk.daemon.client()
-        equal(late.get("a").status, 404)
-        disk.prepare("loop")
-        first = begin(disk.daemon, "a")
-        disk.has_hung("loop")
-        late.send("GET", "/timeouts/first")
-        over = time.monotonic() + 2.1
-        until(lambda: time.monotonic() > over, "its time is over")
-        disk.release("loop")
-        equal((first.answer().status, late.answer().status), (201, 200))
-        equal(disk.daemon.stop(), 0)
-
-
-def a_disk_that_stalls_again_keeps_nobody_else_waiting():
+def a_disk_that_stalls_keeps_nobody_else_waiting():
+    """Whichever thread commits; a long poll gets what becomes due meanwhile as it is stored."""
     with HangingDisk("stalls") as disk:
-        disk.prepare("loop")
-        first = begin(disk.daemon, "a")
-        disk.has_hung("loop")
-        over = time.monotonic() + 0.05
-        until(lambda: time.monotonic() > over, "it was slow")
+        daemon, poll = disk.daemon, disk.daemon.client()
+        for turn, thread in enumerate(("loop", "writer", "loop", "loop")):
+            poll.send("POST", "/queues/q/take?wait=30")
+            until(lambda: polls(daemon.client()), "it waits")
+            clients = disk.hang(thread, f"a{turn}-")
+            key = clients[0].sent[1].split("/")[2]
+            clients.append(begin(daemon, f"b{turn}", delay=0, queue="q"))
+            client = daemon.client()
+            equal(client.request("GET", "/health").status, 200)
+            equal(client.get("first").status, 200)
+            equal(client.get(key).status, 404)
+            true("first" in listed(client), "it is listed")
+            disk.release(thread)
+            equal({client.answer().status for client in clients}, {201})
+            taken = poll.answer().json["timeouts"]
+            equal([timeout["key"] for timeout in taken], [f"b{turn}"])
+            equal(client.ack(taken[0]["token"]), 204)
+            equal(client.cancel(key).status, 204)
+        equal(daemon.stop(), 0)
+
+
+def polls(client):
+    return sum(queue["polls"] for queue in client.request("GET", "/queues").json["queues"])
+
+
+def a_stalled_disk_does_not_hide_the_stop():
+    with HangingDisk("stopped", grace="200ms") as disk:
+        other = disk.daemon.client()
+        equal(other.get("first").status, 200)
+        clients = disk.hang("loop", "a")
+        disk.daemon.signal(signal.SIGTERM)
+        until(lambda: "stopping" in disk.daemon.said(), "it stops")
+        equal(other.get("first").status, 503)
         disk.release("loop")
-        equal(first.answer().status, 201)
-        disk.prepare("writer")
-        second = begin(disk.daemon, "b")
-        disk.has_hung("writer")
-        equal(disk.daemon.client().request("GET", "/health").status, 200)
-        equal(disk.daemon.client().get("a").status, 200)
-        disk.release("writer")
-        equal(second.answer().status, 201)
-        equal(disk.daemon.stop(), 0)
+        equal(clients[0].answer().status, 201)
+        equal(disk.daemon.wait(), 0)
 
 
-def a_lease_that_ended_while_the_disk_hung_is_in_nobodys_way():
+def a_request_that_came_while_the_daemon_was_stopped_is_answered():
+    """Its time is over when the loop goes on."""
+    with Daemon(program, f"{base}/late", request_time="1s") as daemon:
+        client = daemon.client()
+        equal(client.put("a", delay=1000).status, 201)
+        with stopped(daemon):
+            client.send("GET", "/timeouts/a")
+            over = time.monotonic() + 1.1
+            until(lambda: time.monotonic() > over, "its time is over")
+        equal(client.answer().status, 200)
+        daemon.is_sound()
+
+
+def a_lease_that_ended_while_the_daemon_was_stopped_is_in_nobodys_way():
     """The acknowledgement comes too late: then PUT and DELETE do not."""
-    with HangingDisk("leases") as disk:
-        client = disk.daemon.client()
-        tokens = {}
-        for key in "ab":
+    with Daemon(program, f"{base}/leases") as daemon:
+        tokens, acks = {}, {key: daemon.client() for key in "ab"}
+        for key, client in acks.items():
             client.put(key, delay=0, queue=key)
             tokens[key] = client.take(key, wait=30, lease="500ms")[0]["token"]
         over = time.monotonic() + 0.6
-        disk.prepare("loop")
-        first = begin(disk.daemon, "c")
-        disk.has_hung("loop")
-        acks = {key: disk.daemon.client() for key in "ab"}
-        for key, ack in acks.items():
-            ack.send("DELETE", f"/leases/{tokens[key]}")
-        put, cancel = begin(disk.daemon, "a"), disk.daemon.client()
-        cancel.send("DELETE", "/timeouts/b")
-        until(lambda: time.monotonic() > over, "the leases have ended")
-        disk.release("loop")
-        equal(first.answer().status, 201)
-        equal([ack.answer().status for ack in acks.values()], [410, 410])
+        with stopped(daemon):
+            for key, client in acks.items():
+                client.send("DELETE", f"/leases/{tokens[key]}")
+            put, cancel = begin(daemon, "a"), daemon.client()
+            cancel.send("DELETE", "/timeouts/b")
+            until(lambda: time.monotonic() > over, "the leases have ended")
+        equal([client.answer().status for client in acks.values()], [410, 410])
         equal((put.answer().status, cancel.answer().status), (200, 204))
-        equal(disk.daemon.stop(), 0)
+        daemon.is_sound()
 
 
 class FailingMemory:
@@ -554,9 +589,10 @@ def main():
                  a_full_disk_is_written_over, a_full_disk_refuses_a_put,
                  a_full_disk_refuses_a_batch, a_full_disk_refuses_many_clients, a_failing_disk_makes_it_unknown,
                  a_disk_that_fails_to_write_loses_nothing, a_hanging_disk_has_a_limit_of_time,
-                 a_request_that_came_while_the_disk_hung_is_answered,
-                 a_disk_that_stalls_again_keeps_nobody_else_waiting,
-                 a_lease_that_ended_while_the_disk_hung_is_in_nobodys_way,
+                 a_disk_that_stalls_keeps_nobody_else_waiting,
+                 a_stalled_disk_does_not_hide_the_stop,
+                 a_request_that_came_while_the_daemon_was_stopped_is_answered,
+                 a_lease_that_ended_while_the_daemon_was_stopped_is_in_nobodys_way,
                  no_allocation_that_fails_is_noticed, without_memory_new_timeouts_are_refused):
         if not sys.argv[5:] or test.__name__ in sys.argv[5:]:
             tap.run(test)
