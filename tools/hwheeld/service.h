@@ -42,7 +42,7 @@ struct service {
 	/* See http/listener.c and http/auth.h */
 	struct listener *listeners;
 	bool got_further;		/* in the last run, than to look at held requests */
-	void *certificate;		/* of GnuTLS, with its key; NULL: no TLS */
+	struct certificate *certificate;	/* with its key; NULL: no TLS */
 	char *client_token;		/* NULL: no client has one */
 	char *node_token;
 

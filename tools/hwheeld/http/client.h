@@ -16,6 +16,7 @@ struct client {
 	struct service *service;
 	struct alarm *limit;		/* the request has to be there, and its answer gone */
 	struct account *account;
+	struct certificate *certificate;	/* of its TLS session, or NULL */
 	struct request *request;	/* under way */
 	struct client *prev, *next;
 	int fd;

@@ -45,6 +45,12 @@ struct listener {
 	int fd;				/* -1: it takes no more connections */
 };
 
+/* A reload replaces it; connections that have it go on. */
+struct certificate {
+	gnutls_certificate_credentials_t credentials;
+	size_t users;			/* connections, and the service */
+};
+
 static const char listener_too_large[] = "the request is too large";
 static const char listener_too_many[] = "there are too many large requests";
 
@@ -140,29 +146,51 @@ static void listener_end_request(void *data, struct MHD_Connection *connection, 
 
 /* A connection */
 
+static void listener_put_certificate(struct certificate *certificate)
+{
+	if (!certificate || --certificate->users)
+		return;
+	gnutls_certificate_free_credentials(certificate->credentials);
+	free(certificate);
+}
+
+/* libmicrohttpd ends the session later, which does not look at its credentials then. */
+static void listener_end_connection(struct client *client)
+{
+	struct certificate *certificate = client->certificate;
+
+	client_free(client);
+	listener_put_certificate(certificate);
+}
+
 static void listener_connection_changed(void *data, struct MHD_Connection *connection,
 					void **context, enum MHD_ConnectionNotificationCode what)
 {
 	const struct listener *listener = data;
+	struct service *service = listener->service;
 	const union MHD_ConnectionInfo *info;
+	struct client *client;
 
-	listener->service->got_further = true;
+	service->got_further = true;
 	if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
 		if (*context)
-			client_free(*context);
+			listener_end_connection(*context);
 		*context = NULL;
 		return;
 	}
 	info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
 	if (!info)
 		return;
-	*context = client_new(listener->service, info->connect_fd, listener->is_by_tcp,
-			      listener->is_plain);
+	client = client_new(service, info->connect_fd, listener->is_by_tcp, listener->is_plain);
+	*context = client;
 	info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
-	if (info && !listener->is_plain)
+	if (info && !listener->is_plain) {
+		client->certificate = service->certificate;
+		client->certificate->users++;
 		gnutls_credentials_set(info->tls_session, GNUTLS_CRD_CERTIFICATE,
-				       listener->service->certificate);
-	request_limit_time(*context);
+				       client->certificate->credentials);
+	}
+	request_limit_time(client);
 }
 
 /* Texts stay as they came: a decoded zero would end them. */
@@ -284,27 +312,29 @@ static int listener_open_socket(struct service *service)
 	return listener_start(listener);
 }
 
-/* A certificate that is replaced stays in memory: there are connections that have it. */
 int listener_read_certificate(struct service *service)
 {
 	const struct settings *settings = &service->settings;
-	gnutls_certificate_credentials_t certificate;
+	gnutls_certificate_credentials_t credentials;
 	int error;
 
 	if (!settings->certificate)
 		return 0;
-	error = gnutls_certificate_allocate_credentials(&certificate);
+	error = gnutls_certificate_allocate_credentials(&credentials);
 	if (error < 0)
 		return -ENOMEM;
-	error = gnutls_certificate_set_x509_key_file(certificate, settings->certificate,
+	error = gnutls_certificate_set_x509_key_file(credentials, settings->certificate,
 						     settings->certificate_key,
 						     GNUTLS_X509_FMT_PEM);
 	if (error < 0) {
 		say(LOG_ERR, "%s: %s", settings->certificate, gnutls_strerror(error));
-		gnutls_certificate_free_credentials(certificate);
+		gnutls_certificate_free_credentials(credentials);
 		return -EINVAL;
 	}
-	service->certificate = certificate;
+	listener_put_certificate(service->certificate);
+	service->certificate = memory_get(1, sizeof(*service->certificate));
+	service->certificate->credentials = credentials;
+	service->certificate->users = 1;
 	return 0;
 }
 

@@ -968,6 +968,34 @@ def a_reload_has_new_tokens_and_certificates(daemon):
     new.close()
 
 
+def resident(node):
+    with open(f"/proc/{node.process.pid}/status", encoding="ascii") as stream:
+        return int(re.search(r"VmRSS:\s*(\d+)", stream.read())[1]) * 1024
+
+
+def certificates_that_were_replaced_are_forgotten(daemon):
+    """But for those of connections that go on"""
+    context, port = listen_with_tls(daemon)
+    old = TcpClient("127.0.0.1", port, context)
+    equal(old.request("GET", "/health", headers=PERMIT).status, 200)
+
+    def reload(times):
+        for _ in range(times):
+            before = os.path.getsize(f"{daemon.folder}/log")
+            daemon.signal(signal.SIGHUP)
+            until(lambda: os.path.getsize(f"{daemon.folder}/log") > before, "it is read again")
+            client = TcpClient("127.0.0.1", port, context)
+            equal(client.request("GET", "/health", headers=PERMIT).status, 200)
+            client.close()
+
+    reload(30)
+    before = resident(daemon)
+    reload(200)
+    true(resident(daemon) - before < 1 << 19, f"{before} bytes, then {resident(daemon)}")
+    equal(old.request("GET", "/health", headers=PERMIT).status, 200)
+    old.close()
+
+
 def what_is_not_safe_is_refused(daemon):
     daemon.stop()
     token, short = f"{daemon.folder}/token", f"{daemon.folder}/short"
