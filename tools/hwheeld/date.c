@@ -6,6 +6,7 @@
 
 #include "clock/now.h"
 #include "date.h"
+#include "hwheelctl/array.h"
 
 /* A fraction is cut after nanoseconds, and rounded up. Returns what follows. */
 static const char *date_read_fraction(const char *text, uint64_t *ns)
@@ -41,6 +42,20 @@ static bool date_read_zone(const char *text, long *seconds)
 	return !strcmp(text + 1, back);
 }
 
+/* RFC 9110: a year of two digits is the last one of these that is not 50 years ahead. */
+static void date_choose_century(struct tm *date)
+{
+	time_t now = (time_t)(now_on_wall(now_ns()) / NS_PER_S);
+	struct tm last, copy;
+
+	gmtime_r(&now, &last);
+	last.tm_year += 50;
+	date->tm_year = last.tm_year - (last.tm_year - date->tm_year) % 100;
+	copy = *date;
+	if (timegm(&copy) > timegm(&last))
+		date->tm_year -= 100;
+}
+
 /*
  * strptime() takes spaces, missing zeros, the 31st of February and any day of the week: what it
  * has read has to come back as it was. Returns what follows, or NULL.
@@ -54,6 +69,8 @@ static const char *date_read_form(const char *text, const char *form, time_t *se
 
 	if (!end || date.tm_sec > 60)
 		return NULL;
+	if (strstr(form, "%y"))
+		date_choose_century(&date);
 	date.tm_sec -= is_leap;
 	*seconds = timegm(&date) + is_leap;
 	date.tm_sec += is_leap;
@@ -61,6 +78,22 @@ static const char *date_read_form(const char *text, const char *form, time_t *se
 	    memcmp(text, back, (size_t)(end - text)))
 		return NULL;
 	return end;
+}
+
+/* The three forms of HTTP: of RFC 1123, of RFC 850, and of asctime() */
+static bool date_read_http(const char *text, time_t *seconds)
+{
+	static const char *const forms[] = {
+		"%a, %d %b %Y %H:%M:%S GMT", "%A, %d-%b-%y %H:%M:%S GMT", "%a %b %e %H:%M:%S %Y",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
+		const char *end = date_read_form(text, forms[i], seconds);
+
+		if (end)
+			return !*end;
+	}
+	return false;
 }
 
 bool date_read(const char *text, uint64_t *wall_ns)
@@ -72,14 +105,11 @@ bool date_read(const char *text, uint64_t *wall_ns)
 	long zone = 0;
 
 	snprintf(copy, sizeof(copy), "%s", text);
-	end = date_read_form(copy, "%a, %d %b %Y %H:%M:%S GMT", &seconds);
-	if (!end) {
+	if (!date_read_http(copy, &seconds)) {
 		copy[strcspn(copy, "t")] = copy[strcspn(copy, "t")] ? 'T' : 0;
 		end = date_read_form(copy, "%Y-%m-%dT%H:%M:%S", &seconds);
 		if (!end || !date_read_zone(date_read_fraction(end, &fraction), &zone))
 			return false;
-	} else if (*end) {
-		return false;
 	}
 	seconds -= zone;
 	*wall_ns = (uint64_t)seconds * NS_PER_S + fraction;
