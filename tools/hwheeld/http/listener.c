@@ -69,8 +69,8 @@ static enum MHD_Result listener_cut_off(struct request *request)
 	length = snprintf(text, sizeof(text),
 			  "HTTP/1.1 %u %s\r\nContent-Type: application/json\r\n"
 			  "Connection: close\r\nContent-Length: %d\r\n\r\n%s",
-			  status, is_large ? "Content Too Large" : "Service Unavailable", length,
-			  body);
+			  status, is_large ? "Content Too Large" :
+			  "Service Unavailable\r\nRetry-After: 1", length, body);
 	if (request->client->is_plain)
 		send(request->client->fd, text, (size_t)length, MSG_NOSIGNAL | MSG_DONTWAIT);
 	request->service->metrics.answers[status / 100]++;

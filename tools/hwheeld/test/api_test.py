@@ -21,7 +21,7 @@ import time
 import warnings
 
 import openapi
-from daemon import PATIENCE, Client, Daemon, certify, equal, run_all, true, until
+from daemon import PATIENCE, Client, Daemon, answer_to, certify, equal, run_all, true, until
 
 program, base = sys.argv[1:3]
 folders = (f"{base}/{number}" for number in itertools.count())
@@ -500,9 +500,11 @@ def a_client_that_hangs_up_as_it_is_due(daemon):
 
 
 def send_put(raw, key):
+    """Returns the request, for answer_to()."""
     body = json.dumps({"delay": 3600, "payload": key}).encode()
     raw.sendall(f"PUT /timeouts/{key} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n"
                 .encode() + body)
+    return raw, "PUT", f"/timeouts/{key}", body
 
 
 def connected(stack, daemon, count):
@@ -518,14 +520,16 @@ def many_clients_put_at_once(daemon):
     with contextlib.ExitStack() as stack:
         clients = connected(stack, daemon, 150)
         for turn in range(10):
+            sent = []
             for number, raw in enumerate(clients):
-                send_put(raw, f"{number}-{turn}")
+                sent.append(send_put(raw, f"{number}-{turn}"))
                 raw.sendall(b"GET /timeouts/")
             for number, raw in enumerate(clients):
-                true(raw.recv(65536).startswith(b"HTTP/1.1 201"), "a put is answered")
+                equal(answer_to(*sent[number]).status, 201)
                 raw.sendall(f"{number}-{turn} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
             for number, raw in enumerate(clients):
-                true(f'"{number}-{turn}"'.encode() in raw.recv(65536), "it is there")
+                answer = answer_to(raw, "GET", f"/timeouts/{number}-{turn}")
+                equal(answer.json["payload"], f"{number}-{turn}")
     equal(daemon.client().metric("hwheeld_timeouts"), 1500)
 
 
@@ -534,9 +538,8 @@ def clients_hang_up_as_their_puts_are_stored(daemon):
     for turn in range(20):
         with contextlib.ExitStack() as stack:
             clients = connected(stack, daemon, 100)
-            for number, raw in enumerate(clients):
-                send_put(raw, f"{number}-{turn}")
-            true(clients[turn].recv(65536).startswith(b"HTTP/1.1 201"), "one is answered")
+            sent = [send_put(raw, f"{number}-{turn}") for number, raw in enumerate(clients)]
+            equal(answer_to(*sent[turn]).status, 201)
     client = daemon.client()
     until(lambda: client.metric("hwheeld_connections") == 1, "connections are closed")
     for number in range(100):
@@ -804,7 +807,7 @@ def bodies_are_limited_together(daemon):
         for raw in (one, other):
             threading.Thread(target=lambda r=raw: with_patience(r.sendall, half)).start()
         answered = select.select([one, other], [], [], 60)[0]
-        true(answered[0].recv(100).startswith(b"HTTP/1.1 503 "), "not 503")
+        equal(answer_to(answered[0], "PUT", "/timeouts/a").status, 503)
     equal(daemon.client().get("a").status, 404)
 
 
@@ -1225,8 +1228,7 @@ def files_may_run_out(daemon):
     equal(client.put("a", delay=1000).status, 201)
     with contextlib.ExitStack() as stack:
         others = connected(stack, daemon, 60)
-        for number, raw in enumerate(others):
-            send_put(raw, f"{number}")
+        sent = {raw: send_put(raw, f"{number}") for number, raw in enumerate(others)}
         equal(client.put("b", delay=1000).status, 201)
         until(lambda: client.metric("hwheeld_timeouts") > 20, "some are served")
         ticks = cpu_ticks(daemon)
@@ -1237,7 +1239,7 @@ def files_may_run_out(daemon):
             ready = select.select(others, [], [], PATIENCE)[0]
             true(ready, "nobody is served")
             for raw in ready:
-                true(raw.recv(65536).startswith(b"HTTP/1.1 201"), "a put is answered")
+                equal(answer_to(*sent[raw]).status, 201)
                 others.remove(raw)
                 raw.close()
             if not ready:

@@ -127,6 +127,15 @@ class Answer:
         return json.loads(self.text)
 
 
+def answer_to(raw, method, target, body=None, headers=None):
+    """What comes next on a socket to which a test has sent this by itself"""
+    response = http.client.HTTPResponse(raw, method=method)
+    response.begin()
+    answer = Answer(response)
+    DESCRIPTION.check(method, target, body, headers, answer)
+    return answer
+
+
 class Client:
     """A connection that is kept, and the API."""
 

@@ -88,7 +88,13 @@ class Description:
 
     def check(self, method, target, body, headers, answer):
         """An answer to this request"""
-        path, _, query = target.partition("?")
+        operation = self.check_answer(method, target, answer)
+        if operation and answer.status < 300:
+            self.accepted(operation, target.partition("?")[2], body, headers)
+
+    def check_answer(self, method, target, answer):
+        """An answer to a request whose body is not known; returns the operation."""
+        path = target.partition("?")[0]
         if answer.status == 405:
             allowed = {one[0] for one in self.operations if one[1].fullmatch(path)}
             allowed |= {"HEAD"} if "GET" in allowed else set()
@@ -109,8 +115,7 @@ class Description:
         for name, header in response.get("headers", {}).items():
             self.valid(header["schema"], answer.headers[name], f"{where}: {status}: {name}")
         self.check_body(method, response, answer, f"{where}: {status}")
-        if operation and answer.status < 300:
-            self.accepted(operation, query, body, headers)
+        return operation
 
     def check_body(self, method, response, answer, where):
         if "content" not in response or method == "HEAD":
