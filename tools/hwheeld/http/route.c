@@ -4,6 +4,7 @@
 
 #include "hash.h"
 #include "http/answer.h"
+#include "http/list.h"
 #include "http/openmetrics.h"
 #include "http/route.h"
 #include "http/show.h"
@@ -31,7 +32,7 @@ static const struct route {
 	{ "GET",    "/timeouts/", NULL,      show_one,       "", false },
 	{ "DELETE", "/timeouts/", NULL,      cancel_timeout, "", false },
 	{ "POST",   "/timeouts",  "",        put_many,       "", true },
-	{ "GET",    "/timeouts",  "",        show_list,
+	{ "GET",    "/timeouts",  "",        list,
 	  " queue prefix state after limit ", false },
 	{ "POST",   "/queues/",   "/take",   take,           " max wait lease ", false },
 	{ "DELETE", "/leases/",   "",        cancel_lease,   "", false },

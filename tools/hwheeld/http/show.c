@@ -19,12 +19,8 @@
 #include "store/store.h"
 #include "text.h"
 
-/* How many a list has at most, and without a parameter */
+/* How many queues a list has at most */
 #define SHOW_MOST	1000
-#define SHOW_SOME	100
-
-/* Bits of a record's number */
-#define SHOW_SHARD	52
 
 void show_one(struct request *request)
 {
@@ -36,110 +32,6 @@ void show_one(struct request *request)
 		answer(request, MHD_HTTP_OK, view_timeout(timeout, true));
 	else
 		answer_error(request, MHD_HTTP_NOT_FOUND, "there is no such timeout");
-}
-
-/* Which timeouts are to be listed */
-struct show_filter {
-	const char *queue;		/* NULL: all, as for state */
-	const char *state;
-	char prefix[KEY_MAX + 1];
-	size_t prefix_length;
-	uint64_t after;
-	uint64_t limit;
-};
-
-/* Returns NULL, or what is wrong. */
-static const char *show_read_filter(const struct request *request, struct show_filter *filter)
-{
-	const char *prefix = request_parameter(request, "prefix");
-	const char *after = request_parameter(request, "after");
-	const char *limit = request_parameter(request, "limit");
-
-	*filter = (struct show_filter) {
-		.queue = request_parameter(request, "queue"),
-		.state = request_parameter(request, "state"), .limit = SHOW_SOME,
-	};
-	if (filter->queue && !text_is_queue(filter->queue, strlen(filter->queue)))
-		return "queue: 1 to 64 letters, digits, dots, dashes or underscores are expected";
-	if (filter->state && !view_is_state(filter->state))
-		return "state: pending, due or leased is expected";
-	if (!text_decode(prefix ?: "", filter->prefix, KEY_MAX, &filter->prefix_length))
-		return "prefix: up to 256 bytes, with %XX where needed, are expected";
-	if (limit && !text_count(limit, SHOW_MOST, &filter->limit))
-		return "limit: 1 to 1000 is expected";
-	if (after && !text_count(after, UINT64_MAX, &filter->after))
-		return "after: what next said is expected";
-	return NULL;
-}
-
-/* Logs come one after the other, each in its order: the place in all of them */
-static uint64_t show_place(unsigned int shard, uint64_t seq)
-{
-	return (uint64_t)shard << SHOW_SHARD | seq;
-}
-
-/* The oldest one of the next log that has one */
-static const struct timeout *show_first(const struct service *service, unsigned int shard)
-{
-	const struct timeout *timeout = NULL;
-
-	for (; !timeout && shard < log_count(service); shard++)
-		timeout = service->logs[shard].oldest;
-	return timeout;
-}
-
-/* This timeout, or the next one that is to be listed; NULL: there is none. */
-static const struct timeout *show_next(const struct service *service,
-				       const struct timeout *timeout,
-				       const struct show_filter *filter)
-{
-	for (; timeout; timeout = timeout->newer ?: show_first(service, timeout->shard + 1U)) {
-		struct key key = timeout_key(timeout);
-
-		if (show_place(timeout->shard, timeout->seq) > filter->after &&
-		    (!filter->queue || !strcmp(filter->queue, timeout->queue->name)) &&
-		    (!filter->state || !strcmp(filter->state, view_state(timeout))) &&
-		    key.length >= filter->prefix_length &&
-		    !memcmp(key.text, filter->prefix, filter->prefix_length))
-			break;
-	}
-	return timeout;
-}
-
-/*
- * The list goes on behind a record's number, as timeouts are in the order of their records. One
- * that is restarted between two pages gets a larger number: it may be on both.
- */
-void show_list(struct request *request)
-{
-	const struct service *service = request->service;
-	const struct timeout *timeout;
-	struct json_object *object, *array;
-	struct show_filter filter;
-	const char *wrong = show_read_filter(request, &filter);
-	uint64_t shard;
-	char next[24];
-
-	if (wrong) {
-		answer_error(request, MHD_HTTP_BAD_REQUEST, wrong);
-		return;
-	}
-	shard = filter.after >> SHOW_SHARD;
-	timeout = shard < log_count(service) ? show_first(service, (unsigned int)shard) : NULL;
-	timeout = show_next(service, timeout, &filter);
-	object = json_object_new_object();
-	array = json_object_new_array();
-	for (uint64_t i = 0; timeout && i < filter.limit; i++) {
-		json_object_array_add(array, view_timeout(timeout, false));
-		snprintf(next, sizeof(next), "%llu",
-			 (unsigned long long)show_place(timeout->shard, timeout->seq));
-		filter.after = show_place(timeout->shard, timeout->seq);
-		timeout = show_next(service, timeout, &filter);
-	}
-	json_object_object_add(object, "timeouts", array);
-	if (timeout)
-		json_add_text(object, "next", next);
-	answer(request, MHD_HTTP_OK, object);
 }
 
 void show_queues(struct request *request)

@@ -9,7 +9,6 @@
 extern const char openapi_begin[], openapi_end[];
 
 void show_one(struct request *request);
-void show_list(struct request *request);
 void show_queues(struct request *request);
 void show_openapi(struct request *request);
 void show_health(struct request *request);

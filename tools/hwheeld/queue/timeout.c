@@ -5,6 +5,7 @@
 #include "log/log.h"
 #include "memory.h"
 #include "queue/timeout.h"
+#include "queue/walk.h"
 
 /* Of each one: the record of libhwheel and of the worker, the alarm, and what malloc adds */
 #define TIMEOUT_OVERHEAD	256
@@ -50,8 +51,10 @@ static struct log *timeout_log(const struct timeout *timeout)
 
 static void timeout_unlist(struct timeout *timeout)
 {
-	if (timeout->older)
-		DL_DELETE2(timeout_log(timeout)->oldest, timeout, older, newer);
+	if (!timeout->older)
+		return;
+	walk_leave(timeout);
+	DL_DELETE2(timeout_log(timeout)->oldest, timeout, older, newer);
 	timeout->older = NULL;
 }
 

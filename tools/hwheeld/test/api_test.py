@@ -1398,6 +1398,44 @@ def restarts_hide_none_from_a_list(daemon):
     equal(sorted(set(found)), [f"{k:03}" for k in range(30)])
 
 
+def a_list_lets_others_take_turns(daemon):
+    """Its filter lets one of many through. A machine that is busy may answer others later."""
+    client, other = daemon.client(), daemon.client()
+    for batch in range(100):
+        client.put_many([{"key": f"{batch}-{k}", "delay": 10000} for k in range(1000)])
+
+    def others_that_were_served():
+        served = 0
+        client.send("GET", "/timeouts?prefix=99-99&limit=1000")
+        while not select.select([client.connection.sock], [], [], 0)[0]:
+            equal(other.request("GET", "/health").status, 200)
+            served += 1
+        equal(len(client.answer().json["timeouts"]), 11)
+        return served
+
+    until(lambda: others_that_were_served() > 3, "others are served meanwhile")
+
+
+def a_list_finds_what_moves_meanwhile(daemon):
+    """Timeouts come, go and move to the log's other end, those too where the list is."""
+    client, other = daemon.client(), daemon.client()
+    for batch in range(20):
+        client.put_many([{"key": f"{batch}-{k}", "delay": 10000} for k in range(1000)])
+    kept = {f"{batch}-{k}" for batch in range(20) for k in range(900, 1000)}
+    for turn in range(10):
+        client.send("GET", f"/timeouts?queue=default&prefix={turn}-9&limit=1000")
+        for k in range(turn * 50, turn * 50 + 50):
+            equal(other.cancel(f"{k % 20}-{k}").status, 204)
+            equal(other.put(f"{turn}-{900 + k % 100}", delay=10000).status, 200)
+        found = {timeout["key"] for timeout in client.answer().json["timeouts"]}
+        expected = {key for key in kept if key.startswith(f"{turn}-")}
+        equal(expected - found, set())
+    client.send("GET", "/timeouts?prefix=none")
+    daemon.signal(signal.SIGTERM)
+    true(client.answer().status in (200, 503), "it is answered")
+    equal(daemon.wait(), 0)
+
+
 def metrics_are_open_metrics(daemon):
     client = daemon.client()
     client.put("a", delay=0)
