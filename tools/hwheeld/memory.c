@@ -1,40 +1,40 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * All memory of the process comes through here, that of its libraries too. When there is none, a
- * reserve gives way, so that what is under way can end; see memory_is_short() for what comes after.
+ * reserve gives way, so that what is under way can end. It consists of chunks, so that it can be
+ * had again from what others have freed in pieces.
+ *
+ * json-c crashes where it finds no memory, or leaves something out. libmicrohttpd closes a
+ * connection: it may fail, and must not use up what is needed to end timeouts.
  */
 #include <dlfcn.h>
-#include <sys/mman.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include "memory.h"
 #include "say.h"
 
-#define MEMORY_RESERVE	8388608
+#define MEMORY_CHUNK	65536
+#define MEMORY_CHUNKS	256
 
-static void *memory_reserve = MAP_FAILED;
+/* A request may count on such a part of the reserve. */
+#define MEMORY_PART	4
 
-bool memory_is_short(void)
-{
-	if (memory_reserve == MAP_FAILED)
-		memory_reserve = mmap(NULL, MEMORY_RESERVE, PROT_READ | PROT_WRITE,
-				      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	return memory_reserve == MAP_FAILED;
-}
+struct chunk {
+	struct chunk *next;
+};
 
-/* Returns whether it is worth another try. Any thread may be the one. */
-static bool memory_give_way(void)
-{
-	void *reserve = __atomic_exchange_n(&memory_reserve, MAP_FAILED, __ATOMIC_RELAXED);
+struct chunks {
+	struct chunk *first;
+	size_t count;
+};
 
-	return reserve != MAP_FAILED && !munmap(reserve, MEMORY_RESERVE);
-}
+/* For jemalloc: any thread may have what another one has freed, and so may allocations of any size. */
+const char *malloc_conf = "narenas:1,oversize_threshold:0";
 
-void memory_end(void)
-{
-	say(LOG_CRIT, "there is no memory");
-	_exit(1);
-}
+static struct chunks memory_reserve;
+static pthread_mutex_t memory_lock = PTHREAD_MUTEX_INITIALIZER;	/* of the reserve */
+static __thread bool memory_is_optional;
 
 /* The next one in the order of libraries: jemalloc's, or the C library's */
 #define MEMORY_NEXT(name) ({ \
@@ -44,23 +44,117 @@ void memory_end(void)
 	next; \
 })
 
+/* Returns false if there are fewer. */
+static bool memory_fill(struct chunks *chunks, size_t count)
+{
+	struct chunk *chunk;
+
+	while (chunks->count < count) {
+		chunk = MEMORY_NEXT(malloc)(MEMORY_CHUNK);
+		if (!chunk)
+			return false;
+		chunk->next = chunks->first;
+		chunks->first = chunk;
+		chunks->count++;
+	}
+	return true;
+}
+
+static void memory_free_one(struct chunks *chunks)
+{
+	struct chunk *chunk = chunks->first;
+
+	chunks->first = chunk->next;
+	chunks->count--;
+	free(chunk);
+}
+
+static size_t memory_reserved(void)
+{
+	return __atomic_load_n(&memory_reserve.count, __ATOMIC_RELAXED);
+}
+
+bool memory_is_short(void)
+{
+	bool is_whole = memory_reserved() == MEMORY_CHUNKS;
+
+	if (is_whole)
+		return false;
+	pthread_mutex_lock(&memory_lock);
+	is_whole = memory_fill(&memory_reserve, MEMORY_CHUNKS);
+	pthread_mutex_unlock(&memory_lock);
+	return !is_whole;
+}
+
+bool memory_has(size_t size)
+{
+	struct chunks chunks = { 0 };
+	bool is_there = memory_fill(&chunks, size / MEMORY_CHUNK + 1);
+
+	while (chunks.count)
+		memory_free_one(&chunks);
+	return is_there;
+}
+
+bool memory_offers(size_t size)
+{
+	memory_is_short();
+	return size <= memory_reserved() * MEMORY_CHUNK / MEMORY_PART || memory_has(size);
+}
+
+bool memory_may_fail(bool may_fail)
+{
+	bool before = memory_is_optional;
+
+	memory_is_optional = may_fail;
+	return before;
+}
+
+/* Returns whether it is worth another try. Any thread may be the one. */
+static bool memory_give_way(void)
+{
+	size_t least = memory_is_optional ? MEMORY_CHUNKS / 2 : 0;
+	bool is_there;
+
+	pthread_mutex_lock(&memory_lock);
+	is_there = memory_reserve.count > least;
+	if (is_there)
+		memory_free_one(&memory_reserve);
+	pthread_mutex_unlock(&memory_lock);
+	if (!is_there && !memory_is_optional)
+		memory_end();
+	return is_there;
+}
+
+void memory_end(void)
+{
+	say(LOG_CRIT, "there is no memory");
+	_exit(1);
+}
+
 void *malloc(size_t size)
 {
-	void *memory = MEMORY_NEXT(malloc)(size);
+	void *memory;
 
-	return memory || !memory_give_way() ? memory : MEMORY_NEXT(malloc)(size);
+	while (!(memory = MEMORY_NEXT(malloc)(size)) && memory_give_way())
+		;
+	return memory;
 }
 
 void *calloc(size_t count, size_t size)
 {
-	void *memory = MEMORY_NEXT(calloc)(count, size);
+	void *memory;
 
-	return memory || !memory_give_way() ? memory : MEMORY_NEXT(calloc)(count, size);
+	while (!(memory = MEMORY_NEXT(calloc)(count, size)) && memory_give_way())
+		;
+	return memory;
 }
 
 void *realloc(void *old, size_t size)
 {
-	void *memory = MEMORY_NEXT(realloc)(old, size);
+	void *memory;
 
-	return memory || !size || !memory_give_way() ? memory : MEMORY_NEXT(realloc)(old, size);
+	while (!(memory = MEMORY_NEXT(realloc)(old, size)) && size && memory_give_way())
+		;
+	return memory;
 }

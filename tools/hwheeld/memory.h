@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Memory that has to be there. Sizes that clients choose are bounded before. When there is none,
- * and no reserve is left, the daemon ends: what it has accepted is in the store, and systemd starts
- * it again.
+ * Memory that has to be there. A request that may need much asks before it begins, and is refused
+ * or gets less. What is under way has a reserve. When that is gone, too, the daemon ends: what it
+ * has accepted is in the store, and systemd starts it again.
  */
 #ifndef MEMORY_H
 #define MEMORY_H
@@ -11,8 +11,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Is the reserve gone, and cannot be had again? Then nothing new is to begin. */
+/* Is the reserve not whole, and cannot be made so? Then nothing new is to begin. */
 bool memory_is_short(void);
+
+/* Is there so much beside the reserve? */
+bool memory_has(size_t size);
+
+/* The same, or it is a small part of the reserve */
+bool memory_offers(size_t size);
+
+/*
+ * From now on this thread's allocations may fail, before the second half of the reserve is touched,
+ * or may not, as at the beginning: then the daemon ends. Returns what was so before.
+ */
+bool memory_may_fail(bool may_fail);
 
 /* Does not return. */
 void memory_end(void);

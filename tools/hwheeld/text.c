@@ -146,9 +146,19 @@ bool text_read_token(const char *text, unsigned char token[TOKEN_SIZE])
 	return true;
 }
 
+/* An object of json-c has a table of 16 members, an array 32 places. */
+size_t text_json_bytes(const char *text, size_t length)
+{
+	size_t bytes = 4 * length;
+
+	for (size_t i = 0; i < length; i++)
+		bytes += text[i] == '{' ? 2048 : text[i] == '[' ? 512 : text[i] == ',' ? 128 : 0;
+	return bytes;
+}
+
 struct json_object *text_json(const char *text, size_t length)
 {
-	struct json_tokener *tokener = memory_need(json_tokener_new_ex(TEXT_DEPTH));
+	struct json_tokener *tokener = json_tokener_new_ex(TEXT_DEPTH);
 	struct json_object *object;
 
 	json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);

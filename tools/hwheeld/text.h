@@ -45,6 +45,9 @@ struct text_wrong {
 /* Returns how much of it, and at most 64 bytes, are UTF-8 without control characters. */
 size_t text_printable(const char *text, size_t length);
 
+/* Bytes that text_json() needs, and what becomes of its objects, at most */
+size_t text_json_bytes(const char *text, size_t length);
+
 /* Strict JSON, in UTF-8, not deep; NULL if it is something else. The caller puts it. */
 struct json_object *text_json(const char *text, size_t length);
 

@@ -8,6 +8,8 @@
 #include "memory.h"
 #include "text.h"
 
+const char answer_no_memory[] = "the machine has no memory: nothing has changed";
+
 static void answer_finish(struct request *request, unsigned int status,
 			  struct MHD_Response *response)
 {
@@ -17,14 +19,24 @@ static void answer_finish(struct request *request, unsigned int status,
 	request_resume(request);
 }
 
+static void answer_bytes(struct request *request, unsigned int status, const char *type,
+			 const char *text, size_t length, enum MHD_ResponseMemoryMode mode)
+{
+	struct MHD_Response *response = MHD_create_response_from_buffer(length, (void *)text, mode);
+
+	MHD_add_response_header(memory_need(response), "Content-Type", type);
+	answer_finish(request, status, response);
+}
+
 void answer_text(struct request *request, unsigned int status, const char *type, char *text,
 		 size_t length)
 {
-	struct MHD_Response *response;
+	answer_bytes(request, status, type, text, length, MHD_RESPMEM_MUST_FREE);
+}
 
-	response = MHD_create_response_from_buffer(length, text, MHD_RESPMEM_MUST_FREE);
-	MHD_add_response_header(memory_need(response), "Content-Type", type);
-	answer_finish(request, status, response);
+void answer_constant(struct request *request, const char *type, const char *text, size_t length)
+{
+	answer_bytes(request, MHD_HTTP_OK, type, text, length, MHD_RESPMEM_PERSISTENT);
 }
 
 void answer(struct request *request, unsigned int status, struct json_object *object)

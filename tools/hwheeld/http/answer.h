@@ -15,8 +15,14 @@ void answer_empty(struct request *request, unsigned int status);
 void answer_text(struct request *request, unsigned int status, const char *type, char *text,
 		 size_t length);
 
+/* @text stays. */
+void answer_constant(struct request *request, const char *type, const char *text, size_t length);
+
 /* @text says what is wrong; nothing of it comes from the client. */
 void answer_error(struct request *request, unsigned int status, const char *text);
+
+/* With 503, before anything has changed */
+extern const char answer_no_memory[];
 
 struct text_wrong;
 

@@ -160,6 +160,14 @@ void list(struct request *request)
 		answer_error(request, MHD_HTTP_BAD_REQUEST, wrong);
 		return;
 	}
+	/* A page may be shorter than its limit. */
+	while (list->filter.limit && !memory_offers(list->filter.limit * VIEW_BYTES))
+		list->filter.limit /= 2;
+	if (!list->filter.limit) {
+		free(list);
+		answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, answer_no_memory);
+		return;
+	}
 	list->turn = (struct loop_source) { .ready = list_turn, .owner = list };
 	list->service = service;
 	list->request = request;

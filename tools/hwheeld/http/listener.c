@@ -92,15 +92,11 @@ static void listener_begin_request(struct request *request)
 		answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, listener_too_many);
 }
 
-/*
- * Comes when the header is there, for each piece of the body, when all of that is there, and then
- * again when there is an answer.
- */
-static enum MHD_Result listener_handle(void *data, struct MHD_Connection *connection,
-				       const char *path, const char *method, const char *version,
-				       const char *upload, size_t *size, void **context)
+static enum MHD_Result listener_go_on(const struct listener *listener,
+				      struct MHD_Connection *connection, const char *path,
+				      const char *method, const char *upload, size_t *size,
+				      void **context)
 {
-	const struct listener *listener = data;
 	const union MHD_ConnectionInfo *info;
 	struct request *request = *context;
 
@@ -128,20 +124,39 @@ static enum MHD_Result listener_handle(void *data, struct MHD_Connection *connec
 	return request->response ? answer_send(request) : MHD_YES;
 }
 
+/*
+ * Comes when the header is there, for each piece of the body, when all of that is there, and then
+ * again when there is an answer.
+ */
+static enum MHD_Result listener_handle(void *data, struct MHD_Connection *connection,
+				       const char *path, const char *method, const char *version,
+				       const char *upload, size_t *size, void **context)
+{
+	bool may_fail = memory_may_fail(false);
+	enum MHD_Result result;
+
+	result = listener_go_on(data, connection, path, method, upload, size, context);
+	memory_may_fail(may_fail);
+	return result;
+}
+
 /* The client of a held request has hung up if it still waits. */
 static void listener_end_request(void *data, struct MHD_Connection *connection, void **context,
 				 enum MHD_RequestTerminationCode why)
 {
 	struct request *request = *context;
+	bool may_fail;
 
 	if (!request)
 		return;
+	may_fail = memory_may_fail(false);
 	request->service->got_further = true;
 	*context = NULL;
 	if (request->give_up)
 		request->give_up(request, REQUEST_LATE);
 	request_limit_time(request->client);
 	request_free(request);
+	memory_may_fail(may_fail);
 }
 
 /* A connection */
@@ -170,6 +185,7 @@ static void listener_connection_changed(void *data, struct MHD_Connection *conne
 	struct service *service = listener->service;
 	const union MHD_ConnectionInfo *info;
 	struct client *client;
+	bool may_fail;
 
 	service->got_further = true;
 	if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
@@ -181,6 +197,7 @@ static void listener_connection_changed(void *data, struct MHD_Connection *conne
 	info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
 	if (!info)
 		return;
+	may_fail = memory_may_fail(false);
 	client = client_new(service, info->connect_fd, listener->is_by_tcp, listener->is_plain);
 	*context = client;
 	info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
@@ -191,6 +208,7 @@ static void listener_connection_changed(void *data, struct MHD_Connection *conne
 				       client->certificate->credentials);
 	}
 	request_limit_time(client);
+	memory_may_fail(may_fail);
 }
 
 /* Texts stay as they came: a decoded zero would end them. */
@@ -409,8 +427,10 @@ void listener_run(struct service *service)
 	struct listener *listener;
 
 	service->got_further = false;
+	memory_may_fail(true);
 	LL_FOREACH(service->listeners, listener)
 		MHD_run(listener->daemon);
+	memory_may_fail(false);
 }
 
 /* libmicrohttpd always has more to do while a request is held. */

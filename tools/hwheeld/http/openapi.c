@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "http/answer.h"
 #include "http/show.h"
-#include "memory.h"
 
 /* The description of all of this, which is installed as well */
 __asm__(".section .rodata\n"
@@ -11,8 +10,6 @@ __asm__(".section .rodata\n"
 
 void show_openapi(struct request *request)
 {
-	size_t length = (size_t)(openapi_end - openapi_begin);
-
-	answer_text(request, MHD_HTTP_OK, "application/json", memory_copy(openapi_begin, length),
-		    length);
+	answer_constant(request, "application/json", openapi_begin,
+			(size_t)(openapi_end - openapi_begin));
 }

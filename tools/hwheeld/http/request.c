@@ -62,13 +62,16 @@ bool request_append(struct request *request, const char *data, size_t size)
 {
 	const struct settings *settings = &request->service->settings;
 	size_t room = request->room ?: 256;
+	bool may_fail;
 	char *body;
 
 	request->is_too_large = size > settings->body || request->length > settings->body - size;
 	while (!request->is_too_large && room < request->length + size + 1)
 		room *= 2;
 	if (!request->is_too_large && room != request->room) {
-		body = realloc(request->body, room);
+		may_fail = memory_may_fail(true);
+		body = memory_offers(room) ? realloc(request->body, room) : NULL;
+		memory_may_fail(may_fail);
 		if (!body) {
 			request_drop_body(request);
 			return false;

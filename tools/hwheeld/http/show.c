@@ -10,6 +10,7 @@
 #include "http/show.h"
 #include "hwheelctl/json.h"
 #include "log/log.h"
+#include "memory.h"
 #include "nodes/nodes.h"
 #include "queue/life.h"
 #include "queue/queue.h"
@@ -28,18 +29,26 @@ void show_one(struct request *request)
 
 	if (timeout)
 		life_end_lease(timeout);
-	if (timeout && timeout->state != TIMEOUT_NEW)
-		answer(request, MHD_HTTP_OK, view_timeout(timeout, true));
-	else
+	if (!timeout || timeout->state == TIMEOUT_NEW)
 		answer_error(request, MHD_HTTP_NOT_FOUND, "there is no such timeout");
+	else if (!memory_offers(VIEW_BYTES + VIEW_PAYLOAD(timeout->payload_length)))
+		answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, answer_no_memory);
+	else
+		answer(request, MHD_HTTP_OK, view_timeout(timeout, true));
 }
 
 void show_queues(struct request *request)
 {
-	struct json_object *object = json_object_new_object();
-	struct json_object *array = json_object_new_array();
 	const struct queue *queue = request->service->queues;
+	size_t count = queue_count(request->service);
+	struct json_object *object, *array;
 
+	if (!memory_offers((count < SHOW_MOST ? count : SHOW_MOST) * VIEW_BYTES)) {
+		answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, answer_no_memory);
+		return;
+	}
+	object = json_object_new_object();
+	array = json_object_new_array();
 	for (size_t i = 0; queue && i < SHOW_MOST; queue = queue->by_name.next, i++) {
 		struct json_object *one = json_object_new_object();
 

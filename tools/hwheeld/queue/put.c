@@ -224,6 +224,10 @@ static void put_decide(struct request *request)
 /* Returns NULL, or what is wrong. */
 static const char *put_read_json(struct request *request, struct text_wrong *wrong)
 {
+	if (!memory_offers(text_json_bytes(request->body, request->length))) {
+		wrong->status = MHD_HTTP_SERVICE_UNAVAILABLE;
+		return answer_no_memory;
+	}
 	request->json = text_json(request->body, request->length);
 	return request->json ? text_json_mistake(request->body, wrong) : "this is not JSON";
 }

@@ -8,6 +8,7 @@
 #include "nodes/nodes.h"
 #include "queue/room.h"
 #include "queue/timeout.h"
+#include "queue/view.h"
 #include "store/store.h"
 
 /* For what a step of cleaning copies, and for records of clients that come meanwhile */
@@ -65,7 +66,7 @@ bool room_widen(struct service *service)
 
 enum room_reason room_lacks(struct service *service, const struct room_need *need)
 {
-	if (need->bytes && memory_is_short())
+	if (need->bytes && (memory_is_short() || !memory_offers(need->bytes)))
 		return ROOM_RESERVE;
 	if (need->bytes && service->timeouts_bytes + need->bytes > service->settings.memory)
 		return ROOM_MEMORY;
@@ -84,6 +85,9 @@ enum room_reason room_lacks_any(struct service *service)
 		.log = timeout_room_of(KEY_MAX, service->settings.payload),
 	};
 
+	/* The request for it needs memory, too. */
+	if (memory_is_short() || !memory_has(VIEW_PAYLOAD(need.bytes)))
+		return ROOM_RESERVE;
 	return room_lacks(service, &need);
 }
 

@@ -19,7 +19,7 @@
 #include "queue/view.h"
 #include "text.h"
 
-/* An answer has so many bytes of payloads, or a single timeout. */
+/* An answer has so many bytes of payloads, or a single timeout; that, too, without memory. */
 #define TAKE_ANSWER_MAX	1048576
 
 /* A commit has so many bytes of leases, which each store holds; and of each one, beside its key */
@@ -121,7 +121,13 @@ static size_t take_count(const struct request *request, const struct queue *queu
 			break;
 		count++;
 	}
-	return count;
+	return count > 1 && !memory_offers(count * VIEW_BYTES + VIEW_PAYLOAD(bytes)) ? 1 : count;
+}
+
+/* For an answer with the first one that is due */
+static bool take_has_memory(const struct queue *queue)
+{
+	return memory_offers(VIEW_BYTES + VIEW_PAYLOAD(queue->due->payload_length));
 }
 
 static void take_submit(struct request *request, const struct queue *queue)
@@ -316,6 +322,10 @@ void take(struct request *request)
 	is_due = queue && queue->due && !queue->polls;
 	if ((!request->take.wait_ns || is_due) && nodes && nodes->sweep(request, is_due))
 		return;
+	if (is_due && !take_has_memory(queue)) {
+		answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, answer_no_memory);
+		return;
+	}
 	if (is_due) {
 		if (!room_wait(request))
 			take_submit(request, queue);

@@ -11,6 +11,10 @@ struct json_object;
 const char *view_state(const struct timeout *timeout);
 bool view_is_state(const char *text);
 
+/* Bytes that its object needs, and the JSON of it, at most; those of the payload beside it */
+#define VIEW_BYTES	4096
+#define VIEW_PAYLOAD(length)	(16 * (size_t)(length))
+
 struct json_object *view_timeout(const struct timeout *timeout, bool payload);
 
 /* A timeout with its lease, for a client or for another node */

@@ -6,6 +6,7 @@ For root, who may mount.
 Prints TAP.
 """
 import contextlib
+import http.client
 import itertools
 import mmap
 import os
@@ -509,11 +510,12 @@ class FailingMemory:
         self.daemon = Daemon(program, f"{base}/{name}")
         self.daemon.environment = {"LD_PRELOAD": fail_alloc, "FAIL_ALLOC": f"{base}/{name}.count"}
 
-    def fail(self, number):
-        self.left[:8] = number.to_bytes(8, "little")
+    def fail(self, number, many=1):
+        self.left[:16] = number.to_bytes(8, "little") + many.to_bytes(8, "little")
 
     def has_failed(self):
-        return not any(self.left[:8])
+        left, many = (int.from_bytes(self.left[at:at + 8], "little", signed=True) for at in (0, 8))
+        return left == 1 - many
 
 
 def no_allocation_that_fails_is_noticed():
@@ -545,6 +547,62 @@ def no_allocation_that_fails_is_noticed():
         daemon.is_sound()
 
 
+def insist(daemon, *request):
+    """Asks until there is an answer that is not for want of memory."""
+    while True:
+        client = daemon.client()
+        with contextlib.suppress(ConnectionError, http.client.HTTPException):
+            answer = client.request(*request)
+            if answer.status not in (503, 507):
+                return answer
+            true("no memory" in answer.text.decode() or "too many" in answer.text.decode(),
+                 answer.text)
+        daemon.hang_up()
+
+
+def where_memory_ends_nothing_is_lost():
+    """
+    At each allocation of a round in turn no reserve helps those who may go without: a connection
+    may end, and a request may be refused.
+    """
+    memory = FailingMemory("ends")
+    with memory.daemon as daemon:
+        for number in itertools.count(1):
+            key, many = f"k{number}", [{"key": f"m{number}-{k}", "delay": 1000} for k in "abc"]
+            client = daemon.client()
+            memory.fail(number, 200)
+            true(insist(daemon, "PUT", f"/timeouts/{key}", {"delay": 0, "queue": key}).status in
+                 (200, 201), "put")
+            equal(insist(daemon, "POST", "/timeouts", {"timeouts": many}).status, 200)
+            taken = []
+            while not taken:
+                taken = insist(daemon, "POST", f"/queues/{key}/take?wait=30&lease=200ms") \
+                    .json["timeouts"]
+            equal([timeout["key"] for timeout in taken], [key])
+            for path in ("/timeouts?limit=3", "/queues", "/metrics", "/cluster", "/health",
+                         "/openapi.json", f"/timeouts/{many[0]['key']}"):
+                equal(insist(daemon, "GET", path).status, 200)
+            while insist(daemon, "GET", f"/timeouts/{key}").status == 200:
+                for timeout in insist(daemon, "POST", f"/queues/{key}/take?lease=200ms&wait=30") \
+                        .json["timeouts"] if not taken else taken:
+                    insist(daemon, "DELETE", f"/leases/{timeout['token']}")
+                taken = []
+            for wish in many:
+                true(insist(daemon, "DELETE", f"/timeouts/{wish['key']}").status in (204, 404),
+                     "cancel")
+            if not memory.has_failed():
+                break
+            client.close()
+            daemon.hang_up()
+        memory.fail(0, 0)
+        print(f"# {number - 1} allocations have failed")
+        true(number > 100, "hardly any has failed")
+        equal(listed(daemon.client()), set())
+        daemon.restart()
+        equal(listed(daemon.client()), set())
+        daemon.is_sound()
+
+
 def without_memory_new_timeouts_are_refused():
     with Daemon(program, f"{base}/memory") as daemon:
         client = daemon.client()
@@ -552,9 +610,7 @@ def without_memory_new_timeouts_are_refused():
         for number in range(100):
             equal(client.put(f"before-{number}", delay=0, queue="q").status, 201)
             accepted.add(f"before-{number}")
-        with open(f"/proc/{daemon.process.pid}/status", encoding="ascii") as stream:
-            data = int(re.search(r"VmData:\s*(\d+)", stream.read())[1]) * 1024
-        resource.prlimit(daemon.process.pid, limit, (data + 4 * MEGABYTE, -1))
+        resource.prlimit(daemon.process.pid, limit, (data_of(daemon) + 4 * MEGABYTE, -1))
         for number in range(10000):
             answer = client.put(f"more-{number}", delay=1000, payload=60000 * "x")
             if answer.status != 201:
@@ -581,6 +637,58 @@ def without_memory_new_timeouts_are_refused():
         daemon.is_sound()
 
 
+def data_of(daemon):
+    with open(f"/proc/{daemon.process.pid}/status", encoding="ascii") as stream:
+        return int(re.search(r"VmData:\s*(\d+)", stream.read())[1]) * 1024
+
+
+def without_memory_large_requests_end_nobody():
+    """Each one is answered, or loses its connection; small ones go on."""
+    with Daemon(program, f"{base}/hungry", batch=100000) as daemon:
+        client = daemon.client()
+        keys = {f"small-{number}" for number in range(100)}
+        equal(client.put_many([{"key": key, "delay": 0, "queue": "q"} for key in sorted(keys)])
+              .status, 200)
+        for number in range(100):
+            equal(client.put(f"large-{number}", delay=0, queue="large",
+                             payload=60000 * "\1").status, 201)
+        resource.prlimit(daemon.process.pid, resource.RLIMIT_DATA,
+                         (data_of(daemon) + 4 * MEGABYTE, -1))
+        objects = b'{"timeouts":[' + b",".join(250000 * [b"{}"]) + b"]}"
+        requests = (("POST", "/queues/large/take?max=100&lease=100ms"),
+                    ("GET", "/timeouts?limit=1000"), ("GET", "/timeouts/large-1"),
+                    ("POST", "/timeouts", objects), ("GET", "/metrics"), ("GET", "/queues"),
+                    ("POST", "/queues/q/take?max=1000&lease=100ms"),
+                    ("PUT", "/timeouts/new", {"delay": 1000, "payload": 65000 * "x"}))
+        statuses, ended = set(), 0
+        for _ in range(2):
+            others = [(daemon.client(), request) for request in 10 * requests]
+            for other, request in others:
+                with contextlib.suppress(ConnectionError):
+                    other.send(*request)
+            for other, _ in others:
+                try:
+                    statuses.add(other.answer().status)
+                except (ConnectionError, http.client.HTTPException):
+                    ended += 1
+            daemon.hang_up()
+        print(f"# statuses {sorted(statuses)}, and {ended} of 160 connections ended")
+        equal(statuses & {503, 507} == set(), False)
+        equal(daemon.client().request("GET", "/health").status, 200)
+        client = daemon.client()
+        while keys:
+            for timeout in client.take("q", max=100, wait=30):
+                if client.ack(timeout["token"]) == 204:
+                    keys.remove(timeout["key"])
+        resource.prlimit(daemon.process.pid, resource.RLIMIT_DATA, (-1, -1))
+        equal(client.put("after", delay=1000).status, 201)
+        found = listed(client)
+        daemon.restart()
+        equal(listed(daemon.client()), found)
+        equal(found - {"new"}, {"after"} | {f"large-{number}" for number in range(100)})
+        daemon.is_sound()
+
+
 def main():
     tap = Tap()
     print("TAP version 13", flush=True)
@@ -593,7 +701,9 @@ def main():
                  a_stalled_disk_does_not_hide_the_stop,
                  a_request_that_came_while_the_daemon_was_stopped_is_answered,
                  a_lease_that_ended_while_the_daemon_was_stopped_is_in_nobodys_way,
-                 no_allocation_that_fails_is_noticed, without_memory_new_timeouts_are_refused):
+                 no_allocation_that_fails_is_noticed, where_memory_ends_nothing_is_lost,
+                 without_memory_new_timeouts_are_refused,
+                 without_memory_large_requests_end_nobody):
         if not sys.argv[5:] or test.__name__ in sys.argv[5:]:
             tap.run(test)
     sys.exit(tap.end())

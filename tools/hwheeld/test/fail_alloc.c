@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A library to be preloaded, in which an allocation fails: that one which finds 1 in the file named
- * by FAIL_ALLOC, a number of 64 bits, which each one that finds more counts down.
+ * A library to be preloaded, in which allocations fail. The file named by FAIL_ALLOC has two numbers
+ * of 64 bits. Allocations count down the first one; that which finds 1 there fails, and so do those
+ * behind it, as many in all as the second number says.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -16,7 +17,7 @@ __attribute__((constructor)) static void begin(void)
 {
 	const char *path = getenv("FAIL_ALLOC");
 	int fd = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
-	void *map = mmap(NULL, sizeof(*left), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	void *map = mmap(NULL, 2 * sizeof(*left), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
 	if (map != MAP_FAILED)
 		left = map;
@@ -24,7 +25,9 @@ __attribute__((constructor)) static void begin(void)
 
 static int fails(void)
 {
-	return left && *left > 0 && __atomic_fetch_sub(left, 1, __ATOMIC_RELAXED) == 1;
+	int64_t last = left ? 1 - left[1] : 0;
+
+	return left && *left > last && __atomic_fetch_sub(left, 1, __ATOMIC_RELAXED) <= 1;
 }
 
 #define NEXT(name) ({ \
