@@ -193,7 +193,7 @@ static void main_turn(void *owner)
 		store->ops->flush(store);
 		if (store->ops->is_lost(store) && !daemon->retry)
 			alarm_set(&daemon->retry, now_ns() + MAIN_RETRY_NS, main_try_again, store);
-	} while (service->ready && !room_is_tight(service));
+	} while (service->ready && !room_is_full(service));
 	/* Answers that are there by now go out before the loop looks for more. */
 	if (service->was_resumed)
 		listener_run(service);

@@ -39,6 +39,7 @@ struct service {
 	struct log *logs;		/* of each shard; one if there are none */
 	size_t pending;			/* bytes of changes on their way through the store */
 	struct request *waiters;	/* until something is cleaned, see queue/room.h */
+	size_t wanted;			/* bytes that the largest of them needs */
 
 	/* See http/listener.c and http/auth.h */
 	struct listener *listeners;

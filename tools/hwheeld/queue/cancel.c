@@ -42,7 +42,7 @@ void cancel_timeout(struct request *request)
 		change_wait_for(timeout, request);
 	else if (timeout->state == TIMEOUT_LEASED)
 		answer_error(request, MHD_HTTP_CONFLICT, "the timeout is leased");
-	else if (!room_wait(request))
+	else if (!room_wait(request, 0))
 		cancel_submit(request, timeout, RECORD_CANCEL);
 }
 
@@ -66,7 +66,7 @@ static struct timeout *cancel_find_leased(struct request *request)
 		return NULL;
 	}
 	if (timeout && !now_has_come(timeout->lease->end_ns))
-		return room_wait(request) ? NULL : timeout;
+		return room_wait(request, 0) ? NULL : timeout;
 	answer_error(request, MHD_HTTP_GONE, "the lease has ended");
 	return NULL;
 }

@@ -8,6 +8,7 @@
 
 #include "http/answer.h"
 #include "hwheelctl/json.h"
+#include "log/log.h"
 #include "memory.h"
 #include "nodes/nodes.h"
 #include "queue/change.h"
@@ -127,7 +128,7 @@ static void put_submit(struct request *request)
 /* Deciding */
 
 /* What a restart takes away makes no room for others. */
-static enum room_reason put_lacks_room(const struct request *request)
+static struct room_need put_needs(const struct request *request)
 {
 	struct room_need need = { 0 };
 
@@ -136,8 +137,11 @@ static enum room_reason put_lacks_room(const struct request *request)
 		const struct timeout *timeout = wish->timeout;
 		size_t key = wish->record.key.length, payload = wish->record.payload_length;
 
-		if (timeout && (timeout->state == TIMEOUT_LEASED ||
-				payload <= timeout->payload_length))
+		if (timeout && timeout->state == TIMEOUT_LEASED)
+			continue;
+		if (timeout)
+			need.replaced += log_cost(record_size(&wish->record));
+		if (timeout && payload <= timeout->payload_length)
 			continue;
 		need.bytes += timeout_bytes_of(key, payload);
 		need.log += timeout_room_of(key, payload);
@@ -147,7 +151,7 @@ static enum room_reason put_lacks_room(const struct request *request)
 		}
 		need.timeouts += !timeout;
 	}
-	return room_lacks(request->service, &need);
+	return need;
 }
 
 /* Counts a place for each timeout that comes to a queue. Returns NULL, or what is wrong. */
@@ -182,6 +186,7 @@ static const char *put_take_places(struct request *request)
 static void put_decide(struct request *request)
 {
 	const struct wish *first = request->wishes;
+	struct room_need need;
 	enum room_reason lack;
 	const char *wrong;
 
@@ -205,12 +210,13 @@ static void put_decide(struct request *request)
 		answer_error(request, MHD_HTTP_CONFLICT, "the timeout is leased");
 		return;
 	}
-	lack = put_lacks_room(request);
+	need = put_needs(request);
+	lack = room_lacks(request->service, &need);
 	if (lack != ROOM_REASONS) {
 		answer_error(request, MHD_HTTP_INSUFFICIENT_STORAGE, room_texts[lack].sentence);
 		return;
 	}
-	if (room_wait(request))
+	if (room_wait(request, need.log + need.replaced))
 		return;
 	wrong = put_take_places(request);
 	if (wrong)

@@ -40,19 +40,31 @@ static uint64_t room_used(const struct service *service)
 	return room_on_disk(log_bytes(service) + service->pending) + ROOM_CLEAN;
 }
 
-bool room_is_tight(const struct service *service)
+bool room_is_full(const struct service *service)
 {
 	return service->store->room && room_used(service) > service->store->room;
 }
 
-/* Takes more of the disk before there is need of it. */
-static bool room_is_on_disk(struct service *service, size_t more)
+bool room_is_tight(const struct service *service)
+{
+	return service->store->room &&
+	       room_used(service) + room_on_disk(service->wanted) > service->store->room;
+}
+
+/*
+ * Takes more of the disk before there is need of it. What replaces other records needs its room
+ * only until these are cleaned.
+ */
+static bool room_is_on_disk(struct service *service, size_t more, size_t replaced)
 {
 	struct store *store = service->store;
-	uint64_t need = room_on_disk(service->timeouts_room + service->pending + more) +
-			ROOM_CLEAN + ROOM_GAIN;
-	uint64_t used = room_used(service) + room_on_disk(more), most = need > used ? need : used;
+	size_t lasting = service->timeouts_room + service->pending + more;
+	uint64_t need = room_on_disk(lasting) + ROOM_CLEAN + (more ? ROOM_GAIN : 0);
+	uint64_t once = room_on_disk(lasting + replaced) + ROOM_CLEAN;
+	uint64_t used = room_used(service) + room_on_disk(more + replaced), most;
 
+	need = need > once ? need : once;
+	most = need > used ? need : used;
 	if (!store->ops->reserve || store->room >= most ||
 	    store->ops->reserve(store, most + ROOM_STEP + store->room / ROOM_STEP_PART))
 		return true;
@@ -61,7 +73,7 @@ static bool room_is_on_disk(struct service *service, size_t more)
 
 bool room_widen(struct service *service)
 {
-	return room_is_on_disk(service, 0) && !room_is_tight(service);
+	return room_is_on_disk(service, 0, service->wanted) && !room_is_tight(service);
 }
 
 enum room_reason room_lacks(struct service *service, const struct room_need *need)
@@ -75,7 +87,10 @@ enum room_reason room_lacks(struct service *service, const struct room_need *nee
 		return ROOM_TIMEOUTS;
 	if (need->timeouts && alarm_beside())
 		return ROOM_WHEEL;
-	return need->log && !room_is_on_disk(service, need->log) ? ROOM_DISK : ROOM_REASONS;
+	if ((need->log || need->replaced) &&
+	    !room_is_on_disk(service, need->log, need->replaced))
+		return ROOM_DISK;
+	return ROOM_REASONS;
 }
 
 enum room_reason room_lacks_any(struct service *service)
@@ -100,12 +115,15 @@ static void room_give_up(struct request *request, enum request_end why)
 		     "the log is being cleaned: nothing has changed");
 }
 
-bool room_wait(struct request *request)
+bool room_wait(struct request *request, size_t bytes)
 {
 	struct service *service = request->service;
 
-	if (!room_is_tight(service))
+	if (!service->store->room ||
+	    room_used(service) + room_on_disk(bytes) <= service->store->room)
 		return false;
+	if (bytes > service->wanted)
+		service->wanted = bytes;
 	request_wait(request, service, room_give_up);
 	DL_APPEND(service->waiters, request);
 	return true;
@@ -116,6 +134,7 @@ void room_go_on(struct service *service)
 	struct request *waiters = service->waiters, *request, *next;
 
 	service->waiters = NULL;
+	service->wanted = 0;
 	DL_FOREACH_SAFE(waiters, request, next) {
 		DL_DELETE(waiters, request);
 		request->give_up = NULL;

@@ -30,7 +30,8 @@ extern const struct room_text {
 struct room_need {
 	size_t timeouts;
 	size_t bytes;
-	size_t log;
+	size_t log;			/* bytes, until they have ended */
+	size_t replaced;		/* bytes of records that come in the place of others */
 };
 
 enum room_reason room_lacks(struct service *service, const struct room_need *need);
@@ -39,13 +40,19 @@ enum room_reason room_lacks(struct service *service, const struct room_need *nee
 enum room_reason room_lacks_any(struct service *service);
 
 /* Must the log be cleaned before the next write? */
+bool room_is_full(const struct service *service);
+
+/* The same, or before one that waits? */
 bool room_is_tight(const struct service *service);
 
 /* Takes more of the disk. Returns true if the log has room now. */
 bool room_widen(struct service *service);
 
-/* If it is tight, the request waits, and is then decided on again. */
-bool room_wait(struct request *request);
+/*
+ * If the log has no room for so many bytes, beside what take and cancel need, the request waits, and
+ * is then decided on again.
+ */
+bool room_wait(struct request *request, size_t bytes);
 
 /* The log was cleaned, or could not be. */
 void room_go_on(struct service *service);

@@ -55,7 +55,7 @@ static void take_give_back(const struct change *taken)
 {
 	struct change *change;
 
-	if (room_is_tight(taken->service))
+	if (room_is_full(taken->service))
 		return;
 	change = change_new(taken->service, NULL, taken->commit.count);
 	for (size_t i = 0; i < taken->commit.count; i++) {
@@ -219,8 +219,8 @@ void take_serve(struct service *service)
 {
 	struct queue *queue;
 
-	while (!room_is_tight(service) && (queue = queue_next_ready(service))) {
-		while (queue->polls && queue->due && !room_is_tight(service)) {
+	while (!room_is_full(service) && (queue = queue_next_ready(service))) {
+		while (queue->polls && queue->due && !room_is_full(service)) {
 			take_submit(queue->polls->request, queue);
 			take_leave(queue->polls);
 		}
@@ -327,7 +327,7 @@ void take(struct request *request)
 		return;
 	}
 	if (is_due) {
-		if (!room_wait(request))
+		if (!room_wait(request, 0))
 			take_submit(request, queue);
 		return;
 	}

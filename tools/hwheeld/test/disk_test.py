@@ -10,6 +10,7 @@ import http.client
 import itertools
 import mmap
 import os
+import random
 import re
 import resource
 import select
@@ -250,6 +251,34 @@ def a_full_disk_is_written_over():
                                        for key in some]).status, 200)
                 client.take("q", max=1000, lease="20ms")
             is_full(client)
+
+
+def a_full_disk_is_written_over_by_large_batches(seed=1):
+    """Larger ones than the defaults allow: each is accepted, or refused, and the rest goes on."""
+    chance = random.Random(seed)
+    with Disk("large-batches", 40 * MEGABYTE) as disk:
+        with Daemon(program, f"{disk.folder}/hwheeld", body=32 << 20, batch=100000,
+                    request_time="5s") as daemon:
+            client = daemon.client()
+            keys = sorted(put_until_it_is_full(client, 20000, disk))
+            statuses = []
+            for turn in range(100):
+                some = chance.sample(keys, chance.randrange(20, 200))
+                statuses.append(client.put_many(
+                    [{"key": key, "delay": 0, "payload": 20000 * "y", "queue": "q"}
+                     for key in some]).status)
+                # A small one is always accepted, and what there is can be taken.
+                equal(client.put(keys[turn], delay=0, queue="q", payload="y").status, 200)
+                true(client.take("q", wait=5, lease="20ms"), "nothing is due")
+            print(f"# {statuses.count(200)} batches were accepted, {statuses.count(507)} refused")
+            equal(set(statuses), {200, 507})
+            daemon.kill()
+            client = daemon.start().client()
+            are_there(client, set(keys))
+            while keys:
+                for timeout in client.take("q", max=100, wait=30, lease=600):
+                    equal(client.ack(timeout["token"]), 204)
+                    keys.remove(timeout["key"])
 
 
 def a_full_disk_refuses_many_clients():
@@ -694,7 +723,8 @@ def main():
     print("TAP version 13", flush=True)
     os.makedirs(base, exist_ok=True)
     for test in (a_full_disk_of_small_timeouts_drains, a_full_disk_of_large_timeouts_drains,
-                 a_full_disk_is_written_over, a_full_disk_refuses_a_put,
+                 a_full_disk_is_written_over,
+                 a_full_disk_is_written_over_by_large_batches, a_full_disk_refuses_a_put,
                  a_full_disk_refuses_a_batch, a_full_disk_refuses_many_clients, a_failing_disk_makes_it_unknown,
                  a_disk_that_fails_to_write_loses_nothing, a_hanging_disk_has_a_limit_of_time,
                  a_disk_that_stalls_keeps_nobody_else_waiting,
