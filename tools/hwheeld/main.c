@@ -296,6 +296,8 @@ static int main_open_store(struct service *service)
 	if (!error && store->ops->mark)
 		error = store->ops->mark(store, &time);
 	error = error ?: replay(service);
+	if (store->is_damaged)
+		replay_lost(service, 0);
 	if (error)
 		say(LOG_ERR, "store: it cannot be used: %s", strerror(-error));
 	return error;

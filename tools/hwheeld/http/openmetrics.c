@@ -122,6 +122,8 @@ static void openmetrics_store(FILE *stream, const struct service *service)
 				  "How much a server takes: new timeouts are refused at 75 %",
 				  (double)figures->quota);
 	}
+	openmetrics_gauge(stream, "store_damaged", "1: a record is damaged, and nothing is served",
+			  store->is_damaged);
 	openmetrics_gauge(stream, "store_lost", "1: the outcome of a commit is unknown",
 			  store->ops->is_lost(store));
 }

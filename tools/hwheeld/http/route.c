@@ -13,6 +13,7 @@
 #include "queue/cancel.h"
 #include "queue/put.h"
 #include "queue/take.h"
+#include "store/store.h"
 #include "text.h"
 
 /*
@@ -216,6 +217,11 @@ void route(struct request *request)
 					request->service->shards);
 	if (request->decide == found->decide && route_refuse_unknown(request, found))
 		return;
+	if (found->queries && request->service->store->is_damaged &&
+	    request->decide != show_accept_missing) {
+		answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, show_damaged);
+		return;
+	}
 	if (found->queries)
 		nodes_decide(request);
 	else

@@ -10,6 +10,7 @@
 #include "http/show.h"
 #include "hwheelctl/json.h"
 #include "log/log.h"
+#include "log/replay.h"
 #include "memory.h"
 #include "nodes/nodes.h"
 #include "queue/life.h"
@@ -19,6 +20,8 @@
 #include "queue/view.h"
 #include "store/store.h"
 #include "text.h"
+
+const char show_damaged[] = "a record is damaged: an operator has to decide";
 
 /* How many queues a list has at most */
 #define SHOW_MOST	1000
@@ -65,6 +68,8 @@ void show_queues(struct request *request)
 /* In a cluster a node is ready when it has loaded all that it should have. */
 static const char *show_state(const struct store *store)
 {
+	if (store->is_damaged)
+		return show_damaged;
 	if (store->ops->is_lost(store))
 		return "the store is lost";
 	return store->ops->is_settled && !store->ops->is_settled(store) ? "loading" : "ready";
@@ -98,6 +103,28 @@ void show_accept(struct request *request)
 		room_texts[lack].sentence);
 }
 
+/* The log is read again, without what was damaged. */
+static void show_discard_damaged(struct request *request)
+{
+	struct service *service = request->service;
+	struct store *store = service->store;
+
+	int error = store->ops->discard(store);
+
+	if (!error) {
+		free(service->logs);
+		error = replay(service);
+	}
+	if (error) {
+		store->is_damaged = true;
+		replay_lost(service, 0);
+		answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, "the store cannot be read");
+		return;
+	}
+	replay_arm_all(service);
+	answer_empty(request, MHD_HTTP_NO_CONTENT);
+}
+
 void show_accept_missing(struct request *request)
 {
 	const struct nodes_ops *nodes = request->service->nodes;
@@ -107,6 +134,8 @@ void show_accept_missing(struct request *request)
 		answer_error(request, MHD_HTTP_BAD_REQUEST, "shard: a number is expected");
 	else if (nodes)
 		nodes->accept(request, (unsigned int)shard);
+	else if (!shard && request->service->store->is_damaged)
+		show_discard_damaged(request);
 	else
 		answer_error(request, MHD_HTTP_NOT_FOUND, "there is no such shard");
 }
@@ -165,6 +194,10 @@ void show_cluster(struct request *request)
 		array = json_object_new_array();
 		json_object_array_add(array, node);
 		json_object_object_add(object, "nodes", array);
+		array = json_object_new_array();
+		if (store->is_damaged)
+			json_object_array_add(array, json_object_new_int64(0));
+		json_object_object_add(object, "shards_broken", array);
 	}
 	if (!service->nodes || !service->nodes->survey(request, object))
 		answer(request, MHD_HTTP_OK, object);

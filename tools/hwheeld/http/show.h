@@ -8,6 +8,9 @@
 /* The description of the API, see openapi.c */
 extern const char openapi_begin[], openapi_end[];
 
+/* The state of a store that has a damaged record */
+extern const char show_damaged[];
+
 void show_one(struct request *request);
 void show_queues(struct request *request);
 void show_openapi(struct request *request);
@@ -17,7 +20,7 @@ void show_health(struct request *request);
 void show_accept(struct request *request);
 void show_cluster(struct request *request);
 
-/* An operator accepts what is missing in a shard. */
+/* An operator accepts what is missing in a shard, or damaged in the log of one machine. */
 void show_accept_missing(struct request *request);
 
 /* For other nodes: the time, the tails of shards, and what their clients ask */

@@ -13,7 +13,7 @@
 #include "say.h"
 #include "store/database.h"
 
-enum { BEGIN, COMMIT, ROLLBACK, INSERT, CLEAN, HAS, MARK, STATEMENTS };
+enum { BEGIN, COMMIT, ROLLBACK, INSERT, CLEAN, REMOVE, HAS, MARK, STATEMENTS };
 
 static const char *const database_sql[STATEMENTS] = {
 	[BEGIN]	   = "BEGIN IMMEDIATE",
@@ -21,6 +21,7 @@ static const char *const database_sql[STATEMENTS] = {
 	[ROLLBACK] = "ROLLBACK",
 	[INSERT]   = "INSERT INTO log (seq, record) VALUES (?1, ?2)",
 	[CLEAN]	   = "DELETE FROM log WHERE seq < ?1",
+	[REMOVE]   = "DELETE FROM log WHERE seq = ?1",
 	[HAS]	   = "SELECT 1 FROM log WHERE seq = ?1",
 	[MARK]	   = "REPLACE INTO time VALUES (1, ?1, ?2, ?3, ?4)",
 };
@@ -282,45 +283,82 @@ static bool database_decode(sqlite3_stmt *row, int column, struct record *record
 	return bytes && record_decode(record, bytes, (size_t)sqlite3_column_bytes(row, column));
 }
 
-/* It may have ended any timeout: without it, none can be served as if nothing were. */
-static void database_name_damage(const struct database *database, uint64_t seq, int size)
-{
-	say(LOG_CRIT, "store: record %llu, of %d bytes, is damaged, and nothing is served",
-	    (unsigned long long)seq, size);
-	say(LOG_CRIT, "store: restore a copy, or decide that it says nothing, and remove it:");
-	say(LOG_CRIT, "store: sqlite3 %s 'DELETE FROM log WHERE seq = %llu'",
-	    sqlite3_db_filename(database->handle, NULL), (unsigned long long)seq);
-}
-
-int database_load(struct database *database, store_each each, void *data)
+/*
+ * Calls @each for all records, sound or not, with what could be read; a false one ends it. Returns
+ * 0 or a negative errno.
+ */
+static int database_walk(struct database *database, void *data,
+			 bool (*each)(void *data, struct record *record, int size, bool is_sound))
 {
 	static const char all[] = "SELECT seq, record FROM log ORDER BY seq";
-	bool is_damaged = false;
 	struct record record;
 	sqlite3_stmt *rows;
 	int status;
 
 	status = sqlite3_prepare_v2(database->handle, all, -1, &rows, NULL);
 	while (status == SQLITE_OK || status == SQLITE_ROW) {
-		uint64_t seq;
+		bool is_sound;
 
 		status = sqlite3_step(rows);
 		if (status != SQLITE_ROW)
 			break;
-		seq = (uint64_t)sqlite3_column_int64(rows, 0);
-		if (!database_decode(rows, 1, &record)) {
-			database_name_damage(database, seq, sqlite3_column_bytes(rows, 1));
-			is_damaged = true;
-			continue;
-		}
-		record.seq = seq;
-		if (!is_damaged && !each(data, &record))
+		is_sound = database_decode(rows, 1, &record);
+		record.seq = (uint64_t)sqlite3_column_int64(rows, 0);
+		if (!each(data, &record, sqlite3_column_bytes(rows, 1), is_sound))
 			status = SQLITE_CORRUPT;
 	}
 	sqlite3_finalize(rows);
 	if (status != SQLITE_DONE)
 		database_complain(database, "load");
-	return status == SQLITE_DONE && !is_damaged ? 0 : -EIO;
+	return status == SQLITE_DONE ? 0 : -EIO;
+}
+
+struct load {
+	store_each each;
+	void *data;
+	bool is_damaged;
+};
+
+/* A damaged one may have ended any timeout: without it, none can be served as if nothing were. */
+static bool database_load_one(void *data, struct record *record, int size, bool is_sound)
+{
+	struct load *load = data;
+
+	if (!is_sound)
+		say(LOG_CRIT, "store: record %llu, of %d bytes, is damaged, and nothing is served",
+		    (unsigned long long)record->seq, size);
+	load->is_damaged |= !is_sound;
+	return load->is_damaged || load->each(load->data, record);
+}
+
+int database_load(struct database *database, store_each each, void *data, bool *is_damaged)
+{
+	struct load load = { .each = each, .data = data };
+	int error = database_walk(database, &load, database_load_one);
+
+	*is_damaged = load.is_damaged;
+	if (load.is_damaged)
+		say(LOG_CRIT, "store: restore a copy, or go on without what is damaged by "
+		    "POST /cluster/shards/0/accept");
+	return error;
+}
+
+/* A row that the walk is at may be removed. */
+static bool database_discard_one(void *data, struct record *record, int size, bool is_sound)
+{
+	struct database *database = data;
+
+	if (is_sound)
+		return true;
+	say(LOG_WARNING, "store: record %llu, of %d bytes, is removed, as it is damaged",
+	    (unsigned long long)record->seq, size);
+	sqlite3_bind_int64(database->statements[REMOVE], 1, (sqlite3_int64)record->seq);
+	return database_step(database, REMOVE) == SQLITE_OK;
+}
+
+int database_discard(struct database *database)
+{
+	return database_walk(database, database, database_discard_one);
 }
 
 /* The statement is at its first row; NULL: there is none, and *@status is not SQLITE_OK then. */

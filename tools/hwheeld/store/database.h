@@ -23,7 +23,12 @@ struct database;
 struct database *database_open(const char *path, const char *synchronous);
 void database_close(struct database *database);
 
-int database_load(struct database *database, store_each each, void *data);
+/* Names records that are damaged, and stops calling @each there. */
+int database_load(struct database *database, store_each each, void *data, bool *is_damaged);
+
+/* Removes records that are damaged. */
+int database_discard(struct database *database);
+
 void database_time(struct database *database, struct store_time *time);
 int database_mark(struct database *database, const struct store_time *time);
 

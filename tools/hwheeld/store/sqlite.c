@@ -442,7 +442,13 @@ static void sqlite_recover(struct store *base)
 
 static int sqlite_load(struct store *base, store_each each, void *data)
 {
-	return database_load(sqlite_of(base)->database, each, data);
+	return database_load(sqlite_of(base)->database, each, data, &base->is_damaged);
+}
+
+/* Nothing is submitted to a damaged store: the writer has no work. */
+static int sqlite_discard(struct store *base)
+{
+	return database_discard(sqlite_of(base)->database);
 }
 
 static void sqlite_time(struct store *base, struct store_time *time)
@@ -478,6 +484,7 @@ static void sqlite_close(struct store *base)
 
 static const struct store_ops sqlite_ops = {
 	.load = sqlite_load,
+	.discard = sqlite_discard,
 	.time = sqlite_time,
 	.mark = sqlite_mark,
 	.reserve = sqlite_reserve,

@@ -74,12 +74,16 @@ typedef bool (*store_each)(void *data, struct record *record);
 
 struct store_ops {
 	/*
-	 * load, time and mark are NULL in a store whose log and time several nodes share.
+	 * load, discard, time and mark are NULL in a store whose log and time several nodes share.
 	 *
-	 * Calls @each for all records, the oldest first; a false one ends it. Comes once, before
-	 * any submit(). Returns 0 or a negative errno, and says on stderr what is wrong.
+	 * Calls @each for all records, the oldest first; a false one ends it. Comes before any
+	 * submit(). If a record is damaged, the store is, and nobody knows what the others mean.
+	 * Returns 0 or a negative errno, and says on stderr what is wrong.
 	 */
 	int (*load)(struct store *store, store_each each, void *data);
+
+	/* Removes damaged records. The store is to be loaded again. Returns 0 or a negative errno. */
+	int (*discard)(struct store *store);
 
 	/* The time that was stored last; an empty boot_id if none was */
 	void (*time)(struct store *store, struct store_time *time);
@@ -132,6 +136,7 @@ struct store {
 	int fd;				/* readable when reap() has something to do */
 	uint64_t room;			/* bytes that the log may have */
 	size_t commit;			/* bytes of records that a commit may have; 0: any */
+	bool is_damaged;		/* nothing of it is served until an operator decides */
 	struct store_figures figures;
 
 	/*

@@ -1176,16 +1176,38 @@ def a_damaged_record_is_not_passed_over(daemon):
             damaged = bytearray(record)
             damaged[at] ^= 1
             change_database(daemon, ("UPDATE log SET record = ? WHERE seq = ?", (damaged, seq)))
-        daemon.launch()
-        equal(daemon.wait(), 1)
+        client = daemon.start().client()
         said = daemon.said()[len(before):]
         for seq, record in records:
             true(f"record {seq}, of {len(record)} bytes, is damaged" in said, said)
-    decisions = re.findall(r"sqlite3 (\S+) '(.*)'", said)
-    equal([path for path, _ in decisions], 2 * [daemon.settings["database"]])
-    change_database(daemon, *((statement,) for _, statement in decisions))
+        for method, path, body in (("GET", "/timeouts", None), ("GET", "/timeouts/a", None),
+                                   ("PUT", "/timeouts/d", {"delay": 1}),
+                                   ("DELETE", "/timeouts/a", None), ("GET", "/queues", None),
+                                   ("POST", "/timeouts", {"timeouts": [{"key": "d", "delay": 1}]}),
+                                   ("POST", "/queues/default/take?wait=1", None),
+                                   ("DELETE", "/leases/" + 32 * "0", None),
+                                   ("POST", "/leases/" + 32 * "0" + "/return", None)):
+            equal((path, client.request(method, path, body).status), (path, 503))
+        for path in ("/health", "/health/accept"):
+            answer = client.request("GET", path)
+            equal((answer.status, answer.json["timeouts"]), (503, 0))
+            true("a record is damaged" in answer.json["state"], answer.text)
+        equal(client.metric("hwheeld_store_damaged"), 1)
+        equal(client.request("GET", "/cluster").json["shards_broken"], [0])
+        equal(daemon.stop(), 0)
     client = daemon.start().client()
+    equal(client.request("POST", "/cluster/shards/1/accept").status, 404)
+    equal(client.request("POST", "/cluster/shards/0/accept").status, 204)
+    equal(client.request("POST", "/cluster/shards/0/accept").status, 404)
+    equal(client.request("GET", "/health").status, 200)
+    equal(client.request("GET", "/cluster").json["shards_broken"], [])
     equal([client.get(key).status for key in "abc"], [404, 200, 200])
+    equal(client.put("d", delay=0).status, 201)
+    equal(keys(client.take(wait=30)), ["d"])
+    daemon.restart()
+    equal([daemon.client().get(key).status for key in "abcd"], [404, 200, 200, 200])
+    for seq, record in records:
+        true(f"record {seq}, of {len(record)} bytes, is removed" in daemon.said(), daemon.said())
 
 
 def a_copied_database_goes_on(daemon):

@@ -346,8 +346,13 @@ TEST_F(store, a_damaged_row_is_not_passed_over)
 	self->store = sqlite_store_open(self->path, "FULL");
 	ASSERT_NE(NULL, self->store);
 	loads = 0;
-	EXPECT_NE(0, self->store->ops->load(self->store, each, NULL));
+	EXPECT_EQ(0, self->store->ops->load(self->store, each, NULL));
+	EXPECT_TRUE(self->store->is_damaged);
 	EXPECT_EQ(1, loads);
+	EXPECT_EQ(0, self->store->ops->discard(self->store));
+	EXPECT_EQ(0, self->store->ops->load(self->store, each, NULL));
+	EXPECT_FALSE(self->store->is_damaged);
+	EXPECT_EQ(2, loads);
 }
 
 TEST_F(store, time_comes_back)
