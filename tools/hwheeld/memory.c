@@ -29,7 +29,7 @@ struct chunks {
 	size_t count;
 };
 
-/* For jemalloc: any thread may have what another one has freed, and so may allocations of any size. */
+/* For jemalloc: whatever is freed serves any thread, and allocations of any size. */
 const char *malloc_conf = "narenas:1,oversize_threshold:0";
 
 static struct chunks memory_reserve;

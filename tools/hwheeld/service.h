@@ -27,7 +27,7 @@ struct service {
 	/* All timeouts, see queue/timeout.h */
 	struct timeout *timeouts;	/* by key */
 	struct lease *leases;		/* by token */
-	struct walk *walks;		/* see queue/walk.h */
+	struct walk *walks;
 	size_t timeouts_bytes;
 	size_t timeouts_room;		/* bytes of the log that they need until they have ended */
 

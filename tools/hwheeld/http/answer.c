@@ -8,8 +8,6 @@
 #include "memory.h"
 #include "text.h"
 
-const char answer_no_memory[] = "the machine has no memory: nothing has changed";
-
 static void answer_finish(struct request *request, unsigned int status,
 			  struct MHD_Response *response)
 {

@@ -22,7 +22,7 @@ void answer_constant(struct request *request, const char *type, const char *text
 void answer_error(struct request *request, unsigned int status, const char *text);
 
 /* With 503, before anything has changed */
-extern const char answer_no_memory[];
+#define ANSWER_NO_MEMORY	"the machine has no memory: nothing has changed"
 
 struct text_wrong;
 

@@ -12,10 +12,8 @@
 #include "http/answer.h"
 #include "http/list.h"
 #include "hwheelctl/json.h"
-#include "log/log.h"
 #include "memory.h"
 #include "queue/view.h"
-#include "queue/walk.h"
 #include "text.h"
 
 /* How many a page has at most, and without a parameter */
@@ -90,7 +88,7 @@ static bool list_lets_through(const struct filter *filter, const struct timeout 
 /* The request ends without an answer of the list's, or has it. */
 static void list_free(struct list *list)
 {
-	walk_end(list->service, &list->walk);
+	timeout_end_walk(list->service, &list->walk);
 	json_object_put(list->array);
 	free(list);
 }
@@ -114,7 +112,7 @@ static bool list_look(struct list *list)
 	struct timeout *timeout;
 
 	for (size_t i = 0; i < LIST_TURN; i++) {
-		timeout = walk_step(list->service, &list->walk);
+		timeout = timeout_walk(list->service, &list->walk);
 		if (timeout && !list_lets_through(&list->filter, timeout))
 			continue;
 		if (!timeout || !list->filter.limit--) {
@@ -165,14 +163,14 @@ void list(struct request *request)
 		list->filter.limit /= 2;
 	if (!list->filter.limit) {
 		free(list);
-		answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, answer_no_memory);
+		answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, ANSWER_NO_MEMORY);
 		return;
 	}
 	list->turn = (struct loop_source) { .ready = list_turn, .owner = list };
 	list->service = service;
 	list->request = request;
 	list->array = json_object_new_array();
-	walk_begin(service, &list->walk, (unsigned int)shard);
+	timeout_begin_walk(service, &list->walk, (unsigned int)shard);
 	if (list_look(list))
 		return;
 	request_wait(request, list, list_give_up);

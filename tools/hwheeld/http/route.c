@@ -219,7 +219,7 @@ void route(struct request *request)
 		return;
 	if (found->queries && request->service->store->is_damaged &&
 	    request->decide != show_accept_missing) {
-		answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, show_damaged);
+		answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, SHOW_DAMAGED);
 		return;
 	}
 	if (found->queries)

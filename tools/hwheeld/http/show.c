@@ -21,8 +21,6 @@
 #include "store/store.h"
 #include "text.h"
 
-const char show_damaged[] = "a record is damaged: an operator has to decide";
-
 /* How many queues a list has at most */
 #define SHOW_MOST	1000
 
@@ -35,7 +33,7 @@ void show_one(struct request *request)
 	if (!timeout || timeout->state == TIMEOUT_NEW)
 		answer_error(request, MHD_HTTP_NOT_FOUND, "there is no such timeout");
 	else if (!memory_offers(VIEW_BYTES + VIEW_PAYLOAD(timeout->payload_length)))
-		answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, answer_no_memory);
+		answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, ANSWER_NO_MEMORY);
 	else
 		answer(request, MHD_HTTP_OK, view_timeout(timeout, true));
 }
@@ -47,7 +45,7 @@ void show_queues(struct request *request)
 	struct json_object *object, *array;
 
 	if (!memory_offers((count < SHOW_MOST ? count : SHOW_MOST) * VIEW_BYTES)) {
-		answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, answer_no_memory);
+		answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, ANSWER_NO_MEMORY);
 		return;
 	}
 	object = json_object_new_object();
@@ -69,7 +67,7 @@ void show_queues(struct request *request)
 static const char *show_state(const struct store *store)
 {
 	if (store->is_damaged)
-		return show_damaged;
+		return SHOW_DAMAGED;
 	if (store->ops->is_lost(store))
 		return "the store is lost";
 	return store->ops->is_settled && !store->ops->is_settled(store) ? "loading" : "ready";

@@ -9,7 +9,7 @@
 extern const char openapi_begin[], openapi_end[];
 
 /* The state of a store that has a damaged record */
-extern const char show_damaged[];
+#define SHOW_DAMAGED	"a record is damaged: an operator has to decide"
 
 void show_one(struct request *request);
 void show_queues(struct request *request);

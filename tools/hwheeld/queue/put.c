@@ -232,7 +232,7 @@ static const char *put_read_json(struct request *request, struct text_wrong *wro
 {
 	if (!memory_offers(text_json_bytes(request->body, request->length))) {
 		wrong->status = MHD_HTTP_SERVICE_UNAVAILABLE;
-		return answer_no_memory;
+		return ANSWER_NO_MEMORY;
 	}
 	request->json = text_json(request->body, request->length);
 	return request->json ? text_json_mistake(request->body, wrong) : "this is not JSON";

@@ -49,7 +49,7 @@ bool room_is_tight(const struct service *service);
 bool room_widen(struct service *service);
 
 /*
- * If the log has no room for so many bytes, beside what take and cancel need, the request waits, and
+ * If the log has no room for so many bytes, beside what takes and ends need, the request waits, and
  * is then decided on again.
  */
 bool room_wait(struct request *request, size_t bytes);

@@ -323,7 +323,7 @@ void take(struct request *request)
 	if ((!request->take.wait_ns || is_due) && nodes && nodes->sweep(request, is_due))
 		return;
 	if (is_due && !take_has_memory(queue)) {
-		answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, answer_no_memory);
+		answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, ANSWER_NO_MEMORY);
 		return;
 	}
 	if (is_due) {

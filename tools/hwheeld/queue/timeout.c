@@ -5,7 +5,6 @@
 #include "log/log.h"
 #include "memory.h"
 #include "queue/timeout.h"
-#include "queue/walk.h"
 
 /* Of each one: the record of libhwheel and of the worker, the alarm, and what malloc adds */
 #define TIMEOUT_OVERHEAD	256
@@ -49,11 +48,17 @@ static struct log *timeout_log(const struct timeout *timeout)
 	return &timeout->queue->service->logs[timeout->shard];
 }
 
+/* Walks that are there step back. The one before the oldest is the newest, see utlist(3). */
 static void timeout_unlist(struct timeout *timeout)
 {
+	const struct timeout *oldest = timeout_log(timeout)->oldest;
+	struct walk *walk;
+
 	if (!timeout->older)
 		return;
-	walk_leave(timeout);
+	DL_FOREACH(timeout->queue->service->walks, walk)
+		if (walk->last == timeout)
+			walk->last = timeout == oldest ? NULL : timeout->older;
 	DL_DELETE2(timeout_log(timeout)->oldest, timeout, older, newer);
 	timeout->older = NULL;
 }
@@ -204,4 +209,26 @@ void timeout_describe(const struct timeout *timeout, struct record *record)
 size_t timeout_count(const struct service *service)
 {
 	return HASH_CNT(by_key, service->timeouts);
+}
+
+void timeout_begin_walk(struct service *service, struct walk *walk, unsigned int shard)
+{
+	walk->shard = shard;
+	walk->last = NULL;
+	DL_APPEND(service->walks, walk);
+}
+
+void timeout_end_walk(struct service *service, struct walk *walk)
+{
+	DL_DELETE(service->walks, walk);
+}
+
+struct timeout *timeout_walk(const struct service *service, struct walk *walk)
+{
+	for (; walk->shard < log_count(service); walk->shard++) {
+		walk->last = walk->last ? walk->last->newer : service->logs[walk->shard].oldest;
+		if (walk->last)
+			break;
+	}
+	return walk->last;
 }

@@ -48,6 +48,16 @@ struct timeout {
 	char key[];
 };
 
+/*
+ * A walk goes through all timeouts, log by log and in the order of each log. Between two steps
+ * timeouts may come and go: one that gets a new record comes again, and none is passed over.
+ */
+struct walk {
+	struct walk *prev, *next;	/* others */
+	unsigned int shard;
+	struct timeout *last;		/* where it is; NULL: before the oldest one of the shard */
+};
+
 struct timeout *timeout_find(const struct service *service, const struct key *key);
 struct timeout *timeout_find_leased(const struct service *service,
 				    const unsigned char token[TOKEN_SIZE]);
@@ -81,6 +91,13 @@ void timeout_end_lease(struct timeout *timeout);
 void timeout_describe(const struct timeout *timeout, struct record *record);
 
 size_t timeout_count(const struct service *service);
+
+/* Begins before the oldest timeout of the shard. timeout_end_walk() has to follow. */
+void timeout_begin_walk(struct service *service, struct walk *walk, unsigned int shard);
+void timeout_end_walk(struct service *service, struct walk *walk);
+
+/* Returns the next one, or NULL at the end. */
+struct timeout *timeout_walk(const struct service *service, struct walk *walk);
 
 /* What one with such texts adds to the service's timeouts_bytes, and to its timeouts_room */
 size_t timeout_bytes_of(size_t key_length, size_t payload_length);

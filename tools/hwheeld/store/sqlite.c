@@ -19,8 +19,8 @@
  * A request that cleans the log is a commit of its own, and always the writer's: it may be large,
  * and need space that a full disk does not have, which is no matter of the clients'.
  *
- * The database belongs to the writer while it has requests, and to the loop's thread otherwise, which
- * keeps it while the writer stands in.
+ * The database belongs to the writer while it has requests, and to the loop's thread otherwise, as
+ * well while the writer stands in.
  */
 #include <errno.h>
 #include <pthread.h>

@@ -82,7 +82,7 @@ struct store_ops {
 	 */
 	int (*load)(struct store *store, store_each each, void *data);
 
-	/* Removes damaged records. The store is to be loaded again. Returns 0 or a negative errno. */
+	/* Removes damaged records. Then load() has to come again. Returns 0 or a negative errno. */
 	int (*discard)(struct store *store);
 
 	/* The time that was stored last; an empty boot_id if none was */

@@ -1423,12 +1423,12 @@ def restarts_hide_none_from_a_list(daemon):
 def a_list_lets_others_take_turns(daemon):
     """Its filter lets one of many through. A machine that is busy may answer others later."""
     client, other = daemon.client(), daemon.client()
-    for batch in range(100):
+    for batch in range(30):
         client.put_many([{"key": f"{batch}-{k}", "delay": 10000} for k in range(1000)])
 
     def others_that_were_served():
         served = 0
-        client.send("GET", "/timeouts?prefix=99-99&limit=1000")
+        client.send("GET", "/timeouts?prefix=29-99&limit=1000")
         while not select.select([client.connection.sock], [], [], 0)[0]:
             equal(other.request("GET", "/health").status, 200)
             served += 1
@@ -1444,7 +1444,7 @@ def a_list_finds_what_moves_meanwhile(daemon):
     for batch in range(20):
         client.put_many([{"key": f"{batch}-{k}", "delay": 10000} for k in range(1000)])
     kept = {f"{batch}-{k}" for batch in range(20) for k in range(900, 1000)}
-    for turn in range(10):
+    for turn in range(4):
         client.send("GET", f"/timeouts?queue=default&prefix={turn}-9&limit=1000")
         for k in range(turn * 50, turn * 50 + 50):
             equal(other.cancel(f"{k % 20}-{k}").status, 204)

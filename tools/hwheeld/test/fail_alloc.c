@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A library to be preloaded, in which allocations fail. The file named by FAIL_ALLOC has two numbers
- * of 64 bits. Allocations count down the first one; that which finds 1 there fails, and so do those
- * behind it, as many in all as the second number says.
+ * A library to be preloaded, in which allocations fail. The file named by FAIL_ALLOC has two
+ * numbers of 64 bits. Allocations count down the first one; that which finds 1 there fails, and so
+ * do those behind it, as many in all as the second number says.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
