@@ -29,12 +29,15 @@ struct chunks {
 	size_t count;
 };
 
-/* For jemalloc: whatever is freed serves any thread, and allocations of any size. */
-const char *malloc_conf = "narenas:1,oversize_threshold:0";
+/* For jemalloc: whatever is freed serves allocations of any size. */
+const char *malloc_conf = "oversize_threshold:0";
+int mallctl(const char *name, void *old, size_t *old_size, void *new, size_t size)
+	__attribute__((weak));
 
 static struct chunks memory_reserve;
 static pthread_mutex_t memory_lock = PTHREAD_MUTEX_INITIALIZER;	/* of the reserve */
 static __thread bool memory_is_optional;
+static __thread bool memory_is_shared;
 
 /* The next one in the order of libraries: jemalloc's, or the C library's */
 #define MEMORY_NEXT(name) ({ \
@@ -110,12 +113,26 @@ bool memory_may_fail(bool may_fail)
 	return before;
 }
 
+/* The first thread has the first arena of jemalloc, and so has the reserve. */
+void memory_share(void)
+{
+	unsigned int arena = 0;
+
+	memory_is_shared = true;
+	if (mallctl)
+		mallctl("thread.arena", NULL, NULL, &arena, sizeof(arena));
+}
+
 /* Returns whether it is worth another try. Any thread may be the one. */
 static bool memory_give_way(void)
 {
 	size_t least = memory_is_optional ? MEMORY_CHUNKS / 2 : 0;
 	bool is_there;
 
+	if (!memory_is_shared) {
+		memory_share();
+		return true;
+	}
 	pthread_mutex_lock(&memory_lock);
 	is_there = memory_reserve.count > least;
 	if (is_there)

@@ -26,6 +26,9 @@ bool memory_offers(size_t size);
  */
 bool memory_may_fail(bool may_fail);
 
+/* This thread takes part in the memory of the first one from now on, as one does that finds none. */
+void memory_share(void);
+
 /* Does not return. */
 void memory_end(void);
 

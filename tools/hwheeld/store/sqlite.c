@@ -163,6 +163,7 @@ static bool sqlite_wait_until(struct sqlite_store *store, uint64_t ns)
 
 static void sqlite_stand_in(struct sqlite_store *store)
 {
+	memory_share();
 	store->stands_in = true;
 	while (store->direct_ns) {
 		pthread_mutex_unlock(&store->lock);
