@@ -24,7 +24,7 @@ struct request *request_new(struct service *service, struct client *client,
 	request->path = memory_copy(path, strlen(path));
 	if (client)
 		client->request = request;
-	service->requests++;
+	service->requests += !!client;
 	return request;
 }
 
@@ -42,7 +42,7 @@ void request_free(struct request *request)
 		request->client->request = NULL;
 	if (request->response)
 		MHD_destroy_response(request->response);
-	request->service->requests--;
+	request->service->requests -= !!request->client;
 	json_object_put(request->json);
 	free(request->wishes);
 	free(request->path);

@@ -27,6 +27,13 @@ enum request_end {
 	REQUEST_ENDING,			/* no other node answers any more */
 };
 
+/* What a take asks for */
+struct request_take {
+	uint64_t max;			/* timeouts; 0: it is not read yet */
+	uint64_t wait_ns;
+	uint64_t lease_ns;
+};
+
 struct request {
 	struct service *service;
 	struct client *client;		/* NULL: a part of another request, as is the connection */
@@ -45,11 +52,7 @@ struct request {
 	struct json_object *json;	/* its body, once it is read */
 	struct wish *wishes;		/* of a put, in the JSON; allocated */
 	size_t wishes_count;
-	struct {
-		uint64_t max;		/* timeouts; 0: it is not read yet */
-		uint64_t wait_ns;
-		uint64_t lease_ns;
-	} take;
+	struct request_take take;
 
 	/* While it waits: ends that, with an answer, or leaves it for some of the reasons */
 	void (*give_up)(struct request *request, enum request_end why);

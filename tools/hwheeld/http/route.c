@@ -43,8 +43,8 @@ static const struct route {
 	{ "GET",    "/cluster",   "",        show_cluster,   NULL, false },
 	{ "POST",   "/cluster/shards/", "/accept", show_accept_missing, "", false },
 	{ "GET",    "/openapi.json", "",     show_openapi,   NULL, false },
-	{ "GET",    "/peer/time", "",        show_time,      NULL, false },
-	{ "POST",   "/peer/tails", "",       show_tails,     NULL, true },
+	{ "GET",    "/peer/time", "",        show_for_nodes, NULL, false },
+	{ "POST",   "/peer/tails", "",       show_for_nodes, NULL, true },
 };
 
 /* Returns the length of the name, or -1 if it is another path. */

@@ -211,24 +211,12 @@ void show_accept_missing(struct request *request)
 }
 
 /* Clients see nothing there. */
-static bool show_is_for_nodes(struct request *request)
+void show_for_nodes(struct request *request)
 {
 	if (request->service->nodes && request->is_by_node)
-		return true;
-	answer_error(request, MHD_HTTP_NOT_FOUND, "there is no such path");
-	return false;
-}
-
-void show_time(struct request *request)
-{
-	if (show_is_for_nodes(request))
-		request->service->nodes->time(request);
-}
-
-void show_tails(struct request *request)
-{
-	if (show_is_for_nodes(request))
-		request->service->nodes->tails(request);
+		request->service->nodes->answer_node(request);
+	else
+		answer_error(request, MHD_HTTP_NOT_FOUND, "there is no such path");
 }
 
 /* A store on one machine has one node, which owns all timeouts. */

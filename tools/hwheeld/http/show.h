@@ -22,7 +22,6 @@ void show_cluster(struct request *request);
 void show_accept_missing(struct request *request);
 
 /* For other nodes: the time, and the tails of shards */
-void show_time(struct request *request);
-void show_tails(struct request *request);
+void show_for_nodes(struct request *request);
 
 #endif /* SHOW_H */

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <json-c/json.h>
-#include <string.h>
+#include <stdio.h>
 #include <utlist.h>
 
 #include "clock/alarm.h"
@@ -9,6 +8,7 @@
 #include "memory.h"
 #include "nodes/feed.h"
 #include "nodes/members.h"
+#include "nodes/relay.h"
 #include "nodes/takings.h"
 #include "queue/take.h"
 
@@ -26,15 +26,14 @@
 #define FEED_SHORT_NS	NS_PER_S
 
 /* A long poll ends by itself; if it does not, so much later. */
-#define FEED_PATIENCE_MS	5000
+#define FEED_PATIENCE_NS	(5 * NS_PER_S)
 
 /* The standing poll of a queue at one node */
 struct feed {
-	struct peer_call call;
+	struct request *part;		/* NULL: it does not stand */
 	struct feed *prev, *next;
 	struct feed_line *line;
 	struct alarm *pause;
-	bool stands;
 	struct taking taking;
 	char address[];
 };
@@ -68,53 +67,50 @@ static void feed_go_on(void *owner, uint64_t at_ns)
 	feed_start_all(owner);
 }
 
-static void feed_done(struct peer_call *call)
+static void feed_take(struct request *part, unsigned int status, struct json_object *said)
 {
-	struct feed *feed = (struct feed *)call;
-	struct json_object *timeouts = takings_read(call, &feed->taking.end_ns);
-	char *address = memory_copy(feed->address, strlen(feed->address));
-	struct feed_line *line = feed->line;
-	char name[QUEUE_MAX + 1];
+	struct feed *feed = part->part_of;
+	struct json_object *timeouts = takings_read(status, said, &feed->taking.end_ns);
 
-	memcpy(name, line->name, sizeof(name));
-	feed->stands = false;
+	request_free(part);
+	feed->part = NULL;
 	feeds.standing--;
-	if (call->status != MHD_HTTP_OK)
-		alarm_set(&feed->pause, now_ns() + FEED_PAUSE_NS, feed_go_on, line);
-	/* What a client gets may end the line, and the feed with it. */
-	if (timeouts && !take_deliver(feeds.service, name, &feed->taking, timeouts))
-		takings_return(address, timeouts);
-	free(address);
-	line = feed_find_line(name);
-	if (line)
-		feed_start_all(line);
+	if (status != MHD_HTTP_OK)
+		alarm_set(&feed->pause, now_ns() + FEED_PAUSE_NS, feed_go_on, feed->line);
+	if (timeouts && !take_deliver(feeds.service, feed->line->name, &feed->taking, timeouts))
+		takings_return(feeds.service, timeouts);
+	feed_start_all(feed->line);
 }
 
 static void feed_start(struct feed *feed)
 {
-	uint64_t max, wait_ns, lease_ns, most = feeds.service->settings.lease_most;
+	uint64_t most = feeds.service->settings.lease_most;
 	const char *queue = feed->line->name;
-	char path[TAKINGS_PATH];
+	struct request_take take;
+	char path[QUEUE_MAX + 16];
 
-	if (feed->stands || feed->pause ||
-	    !take_first(feeds.service, queue, &max, &wait_ns, &feed->taking.lease_ns))
+	if (feed->part || feed->pause || !take_first(feeds.service, queue, &take))
 		return;
 	feed->taking.asked_ns = now_clock_ns(CLOCK_BOOTTIME);
-	if (feeds.standing >= FEED_LONG_MOST && wait_ns > FEED_SHORT_NS)
-		wait_ns = FEED_SHORT_NS;
-	lease_ns = feed->taking.lease_ns + FEED_LINGER_NS;
-	takings_path(path, queue, max, wait_ns, lease_ns < most ? lease_ns : most);
-	feed->stands = true;
+	feed->taking.lease_ns = take.lease_ns;
+	if (feeds.standing >= FEED_LONG_MOST && take.wait_ns > FEED_SHORT_NS)
+		take.wait_ns = FEED_SHORT_NS;
+	take.lease_ns += FEED_LINGER_NS;
+	take.lease_ns = take.lease_ns < most ? take.lease_ns : most;
+	snprintf(path, sizeof(path), "/queues/%s/take", queue);
+	feed->part = request_new(feeds.service, NULL, NULL, "POST", path);
+	feed->part->take = take;
+	feed->part->part_of = feed;
+	feed->part->take_answer = feed_take;
 	feeds.standing++;
-	peer_request(&feed->call, feed->address, "POST", path, "", NULL,
-		     (long)(wait_ns / NS_PER_MS) + FEED_PATIENCE_MS);
+	relay(feed->part, feed->address, take.wait_ns + FEED_PATIENCE_NS);
 }
 
 static void feed_remove(struct feed *feed)
 {
-	if (feed->stands)
-		peer_cancel(&feed->call);
-	feeds.standing -= feed->stands;
+	if (feed->part)
+		relay_cancel(feed->part);
+	feeds.standing -= !!feed->part;
 	alarm_clear(&feed->pause);
 	DL_DELETE(feed->line->feeds, feed);
 	free(feed);
@@ -128,8 +124,6 @@ static struct feed *feed_get(struct feed_line *line, const char *address)
 		if (!strcmp(feed->address, address))
 			return feed;
 	feed = memory_get(1, sizeof(*feed) + strlen(address) + 1);
-	feed->call.done = feed_done;
-	feed->call.sort = PEER_POLL;
 	feed->line = line;
 	memcpy(feed->address, address, strlen(address));
 	DL_APPEND(line->feeds, feed);
@@ -194,7 +188,7 @@ static void feed_end_of_linger(void *owner, uint64_t at_ns)
 	const struct feed *feed;
 
 	DL_FOREACH(line->feeds, feed)
-		if (feed->stands && feed->call.length)
+		if (feed->part && relay_has_begun(feed->part))
 			break;
 	if (feed)
 		alarm_set(&line->idle, now_ns() + FEED_LINGER_NS, feed_end_of_linger, line);

@@ -10,11 +10,11 @@
 
 /* Each returns false if the request is for this node; else it is answered, now or later. */
 struct nodes_ops {
-	/* Answers 503 if this node cannot know whether it still has its timeouts. */
-	bool (*refuse)(struct request *request);
-
-	/* By the key that the request is about */
-	bool (*pass_timeout)(struct request *request);
+	/*
+	 * By the key that the request is about, if any. Answers 503 if this node cannot know
+	 * whether it still has its timeouts.
+	 */
+	bool (*pass)(struct request *request);
 	bool (*pass_lease)(struct request *request, const unsigned char token[TOKEN_SIZE]);
 
 	/* The array's members are sound, and are the wishes of the request. */
@@ -38,9 +38,8 @@ struct nodes_ops {
 	/* An operator accepts what is missing in a shard: on the node that should have it. */
 	void (*accept)(struct request *request, unsigned int shard);
 
-	/* Answer another node, which asks for the time, or sends the tails of its shards. */
-	void (*time)(struct request *request);
-	void (*tails)(struct request *request);
+	/* Answers another node, which asks for the time, or sends the tails of its shards. */
+	void (*answer_node)(struct request *request);
 
 	/* Makes the token of a lease show which node has the timeout. */
 	void (*mark)(unsigned char token[TOKEN_SIZE], unsigned int shard);
@@ -51,10 +50,8 @@ static inline void nodes_decide(struct request *request)
 {
 	const struct nodes_ops *nodes = request->service->nodes;
 
-	if (nodes && (nodes->refuse(request) ||
-		      (request->key.text && nodes->pass_timeout(request))))
-		return;
-	request->decide(request);
+	if (!nodes || !nodes->pass(request))
+		request->decide(request);
 }
 
 #endif /* NODES_H */

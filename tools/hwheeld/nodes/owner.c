@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <string.h>
+
 #include "consensus/shards.h"
 #include "http/answer.h"
 #include "nodes/batch.h"
@@ -9,8 +11,8 @@
 #include "nodes/owner.h"
 #include "nodes/relay.h"
 #include "nodes/survey.h"
-#include "nodes/sweep.h"
 #include "nodes/tails.h"
+#include "nodes/takings.h"
 #include "say.h"
 
 static void owner_mark(unsigned char token[TOKEN_SIZE], unsigned int shard)
@@ -19,77 +21,79 @@ static void owner_mark(unsigned char token[TOKEN_SIZE], unsigned int shard)
 	token[1] = (unsigned char)shard;
 }
 
-/* A shard that is on its way from one node to another is nobody's for a moment. */
-static bool owner_pass(struct request *request, unsigned int shard)
+/*
+ * On to the node that should have the shard, unless the request comes from one. A shard that is on
+ * its way from one node to another is nobody's for a moment.
+ */
+static void owner_send(struct request *request, unsigned int shard, unsigned int status,
+		       const char *why)
 {
-	const char *address;
+	const char *address = members_count() ? members_address(members_owner(shard)) : NULL;
 
-	if (shards_serve(shard))
-		return false;
-	address = members_count() ? members_address(members_owner(shard)) : NULL;
 	if (request->is_by_node || !address)
-		answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE,
-			     "another node has this timeout: nothing has changed");
+		answer_error(request, status, why);
 	else
 		relay(request, address, request->service->settings.request_time);
+}
+
+static bool owner_pass_shard(struct request *request, unsigned int shard)
+{
+	if (shards_serve(shard))
+		return false;
+	owner_send(request, shard, MHD_HTTP_SERVICE_UNAVAILABLE,
+		   "another node has this timeout: nothing has changed");
 	return true;
 }
 
-static bool owner_pass_timeout(struct request *request)
+static bool owner_pass(struct request *request)
 {
-	return owner_pass(request, request->key.shard);
+	if (shards_are_sure())
+		return request->key.text && owner_pass_shard(request, request->key.shard);
+	answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE,
+		     "the store is lost: nothing has changed");
+	return true;
 }
 
 static bool owner_pass_lease(struct request *request, const unsigned char token[TOKEN_SIZE])
 {
 	unsigned int shard = (unsigned int)token[0] << 8 | token[1];
 
-	return shard < request->service->shards && owner_pass(request, shard);
+	return shard < request->service->shards && owner_pass_shard(request, shard);
 }
 
 /* What is missing stays lost. Commits that come to light later are not read. */
 static void owner_accept(struct request *request, unsigned int shard)
 {
-	const char *address;
-
 	if (shard >= request->service->shards) {
 		answer_error(request, MHD_HTTP_NOT_FOUND, "there is no such shard");
-		return;
-	}
-	if (tenure_state(shards_tenures(), shard) == TENURE_BROKEN) {
+	} else if (tenure_state(shards_tenures(), shard) == TENURE_BROKEN) {
 		say(LOG_WARNING, "cluster: shard %u goes on without what is missing", shard);
 		tenure_accept(shards_tenures(), shard);
 		answer_empty(request, MHD_HTTP_NO_CONTENT);
-		return;
+	} else {
+		owner_send(request, shard, MHD_HTTP_NOT_FOUND,
+			   "nothing is known to be missing in it");
 	}
-	address = members_count() ? members_address(members_owner(shard)) : NULL;
-	if (request->is_by_node || !address)
-		answer_error(request, MHD_HTTP_NOT_FOUND, "nothing is known to be missing in it");
-	else
-		relay(request, address, request->service->settings.request_time);
 }
 
-static bool owner_refuse(struct request *request)
+static void owner_answer_node(struct request *request)
 {
-	if (shards_are_sure())
-		return false;
-	answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE,
-		     "the store is lost: nothing has changed");
-	return true;
+	if (!strcmp(request->path, "/peer/time"))
+		keeper_answer(request);
+	else
+		tails_answer(request);
 }
 
 static const struct nodes_ops owner_ops = {
-	.refuse = owner_refuse,
-	.pass_timeout = owner_pass_timeout,
+	.pass = owner_pass,
 	.pass_lease = owner_pass_lease,
 	.pass_batch = batch_pass,
-	.sweep = sweep_pass,
+	.sweep = takings_sweep,
 	.survey = survey_pass,
 	.wait = feed_wait,
 	.stop_waiting = feed_stop,
 	.accept = owner_accept,
-	.time = keeper_answer,
-	.tails = tails_answer,
+	.answer_node = owner_answer_node,
 	.mark = owner_mark,
 };
 

@@ -225,8 +225,7 @@ void take_serve(struct service *service)
 
 /* What other nodes have */
 
-bool take_first(const struct service *service, const char *name, uint64_t *max, uint64_t *wait_ns,
-		uint64_t *lease_ns)
+bool take_first(const struct service *service, const char *name, struct request_take *take)
 {
 	const struct queue *queue = queue_find(service, name, strlen(name));
 	const struct poll *poll = queue ? queue->polls : NULL;
@@ -236,9 +235,8 @@ bool take_first(const struct service *service, const char *name, uint64_t *max, 
 		poll = poll->next;
 	if (!poll)
 		return false;
-	*max = poll->request->take.max;
-	*wait_ns = poll->end_ns > now ? poll->end_ns - now : 0;
-	*lease_ns = poll->request->take.lease_ns;
+	*take = poll->request->take;
+	take->wait_ns = poll->end_ns > now ? poll->end_ns - now : 0;
 	return true;
 }
 
