@@ -44,7 +44,7 @@ void request_free(struct request *request)
 		MHD_destroy_response(request->response);
 	request->service->requests -= !!request->client;
 	json_object_put(request->json);
-	free(request->wishes);
+	free(request->change);
 	free(request->path);
 	free(request);
 }

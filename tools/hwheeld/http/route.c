@@ -27,10 +27,10 @@ static const struct route {
 	const char *queries;		/* their names, each between spaces; NULL: a page */
 	bool has_body;
 } routes[] = {
-	{ "PUT",    "/timeouts/", NULL,      put_one,        "", true },
+	{ "PUT",    "/timeouts/", NULL,      put,            "", true },
 	{ "GET",    "/timeouts/", NULL,      show_one,       "", false },
 	{ "DELETE", "/timeouts/", NULL,      cancel_timeout, "", false },
-	{ "POST",   "/timeouts",  "",        put_many,       "", true },
+	{ "POST",   "/timeouts",  "",        put,            "", true },
 	{ "GET",    "/timeouts",  "",        show_list,
 	  " queue prefix state after limit ", false },
 	{ "POST",   "/queues/",   "/take",   take,           " max wait lease ", false },
@@ -138,7 +138,7 @@ static enum MHD_Result route_check_header(void *data, enum MHD_ValueKind kind, c
 	struct route_check *check = data;
 
 	if (!strcasecmp(name, "If-None-Match")) {
-		if (check->route->decide != put_one)
+		if (strcmp(check->request->method, "PUT"))
 			return route_refuse(check, "If-None-Match", "only PUT has this condition");
 		if (!value || strcmp(value, "*"))
 			return route_refuse(check, "If-None-Match", "* is expected");

@@ -9,8 +9,8 @@
 #include "nodes/members.h"
 #include "nodes/nodes.h"
 #include "nodes/relay.h"
+#include "queue/change.h"
 #include "queue/put.h"
-#include "queue/wish.h"
 
 /* The timeouts of one node; the last part is this node's */
 struct batch_part {
@@ -102,7 +102,7 @@ static void batch_send(struct batch_part *part, const char *address)
 	part->request = request;
 	request->json = json_object_new_object();
 	json_object_object_add(request->json, "timeouts", json_object_get(part->timeouts));
-	request->decide = put_many;
+	request->decide = put;
 	request->is_by_node = true;
 	request->part_of = part;
 	request->take_answer = batch_take;
@@ -139,18 +139,21 @@ static void batch_give_up(struct request *request, enum request_end why)
  * Returns NULL if a part has no node: a shard on its way from one to another is nobody's for a
  * moment.
  */
-static struct batch *batch_divide(struct request *request, struct json_object *timeouts)
+static struct batch *batch_divide(struct request *request)
 {
 	struct batch *batch = memory_get(1, sizeof(*batch));
-	size_t own = members_count(), count = request->wishes_count;
+	const struct store_request *commit = &request->change->commit;
+	size_t own = members_count(), count = commit->count;
+	struct json_object *timeouts;
 	bool has_addresses = true;
 
+	json_object_object_get_ex(request->json, "timeouts", &timeouts);
 	batch->request = request;
 	batch->results = json_object_new_array_ext((int)count);
 	batch->parts_count = own + 1;
 	batch->parts = memory_get(batch->parts_count, sizeof(*batch->parts));
 	for (size_t i = 0; i < count; i++) {
-		unsigned int shard = request->wishes[i].record.key.shard;
+		unsigned int shard = commit->records[i].key.shard;
 		size_t node = shards_serve(shard) ? own : members_owner(shard);
 		struct batch_part *part = &batch->parts[node];
 
@@ -174,17 +177,18 @@ static struct batch *batch_divide(struct request *request, struct json_object *t
  * A batch of another node, or one that has waited, may be about shards that this node has lost, or
  * is loading: their timeouts come and go.
  */
-bool batch_pass(struct request *request, struct json_object *timeouts)
+bool batch_pass(struct request *request)
 {
+	const struct store_request *commit = &request->change->commit;
 	struct batch *batch = NULL;
 	size_t i = 0;
 
-	while (i < request->wishes_count && shards_serve(request->wishes[i].record.key.shard))
+	while (i < commit->count && shards_serve(commit->records[i].key.shard))
 		i++;
-	if (i == request->wishes_count)
+	if (i == commit->count)
 		return false;
 	if (!request->is_by_node && members_count())
-		batch = batch_divide(request, timeouts);
+		batch = batch_divide(request);
 	if (!batch) {
 		answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE,
 			     "another node has some of them: nothing has changed");

@@ -86,7 +86,7 @@ static void feed_start(struct feed *feed)
 {
 	uint64_t most = feeds.service->settings.lease_most;
 	const char *queue = feed->line->name;
-	struct request_take take;
+	struct request_take take = { 0 };
 	char path[QUEUE_MAX + 16];
 
 	if (feed->part || feed->pause || !take_first(feeds.service, queue, &take))

@@ -6,6 +6,8 @@
 #ifndef NODES_H
 #define NODES_H
 
+#include <utlist.h>
+
 #include "http/request.h"
 
 /* Each returns false if the request is for this node; else it is answered, now or later. */
@@ -17,8 +19,8 @@ struct nodes_ops {
 	bool (*pass)(struct request *request);
 	bool (*pass_lease)(struct request *request, const unsigned char token[TOKEN_SIZE]);
 
-	/* The array's members are sound, and are the wishes of the request. */
-	bool (*pass_batch)(struct request *request, struct json_object *timeouts);
+	/* By the keys of a put of many timeouts */
+	bool (*pass_batch)(struct request *request);
 
 	/*
 	 * Takes what is due on any other node. If nothing is, the request is marked so, and decided
@@ -52,6 +54,18 @@ static inline void nodes_decide(struct request *request)
 
 	if (!nodes || !nodes->pass(request))
 		request->decide(request);
+}
+
+/* The same for all of a list, which is the caller's: what they waited for has ended. */
+static inline void nodes_decide_all(struct request *waiters)
+{
+	struct request *request, *next;
+
+	DL_FOREACH_SAFE(waiters, request, next) {
+		DL_DELETE(waiters, request);
+		request->give_up = NULL;
+		nodes_decide(request);
+	}
 }
 
 #endif /* NODES_H */

@@ -20,7 +20,7 @@
 
 static bool put_is_single(const struct request *request)
 {
-	return request->decide == put_one;
+	return request->key.text;
 }
 
 /* Committing */
@@ -30,15 +30,15 @@ static void put_apply(struct change *change)
 	struct metrics *metrics = &change->service->metrics;
 
 	for (size_t i = 0; i < change->commit.count; i++) {
+		const struct record *record = &change->commit.records[i];
 		struct timeout *timeout = change->timeouts[i];
-		const struct wish *wish = &change->wishes[i];
 
-		if (wish->timeout) {
+		if (record->type == RECORD_RESTART) {
 			metrics->restarted++;
 			timeout->rang = false;
-			if (wish->queue)
-				timeout_move(timeout, wish->queue);
-			timeout_take_over(timeout, &wish->record);
+			if (change->queues[i])
+				timeout_move(timeout, change->queues[i]);
+			timeout_take_over(timeout, record);
 		} else {
 			metrics->put++;
 		}
@@ -56,64 +56,66 @@ static void put_apply(struct change *change)
 static void put_undo(struct change *change)
 {
 	for (size_t i = 0; i < change->commit.count; i++) {
-		if (!change->wishes[i].timeout) {
+		if (change->commit.records[i].type == RECORD_PUT) {
 			timeout_remove(change->timeouts[i]);
 			change->timeouts[i] = NULL;
-		} else if (change->wishes[i].queue) {
-			queue_leave(change->wishes[i].queue);
+		} else if (change->queues[i]) {
+			queue_leave(change->queues[i]);
 		}
 	}
 }
 
-/* The texts are those of the JSON, which the change keeps. */
-static void put_add(struct change *change, const struct wish *wish)
+/* The next one of the change is what was its @i-th. */
+static void put_add(struct change *change, size_t i)
 {
-	struct timeout *timeout = wish->timeout;
-	size_t i = change->commit.count++;
+	struct timeout *timeout = change->timeouts[i];
+	size_t next = change->commit.count++;
+	struct record *record = &change->commit.records[next];
 
-	change->wishes[i] = *wish;
+	*record = change->commit.records[i];
+	record->type = timeout ? RECORD_RESTART : RECORD_PUT;
+	change->queues[next] = change->queues[i];
 	if (!timeout) {
-		timeout = timeout_add(wish->queue, &wish->record.key);
-		timeout_take_over(timeout, &wish->record);
+		timeout = timeout_add(change->queues[i], &record->key);
+		timeout_take_over(timeout, record);
 		life_arm(timeout);
 	}
-	change->timeouts[i] = timeout;
-	change->commit.records[i] = wish->record;
-	change->commit.records[i].type = wish->timeout ? RECORD_RESTART : RECORD_PUT;
-	change->commit.records[i].key = timeout_key(timeout);
+	change->timeouts[next] = timeout;
+	record->key = timeout_key(timeout);
 }
 
+/* A leased timeout among many is left out, and the answer says so. */
 static void put_submit(struct request *request)
 {
-	struct change *change = change_new(request->service, request, request->wishes_count);
+	struct change *change = request->change;
 	struct json_object *results = put_is_single(request) ? NULL : json_object_new_array();
+	size_t count = change->commit.count;
 
 	/* Nobody needs the request's own: it is decided. */
 	change->json = request->json;
-	change->wishes = request->wishes;
 	request->json = NULL;
-	request->wishes = NULL;
+	request->change = NULL;
 	change->commit.count = 0;
 	change->apply = put_apply;
 	change->undo = put_undo;
 	change->status = MHD_HTTP_OK;
-	for (size_t i = 0; i < request->wishes_count; i++) {
-		const struct wish wish = change->wishes[i];
-		unsigned int status = wish.timeout ? MHD_HTTP_OK : MHD_HTTP_CREATED;
+	for (size_t i = 0; i < count; i++) {
+		const struct timeout *timeout = change->timeouts[i];
+		const struct key key = change->commit.records[i].key;
+		unsigned int status = timeout ? MHD_HTTP_OK : MHD_HTTP_CREATED;
 		struct json_object *result;
 
-		if (wish.timeout && wish.timeout->state == TIMEOUT_LEASED)
+		if (timeout && timeout->state == TIMEOUT_LEASED)
 			status = MHD_HTTP_CONFLICT;
 		else
-			put_add(change, &wish);
+			put_add(change, i);
 		if (!results) {
 			change->status = status;
 			break;
 		}
 		result = json_object_new_object();
 		json_object_object_add(result, "key",
-				       json_object_new_string_len(wish.record.key.text,
-								  (int)wish.record.key.length));
+				       json_object_new_string_len(key.text, (int)key.length));
 		json_add_number(result, "status", status);
 		json_object_array_add(results, result);
 	}
@@ -127,14 +129,14 @@ static void put_submit(struct request *request)
 /* Deciding */
 
 /* What a restart takes away makes no room for others. */
-static enum room_reason put_lacks_room(const struct request *request)
+static enum room_reason put_lacks_room(const struct change *change)
 {
 	struct room_need need = { 0 };
 
-	for (size_t i = 0; i < request->wishes_count; i++) {
-		const struct wish *wish = &request->wishes[i];
-		const struct timeout *timeout = wish->timeout;
-		size_t key = wish->record.key.length, payload = wish->record.payload_length;
+	for (size_t i = 0; i < change->commit.count; i++) {
+		const struct record *record = &change->commit.records[i];
+		const struct timeout *timeout = change->timeouts[i];
+		size_t key = record->key.length, payload = record->payload_length;
 
 		if (timeout && (timeout->state == TIMEOUT_LEASED ||
 				payload <= timeout->payload_length))
@@ -147,72 +149,74 @@ static enum room_reason put_lacks_room(const struct request *request)
 		}
 		need.timeouts += !timeout;
 	}
-	return room_lacks(request->service, &need);
+	return room_lacks(change->service, &need);
 }
 
 /* Counts a place for each timeout that comes to a queue. Returns NULL, or what is wrong. */
-static const char *put_take_places(struct request *request)
+static const char *put_take_places(struct change *change)
 {
-	struct service *service = request->service;
+	struct service *service = change->service;
 	size_t queues = queue_count(service);
 	const char *wrong = NULL;
 
-	for (size_t i = 0; i < request->wishes_count; i++) {
-		struct wish *wish = &request->wishes[i];
-		const struct timeout *timeout = wish->timeout;
+	for (size_t i = 0; i < change->commit.count; i++) {
+		const struct record *record = &change->commit.records[i];
+		const struct timeout *timeout = change->timeouts[i];
 
 		if (timeout && (timeout->state == TIMEOUT_LEASED ||
-				!strcmp(timeout->queue->name, wish->record.queue)))
+				!strcmp(timeout->queue->name, record->queue)))
 			continue;
-		wish->queue = queue_get(service, wish->record.queue, wish->record.queue_length,
-					SIZE_MAX);
-		if (++wish->queue->timeouts > service->settings.queue_timeouts)
+		change->queues[i] = queue_get(service, record->queue, record->queue_length,
+					      SIZE_MAX);
+		if (++change->queues[i]->timeouts > service->settings.queue_timeouts)
 			wrong = "the queue is full";
 	}
 	if (!wrong && queue_count(service) > queues &&
 	    queue_count(service) > service->settings.queues)
 		wrong = "there are as many queues as allowed";
-	for (size_t i = 0; i < request->wishes_count && wrong; i++)
-		if (request->wishes[i].queue)
-			queue_leave(request->wishes[i].queue);
+	for (size_t i = 0; i < change->commit.count && wrong; i++)
+		if (change->queues[i])
+			queue_leave(change->queues[i]);
 	return wrong;
 }
 
 /* A busy timeout has all of the request wait, and be decided on again. */
 static void put_decide(struct request *request)
 {
-	const struct wish *first = request->wishes;
+	struct change *change = request->change;
+	const struct timeout *single;
 	enum room_reason lack;
 	const char *wrong;
 
-	for (size_t i = 0; i < request->wishes_count; i++) {
-		struct wish *wish = &request->wishes[i];
+	for (size_t i = 0; i < change->commit.count; i++) {
+		struct timeout *timeout = timeout_find(request->service,
+						       &change->commit.records[i].key);
 
-		wish->queue = NULL;
-		wish->timeout = timeout_find(request->service, &wish->record.key);
-		if (wish->timeout && wish->timeout->busy) {
-			change_wait_for(wish->timeout, request);
+		change->timeouts[i] = timeout;
+		if (timeout && timeout->busy) {
+			change_wait_for(timeout, request);
 			return;
 		}
-		if (wish->timeout)
-			life_end_lease(wish->timeout);
+		if (timeout)
+			life_end_lease(timeout);
 	}
-	if (put_is_single(request) && first->timeout && request_header(request, "If-None-Match")) {
+	single = put_is_single(request) ? change->timeouts[0] : NULL;
+	if (single && request_header(request, "If-None-Match")) {
 		answer_error(request, MHD_HTTP_PRECONDITION_FAILED, "there is such a timeout");
 		return;
 	}
-	if (put_is_single(request) && first->timeout && first->timeout->state == TIMEOUT_LEASED) {
+	if (single && single->state == TIMEOUT_LEASED) {
 		answer_error(request, MHD_HTTP_CONFLICT, "the timeout is leased");
 		return;
 	}
-	lack = put_lacks_room(request);
+	lack = put_lacks_room(change);
 	if (lack != ROOM_REASONS) {
 		answer_error(request, MHD_HTTP_INSUFFICIENT_STORAGE, room_texts[lack].sentence);
 		return;
 	}
 	if (room_wait(request))
 		return;
-	wrong = put_take_places(request);
+	wrong = put_take_places(change);
 	if (wrong)
 		answer_error(request, MHD_HTTP_TOO_MANY_REQUESTS, wrong);
 	else
@@ -220,39 +224,6 @@ static void put_decide(struct request *request)
 }
 
 /* Reading */
-
-/* Returns NULL, or what is wrong. */
-static const char *put_read_json(struct request *request, struct text_wrong *wrong)
-{
-	request->json = text_json(request->body, request->length);
-	return request->json ? text_json_mistake(request->body, wrong) : "this is not JSON";
-}
-
-static const char *put_read_one(struct request *request, struct text_wrong *wrong)
-{
-	const char *what;
-	struct wish *wish = memory_get(1, sizeof(*wish));
-
-	request->wishes = wish;
-	request->wishes_count = 1;
-	wish->record.key = request->key;
-	if (!text_is_key(request->name, request->name_length))
-		return "key: 1 to 256 bytes of UTF-8 without control characters are expected";
-	what = put_read_json(request, wrong);
-	return what ?: wish_read(wish, request->service, request->json, wrong);
-}
-
-/* A request that has waited comes again, and is read by then. */
-void put_one(struct request *request)
-{
-	struct text_wrong wrong = { .status = MHD_HTTP_BAD_REQUEST };
-	const char *what = request->wishes ? NULL : put_read_one(request, &wrong);
-
-	if (what)
-		answer_wrong(request, what, &wrong);
-	else
-		put_decide(request);
-}
 
 static int put_compare(const void *one, const void *other)
 {
@@ -264,70 +235,83 @@ static int put_compare(const void *one, const void *other)
 	return memcmp(a->text, b->text, a->length);
 }
 
-static bool put_has_twins(const struct request *request)
+static bool put_has_twins(const struct store_request *commit)
 {
-	const struct key **sorted = memory_get(request->wishes_count, sizeof(*sorted));
+	const struct key **sorted = memory_get(commit->count, sizeof(*sorted));
 	bool found = false;
 
-	for (size_t i = 0; i < request->wishes_count; i++)
-		sorted[i] = &request->wishes[i].record.key;
-	qsort(sorted, request->wishes_count, sizeof(*sorted), put_compare);
-	for (size_t i = 1; i < request->wishes_count && !found; i++)
+	for (size_t i = 0; i < commit->count; i++)
+		sorted[i] = &commit->records[i].key;
+	qsort(sorted, commit->count, sizeof(*sorted), put_compare);
+	for (size_t i = 1; i < commit->count && !found; i++)
 		found = !put_compare(&sorted[i - 1], &sorted[i]);
 	free(sorted);
 	return found;
 }
 
-static struct json_object *put_array(const struct request *request)
-{
-	struct json_object *array = NULL;
-
-	json_object_object_get_ex(request->json, "timeouts", &array);
-	return json_object_is_type(array, json_type_array) ? array : NULL;
-}
-
 static const char *put_read_many(struct request *request, struct text_wrong *wrong)
 {
-	const char *what = request->json ? NULL : put_read_json(request, wrong);
-	struct json_object *array;
+	struct json_object *array = NULL;
+	const char *what = NULL;
 
-	if (what)
-		return what;
-	array = put_array(request);
-	if (array && json_object_object_length(request->json) > 1) {
+	json_object_object_get_ex(request->json, "timeouts", &array);
+	if (!json_object_is_type(array, json_type_array))
+		return "timeouts: an array is expected, with one timeout at least";
+	if (json_object_object_length(request->json) > 1) {
 		json_object_object_foreach(request->json, name, value) {
 			wrong->name = value == array ? wrong->name : name;
 			wrong->length = strlen(wrong->name ?: "");
 		}
 		return "an unknown member: timeouts is expected";
 	}
-	if (!array || !json_object_array_length(array))
+	if (!json_object_array_length(array))
 		return "timeouts: an array is expected, with one timeout at least";
 	if (json_object_array_length(array) > request->service->settings.batch) {
 		wrong->status = MHD_HTTP_CONTENT_TOO_LARGE;
 		return "timeouts: too many in one request";
 	}
-	request->wishes_count = json_object_array_length(array);
-	request->wishes = memory_get(request->wishes_count, sizeof(*request->wishes));
-	for (size_t i = 0; i < request->wishes_count && !what; i++) {
-		struct wish *wish = &request->wishes[i];
+	request->change = change_new(request->service, request, json_object_array_length(array));
+	for (size_t i = 0; i < request->change->commit.count && !what; i++) {
+		struct record *record = &request->change->commit.records[i];
 
-		what = wish_read(wish, request->service, json_object_array_get_idx(array, i),
+		what = wish_read(record, request->service, json_object_array_get_idx(array, i),
 				 wrong);
-		if (!what && !wish->record.key.text)
+		if (!what && !record->key.text)
 			what = "key: each timeout needs one";
 	}
-	return what || !put_has_twins(request) ? what : "key: two timeouts have the same one";
+	if (!what && put_has_twins(&request->change->commit))
+		what = "key: two timeouts have the same one";
+	return what;
 }
 
-void put_many(struct request *request)
+/* Returns NULL, or what is wrong. */
+static const char *put_read(struct request *request, struct text_wrong *wrong)
+{
+	const char *what = NULL;
+
+	if (put_is_single(request) && !text_is_key(request->name, request->name_length))
+		return "key: 1 to 256 bytes of UTF-8 without control characters are expected";
+	if (!request->json) {
+		request->json = text_json(request->body, request->length);
+		what = request->json ? text_json_mistake(request->body, wrong) :
+		       "this is not JSON";
+	}
+	if (what || !put_is_single(request))
+		return what ?: put_read_many(request, wrong);
+	request->change = change_new(request->service, request, 1);
+	request->change->commit.records->key = request->key;
+	return wish_read(request->change->commit.records, request->service, request->json, wrong);
+}
+
+/* A request that has waited comes again, and is read by then. */
+void put(struct request *request)
 {
 	const struct nodes_ops *nodes = request->service->nodes;
 	struct text_wrong wrong = { .status = MHD_HTTP_BAD_REQUEST };
-	const char *what = request->wishes ? NULL : put_read_many(request, &wrong);
+	const char *what = request->change ? NULL : put_read(request, &wrong);
 
 	if (what)
 		answer_wrong(request, what, &wrong);
-	else if (!nodes || !nodes->pass_batch(request, put_array(request)))
+	else if (!nodes || !nodes->pass_batch(request))
 		put_decide(request);
 }

@@ -14,7 +14,7 @@ struct queue {
 	UT_hash_handle by_name;
 	struct service *service;
 	struct timeout *due;		/* linked by prev_due, next_due */
-	struct poll *polls;		/* linked by prev, next; the longest waiting first */
+	struct request *polls;		/* that wait; the longest waiting first */
 	struct queue *prev_ready, *next_ready;	/* to be served; or prev is NULL */
 	size_t due_count;
 	size_t timeouts;		/* in any state, and places for those that come */

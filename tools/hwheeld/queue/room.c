@@ -109,12 +109,8 @@ bool room_wait(struct request *request)
 
 void room_go_on(struct service *service)
 {
-	struct request *waiters = service->waiters, *request, *next;
+	struct request *waiters = service->waiters;
 
 	service->waiters = NULL;
-	DL_FOREACH_SAFE(waiters, request, next) {
-		DL_DELETE(waiters, request);
-		request->give_up = NULL;
-		nodes_decide(request);
-	}
+	nodes_decide_all(waiters);
 }

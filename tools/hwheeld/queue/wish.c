@@ -110,18 +110,18 @@ static const char *wish_read_member(struct record *record, const struct service 
 	return NULL;
 }
 
-const char *wish_read(struct wish *wish, const struct service *service,
+const char *wish_read(struct record *record, const struct service *service,
 		      struct json_object *object, struct text_wrong *wrong)
 {
 	const char *what;
 
 	if (!json_object_is_type(object, json_type_object))
 		return "a JSON object is expected";
-	wish->record.type = RECORD_PUT;
-	wish->record.queue = "default";
-	wish->record.queue_length = strlen("default");
+	record->type = RECORD_PUT;
+	record->queue = "default";
+	record->queue_length = strlen("default");
 	json_object_object_foreach(object, name, value) {
-		what = wish_read_member(&wish->record, service, name, value, wrong);
+		what = wish_read_member(record, service, name, value, wrong);
 		if (what)
 			return what;
 	}

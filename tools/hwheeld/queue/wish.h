@@ -9,19 +9,11 @@
 struct json_object;
 struct text_wrong;
 
-struct wish {
-	struct record record;		/* of a put; its texts are those in the JSON */
-
-	/* What decides, as it was found; nothing changes it before the commit. */
-	struct timeout *timeout;	/* NULL: a new one */
-	struct queue *queue;		/* with a place for it; NULL: it stays in its queue */
-};
-
 /*
- * Returns NULL, or what is wrong; only then @wrong may change. A wish that has no key gets one of
- * the object.
+ * Fills in a put's record; its texts are those in the JSON. Returns NULL, or what is wrong; only
+ * then @wrong may change. A record that has no key gets one of the object.
  */
-const char *wish_read(struct wish *wish, const struct service *service,
+const char *wish_read(struct record *record, const struct service *service,
 		      struct json_object *object, struct text_wrong *wrong);
 
 #endif /* WISH_H */
