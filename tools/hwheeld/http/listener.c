@@ -176,11 +176,6 @@ static void listener_ignore(void *data, const char *format, va_list arguments)
 {
 }
 
-/* listener_run() looks at all of them. */
-static void listener_ready(void *owner)
-{
-}
-
 /* Starting */
 
 /* Each connection gets the service's one as it begins. */
@@ -222,8 +217,9 @@ static int listener_start(struct listener *listener)
 		say(LOG_ERR, "the HTTP server cannot be started");
 		return -EIO;
 	}
-	listener->source = (struct loop_source) { .ready = listener_ready };
-	return loop_add(&listener->service->loop, info->epoll_fd, EPOLLIN, &listener->source);
+	/* listener_run() looks at all of them. */
+	return loop_add(&listener->service->loop, info->epoll_fd, EPOLLIN, &listener->source, NULL,
+			NULL);
 }
 
 static struct listener *listener_new(struct service *service, int family, bool is_by_tcp,

@@ -182,10 +182,9 @@ void request_watch(struct request *request)
 {
 	struct client *client = request->client;
 
-	client->hangup = (struct loop_source) { .ready = request_hung_up, .owner = client };
 	if (!client->is_watched)
 		client->is_watched = !loop_add(&client->service->loop, client->fd, EPOLLRDHUP,
-					       &client->hangup);
+					       &client->hangup, request_hung_up, client);
 }
 
 bool request_is_gone(const struct request *request)

@@ -129,20 +129,17 @@ static int peer_set_socket(CURL *handle, curl_socket_t fd, int what, void *data,
 	struct peer_socket *socket = of_socket;
 	struct peer_pool *pool = data;
 
-	if (!socket && what == CURL_POLL_REMOVE)
-		return 0;
-	if (!socket) {
-		socket = memory_get(1, sizeof(*socket));
-		socket->source = (struct loop_source) { .ready = peer_ready, .owner = socket };
-		socket->pool = pool;
-		socket->fd = fd;
-		curl_multi_assign(pool->multi, fd, socket);
-		return loop_add(loop, fd, events, &socket->source) ? -1 : 0;
+	if (what != CURL_POLL_REMOVE) {
+		if (!socket) {
+			socket = memory_get(1, sizeof(*socket));
+			socket->pool = pool;
+			socket->fd = fd;
+			curl_multi_assign(pool->multi, fd, socket);
+		}
+		return loop_add(loop, fd, events, &socket->source, peer_ready, socket) ? -1 : 0;
 	}
-	if (what != CURL_POLL_REMOVE)
-		return loop_change(loop, fd, events, &socket->source) ? -1 : 0;
-	loop_remove(loop, fd, &socket->source);
-	curl_multi_assign(pool->multi, fd, NULL);
+	if (socket)
+		loop_remove(loop, fd, &socket->source);
 	free(socket);
 	return 0;
 }
