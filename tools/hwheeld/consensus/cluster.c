@@ -5,7 +5,8 @@
  *
  *	cluster -> job -> shards -> tenure -> adapter of consensus.h -> servers
  *	           members -> roster ---------^
- *	owner -> relay, batch, sweep, feed, survey, keeper, tails -> peer -> other nodes
+ *	owner -> batch, takings, feed, survey -> relay -> peer -> other nodes
+ *	         keeper, tails ------------------------^
  *
  * The shards that this node should own are those that the members have it own, while it has a
  * session.
@@ -432,7 +433,6 @@ struct store *cluster_store_open(struct service *service)
 	job_begin(&cluster.store.figures, service->shards);
 	members_begin(cluster.consensus, cluster.node, service->shards, cluster_members_changed);
 	keeper_begin(service, cluster_wait);
-	feed_begin(service);
 	tails_begin(service);
 	owner_begin(service);
 	return &cluster.store;

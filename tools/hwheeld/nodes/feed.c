@@ -41,24 +41,24 @@ struct feed {
 /* A queue that clients wait for */
 struct feed_line {
 	UT_hash_handle by_name;
+	struct service *service;
 	struct alarm *idle;		/* nobody waits */
 	struct feed *feeds;
 	char name[QUEUE_MAX + 1];
 };
 
 static struct {
-	struct service *service;
 	struct feed_line *lines;
 	size_t standing;
 } feeds;
 
 static void feed_start_all(struct feed_line *line);
 
-static struct feed_line *feed_find_line(const char *queue)
+static struct feed_line *feed_find_line(const struct queue *queue)
 {
 	struct feed_line *line;
 
-	HASH_FIND(by_name, feeds.lines, queue, strlen(queue), line);
+	HASH_FIND(by_name, feeds.lines, queue->name, strlen(queue->name), line);
 	return line;
 }
 
@@ -70,35 +70,36 @@ static void feed_go_on(void *owner, uint64_t at_ns)
 static void feed_take(struct request *part, unsigned int status, struct json_object *said)
 {
 	struct feed *feed = part->part_of;
+	struct feed_line *line = feed->line;
 	struct json_object *timeouts = takings_read(status, said, &feed->taking.end_ns);
 
 	request_free(part);
 	feed->part = NULL;
 	feeds.standing--;
 	if (status != MHD_HTTP_OK)
-		alarm_set(&feed->pause, now_ns() + FEED_PAUSE_NS, feed_go_on, feed->line);
-	if (timeouts && !take_deliver(feeds.service, feed->line->name, &feed->taking, timeouts))
-		takings_return(feeds.service, timeouts);
-	feed_start_all(feed->line);
+		alarm_set(&feed->pause, now_ns() + FEED_PAUSE_NS, feed_go_on, line);
+	if (timeouts && !take_deliver(line->service, line->name, &feed->taking, timeouts))
+		takings_return(line->service, timeouts);
+	feed_start_all(line);
 }
 
 static void feed_start(struct feed *feed)
 {
-	uint64_t most = feeds.service->settings.lease_most;
-	const char *queue = feed->line->name;
+	struct service *service = feed->line->service;
 	struct request_take take = { 0 };
 	char path[QUEUE_MAX + 16];
 
-	if (feed->part || feed->pause || !take_first(feeds.service, queue, &take))
+	if (feed->part || feed->pause || !take_first(service, feed->line->name, &take))
 		return;
 	feed->taking.asked_ns = now_clock_ns(CLOCK_BOOTTIME);
 	feed->taking.lease_ns = take.lease_ns;
 	if (feeds.standing >= FEED_LONG_MOST && take.wait_ns > FEED_SHORT_NS)
 		take.wait_ns = FEED_SHORT_NS;
 	take.lease_ns += FEED_LINGER_NS;
-	take.lease_ns = take.lease_ns < most ? take.lease_ns : most;
-	snprintf(path, sizeof(path), "/queues/%s/take", queue);
-	feed->part = request_new(feeds.service, NULL, NULL, "POST", path);
+	if (take.lease_ns > service->settings.lease_most)
+		take.lease_ns = service->settings.lease_most;
+	snprintf(path, sizeof(path), "/queues/%s/take", feed->line->name);
+	feed->part = request_new(service, NULL, NULL, "POST", path);
 	feed->part->take = take;
 	feed->part->part_of = feed;
 	feed->part->take_answer = feed_take;
@@ -157,14 +158,15 @@ void feed_members_changed(void)
 	}
 }
 
-void feed_wait(const char *queue)
+void feed_wait(const struct queue *queue)
 {
 	struct feed_line *line = feed_find_line(queue);
 
 	if (!line) {
 		line = memory_get(1, sizeof(*line));
-		memcpy(line->name, queue, strlen(queue));
-		HASH_ADD(by_name, feeds.lines, name[0], (unsigned int)strlen(queue), line);
+		line->service = queue->service;
+		memcpy(line->name, queue->name, sizeof(line->name));
+		HASH_ADD(by_name, feeds.lines, name[0], (unsigned int)strlen(line->name), line);
 	}
 	alarm_clear(&line->idle);
 	feed_start_all(line);
@@ -196,17 +198,12 @@ static void feed_end_of_linger(void *owner, uint64_t at_ns)
 		feed_end_line(line);
 }
 
-void feed_stop(const char *queue)
+void feed_stop(const struct queue *queue)
 {
 	struct feed_line *line = feed_find_line(queue);
 
 	if (line)
 		alarm_set(&line->idle, now_ns() + FEED_LINGER_NS, feed_end_of_linger, line);
-}
-
-void feed_begin(struct service *service)
-{
-	feeds.service = service;
 }
 
 void feed_end(void)

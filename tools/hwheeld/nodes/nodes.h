@@ -10,6 +10,8 @@
 
 #include "http/request.h"
 
+struct queue;
+
 /* Each returns false if the request is for this node; else it is answered, now or later. */
 struct nodes_ops {
 	/*
@@ -32,10 +34,10 @@ struct nodes_ops {
 	bool (*survey)(struct request *request, struct json_object *object);
 
 	/* A long poll waits for the queue: from other nodes, too. See take_deliver(). */
-	void (*wait)(const char *queue);
+	void (*wait)(const struct queue *queue);
 
 	/* None does now. */
-	void (*stop_waiting)(const char *queue);
+	void (*stop_waiting)(const struct queue *queue);
 
 	/* An operator accepts what is missing in a shard: on the node that should have it. */
 	void (*accept)(struct request *request, unsigned int shard);

@@ -148,7 +148,7 @@ static void take_leave(struct request *request, struct queue *queue)
 	DL_DELETE(queue->polls, request);
 	queue->polls_count--;
 	if (nodes && !request->is_by_node && !--queue->clients)
-		nodes->stop_waiting(queue->name);
+		nodes->stop_waiting(queue);
 }
 
 static void take_end_wait(struct request *request, struct json_object *timeouts)
@@ -189,7 +189,7 @@ static void take_wait(struct request *request, struct queue *queue)
 	take->lease_until_ns = now_after(take->lease_ns);
 	if (nodes && !request->is_by_node) {
 		queue->clients++;
-		nodes->wait(queue->name);
+		nodes->wait(queue);
 	}
 	alarm_set(&take->alarm, take->end_ns, take_ring, request);
 }
