@@ -99,21 +99,15 @@ const char *request_header(const struct request *request, const char *name)
 
 /* Waiting */
 
-static bool request_begin_wait(struct request *request, void *what,
-			       void (*give_up)(struct request *request, enum request_end why))
+void request_wait(struct request *request, void *what,
+		  void (*give_up)(struct request *request, enum request_end why))
 {
 	bool suspends = request->connection && !request->is_suspended && !request->response;
 
 	request->waits_for = what;
 	request->give_up = give_up;
 	request->is_suspended |= suspends;
-	return suspends;
-}
-
-void request_wait(struct request *request, void *what,
-		  void (*give_up)(struct request *request, enum request_end why))
-{
-	if (request_begin_wait(request, what, give_up))
+	if (suspends && !request->is_held)
 		MHD_suspend_connection(request->connection);
 }
 
@@ -124,12 +118,12 @@ void request_wait(struct request *request, void *what,
 void request_hold(struct request *request, void *what,
 		  void (*give_up)(struct request *request, enum request_end why))
 {
-	if (!request_begin_wait(request, what, give_up))
-		return;
-	request->is_held = request->service->held < REQUEST_HELD_MOST;
-	request->service->held += request->is_held;
-	if (!request->is_held)
-		MHD_suspend_connection(request->connection);
+	if (request->connection && !request->is_suspended && !request->response &&
+	    request->service->held < REQUEST_HELD_MOST) {
+		request->is_held = true;
+		request->service->held++;
+	}
+	request_wait(request, what, give_up);
 }
 
 void request_resume(struct request *request)

@@ -4,7 +4,6 @@
 
 #include "hash.h"
 #include "http/answer.h"
-#include "http/openmetrics.h"
 #include "http/route.h"
 #include "http/show.h"
 #include "hwheelctl/array.h"
@@ -39,7 +38,7 @@ static const struct route {
 	{ "GET",    "/queues",    "",        show_queues,    "", false },
 	{ "GET",    "/health",    "",        show_health,    NULL, false },
 	{ "GET",    "/health/accept", "",    show_accept,    NULL, false },
-	{ "GET",    "/metrics",   "",        openmetrics,    NULL, false },
+	{ "GET",    "/metrics",   "",        show_metrics,   NULL, false },
 	{ "GET",    "/cluster",   "",        show_cluster,   NULL, false },
 	{ "POST",   "/cluster/shards/", "/accept", show_accept_missing, "", false },
 	{ "GET",    "/openapi.json", "",     show_openapi,   NULL, false },

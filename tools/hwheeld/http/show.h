@@ -12,6 +12,9 @@ void show_one(struct request *request);
 void show_list(struct request *request);
 void show_queues(struct request *request);
 void show_openapi(struct request *request);
+
+/* All figures, as OpenMetrics has them, see openmetrics.c */
+void show_metrics(struct request *request);
 void show_health(struct request *request);
 
 /* Does it accept new timeouts? */
