@@ -30,7 +30,7 @@
 #include "nodes/feed.h"
 #include "nodes/keeper.h"
 #include "nodes/members.h"
-#include "nodes/owner.h"
+#include "nodes/nodes.h"
 #include "nodes/peer.h"
 #include "nodes/tails.h"
 #include "say.h"
@@ -102,15 +102,10 @@ static void cluster_broken(void *owner, unsigned int shard, const char *why)
 	    why);
 }
 
-static void cluster_load_record(void *data, struct record *record)
-{
-	replay_record(cluster.service, record);
-}
-
 static bool cluster_load(void *owner, unsigned int shard, uint64_t first, const void *content,
 			 size_t size)
 {
-	return contents_read(content, size, first, cluster_load_record, NULL);
+	return contents_read(content, size, first, replay_record, cluster.service);
 }
 
 /* getrandom() gives as much at once, and fails only as it is interrupted. */
@@ -434,6 +429,6 @@ struct store *cluster_store_open(struct service *service)
 	members_begin(cluster.consensus, cluster.node, service->shards, cluster_members_changed);
 	keeper_begin(service, cluster_wait);
 	tails_begin(service);
-	owner_begin(service);
+	service->nodes = &owner_ops;
 	return &cluster.store;
 }

@@ -49,6 +49,9 @@ struct nodes_ops {
 	void (*mark)(unsigned char token[TOKEN_SIZE], unsigned int shard);
 };
 
+/* The owners of shards have what requests are about: see owner.c */
+extern const struct nodes_ops owner_ops;
+
 /* Decides on a request about timeouts, now or again, on the node that has its key. */
 static inline void nodes_decide(struct request *request)
 {

@@ -8,7 +8,6 @@
 #include "nodes/keeper.h"
 #include "nodes/members.h"
 #include "nodes/nodes.h"
-#include "nodes/owner.h"
 #include "nodes/relay.h"
 #include "nodes/survey.h"
 #include "nodes/tails.h"
@@ -84,7 +83,7 @@ static void owner_answer_node(struct request *request)
 		tails_answer(request);
 }
 
-static const struct nodes_ops owner_ops = {
+const struct nodes_ops owner_ops = {
 	.pass = owner_pass,
 	.pass_lease = owner_pass_lease,
 	.pass_batch = batch_pass,
@@ -96,8 +95,3 @@ static const struct nodes_ops owner_ops = {
 	.answer_node = owner_answer_node,
 	.mark = owner_mark,
 };
-
-void owner_begin(struct service *service)
-{
-	service->nodes = &owner_ops;
-}

@@ -314,8 +314,8 @@ int database_load(struct database *database, store_each each, void *data)
 			continue;
 		}
 		record.seq = seq;
-		if (!is_damaged && !each(data, &record))
-			status = SQLITE_CORRUPT;
+		if (!is_damaged)
+			each(data, &record);
 	}
 	sqlite3_finalize(rows);
 	if (status != SQLITE_DONE)
