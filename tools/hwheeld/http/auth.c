@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <arpa/inet.h>
 #include <errno.h>
+#include <gnutls/gnutls.h>
 #include <grp.h>
 #include <stdio.h>
 #include <string.h>
@@ -103,17 +104,11 @@ static bool auth_has_token(const struct request *request, const char *token)
 {
 	static const char scheme[] = "Bearer ";
 	const char *text = request_header(request, "Authorization");
-	size_t length = token ? strlen(token) : 0;
-	unsigned char difference = 0;
 
 	if (!token || !text || strncasecmp(text, scheme, strlen(scheme)))
 		return false;
 	text += strlen(scheme);
-	if (strlen(text) != length)
-		return false;
-	for (size_t i = 0; i < length; i++)
-		difference |= (unsigned char)(text[i] ^ token[i]);
-	return !difference;
+	return strlen(text) == strlen(token) && !gnutls_memcmp(text, token, strlen(token));
 }
 
 bool auth_refuse(struct request *request)

@@ -61,29 +61,26 @@ void request_drop_body(struct request *request)
 bool request_append(struct request *request, const char *data, size_t size)
 {
 	const struct settings *settings = &request->service->settings;
-	size_t room = request->room ?: 256;
-	char *body;
+	size_t room = request->room ?: 256, length = request->length + size;
+	char *body = NULL;
 
-	request->is_too_large = size > settings->body || request->length > settings->body - size;
-	while (!request->is_too_large && room < request->length + size + 1)
+	request->is_too_large = length > settings->body;
+	while (!request->is_too_large && room <= length)
 		room *= 2;
-	if (!request->is_too_large && room != request->room) {
-		body = realloc(request->body, room);
-		if (!body) {
-			request_drop_body(request);
-			return false;
-		}
+	if (!request->is_too_large)
+		body = room == request->room ? request->body : realloc(request->body, room);
+	if (body) {
 		request->body = body;
 		request->service->bodies += room - request->room;
 		request->room = room;
 	}
-	if (request->is_too_large || request->service->bodies > settings->bodies) {
+	if (!body || request->service->bodies > settings->bodies) {
 		request_drop_body(request);
 		return false;
 	}
-	memcpy(request->body + request->length, data, size);
-	request->length += size;
-	request->body[request->length] = 0;
+	memcpy(body + request->length, data, size);
+	request->length = length;
+	body[length] = 0;
 	return true;
 }
 

@@ -10,6 +10,7 @@
 #include "http/show.h"
 #include "hwheelctl/json.h"
 #include "log/log.h"
+#include "memory.h"
 #include "nodes/nodes.h"
 #include "queue/life.h"
 #include "queue/queue.h"
@@ -25,6 +26,20 @@
 
 /* Bits of a record's number */
 #define SHOW_SHARD	52
+
+/* The description of all of this, which is installed as well */
+__asm__(".section .rodata\n"
+	"openapi_begin: .incbin \"http/openapi.json\"\n"
+	"openapi_end:\n"
+	".previous");
+
+void show_openapi(struct request *request)
+{
+	size_t length = (size_t)(openapi_end - openapi_begin);
+
+	answer_text(request, MHD_HTTP_OK, "application/json", memory_copy(openapi_begin, length),
+		    length);
+}
 
 void show_one(struct request *request)
 {

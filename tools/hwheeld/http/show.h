@@ -5,7 +5,6 @@
 
 #include "http/request.h"
 
-/* The description of the API, see openapi.c */
 extern const char openapi_begin[], openapi_end[];
 
 void show_one(struct request *request);
