@@ -107,16 +107,6 @@ static void feed_start(struct feed *feed)
 	relay(feed->part, feed->address, take.wait_ns + FEED_PATIENCE_NS);
 }
 
-static void feed_remove(struct feed *feed)
-{
-	if (feed->part)
-		relay_cancel(feed->part);
-	feeds.standing -= !!feed->part;
-	alarm_clear(&feed->pause);
-	DL_DELETE(feed->line->feeds, feed);
-	free(feed);
-}
-
 static struct feed *feed_get(struct feed_line *line, const char *address)
 {
 	struct feed *feed;
@@ -138,24 +128,11 @@ static void feed_start_all(struct feed_line *line)
 			feed_start(feed_get(line, members_address(i)));
 }
 
-static bool feed_is_member(const char *address)
-{
-	for (size_t i = 0; i < members_count(); i++)
-		if (members_address(i) && !strcmp(members_address(i), address))
-			return true;
-	return false;
-}
-
+/* A poll at a node that is none now ends by itself, and is not begun again. */
 void feed_members_changed(void)
 {
-	struct feed *feed, *next;
-
-	for (struct feed_line *line = feeds.lines; line; line = line->by_name.next) {
-		DL_FOREACH_SAFE(line->feeds, feed, next)
-			if (!feed_is_member(feed->address))
-				feed_remove(feed);
+	for (struct feed_line *line = feeds.lines; line; line = line->by_name.next)
 		feed_start_all(line);
-	}
 }
 
 void feed_wait(const struct queue *queue)
@@ -178,8 +155,13 @@ static void feed_end_line(struct feed_line *line)
 
 	HASH_DELETE(by_name, feeds.lines, line);
 	alarm_clear(&line->idle);
-	DL_FOREACH_SAFE(line->feeds, feed, next)
-		feed_remove(feed);
+	DL_FOREACH_SAFE(line->feeds, feed, next) {
+		if (feed->part)
+			relay_cancel(feed->part);
+		feeds.standing -= !!feed->part;
+		alarm_clear(&feed->pause);
+		free(feed);
+	}
 	free(line);
 }
 

@@ -35,7 +35,6 @@ void queue_leave(struct queue *queue);
 
 /* Serves it before the loop sleeps again, once for all that became due meanwhile. */
 void queue_make_ready(struct queue *queue);
-struct queue *queue_next_ready(struct service *service);
 
 size_t queue_count(const struct service *service);
 

@@ -199,7 +199,9 @@ void take_serve(struct service *service)
 	struct request *request;
 	struct queue *queue;
 
-	while (!room_is_tight(service) && (queue = queue_next_ready(service))) {
+	while (!room_is_tight(service) && (queue = service->ready)) {
+		DL_DELETE2(service->ready, queue, prev_ready, next_ready);
+		queue->prev_ready = NULL;
 		while (queue->polls && queue->due && !room_is_tight(service)) {
 			request = queue->polls;
 			take_submit(request, queue);
