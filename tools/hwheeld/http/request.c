@@ -143,14 +143,11 @@ static void request_ring(void *owner, uint64_t at_ns)
 	struct client *client = owner;
 	struct request *request = client->request;
 
-	if (request && request->give_up) {
+	if (request && request->give_up)
 		request->give_up(request, REQUEST_LATE);
-		client->service->metrics.requests_too_slow += !request->give_up;
-		return;
-	}
-	if (request)
-		client->service->metrics.requests_too_slow++;
-	shutdown(client->fd, SHUT_RDWR);
+	else
+		shutdown(client->fd, SHUT_RDWR);
+	client->service->metrics.requests_too_slow += request && !request->give_up;
 }
 
 void request_limit_time(struct client *client)
