@@ -24,6 +24,9 @@
 
 #define PEER_CONNECT_MS	2000L
 
+/* Bytes of an address */
+#define PEER_ADDRESS	255
+
 /* A descriptor of libcurl's */
 struct peer_socket {
 	struct loop_source source;
@@ -39,6 +42,7 @@ struct peer_pool {
 
 static struct {
 	struct service *service;
+	char address[PEER_ADDRESS + 1];	/* its own */
 	struct peer_pool pools[2];
 } peer;
 
@@ -299,11 +303,13 @@ bool peer_is_safe(const char *address)
 
 int peer_begin(struct service *service)
 {
-	char address[PEER_ADDRESS + 1];
+	const struct settings *settings = &service->settings;
 
 	peer.service = service;
-	peer_own_address(address, sizeof(address));
-	if (!peer_is_safe(address)) {
+	snprintf(peer.address, sizeof(peer.address), "%s://%s",
+		 settings->certificate ? "https" : "http",
+		 settings->advertise ?: settings->listen);
+	if (!peer_is_safe(peer.address)) {
 		say(LOG_ERR, "configuration: without TLS advertise is for loopback addresses only");
 		return -EINVAL;
 	}
@@ -321,8 +327,7 @@ void peer_end(void)
 	curl_global_cleanup();
 }
 
-void peer_own_address(char *text, size_t size)
+const char *peer_own_address(void)
 {
-	snprintf(text, size, "%s://%s", peer.service->settings.certificate ? "https" : "http",
-		 peer.service->settings.advertise ?: peer.service->settings.listen);
+	return peer.address;
 }
