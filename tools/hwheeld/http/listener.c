@@ -235,14 +235,6 @@ static struct listener *listener_new(struct service *service, int family, bool i
 	return listener;
 }
 
-static int listener_fail(const char *what)
-{
-	int error = -errno;
-
-	say(LOG_ERR, "%s: %m", what);
-	return error;
-}
-
 /* A socket that nobody listens on is left over. */
 static bool listener_is_in_use(const struct sockaddr_un *address)
 {
@@ -275,8 +267,10 @@ static int listener_open_socket(struct service *service)
 	error = fd < 0 ? -1 : bind(fd, (const struct sockaddr *)&address, sizeof(address));
 	umask(before);
 	if (error || (service->group != (gid_t)-1 && chown(path, (uid_t)-1, service->group)) ||
-	    chmod(path, (mode_t)service->settings.socket_mode) || listen(fd, 1024))
-		return listener_fail(path);
+	    chmod(path, (mode_t)service->settings.socket_mode) || listen(fd, 1024)) {
+		say(LOG_ERR, "%s: %m", path);
+		return -EIO;
+	}
 	return listener_start(listener);
 }
 
@@ -327,8 +321,10 @@ static int listener_bind_tcp(struct service *service, const struct addrinfo *add
 	listener = listener_new(service, address->ai_family, true, is_plain);
 	setsockopt(listener->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
 	if (listener->fd < 0 || bind(listener->fd, address->ai_addr, address->ai_addrlen) ||
-	    listen(listener->fd, 1024))
-		return listener_fail("listen");
+	    listen(listener->fd, 1024)) {
+		say(LOG_ERR, "listen: %m");
+		return -EIO;
+	}
 	return (is_plain ? 0 : listener_read_certificate(service)) ?: listener_start(listener);
 }
 
@@ -361,13 +357,10 @@ static int listener_open_tcp(struct service *service)
 
 int listener_begin(struct service *service)
 {
-	int error = 0;
+	const struct settings *settings = &service->settings;
 
-	if (service->settings.socket)
-		error = listener_open_socket(service);
-	if (!error && service->settings.listen)
-		error = listener_open_tcp(service);
-	return error;
+	return (settings->socket ? listener_open_socket(service) : 0) ?:
+	       (settings->listen ? listener_open_tcp(service) : 0);
 }
 
 void listener_run(struct service *service)

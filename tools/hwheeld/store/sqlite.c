@@ -406,20 +406,17 @@ static int sqlite_start(struct sqlite_store *store)
 
 struct store *sqlite_store_open(const char *path, const char *synchronous)
 {
-	struct sqlite_store *store = calloc(1, sizeof(*store));
+	struct sqlite_store *store = memory_get(1, sizeof(*store));
 	int error;
 
-	if (store)
-		store->database = database_open(path, synchronous);
-	if (!store || !store->database) {
-		free(store);
-		return NULL;
-	}
-	error = sqlite_start(store);
-	if (!error)
+	store->database = database_open(path, synchronous);
+	error = store->database ? sqlite_start(store) : 0;
+	if (store->database && !error)
 		return &store->store;
-	say(LOG_ERR, "store: %s", strerror(error));
-	database_close(store->database);
+	if (error) {
+		say(LOG_ERR, "store: %s", strerror(error));
+		database_close(store->database);
+	}
 	free(store);
 	return NULL;
 }
