@@ -18,11 +18,6 @@
 #include "queue/wish.h"
 #include "text.h"
 
-static bool put_is_single(const struct request *request)
-{
-	return request->key.text;
-}
-
 /* Committing */
 
 static void put_apply(struct change *change)
@@ -88,7 +83,7 @@ static void put_add(struct change *change, size_t i)
 static void put_submit(struct request *request)
 {
 	struct change *change = request->change;
-	struct json_object *results = put_is_single(request) ? NULL : json_object_new_array();
+	struct json_object *results = request->key.text ? NULL : json_object_new_array();
 	size_t count = change->commit.count;
 
 	/* Nobody needs the request's own: it is decided. */
@@ -114,8 +109,7 @@ static void put_submit(struct request *request)
 			break;
 		}
 		result = json_object_new_object();
-		json_object_object_add(result, "key",
-				       json_object_new_string_len(key.text, (int)key.length));
+		json_add_bytes(result, "key", key.text, key.length);
 		json_add_number(result, "status", status);
 		json_object_array_add(results, result);
 	}
@@ -129,27 +123,20 @@ static void put_submit(struct request *request)
 /* Deciding */
 
 /* What a restart takes away makes no room for others. */
-static enum room_reason put_lacks_room(const struct change *change)
+static void put_need(struct room_need *need, const struct record *record,
+		     const struct timeout *timeout)
 {
-	struct room_need need = { 0 };
+	size_t key = record->key.length, payload = record->payload_length;
 
-	for (size_t i = 0; i < change->commit.count; i++) {
-		const struct record *record = &change->commit.records[i];
-		const struct timeout *timeout = change->timeouts[i];
-		size_t key = record->key.length, payload = record->payload_length;
-
-		if (timeout && (timeout->state == TIMEOUT_LEASED ||
-				payload <= timeout->payload_length))
-			continue;
-		need.bytes += timeout_bytes_of(key, payload);
-		need.log += timeout_room_of(key, payload);
-		if (timeout) {
-			need.bytes -= timeout_bytes_of(key, timeout->payload_length);
-			need.log -= timeout_room_of(key, timeout->payload_length);
-		}
-		need.timeouts += !timeout;
+	if (timeout && (timeout->state == TIMEOUT_LEASED || payload <= timeout->payload_length))
+		return;
+	need->bytes += timeout_bytes_of(key, payload);
+	need->log += timeout_room_of(key, payload);
+	if (timeout) {
+		need->bytes -= timeout_bytes_of(key, timeout->payload_length);
+		need->log -= timeout_room_of(key, timeout->payload_length);
 	}
-	return room_lacks(change->service, &need);
+	need->timeouts += !timeout;
 }
 
 /* Counts a place for each timeout that comes to a queue. Returns NULL, or what is wrong. */
@@ -184,13 +171,14 @@ static const char *put_take_places(struct change *change)
 static void put_decide(struct request *request)
 {
 	struct change *change = request->change;
+	struct room_need need = { 0 };
 	const struct timeout *single;
 	enum room_reason lack;
 	const char *wrong;
 
 	for (size_t i = 0; i < change->commit.count; i++) {
-		struct timeout *timeout = timeout_find(request->service,
-						       &change->commit.records[i].key);
+		const struct record *record = &change->commit.records[i];
+		struct timeout *timeout = timeout_find(request->service, &record->key);
 
 		change->timeouts[i] = timeout;
 		if (timeout && timeout->busy) {
@@ -199,8 +187,9 @@ static void put_decide(struct request *request)
 		}
 		if (timeout)
 			life_end_lease(timeout);
+		put_need(&need, record, timeout);
 	}
-	single = put_is_single(request) ? change->timeouts[0] : NULL;
+	single = request->key.text ? change->timeouts[0] : NULL;
 	if (single && request_header(request, "If-None-Match")) {
 		answer_error(request, MHD_HTTP_PRECONDITION_FAILED, "there is such a timeout");
 		return;
@@ -209,7 +198,7 @@ static void put_decide(struct request *request)
 		answer_error(request, MHD_HTTP_CONFLICT, "the timeout is leased");
 		return;
 	}
-	lack = put_lacks_room(change);
+	lack = room_lacks(request->service, &need);
 	if (lack != ROOM_REASONS) {
 		answer_error(request, MHD_HTTP_INSUFFICIENT_STORAGE, room_texts[lack].sentence);
 		return;
@@ -289,14 +278,14 @@ static const char *put_read(struct request *request, struct text_wrong *wrong)
 {
 	const char *what = NULL;
 
-	if (put_is_single(request) && !text_is_key(request->name, request->name_length))
+	if (request->key.text && !text_is_key(request->name, request->name_length))
 		return "key: 1 to 256 bytes of UTF-8 without control characters are expected";
 	if (!request->json) {
 		request->json = text_json(request->body, request->length);
 		what = request->json ? text_json_mistake(request->body, wrong) :
 		       "this is not JSON";
 	}
-	if (what || !put_is_single(request))
+	if (what || !request->key.text)
 		return what ?: put_read_many(request, wrong);
 	request->change = change_new(request->service, request, 1);
 	request->change->commit.records->key = request->key;
