@@ -37,7 +37,7 @@ static const struct route {
 	{ "POST",   "/leases/",   "/return", return_lease,   "", false },
 	{ "GET",    "/queues",    "",        show_queues,    "", false },
 	{ "GET",    "/health",    "",        show_health,    NULL, false },
-	{ "GET",    "/health/accept", "",    show_accept,    NULL, false },
+	{ "GET",    "/health/accept", "",    show_health,    NULL, false },
 	{ "GET",    "/metrics",   "",        show_metrics,   NULL, false },
 	{ "GET",    "/cluster",   "",        show_cluster,   NULL, false },
 	{ "POST",   "/cluster/shards/", "/accept", show_accept_missing, "", false },

@@ -184,32 +184,25 @@ static const char *show_state(const struct store *store)
 	return store->ops->is_settled && !store->ops->is_settled(store) ? "loading" : "ready";
 }
 
-static void show_as(struct request *request, const char *state)
+/* Also asks whether new timeouts are accepted, if that is in the path. */
+void show_health(struct request *request)
 {
-	const struct service *service = request->service;
+	struct service *service = request->service;
 	struct json_object *object = json_object_new_object();
+	const char *state = show_state(service->store);
+	enum room_reason lack = strcmp(request->path, "/health") ? room_lacks_any(service) :
+				ROOM_REASONS;
+	bool is_ready = !strcmp(state, "ready");
 
+	if (is_ready && lack != ROOM_REASONS)
+		state = room_texts[lack].sentence;
 	json_add_text(object, "state", state);
 	json_add_text(object, "version", HWHEEL_VERSION);
 	json_add_number(object, "timeouts", timeout_count(service));
 	json_add_number(object, "queues", queue_count(service));
 	view_seconds(object, "tick", alarm_tick_ns());
-	answer(request, strcmp(state, "ready") ? MHD_HTTP_SERVICE_UNAVAILABLE : MHD_HTTP_OK,
-	       object);
-}
-
-void show_health(struct request *request)
-{
-	show_as(request, show_state(request->service->store));
-}
-
-void show_accept(struct request *request)
-{
-	const char *state = show_state(request->service->store);
-	enum room_reason lack = room_lacks_any(request->service);
-
-	show_as(request, lack == ROOM_REASONS || strcmp(state, "ready") ? state :
-		room_texts[lack].sentence);
+	answer(request, is_ready && lack == ROOM_REASONS ? MHD_HTTP_OK :
+	       MHD_HTTP_SERVICE_UNAVAILABLE, object);
 }
 
 void show_accept_missing(struct request *request)

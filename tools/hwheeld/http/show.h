@@ -15,9 +15,6 @@ void show_openapi(struct request *request);
 /* All figures, as OpenMetrics has them, see openmetrics.c */
 void show_metrics(struct request *request);
 void show_health(struct request *request);
-
-/* Does it accept new timeouts? */
-void show_accept(struct request *request);
 void show_cluster(struct request *request);
 
 /* An operator accepts what is missing in a shard. */
