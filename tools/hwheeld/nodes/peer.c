@@ -249,17 +249,6 @@ int peer_ask(struct peer_call *call, const char *address, const char *path, long
 	return status ? 0 : reason ? -(int)reason : -EIO;
 }
 
-const char *peer_failure(const struct peer_call *call)
-{
-	if (call->status == MHD_HTTP_UNAUTHORIZED)
-		return "the node that has it does not know this one: nothing has changed";
-	if (call->status)
-		return NULL;
-	return call->was_sent ?
-	       "the node that has it does not answer: the change may have happened" :
-	       "the node that has it cannot be reached: nothing has changed";
-}
-
 void peer_cancel(struct peer_call *call)
 {
 	peer_release(call);

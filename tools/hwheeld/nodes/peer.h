@@ -57,9 +57,6 @@ void peer_request(struct peer_call *call, const char *address, const char *metho
  */
 int peer_ask(struct peer_call *call, const char *address, const char *path, long ms);
 
-/* In done(): why there is no answer that can be passed on, and what that means; or NULL */
-const char *peer_failure(const struct peer_call *call);
-
 /* done() is not called from now on. The other node notices. */
 void peer_cancel(struct peer_call *call);
 

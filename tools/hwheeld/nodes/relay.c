@@ -22,10 +22,14 @@ static void relay_done(struct peer_call *call)
 {
 	struct relay *relay = (struct relay *)call;
 	struct request *request = relay->request;
-	const char *why = peer_failure(call);
 
-	if (why)
-		answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, why);
+	if (call->status == MHD_HTTP_UNAUTHORIZED)
+		answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE,
+			     "the node that has it does not know this one: nothing has changed");
+	else if (!call->status)
+		answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, call->was_sent ?
+			     "the node that has it does not answer: the change may have happened" :
+			     "the node that has it cannot be reached: nothing has changed");
 	else if (request->take_answer)
 		answer(request, call->status, text_json(call->answer, call->length));
 	else if (call->status == MHD_HTTP_NO_CONTENT)
