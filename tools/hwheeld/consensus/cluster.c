@@ -5,8 +5,8 @@
  *
  *	cluster -> job -> shards -> tenure -> adapter of consensus.h -> servers
  *	           members -> roster ---------^
- *	owner -> batch, takings, feed, survey -> relay -> peer -> other nodes
- *	         keeper, tails ------------------------^
+ *	owner -> batch, takings, feed -> relay -> peer -> other nodes
+ *	         keeper, tails ----------------^
  *
  * The shards that this node should own are those that the members have it own, while it has a
  * session.

@@ -7,7 +7,6 @@
 #include <microhttpd.h>
 
 #include "clock/now.h"
-#include "date.h"
 #include "hash.h"
 #include "queue/wish.h"
 #include "text.h"
@@ -31,7 +30,7 @@ static const char *wish_read_seconds(struct json_object *value, uint64_t *ns)
 {
 	double seconds = json_object_get_double(value);
 
-	if (!isfinite(seconds) || seconds < 0 || seconds > DATE_LAST)
+	if (!isfinite(seconds) || seconds < 0 || seconds > TEXT_DATE_LAST)
 		return "seconds are out of range";
 	*ns = (uint64_t)ceil(seconds * 1e9);
 	return NULL;
@@ -63,7 +62,7 @@ static const char *wish_read_deadline(struct record *record, const struct settin
 
 	if (wish_is_number(value))
 		wrong = wish_read_seconds(value, &record->deadline_ns);
-	else if (!text || !date_read(text, &record->deadline_ns))
+	else if (!text || !text_date(text, &record->deadline_ns))
 		wrong = "deadline: seconds since 1970, or a date of RFC 3339 or HTTP, are expected";
 	record->absolute = true;
 	at = now_from_wall(record->deadline_ns);
