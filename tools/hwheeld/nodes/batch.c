@@ -73,14 +73,15 @@ static void batch_fail(struct batch_part *part, unsigned int status, const char 
 static void batch_take(struct request *request, unsigned int status, struct json_object *said)
 {
 	struct batch_part *part = request->part_of;
-	struct json_object *array, *why;
+	struct json_object *array, *one, *why;
 
 	if (status == MHD_HTTP_OK && json_object_object_get_ex(said, "results", &array) &&
 	    json_object_is_type(array, json_type_array) &&
 	    json_object_array_length(array) == part->count)
-		for (size_t i = 0; i < part->count; i++)
-			json_object_array_put_idx(part->batch->results, part->places[i],
-				json_object_get(json_object_array_get_idx(array, i)));
+		for (size_t i = 0; i < part->count; i++) {
+			one = json_object_get(json_object_array_get_idx(array, i));
+			json_object_array_put_idx(part->batch->results, part->places[i], one);
+		}
 	else if (json_object_object_get_ex(said, "error", &why))
 		batch_fail(part, status, json_object_get_string(why));
 	else
