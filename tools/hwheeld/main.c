@@ -267,7 +267,7 @@ static int main_open_store(struct service *service)
 	return error;
 }
 
-/* Each connection has two alarms at most. A node of a cluster may get the timeouts of others. */
+/* Each connection has an alarm. A node of a cluster may get the timeouts of others. */
 static int main_open_wheel(const struct service *service)
 {
 	const struct settings *settings = &service->settings;
@@ -275,7 +275,7 @@ static int main_open_wheel(const struct service *service)
 
 	if (count < timeout_count(service))
 		count = timeout_count(service);
-	count += 2 * settings->connections + 1024;
+	count += settings->connections + 1024;
 	return alarm_open(settings->tick, count < MAIN_MOST ? count : MAIN_MOST);
 }
 

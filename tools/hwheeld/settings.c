@@ -162,15 +162,12 @@ static int settings_read_lines(struct settings *to, const char *path, FILE *stre
 
 static int settings_check(const struct settings *to)
 {
-	static const char levels[] = " FULL NORMAL OFF EXTRA ";
-	const char *wrong = NULL;
-	char level[16] = "";
+	const char *level = to->synchronous ?: "", *wrong = NULL;
 
-	if (to->synchronous)
-		snprintf(level, sizeof(level), " %s ", to->synchronous);
 	if (!to->database)
 		wrong = "database is needed";
-	else if (!*level || strchr(to->synchronous, ' ') || !strstr(levels, level))
+	else if (strcmp(level, "FULL") && strcmp(level, "EXTRA") && strcmp(level, "NORMAL") &&
+		 strcmp(level, "OFF"))
 		wrong = "synchronous is FULL, EXTRA, NORMAL or OFF";
 	else if (!to->socket && !to->listen)
 		wrong = "socket or listen is needed";

@@ -134,7 +134,7 @@ static void listener_end_request(void *data, struct MHD_Connection *connection, 
 	*context = NULL;
 	if (request->give_up)
 		request->give_up(request, REQUEST_LATE);
-	request_limit_time(request->client);
+	request_limit_time(request->client, request->service->settings.request_time);
 	request_free(request);
 }
 
@@ -162,7 +162,7 @@ static void listener_connection_changed(void *data, struct MHD_Connection *conne
 	if (info && !listener->is_plain)
 		gnutls_credentials_set(info->tls_session, GNUTLS_CRD_CERTIFICATE,
 				       listener->service->certificate);
-	request_limit_time(*context);
+	request_limit_time(*context, listener->service->settings.request_time);
 }
 
 /* Texts stay as they came: a decoded zero would end them. */

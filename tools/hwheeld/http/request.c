@@ -131,29 +131,30 @@ void request_resume(struct request *request)
 		return;
 	request->is_suspended = false;
 	client_unwatch(request->client);
-	request_limit_time(request->client);
+	request_limit_time(request->client, request->service->settings.request_time);
 	if (!request->is_held)
 		MHD_resume_connection(request->connection);
 	request_end_hold(request);
 	request->service->was_resumed = true;
 }
 
+/* A long poll that is over took as long as its client wanted. */
 static void request_ring(void *owner, uint64_t at_ns)
 {
 	struct client *client = owner;
 	struct request *request = client->request;
+	bool polls = request && request->take.end_ns;
 
 	if (request && request->give_up)
 		request->give_up(request, REQUEST_LATE);
 	else
 		shutdown(client->fd, SHUT_RDWR);
-	client->service->metrics.requests_too_slow += request && !request->give_up;
+	client->service->metrics.requests_too_slow += request && !request->give_up && !polls;
 }
 
-void request_limit_time(struct client *client)
+void request_limit_time(struct client *client, uint64_t ns)
 {
-	alarm_set(&client->limit, now_ns() + client->service->settings.request_time, request_ring,
-		  client);
+	alarm_set(&client->limit, now_ns() + ns, request_ring, client);
 }
 
 static void request_hung_up(void *owner)

@@ -32,9 +32,8 @@ struct request_take {
 	uint64_t max;			/* timeouts; 0: it is not read yet */
 	uint64_t wait_ns;
 	uint64_t lease_ns;
-	struct alarm *alarm;		/* for the end of the wait */
 	uint64_t began_ns;		/* on CLOCK_BOOTTIME */
-	uint64_t end_ns;
+	uint64_t end_ns;		/* of the wait; 0: it does not wait */
 	uint64_t lease_until_ns;	/* a lease that began with the wait */
 };
 
@@ -108,8 +107,8 @@ void request_hold(struct request *request, void *what,
 /* It waits no more; libmicrohttpd sends what the answer is. */
 void request_resume(struct request *request);
 
-/* From now on the client's request, or its reading of the answer, may take its time. */
-void request_limit_time(struct client *client);
+/* From now on the client's request, or its reading of the answer, may take so long. */
+void request_limit_time(struct client *client, uint64_t ns);
 
 /* Notices that the client hangs up while the request waits. */
 void request_watch(struct request *request);

@@ -7,7 +7,6 @@
 #include <sys/random.h>
 #include <utlist.h>
 
-#include "clock/alarm.h"
 #include "clock/now.h"
 #include "http/answer.h"
 #include "memory.h"
@@ -144,9 +143,9 @@ static void take_leave(struct request *request, struct queue *queue)
 {
 	const struct nodes_ops *nodes = request->service->nodes;
 
-	alarm_clear(&request->take.alarm);
 	DL_DELETE(queue->polls, request);
 	queue->polls_count--;
+	request->take.end_ns = 0;
 	if (nodes && !request->is_by_node && !--queue->clients)
 		nodes->stop_waiting(queue);
 }
@@ -160,18 +159,10 @@ static void take_end_wait(struct request *request, struct json_object *timeouts)
 	take_answer(request, timeouts);
 }
 
-static void take_ring(void *owner, uint64_t at_ns)
-{
-	take_end_wait(owner, NULL);
-}
-
-/* A long poll has a limit of its own, and then the answer has the client's. */
+/* The wait is over, or its client is. */
 static void take_give_up(struct request *request, enum request_end why)
 {
-	if (why == REQUEST_LATE)
-		request_limit_time(request->client);
-	else
-		take_end_wait(request, NULL);
+	take_end_wait(request, NULL);
 }
 
 /* A client also waits for what other nodes have. */
@@ -191,7 +182,7 @@ static void take_wait(struct request *request, struct queue *queue)
 		queue->clients++;
 		nodes->wait(queue);
 	}
-	alarm_set(&take->alarm, take->end_ns, take_ring, request);
+	request_limit_time(request->client, take->wait_ns);
 }
 
 void take_serve(struct service *service)
@@ -206,6 +197,7 @@ void take_serve(struct service *service)
 			request = queue->polls;
 			take_submit(request, queue);
 			take_leave(request, queue);
+			request_limit_time(request->client, service->settings.request_time);
 		}
 		queue_make_ready(queue);
 		queue_put(queue);
