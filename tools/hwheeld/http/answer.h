@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * How a request ends: with one of these, which leave the answer for answer_send(). Each takes over
- * @object. A part of another request ends with answer() or answer_error().
+ * @object. A part of another request does not end with answer_text().
  */
 #ifndef ANSWER_H
 #define ANSWER_H
