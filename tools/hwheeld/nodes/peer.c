@@ -16,8 +16,7 @@
 #include "say.h"
 
 /* Connections to one node; requests beyond wait for one. */
-#define PEER_REQUESTS	64L
-#define PEER_POLLS	128L
+static const long peer_most[PEER_SORTS] = { [PEER_REQUEST] = 64, [PEER_POLL] = 128 };
 
 /* An answer has so many bytes at most: a take of 1 MiB of payloads, as JSON */
 #define PEER_ANSWER_MAX	(8 << 20)
@@ -43,7 +42,7 @@ struct peer_pool {
 static struct {
 	struct service *service;
 	char address[PEER_ADDRESS + 1];	/* its own */
-	struct peer_pool pools[2];
+	struct peer_pool pools[PEER_SORTS];
 } peer;
 
 /* Ending */
@@ -258,17 +257,6 @@ void peer_cancel(struct peer_call *call)
 
 /* Beginning */
 
-static void peer_open_pool(struct peer_pool *pool, long connections)
-{
-	pool->due = (struct loop_source) { .ready = peer_be_due, .owner = pool };
-	pool->multi = memory_need(curl_multi_init());
-	curl_multi_setopt(pool->multi, CURLMOPT_SOCKETFUNCTION, peer_set_socket);
-	curl_multi_setopt(pool->multi, CURLMOPT_SOCKETDATA, pool);
-	curl_multi_setopt(pool->multi, CURLMOPT_TIMERFUNCTION, peer_set_timer);
-	curl_multi_setopt(pool->multi, CURLMOPT_TIMERDATA, pool);
-	curl_multi_setopt(pool->multi, CURLMOPT_MAX_HOST_CONNECTIONS, connections);
-}
-
 bool peer_is_safe(const char *address)
 {
 	const char *from = strstr(address, "://");
@@ -304,14 +292,23 @@ int peer_begin(struct service *service)
 	}
 	if (curl_global_init(CURL_GLOBAL_DEFAULT))
 		return -EIO;
-	peer_open_pool(&peer.pools[PEER_REQUEST], PEER_REQUESTS);
-	peer_open_pool(&peer.pools[PEER_POLL], PEER_POLLS);
+	for (enum peer_sort i = 0; i < PEER_SORTS; i++) {
+		struct peer_pool *pool = &peer.pools[i];
+
+		pool->due = (struct loop_source) { .ready = peer_be_due, .owner = pool };
+		pool->multi = memory_need(curl_multi_init());
+		curl_multi_setopt(pool->multi, CURLMOPT_SOCKETFUNCTION, peer_set_socket);
+		curl_multi_setopt(pool->multi, CURLMOPT_SOCKETDATA, pool);
+		curl_multi_setopt(pool->multi, CURLMOPT_TIMERFUNCTION, peer_set_timer);
+		curl_multi_setopt(pool->multi, CURLMOPT_TIMERDATA, pool);
+		curl_multi_setopt(pool->multi, CURLMOPT_MAX_HOST_CONNECTIONS, peer_most[i]);
+	}
 	return 0;
 }
 
 void peer_end(void)
 {
-	for (size_t i = 0; i < 2; i++)
+	for (enum peer_sort i = 0; i < PEER_SORTS; i++)
 		curl_multi_cleanup(peer.pools[i].multi);
 	curl_global_cleanup();
 }

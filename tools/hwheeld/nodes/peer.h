@@ -18,6 +18,7 @@
 enum peer_sort {
 	PEER_REQUEST,
 	PEER_POLL,
+	PEER_SORTS,
 };
 
 /* Embedded in its owner, which keeps it until done() */
