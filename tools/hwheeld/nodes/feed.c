@@ -28,9 +28,9 @@
 /* A long poll ends by itself; if it does not, so much later. */
 #define FEED_PATIENCE_NS	(5 * NS_PER_S)
 
-/* The standing poll of a queue at one node */
+/* The standing poll of a queue at one node, or a pause after one that failed */
 struct feed {
-	struct request *part;		/* NULL: it does not stand */
+	struct request *part;		/* NULL: it pauses */
 	struct feed *prev, *next;
 	struct feed_line *line;
 	struct alarm *pause;
@@ -62,9 +62,15 @@ static struct feed_line *feed_find_line(const struct queue *queue)
 	return line;
 }
 
+/* It has ended, or its pause has. */
 static void feed_go_on(void *owner, uint64_t at_ns)
 {
-	feed_start_all(owner);
+	struct feed *feed = owner;
+	struct feed_line *line = feed->line;
+
+	DL_DELETE(line->feeds, feed);
+	free(feed);
+	feed_start_all(line);
 }
 
 static void feed_take(struct request *part, unsigned int status, struct json_object *said)
@@ -76,21 +82,30 @@ static void feed_take(struct request *part, unsigned int status, struct json_obj
 	request_free(part);
 	feed->part = NULL;
 	feeds.standing--;
-	if (status != MHD_HTTP_OK)
-		alarm_set(&feed->pause, now_ns() + FEED_PAUSE_NS, feed_go_on, line);
 	if (timeouts && !take_deliver(line->service, line->name, &feed->taking, timeouts))
 		takings_return(line->service, timeouts);
-	feed_start_all(line);
+	if (status == MHD_HTTP_OK)
+		feed_go_on(feed, 0);
+	else
+		alarm_set(&feed->pause, now_ns() + FEED_PAUSE_NS, feed_go_on, feed);
 }
 
-static void feed_start(struct feed *feed)
+static void feed_start(struct feed_line *line, const char *address)
 {
-	struct service *service = feed->line->service;
+	struct service *service = line->service;
 	struct request_take take = { 0 };
 	char path[QUEUE_MAX + 16];
+	struct feed *feed;
 
-	if (feed->part || feed->pause || !take_first(service, feed->line->name, &take))
+	DL_FOREACH(line->feeds, feed)
+		if (!strcmp(feed->address, address))
+			return;
+	if (!take_first(service, line->name, &take))
 		return;
+	feed = memory_get(1, sizeof(*feed) + strlen(address) + 1);
+	feed->line = line;
+	memcpy(feed->address, address, strlen(address));
+	DL_APPEND(line->feeds, feed);
 	feed->taking.asked_ns = now_clock_ns(CLOCK_BOOTTIME);
 	feed->taking.lease_ns = take.lease_ns;
 	if (feeds.standing >= FEED_LONG_MOST && take.wait_ns > FEED_SHORT_NS)
@@ -98,34 +113,20 @@ static void feed_start(struct feed *feed)
 	take.lease_ns += FEED_LINGER_NS;
 	if (take.lease_ns > service->settings.lease_most)
 		take.lease_ns = service->settings.lease_most;
-	snprintf(path, sizeof(path), "/queues/%s/take", feed->line->name);
+	snprintf(path, sizeof(path), "/queues/%s/take", line->name);
 	feed->part = request_new(service, NULL, NULL, "POST", path);
 	feed->part->take = take;
 	feed->part->part_of = feed;
 	feed->part->take_answer = feed_take;
 	feeds.standing++;
-	relay(feed->part, feed->address, take.wait_ns + FEED_PATIENCE_NS);
-}
-
-static struct feed *feed_get(struct feed_line *line, const char *address)
-{
-	struct feed *feed;
-
-	DL_FOREACH(line->feeds, feed)
-		if (!strcmp(feed->address, address))
-			return feed;
-	feed = memory_get(1, sizeof(*feed) + strlen(address) + 1);
-	feed->line = line;
-	memcpy(feed->address, address, strlen(address));
-	DL_APPEND(line->feeds, feed);
-	return feed;
+	relay(feed->part, address, take.wait_ns + FEED_PATIENCE_NS);
 }
 
 static void feed_start_all(struct feed_line *line)
 {
 	for (size_t i = 0; i < members_count(); i++)
 		if (members_address(i))
-			feed_start(feed_get(line, members_address(i)));
+			feed_start(line, members_address(i));
 }
 
 /* A poll at a node that is none now ends by itself, and is not begun again. */
