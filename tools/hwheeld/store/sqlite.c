@@ -410,13 +410,15 @@ struct store *sqlite_store_open(const char *path, const char *synchronous)
 	int error;
 
 	store->database = database_open(path, synchronous);
-	error = store->database ? sqlite_start(store) : 0;
-	if (store->database && !error)
-		return &store->store;
-	if (error) {
-		say(LOG_ERR, "store: %s", strerror(error));
-		database_close(store->database);
+	if (!store->database) {
+		free(store);
+		return NULL;
 	}
+	error = sqlite_start(store);
+	if (!error)
+		return &store->store;
+	say(LOG_ERR, "store: %s", strerror(error));
+	database_close(store->database);
 	free(store);
 	return NULL;
 }
