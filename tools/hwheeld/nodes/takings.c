@@ -60,8 +60,8 @@ void takings_return(struct service *service, struct json_object *timeouts)
 		part = request_new(service, NULL, NULL, "POST", path);
 		snprintf(part->name, sizeof(part->name), "%s", json_object_get_string(token));
 		part->take_answer = takings_returned;
-		part->decide = return_lease;
-		return_lease(part);
+		part->decide = end_lease;
+		end_lease(part);
 	}
 	json_object_put(timeouts);
 }

@@ -64,7 +64,7 @@ void cancel_timeout(struct request *request)
 }
 
 /* The alarm of a lease that has ended may be on its way. */
-static void cancel_end_lease(struct request *request, enum record_type type)
+void end_lease(struct request *request)
 {
 	const struct nodes_ops *nodes = request->service->nodes;
 	struct timeout *timeout = NULL;
@@ -80,15 +80,6 @@ static void cancel_end_lease(struct request *request, enum record_type type)
 	else if (!timeout || now_has_come(timeout->lease->end_ns))
 		answer_error(request, MHD_HTTP_GONE, "the lease has ended");
 	else if (!room_wait(request))
-		cancel_submit(request, timeout, type);
-}
-
-void cancel_lease(struct request *request)
-{
-	cancel_end_lease(request, RECORD_ACK);
-}
-
-void return_lease(struct request *request)
-{
-	cancel_end_lease(request, RECORD_PUT);
+		cancel_submit(request, timeout,
+			      strcmp(request->method, "DELETE") ? RECORD_PUT : RECORD_ACK);
 }
