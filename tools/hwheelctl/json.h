@@ -18,6 +18,12 @@ static inline void json_add_text(struct json_object *object, const char *name, c
 	json_object_object_add(object, name, json_object_new_string(text));
 }
 
+static inline void json_add_bytes(struct json_object *object, const char *name, const char *text,
+				  size_t length)
+{
+	json_object_object_add(object, name, json_object_new_string_len(text, (int)length));
+}
+
 static inline void json_add_numbers(struct json_object *object, const char *name,
 				    const __u64 *values, size_t count)
 {

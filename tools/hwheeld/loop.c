@@ -10,28 +10,21 @@ int loop_begin(struct loop *loop)
 	return loop->epoll < 0 ? -errno : 0;
 }
 
-static int loop_control(const struct loop *loop, int what, int fd, uint32_t events,
-			struct loop_source *source)
+int loop_add(struct loop *loop, int fd, uint32_t events, struct loop_source *source,
+	     void (*ready)(void *owner), void *owner)
 {
 	struct epoll_event event = { .events = events, .data.ptr = source };
 
-	return epoll_ctl(loop->epoll, what, fd, &event) ? -errno : 0;
-}
-
-int loop_add(struct loop *loop, int fd, uint32_t events, struct loop_source *source)
-{
-	return loop_control(loop, EPOLL_CTL_ADD, fd, events, source);
-}
-
-int loop_change(struct loop *loop, int fd, uint32_t events, struct loop_source *source)
-{
-	return loop_control(loop, EPOLL_CTL_MOD, fd, events, source);
+	*source = (struct loop_source) { .ready = ready, .owner = owner };
+	if (!epoll_ctl(loop->epoll, EPOLL_CTL_ADD, fd, &event))
+		return 0;
+	return errno != EEXIST || epoll_ctl(loop->epoll, EPOLL_CTL_MOD, fd, &event) ? -errno : 0;
 }
 
 /* An event that was read with others may be about it. */
 void loop_remove(struct loop *loop, int fd, struct loop_source *source)
 {
-	loop_control(loop, EPOLL_CTL_DEL, fd, 0, source);
+	epoll_ctl(loop->epoll, EPOLL_CTL_DEL, fd, NULL);
 	for (int i = 0; i < loop->count; i++)
 		if (loop->events[i].data.ptr == source)
 			loop->events[i].data.ptr = NULL;
@@ -54,7 +47,7 @@ void loop_wait(struct loop *loop, int ms)
 	loop->count = epoll_wait(loop->epoll, loop->events, LOOP_EVENTS, loop->soon ? 0 : ms);
 	for (int i = 0; i < loop->count; i++) {
 		source = loop->events[i].data.ptr;
-		if (source)
+		if (source && source->ready)
 			source->ready(source->owner);
 	}
 	loop->count = 0;

@@ -27,11 +27,12 @@ struct loop {
 /* Returns 0 or a negative errno. */
 int loop_begin(struct loop *loop);
 
-/* @events: EPOLLIN, ... Returns 0 or a negative errno. */
-int loop_add(struct loop *loop, int fd, uint32_t events, struct loop_source *source);
-
-/* The source waits for other events. Returns 0 or a negative errno. */
-int loop_change(struct loop *loop, int fd, uint32_t events, struct loop_source *source);
+/*
+ * @events: EPOLLIN, ..., which a source that is there waits for from now on. @ready: NULL: it ends
+ * the wait, and that is all. Returns 0 or a negative errno.
+ */
+int loop_add(struct loop *loop, int fd, uint32_t events, struct loop_source *source,
+	     void (*ready)(void *owner), void *owner);
 
 /* Calls ready() before the loop waits again, once. */
 void loop_soon(struct loop *loop, struct loop_source *source);

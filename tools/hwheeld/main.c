@@ -49,7 +49,7 @@ struct daemon {
 	pthread_t early;		/* takes them until clients may come */
 	int signals;
 	int wall;
-	struct loop_source on_alarms, on_store, on_wall, on_signals;
+	struct loop_source sources[4];
 };
 
 /* Sources */
@@ -61,11 +61,11 @@ static void main_note_alarms(void *owner)
 
 static void main_reap_store(void *owner)
 {
-	struct service *service = owner;
+	struct service *service = &((struct daemon *)owner)->service;
 
 	service->store->ops->reap(service->store);
 	if (now_has_jumped())
-		life_time_has_jumped(service);
+		life_arm_anew(service);
 }
 
 /* Set to the largest time that the kernel takes, and readable as the clock was set. */
@@ -96,7 +96,7 @@ static void main_wall_was_set(void *owner)
 	main_mark_time(&daemon->service);
 	daemon->service.metrics.wall_steps++;
 	if (!now_is_shared())
-		life_wall_was_set(&daemon->service);
+		life_arm_anew(&daemon->service);
 }
 
 static void main_reload(struct daemon *daemon)
@@ -135,8 +135,6 @@ static void main_stop(struct daemon *daemon)
 
 static void main_leave(struct daemon *daemon)
 {
-	if (daemon->is_leaving)
-		return;
 	say(LOG_NOTICE, "stopping");
 	daemon->is_leaving = true;
 	alarm_set(&daemon->last_moment, now_ns() + daemon->service.settings.grace,
@@ -151,7 +149,7 @@ static void main_take_signal(void *owner)
 	while (read(daemon->signals, &info, sizeof(info)) == sizeof(info)) {
 		if (info.ssi_signo == SIGHUP)
 			main_reload(daemon);
-		else
+		else if (!daemon->is_leaving)
 			main_leave(daemon);
 	}
 }
@@ -165,23 +163,16 @@ static void main_try_again(void *owner, uint64_t at_ns)
 	store->ops->recover(store);
 }
 
-/* The shorter one; -1 is for ever. */
-static int main_wait_ms(struct service *service)
-{
-	unsigned int alarm = (unsigned int)alarm_wait_ms();
-	unsigned int listener = (unsigned int)listener_wait_ms(service);
-
-	return (int)(alarm < listener ? alarm : listener);
-}
-
 /* Requests go first: the time of one that has come while a commit hung is not over. */
 static void main_turn(void *owner)
 {
 	struct daemon *daemon = owner;
 	struct service *service = &daemon->service;
 	struct store *store = service->store;
+	unsigned int alarm = (unsigned int)alarm_wait_ms();	/* -1 is for ever. */
+	unsigned int listener = (unsigned int)listener_wait_ms(service);
 
-	loop_wait(&service->loop, main_wait_ms(service));
+	loop_wait(&service->loop, (int)(alarm < listener ? alarm : listener));
 	listener_run(service);
 	if (daemon->alarms_rang || !alarm_wait_ms())
 		alarm_reap();
@@ -250,22 +241,19 @@ static int main_open_signals(struct daemon *daemon)
 
 static int main_open_sources(struct daemon *daemon)
 {
-	struct service *service = &daemon->service;
-	struct loop *loop = &service->loop;
+	struct loop *loop = &daemon->service.loop;
+	struct loop_source *to = daemon->sources;
 
-	daemon->on_alarms = (struct loop_source) { .ready = main_note_alarms, .owner = daemon };
-	daemon->on_store = (struct loop_source) { .ready = main_reap_store, .owner = service };
-	daemon->on_wall = (struct loop_source) { .ready = main_wall_was_set, .owner = daemon };
-	daemon->on_signals = (struct loop_source) { .ready = main_take_signal, .owner = daemon };
 	daemon->wall = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (daemon->wall < 0)
 		return -errno;
 	main_watch_wall(daemon);
 	return loop_begin(loop) ?:
-	       loop_add(loop, alarm_fd(), EPOLLIN, &daemon->on_alarms) ?:
-	       loop_add(loop, service->store->fd, EPOLLIN, &daemon->on_store) ?:
-	       loop_add(loop, daemon->wall, EPOLLIN, &daemon->on_wall) ?:
-	       loop_add(loop, daemon->signals, EPOLLIN, &daemon->on_signals);
+	       loop_add(loop, alarm_fd(), EPOLLIN, &to[0], main_note_alarms, daemon) ?:
+	       loop_add(loop, daemon->service.store->fd, EPOLLIN, &to[1], main_reap_store,
+			daemon) ?:
+	       loop_add(loop, daemon->wall, EPOLLIN, &to[2], main_wall_was_set, daemon) ?:
+	       loop_add(loop, daemon->signals, EPOLLIN, &to[3], main_take_signal, daemon);
 }
 
 static struct store *main_open_cluster(struct service *service)
@@ -303,7 +291,7 @@ static int main_open_store(struct service *service)
 	return error;
 }
 
-/* Each connection has two alarms at most. A node of a cluster may get the timeouts of others. */
+/* Each connection has an alarm. A node of a cluster may get the timeouts of others. */
 static int main_open_wheel(const struct service *service)
 {
 	const struct settings *settings = &service->settings;
@@ -311,7 +299,7 @@ static int main_open_wheel(const struct service *service)
 
 	if (count < timeout_count(service))
 		count = timeout_count(service);
-	count += 2 * settings->connections + 1024;
+	count += settings->connections + 1024;
 	return alarm_open(settings->tick, count < MAIN_MOST ? count : MAIN_MOST);
 }
 

@@ -58,7 +58,7 @@ struct service {
 	gid_t group;			/* whose members may use the socket, or -1 */
 
 	/* See http/request.h */
-	size_t requests;		/* under way */
+	size_t requests;		/* of clients, under way */
 	size_t bodies;			/* bytes of their bodies */
 	size_t held;			/* requests */
 	bool was_resumed;		/* there is an answer to send */

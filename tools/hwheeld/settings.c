@@ -20,26 +20,31 @@
 
 enum settings_sort { TEXT, NUMBER, OCTAL, DURATION, CHOICE };
 
+/* In struct settings: as the sort has it */
+union settings_value {
+	char *text;
+	uint64_t number;
+};
+
 static const struct setting {
 	const char *name;
 	enum settings_sort sort;
 	bool reloads;
 	size_t offset;
-	const char *text;		/* the default of a text, or NULL */
-	uint64_t number;		/* and of others, between least and most */
-	uint64_t least;
+	const char *text;		/* the default, as in the file; or NULL */
+	uint64_t least;			/* of numbers */
 	uint64_t most;
 } settings_known[] = {
 #define TEXT_OF(field, text) \
-	{ #field, TEXT, false, offsetof(struct settings, field), text, 0, 0, 0 }
-#define FIXED(sort, field, number, least, most) \
-	{ #field, sort, false, offsetof(struct settings, field), NULL, number, least, most }
-#define LIVE(sort, field, number, least, most) \
-	{ #field, sort, true, offsetof(struct settings, field), NULL, number, least, most }
+	{ #field, TEXT, false, offsetof(struct settings, field), text, 0, 0 }
+#define FIXED(sort, field, text, least, most) \
+	{ #field, sort, false, offsetof(struct settings, field), text, least, most }
+#define LIVE(sort, field, text, least, most) \
+	{ #field, sort, true, offsetof(struct settings, field), text, least, most }
 	TEXT_OF(database, "/var/lib/hwheeld/log.sqlite"),
 	TEXT_OF(synchronous, "FULL"),
 	TEXT_OF(socket, "/run/hwheeld/socket"),
-	FIXED(OCTAL, socket_mode, 0660, 0, 0777),
+	FIXED(OCTAL, socket_mode, "0660", 0, 0777),
 	TEXT_OF(group, NULL),
 	TEXT_OF(listen, NULL),
 	TEXT_OF(token_file, NULL),
@@ -49,70 +54,54 @@ static const struct setting {
 	TEXT_OF(etcd_ca, NULL),
 	TEXT_OF(etcd_certificate, NULL),
 	TEXT_OF(etcd_key, NULL),
-	FIXED(NUMBER, etcd_quota, 2ULL << 30, 1 << 24, 1ULL << 40),
-	FIXED(CHOICE, etcd_may_lose, 0, 0, 1),
+	FIXED(NUMBER, etcd_quota, "2147483648", 1 << 24, 1ULL << 40),
+	FIXED(CHOICE, etcd_may_lose, "no", 0, 1),
 	TEXT_OF(mark, "/var/lib/hwheeld/mark"),
 	TEXT_OF(advertise, NULL),
 	TEXT_OF(peer_token_file, NULL),
 	TEXT_OF(peer_ca, NULL),
 	TEXT_OF(cluster, "hwheeld"),
 	TEXT_OF(node, NULL),
-	FIXED(NUMBER, shards, 16, 1, 4096),
-	FIXED(DURATION, session, 3 * NS_PER_S, NS_PER_S, 3600 * NS_PER_S),
-	FIXED(DURATION, tick, 10 * NS_PER_MS, 50000, 60 * NS_PER_S),
-	FIXED(NUMBER, timeouts, 2000000, 1, 16000000),
-	FIXED(NUMBER, connections, 1024, 1, 65536),
-	LIVE(NUMBER, memory, 2ULL << 30, 1 << 20, 1ULL << 40),
-	LIVE(NUMBER, queues, 10000, 1, 1000000),
-	LIVE(NUMBER, queue_timeouts, 2000000, 1, 16000000),
-	LIVE(NUMBER, client_connections, 512, 1, 65536),
-	LIVE(NUMBER, queue_polls, 512, 1, 65536),
-	LIVE(NUMBER, body, 1 << 20, 1024, 64 << 20),
-	LIVE(NUMBER, payload, PAYLOAD_MAX, 0, PAYLOAD_MAX),
-	LIVE(NUMBER, batch, 1000, 1, 100000),
-	LIVE(NUMBER, take, 1000, 1, 100000),
-	LIVE(NUMBER, bodies, 64 << 20, 1 << 20, 1ULL << 32),
-	LIVE(DURATION, request_time, 30 * NS_PER_S, NS_PER_MS, 3600 * NS_PER_S),
-	LIVE(DURATION, wait, 60 * NS_PER_S, 0, 3600 * NS_PER_S),
-	LIVE(DURATION, lease, 30 * NS_PER_S, NS_PER_MS, SETTINGS_DAY),
-	LIVE(DURATION, lease_most, 3600 * NS_PER_S, NS_PER_MS, SETTINGS_DAY),
-	LIVE(DURATION, delay, 10 * SETTINGS_YEAR, 0, 100 * SETTINGS_YEAR),
-	LIVE(DURATION, grace, 5 * NS_PER_S, 0, 3600 * NS_PER_S),
+	FIXED(NUMBER, shards, "16", 1, 4096),
+	FIXED(DURATION, session, "3s", NS_PER_S, 3600 * NS_PER_S),
+	FIXED(DURATION, tick, "10ms", 50000, 60 * NS_PER_S),
+	FIXED(NUMBER, timeouts, "2000000", 1, 16000000),
+	FIXED(NUMBER, connections, "1024", 1, 65536),
+	LIVE(NUMBER, memory, "2147483648", 1 << 20, 1ULL << 40),
+	LIVE(NUMBER, queues, "10000", 1, 1000000),
+	LIVE(NUMBER, queue_timeouts, "2000000", 1, 16000000),
+	LIVE(NUMBER, client_connections, "512", 1, 65536),
+	LIVE(NUMBER, queue_polls, "512", 1, 65536),
+	LIVE(NUMBER, body, "1048576", 1024, 64 << 20),
+	LIVE(NUMBER, payload, "65536", 0, PAYLOAD_MAX),
+	LIVE(NUMBER, batch, "1000", 1, 100000),
+	LIVE(NUMBER, take, "1000", 1, 100000),
+	LIVE(NUMBER, bodies, "67108864", 1 << 20, 1ULL << 32),
+	LIVE(DURATION, request_time, "30s", NS_PER_MS, 3600 * NS_PER_S),
+	LIVE(DURATION, wait, "60s", 0, 3600 * NS_PER_S),
+	LIVE(DURATION, lease, "30s", NS_PER_MS, SETTINGS_DAY),
+	LIVE(DURATION, lease_most, "1h", NS_PER_MS, SETTINGS_DAY),
+	LIVE(DURATION, delay, "3650d", 0, 100 * SETTINGS_YEAR),
+	LIVE(DURATION, grace, "5s", 0, 3600 * NS_PER_S),
 };
 
-static uint64_t *settings_number(struct settings *to, const struct setting *setting)
+static union settings_value *settings_at(struct settings *to, const struct setting *setting)
 {
-	return (uint64_t *)((char *)to + setting->offset);
-}
-
-static char **settings_text(struct settings *to, const struct setting *setting)
-{
-	return (char **)((char *)to + setting->offset);
-}
-
-static void settings_set_text(struct settings *to, const struct setting *setting, const char *text)
-{
-	char **at = settings_text(to, setting);
-
-	free(*at);
-	*at = text && *text ? memory_copy(text, strlen(text)) : NULL;
+	return (union settings_value *)((char *)to + setting->offset);
 }
 
 /* Returns NULL, or what is wrong. */
-static const char *settings_set(struct settings *to, const char *name, const char *text)
+static const char *settings_set(struct settings *to, const struct setting *it, const char *text)
 {
-	const struct setting *it = settings_known;
+	union settings_value *value = settings_at(to, it);
 	const char *wrong = NULL;
 	uint64_t number = 0;
 	__u64 ns = 0;
 
-	while (it < settings_known + ARRAY_SIZE(settings_known) && strcmp(it->name, name))
-		it++;
-	if (it == settings_known + ARRAY_SIZE(settings_known))
-		return "no such setting";
 	switch (it->sort) {
 	case TEXT:
-		settings_set_text(to, it, text);
+		free(value->text);
+		value->text = text && *text ? memory_copy(text, strlen(text)) : NULL;
 		return NULL;
 	case DURATION:
 		wrong = duration_parse(text, &ns);
@@ -129,7 +118,7 @@ static const char *settings_set(struct settings *to, const char *name, const cha
 	if (!wrong && (number < it->least || number > it->most))
 		wrong = "out of range";
 	if (!wrong)
-		*settings_number(to, it) = number;
+		value->number = number;
 	return wrong;
 }
 
@@ -146,6 +135,7 @@ static char *settings_trim(char *text)
 
 static int settings_read_lines(struct settings *to, const char *path, FILE *stream)
 {
+	const struct setting *it, *end = settings_known + ARRAY_SIZE(settings_known);
 	const char *wrong = NULL;
 	char line[4096], *name, *value;
 
@@ -158,7 +148,11 @@ static int settings_read_lines(struct settings *to, const char *path, FILE *stre
 		wrong = "NAME = VALUE is expected";
 		if (value) {
 			*value++ = 0;
-			wrong = settings_set(to, settings_trim(name), settings_trim(value));
+			name = settings_trim(name);
+			for (it = settings_known; it < end && strcmp(it->name, name); it++)
+				;
+			wrong = it == end ? "no such setting" :
+				settings_set(to, it, settings_trim(value));
 		}
 		if (wrong)
 			say(LOG_ERR, "%s:%u: %s", path, i, wrong);
@@ -168,15 +162,12 @@ static int settings_read_lines(struct settings *to, const char *path, FILE *stre
 
 static int settings_check(const struct settings *to)
 {
-	static const char levels[] = " FULL NORMAL OFF EXTRA ";
-	const char *wrong = NULL;
-	char level[16] = "";
+	const char *level = to->synchronous ?: "", *wrong = NULL;
 
-	if (to->synchronous)
-		snprintf(level, sizeof(level), " %s ", to->synchronous);
 	if (!to->database)
 		wrong = "database is needed";
-	else if (!*level || strchr(to->synchronous, ' ') || !strstr(levels, level))
+	else if (strcmp(level, "FULL") && strcmp(level, "EXTRA") && strcmp(level, "NORMAL") &&
+		 strcmp(level, "OFF"))
 		wrong = "synchronous is FULL, EXTRA, NORMAL or OFF";
 	else if (!to->socket && !to->listen)
 		wrong = "socket or listen is needed";
@@ -199,7 +190,7 @@ static void settings_free(struct settings *to)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(settings_known); i++)
 		if (settings_known[i].sort == TEXT)
-			settings_set_text(to, &settings_known[i], NULL);
+			settings_set(to, &settings_known[i], NULL);
 }
 
 int settings_read(struct settings *to, const char *path)
@@ -208,12 +199,8 @@ int settings_read(struct settings *to, const char *path)
 	int error = 0;
 
 	*to = (struct settings) { 0 };
-	for (size_t i = 0; i < ARRAY_SIZE(settings_known); i++) {
-		if (settings_known[i].sort == TEXT)
-			settings_set_text(to, &settings_known[i], settings_known[i].text);
-		else
-			*settings_number(to, &settings_known[i]) = settings_known[i].number;
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(settings_known); i++)
+		settings_set(to, &settings_known[i], settings_known[i].text);
 	if (stream) {
 		error = settings_read_lines(to, path, stream);
 		fclose(stream);
@@ -231,12 +218,12 @@ void settings_reload(struct settings *to, struct settings *new)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(settings_known); i++) {
 		const struct setting *it = &settings_known[i];
-		bool differs = it->sort == TEXT ?
-			       strcmp(*settings_text(to, it) ?: "", *settings_text(new, it) ?: "") :
-			       *settings_number(to, it) != *settings_number(new, it);
+		union settings_value *was = settings_at(to, it), *is = settings_at(new, it);
+		bool differs = it->sort == TEXT ? strcmp(was->text ?: "", is->text ?: "") :
+						  was->number != is->number;
 
 		if (it->reloads)
-			*settings_number(to, it) = *settings_number(new, it);
+			*was = *is;
 		else if (differs)
 			say(LOG_WARNING, "configuration: %s needs a restart", it->name);
 	}

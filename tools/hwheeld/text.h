@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The texts that clients send: numbers, durations, keys, names of queues, tokens, JSON. */
+/* The texts that clients send: numbers, durations, dates, keys, names of queues, tokens, JSON. */
 #ifndef TEXT_H
 #define TEXT_H
 
@@ -22,6 +22,16 @@ bool text_count(const char *text, uint64_t most, uint64_t *number);
 
 /* Seconds, or a duration with a unit. Returns NULL, or what is wrong. */
 const char *text_duration(const char *text, uint64_t *ns);
+
+/* The wall clock's nanoseconds have to fit: seconds since 1970, in the year 2255 */
+#define TEXT_DATE_LAST	9000000000.0
+
+/*
+ * A point in time by RFC 3339, such as 2026-11-24T18:30:00.5+01:00, or in one of the forms of HTTP
+ * (RFC 9110, 5.6.7), such as Tue, 24 Nov 2026 17:30:00 GMT. A second 60 is the next second. Returns
+ * false for all else, and for times before 1970 or behind TEXT_DATE_LAST.
+ */
+bool text_date(const char *text, uint64_t *wall_ns);
 
 /* 1 to KEY_MAX bytes of UTF-8 without control characters */
 bool text_is_key(const char *key, size_t length);

@@ -5,7 +5,8 @@
  *
  *	cluster -> job -> shards -> tenure -> adapter of consensus.h -> servers
  *	           members -> roster ---------^
- *	owner -> relay, parcel, batch, sweep, feed, survey, keeper, tails -> peer -> other nodes
+ *	owner -> batch, takings, feed -> relay -> parcel -> peer -> other nodes
+ *	         keeper, tails --------------------------^
  *
  * The shards that this node should own are those that the members have it own, while it has a
  * session.
@@ -30,7 +31,7 @@
 #include "nodes/feed.h"
 #include "nodes/keeper.h"
 #include "nodes/members.h"
-#include "nodes/owner.h"
+#include "nodes/nodes.h"
 #include "nodes/parcel.h"
 #include "nodes/peer.h"
 #include "nodes/tails.h"
@@ -111,15 +112,10 @@ static void cluster_commit(void *owner, unsigned int shard, uint64_t first)
 	log_note_commit(cluster.service, shard, first);
 }
 
-static void cluster_load_record(void *data, struct record *record)
-{
-	replay_record(cluster.service, record);
-}
-
 static bool cluster_load(void *owner, unsigned int shard, uint64_t first, const void *content,
 			 size_t size)
 {
-	return contents_read(content, size, first, cluster_load_record, NULL);
+	return contents_read(content, size, first, replay_record, cluster.service);
 }
 
 /* getrandom() gives as much at once, and fails only as it is interrupted. */
@@ -490,9 +486,8 @@ struct store *cluster_store_open(struct service *service)
 	job_begin(&cluster.store.figures, service->shards);
 	members_begin(cluster.consensus, cluster.node, service->shards, cluster_members_changed);
 	keeper_begin(service, cluster_wait);
-	feed_begin(service);
 	tails_begin(service);
 	parcels_begin(service);
-	owner_begin(service);
+	service->nodes = &owner_ops;
 	return &cluster.store;
 }

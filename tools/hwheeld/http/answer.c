@@ -57,12 +57,12 @@ void answer(struct request *request, unsigned int status, struct json_object *ob
 
 void answer_empty(struct request *request, unsigned int status)
 {
-	if (request->take_answer) {
+	if (request->take_answer)
 		request->take_answer(request, status, NULL);
-		return;
-	}
-	answer_finish(request, status,
-		      MHD_create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT));
+	else
+		answer_finish(request, status,
+			      MHD_create_response_from_buffer(0, (void *)"",
+							      MHD_RESPMEM_PERSISTENT));
 }
 
 void answer_error(struct request *request, unsigned int status, const char *text)

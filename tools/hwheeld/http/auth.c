@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <arpa/inet.h>
 #include <errno.h>
+#include <gnutls/gnutls.h>
 #include <grp.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,11 +15,13 @@
 #define AUTH_TOKEN_LEAST	16
 #define AUTH_TOKEN_MOST		256
 
-/* Reads the secret in a file's first line. Returns 0 or a negative errno. */
+/* Reads the secret in a file's first line, if there is a file. Returns 0 or a negative errno. */
 static int auth_read_token(const char *path, char **token)
 {
-	FILE *stream = fopen(path, "re");
+	FILE *stream = path ? fopen(path, "re") : NULL;
 
+	if (!path)
+		return 0;
 	if (!stream) {
 		say(LOG_ERR, "%s: %m", path);
 		return -errno;
@@ -37,12 +40,9 @@ int auth_read_tokens(struct service *service)
 {
 	const struct settings *settings = &service->settings;
 	char *client = NULL, *node = NULL;
-	int error = 0;
+	int error = auth_read_token(settings->token_file, &client) ?:
+		    auth_read_token(settings->peer_token_file, &node);
 
-	if (settings->token_file)
-		error = auth_read_token(settings->token_file, &client);
-	if (!error && settings->peer_token_file)
-		error = auth_read_token(settings->peer_token_file, &node);
 	if (!error && client && node && !strcmp(client, node)) {
 		say(LOG_ERR, "configuration: nodes need another token than clients");
 		error = -EINVAL;
@@ -103,17 +103,11 @@ static bool auth_has_token(const struct request *request, const char *token)
 {
 	static const char scheme[] = "Bearer ";
 	const char *text = request_header(request, "Authorization");
-	size_t length = token ? strlen(token) : 0;
-	unsigned char difference = 0;
 
 	if (!token || !text || strncasecmp(text, scheme, strlen(scheme)))
 		return false;
 	text += strlen(scheme);
-	if (strlen(text) != length)
-		return false;
-	for (size_t i = 0; i < length; i++)
-		difference |= (unsigned char)(text[i] ^ token[i]);
-	return !difference;
+	return strlen(text) == strlen(token) && !gnutls_memcmp(text, token, strlen(token));
 }
 
 bool auth_refuse(struct request *request)

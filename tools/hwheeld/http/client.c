@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <netinet/in.h>
+#include <netdb.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -16,12 +17,15 @@
 /* Connections beyond a limit that get an answer; others are closed at once */
 #define CLIENT_TOLD		8
 
+/* Bytes of the name of a user or an address */
+#define CLIENT_NAME		64
+
 /* What the clients of one user, or at one address, have in common */
 struct account {
 	UT_hash_handle by_name;
 	size_t users;			/* connections, with those beyond the limit */
 	size_t connections;
-	unsigned char name[20];		/* a sort, and an id or address */
+	char name[CLIENT_NAME];
 };
 
 static bool client_is_in_group(int fd, gid_t group)
@@ -37,47 +41,39 @@ static bool client_is_in_group(int fd, gid_t group)
 	return false;
 }
 
-static void client_name_user(struct client *client, unsigned char name[20])
+/* Is the user permitted? An address has yet to show that. */
+static void client_name(struct client *client, char name[CLIENT_NAME])
 {
 	struct ucred peer = { .uid = (uid_t)-1 };
 	gid_t group = client->service->group;
-	socklen_t size = sizeof(peer);
+	struct sockaddr_storage address;
+	socklen_t size = sizeof(address), peer_size = sizeof(peer);
 
-	if (!getsockopt(client->fd, SOL_SOCKET, SO_PEERCRED, &peer, &size))
+	if (client->is_by_tcp) {
+		if (!getpeername(client->fd, (struct sockaddr *)&address, &size))
+			getnameinfo((struct sockaddr *)&address, size, name, CLIENT_NAME, NULL, 0,
+				    NI_NUMERICHOST);
+		return;
+	}
+	if (!getsockopt(client->fd, SOL_SOCKET, SO_PEERCRED, &peer, &peer_size))
 		client->is_permitted = !peer.uid || peer.uid == geteuid() ||
 			(group != (gid_t)-1 &&
 			 (peer.gid == group || client_is_in_group(client->fd, group)));
-	name[0] = 'u';
-	memcpy(name + 1, &peer.uid, sizeof(peer.uid));
-}
-
-static void client_name_address(const struct client *client, unsigned char name[20])
-{
-	struct sockaddr_storage address = { 0 };
-	socklen_t size = sizeof(address);
-
-	getpeername(client->fd, (struct sockaddr *)&address, &size);
-	name[0] = address.ss_family == AF_INET6 ? '6' : '4';
-	if (address.ss_family == AF_INET6)
-		memcpy(name + 1, &((struct sockaddr_in6 *)&address)->sin6_addr, 16);
-	else
-		memcpy(name + 1, &((struct sockaddr_in *)&address)->sin_addr, 4);
+	snprintf(name, CLIENT_NAME, "user %u", peer.uid);
 }
 
 static struct account *client_find_account(struct client *client)
 {
-	struct account *accounts = client->service->accounts, *account;
-	unsigned char name[20] = { 0 };
+	struct service *service = client->service;
+	struct account *account;
+	char name[CLIENT_NAME] = "";
 
-	if (client->is_by_tcp)
-		client_name_address(client, name);
-	else
-		client_name_user(client, name);
-	HASH_FIND(by_name, accounts, name, sizeof(name), account);
+	client_name(client, name);
+	HASH_FIND(by_name, service->accounts, name, strlen(name), account);
 	if (!account) {
 		account = memory_get(1, sizeof(*account));
 		memcpy(account->name, name, sizeof(name));
-		HASH_ADD(by_name, client->service->accounts, name, sizeof(account->name), account);
+		HASH_ADD(by_name, service->accounts, name, (unsigned int)strlen(name), account);
 	}
 	account->users++;
 	return account;

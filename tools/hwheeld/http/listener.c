@@ -154,7 +154,7 @@ static void listener_end_request(void *data, struct MHD_Connection *connection, 
 	*context = NULL;
 	if (request->give_up)
 		request->give_up(request, REQUEST_LATE);
-	request_limit_time(request->client);
+	request_limit_time(request->client, request->service->settings.request_time);
 	request_free(request);
 	memory_may_fail(may_fail);
 }
@@ -207,7 +207,7 @@ static void listener_connection_changed(void *data, struct MHD_Connection *conne
 		gnutls_credentials_set(info->tls_session, GNUTLS_CRD_CERTIFICATE,
 				       client->certificate->credentials);
 	}
-	request_limit_time(client);
+	request_limit_time(client, service->settings.request_time);
 	memory_may_fail(may_fail);
 }
 
@@ -219,11 +219,6 @@ static size_t listener_keep(void *data, struct MHD_Connection *connection, char 
 
 /* What libmicrohttpd says may have what a client has sent. */
 static void listener_ignore(void *data, const char *format, va_list arguments)
-{
-}
-
-/* listener_run() looks at all of them. */
-static void listener_ready(void *owner)
 {
 }
 
@@ -268,8 +263,9 @@ static int listener_start(struct listener *listener)
 		say(LOG_ERR, "the HTTP server cannot be started");
 		return -EIO;
 	}
-	listener->source = (struct loop_source) { .ready = listener_ready };
-	return loop_add(&listener->service->loop, info->epoll_fd, EPOLLIN, &listener->source);
+	/* listener_run() looks at all of them. */
+	return loop_add(&listener->service->loop, info->epoll_fd, EPOLLIN, &listener->source, NULL,
+			NULL);
 }
 
 static struct listener *listener_new(struct service *service, int family, bool is_by_tcp,
@@ -283,14 +279,6 @@ static struct listener *listener_new(struct service *service, int family, bool i
 	listener->fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	LL_APPEND(service->listeners, listener);
 	return listener;
-}
-
-static int listener_fail(const char *what)
-{
-	int error = -errno;
-
-	say(LOG_ERR, "%s: %m", what);
-	return error;
 }
 
 /* A socket that nobody listens on is left over. */
@@ -325,8 +313,10 @@ static int listener_open_socket(struct service *service)
 	error = fd < 0 ? -1 : bind(fd, (const struct sockaddr *)&address, sizeof(address));
 	umask(before);
 	if (error || (service->group != (gid_t)-1 && chown(path, (uid_t)-1, service->group)) ||
-	    chmod(path, (mode_t)service->settings.socket_mode) || listen(fd, 1024))
-		return listener_fail(path);
+	    chmod(path, (mode_t)service->settings.socket_mode) || listen(fd, 1024)) {
+		say(LOG_ERR, "%s: %m", path);
+		return -EIO;
+	}
 	return listener_start(listener);
 }
 
@@ -379,8 +369,10 @@ static int listener_bind_tcp(struct service *service, const struct addrinfo *add
 	listener = listener_new(service, address->ai_family, true, is_plain);
 	setsockopt(listener->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
 	if (listener->fd < 0 || bind(listener->fd, address->ai_addr, address->ai_addrlen) ||
-	    listen(listener->fd, 1024))
-		return listener_fail("listen");
+	    listen(listener->fd, 1024)) {
+		say(LOG_ERR, "listen: %m");
+		return -EIO;
+	}
 	return (is_plain ? 0 : listener_read_certificate(service)) ?: listener_start(listener);
 }
 
@@ -413,13 +405,10 @@ static int listener_open_tcp(struct service *service)
 
 int listener_begin(struct service *service)
 {
-	int error = 0;
+	const struct settings *settings = &service->settings;
 
-	if (service->settings.socket)
-		error = listener_open_socket(service);
-	if (!error && service->settings.listen)
-		error = listener_open_tcp(service);
-	return error;
+	return (settings->socket ? listener_open_socket(service) : 0) ?:
+	       (settings->listen ? listener_open_tcp(service) : 0);
 }
 
 void listener_run(struct service *service)

@@ -5,7 +5,7 @@
 #include "clock/alarm.h"
 #include "clock/now.h"
 #include "http/answer.h"
-#include "http/openmetrics.h"
+#include "http/show.h"
 #include "hwheelctl/array.h"
 #include "log/log.h"
 #include "memory.h"
@@ -155,7 +155,7 @@ static void openmetrics_requests(FILE *stream, const struct service *service)
 			  (double)metrics->clock_epoch);
 }
 
-void openmetrics(struct request *request)
+void show_metrics(struct request *request)
 {
 	char *text = NULL;
 	size_t length;

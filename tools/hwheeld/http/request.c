@@ -24,7 +24,7 @@ struct request *request_new(struct service *service, struct client *client,
 	request->path = memory_copy(path, strlen(path));
 	if (client)
 		client->request = request;
-	service->requests++;
+	service->requests += !!client;
 	return request;
 }
 
@@ -42,9 +42,9 @@ void request_free(struct request *request)
 		request->client->request = NULL;
 	if (request->response)
 		MHD_destroy_response(request->response);
-	request->service->requests--;
+	request->service->requests -= !!request->client;
 	json_object_put(request->json);
-	free(request->wishes);
+	free(request->change);
 	free(request->path);
 	free(request);
 }
@@ -61,32 +61,31 @@ void request_drop_body(struct request *request)
 bool request_append(struct request *request, const char *data, size_t size)
 {
 	const struct settings *settings = &request->service->settings;
-	size_t room = request->room ?: 256;
+	size_t room = request->room ?: 256, length = request->length + size;
+	char *body = NULL;
 	bool may_fail;
-	char *body;
 
-	request->is_too_large = size > settings->body || request->length > settings->body - size;
-	while (!request->is_too_large && room < request->length + size + 1)
+	request->is_too_large = length > settings->body;
+	while (!request->is_too_large && room <= length)
 		room *= 2;
-	if (!request->is_too_large && room != request->room) {
-		may_fail = memory_may_fail(true);
-		body = memory_offers(room) ? realloc(request->body, room) : NULL;
-		memory_may_fail(may_fail);
-		if (!body) {
-			request_drop_body(request);
-			return false;
-		}
+	may_fail = memory_may_fail(true);
+	if (!request->is_too_large && room == request->room)
+		body = request->body;
+	else if (!request->is_too_large && memory_offers(room))
+		body = realloc(request->body, room);
+	memory_may_fail(may_fail);
+	if (body) {
 		request->body = body;
 		request->service->bodies += room - request->room;
 		request->room = room;
 	}
-	if (request->is_too_large || request->service->bodies > settings->bodies) {
+	if (!body || request->service->bodies > settings->bodies) {
 		request_drop_body(request);
 		return false;
 	}
-	memcpy(request->body + request->length, data, size);
-	request->length += size;
-	request->body[request->length] = 0;
+	memcpy(body + request->length, data, size);
+	request->length = length;
+	body[length] = 0;
 	return true;
 }
 
@@ -102,21 +101,15 @@ const char *request_header(const struct request *request, const char *name)
 
 /* Waiting */
 
-static bool request_begin_wait(struct request *request, void *what,
-			       void (*give_up)(struct request *request, enum request_end why))
+void request_wait(struct request *request, void *what,
+		  void (*give_up)(struct request *request, enum request_end why))
 {
 	bool suspends = request->connection && !request->is_suspended && !request->response;
 
 	request->waits_for = what;
 	request->give_up = give_up;
 	request->is_suspended |= suspends;
-	return suspends;
-}
-
-void request_wait(struct request *request, void *what,
-		  void (*give_up)(struct request *request, enum request_end why))
-{
-	if (request_begin_wait(request, what, give_up))
+	if (suspends && !request->is_held)
 		MHD_suspend_connection(request->connection);
 }
 
@@ -127,12 +120,12 @@ void request_wait(struct request *request, void *what,
 void request_hold(struct request *request, void *what,
 		  void (*give_up)(struct request *request, enum request_end why))
 {
-	if (!request_begin_wait(request, what, give_up))
-		return;
-	request->is_held = request->service->held < REQUEST_HELD_MOST;
-	request->service->held += request->is_held;
-	if (!request->is_held)
-		MHD_suspend_connection(request->connection);
+	if (request->connection && !request->is_suspended && !request->response &&
+	    request->service->held < REQUEST_HELD_MOST) {
+		request->is_held = true;
+		request->service->held++;
+	}
+	request_wait(request, what, give_up);
 }
 
 void request_resume(struct request *request)
@@ -143,32 +136,30 @@ void request_resume(struct request *request)
 		return;
 	request->is_suspended = false;
 	client_unwatch(request->client);
-	request_limit_time(request->client);
+	request_limit_time(request->client, request->service->settings.request_time);
 	if (!request->is_held)
 		MHD_resume_connection(request->connection);
 	request_end_hold(request);
 	request->service->was_resumed = true;
 }
 
+/* A long poll that is over took as long as its client wanted. */
 static void request_ring(void *owner, uint64_t at_ns)
 {
 	struct client *client = owner;
 	struct request *request = client->request;
+	bool polls = request && request->take.end_ns;
 
-	if (request && request->give_up) {
+	if (request && request->give_up)
 		request->give_up(request, REQUEST_LATE);
-		client->service->metrics.requests_too_slow += !request->give_up;
-		return;
-	}
-	if (request)
-		client->service->metrics.requests_too_slow++;
-	shutdown(client->fd, SHUT_RDWR);
+	else
+		shutdown(client->fd, SHUT_RDWR);
+	client->service->metrics.requests_too_slow += request && !request->give_up && !polls;
 }
 
-void request_limit_time(struct client *client)
+void request_limit_time(struct client *client, uint64_t ns)
 {
-	alarm_set(&client->limit, now_ns() + client->service->settings.request_time, request_ring,
-		  client);
+	alarm_set(&client->limit, now_ns() + ns, request_ring, client);
 }
 
 static void request_hung_up(void *owner)
@@ -185,10 +176,9 @@ void request_watch(struct request *request)
 {
 	struct client *client = request->client;
 
-	client->hangup = (struct loop_source) { .ready = request_hung_up, .owner = client };
 	if (!client->is_watched)
 		client->is_watched = !loop_add(&client->service->loop, client->fd, EPOLLRDHUP,
-					       &client->hangup);
+					       &client->hangup, request_hung_up, client);
 }
 
 bool request_is_gone(const struct request *request)

@@ -27,6 +27,16 @@ enum request_end {
 	REQUEST_ENDING,			/* no other node answers any more */
 };
 
+/* What a take asks for, and when, if it waits */
+struct request_take {
+	uint64_t max;			/* timeouts; 0: it is not read yet */
+	uint64_t wait_ns;
+	uint64_t lease_ns;
+	uint64_t began_ns;		/* on CLOCK_BOOTTIME */
+	uint64_t end_ns;		/* of the wait; 0: it does not wait */
+	uint64_t lease_until_ns;	/* a lease that began with the wait */
+};
+
 struct request {
 	struct service *service;
 	struct client *client;		/* NULL: a part of another request, as is the connection */
@@ -43,18 +53,13 @@ struct request {
 	struct key key;
 	void (*decide)(struct request *request);
 	struct json_object *json;	/* its body, once it is read */
-	struct wish *wishes;		/* of a put, in the JSON; allocated */
-	size_t wishes_count;
-	struct {
-		uint64_t max;		/* timeouts; 0: it is not read yet */
-		uint64_t wait_ns;
-		uint64_t lease_ns;
-	} take;
+	struct change *change;		/* that a put asks for, by the JSON, until it is decided */
+	struct request_take take;
 
 	/* While it waits: ends that, with an answer, or leaves it for some of the reasons */
 	void (*give_up)(struct request *request, enum request_end why);
 	void *waits_for;
-	struct request *prev, *next;	/* those that wait for the same timeout */
+	struct request *prev, *next;	/* those that wait for the same timeout, or in its queue */
 
 	struct MHD_Response *response;	/* there is an answer */
 	unsigned int status;
@@ -102,8 +107,8 @@ void request_hold(struct request *request, void *what,
 /* It waits no more; libmicrohttpd sends what the answer is. */
 void request_resume(struct request *request);
 
-/* From now on the client's request, or its reading of the answer, may take its time. */
-void request_limit_time(struct client *client);
+/* From now on the client's request, or its reading of the answer, may take so long. */
+void request_limit_time(struct client *client, uint64_t ns);
 
 /* Notices that the client hangs up while the request waits. */
 void request_watch(struct request *request);

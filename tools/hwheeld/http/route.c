@@ -5,7 +5,6 @@
 #include "hash.h"
 #include "http/answer.h"
 #include "http/list.h"
-#include "http/openmetrics.h"
 #include "http/route.h"
 #include "http/show.h"
 #include "hwheelctl/array.h"
@@ -29,25 +28,25 @@ static const struct route {
 	const char *queries;		/* their names, each between spaces; NULL: a page */
 	bool has_body;
 } routes[] = {
-	{ "PUT",    "/timeouts/", NULL,      put_one,        "", true },
+	{ "PUT",    "/timeouts/", NULL,      put,            "", true },
 	{ "GET",    "/timeouts/", NULL,      show_one,       "", false },
 	{ "DELETE", "/timeouts/", NULL,      cancel_timeout, "", false },
-	{ "POST",   "/timeouts",  "",        put_many,       "", true },
+	{ "POST",   "/timeouts",  "",        put,            "", true },
 	{ "GET",    "/timeouts",  "",        list,
 	  " queue prefix state after limit ", false },
 	{ "POST",   "/queues/",   "/take",   take,           " max wait lease ", false },
-	{ "DELETE", "/leases/",   "",        cancel_lease,   "", false },
-	{ "POST",   "/leases/",   "/return", return_lease,   "", false },
+	{ "DELETE", "/leases/",   "",        end_lease,      "", false },
+	{ "POST",   "/leases/",   "/return", end_lease,      "", false },
 	{ "GET",    "/queues",    "",        show_queues,    "", false },
 	{ "GET",    "/health",    "",        show_health,    NULL, false },
-	{ "GET",    "/health/accept", "",    show_accept,    NULL, false },
-	{ "GET",    "/metrics",   "",        openmetrics,    NULL, false },
+	{ "GET",    "/health/accept", "",    show_health,    NULL, false },
+	{ "GET",    "/metrics",   "",        show_metrics,   NULL, false },
 	{ "GET",    "/cluster",   "",        show_cluster,   NULL, false },
 	{ "POST",   "/cluster/shards/", "/accept", show_accept_missing, "", false },
 	{ "GET",    "/openapi.json", "",     show_openapi,   NULL, false },
-	{ "GET",    "/peer/time", "",        show_time,      NULL, false },
-	{ "POST",   "/peer/tails", "",       show_tails,     NULL, true },
-	{ "POST",   "/peer/requests", "",    show_requests,  NULL, true },
+	{ "GET",    "/peer/time", "",        show_for_nodes, NULL, false },
+	{ "POST",   "/peer/tails", "",       show_for_nodes, NULL, true },
+	{ "POST",   "/peer/requests", "",    show_for_nodes, NULL, true },
 };
 
 /* Returns the length of the name, or -1 if it is another path. */
@@ -141,7 +140,7 @@ static enum MHD_Result route_check_header(void *data, enum MHD_ValueKind kind, c
 	struct route_check *check = data;
 
 	if (!strcasecmp(name, "If-None-Match")) {
-		if (check->route->decide != put_one)
+		if (strcmp(check->request->method, "PUT"))
 			return route_refuse(check, "If-None-Match", "only PUT has this condition");
 		if (!value || strcmp(value, "*"))
 			return route_refuse(check, "If-None-Match", "* is expected");

@@ -24,6 +24,18 @@
 /* How many queues a list has at most */
 #define SHOW_MOST	1000
 
+/* The description of all of this, which is installed as well */
+__asm__(".section .rodata\n"
+	"openapi_begin: .incbin \"http/openapi.json\"\n"
+	"openapi_end:\n"
+	".previous");
+
+void show_openapi(struct request *request)
+{
+	answer_constant(request, "application/json", openapi_begin,
+			(size_t)(openapi_end - openapi_begin));
+}
+
 void show_one(struct request *request)
 {
 	struct timeout *timeout = timeout_find(request->service, &request->key);
@@ -73,32 +85,25 @@ static const char *show_state(const struct store *store)
 	return store->ops->is_settled && !store->ops->is_settled(store) ? "loading" : "ready";
 }
 
-static void show_as(struct request *request, const char *state)
+/* Also asks whether new timeouts are accepted, if that is in the path. */
+void show_health(struct request *request)
 {
-	const struct service *service = request->service;
+	struct service *service = request->service;
 	struct json_object *object = json_object_new_object();
+	const char *state = show_state(service->store);
+	enum room_reason lack = strcmp(request->path, "/health") ? room_lacks_any(service) :
+				ROOM_REASONS;
+	bool is_ready = !strcmp(state, "ready");
 
+	if (is_ready && lack != ROOM_REASONS)
+		state = room_texts[lack].sentence;
 	json_add_text(object, "state", state);
 	json_add_text(object, "version", HWHEEL_VERSION);
 	json_add_number(object, "timeouts", timeout_count(service));
 	json_add_number(object, "queues", queue_count(service));
 	view_seconds(object, "tick", alarm_tick_ns());
-	answer(request, strcmp(state, "ready") ? MHD_HTTP_SERVICE_UNAVAILABLE : MHD_HTTP_OK,
-	       object);
-}
-
-void show_health(struct request *request)
-{
-	show_as(request, show_state(request->service->store));
-}
-
-void show_accept(struct request *request)
-{
-	const char *state = show_state(request->service->store);
-	enum room_reason lack = room_lacks_any(request->service);
-
-	show_as(request, lack == ROOM_REASONS || strcmp(state, "ready") ? state :
-		room_texts[lack].sentence);
+	answer(request, is_ready && lack == ROOM_REASONS ? MHD_HTTP_OK :
+	       MHD_HTTP_SERVICE_UNAVAILABLE, object);
 }
 
 /* The log is read again, without what was damaged. */
@@ -139,30 +144,12 @@ void show_accept_missing(struct request *request)
 }
 
 /* Clients see nothing there. */
-static bool show_is_for_nodes(struct request *request)
+void show_for_nodes(struct request *request)
 {
 	if (request->service->nodes && request->is_by_node)
-		return true;
-	answer_error(request, MHD_HTTP_NOT_FOUND, "there is no such path");
-	return false;
-}
-
-void show_time(struct request *request)
-{
-	if (show_is_for_nodes(request))
-		request->service->nodes->time(request);
-}
-
-void show_tails(struct request *request)
-{
-	if (show_is_for_nodes(request))
-		request->service->nodes->tails(request);
-}
-
-void show_requests(struct request *request)
-{
-	if (show_is_for_nodes(request))
-		request->service->nodes->requests(request);
+		request->service->nodes->answer_node(request);
+	else
+		answer_error(request, MHD_HTTP_NOT_FOUND, "there is no such path");
 }
 
 /* A store on one machine has one node, which owns all timeouts. */

@@ -5,7 +5,6 @@
 
 #include "http/request.h"
 
-/* The description of the API, see openapi.c */
 extern const char openapi_begin[], openapi_end[];
 
 /* The state of a store that has a damaged record */
@@ -14,18 +13,16 @@ extern const char openapi_begin[], openapi_end[];
 void show_one(struct request *request);
 void show_queues(struct request *request);
 void show_openapi(struct request *request);
-void show_health(struct request *request);
 
-/* Does it accept new timeouts? */
-void show_accept(struct request *request);
+/* All figures, as OpenMetrics has them, see openmetrics.c */
+void show_metrics(struct request *request);
+void show_health(struct request *request);
 void show_cluster(struct request *request);
 
 /* An operator accepts what is missing in a shard, or damaged in the log of one machine. */
 void show_accept_missing(struct request *request);
 
 /* For other nodes: the time, the tails of shards, and what their clients ask */
-void show_time(struct request *request);
-void show_tails(struct request *request);
-void show_requests(struct request *request);
+void show_for_nodes(struct request *request);
 
 #endif /* SHOW_H */

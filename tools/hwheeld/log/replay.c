@@ -6,8 +6,9 @@
 #include "queue/change.h"
 #include "queue/life.h"
 
-void replay_record(struct service *service, struct record *record)
+void replay_record(void *data, struct record *record)
 {
+	struct service *service = data;
 	struct key key = hash_key(record->key.text, record->key.length, service->shards);
 	struct timeout *timeout = timeout_find(service, &key);
 	struct queue *queue;
@@ -37,12 +38,6 @@ void replay_record(struct service *service, struct record *record)
 	timeout->state = TIMEOUT_LEASED;
 }
 
-static bool replay_each(void *data, struct record *record)
-{
-	replay_record(data, record);
-	return true;
-}
-
 int replay(struct service *service)
 {
 	struct store *store = service->store;
@@ -50,7 +45,7 @@ int replay(struct service *service)
 
 	if (store->ops->load) {
 		log_begin(service);
-		error = store->ops->load(store, replay_each, service);
+		error = store->ops->load(store, replay_record, service);
 		service->logs->first = service->logs->first ?: 1;
 		service->logs->next = service->logs->next ?: 1;
 	}

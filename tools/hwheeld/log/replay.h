@@ -12,7 +12,7 @@ int replay(struct service *service);
 void replay_arm_all(struct service *service);
 
 /* Applies one record to memory; the timeout stays busy. */
-void replay_record(struct service *service, struct record *record);
+void replay_record(void *service, struct record *record);
 
 /* All records of a shard have come. */
 void replay_gained(struct service *service, unsigned int shard);

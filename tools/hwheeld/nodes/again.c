@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <utlist.h>
-
 #include "clock/alarm.h"
 #include "clock/now.h"
 #include "http/answer.h"
@@ -26,14 +24,10 @@ static void again_give_up(struct request *request, enum request_end why)
 
 static void again_go_on(void *owner, uint64_t at_ns)
 {
-	struct request *waiting = again.waiting, *request, *next;
+	struct request *waiting = again.waiting;
 
 	again.waiting = NULL;
-	DL_FOREACH_SAFE(waiting, request, next) {
-		DL_DELETE(waiting, request);
-		request->give_up = NULL;
-		nodes_decide(request);
-	}
+	nodes_decide_all(waiting);
 }
 
 void again_decide(struct request *request)

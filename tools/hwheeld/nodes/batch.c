@@ -9,10 +9,8 @@
 #include "nodes/members.h"
 #include "nodes/nodes.h"
 #include "nodes/relay.h"
+#include "queue/change.h"
 #include "queue/put.h"
-#include "queue/wish.h"
-
-static const char batch_foreign[] = "another node has some of them: nothing has changed";
 
 /* The timeouts of one node; the last part is this node's */
 struct batch_part {
@@ -25,8 +23,7 @@ struct batch_part {
 
 struct batch {
 	struct request *request;	/* NULL: it is answered already */
-	struct json_object **results;
-	size_t count;
+	struct json_object *results;
 	struct batch_part *parts;
 	size_t parts_count;
 	size_t left;
@@ -34,30 +31,25 @@ struct batch {
 
 static void batch_free(struct batch *batch)
 {
-	for (size_t i = 0; i < batch->count; i++)
-		json_object_put(batch->results[i]);
 	for (size_t i = 0; i < batch->parts_count; i++) {
 		json_object_put(batch->parts[i].timeouts);
 		free(batch->parts[i].places);
 	}
+	json_object_put(batch->results);
 	free(batch->parts);
-	free(batch->results);
 	free(batch);
 }
 
 /* The last part that ends answers. */
 static void batch_end_part(struct batch *batch)
 {
-	struct json_object *object, *array;
+	struct json_object *object;
 
 	if (--batch->left)
 		return;
 	if (batch->request) {
 		object = json_object_new_object();
-		array = json_object_new_array_ext((int)batch->count);
-		for (size_t i = 0; i < batch->count; i++)
-			json_object_array_add(array, json_object_get(batch->results[i]));
-		json_object_object_add(object, "results", array);
+		json_object_object_add(object, "results", json_object_get(batch->results));
 		answer(batch->request, MHD_HTTP_OK, object);
 	}
 	batch_free(batch);
@@ -73,7 +65,7 @@ static void batch_fail(struct batch_part *part, unsigned int status, const char 
 		json_object_object_add(object, "key", json_object_get(key));
 		json_add_number(object, "status", status);
 		json_add_text(object, "error", why);
-		part->batch->results[part->places[i]] = object;
+		json_object_array_put_idx(part->batch->results, part->places[i], object);
 	}
 }
 
@@ -81,14 +73,15 @@ static void batch_fail(struct batch_part *part, unsigned int status, const char 
 static void batch_take(struct request *request, unsigned int status, struct json_object *said)
 {
 	struct batch_part *part = request->part_of;
-	struct json_object *array, *why;
+	struct json_object *array, *one, *why;
 
 	if (status == MHD_HTTP_OK && json_object_object_get_ex(said, "results", &array) &&
 	    json_object_is_type(array, json_type_array) &&
 	    json_object_array_length(array) == part->count)
-		for (size_t i = 0; i < part->count; i++)
-			part->batch->results[part->places[i]] =
-				json_object_get(json_object_array_get_idx(array, i));
+		for (size_t i = 0; i < part->count; i++) {
+			one = json_object_get(json_object_array_get_idx(array, i));
+			json_object_array_put_idx(part->batch->results, part->places[i], one);
+		}
 	else if (json_object_object_get_ex(said, "error", &why))
 		batch_fail(part, status, json_object_get_string(why));
 	else
@@ -110,7 +103,7 @@ static void batch_send(struct batch_part *part, const char *address)
 	part->request = request;
 	request->json = json_object_new_object();
 	json_object_object_add(request->json, "timeouts", json_object_get(part->timeouts));
-	request->decide = put_many;
+	request->decide = put;
 	request->is_by_node = true;
 	request->part_of = part;
 	request->take_answer = batch_take;
@@ -143,79 +136,71 @@ static void batch_give_up(struct request *request, enum request_end why)
 
 /* Dividing */
 
-static struct batch *batch_divide(struct request *request, struct json_object *timeouts)
+/*
+ * Returns NULL if a part has no node: a shard on its way from one to another is nobody's for a
+ * moment.
+ */
+static struct batch *batch_divide(struct request *request)
 {
 	struct batch *batch = memory_get(1, sizeof(*batch));
-	size_t own = members_count();
+	const struct store_request *commit = &request->change->commit;
+	size_t own = members_count(), count = commit->count;
+	struct json_object *timeouts;
+	bool has_addresses = true;
 
+	json_object_object_get_ex(request->json, "timeouts", &timeouts);
 	batch->request = request;
-	batch->count = json_object_array_length(timeouts);
-	batch->results = memory_get(batch->count, sizeof(*batch->results));
+	batch->results = json_object_new_array_ext((int)count);
 	batch->parts_count = own + 1;
 	batch->parts = memory_get(batch->parts_count, sizeof(*batch->parts));
-	for (size_t i = 0; i < batch->count; i++) {
-		struct json_object *timeout = json_object_array_get_idx(timeouts, i);
-		unsigned int shard = request->wishes[i].record.key.shard;
-		bool is_own = shards_serve(shard);
-		struct batch_part *part = &batch->parts[is_own ? own : members_owner(shard)];
+	for (size_t i = 0; i < count; i++) {
+		unsigned int shard = commit->records[i].key.shard;
+		size_t node = shards_serve(shard) ? own : members_owner(shard);
+		struct batch_part *part = &batch->parts[node];
 
+		has_addresses &= node == own || members_address(node);
 		if (!part->timeouts) {
 			part->timeouts = json_object_new_array();
-			part->places = memory_get(batch->count, sizeof(*part->places));
+			part->places = memory_get(count, sizeof(*part->places));
 		}
 		part->batch = batch;
-		json_object_array_add(part->timeouts, json_object_get(timeout));
+		json_object_array_add(part->timeouts,
+				      json_object_get(json_object_array_get_idx(timeouts, i)));
 		part->places[part->count++] = i;
 	}
-	return batch;
+	if (has_addresses)
+		return batch;
+	batch_free(batch);
+	return NULL;
 }
 
 /*
  * A batch of another node, or one that has waited, may be about shards that this node has lost, or
  * is loading: their timeouts come and go.
  */
-static bool batch_is_foreign(const struct request *request)
+bool batch_pass(struct request *request)
 {
+	const struct store_request *commit = &request->change->commit;
+	struct batch *batch = NULL;
 	size_t i = 0;
 
-	while (i < request->wishes_count &&
-	       shards_serve(request->wishes[i].record.key.shard))
+	while (i < commit->count && shards_serve(commit->records[i].key.shard))
 		i++;
-	return i < request->wishes_count;
-}
-
-/* A shard on its way from one node to another is nobody's for a moment. */
-static bool batch_has_addresses(const struct batch *batch)
-{
-	size_t i = 0, own = batch->parts_count - 1;
-
-	while (i < own && (!batch->parts[i].count || members_address(i)))
-		i++;
-	return i == own;
-}
-
-bool batch_pass(struct request *request, struct json_object *timeouts)
-{
-	struct batch *batch;
-
-	if (!batch_is_foreign(request))
+	if (i == commit->count)
 		return false;
-	if (request->is_by_node || !members_count()) {
-		answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, batch_foreign);
-		return true;
-	}
-	batch = batch_divide(request, timeouts);
-	if (!batch_has_addresses(batch)) {
-		batch_free(batch);
-		answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, batch_foreign);
+	if (!request->is_by_node && members_count())
+		batch = batch_divide(request);
+	if (!batch) {
+		answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE,
+			     "another node has some of them: nothing has changed");
 		return true;
 	}
 	request_wait(request, batch, batch_give_up);
 	/* All is counted before any is sent. */
 	batch->left = 1;
-	for (size_t i = 0; i < batch->parts_count; i++)
+	for (i = 0; i < batch->parts_count; i++)
 		batch->left += batch->parts[i].count > 0;
-	for (size_t i = 0; i < batch->parts_count; i++)
+	for (i = 0; i < batch->parts_count; i++)
 		if (batch->parts[i].count)
 			batch_send(&batch->parts[i],
 				   i < batch->parts_count - 1 ? members_address(i) : NULL);

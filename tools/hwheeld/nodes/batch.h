@@ -8,6 +8,6 @@
 
 #include "http/request.h"
 
-bool batch_pass(struct request *request, struct json_object *timeouts);
+bool batch_pass(struct request *request);
 
 #endif /* BATCH_H */

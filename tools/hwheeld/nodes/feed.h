@@ -6,16 +6,15 @@
 #ifndef FEED_H
 #define FEED_H
 
-#include "service.h"
+#include "queue/queue.h"
 
-void feed_begin(struct service *service);
 void feed_end(void);
 
 /* A client waits, by take_first(). */
-void feed_wait(const char *queue);
+void feed_wait(const struct queue *queue);
 
 /* None does now: soon the other nodes notice. */
-void feed_stop(const char *queue);
+void feed_stop(const struct queue *queue);
 
 void feed_members_changed(void);
 

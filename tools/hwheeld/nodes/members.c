@@ -11,7 +11,6 @@
 
 static struct {
 	const char *node;
-	char address[PEER_ADDRESS + 1];	/* its own */
 	struct roster *roster;
 	const struct roster_member *list;
 	size_t count;
@@ -135,8 +134,7 @@ void members_begin(struct consensus *store, const char *node, unsigned int shard
 	members.shards = shards;
 	members.changed = changed;
 	members.owners = memory_get(shards, sizeof(*members.owners));
-	peer_own_address(members.address, sizeof(members.address));
-	members.roster = roster_new(store, node, members.address, members_note, NULL);
+	members.roster = roster_new(store, node, peer_own_address(), members_note, NULL);
 }
 
 void members_end(void)

@@ -6,19 +6,23 @@
 #ifndef NODES_H
 #define NODES_H
 
+#include <utlist.h>
+
 #include "http/request.h"
+
+struct queue;
 
 /* Each returns false if the request is for this node; else it is answered, now or later. */
 struct nodes_ops {
-	/* Answers 503 if this node cannot know whether it still has its timeouts. */
-	bool (*refuse)(struct request *request);
-
-	/* By the key that the request is about */
-	bool (*pass_timeout)(struct request *request);
+	/*
+	 * By the key that the request is about, if any. Answers 503 if this node cannot know
+	 * whether it still has its timeouts.
+	 */
+	bool (*pass)(struct request *request);
 	bool (*pass_lease)(struct request *request, const unsigned char token[TOKEN_SIZE]);
 
-	/* The array's members are sound, and are the wishes of the request. */
-	bool (*pass_batch)(struct request *request, struct json_object *timeouts);
+	/* By the keys of a put of many timeouts */
+	bool (*pass_batch)(struct request *request);
 
 	/*
 	 * Takes what is due on any other node. If nothing is, the request is marked so, and decided
@@ -30,32 +34,43 @@ struct nodes_ops {
 	bool (*survey)(struct request *request, struct json_object *object);
 
 	/* A long poll waits for the queue: from other nodes, too. See take_deliver(). */
-	void (*wait)(const char *queue);
+	void (*wait)(const struct queue *queue);
 
 	/* None does now. */
-	void (*stop_waiting)(const char *queue);
+	void (*stop_waiting)(const struct queue *queue);
 
 	/* An operator accepts what is missing in a shard: on the node that should have it. */
 	void (*accept)(struct request *request, unsigned int shard);
 
-	/* Answer another node: with the time, for the tails of its shards, for its clients. */
-	void (*time)(struct request *request);
-	void (*tails)(struct request *request);
-	void (*requests)(struct request *request);
+	/* Answers another node: with the time, for the tails of its shards, for its clients. */
+	void (*answer_node)(struct request *request);
 
 	/* Makes the token of a lease show which node has the timeout. */
 	void (*mark)(unsigned char token[TOKEN_SIZE], unsigned int shard);
 };
+
+/* The owners of shards have what requests are about: see owner.c */
+extern const struct nodes_ops owner_ops;
 
 /* Decides on a request about timeouts, now or again, on the node that has its key. */
 static inline void nodes_decide(struct request *request)
 {
 	const struct nodes_ops *nodes = request->service->nodes;
 
-	if (nodes && (nodes->refuse(request) ||
-		      (request->key.text && nodes->pass_timeout(request))))
-		return;
-	request->decide(request);
+	if (!nodes || !nodes->pass(request))
+		request->decide(request);
+}
+
+/* The same for all of a list, which is the caller's: what they waited for has ended. */
+static inline void nodes_decide_all(struct request *waiters)
+{
+	struct request *request, *next;
+
+	DL_FOREACH_SAFE(waiters, request, next) {
+		DL_DELETE(waiters, request);
+		request->give_up = NULL;
+		nodes_decide(request);
+	}
 }
 
 #endif /* NODES_H */

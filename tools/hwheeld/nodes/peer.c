@@ -16,13 +16,15 @@
 #include "say.h"
 
 /* Connections to one node; requests beyond wait for one. */
-#define PEER_REQUESTS	64L
-#define PEER_POLLS	128L
+static const long peer_most[PEER_SORTS] = { [PEER_REQUEST] = 64, [PEER_POLL] = 128 };
 
 /* An answer has so many bytes at most: a take of 1 MiB of payloads, as JSON */
 #define PEER_ANSWER_MAX	(8 << 20)
 
 #define PEER_CONNECT_MS	2000L
+
+/* Bytes of an address */
+#define PEER_ADDRESS	255
 
 /* A descriptor of libcurl's */
 struct peer_socket {
@@ -39,7 +41,8 @@ struct peer_pool {
 
 static struct {
 	struct service *service;
-	struct peer_pool pools[2];
+	char address[PEER_ADDRESS + 1];	/* its own */
+	struct peer_pool pools[PEER_SORTS];
 } peer;
 
 /* Ending */
@@ -129,20 +132,17 @@ static int peer_set_socket(CURL *handle, curl_socket_t fd, int what, void *data,
 	struct peer_socket *socket = of_socket;
 	struct peer_pool *pool = data;
 
-	if (!socket && what == CURL_POLL_REMOVE)
-		return 0;
-	if (!socket) {
-		socket = memory_get(1, sizeof(*socket));
-		socket->source = (struct loop_source) { .ready = peer_ready, .owner = socket };
-		socket->pool = pool;
-		socket->fd = fd;
-		curl_multi_assign(pool->multi, fd, socket);
-		return loop_add(loop, fd, events, &socket->source) ? -1 : 0;
+	if (what != CURL_POLL_REMOVE) {
+		if (!socket) {
+			socket = memory_get(1, sizeof(*socket));
+			socket->pool = pool;
+			socket->fd = fd;
+			curl_multi_assign(pool->multi, fd, socket);
+		}
+		return loop_add(loop, fd, events, &socket->source, peer_ready, socket) ? -1 : 0;
 	}
-	if (what != CURL_POLL_REMOVE)
-		return loop_change(loop, fd, events, &socket->source) ? -1 : 0;
-	loop_remove(loop, fd, &socket->source);
-	curl_multi_assign(pool->multi, fd, NULL);
+	if (socket)
+		loop_remove(loop, fd, &socket->source);
 	free(socket);
 	return 0;
 }
@@ -268,17 +268,6 @@ void peer_cancel(struct peer_call *call)
 
 /* Beginning */
 
-static void peer_open_pool(struct peer_pool *pool, long connections)
-{
-	pool->due = (struct loop_source) { .ready = peer_be_due, .owner = pool };
-	pool->multi = memory_need(curl_multi_init());
-	curl_multi_setopt(pool->multi, CURLMOPT_SOCKETFUNCTION, peer_set_socket);
-	curl_multi_setopt(pool->multi, CURLMOPT_SOCKETDATA, pool);
-	curl_multi_setopt(pool->multi, CURLMOPT_TIMERFUNCTION, peer_set_timer);
-	curl_multi_setopt(pool->multi, CURLMOPT_TIMERDATA, pool);
-	curl_multi_setopt(pool->multi, CURLMOPT_MAX_HOST_CONNECTIONS, connections);
-}
-
 bool peer_is_safe(const char *address)
 {
 	const char *from = strstr(address, "://");
@@ -302,30 +291,40 @@ bool peer_is_safe(const char *address)
 
 int peer_begin(struct service *service)
 {
-	char address[PEER_ADDRESS + 1];
+	const struct settings *settings = &service->settings;
 
 	peer.service = service;
-	peer_own_address(address, sizeof(address));
-	if (!peer_is_safe(address)) {
+	snprintf(peer.address, sizeof(peer.address), "%s://%s",
+		 settings->certificate ? "https" : "http",
+		 settings->advertise ?: settings->listen);
+	if (!peer_is_safe(peer.address)) {
 		say(LOG_ERR, "configuration: without TLS advertise is for loopback addresses only");
 		return -EINVAL;
 	}
 	if (curl_global_init(CURL_GLOBAL_DEFAULT))
 		return -EIO;
-	peer_open_pool(&peer.pools[PEER_REQUEST], PEER_REQUESTS);
-	peer_open_pool(&peer.pools[PEER_POLL], PEER_POLLS);
+	for (enum peer_sort i = 0; i < PEER_SORTS; i++) {
+		struct peer_pool *pool = &peer.pools[i];
+
+		pool->due = (struct loop_source) { .ready = peer_be_due, .owner = pool };
+		pool->multi = memory_need(curl_multi_init());
+		curl_multi_setopt(pool->multi, CURLMOPT_SOCKETFUNCTION, peer_set_socket);
+		curl_multi_setopt(pool->multi, CURLMOPT_SOCKETDATA, pool);
+		curl_multi_setopt(pool->multi, CURLMOPT_TIMERFUNCTION, peer_set_timer);
+		curl_multi_setopt(pool->multi, CURLMOPT_TIMERDATA, pool);
+		curl_multi_setopt(pool->multi, CURLMOPT_MAX_HOST_CONNECTIONS, peer_most[i]);
+	}
 	return 0;
 }
 
 void peer_end(void)
 {
-	for (size_t i = 0; i < 2; i++)
+	for (enum peer_sort i = 0; i < PEER_SORTS; i++)
 		curl_multi_cleanup(peer.pools[i].multi);
 	curl_global_cleanup();
 }
 
-void peer_own_address(char *text, size_t size)
+const char *peer_own_address(void)
 {
-	snprintf(text, size, "%s://%s", peer.service->settings.certificate ? "https" : "http",
-		 peer.service->settings.advertise ?: peer.service->settings.listen);
+	return peer.address;
 }

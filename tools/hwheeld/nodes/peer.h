@@ -14,13 +14,11 @@
 
 #include "service.h"
 
-/* Bytes of an address */
-#define PEER_ADDRESS	255
-
 /* Long polls have connections of their own: they would keep other requests waiting. */
 enum peer_sort {
 	PEER_REQUEST,
 	PEER_POLL,
+	PEER_SORTS,
 };
 
 /* Embedded in its owner, which keeps it until done() */
@@ -44,7 +42,7 @@ void peer_end(void);
 bool peer_is_safe(const char *address);
 
 /* What this node listens at, for other nodes: the beginning of a URL */
-void peer_own_address(char *text, size_t size);
+const char *peer_own_address(void);
 
 /*
  * @address: as above, of another node. @path: with its parameters. @body: NULL: none; the owner

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -41,17 +42,31 @@ static void relay_done(struct peer_call *call)
 	free(relay);
 }
 
+static void relay_end(struct relay *relay)
+{
+	peer_cancel(&relay->call);
+	free(relay);
+}
+
 /* What the other node does goes on. */
 static void relay_give_up(struct request *request, enum request_end why)
 {
-	struct relay *relay = request->waits_for;
-
 	if (why == REQUEST_STOPPING)
 		return;
-	peer_cancel(&relay->call);
-	free(relay);
+	relay_end(request->waits_for);
 	answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE,
 		     "the node that has it takes too long: the change may have happened");
+}
+
+void relay_cancel(struct request *part)
+{
+	relay_end(part->waits_for);
+	request_free(part);
+}
+
+bool relay_has_begun(const struct request *request)
+{
+	return ((const struct relay *)request->waits_for)->call.length;
 }
 
 static void relay_alone(struct request *request, const char *address, uint64_t patience_ns)
@@ -60,20 +75,23 @@ static void relay_alone(struct request *request, const char *address, uint64_t p
 	const char *match = request_header(request, "If-None-Match");
 	char header[64] = "", path[RELAY_PATH] = "";
 	const char *from = request->path;
+	size_t end = 0;
 
 	if (match)
 		snprintf(header, sizeof(header), "If-None-Match: %.8s", match);
 	/* The path as it came, but that a # would end it here */
-	for (size_t i = 0; *from && i + 3 < sizeof(path); from++) {
-		i += (size_t)sprintf(path + i, *from == '#' ? "%%23" : "%c", *from);
-		path[i] = 0;
-	}
+	for (; *from && end + 3 < sizeof(path); from++)
+		end += (size_t)sprintf(path + end, *from == '#' ? "%%23" : "%c", *from);
+	if (request->take.max)
+		snprintf(path + end, sizeof(path) - end,
+			 "?max=%" PRIu64 "&wait=%" PRIu64 "ns&lease=%" PRIu64 "ns",
+			 request->take.max, request->take.wait_ns, request->take.lease_ns);
 	relay->call.done = relay_done;
+	relay->call.sort = request->take.wait_ns ? PEER_POLL : PEER_REQUEST;
 	relay->request = request;
 	request_wait(request, relay, relay_give_up);
 	peer_request(&relay->call, address, request->method, path, request->body,
-		     *header ? header : NULL,
-		     (long)(patience_ns / NS_PER_MS));
+		     *header ? header : NULL, (long)(patience_ns / NS_PER_MS));
 }
 
 void relay(struct request *request, const char *address, uint64_t patience_ns)

@@ -8,14 +8,24 @@
 #include "queue/room.h"
 #include "text.h"
 
+/* What is given back has a record of all of it anew, without a lease. */
 static void cancel_apply(struct change *change)
 {
-	if (change->commit.records->type == RECORD_ACK)
-		change->service->metrics.acknowledged++;
-	else
-		change->service->metrics.cancelled++;
-	timeout_remove(change->timeouts[0]);
-	change->timeouts[0] = NULL;
+	const struct record *record = change->commit.records;
+	struct metrics *metrics = &change->service->metrics;
+	struct timeout *timeout = change->timeouts[0];
+
+	if (record->type == RECORD_PUT) {
+		metrics->leases_returned++;
+		timeout->deliveries = record->deliveries;
+		timeout->rang = false;
+		life_make_due(timeout);
+	} else {
+		metrics->acknowledged += record->type == RECORD_ACK;
+		metrics->cancelled += record->type == RECORD_CANCEL;
+		timeout_remove(timeout);
+		change->timeouts[0] = NULL;
+	}
 	if (change->request)
 		answer_empty(change->request, MHD_HTTP_NO_CONTENT);
 }
@@ -23,9 +33,16 @@ static void cancel_apply(struct change *change)
 static void cancel_submit(struct request *request, struct timeout *timeout, enum record_type type)
 {
 	struct change *change = change_new(request->service, request, 1);
+	struct record *record = change->commit.records;
 
 	change->timeouts[0] = timeout;
-	change->commit.records[0] = (struct record) { .type = type, .key = timeout_key(timeout) };
+	if (type == RECORD_PUT) {
+		timeout_describe(timeout, record);
+		record->lease_ns = 0;
+		record->deliveries -= request->is_by_node && request_parameter(request, "unseen");
+	} else {
+		*record = (struct record) { .type = type, .key = timeout_key(timeout) };
+	}
 	change->apply = cancel_apply;
 	change_submit(change);
 }
@@ -46,11 +63,8 @@ void cancel_timeout(struct request *request)
 		cancel_submit(request, timeout, RECORD_CANCEL);
 }
 
-/*
- * The leased timeout whose token the request names; NULL: it is answered, or waits. The alarm of a
- * lease that has ended may be on its way.
- */
-static struct timeout *cancel_find_leased(struct request *request)
+/* The alarm of a lease that has ended may be on its way. */
+void end_lease(struct request *request)
 {
 	const struct nodes_ops *nodes = request->service->nodes;
 	struct timeout *timeout = NULL;
@@ -58,53 +72,14 @@ static struct timeout *cancel_find_leased(struct request *request)
 
 	if (text_read_token(request->name, token)) {
 		if (nodes && nodes->pass_lease(request, token))
-			return NULL;
+			return;
 		timeout = timeout_find_leased(request->service, token);
 	}
-	if (timeout && timeout->busy) {
+	if (timeout && timeout->busy)
 		change_wait_for(timeout, request);
-		return NULL;
-	}
-	if (timeout && !now_has_come(timeout->lease->end_ns))
-		return room_wait(request, 0) ? NULL : timeout;
-	answer_error(request, MHD_HTTP_GONE, "the lease has ended");
-	return NULL;
-}
-
-void cancel_lease(struct request *request)
-{
-	struct timeout *timeout = cancel_find_leased(request);
-
-	if (timeout)
-		cancel_submit(request, timeout, RECORD_ACK);
-}
-
-/* The record has all of it anew, without a lease. */
-static void cancel_apply_return(struct change *change)
-{
-	struct timeout *timeout = change->timeouts[0];
-
-	timeout->deliveries = change->commit.records[0].deliveries;
-	change->service->metrics.leases_returned++;
-	timeout->rang = false;
-	life_make_due(timeout);
-	if (change->request)
-		answer_empty(change->request, MHD_HTTP_NO_CONTENT);
-}
-
-void return_lease(struct request *request)
-{
-	struct timeout *timeout = cancel_find_leased(request);
-	struct change *change;
-
-	if (!timeout)
-		return;
-	change = change_new(request->service, request, 1);
-	change->timeouts[0] = timeout;
-	timeout_describe(timeout, &change->commit.records[0]);
-	change->commit.records[0].lease_ns = 0;
-	if (request->is_by_node && request_parameter(request, "unseen"))
-		change->commit.records[0].deliveries--;
-	change->apply = cancel_apply_return;
-	change_submit(change);
+	else if (!timeout || now_has_come(timeout->lease->end_ns))
+		answer_error(request, MHD_HTTP_GONE, "the lease has ended");
+	else if (!room_wait(request, 0))
+		cancel_submit(request, timeout,
+			      strcmp(request->method, "DELETE") ? RECORD_PUT : RECORD_ACK);
 }

@@ -9,9 +9,8 @@
 #include "http/request.h"
 
 void cancel_timeout(struct request *request);
-void cancel_lease(struct request *request);
 
-/* Gives the lease back: the timeout is due again, at once. */
-void return_lease(struct request *request);
+/* By DELETE the timeout ends; else it is due again, at once. */
+void end_lease(struct request *request);
 
 #endif /* CANCEL_H */

@@ -16,15 +16,15 @@ static const char change_slow[] = "the store takes too long: the change may have
 
 struct change *change_new(struct service *service, struct request *request, size_t count)
 {
-	size_t each = sizeof(struct record) + sizeof(struct timeout *);
+	size_t each = sizeof(struct record) + sizeof(struct timeout *) + sizeof(struct queue *);
 	struct change *change = memory_get(1, sizeof(*change) + count * each);
 
 	change->service = service;
 	change->request = request;
 	change->commit.records = (struct record *)(change + 1);
 	change->timeouts = (struct timeout **)(change->commit.records + count);
+	change->queues = (struct queue **)(change->timeouts + count);
 	change->commit.count = count;
-	service->changes++;
 	return change;
 }
 
@@ -107,7 +107,7 @@ static void change_log(struct change *change)
 static void change_done(struct store_request *commit)
 {
 	struct change *change = (struct change *)commit;
-	struct request *waiters = NULL, *request, *next;
+	struct request *waiters = NULL;
 
 	change->service->pending -= commit->bytes;
 	commit->bytes = 0;
@@ -138,13 +138,8 @@ static void change_done(struct store_request *commit)
 	change->service->changes--;
 	json_object_put(change->json);
 	json_object_put(change->answer);
-	free(change->wishes);
 	free(change);
-	DL_FOREACH_SAFE(waiters, request, next) {
-		DL_DELETE(waiters, request);
-		request->give_up = NULL;
-		nodes_decide(request);
-	}
+	nodes_decide_all(waiters);
 }
 
 /* The request's time is over, or its client is: what it asked for may happen. */
@@ -170,6 +165,7 @@ void change_submit(struct change *change)
 		change->timeouts[i]->busy = true;
 		timeout_drop_due(change->timeouts[i]);
 	}
+	change->service->changes++;
 	change->service->pending += change->commit.bytes;
 	change->commit.done = change_done;
 	if (change->request)

@@ -16,8 +16,8 @@ struct change {
 	struct service *service;
 	struct request *request;		/* to be answered; NULL: nobody waits */
 	struct timeout **timeouts;		/* of each record; NULL: it was removed */
-	struct wish *wishes;			/* of a put: what is to be, in its JSON */
-	struct json_object *json;
+	struct queue **queues;			/* that it comes to, with a place; or NULL */
+	struct json_object *json;		/* of a put: has the texts of its records */
 	unsigned int status;			/* of the answer, once it is committed */
 	struct json_object *answer;		/* its body, or NULL */
 
@@ -28,6 +28,7 @@ struct change {
 	void (*undo)(struct change *change);
 };
 
+/* Before it is submitted, free() ends it. */
 struct change *change_new(struct service *service, struct request *request, size_t count);
 
 /* timeouts[] and the records are filled in, but for their time. */

@@ -89,23 +89,13 @@ void life_go_on(struct timeout *timeout)
 	}
 }
 
-void life_time_has_jumped(struct service *service)
+void life_arm_anew(struct service *service)
 {
-	struct timeout *timeout;
+	bool all = now_is_shared();
+	struct timeout *it;
 
 	for (unsigned int i = 0; i < log_count(service); i++)
-		DL_FOREACH2(service->logs[i].oldest, timeout, newer)
-			if (timeout->alarm)
-				life_arm(timeout);
-}
-
-void life_wall_was_set(struct service *service)
-{
-	struct timeout *timeout;
-
-	for (unsigned int i = 0; i < log_count(service); i++)
-		DL_FOREACH2(service->logs[i].oldest, timeout, newer)
-			if (timeout->absolute && timeout->state == TIMEOUT_PENDING &&
-			    timeout->alarm)
-				life_arm(timeout);
+		DL_FOREACH2(service->logs[i].oldest, it, newer)
+			if (it->alarm && (all || (it->absolute && it->state == TIMEOUT_PENDING)))
+				life_arm(it);
 }

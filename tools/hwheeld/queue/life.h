@@ -23,10 +23,10 @@ void life_end_lease(struct timeout *timeout);
 /* Ends the lease, if any: it is due. */
 void life_make_due(struct timeout *timeout);
 
-/* The wall clock was set: deadlines that are points in time move. */
-void life_wall_was_set(struct service *service);
-
-/* The service's time has moved ahead: alarms that are set come too late. */
-void life_time_has_jumped(struct service *service);
+/*
+ * The wall clock was set: deadlines that are points in time move. Or the time that is shared has
+ * moved ahead: all alarms that are set come too late.
+ */
+void life_arm_anew(struct service *service);
 
 #endif /* LIFE_H */

@@ -5,9 +5,7 @@
 
 #include "http/request.h"
 
-void put_one(struct request *request);
-
-/* The body is request->json already, or is read. */
-void put_many(struct request *request);
+/* By the path, one: that of the key. The body is request->json already, or is read. */
+void put(struct request *request);
 
 #endif /* PUT_H */

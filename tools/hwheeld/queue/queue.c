@@ -45,17 +45,6 @@ void queue_make_ready(struct queue *queue)
 		DL_APPEND2(queue->service->ready, queue, prev_ready, next_ready);
 }
 
-struct queue *queue_next_ready(struct service *service)
-{
-	struct queue *queue = service->ready;
-
-	if (queue) {
-		DL_DELETE2(service->ready, queue, prev_ready, next_ready);
-		queue->prev_ready = NULL;
-	}
-	return queue;
-}
-
 size_t queue_count(const struct service *service)
 {
 	return HASH_CNT(by_name, service->queues);

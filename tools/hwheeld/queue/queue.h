@@ -14,7 +14,7 @@ struct queue {
 	UT_hash_handle by_name;
 	struct service *service;
 	struct timeout *due;		/* linked by prev_due, next_due */
-	struct poll *polls;		/* linked by prev, next; the longest waiting first */
+	struct request *polls;		/* that wait; the longest waiting first */
 	struct queue *prev_ready, *next_ready;	/* to be served; or prev is NULL */
 	size_t due_count;
 	size_t timeouts;		/* in any state, and places for those that come */
@@ -35,7 +35,6 @@ void queue_leave(struct queue *queue);
 
 /* Serves it before the loop sleeps again, once for all that became due meanwhile. */
 void queue_make_ready(struct queue *queue);
-struct queue *queue_next_ready(struct service *service);
 
 size_t queue_count(const struct service *service);
 

@@ -131,13 +131,9 @@ bool room_wait(struct request *request, size_t bytes)
 
 void room_go_on(struct service *service)
 {
-	struct request *waiters = service->waiters, *request, *next;
+	struct request *waiters = service->waiters;
 
 	service->waiters = NULL;
 	service->wanted = 0;
-	DL_FOREACH_SAFE(waiters, request, next) {
-		DL_DELETE(waiters, request);
-		request->give_up = NULL;
-		nodes_decide(request);
-	}
+	nodes_decide_all(waiters);
 }

@@ -7,7 +7,6 @@
 #include <sys/random.h>
 #include <utlist.h>
 
-#include "clock/alarm.h"
 #include "clock/now.h"
 #include "http/answer.h"
 #include "memory.h"
@@ -25,17 +24,6 @@
 /* A commit has so many bytes of leases, which each store holds; and of each one, beside its key */
 #define TAKE_COMMIT_MAX	524288
 #define TAKE_RECORD	128
-
-/* A take, which may wait */
-struct poll {
-	struct poll *prev, *next;
-	struct queue *queue;
-	struct request *request;
-	struct alarm *alarm;
-	uint64_t began_ns;		/* on CLOCK_BOOTTIME */
-	uint64_t end_ns;
-	uint64_t lease_until_ns;	/* a lease that began with the poll */
-};
 
 void take_answer(struct request *request, struct json_object *timeouts)
 {
@@ -157,72 +145,65 @@ static void take_submit(struct request *request, const struct queue *queue)
 /* Waiting */
 
 /* The caller puts the queue. */
-static struct queue *take_leave(struct poll *poll)
+static void take_leave(struct request *request, struct queue *queue)
 {
-	const struct nodes_ops *nodes = poll->request->service->nodes;
-	struct queue *queue = poll->queue;
+	const struct nodes_ops *nodes = request->service->nodes;
 
-	alarm_clear(&poll->alarm);
-	DL_DELETE(queue->polls, poll);
+	DL_DELETE(queue->polls, request);
 	queue->polls_count--;
-	if (nodes && !poll->request->is_by_node && !--queue->clients)
-		nodes->stop_waiting(queue->name);
-	free(poll);
-	return queue;
+	request->take.end_ns = 0;
+	if (nodes && !request->is_by_node && !--queue->clients)
+		nodes->stop_waiting(queue);
 }
 
-static void take_end_poll(struct poll *poll, struct json_object *timeouts)
+static void take_end_wait(struct request *request, struct json_object *timeouts)
 {
-	struct request *request = poll->request;
+	struct queue *queue = request->waits_for;
 
-	queue_put(take_leave(poll));
+	take_leave(request, queue);
+	queue_put(queue);
 	take_answer(request, timeouts);
 }
 
-static void take_ring(void *owner, uint64_t at_ns)
-{
-	take_end_poll(owner, NULL);
-}
-
-/* A long poll has a limit of its own, and then the answer has the client's. */
+/* The wait is over, or its client is. */
 static void take_give_up(struct request *request, enum request_end why)
 {
-	if (why == REQUEST_LATE)
-		request_limit_time(request->client);
-	else
-		take_end_poll(request->waits_for, NULL);
+	take_end_wait(request, NULL);
 }
 
-/* A poll of a client also waits for what other nodes have. */
+/* A client also waits for what other nodes have. */
 static void take_wait(struct request *request, struct queue *queue)
 {
-	struct service *service = request->service;
-	struct poll *poll = memory_get(1, sizeof(*poll));
+	const struct nodes_ops *nodes = request->service->nodes;
+	struct request_take *take = &request->take;
 
-	poll->request = request;
-	poll->queue = queue;
 	request_watch(request);
-	request_wait(request, poll, take_give_up);
-	DL_APPEND(queue->polls, poll);
+	request_wait(request, queue, take_give_up);
+	DL_APPEND(queue->polls, request);
 	queue->polls_count++;
-	poll->began_ns = now_clock_ns(CLOCK_BOOTTIME);
-	poll->end_ns = now_ns() + request->take.wait_ns;
-	poll->lease_until_ns = now_after(request->take.lease_ns);
-	if (service->nodes && !request->is_by_node) {
+	take->began_ns = now_clock_ns(CLOCK_BOOTTIME);
+	take->end_ns = now_ns() + take->wait_ns;
+	take->lease_until_ns = now_after(take->lease_ns);
+	if (nodes && !request->is_by_node) {
 		queue->clients++;
-		service->nodes->wait(queue->name);
+		nodes->wait(queue);
 	}
-	alarm_set(&poll->alarm, poll->end_ns, take_ring, poll);
+	request_limit_time(request->client, take->wait_ns);
 }
 
 void take_serve(struct service *service)
 {
+	struct request *request;
 	struct queue *queue;
 
-	while (!room_is_full(service) && (queue = queue_next_ready(service))) {
+	while (!room_is_full(service) && (queue = service->ready)) {
+		DL_DELETE2(service->ready, queue, prev_ready, next_ready);
+		queue->prev_ready = NULL;
 		while (queue->polls && queue->due && !room_is_full(service)) {
-			take_submit(queue->polls->request, queue);
-			take_leave(queue->polls);
+			request = queue->polls;
+			take_submit(request, queue);
+			take_leave(request, queue);
+			request_limit_time(request->client, service->settings.request_time);
 		}
 		queue_make_ready(queue);
 		queue_put(queue);
@@ -231,20 +212,19 @@ void take_serve(struct service *service)
 
 /* What other nodes have */
 
-bool take_first(const struct service *service, const char *name, uint64_t *max, uint64_t *wait_ns,
-		uint64_t *lease_ns)
+bool take_first(const struct service *service, const char *name, struct request_take *take)
 {
 	const struct queue *queue = queue_find(service, name, strlen(name));
-	const struct poll *poll = queue ? queue->polls : NULL;
+	const struct request *request = queue ? queue->polls : NULL;
 	uint64_t now = now_ns();
 
-	while (poll && poll->request->is_by_node)
-		poll = poll->next;
-	if (!poll)
+	while (request && request->is_by_node)
+		request = request->next;
+	if (!request)
 		return false;
-	*max = poll->request->take.max;
-	*wait_ns = poll->end_ns > now ? poll->end_ns - now : 0;
-	*lease_ns = poll->request->take.lease_ns;
+	take->max = request->take.max;
+	take->wait_ns = request->take.end_ns > now ? request->take.end_ns - now : 0;
+	take->lease_ns = request->take.lease_ns;
 	return true;
 }
 
@@ -252,13 +232,12 @@ bool take_first(const struct service *service, const char *name, uint64_t *max, 
  * A client that came before this node asked has the whole lease. For a client that came later the
  * clocks decide; they are not exact, so a lease may go back in vain.
  */
-static bool take_fits(const struct poll *poll, const struct taking *taking, size_t count)
+static bool take_fits(const struct request *request, const struct taking *taking, size_t count)
 {
-	const struct request *request = poll->request;
+	const struct request_take *take = &request->take;
 
-	return !request->is_by_node && request->take.lease_ns == taking->lease_ns &&
-	       request->take.max >= count &&
-	       (poll->began_ns <= taking->asked_ns || poll->lease_until_ns <= taking->end_ns) &&
+	return !request->is_by_node && take->lease_ns == taking->lease_ns && take->max >= count &&
+	       (take->began_ns <= taking->asked_ns || take->lease_until_ns <= taking->end_ns) &&
 	       !request_is_gone(request);
 }
 
@@ -266,14 +245,14 @@ bool take_deliver(const struct service *service, const char *name, const struct 
 		  struct json_object *timeouts)
 {
 	struct queue *queue = queue_find(service, name, strlen(name));
-	struct poll *poll = queue && !now_has_come(taking->end_ns) ? queue->polls : NULL;
+	struct request *request = queue && !now_has_come(taking->end_ns) ? queue->polls : NULL;
 	size_t count = json_object_array_length(timeouts);
 
-	while (poll && !take_fits(poll, taking, count))
-		poll = poll->next;
-	if (poll)
-		take_end_poll(poll, timeouts);
-	return poll;
+	while (request && !take_fits(request, taking, count))
+		request = request->next;
+	if (request)
+		take_end_wait(request, timeouts);
+	return request;
 }
 
 /* Deciding */

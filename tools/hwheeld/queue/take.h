@@ -14,11 +14,10 @@ void take_serve(struct service *service);
 void take_answer(struct request *request, struct json_object *timeouts);
 
 /*
- * For what other nodes have: how many timeouts the client that waits longest wants, how long it
- * still waits, and for which lease. Returns false if none waits.
+ * For what other nodes have: what the client that waits longest asked for, and how long it still
+ * waits. Returns false if none waits.
  */
-bool take_first(const struct service *service, const char *queue, uint64_t *max, uint64_t *wait_ns,
-		uint64_t *lease_ns);
+bool take_first(const struct service *service, const char *queue, struct request_take *take);
 
 /* An answer of another node to a take */
 struct taking {

@@ -63,11 +63,17 @@ static void timeout_unlist(struct timeout *timeout)
 	timeout->older = NULL;
 }
 
-/* @bytes: modulo 2^64, as they may be less than before */
-static void timeout_add_bytes(struct timeout *timeout, size_t bytes)
+/* Counts what it takes up, @times 1 or -1 modulo 2^64. */
+static void timeout_account(struct timeout *timeout, size_t times)
 {
-	timeout->queue->service->timeouts_bytes += bytes;
+	size_t key = timeout->by_key.keylen, payload = timeout->payload_length;
+	struct service *service = timeout->queue->service;
+	size_t bytes = times * timeout_bytes_of(key, payload);
+
+	service->timeouts_bytes += bytes;
+	service->timeouts_room += times * timeout_room_of(key, payload);
 	timeout_log(timeout)->timeouts_bytes += bytes;
+	timeout_log(timeout)->timeouts += times;
 }
 
 struct timeout *timeout_add(struct queue *queue, const struct key *key)
@@ -80,11 +86,9 @@ struct timeout *timeout_add(struct queue *queue, const struct key *key)
 	timeout->state = TIMEOUT_NEW;
 	timeout->busy = true;
 	timeout->queue = queue;
-	timeout_log(timeout)->timeouts++;
-	timeout_add_bytes(timeout, timeout_bytes_of(key->length, 0));
-	service->timeouts_room += timeout_room_of(key->length, 0);
 	HASH_ADD_KEYPTR_BYHASHVALUE(by_key, service->timeouts, timeout->key, key->length,
 				    key->hash, timeout);
+	timeout_account(timeout, 1);
 	return timeout;
 }
 
@@ -123,10 +127,7 @@ void timeout_remove(struct timeout *timeout)
 	timeout_end_lease(timeout);
 	timeout_unlist(timeout);
 	HASH_DELETE(by_key, service->timeouts, timeout);
-	timeout_log(timeout)->timeouts--;
-	timeout_add_bytes(timeout, 0 - timeout_bytes_of(timeout->by_key.keylen,
-							timeout->payload_length));
-	service->timeouts_room -= timeout_room_of(timeout->by_key.keylen, timeout->payload_length);
+	timeout_account(timeout, -1);
 	queue_leave(timeout->queue);
 	free(timeout->payload);
 	free(timeout);
@@ -142,18 +143,16 @@ void timeout_move(struct timeout *timeout, struct queue *queue)
 void timeout_take_over(struct timeout *timeout, const struct record *record)
 {
 	size_t length = record->payload_length;
-	struct service *service = timeout->queue->service;
 	char *payload = length ? memory_copy(record->payload, length) : NULL;
 
+	timeout_account(timeout, -1);
 	free(timeout->payload);
-	timeout_add_bytes(timeout, length - timeout->payload_length);
-	service->timeouts_room += timeout_room_of(timeout->by_key.keylen, length) -
-				  timeout_room_of(timeout->by_key.keylen, timeout->payload_length);
 	timeout->payload = payload;
 	timeout->payload_length = record->payload_length;
 	timeout->absolute = record->absolute;
 	timeout->deadline_ns = record->deadline_ns;
 	timeout->deliveries = record->deliveries;
+	timeout_account(timeout, 1);
 }
 
 void timeout_logged(struct timeout *timeout, uint64_t seq)

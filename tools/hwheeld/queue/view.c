@@ -39,18 +39,9 @@ static struct json_object *view_names(const struct timeout *timeout)
 {
 	struct json_object *object = json_object_new_object();
 
-	json_object_object_add(object, "key",
-			       json_object_new_string_len(timeout->key,
-							  (int)timeout->by_key.keylen));
+	json_add_bytes(object, "key", timeout->key, timeout->by_key.keylen);
 	json_add_text(object, "queue", timeout->queue->name);
 	return object;
-}
-
-static void view_payload(struct json_object *object, const struct timeout *timeout)
-{
-	json_object_object_add(object, "payload",
-			       json_object_new_string_len(timeout->payload ?: "",
-							  (int)timeout->payload_length));
 }
 
 static const char *const view_states[] = {
@@ -85,7 +76,7 @@ struct json_object *view_timeout(const struct timeout *timeout, bool payload)
 	view_seconds(object, "remaining", end > now ? end - now : 0);
 	json_add_number(object, "deliveries", timeout->deliveries);
 	if (payload)
-		view_payload(object, timeout);
+		json_add_bytes(object, "payload", timeout->payload ?: "", timeout->payload_length);
 	return object;
 }
 
@@ -110,7 +101,7 @@ struct json_object *view_lease(const struct timeout *timeout, bool for_node)
 		json_add_number(object, VIEW_LEASE_END, timeout->lease->end_ns);
 	view_seconds(object, "late", now > timeout->due_ns ? now - timeout->due_ns : 0);
 	json_add_number(object, "deliveries", timeout->deliveries);
-	view_payload(object, timeout);
+	json_add_bytes(object, "payload", timeout->payload ?: "", timeout->payload_length);
 	return object;
 }
 

@@ -328,7 +328,9 @@ static bool database_load_one(void *data, struct record *record, int size, bool 
 		say(LOG_CRIT, "store: record %llu, of %d bytes, is damaged, and nothing is served",
 		    (unsigned long long)record->seq, size);
 	load->is_damaged |= !is_sound;
-	return load->is_damaged || load->each(load->data, record);
+	if (!load->is_damaged)
+		load->each(load->data, record);
+	return true;
 }
 
 int database_load(struct database *database, store_each each, void *data, bool *is_damaged)

@@ -519,12 +519,11 @@ static int sqlite_start(struct sqlite_store *store)
 
 struct store *sqlite_store_open(const char *path, const char *synchronous)
 {
-	struct sqlite_store *store = calloc(1, sizeof(*store));
+	struct sqlite_store *store = memory_get(1, sizeof(*store));
 	int error;
 
-	if (store)
-		store->database = database_open(path, synchronous);
-	if (!store || !store->database) {
+	store->database = database_open(path, synchronous);
+	if (!store->database) {
 		free(store);
 		return NULL;
 	}

@@ -69,16 +69,15 @@ struct json_object;
 struct service;
 struct store;
 
-/* Returns false to end the loading. */
-typedef bool (*store_each)(void *data, struct record *record);
+typedef void (*store_each)(void *data, struct record *record);
 
 struct store_ops {
 	/*
 	 * load, discard, time and mark are NULL in a store whose log and time several nodes share.
 	 *
-	 * Calls @each for all records, the oldest first; a false one ends it. Comes before any
-	 * submit(). If a record is damaged, the store is, and nobody knows what the others mean.
-	 * Returns 0 or a negative errno, and says on stderr what is wrong.
+	 * Calls @each for all records, the oldest first. Comes before any submit(). If a record is
+	 * damaged, the store is, and nobody knows what the others mean. Returns 0 or a negative
+	 * errno, and says on stderr what is wrong.
 	 */
 	int (*load)(struct store *store, store_each each, void *data);
 

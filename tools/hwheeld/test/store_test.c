@@ -191,11 +191,10 @@ static void wait_for(store_data *self, int count)
 static uint64_t loaded[64];
 static int loads;
 
-static bool each(void *data, struct record *record)
+static void each(void *data, struct record *record)
 {
 	(void)data;
 	loaded[loads++ % 64] = record->key.length == 3 ? record->seq : 0;
-	return true;
 }
 
 static void reopen(struct __test_metadata *_metadata, store_data *self)
