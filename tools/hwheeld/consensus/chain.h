@@ -5,7 +5,7 @@
  * last commit, and is put together with it.
  *
  *	shards/NNNN		the tail
- *	shards-held/NNNN/OWNER	that owner has the shard while the key is there, which its session is
+ *	shards-held/NNNN/OWNER	that owner has the shard while the key is there, as its session is
  *	log/NNNN/NUMBER		a commit, by the last one of its numbers
  *
  * The oldest commits may be cleaned away: the tail has the oldest number that is kept.

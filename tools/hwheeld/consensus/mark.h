@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The file with the state of the store that this node has seen, of one line: identity, revision and
- * session. The revision need not be newer than the machine's last seconds: a store that was restored
- * is older by more. A lock on a file beside it is held until the process ends.
+ * The file with the state of the store that this node has seen, of one line: identity, revision
+ * and session. The revision need not be newer than the machine's last seconds: a store that was
+ * restored is older by more. A lock on a file beside it is held until the process ends.
  */
 #ifndef MARK_H
 #define MARK_H

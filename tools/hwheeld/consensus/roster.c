@@ -158,8 +158,8 @@ static void roster_join_done(struct consensus_txn *txn)
 }
 
 /*
- * Puts or deletes this node's key. One of this name that is there is another node's, or of a session
- * that has not ended yet.
+ * Puts or deletes this node's key. One of this name that is there is another node's, or of a
+ * session that has not ended yet.
  */
 static void roster_settle(struct roster *roster)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Requests about a shard that is on its way from one node to another, or whose node is gone: each is
- * decided on anew, until a node has the shard or the request's time is over.
+ * Requests about a shard that is on its way from one node to another, or whose node is gone: each
+ * is decided on anew, until a node has the shard or the request's time is over.
  */
 #ifndef AGAIN_H
 #define AGAIN_H

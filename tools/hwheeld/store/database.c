@@ -340,7 +340,7 @@ int database_load(struct database *database, store_each each, void *data, bool *
 
 	*is_damaged = load.is_damaged;
 	if (load.is_damaged)
-		say(LOG_CRIT, "store: restore a copy, or remove it by POST /cluster/shards/0/accept");
+		say(LOG_CRIT, "store: restore a copy, or remove it: POST /cluster/shards/0/accept");
 	return error;
 }
 

@@ -89,7 +89,7 @@ struct etcd {
 	struct consensus_mark mark;
 	bool is_restored;
 
-	struct grpc_call beat;		/* the end of a former session, a grant, or a sign of life */
+	struct grpc_call beat;		/* the end of a former session, a grant, a sign of life */
 	bool is_beating;
 	bool is_granting;
 	uint64_t former;		/* a session that is to end first; 0: none */
