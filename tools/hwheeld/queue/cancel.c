@@ -86,7 +86,6 @@ static void cancel_apply_return(struct change *change)
 
 	timeout->deliveries = change->commit.records[0].deliveries;
 	change->service->metrics.leases_returned++;
-	timeout->rang = false;
 	life_make_due(timeout);
 	if (change->request)
 		answer_empty(change->request, MHD_HTTP_NO_CONTENT);
