@@ -116,8 +116,8 @@ struct store_ops {
 	bool (*is_settled)(const struct store *store);
 
 	/*
-	 * Hands all parts over to other nodes, while requests go on. Returns true when that is done,
-	 * and is called again until then. NULL: there are no other nodes.
+	 * Hands all parts over to other nodes, while requests go on. Returns true when that is
+	 * done, and is called again until then. NULL: there are no other nodes.
 	 */
 	bool (*leave)(struct store *store);
 
