@@ -32,7 +32,8 @@ struct chunks {
 /* For jemalloc: whatever is freed serves allocations of any size. */
 const char *malloc_conf = "oversize_threshold:0";
 #pragma weak mallctl
-int mallctl(const char *name, void *old, size_t *old_size, void *new, size_t size);
+int mallctl(const char *name, void *old, size_t *old_size,
+	    void *new, size_t size);
 
 static struct chunks memory_reserve;
 static pthread_mutex_t memory_lock = PTHREAD_MUTEX_INITIALIZER;	/* of the reserve */

@@ -26,7 +26,7 @@ bool memory_offers(size_t size);
  */
 bool memory_may_fail(bool may_fail);
 
-/* This thread has part in the memory of the first one from now on, as one has that finds none. */
+/* This thread takes part in the first one's memory from now on, as one does that finds none. */
 void memory_share(void);
 
 /* Does not return. */

@@ -87,6 +87,7 @@ static void cluster_members_changed(void)
 		return;
 	feed_members_changed();
 	parcels_members_changed();
+	again_soon();
 }
 
 static void cluster_forget(unsigned int shard)
@@ -99,6 +100,7 @@ static void cluster_forget(unsigned int shard)
 static void cluster_gained(void *owner, unsigned int shard)
 {
 	replay_gained(cluster.service, shard);
+	again_soon();
 }
 
 static void cluster_broken(void *owner, unsigned int shard, const char *why)
@@ -484,7 +486,8 @@ struct store *cluster_store_open(struct service *service)
 	log_begin(service);
 	shards_begin(cluster.consensus, service->shards, &cluster_tenure_events, cluster_forget);
 	job_begin(&cluster.store.figures, service->shards);
-	members_begin(cluster.consensus, cluster.node, service->shards, cluster_members_changed);
+	members_begin(cluster.consensus, cluster.node, cluster_draw(NULL), service->shards,
+		      cluster_members_changed);
 	keeper_begin(service, cluster_wait);
 	tails_begin(service);
 	parcels_begin(service);

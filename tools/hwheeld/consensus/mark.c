@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <unistd.h>
 
 #include "consensus/mark.h"
 #include "say.h"
@@ -60,6 +61,7 @@ void mark_write(const char *path, const struct consensus_mark *mark)
 	stream = fopen(beside, "we");
 	is_written = stream && fprintf(stream, format, mark->identity, mark->revision,
 					  mark->session) > 0;
+	is_written = is_written && !fflush(stream) && !fsync(fileno(stream));
 	if (stream && fclose(stream))
 		is_written = false;
 	if (!is_written || rename(beside, path))

@@ -19,8 +19,8 @@
 
 struct roster {
 	struct consensus *store;
-	const char *name;
-	const char *text;
+	char text[sizeof(uint64_t) + ROSTER_TEXT];	/* the id, and what others get */
+	size_t size;
 	void (*changed)(void *owner);
 	void *owner;
 
@@ -39,8 +39,6 @@ struct roster {
 	bool has_entered;
 	bool is_joining;		/* or leaving */
 	bool is_refused;
-	uint64_t joined;		/* the session with which this node's key was put */
-	uint64_t joins;			/* the one that is on its way */
 };
 
 /* The members */
@@ -80,11 +78,12 @@ static struct roster_member *roster_add(struct roster *roster, const char *name,
 static bool roster_apply(struct roster *roster, const struct consensus_item *item)
 {
 	const char *name = item->key + strlen(ROSTER_ALL);
+	const size_t id = sizeof(uint64_t);
 	struct roster_member *member;
 	size_t place;
 
 	if (strncmp(item->key, ROSTER_ALL, strlen(ROSTER_ALL)) || strlen(name) > ROSTER_NAME ||
-	    item->size > ROSTER_TEXT)
+	    (item->value && (item->size < id || item->size > id + ROSTER_TEXT)))
 		return false;
 	member = roster_find(roster, name, &place);
 	if (!item->value) {
@@ -93,9 +92,10 @@ static bool roster_apply(struct roster *roster, const struct consensus_item *ite
 		return member;
 	}
 	member = member ?: roster_add(roster, name, place);
-	memcpy(member->text, item->value, item->size);
-	member->text[item->size] = 0;
+	memcpy(member->text, (const char *)item->value + id, item->size - id);
+	member->text[item->size - id] = 0;
 	member->revision = item->revision;
+	member->is_here = !strcmp(item->key, roster->key) && !memcmp(item->value, roster->text, id);
 	return true;
 }
 
@@ -138,23 +138,23 @@ static void roster_read(struct roster *roster)
 
 /* Joining */
 
-static void roster_leave_done(struct consensus_txn *txn)
+static const struct roster_member *roster_own(const struct roster *roster)
 {
-	struct roster *roster = (struct roster *)((char *)txn - offsetof(struct roster, join));
-
-	roster->is_joining = false;
-	if (txn->outcome == CONSENSUS_DONE)
-		roster->joined = 0;
+	for (size_t i = 0; i < roster->count; i++)
+		if (roster->members[i].is_here)
+			return &roster->members[i];
+	return NULL;
 }
 
-static void roster_join_done(struct consensus_txn *txn)
+/* What became of it shows in the members. */
+static void roster_settled(struct consensus_txn *txn)
 {
 	struct roster *roster = (struct roster *)((char *)txn - offsetof(struct roster, join));
 
 	roster->is_joining = false;
 	roster->is_refused = txn->error == -ESTALE;
-	if (txn->outcome == CONSENSUS_DONE)
-		roster->joined = roster->joins;
+	if (roster->is_refused)
+		roster_read(roster);
 }
 
 /*
@@ -163,28 +163,21 @@ static void roster_join_done(struct consensus_txn *txn)
  */
 static void roster_settle(struct roster *roster)
 {
-	uint64_t session = roster->store->ops->session(roster->store);
-	bool is_there = session && roster->joined == session;
+	const struct roster_member *own = roster_own(roster);
 
-	if (roster->is_joining || !session || roster->has_entered == is_there)
+	if (roster->is_joining || !roster->store->ops->session(roster->store) ||
+	    roster->has_entered == !!own)
 		return;
-	if (is_there) {
-		roster->is_joining = true;
-		roster->delete = (struct consensus_delete) { .key = roster->key };
-		roster->join = (struct consensus_txn) { .deletes = &roster->delete,
-							.deletes_count = 1,
-							.done = roster_leave_done };
-		roster->store->ops->txn(roster->store, &roster->join);
-		return;
-	}
 	roster->is_joining = true;
-	roster->joins = session;
-	roster->check = (struct consensus_check) { .key = roster->key };
+	roster->check = (struct consensus_check) { roster->key, own ? own->revision : 0 };
 	roster->put = (struct consensus_put) { .key = roster->key, .value = roster->text,
-					       .size = strlen(roster->text), .in_session = true };
-	roster->join = (struct consensus_txn) { .checks = &roster->check, .checks_count = 1,
-						.puts = &roster->put, .puts_count = 1,
-						.done = roster_join_done };
+					       .size = roster->size, .in_session = true };
+	roster->delete = (struct consensus_delete) { .key = roster->key };
+	roster->join = (struct consensus_txn) {
+		.checks = &roster->check, .checks_count = 1,
+		.puts = &roster->put, .puts_count = !own,
+		.deletes = &roster->delete, .deletes_count = !!own, .done = roster_settled,
+	};
 	roster->store->ops->txn(roster->store, &roster->join);
 }
 
@@ -227,7 +220,8 @@ void roster_retry(struct roster *roster)
 
 bool roster_is_refused(const struct roster *roster)
 {
-	return roster->is_refused;
+	return roster->is_refused && !roster_own(roster) &&
+	       roster->store->ops->session(roster->store);
 }
 
 const struct roster_member *roster_members(const struct roster *roster, size_t *count)
@@ -236,14 +230,15 @@ const struct roster_member *roster_members(const struct roster *roster, size_t *
 	return roster->members;
 }
 
-struct roster *roster_new(struct consensus *store, const char *name, const char *text,
-			  void (*changed)(void *owner), void *owner)
+struct roster *roster_new(struct consensus *store, const char *name, uint64_t id,
+			  const char *text, void (*changed)(void *owner), void *owner)
 {
 	struct roster *roster = memory_get(1, sizeof(*roster));
 
 	roster->store = store;
-	roster->name = name;
-	roster->text = text;
+	roster->size = sizeof(id) + strlen(text);
+	memcpy(roster->text, &id, sizeof(id));
+	memcpy(roster->text + sizeof(id), text, strlen(text));
 	roster->changed = changed;
 	roster->owner = owner;
 	snprintf(roster->key, sizeof(roster->key), ROSTER_ALL "%s", name);
@@ -259,6 +254,8 @@ void roster_enter(struct roster *roster)
 
 void roster_leave(struct roster *roster)
 {
+	if (!roster->has_entered)
+		return;
 	roster->has_entered = false;
 	roster_settle(roster);
 }

@@ -19,17 +19,19 @@ struct roster_member {
 	char name[ROSTER_NAME + 1];
 	char text[ROSTER_TEXT + 1];
 	uint64_t revision;
+	bool is_here;			/* it is this roster's, and none of the same name */
 };
 
 struct roster;
 
 /*
- * @name: 1 to ROSTER_NAME letters, digits, dots, dashes or underscores; @text: ROSTER_TEXT bytes at
- * most; both stay the caller's. changed() comes when the members are others, and when what
+ * @name: 1 to ROSTER_NAME letters, digits, dots, dashes or underscores; @id: a random number, which
+ * shows whether a key of this name is this node's own; @text: for others, of ROSTER_TEXT bytes at
+ * most. changed() comes when the members are others, and when what
  * roster_look() asked for is there.
  */
-struct roster *roster_new(struct consensus *store, const char *name, const char *text,
-			  void (*changed)(void *owner), void *owner);
+struct roster *roster_new(struct consensus *store, const char *name, uint64_t id,
+			  const char *text, void (*changed)(void *owner), void *owner);
 /* From now on this node is one of them, while it has a session. */
 void roster_enter(struct roster *roster);
 /* From now on it is none of them: its key goes. What fails is tried again. */
@@ -48,7 +50,10 @@ void roster_look(struct roster *roster);
 /* What failed is tried again: to be called each second or so. */
 void roster_retry(struct roster *roster);
 
-/* Another session has a key of this name: of another node, or of one that has not ended yet. */
+/*
+ * This node has a session, and another one has a key of this name: it is another node's, or has not
+ * ended yet.
+ */
 bool roster_is_refused(const struct roster *roster);
 
 /* By name. None before they were read for the first time. */

@@ -28,7 +28,8 @@ struct tenures *shards_tenures(void)
 
 bool shards_are_sure(void)
 {
-	return now_clock_ns(CLOCK_BOOTTIME) < shards.store->ops->sure_ns(shards.store);
+	return shards.store &&
+	       now_clock_ns(CLOCK_BOOTTIME) < shards.store->ops->sure_ns(shards.store);
 }
 
 bool shards_serve(unsigned int shard)
@@ -78,6 +79,7 @@ void shards_begin(struct consensus *store, unsigned int count, const struct tenu
 
 void shards_end(void)
 {
+	shards.store = NULL;
 	tenures_free(shards.tenures);
 	free(shards.list);
 }

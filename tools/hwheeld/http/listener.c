@@ -117,7 +117,9 @@ static enum MHD_Result listener_go_on(const struct listener *listener,
 	} else if (!request->is_routed) {
 		request->is_routed = true;
 		if (request->service->is_stopping)
-			answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, "hwheeld is stopping");
+			answer_error(request, request->is_by_node ? MHD_HTTP_MISDIRECTED_REQUEST :
+				     MHD_HTTP_SERVICE_UNAVAILABLE,
+				     "hwheeld is stopping: nothing has changed");
 		else
 			route(request);
 	}

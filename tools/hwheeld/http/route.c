@@ -84,6 +84,7 @@ static void route_refuse_key(struct request *request)
 
 static void route_refuse_method(struct request *request)
 {
+	bool is_part = request->take_answer;
 	char allowed[64] = "";
 
 	for (const struct route *it = routes; it < routes + ARRAY_SIZE(routes); it++) {
@@ -95,7 +96,8 @@ static void route_refuse_method(struct request *request)
 				 strcmp(it->method, "GET") ? "" : ", HEAD");
 	}
 	answer_error(request, MHD_HTTP_METHOD_NOT_ALLOWED, "not this method");
-	MHD_add_response_header(request->response, MHD_HTTP_HEADER_ALLOW, allowed);
+	if (!is_part)
+		MHD_add_response_header(request->response, MHD_HTTP_HEADER_ALLOW, allowed);
 }
 
 /* A check of a request's queries, headers and body */

@@ -5,17 +5,20 @@
 #include "nodes/again.h"
 #include "nodes/nodes.h"
 
-/* So long a shard takes that has little to load. */
-#define AGAIN_PAUSE_NS	(20 * NS_PER_MS)
+/* Each pause is twice the one before, up to the longest, until nobody has asked for that long. */
+#define AGAIN_PAUSE_NS		(20 * NS_PER_MS)
+#define AGAIN_LONGEST_NS	(640 * NS_PER_MS)
 
 static struct {
 	struct request *waiting;
 	struct alarm *pause;
+	uint64_t pause_ns;
+	uint64_t ended_ns;		/* when the last pause did */
 } again;
 
 static void again_give_up(struct request *request, enum request_end why)
 {
-	if (why == REQUEST_GONE)
+	if (why != REQUEST_LATE && why != REQUEST_ENDING)
 		return;
 	DL_DELETE(again.waiting, request);
 	answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE,
@@ -27,6 +30,7 @@ static void again_go_on(void *owner, uint64_t at_ns)
 	struct request *waiting = again.waiting;
 
 	again.waiting = NULL;
+	again.ended_ns = now_ns();
 	nodes_decide_all(waiting);
 }
 
@@ -34,8 +38,20 @@ void again_decide(struct request *request)
 {
 	request_wait(request, NULL, again_give_up);
 	DL_APPEND(again.waiting, request);
-	if (!again.pause)
-		alarm_set(&again.pause, now_ns() + AGAIN_PAUSE_NS, again_go_on, NULL);
+	if (again.pause)
+		return;
+	if (now_ns() > again.ended_ns + AGAIN_LONGEST_NS)
+		again.pause_ns = AGAIN_PAUSE_NS;
+	else if (again.pause_ns < AGAIN_LONGEST_NS)
+		again.pause_ns *= 2;
+	alarm_set(&again.pause, now_ns() + again.pause_ns, again_go_on, NULL);
+}
+
+void again_soon(void)
+{
+	again.pause_ns = AGAIN_PAUSE_NS / 2;
+	if (again.pause)
+		alarm_set(&again.pause, now_ns(), again_go_on, NULL);
 }
 
 void again_end(void)

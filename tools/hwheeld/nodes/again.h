@@ -14,6 +14,9 @@
 /* The client's request waits. Nothing has changed for it. */
 void again_decide(struct request *request);
 
+/* This node has a shard, or other nodes are there: all that wait need not wait longer. */
+void again_soon(void);
+
 /* All that wait are answered. */
 void again_end(void);
 

@@ -10,7 +10,6 @@
 #include "say.h"
 
 static struct {
-	const char *node;
 	struct roster *roster;
 	const struct roster_member *list;
 	size_t count;
@@ -67,7 +66,7 @@ const char *members_address(size_t index)
 
 bool members_is_here(size_t index)
 {
-	return !strcmp(members.list[index].name, members.node);
+	return members.list[index].is_here;
 }
 
 bool members_have(const char *address)
@@ -127,14 +126,13 @@ struct json_object *members_show(void)
 	return array;
 }
 
-void members_begin(struct consensus *store, const char *node, unsigned int shards,
+void members_begin(struct consensus *store, const char *node, uint64_t id, unsigned int shards,
 		   void (*changed)(void))
 {
-	members.node = node;
 	members.shards = shards;
 	members.changed = changed;
 	members.owners = memory_get(shards, sizeof(*members.owners));
-	members.roster = roster_new(store, node, peer_own_address(), members_note, NULL);
+	members.roster = roster_new(store, node, id, peer_own_address(), members_note, NULL);
 }
 
 void members_end(void)

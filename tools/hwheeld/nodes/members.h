@@ -10,8 +10,8 @@
 
 struct json_object;
 
-/* @changed: is called when others are there, or as they are known after members_look(). */
-void members_begin(struct consensus *store, const char *node, unsigned int shards,
+/* @changed: is called when the members are others, or were read anew. Else as roster_new() */
+void members_begin(struct consensus *store, const char *node, uint64_t id, unsigned int shards,
 		   void (*changed)(void));
 void members_end(void);
 
@@ -33,7 +33,7 @@ const char *members_address(size_t index);
 /* Has any other node this address? */
 bool members_have(const char *address);
 
-/* Is it this node? */
+/* Is it this node? Another one of its name is not. */
 bool members_is_here(size_t index);
 
 /* Is this node one of them? */

@@ -229,7 +229,7 @@ static void parcel_done(struct peer_call *call)
 		DL_DELETE(parcel->items, item);
 		parcel_free_item(item);
 	}
-	if (!call->status && !call->was_sent)
+	if (call->status == AGAIN_STATUS || (!call->status && !call->was_sent))
 		parcel_decide_again(parcel->items);
 	else
 		parcel_fail(&parcel->items, why ?: parcel_lost);
@@ -300,11 +300,14 @@ void parcels_members_changed(void)
 	struct parcel_lane *lane, *next_lane;
 
 	alarm_set(&parcels.cancel, now_ns() + PARCEL_LAST_NS, parcels_cancel, NULL);
-	DL_FOREACH_SAFE(parcels.lanes, lane, next_lane)
-		if (!members_have(lane->address)) {
-			parcel_decide_again(lane->waiting);
+	DL_FOREACH_SAFE(parcels.lanes, lane, next_lane) {
+		if (members_have(lane->address))
+			continue;
+		parcel_decide_again(lane->waiting);
+		lane->waiting = NULL;
+		if (!lane->sent)
 			parcel_free_lane(lane);
-		}
+	}
 }
 
 /* Opening: each request has an answer of its own. */

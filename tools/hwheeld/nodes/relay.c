@@ -96,7 +96,10 @@ static void relay_alone(struct request *request, const char *address, uint64_t p
 
 void relay(struct request *request, const char *address, uint64_t patience_ns)
 {
-	if (parcel_takes(request))
+	/* No JSON, and bodies of clients go to other nodes as texts. */
+	if (request->body && !request->take_answer && strlen(request->body) != request->length)
+		answer_error(request, MHD_HTTP_BAD_REQUEST, "the body has a zero byte");
+	else if (parcel_takes(request))
 		parcel_add(request, address);
 	else
 		relay_alone(request, address, patience_ns);

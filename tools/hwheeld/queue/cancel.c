@@ -18,7 +18,6 @@ static void cancel_apply(struct change *change)
 	if (record->type == RECORD_PUT) {
 		metrics->leases_returned++;
 		timeout->deliveries = record->deliveries;
-		timeout->rang = false;
 		life_make_due(timeout);
 	} else {
 		metrics->acknowledged += record->type == RECORD_ACK;

@@ -13,6 +13,7 @@
 void life_make_due(struct timeout *timeout)
 {
 	timeout_end_lease(timeout);
+	timeout->rang = false;
 	timeout->state = TIMEOUT_DUE;
 	alarm_clear(&timeout->alarm);
 	timeout_add_due(timeout);

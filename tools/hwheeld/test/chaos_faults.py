@@ -31,8 +31,8 @@ Fault = collections.namedtuple("Fault", "name changes shown")
 # An owner that does not notice that its session has ended, as one that was paused: the check of the
 # tail alone keeps it from writing.
 STAYS = [("consensus/shards.c",
-          "\treturn now_clock_ns(CLOCK_BOOTTIME) < shards.store->ops->sure_ns(shards.store);\n",
-          "\treturn true;\n"),
+          "\t       now_clock_ns(CLOCK_BOOTTIME) < shards.store->ops->sure_ns(shards.store);\n",
+          "\t       true;\n"),
          ("consensus/cluster.c", "\n\t       cluster.consensus->ops->session(cluster.consensus);\n",
           "\n\t       true;\n"),
          ("consensus/cluster.c", "\t\ttenures_end_session(shards_tenures());\n", "\t\t;\n")]

@@ -30,11 +30,17 @@ def kill(begin, end):
 
 
 class Promises(unittest.TestCase):
-    def rules(self, *events):
+    def all_rules(self, *events):
         history = History()
         for event in events:
             history.add(event)
         return [violation.rule for violation in Checker(history).check()]
+
+    def rules(self, *events):
+        """What is delivered in the end may be acknowledged."""
+        last = [ack(100, event.version, event.number, UNKNOWN, event.key)
+                for event in events if isinstance(event, Delivery)]
+        return self.all_rules(*events, *last)
 
     def passes(self, *events):
         self.assertEqual(self.rules(*events), [])
@@ -49,6 +55,12 @@ class Lost(Promises):
 
     def test_one_is_lost(self):
         self.breaks("lost", put(0))
+
+    def test_one_does_not_come_again(self):
+        self.assertEqual(self.all_rules(put(0), delivery(5.2)), ["lost"])
+
+    def test_a_take_without_an_answer_does_not_explain_it(self):
+        self.breaks("lost", put(0), LostTake(6, 9))
 
     def test_a_restarted_one_is_lost(self):
         self.breaks("lost", put(0), put(1, "v2", status=200))
@@ -155,7 +167,7 @@ class Leased(Promises):
 
     def test_a_take_without_an_answer_may_have_leased_it(self):
         self.passes(put(0), LostTake(5.5, 9), delivery(8, number=2))
-        self.breaks("gone", put(0), LostTake(9, 12), delivery(8, number=2))
+        self.breaks("several", put(0), LostTake(9, 12), delivery(8, number=2))
         self.breaks("several", put(0), delivery(8, number=2))
 
 

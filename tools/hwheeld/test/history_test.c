@@ -228,7 +228,7 @@ static void node_begin(struct node *node)
 	snprintf(node->name, sizeof(node->name), "node%zu", node - node->world->nodes);
 	node->store = fake_open(node->world->fake, &settings, &store_events, node);
 	node->tenures = tenures_new(node->store, SHARDS, &tenure_events, node);
-	node->roster = roster_new(node->store, node->name, "", node_members, node);
+	node->roster = roster_new(node->store, node->name, node_draw(node), "", node_members, node);
 	roster_enter(node->roster);
 }
 

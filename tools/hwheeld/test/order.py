@@ -9,12 +9,16 @@ hwheeld promises about time is that something does not happen before.
 """
 import collections
 
-from history import REFUSED, UNKNOWN, Ack, Cancel, Delivery, Put
+from history import UNKNOWN, Ack, Cancel, Delivery, Put
 
 # Two clocks may differ by so much
 RATE = 500e-6
 
-# What hwheeld promises. "lost": a timeout that is there stays, and comes. "early": not before it is
+# Answers that say what has happened; with others nothing has.
+ANSWERS = {Put: (200, 201, 409), Cancel: (204, 404, 409), Delivery: (200,), Ack: (204, 410)}
+
+# What hwheeld promises. "lost": a timeout that is there stays, and comes until it is acknowledged:
+# in the end nothing is there. "early": not before it is
 # due. "leased": to nobody else before the lease has ended. "gone": what has ended, was replaced or
 # never was does not come.
 PROMISES = ("lost", "early", "leased", "gone")
@@ -35,11 +39,13 @@ class Order:
         self.resolution = resolution
         self.broken = broken
         self.lost_takes = lost_takes
-        self.known = sorted((event for event in events if event.status not in (UNKNOWN, REFUSED)),
+        self.known = sorted((event for event in events if event.status in ANSWERS[type(event)]),
                             key=lambda event: event.begin)
-        unknown = [event for event in events if event.status == UNKNOWN]
+        unknown = sorted((event for event in events if event.status == UNKNOWN),
+                         key=lambda event: event.begin)
         self.unknown = [event for event in unknown if not isinstance(event, Ack)]
-        self.acks = {(ack.version, ack.number): ack for ack in unknown if isinstance(ack, Ack)}
+        self.acks = {(ack.version, ack.number): ack
+                     for ack in reversed(unknown) if isinstance(ack, Ack)}
         self.numbers = collections.defaultdict(int)
         for event in self.known:
             if isinstance(event, Delivery):
@@ -52,7 +58,7 @@ class Order:
         while stack:
             first, ahead, state = stack.pop()
             furthest = max(furthest, first)
-            if first == len(self.known) and (state.version is None or state.number):
+            if first == len(self.known) and state.version is None:
                 return None
             for step in self.steps(first, ahead, state):
                 if step not in seen:

@@ -309,10 +309,9 @@ void tenure_want(struct tenures *tenures, unsigned int shard, bool is_wanted)
 	tenure->is_wanted = is_wanted;
 	if (!is_wanted) {
 		tenure_leave_if_idle(tenure);
-	} else if (tenure->state == TENURE_FREE) {
+	} else if (tenure->state == TENURE_FREE || tenure->state == TENURE_READING) {
 		tenure->state = TENURE_READING;
-		tenure->wants_reading = true;
-		tenure_list(tenure);
+		tenure_read_anew(tenure);
 	}
 }
 
