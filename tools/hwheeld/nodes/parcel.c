@@ -229,7 +229,7 @@ static void parcel_done(struct peer_call *call)
 		DL_DELETE(parcel->items, item);
 		parcel_free_item(item);
 	}
-	if (call->status == AGAIN_STATUS || (!call->status && !call->was_sent))
+	if (call->status == AGAIN_STATUS || call->is_away)
 		parcel_decide_again(parcel->items);
 	else
 		parcel_fail(&parcel->items, why ?: parcel_lost);

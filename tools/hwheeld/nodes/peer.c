@@ -67,6 +67,8 @@ static void peer_end_call(struct peer_call *call, CURLcode code)
 		say(LOG_WARNING, "cluster: a request to another node: %s",
 		    curl_easy_strerror(code));
 	call->status = (unsigned int)status;
+	call->is_away = !call->was_sent && (code == CURLE_COULDNT_CONNECT ||
+					    code == CURLE_OPERATION_TIMEDOUT);
 	peer_release(call);
 	call->done(call);
 }

@@ -27,6 +27,7 @@ struct peer_call {
 	enum peer_sort sort;
 	unsigned int status;		/* of the answer; 0: there is none */
 	bool was_sent;			/* without an answer: it may have happened */
+	bool is_away;			/* nobody listens at the address: nothing was sent */
 	char *answer;			/* with a zero behind it; the owner frees it */
 	size_t length;
 	CURL *handle;			/* peer's own, as what follows */

@@ -25,7 +25,7 @@ static void relay_done(struct peer_call *call)
 	struct relay *relay = (struct relay *)call;
 	struct request *request = relay->request;
 	const char *why = peer_failure(call);
-	bool is_nobodys = call->status == AGAIN_STATUS || (!call->status && !call->was_sent);
+	bool is_nobodys = call->status == AGAIN_STATUS || call->is_away;
 
 	if (is_nobodys && !request->take_answer)
 		again_decide(request);

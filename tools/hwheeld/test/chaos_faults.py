@@ -79,9 +79,9 @@ FAULTS = [
         ["kill_all_servers", "kill"]),
     Fault("a request to another node that is sent again", [
         ("nodes/peer.c", "\tbool again = call->was_sent;\n", "\tbool again = false;\n"),
-        ("nodes/peer.c", "\tcall->status = (unsigned int)status;\n\tpeer_release(call);\n",
-         "\tcall->status = (unsigned int)status;\n"
-         "\tcall->was_sent = code != CURLE_COULDNT_CONNECT;\n\tpeer_release(call);\n")],
+        ("nodes/peer.c", "\tpeer_release(call);\n\tcall->done(call);\n",
+         "\tcall->was_sent = code != CURLE_COULDNT_CONNECT;\n"
+         "\tpeer_release(call);\n\tcall->done(call);\n")],
         ["kill"]),
 ]
 
