@@ -188,22 +188,20 @@ static void main_turn(void *owner)
 	/* Answers that are there by now go out before the loop looks for more. */
 	if (service->was_resumed)
 		listener_run(service);
+	if (daemon->is_leaving && !service->is_stopping &&
+	    (daemon->is_out_of_time || !store->ops->leave || store->ops->leave(store)))
+		main_stop(daemon);
 }
 
 static void main_run(struct daemon *daemon)
 {
 	struct service *service = &daemon->service;
-	struct store *store = service->store;
 
-	store->turn = main_turn;
-	store->turn_owner = daemon;
+	service->store->turn = main_turn;
+	service->store->turn_owner = daemon;
 	while (!service->is_stopping ||
-	       (!daemon->is_out_of_time && (service->requests || service->changes))) {
+	       (!daemon->is_out_of_time && (service->requests || service->changes)))
 		main_turn(daemon);
-		if (daemon->is_leaving && !service->is_stopping &&
-		    (daemon->is_out_of_time || !store->ops->leave || store->ops->leave(store)))
-			main_stop(daemon);
-	}
 }
 
 /* Beginning */

@@ -49,7 +49,10 @@ static bool owner_pass_shard(struct request *request, unsigned int shard)
 {
 	if (shards_serve(shard))
 		return false;
-	if (!request->is_by_node && !owner_address(shard))
+	if (tenure_state(shards_tenures(), shard) == TENURE_BROKEN)
+		answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE,
+			     "commits of its shard are missing: nothing has changed");
+	else if (!request->is_by_node && !owner_address(shard))
 		again_decide(request);
 	else
 		owner_send(request, shard, AGAIN_STATUS,
