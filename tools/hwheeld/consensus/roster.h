@@ -4,8 +4,9 @@
  *
  *	members/NODE
  *
- * A second node of the same name waits for the end of the first one's session. The revision of a
- * node's key orders nodes by when they joined.
+ * The value has a random number, by which a node recognises its own key, and then the text for
+ * others. A second node of the same name waits for the end of the first one's session. The revision
+ * of a node's key orders nodes by when they joined.
  */
 #ifndef ROSTER_H
 #define ROSTER_H
