@@ -6,10 +6,10 @@
  *	FREE -> READING -> FENCING -> LOADING -> OWNED -> FREE
  *
  * An owner puts a key in its session, and deletes it when it has left the shard. A new owner waits
- * until there is no such key. So no other node changes the shard while the owner's session goes on,
+ * until there is no such key. So no other node changes the shard while the owner's session lasts,
  * and what the owner does not find nobody has. The new owner reads the tail and commits an empty
- * commit on it, which fences whatever its predecessor still has on its way. Then it loads the chain,
- * and serves nothing before. When its session ends it leaves all shards, and takes them anew.
+ * commit on it, which fences whatever its predecessor still has on its way. Then it loads the
+ * chain, and serves nothing before. When its session ends it leaves all shards, to take them anew.
  *
  * One commit of a shard is on its way at a time. If its txn was not done, the tail is read back:
  * that of this commit means done, that of the one before means that the same commit is sent again,
