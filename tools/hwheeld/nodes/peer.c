@@ -11,6 +11,7 @@
 
 #include "clock/alarm.h"
 #include "clock/now.h"
+#include "consensus/once.h"
 #include "memory.h"
 #include "nodes/peer.h"
 #include "say.h"
@@ -151,20 +152,6 @@ static int peer_set_socket(CURL *handle, curl_socket_t fd, int what, void *data,
 
 /* Requests */
 
-/*
- * There is a connection. libcurl would send a request again if a kept connection ends without an
- * answer: the other node may have done it before, and a second connection that fails must not hide
- * that.
- */
-static int peer_begin_to_send(void *owner, char *address, char *own_address, int port, int own_port)
-{
-	struct peer_call *call = owner;
-	bool again = call->was_sent;
-
-	call->was_sent = true;
-	return again ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
-}
-
 static size_t peer_take_answer(char *data, size_t size, size_t count, void *owner)
 {
 	struct peer_call *call = owner;
@@ -214,8 +201,7 @@ static CURL *peer_prepare(struct peer_call *call, const char *address, const cha
 	curl_easy_setopt(handle, CURLOPT_PROXY, "");
 	if (peer.service->settings.peer_ca)
 		curl_easy_setopt(handle, CURLOPT_CAINFO, peer.service->settings.peer_ca);
-	curl_easy_setopt(handle, CURLOPT_PREREQFUNCTION, peer_begin_to_send);
-	curl_easy_setopt(handle, CURLOPT_PREREQDATA, call);
+	once_set(handle, &call->was_sent);
 	curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, peer_take_answer);
 	curl_easy_setopt(handle, CURLOPT_WRITEDATA, call);
 	curl_easy_setopt(handle, CURLOPT_PRIVATE, call);

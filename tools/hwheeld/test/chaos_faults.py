@@ -78,7 +78,7 @@ FAULTS = [
          + TAKE_COUNT)],
         ["kill_all_servers", "kill"]),
     Fault("a request to another node that is sent again", [
-        ("nodes/peer.c", "\tbool again = call->was_sent;\n", "\tbool again = false;\n"),
+        ("nodes/peer.c", "\tonce_set(handle, &call->was_sent);\n", ""),
         ("nodes/peer.c", "\tpeer_release(call);\n\tcall->done(call);\n",
          "\tcall->was_sent = code != CURLE_COULDNT_CONNECT;\n"
          "\tpeer_release(call);\n\tcall->done(call);\n")],

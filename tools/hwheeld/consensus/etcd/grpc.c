@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "consensus/etcd/grpc.h"
+#include "consensus/once.h"
 #include "memory.h"
 
 /* In front of each message: whether it is compressed, and its length */
@@ -126,19 +127,6 @@ int grpc_fd(const struct grpc *grpc)
 }
 
 /* One call */
-
-/*
- * There is a connection. libcurl would send the message again if a kept connection ends without an
- * answer, and the server may have done what it says.
- */
-static int grpc_begin_to_send(void *owner, char *address, char *own_address, int port, int own_port)
-{
-	struct grpc_call *call = owner;
-	bool again = call->was_sent;
-
-	call->was_sent = true;
-	return again ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
-}
 
 static size_t grpc_read(char *to, size_t size, size_t count, void *owner)
 {
@@ -267,8 +255,7 @@ void grpc_begin(struct grpc *grpc, struct grpc_call *call)
 		curl_easy_setopt(handle, CURLOPT_SSLCERT, grpc->certificate);
 	if (grpc->key)
 		curl_easy_setopt(handle, CURLOPT_SSLKEY, grpc->key);
-	curl_easy_setopt(handle, CURLOPT_PREREQFUNCTION, grpc_begin_to_send);
-	curl_easy_setopt(handle, CURLOPT_PREREQDATA, call);
+	once_set(handle, &call->was_sent);
 	curl_easy_setopt(handle, CURLOPT_HEADERFUNCTION, grpc_take_header);
 	curl_easy_setopt(handle, CURLOPT_HEADERDATA, call);
 	curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, grpc_take_answer);
