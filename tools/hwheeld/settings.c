@@ -63,7 +63,7 @@ static const struct setting {
 	TEXT_OF(cluster, "hwheeld"),
 	TEXT_OF(node, NULL),
 	FIXED(NUMBER, shards, "16", 1, 4096),
-	FIXED(DURATION, session, "3s", NS_PER_S, 3600 * NS_PER_S),
+	FIXED(DURATION, session, "3s", NS_PER_S, 60 * NS_PER_S),
 	FIXED(DURATION, tick, "10ms", 50000, 60 * NS_PER_S),
 	FIXED(NUMBER, timeouts, "2000000", 1, 16000000),
 	FIXED(NUMBER, connections, "1024", 1, 65536),

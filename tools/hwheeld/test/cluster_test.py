@@ -243,10 +243,17 @@ def cleaning_keeps_all_that_live(cluster):
 
 
 def a_node_that_crashed_does_not_wait_for_its_session(cluster):
-    """Its session would last longer than this test waits."""
-    node = cluster.node("one", session="3600s").start()
+    """The session that its mark has would last longer than this test waits."""
+    node, = settled(cluster, "one")
     equal(node.client().put("a", delay=3600).status, 201)
-    node.kill()
+    equal(node.stop(), 0)
+    lease = cluster.etcd.control("lease", "grant", "3600").split()[1]
+    cluster.etcd.control("put", f"--lease={lease}", f"{cluster.name}/members/one", "a" * 16)
+    mark = node.settings["mark"]
+    with open(mark, encoding="ascii") as stream:
+        identity, revision, _ = stream.read().split()
+    with open(mark, "w", encoding="ascii") as stream:
+        print(identity, revision, lease, file=stream)
     node.start()
     equal(node.client().get("a").status, 200)
 
