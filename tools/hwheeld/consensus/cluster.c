@@ -8,8 +8,7 @@
  *	owner -> batch, takings, feed -> relay -> parcel -> peer -> other nodes
  *	         keeper, tails --------------------------^
  *
- * The shards that this node should own are those that the members have it own, while it has a
- * session.
+ * The members say which shards this node should own, while it has a session.
  */
 #include <errno.h>
 #include <json-c/json.h>
@@ -158,7 +157,7 @@ static void cluster_session(void *owner, uint64_t id)
 	if (!members_roster())
 		return;
 	if (id)
-		roster_session(members_roster(), id);
+		roster_retry(members_roster());
 	else
 		tenures_end_session(shards_tenures());
 	cluster_want();
@@ -167,13 +166,13 @@ static void cluster_session(void *owner, uint64_t id)
 static void cluster_changed(void *owner, const struct consensus_item *changes, size_t count,
 			    uint64_t revision)
 {
-	roster_changed(members_roster(), changes, count, revision);
+	roster_changed(members_roster(), changes, count);
 	tenures_changed(shards_tenures(), changes, count);
 }
 
 static void cluster_gap(void *owner)
 {
-	roster_gap(members_roster());
+	roster_look(members_roster());
 }
 
 static const struct consensus_events cluster_events = {
@@ -203,7 +202,7 @@ static void cluster_note_figures(void)
 
 /*
  * A node of a name that is taken waits for more than a session: the one before it may have crashed.
- * It has no shard, and no request is on its way.
+ * It has no shard.
  */
 static void cluster_look_for_name(void)
 {
@@ -358,7 +357,7 @@ static const struct store_ops cluster_ops = {
 
 /* Beginning */
 
-/* What failed is tried again with each wait. */
+/* Each wait tries again what failed. */
 static void cluster_wait(int ms)
 {
 	struct pollfd readable = { .fd = cluster.store.fd, .events = POLLIN };

@@ -74,7 +74,7 @@ static struct roster_member *roster_add(struct roster *roster, const char *name,
 	return member;
 }
 
-/* What no node of this version puts there is no member. Returns whether it is one. */
+/* A key that no node of this version puts is no member. Returns whether it is one. */
 static bool roster_apply(struct roster *roster, const struct consensus_item *item)
 {
 	const char *name = item->key + strlen(ROSTER_ALL);
@@ -101,8 +101,6 @@ static bool roster_apply(struct roster *roster, const struct consensus_item *ite
 
 /* Reading */
 
-static void roster_read(struct roster *roster);
-
 static void roster_settle(struct roster *roster);
 
 static void roster_read_done(struct consensus_range *range)
@@ -122,10 +120,10 @@ static void roster_read_done(struct consensus_range *range)
 	roster->changed(roster->owner);
 	roster_settle(roster);
 	if (roster->wants_reading)
-		roster_read(roster);
+		roster_look(roster);
 }
 
-static void roster_read(struct roster *roster)
+void roster_look(struct roster *roster)
 {
 	roster->wants_reading = roster->is_reading;
 	if (roster->is_reading)
@@ -146,7 +144,7 @@ static const struct roster_member *roster_own(const struct roster *roster)
 	return NULL;
 }
 
-/* What became of it shows in the members. */
+/* The members show whether it was done. */
 static void roster_settled(struct consensus_txn *txn)
 {
 	struct roster *roster = (struct roster *)((char *)txn - offsetof(struct roster, join));
@@ -154,7 +152,7 @@ static void roster_settled(struct consensus_txn *txn)
 	roster->is_joining = false;
 	roster->is_refused = txn->error == -ESTALE;
 	if (roster->is_refused)
-		roster_read(roster);
+		roster_look(roster);
 }
 
 /*
@@ -183,13 +181,7 @@ static void roster_settle(struct roster *roster)
 
 /* Events */
 
-void roster_session(struct roster *roster, uint64_t id)
-{
-	roster_settle(roster);
-}
-
-void roster_changed(struct roster *roster, const struct consensus_item *changes, size_t count,
-		    uint64_t revision)
+void roster_changed(struct roster *roster, const struct consensus_item *changes, size_t count)
 {
 	bool are_others = false;
 
@@ -201,20 +193,10 @@ void roster_changed(struct roster *roster, const struct consensus_item *changes,
 	roster_settle(roster);
 }
 
-void roster_gap(struct roster *roster)
-{
-	roster_read(roster);
-}
-
-void roster_look(struct roster *roster)
-{
-	roster_read(roster);
-}
-
 void roster_retry(struct roster *roster)
 {
 	if (roster->wants_reading)
-		roster_read(roster);
+		roster_look(roster);
 	roster_settle(roster);
 }
 
@@ -242,7 +224,7 @@ struct roster *roster_new(struct consensus *store, const char *name, uint64_t id
 	roster->changed = changed;
 	roster->owner = owner;
 	snprintf(roster->key, sizeof(roster->key), ROSTER_ALL "%s", name);
-	roster_read(roster);
+	roster_look(roster);
 	return roster;
 }
 

@@ -35,20 +35,18 @@ struct roster *roster_new(struct consensus *store, const char *name, uint64_t id
 			  const char *text, void (*changed)(void *owner), void *owner);
 /* From now on this node is one of them, while it has a session. */
 void roster_enter(struct roster *roster);
+
 /* From now on it is none of them: its key goes. What fails is tried again. */
 void roster_leave(struct roster *roster);
 void roster_free(struct roster *roster);
 
-/* The events of the store, which its owner passes on. Changes are also those below CHAIN_HELD. */
-void roster_session(struct roster *roster, uint64_t id);
-void roster_changed(struct roster *roster, const struct consensus_item *changes, size_t count,
-		    uint64_t revision);
-void roster_gap(struct roster *roster);
+/* Changes of the store's watch, also those below CHAIN_HELD */
+void roster_changed(struct roster *roster, const struct consensus_item *changes, size_t count);
 
-/* Reads the members anew: a view that is not older than this call. */
+/* Reads the members anew, as after a gap of the watch: a view that is not older than this call. */
 void roster_look(struct roster *roster);
 
-/* What failed is tried again: to be called each second or so. */
+/* To be called each second or so, and when a session has begun: what failed is tried again. */
 void roster_retry(struct roster *roster);
 
 /*

@@ -197,7 +197,7 @@ static void node_session(void *owner, uint64_t id)
 {
 	struct node *node = owner;
 
-	roster_session(node->roster, id);
+	roster_retry(node->roster);
 	if (!id)
 		tenures_end_session(node->tenures);
 }
@@ -207,14 +207,14 @@ static void node_changed(void *owner, const struct consensus_item *changes, size
 {
 	struct node *node = owner;
 
-	roster_changed(node->roster, changes, count, revision);
+	roster_changed(node->roster, changes, count);
 	tenures_changed(node->tenures, changes, count);
 }
 
 static void node_gap(void *owner)
 {
 	gaps++;
-	roster_gap(((struct node *)owner)->roster);
+	roster_look(((struct node *)owner)->roster);
 }
 
 static const struct consensus_events store_events = {
