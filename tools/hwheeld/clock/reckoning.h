@@ -45,10 +45,10 @@ struct line reckoning_sample(uint64_t before_ns, uint64_t after_ns, uint64_t tim
 void reckoning_hear(struct reckoning *reckoning, const struct line *sample, uint64_t epoch,
 		    uint64_t boot_ns);
 
-/* This node keeps the time that it knows. An epoch that is not larger means nothing. */
+/* This node keeps the time that it has. An epoch that is not larger means nothing. */
 void reckoning_keep(struct reckoning *reckoning, uint64_t epoch, uint64_t boot_ns);
 
-/* No node knows the time: this one keeps it, and begins with @time_ns. */
+/* No node has the time: this one keeps it, and begins with @time_ns. */
 void reckoning_begin(struct reckoning *reckoning, uint64_t epoch, uint64_t boot_ns,
 		     uint64_t time_ns);
 

@@ -72,7 +72,7 @@ unsigned int chain_tail_shard(const char *key);
 unsigned int chain_held_shard(const char *key, uint64_t *owner);
 
 /*
- * A walk along a chain, from its oldest commit. What is missing is a hole, until a commit mends it.
+ * A walk along a chain, from its oldest commit. A missing commit is a hole, until another mends it.
  */
 struct chain_walk {
 	uint64_t oldest;		/* from the tail */

@@ -131,7 +131,7 @@ struct consensus_mark {
 	uint64_t session;		/* the last one; 0: there was none */
 };
 
-/* What happens by itself. Each comes from within reap(). */
+/* Events. Each comes from within reap(). */
 struct consensus_events {
 	/* A session has begun: @id is not 0 and was none before. 0: it has ended. */
 	void (*session)(void *owner, uint64_t id);

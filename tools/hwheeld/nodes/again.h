@@ -8,7 +8,7 @@
 
 #include "http/request.h"
 
-/* What another node answers to this one, which has done nothing, and asks anew */
+/* The answer of a node that has done nothing: the node that asked decides anew */
 #define AGAIN_STATUS	MHD_HTTP_MISDIRECTED_REQUEST
 
 /* The client's request waits. Nothing has changed for it. */

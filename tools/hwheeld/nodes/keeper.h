@@ -10,7 +10,7 @@
 
 #include "http/request.h"
 
-/* Waits until this node knows the time. The members are read as @wait waits for so long. */
+/* Waits until this node has the time. The members are read as @wait waits for so long. */
 void keeper_begin(struct service *service, void (*wait)(int ms));
 
 /* The loop runs. */

@@ -76,7 +76,7 @@ static bool owner_pass_lease(struct request *request, const unsigned char token[
 	return shard < request->service->shards && owner_pass_shard(request, shard);
 }
 
-/* What is missing stays lost. Commits that come to light later are not read. */
+/* Missing commits stay lost, also if they come to light later. */
 static void owner_accept(struct request *request, unsigned int shard)
 {
 	if (shard >= request->service->shards) {
@@ -101,7 +101,7 @@ static void owner_answer_node(struct request *request)
 		parcel_open(request);
 }
 
-/* How all nodes are: each one tells of itself. */
+/* How all nodes are: each one answers for itself. */
 
 struct owner_survey {
 	struct request *request;	/* NULL: it is answered already */

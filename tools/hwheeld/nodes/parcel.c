@@ -113,7 +113,7 @@ static void parcel_free_item(struct parcel_item *item)
 	free(item);
 }
 
-/* What the other node does goes on. */
+/* The other node goes on with it. */
 static void parcel_give_up(struct request *request, enum request_end why)
 {
 	struct parcel_item *item = request->waits_for;

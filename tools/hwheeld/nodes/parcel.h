@@ -26,7 +26,10 @@ void parcel_add(struct request *request, const char *address);
 /* The loop has read all requests that there were: sends them. */
 void parcels_flush(void);
 
-/* What waits for a node that is gone is decided on anew; what was sent there may have happened. */
+/*
+ * Requests that wait for a node that is gone are decided on anew; one that was sent may have
+ * happened.
+ */
 void parcels_members_changed(void);
 
 /* Another node has sent one. */

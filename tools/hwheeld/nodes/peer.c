@@ -95,7 +95,7 @@ static void peer_drive(struct peer_pool *pool, int fd)
 	}
 }
 
-/* What libcurl waits for */
+/* libcurl's sockets and timer */
 
 static void peer_ready(void *owner)
 {

@@ -48,7 +48,7 @@ static void relay_end(struct relay *relay)
 	free(relay);
 }
 
-/* What the other node does goes on. */
+/* The other node goes on with it. */
 static void relay_give_up(struct request *request, enum request_end why)
 {
 	if (why == REQUEST_STOPPING)

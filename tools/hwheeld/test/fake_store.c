@@ -423,7 +423,7 @@ static bool fake_is_key(const char *key)
 	return *key && strlen(key) < CONSENSUS_KEY;
 }
 
-/* What is refused before anything is sent */
+/* Refusals before anything is sent */
 static int fake_judge(const struct consensus_txn *txn)
 {
 	if (txn->checks_count > CONSENSUS_CHANGES ||

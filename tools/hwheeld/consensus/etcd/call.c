@@ -79,7 +79,7 @@ static void etcd_give_txn(struct etcd_call *call, enum consensus_outcome outcome
 	txn->done(txn);
 }
 
-/* What a server's refusal means: 0: nothing is known. */
+/* The error of a server's refusal; 0: nothing is known. */
 static int etcd_refusal(const struct grpc_call *call)
 {
 	switch (call->status) {
@@ -190,7 +190,7 @@ static bool etcd_is_in(const char *key, const struct consensus_delete *delete)
 	       !strcmp(key, delete->key);
 }
 
-/* What is refused before anything is sent */
+/* Refusals before anything is sent */
 static int etcd_judge(const struct consensus_txn *txn)
 {
 	size_t bytes = 0;

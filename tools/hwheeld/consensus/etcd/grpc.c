@@ -74,7 +74,7 @@ static void grpc_look_for_ended(struct grpc *grpc)
 	}
 }
 
-/* What libcurl waits for */
+/* libcurl's sockets and timer */
 
 static int grpc_set_socket(CURL *handle, curl_socket_t fd, int what, void *data, void *of_socket)
 {

@@ -63,7 +63,7 @@ void grpc_begin(struct grpc *grpc, struct grpc_call *call);
 /* Sends another message on a stream. */
 void grpc_send(struct grpc_call *call, struct protobuf *message);
 
-/* Nothing is called any more. */
+/* Ends the call without done(). */
 void grpc_cancel(struct grpc_call *call);
 
 #endif /* GRPC_H */

@@ -70,7 +70,7 @@ struct tenure {
 	bool has_loaded;
 	uint64_t mended;
 
-	/* What the chain has to have. An owner checks these, one after the other. */
+	/* Tails that the chain has to have. An owner checks these, one after the other. */
 	struct chain_tail heard[CHAIN_HEARD];
 	size_t heard_count;
 	uint64_t told;			/* the owner that has heard of all, and may check them */
