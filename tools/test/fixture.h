@@ -80,6 +80,19 @@ static inline void await_event(struct hwheel *wheel)
 	poll(&poll_fd, 1, -1);
 }
 
+/*
+ * Waits until @n events can be read. A query has EXPIRED before that: the worker publishes the events
+ * of a pass together at its end.
+ */
+static inline void await_events(struct hwheel *wheel, uint64_t n)
+{
+	struct hwheel_file_stats stats;
+
+	do {
+		await_event(wheel);
+	} while (!hwheel_stats(wheel, &stats) && stats.events < n);
+}
+
 /* Waits until there is one: a test that hangs ends with the harness's timeout. */
 static inline int next_events(struct hwheel *wheel, struct hwheel_event *events, size_t count)
 {

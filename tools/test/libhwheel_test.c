@@ -871,9 +871,7 @@ TEST_F(place, readable_while_an_event_waits)
 	EXPECT_FALSE(is_readable(wheel));
 	for (int i = 0; i < 3; i++)
 		ASSERT_EQ(0, hwheel_arm(wheel, 0, i, &ids[i]));
-	do {
-		await_event(wheel);
-	} while (hwheel_query(wheel, ids[2], NULL, NULL) != HWHEEL_STATE_EXPIRED);
+	await_events(wheel, 3);
 	for (int i = 0; i < 3; i++) {
 		EXPECT_TRUE(is_readable(wheel));
 		EXPECT_EQ(1, hwheel_next_events(wheel, &event, 1));
@@ -998,8 +996,7 @@ TEST_F(local, stats)
 	bytes = stats.account_bytes;
 	for (int i = 0; i < 6; i++)
 		ASSERT_EQ(0, hwheel_arm(self->wheel, i < 2 ? 0 : HOUR, i, &ids[i]));
-	while (hwheel_query(self->wheel, ids[1], NULL, NULL) != HWHEEL_STATE_EXPIRED)
-		await_event(self->wheel);
+	await_events(self->wheel, 2);
 	EXPECT_EQ(1, hwheel_next_events(self->wheel, &event, 1));
 	EXPECT_EQ(0, hwheel_cancel(self->wheel, ids[2]));
 	EXPECT_EQ(0, hwheel_withdraw(self->wheel, ids[3]));

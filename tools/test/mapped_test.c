@@ -1111,12 +1111,15 @@ TEST_F(mapped, withdrawn_records_wait_in_the_ring)
 {
 	struct hwheel_event events[MANY];
 	static uint64_t ids[MANY];
+	struct hwheel_file_stats stats;
 	uint64_t id, n;
 
 	for (n = 0; n < MANY / 2; n++)
 		ASSERT_EQ(0, hwheel_arm(self->wheel, 0, n, &ids[n]));
-	while (hwheel_query(self->wheel, ids[MANY / 2 - 1], NULL, NULL) != HWHEEL_STATE_EXPIRED)
+	do {
 		sched_yield();
+		ASSERT_EQ(0, hwheel_stats(self->wheel, &stats));
+	} while (stats.events < MANY / 2);
 	for (n = 0; n < MANY / 2; n++)
 		if (n % 2)
 			ASSERT_EQ(0, hwheel_withdraw(self->wheel, ids[n]));
