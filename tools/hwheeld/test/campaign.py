@@ -4,7 +4,7 @@ import os
 import random
 import time
 
-from chaos_clients import LARGE, LEASES, LONGEST_DELAY, Putter, Taker
+from chaos_clients import LARGE, LEASES, LONGEST_DELAY, Putter, Taker, Watcher
 from checker import Checker, report
 from daemon import PATIENCE, true
 from history import REFUSED, UNKNOWN, Delivery
@@ -25,17 +25,19 @@ class Campaign:
                         for number in range(PUTTERS)]
         self.takers = [Taker(f"t{number}", cluster, history, seed, number)
                        for number in range(2 * len(cluster.nodes))]
+        several = cluster.nodes if len(cluster.nodes) > 1 else []
+        self.watchers = [Watcher(node, history) for node in several]
 
     def each_fault_is_overcome(self, kinds, seconds):
         """kinds: functions, each of which is a fault"""
-        for client in self.putters + self.takers:
+        for client in self.putters + self.takers + self.watchers:
             client.start()
         try:
             self.disturb(kinds, seconds)
             end(self.putters)
             self.drain()
         finally:
-            end(self.putters + self.takers)
+            end(self.putters + self.takers + self.watchers)
 
     def disturb(self, kinds, seconds):
         stop = time.monotonic() + seconds

@@ -27,7 +27,9 @@ from machine import HOST, Keys, Machine, keep
 NODES = 3
 SHARDS = 32
 
-# Seconds: each process that is a node was booted so much earlier than the one before it.
+# Seconds: each process that is a node has a wall clock that is so much ahead of the one before it, and
+# was booted so much earlier.
+AHEAD = 100
 BOOT_AHEAD = 1000
 
 
@@ -46,10 +48,13 @@ class Cluster:
         return {"cluster": "chaos", "session": f"{self.session}s", "shards": SHARDS}
 
     def processes(self, arguments):
-        token_file = keep(f"{arguments.folder}/token", "the secret of the nodes")
+        secret = "the secret of the nodes"
+        token_file = keep(f"{arguments.folder}/token", secret)
         for number, port in enumerate(free_ports(NODES)):
             yield ProcessNode(os.path.realpath(arguments.hwheeld), arguments.folder,
-                              f"node{number}", number * BOOT_AHEAD, listen=f"127.0.0.1:{port}",
+                              f"node{number}",
+                              {"wall": number * AHEAD, "boot": number * BOOT_AHEAD}, secret,
+                              listen=f"127.0.0.1:{port}",
                               mark=f"{os.path.realpath(arguments.folder)}/node{number}/mark",
                               peer_token_file=token_file, **self.settings(),
                               **self.etcd.settings())
@@ -120,7 +125,8 @@ def main():
     print(f"TAP version 13\n# seed {arguments.seed}", flush=True)
     tap = Tap()
     history = History(f"{arguments.folder}/history")
-    with ChaosEtcd(os.path.realpath(arguments.folder) + "/etcd") as etcd, \
+    programs = os.path.dirname(os.path.realpath(arguments.hwheeld))
+    with ChaosEtcd(os.path.realpath(arguments.folder) + "/etcd", programs) as etcd, \
             Cluster(arguments, etcd) as cluster:
         campaign = Campaign(cluster, history, arguments.seed, arguments.pause)
         kinds = choose(Disturbances(campaign), arguments.only)

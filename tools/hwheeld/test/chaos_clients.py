@@ -3,12 +3,14 @@
 
 Each goes to another node when it does not get an answer, or is told that nothing has changed.
 """
+import contextlib
 import itertools
+import json
 import random
 import threading
 import time
 
-from history import REFUSED, UNKNOWN, Ack, Cancel, Delivery, LostTake, Put
+from history import REFUSED, UNKNOWN, Ack, Cancel, Clock, Delivery, LostTake, Put
 from worker import LOST
 
 QUEUES = ("one", "other")
@@ -192,3 +194,33 @@ class Taker(Client):
         begin, end, status, _ = self.ask("DELETE", f"/leases/{timeout['token']}")
         self.history.add(Ack(begin, end, timeout["key"], timeout["payload"].split()[0],
                              timeout["deliveries"], status))
+
+
+class Watcher(threading.Thread):
+    """Asks one node for the time that the nodes share, as they ask each other."""
+
+    def __init__(self, node, history):
+        super().__init__(name=f"watcher of {node.name}", daemon=True)
+        self.node = node
+        self.history = history
+        self.ended = threading.Event()
+        self.error = None
+
+    def watch(self, connection):
+        while not self.ended.wait(0.2):
+            begin = time.monotonic()
+            connection.request("GET", "/peer/time",
+                               headers={"Authorization": f"Bearer {self.node.secret}"})
+            answer = connection.getresponse()
+            text, end = answer.read(), time.monotonic()
+            if answer.status == 200:
+                self.history.add(Clock(begin, end, self.node.name, **json.loads(text)))
+
+    def run(self):
+        try:
+            while not self.ended.wait(0.2):
+                with contextlib.suppress(*LOST), \
+                        contextlib.closing(self.node.connect_as_node(PATIENCE)) as connection:
+                    self.watch(connection)
+        except Exception as error:  # told by the thread that waits
+            self.error = error

@@ -7,6 +7,10 @@ import shutil
 
 from etcd import Etcd, Server, run
 from links import Links
+from other_clock import OtherClock
+
+# Seconds by which the wall clocks of two servers differ, at least. No certificate begins later.
+APART = 100
 
 
 class ChaosServer(Server):
@@ -18,10 +22,20 @@ class ChaosServer(Server):
 class ChaosEtcd(Etcd):
     make = ChaosServer
 
-    def __init__(self, folder, *options):
+    def __init__(self, folder, programs, *options):
+        """programs: the folder that has other_clock.so"""
         self.links = Links()
         self.folder = folder
         super().__init__(folder, *options)
+        for number, server in enumerate(self.servers):
+            server.clock = OtherClock(f"{server.folder}.clock", programs, wall=number * APART)
+            server.environment = server.clock.environment
+
+    def turn_clocks(self):
+        """Each server has the wall clock of the next one."""
+        walls = [server.clock.wall for server in self.servers]
+        for server, wall in zip(self.servers, walls[1:] + walls[:1]):
+            server.clock.set(wall)
 
     def reached_by(self, port):
         return self.links.port_to(port)

@@ -1,21 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Nodes that are processes of this machine, each with its wheel in it"""
+import http.client
 import os
 import signal
 
 from asked import Asked
-from daemon import Client, Daemon, true
+from daemon import Client, Daemon
+from other_clock import OtherClock
 
 
 class ProcessNode(Daemon, Asked):
     """What a node may be asked for: start, kill, pause, go_on, connect, is_settled"""
 
-    def __init__(self, program, folder, name, boot_ahead, **settings):
+    def __init__(self, program, folder, name, ahead, secret, **settings):
+        """ahead: of this machine's clocks, see OtherClock"""
         super().__init__(program, f"{folder}/{name}", node=name, **settings)
         self.name = name
-        library = f"{os.path.dirname(program)}/other_clock.so"
-        true(os.path.exists(library), f"{library} is missing")
-        self.environment = {"LD_PRELOAD": library, "BOOT_AHEAD": str(boot_ahead)}
+        self.secret = secret
+        self.clock = OtherClock(f"{self.folder}/clock", os.path.dirname(program), **ahead)
+        self.environment = self.clock.environment
 
     def connect(self, patience):
         client = Client(self.socket)
@@ -23,6 +26,12 @@ class ProcessNode(Daemon, Asked):
         client.connection.connect()
         client.connection.sock.settimeout(patience)
         return client
+
+    def connect_as_node(self, patience):
+        return http.client.HTTPConnection(self.settings["listen"], timeout=patience)
+
+    def step_clock(self, seconds):
+        self.clock.step(seconds)
 
     def network_process(self):
         """The process that makes its connections"""

@@ -10,7 +10,8 @@ import bisect
 import collections
 import sys
 
-from history import UNKNOWN, Ack, Cancel, Delivery, Fault, LostTake, Put, read
+from clocks import Clocks
+from history import UNKNOWN, Ack, Cancel, Clock, Delivery, Fault, LostTake, Put, read
 from order import broken_promise
 
 # Seconds that reading a clock takes
@@ -29,6 +30,7 @@ class Checker:
         self.deliveries = history.of(Delivery)
         self.lost_takes = [take.begin for take in history.of(LostTake)]
         self.faults = sorted(history.of(Fault), key=lambda fault: fault.begin)
+        self.clocks = Clocks(history.of(Clock))
         self.keys = collections.defaultdict(list)
         for kind in (Put, Cancel, Delivery, Ack):
             for event in history.of(kind):
@@ -38,8 +40,10 @@ class Checker:
         """Returns the violations."""
         found = ((key, broken_promise(events, self.lost_takes, self.resolution))
                  for key, events in self.keys.items())
-        return [Violation(broken[0], key, f"no order leads to {broken[1]}")
-                for key, broken in found if broken]
+        violations = [Violation(broken[0], key, f"no order leads to {broken[1]}")
+                      for key, broken in found if broken]
+        wrong = self.clocks.wrong()
+        return violations + ([Violation("clock", "", wrong)] if wrong else [])
 
     # How late
 
@@ -89,7 +93,9 @@ def report(checker, history):
     names = (("puts", "Put"), ("cancels", "Cancel"), ("deliveries", "Delivery"),
              ("acknowledgements", "Ack"), ("faults", "Fault"))
     yield ", ".join(f"{counts[kind]} {name}" for name, kind in names) + \
-        f"; {unknown} answers are unknown; operations={len(history.events) - counts['Fault']}"
+        f"; {unknown} answers are unknown; operations={len(history.events) - counts['Fault'] - counts['Clock']}"
+    if checker.clocks.answers:
+        yield checker.clocks.report()
     longest = checker.takeovers()
     for name, late in sorted(checker.lateness().items()):
         late.sort()

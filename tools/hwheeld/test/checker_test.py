@@ -6,7 +6,12 @@ import unittest
 
 import unit
 from checker import Checker
-from history import REFUSED, UNKNOWN, Ack, Cancel, Delivery, Fault, History, LostTake, Put
+from clocks import NS
+from history import (REFUSED, UNKNOWN, Ack, Cancel, Clock, Delivery, Fault, History, LostTake,
+                     Put)
+
+
+MS = 1000000
 
 
 def put(begin, version="v1", delay=5, status=201, key="k"):
@@ -208,6 +213,39 @@ class Takeover(unittest.TestCase):
 
     def test_a_second_attempt_does_not_count(self):
         self.assertEqual(self.waited(put(0), kill(4, 20), delivery(17, number=2)), {})
+
+
+def clock(begin, ahead, bound=0, epoch=1, node="keeper"):
+    """ahead, bound: milliseconds; the node reads its clock in the middle of the 10 ms of a question."""
+    now = int((begin + 0.005) * NS)
+    return Clock(begin, begin + 0.01, node, epoch, now + ahead * MS, bound * MS)
+
+
+class Time(Promises):
+    def test_a_node_is_wrong_within_its_bound(self):
+        self.passes(clock(1, 0), clock(2, 20, bound=15, node="other"), clock(3, 0))
+
+    def test_a_node_is_wrong_by_more(self):
+        self.breaks("clock", clock(1, 0), clock(2, 20, bound=9, node="other"))
+
+    def test_a_keeper_steps(self):
+        self.breaks("clock", clock(1, 0), clock(2, 11))
+
+    def test_a_keeper_goes_on_from_what_it_knew(self):
+        self.passes(clock(1, 0), clock(2, 20, bound=15, node="other"),
+                    clock(3, 5, epoch=2, node="other"), clock(4, 5, epoch=2, node="other"))
+
+    def test_what_it_knew_grows_with_time(self):
+        """By 50 ms in 100 s"""
+        self.passes(clock(0, 0), clock(100, 50, epoch=2, node="other"))
+        self.breaks("clock", clock(0, 0), clock(100, 70, epoch=2, node="other"))
+
+    def test_a_keeper_goes_on_from_another_time(self):
+        self.breaks("clock", clock(1, 0), clock(2, 20, bound=15, node="other"),
+                    clock(3, 50, epoch=2, node="other"))
+
+    def test_a_node_has_not_heard_of_the_next_keeper(self):
+        self.passes(clock(1, 0), clock(2, 9, epoch=2, node="other"), clock(3, 0))
 
 
 class Lateness(unittest.TestCase):

@@ -17,6 +17,7 @@ import time
 import openapi
 from daemon import PATIENCE, Client, Daemon, Tap, certify, equal, free_ports, true, until
 from etcd import Etcd
+from other_clock import OtherClock
 from proxy import Proxy
 from worker import CLIENTS, Worker
 
@@ -862,9 +863,8 @@ def put_delays(node, name, delays):
 
 def other_clock(node, ahead):
     """A wall clock of its own, and a machine that booted at another time"""
-    library = f"{os.path.dirname(node.program)}/other_clock.so"
-    node.environment = {"LD_PRELOAD": library, "CLOCK_AHEAD": str(ahead),
-                        "BOOT_AHEAD": str(abs(ahead))}
+    clock = OtherClock(f"{node.folder}/clock", os.path.dirname(node.program), ahead, abs(ahead))
+    node.environment = clock.environment
     return node
 
 

@@ -23,10 +23,10 @@ class Disturbances:
         kinds = [self.kill, self.restart, self.restart_beside_paused, self.pause,
                  self.pause_briefly, self.kill_server, self.kill_leader, self.kill_leaders,
                  self.kill_all_servers, self.pause_leader, self.cut_off_leader, self.fill_disk,
-                 self.restore_backup, self.ask_too_much]
+                 self.restore_backup, self.step_clock, self.step_server_clocks,
+                 self.ask_too_much]
         if hasattr(self.cluster.nodes[0], "drop"):
-            kinds += [self.cut_off_from_servers, self.cut_off_from_nodes, self.cut_off_from_all,
-                      self.step_clock]
+            kinds += [self.cut_off_from_servers, self.cut_off_from_nodes, self.cut_off_from_all]
         return kinds
 
     @contextlib.contextmanager
@@ -183,6 +183,12 @@ class Disturbances:
             with self.cluster.etcd.cut_off(leader, nodes):
                 self.last(self.chance.choice((0.5, BEYOND)))
             self.cluster.settle()
+
+    def step_server_clocks(self):
+        with self.fault("the wall clocks of servers are stepped"):
+            for _ in self.cluster.etcd.servers:
+                self.cluster.etcd.turn_clocks()
+                self.last(0.1)
 
     def restore_backup(self):
         """Each node notices it, and writes nothing; then an operator puts right what was done."""

@@ -46,6 +46,7 @@ class Server:
         self.address = f"https://127.0.0.1:{self.port}"
         self.initial_cluster = ",".join(f"{peer}={url}" for peer, url in peers.items())
         self.process = None
+        self.environment = {}
         self.command = [
             os.environ["ETCD"] + "/etcd", "--name", self.name, "--data-dir", self.folder,
             "--listen-client-urls", self.address, "--advertise-client-urls", self.address,
@@ -57,7 +58,8 @@ class Server:
 
     def start(self):
         with open(f"{self.folder}.log", "ab") as log:
-            self.process = subprocess.Popen(self.command, stdout=log, stderr=log)
+            self.process = subprocess.Popen(self.command, stdout=log, stderr=log,
+                                            env=os.environ | self.environment)
 
     def is_running(self):
         return self.process is not None and self.process.poll() is None

@@ -71,7 +71,21 @@ class Fault:
     takes_over: bool
 
 
-KINDS = {kind.__name__: kind for kind in (Put, Cancel, Delivery, LostTake, Ack, Fault)}
+@dataclasses.dataclass(frozen=True)
+class Clock:
+    """
+    What a node answered that asks for the time: nanoseconds, and by how much they may be wrong;
+    epoch: of the node that keeps the time
+    """
+    begin: float
+    end: float
+    node: str
+    epoch: int
+    time: int
+    bound: int
+
+
+KINDS = {kind.__name__: kind for kind in (Put, Cancel, Delivery, LostTake, Ack, Fault, Clock)}
 
 
 class History:

@@ -107,7 +107,8 @@ class Keys:
         self.key = f"{folder}/key"
         self.token = secrets.token_hex(16)
         self.token_file = keep(f"{folder}/token", self.token)
-        self.peer_token_file = keep(f"{folder}/peer_token", secrets.token_hex(16))
+        self.secret = secrets.token_hex(16)
+        self.peer_token_file = keep(f"{folder}/peer_token", self.secret)
         subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
                         "ec_paramgen_curve:P-256", "-nodes", "-keyout", self.key, "-out",
                         self.certificate, "-subj", "/CN=hwheeld", "-addext",
@@ -151,6 +152,7 @@ class Machine(Asked):
         self.port = port
         self.own_port = PORT
         self.keys = keys
+        self.secret = keys.secret
         self.disk = disk
         self.process = None
         self.console = None
@@ -236,6 +238,10 @@ class Machine(Asked):
 
     def connect(self, patience):
         return MachineClient(self.port, self.keys, patience)
+
+    def connect_as_node(self, patience):
+        return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=patience,
+                                           context=self.keys.context)
 
     def ask(self, path):
         client = self.connect(5)
