@@ -5,7 +5,7 @@
 Three servers of etcd and three nodes, on this machine: puts a second as single requests, and what
 etcd alone commits in groups of the same size, as many of them on their way. One node: operations a
 second, as single requests and in batches; how long it loads; and bytes of a server's database per
-timeout. TOOLS has hwheeld, load and etcd_load. OUT gets all figures as JSON, each with the
+timeout. Three nodes: how long there is no service when the leader or a node is killed. TOOLS has hwheeld, load and etcd_load. OUT gets all figures as JSON, each with the
 machine's load of the last minute, its own included. NAME is ms (3000), rounds (3), pending
 (1000000), shards (16), only (all).
 """
@@ -15,23 +15,17 @@ import shutil
 import statistics
 import subprocess
 import sys
-import threading
 import time
 
-here = os.path.dirname(os.path.realpath(__file__))
-sys.path.insert(0, f"{here}/../../../tools/hwheeld/test")
-from daemon import Daemon, free_ports, until  # noqa: E402
-from etcd import Etcd  # noqa: E402
+from several import NODES, QUOTA, Nodes, bodies, post_all, wait_for
+from etcd import Etcd
+from failures import measure_killed_leader, measure_killed_node
 
 tools, base, out = sys.argv[1:4]
 options = {"ms": "3000", "rounds": "3", "pending": "1000000", "shards": "16", "only": ""} | dict(
     word.split("=", 1) for word in sys.argv[4:])
 MS, ROUNDS, PENDING = (int(options[name]) for name in ("ms", "rounds", "pending"))
-NODES = 3
-BATCH = 1000
 LOADED = 100000
-PAYLOAD = "x" * 100
-QUOTA = 8 << 30
 
 # A record of load's in a commit: its length, a header, key, queue and payload
 RECORD = 4 + 72 + 16 + 7 + 100
@@ -40,68 +34,8 @@ RECORD = 4 + 72 + 16 + 7 + 100
 WINDOW = 1
 
 
-def launch(etcd, cluster, name):
-    folder = f"{base}/{name}"
-    os.makedirs(folder)
-    with open(f"{folder}/token", "w", encoding="ascii") as stream:
-        print("the secret of the nodes", file=stream)
-    node = Daemon(f"{tools}/hwheeld", folder, cluster=cluster, node=name, etcd_quota=QUOTA,
-                  mark=f"{folder}/mark",
-                  shards=options["shards"], session="10s", tick="10ms", timeouts=3000000,
-                  connections=4096, client_connections=2048,
-                  listen=f"127.0.0.1:{free_ports(1)[0]}", peer_token_file=f"{folder}/token",
-                  **etcd.settings())
-    node.poison = False
-    node.start()
-    return node
-
-
-def start_node(etcd, name):
-    node = launch(etcd, name, name)
-    wait_for(node)
-    return node
-
-
-def wait_for(node):
-    client = node.client()
-    until(lambda: client.request("GET", "/health").status == 200, "all shards are loaded")
-
-
-def body(first, count):
-    return json.dumps({"timeouts": [{"key": f"{first + i:08}", "delay": 86400, "queue": "q",
-                                     "payload": PAYLOAD} for i in range(count)]}).encode()
-
-
-def post_all(node, bodies, connections):
-    """Returns how many seconds it took."""
-    bodies = iter(bodies)
-    lock = threading.Lock()
-    failures = []
-
-    def post():
-        client = node.client()
-        while True:
-            with lock:
-                text = next(bodies, None)
-            if text is None:
-                return
-            # request() would check the answer against its description, which takes long.
-            client.connection.request("POST", "/timeouts", text)
-            answer = client.connection.getresponse()
-            found = answer.read()
-            if answer.status != 200:
-                failures.append(found)
-                return
-
-    threads = [threading.Thread(target=post) for _ in range(connections)]
-    begin = time.monotonic()
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if failures:
-        raise RuntimeError(failures[0])
-    return time.monotonic() - begin
+def those(etcd):
+    return Nodes(f"{tools}/hwheeld", base, options["shards"], etcd)
 
 
 def rate(*command):
@@ -132,11 +66,7 @@ def of_etcd_alone(etcd, group, seed):
 
 def measure_nodes(etcd):
     """Three nodes, and etcd alone"""
-    nodes = [launch(etcd, "nodes", f"node{number}") for number in range(NODES)]
-    for node in nodes:
-        until(lambda node=node: len(node.client().request("GET", "/cluster").json["nodes"]) == NODES,
-              "all know each other")
-        wait_for(node)
+    nodes = those(etcd).start_several("nodes")
     figures = {}
     for clients in 64, 512:
         rounds = []
@@ -155,9 +85,8 @@ def measure_nodes(etcd):
 
 
 def in_batches(node, connections, first):
-    count = 100
-    took = post_all(node, [body(first + i * BATCH, BATCH) for i in range(count)], connections)
-    return count * BATCH / took
+    count = 100000
+    return count / post_all(node, bodies(first, count), connections)
 
 
 def restart(node):
@@ -176,7 +105,7 @@ def size(etcd):
 
 
 def measure_rates(etcd):
-    node = start_node(etcd, "rates")
+    node = those(etcd).start("rates")
     figures = {}
     for number in range(ROUNDS):
         for clients in (1, 64, 512):
@@ -190,8 +119,8 @@ def measure_rates(etcd):
 
 
 def measure_loading(etcd):
-    node = start_node(etcd, "loading")
-    post_all(node, [body(i * BATCH, BATCH) for i in range(LOADED // BATCH)], 4)
+    node = those(etcd).start("loading")
+    post_all(node, bodies(0, LOADED), 4)
     seconds = statistics.median(restart(node) for _ in range(ROUNDS))
     node.stop()
     return seconds
@@ -199,11 +128,20 @@ def measure_loading(etcd):
 
 def measure_size(etcd):
     before = size(etcd)
-    node = start_node(etcd, "size")
-    took = post_all(node, [body(i * BATCH, BATCH) for i in range(PENDING // BATCH)], 4)
+    node = those(etcd).start("size")
+    took = post_all(node, bodies(0, PENDING), 4)
     figures = {"fill_per_s": PENDING / took, "commits": etcd.count("size/log/"),
                "bytes_per_timeout": (size(etcd) - before) / PENDING, "load_s": restart(node)}
     node.stop()
+    return figures
+
+
+def measure_failures(etcd):
+    nodes = those(etcd).start_several("failures")
+    post_all(nodes[0], bodies(0, LOADED), 4)
+    figures = measure_killed_leader(etcd, nodes) | measure_killed_node(etcd, nodes, LOADED)
+    for node in nodes:
+        node.stop()
     return figures
 
 
@@ -213,7 +151,8 @@ def main():
     figures = {}
     with Etcd(os.path.realpath(base) + "/etcd", "--quota-backend-bytes", str(QUOTA)) as etcd:
         for name, measure in (("nodes", measure_nodes), ("rates", measure_rates),
-                              ("load_100000_s", measure_loading), ("pending", measure_size)):
+                              ("load_100000_s", measure_loading), ("pending", measure_size),
+                              ("failures", measure_failures)):
             if options["only"] not in ("", name):
                 continue
             figures[name] = measure(etcd)

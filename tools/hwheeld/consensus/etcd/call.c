@@ -11,7 +11,7 @@ static void etcd_take_answer(struct grpc_call *grpc_call, const unsigned char *b
 {
 	struct etcd_call *call = (struct etcd_call *)grpc_call;
 	struct protobuf_field field;
-	uint64_t identity = 0;
+	uint64_t identity = 0, term = 0;
 
 	if (call->has_answer)
 		return;
@@ -25,7 +25,7 @@ static void etcd_take_answer(struct grpc_call *grpc_call, const unsigned char *b
 	protobuf_read(&field, bytes, size);
 	while (protobuf_next(&field)) {
 		if (field.field == 1)
-			etcd_read_header(call->etcd, &field, &identity, &call->revision);
+			etcd_read_header(call->etcd, &field, &identity, &call->revision, &term);
 		else if (field.field == 2 && call->range)
 			call->count++;
 		else if (field.field == 2)
@@ -34,6 +34,8 @@ static void etcd_take_answer(struct grpc_call *grpc_call, const unsigned char *b
 			call->has_more = field.number;
 	}
 	etcd_see(call->etcd, identity, call->revision, call->seen);
+	if (term > call->etcd->term)
+		call->etcd->term = term;
 }
 
 static void etcd_free_call(struct etcd_call *call)
@@ -159,6 +161,11 @@ static void etcd_send(struct etcd *etcd, struct etcd_call *call)
 	}
 	DL_APPEND(etcd->calls, call);
 	call->seen = etcd->mark.revision;
+	call->term = etcd->term;
+	call->sent_ns = etcd_now();
+	if (!etcd->looks_at_calls)
+		etcd_wake(etcd);
+	etcd->looks_at_calls = true;
 	call->call.server = call->server->address;
 	call->call.ms = ETCD_MS;
 	call->call.receive = etcd_take_answer;
@@ -312,15 +319,27 @@ void etcd_range(struct consensus *store, struct consensus_range *range)
 	etcd_send(etcd, call);
 }
 
+static void etcd_give_up_one(struct etcd_call **list, struct etcd_call *call)
+{
+	DL_DELETE(*list, call);
+	grpc_cancel(&call->call);
+	call->call.status = GRPC_LOST;
+	call->has_answer = false;
+	etcd_end_call(call);
+}
+
 void etcd_give_up(struct etcd *etcd, struct etcd_call **list)
 {
-	struct etcd_call *call;
+	while (*list)
+		etcd_give_up_one(list, *list);
+}
 
-	while ((call = *list)) {
-		DL_DELETE(*list, call);
-		grpc_cancel(&call->call);
-		call->call.status = GRPC_LOST;
-		call->has_answer = false;
-		etcd_end_call(call);
-	}
+/* The oldest ones come first. One that ends may begin others. */
+void etcd_give_up_former(struct etcd *etcd)
+{
+	uint64_t now = etcd_now();
+
+	while (etcd->calls && etcd->calls->term < etcd->term &&
+	       now >= etcd->calls->sent_ns + ETCD_SLOW_NS)
+		etcd_give_up_one(&etcd->calls, etcd->calls);
 }

@@ -77,11 +77,14 @@ static void etcd_tick(struct etcd *etcd)
 	for (size_t i = 0; i < etcd->count; i++) {
 		struct etcd_server *server = &etcd->servers[i];
 
-		if (!server->is_asked && now >= server->next_ns)
+		if (!server->is_asked && now >= etcd_status_ns(etcd, server))
 			etcd_ask_status(etcd, server);
 		if (!server->is_asked)
-			next = etcd_earlier(next, server->next_ns);
+			next = etcd_earlier(next, etcd_status_ns(etcd, server));
 	}
+	etcd->looks_at_calls = etcd->calls;
+	if (etcd->calls)
+		next = etcd_earlier(next, now + ETCD_SLOW_NS);
 	if (!etcd->is_beating && now >= etcd->beat_ns)
 		etcd_beat(etcd, now);
 	if (!etcd->is_beating)

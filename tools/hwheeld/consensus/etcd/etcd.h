@@ -20,6 +20,9 @@
 /* Servers that are not fine are asked again after so long. */
 #define ETCD_RETRY_NS	ETCD_NS_PER_S
 
+/* A call that takes so long may have been the leader's before: who leads is asked. */
+#define ETCD_SLOW_NS	(250 * ETCD_NS_PER_MS)
+
 #define ETCD_ROOT	128
 #define ETCD_PATH	(ETCD_ROOT + CONSENSUS_KEY + 1)
 #define ETCD_SERVERS	16
@@ -40,6 +43,8 @@ struct etcd_server {
 	bool has_alarm;
 	uint64_t bytes;
 	char version[32];
+	uint64_t leader, term;		/* as it says; leader is 0: there is none */
+	uint64_t asked_ns;
 	uint64_t next_ns;		/* when it is asked again */
 };
 
@@ -52,6 +57,8 @@ struct etcd_call {
 	struct consensus_range *range;
 	struct etcd_server *server;
 	uint64_t seen;			/* the revision that was seen when it was sent */
+	uint64_t term;			/* the term as well */
+	uint64_t sent_ns;
 	int error;			/* that ends it before it is sent */
 	bool has_answer;
 	bool succeeded;
@@ -88,6 +95,8 @@ struct etcd {
 
 	struct consensus_mark mark;
 	bool is_restored;
+	uint64_t term;			/* the newest in which a leader was seen */
+	bool looks_at_calls;		/* when the timer rings next, soon */
 
 	struct grpc_call beat;		/* the end of a former session, a grant, a sign of life */
 	bool is_beating;
@@ -143,6 +152,9 @@ void etcd_avoid(struct etcd *etcd, struct etcd_server *server);
 
 void etcd_ask_status(struct etcd *etcd, struct etcd_server *server);
 
+/* When it is to be asked */
+uint64_t etcd_status_ns(const struct etcd *etcd, const struct etcd_server *server);
+
 /* May one that is not known to be fine turn out to be? */
 bool etcd_is_asking(const struct etcd *etcd);
 
@@ -160,7 +172,7 @@ bool etcd_read_item(const struct etcd *etcd, const struct protobuf_field *at,
 
 /* A ResponseHeader */
 void etcd_read_header(struct etcd *etcd, const struct protobuf_field *at, uint64_t *identity,
-		      uint64_t *revision);
+		      uint64_t *revision, uint64_t *term);
 
 /* Notes the store's state, of an answer to what was sent when @seen was the revision. */
 void etcd_see(struct etcd *etcd, uint64_t identity, uint64_t revision, uint64_t seen);
@@ -178,6 +190,12 @@ void etcd_end_call(struct etcd_call *call);
 
 /* All calls of the list end as unknown. */
 void etcd_give_up(struct etcd *etcd, struct etcd_call **list);
+
+/*
+ * What a leader had that lost its office may be lost, and nobody says so: slow calls of an earlier
+ * term end as unknown.
+ */
+void etcd_give_up_former(struct etcd *etcd);
 
 /* Is the call's server to be avoided? */
 bool etcd_has_failed(const struct grpc_call *call);

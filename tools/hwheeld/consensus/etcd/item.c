@@ -45,9 +45,9 @@ bool etcd_read_item(const struct etcd *etcd, const struct protobuf_field *at,
 	return has_key;
 }
 
-/* ResponseHeader: cluster_id = 1, revision = 3 */
+/* ResponseHeader: cluster_id = 1, revision = 3, raft_term = 4 */
 void etcd_read_header(struct etcd *etcd, const struct protobuf_field *at, uint64_t *identity,
-		      uint64_t *revision)
+		      uint64_t *revision, uint64_t *term)
 {
 	struct protobuf_field field;
 
@@ -57,6 +57,8 @@ void etcd_read_header(struct etcd *etcd, const struct protobuf_field *at, uint64
 			*identity = field.number;
 		else if (field.field == 3)
 			*revision = field.number;
+		else if (field.field == 4)
+			*term = field.number;
 	}
 }
 

@@ -10,6 +10,9 @@
 /* A server that is fine is asked again after so long. */
 #define ETCD_LOOK_NS	(5 * ETCD_NS_PER_S)
 
+/* One that keeps a call waiting is, too. */
+#define ETCD_PROBE_NS	(50 * ETCD_NS_PER_MS)
+
 struct etcd_server *etcd_server(struct etcd *etcd)
 {
 	for (size_t i = 0; i < etcd->count; i++) {
@@ -37,13 +40,14 @@ void etcd_avoid(struct etcd *etcd, struct etcd_server *server)
 	etcd_wake(etcd);
 }
 
-/* StatusResponse: version = 2, dbSize = 3, errors = 8 */
+/* StatusResponse: version = 2, dbSize = 3, leader = 4, raftTerm = 6, errors = 8 */
 static void etcd_take_status(struct grpc_call *call, const unsigned char *bytes, size_t size)
 {
 	struct etcd_server *server = (struct etcd_server *)call;
 	struct protobuf_field field;
 
 	server->has_alarm = false;
+	server->leader = 0;
 	protobuf_read(&field, bytes, size);
 	while (protobuf_next(&field)) {
 		if (field.field == 2 && field.bytes)
@@ -51,6 +55,10 @@ static void etcd_take_status(struct grpc_call *call, const unsigned char *bytes,
 				 (int)field.number, field.bytes);
 		else if (field.field == 3 && !field.bytes)
 			server->bytes = field.number;
+		else if (field.field == 4 && !field.bytes)
+			server->leader = field.number;
+		else if (field.field == 6 && !field.bytes)
+			server->term = field.number;
 		else if (field.field == 8 && field.bytes)
 			server->has_alarm |= !!memmem(field.bytes, field.number, "NOSPACE", 7);
 	}
@@ -82,12 +90,29 @@ static void etcd_status_done(struct grpc_call *call)
 		say(LOG_CRIT, "cluster: etcd %s at %s may lose accepted timeouts: 3.5.16 is needed",
 		    server->version, server->address);
 	server->next_ns = etcd_now() + (server->health == ETCD_FINE ? ETCD_LOOK_NS : ETCD_RETRY_NS);
+	if (call->status == GRPC_OK && server->leader && server->term > etcd->term)
+		etcd->term = server->term;
 	etcd_send_waiting(etcd);
+	etcd_give_up_former(etcd);
+}
+
+uint64_t etcd_status_ns(const struct etcd *etcd, const struct etcd_server *server)
+{
+	const struct etcd_call *oldest = etcd->calls;
+	uint64_t slow;
+
+	if (server->health != ETCD_FINE || !oldest || oldest->server != server)
+		return server->next_ns;
+	slow = oldest->sent_ns + ETCD_SLOW_NS;
+	if (slow < server->asked_ns + ETCD_PROBE_NS)
+		slow = server->asked_ns + ETCD_PROBE_NS;
+	return slow < server->next_ns ? slow : server->next_ns;
 }
 
 void etcd_ask_status(struct etcd *etcd, struct etcd_server *server)
 {
 	server->is_asked = true;
+	server->asked_ns = etcd_now();
 	server->call.server = server->address;
 	server->call.method = "/etcdserverpb.Maintenance/Status";
 	server->call.ms = ETCD_MS;
