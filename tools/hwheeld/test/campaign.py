@@ -9,20 +9,19 @@ from checker import Checker, report
 from daemon import PATIENCE, true
 from history import REFUSED, UNKNOWN, Delivery
 
-PUTTERS = 4
 # Without a fault between two of them
 QUIET = 3
 
 
 class Campaign:
-    """pause: of a client that puts, between its requests"""
+    """pause: of a client that puts, between its requests; putters: how many such clients"""
 
-    def __init__(self, cluster, history, seed, pause):
+    def __init__(self, cluster, history, seed, pause, putters=4):
         self.cluster = cluster
         self.history = history
         self.chance = random.Random(seed)
         self.putters = [Putter(f"p{number}", cluster, history, seed, pause)
-                        for number in range(PUTTERS)]
+                        for number in range(putters)]
         self.takers = [Taker(f"t{number}", cluster, history, seed, number)
                        for number in range(2 * len(cluster.nodes))]
         several = cluster.nodes if len(cluster.nodes) > 1 else []

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """chaos.py FOLDER SECONDS HWHEELD [--seed N] [--session SECONDS] [--pause SECONDS]
-[--kernel LINUX --module KO] [--only NAME...]
+[--putters N] [--kernel LINUX --module KO] [--only NAME...]
 
 Three servers of etcd, three nodes, and clients that keep a history while one fault comes after
 another, for that many seconds; then the faults end, all that is left has to come, and the checker
 judges the history. A node is a user-mode kernel of its own, or without --kernel a process
-of this machine. A client that puts pauses between its requests. Prints TAP; FOLDER keeps
+of this machine. So many clients put, and pause between their requests. Prints TAP; FOLDER keeps
 the history and what all of them said.
 """
 import argparse
@@ -103,6 +103,7 @@ def read_arguments():
     parser.add_argument("--seed", type=int)
     parser.add_argument("--session", type=int, default=10)
     parser.add_argument("--pause", type=float, default=0.05)
+    parser.add_argument("--putters", type=int, default=4)
     parser.add_argument("--kernel")
     parser.add_argument("--module")
     parser.add_argument("--only", nargs="*", default=[])
@@ -128,7 +129,7 @@ def main():
     programs = os.path.dirname(os.path.realpath(arguments.hwheeld))
     with ChaosEtcd(os.path.realpath(arguments.folder) + "/etcd", programs) as etcd, \
             Cluster(arguments, etcd) as cluster:
-        campaign = Campaign(cluster, history, arguments.seed, arguments.pause)
+        campaign = Campaign(cluster, history, arguments.seed, arguments.pause, arguments.putters)
         kinds = choose(Disturbances(campaign), arguments.only)
         tap.run(campaign.each_fault_is_overcome, kinds, arguments.seconds)
     history.close()
