@@ -81,8 +81,8 @@ static inline void await_event(struct hwheel *wheel)
 }
 
 /*
- * Waits until @n events can be read. A query has EXPIRED before that: the worker publishes the events
- * of a pass together at its end.
+ * Waits until @n events can be read. A query has EXPIRED before that: the worker publishes the
+ * events of a pass together at its end.
  */
 static inline void await_events(struct hwheel *wheel, uint64_t n)
 {

@@ -96,7 +96,7 @@ struct etcd {
 	struct consensus_mark mark;
 	bool is_restored;
 	uint64_t term;			/* the newest in which a leader was seen */
-	bool looks_at_calls;		/* when the timer rings next, soon */
+	bool looks_at_calls;		/* the timer rings within ETCD_SLOW_NS */
 
 	struct grpc_call beat;		/* the end of a former session, a grant, a sign of life */
 	bool is_beating;
