@@ -112,9 +112,9 @@ void chain_tail_key(unsigned int shard, char key[CONSENSUS_KEY])
 	snprintf(key, CONSENSUS_KEY, CHAIN_TAILS "%04u", shard);
 }
 
-void chain_held_key(unsigned int shard, uint64_t owner, char key[CONSENSUS_KEY])
+void chain_held_key(unsigned int shard, uint64_t node, char key[CONSENSUS_KEY])
 {
-	snprintf(key, CONSENSUS_KEY, CHAIN_HELD "%04u/%016" PRIx64, shard, owner);
+	snprintf(key, CONSENSUS_KEY, CHAIN_HELD "%04u/%016" PRIx64, shard, node);
 }
 
 void chain_log_key(unsigned int shard, uint64_t number, char key[CONSENSUS_KEY])
@@ -136,12 +136,12 @@ unsigned int chain_tail_shard(const char *key)
 	       shard : CHAIN_SHARDS;
 }
 
-unsigned int chain_held_shard(const char *key, uint64_t *owner)
+unsigned int chain_held_shard(const char *key, uint64_t *node)
 {
 	unsigned int shard;
 	char more;
 
-	return sscanf(key, CHAIN_HELD "%4u/%16" SCNx64 "%c", &shard, owner, &more) == 2 &&
+	return sscanf(key, CHAIN_HELD "%4u/%16" SCNx64 "%c", &shard, node, &more) == 2 &&
 	       shard < CHAIN_SHARDS ? shard : CHAIN_SHARDS;
 }
 

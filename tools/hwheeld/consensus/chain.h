@@ -5,7 +5,7 @@
  * last commit, and is put together with it.
  *
  *	shards/NNNN		the tail
- *	shards-held/NNNN/OWNER	that owner has the shard while the key is there, as its session is
+ *	shards-held/NNNN/NODE	that node has the shard while the key is there, as its session is
  *	log/NNNN/NUMBER		a commit, by the last one of its numbers
  *
  * The oldest commits may be cleaned away: the tail has the oldest number that is kept.
@@ -58,7 +58,7 @@ bool chain_is_same(const struct chain_tail *one, const struct chain_tail *other)
 
 /* Keys, and where a shard's log and all tails end */
 void chain_tail_key(unsigned int shard, char key[CONSENSUS_KEY]);
-void chain_held_key(unsigned int shard, uint64_t owner, char key[CONSENSUS_KEY]);
+void chain_held_key(unsigned int shard, uint64_t node, char key[CONSENSUS_KEY]);
 void chain_log_key(unsigned int shard, uint64_t number, char key[CONSENSUS_KEY]);
 void chain_log_end(unsigned int shard, char key[CONSENSUS_KEY]);
 
@@ -69,7 +69,7 @@ void chain_log_end(unsigned int shard, char key[CONSENSUS_KEY]);
 
 /* The shard that the key of a tail names, or that one has who holds it; CHAIN_SHARDS: none */
 unsigned int chain_tail_shard(const char *key);
-unsigned int chain_held_shard(const char *key, uint64_t *owner);
+unsigned int chain_held_shard(const char *key, uint64_t *node);
 
 /*
  * A walk along a chain, from its oldest commit. A missing commit is a hole, until another mends it.

@@ -173,6 +173,7 @@ static void cluster_changed(void *owner, const struct consensus_item *changes, s
 static void cluster_gap(void *owner)
 {
 	roster_look(members_roster());
+	tenures_look(shards_tenures());
 }
 
 static const struct consensus_events cluster_events = {

@@ -5,11 +5,12 @@
  *
  *	FREE -> READING -> FENCING -> LOADING -> OWNED -> FREE
  *
- * An owner puts a key in its session, and deletes it when it has left the shard. A new owner waits
- * until there is no such key. So no other node changes the shard while the owner's session lasts,
- * and what the owner does not find nobody has. The new owner reads the tail and commits an empty
- * commit on it, which fences whatever its predecessor still has on its way. Then it loads the
- * chain, and serves nothing before. When its session ends it leaves all shards, to take them anew.
+ * An owner has a key in its session, which its fence puts, and deletes it when it has left the
+ * shard. A new owner waits for the end of other nodes' keys. So no other node changes the shard
+ * while the owner's session lasts, and what the owner does not find nobody has. The new owner reads
+ * the tail and commits an empty commit on it, the fence, after which nothing is done that its
+ * predecessor still has on its way. Then it loads the chain, and serves nothing before. When its
+ * session ends it leaves all shards, to take them anew.
  *
  * One commit of a shard is on its way at a time. If its txn was not done, the tail is read back:
  * that of this commit means done, that of the one before means that the same commit is sent again,
@@ -103,8 +104,12 @@ void tenures_flush(struct tenures *tenures);
 /* To be called each second or so: what failed is tried again. */
 void tenures_retry(struct tenures *tenures);
 
-/* The events of the store: changes below CHAIN_HELD, among others, and the end of its session */
+/*
+ * The events of the store: changes below CHAIN_HELD, among others; a gap, which may have had some;
+ * the end of its session
+ */
 void tenures_changed(struct tenures *tenures, const struct consensus_item *changes, size_t count);
+void tenures_look(struct tenures *tenures);
 void tenures_end_session(struct tenures *tenures);
 
 /* An operator accepts what is missing in the shard: its chain goes on behind that. */

@@ -77,18 +77,14 @@ static void tenure_group_add(struct tenure_group *group, struct tenure *tenure)
  */
 static void tenure_group_add_fence(struct tenure_group *group, struct tenure *tenure)
 {
-	char *held = group->texts->held, *before = group->texts->oldest;
+	char *held = group->texts->held;
 
 	tenure_group_add(group, tenure);
 	group->checks[group->txn.checks_count++] =
 		(struct consensus_check) { group->texts->log, 0 };
-	chain_held_key(tenure->shard, tenure->becomes.owner, held);
+	chain_held_key(tenure->shard, tenure->tenures->id, held);
 	group->puts[group->txn.puts_count++] =
 		(struct consensus_put) { held, group->texts->value, CHAIN_TAIL, true };
-	if (!tenure->held || tenure->held == tenure->becomes.owner)
-		return;
-	chain_held_key(tenure->shard, tenure->held, before);
-	group->deletes[group->txn.deletes_count++] = (struct consensus_delete) { before, NULL };
 }
 
 /* Two puts, and perhaps a delete */

@@ -14,7 +14,7 @@ static void tenures_stall(struct tenures *tenures, int error)
 		if (!tenure->is_read)
 			continue;
 		tenure->is_read = false;
-		if (error == -ENOTRECOVERABLE) {
+		if (error == -ENOTRECOVERABLE && tenure->state != TENURE_FREE) {
 			tenure_break(tenure, "the store was restored from a backup");
 			continue;
 		}
@@ -43,14 +43,18 @@ static void tenures_take_tail(struct tenure *tenure, const struct consensus_item
 /* Keys of nodes that have shards come before all tails. */
 static void tenures_take_item(struct tenures *tenures, const struct consensus_item *item)
 {
-	uint64_t owner;
-	unsigned int held = chain_held_shard(item->key, &owner);
+	uint64_t node;
+	unsigned int held = chain_held_shard(item->key, &node);
 	unsigned int shard = chain_tail_shard(item->key);
 
-	if (held < tenures->count)
-		tenures->list[held].is_held |= owner != tenures->list[held].held;
-	else if (shard < tenures->count)
+	if (held < tenures->count && node == tenures->id) {
+		tenures->list[held].is_held_here = true;
+		tenure_note_held(&tenures->list[held], item->revision);
+	} else if (held < tenures->count) {
+		tenures->list[held].is_held = true;
+	} else if (shard < tenures->count) {
 		tenures_take_tail(&tenures->list[shard], item);
+	}
 }
 
 static void tenures_read_done(struct consensus_range *range)
@@ -73,9 +77,14 @@ static void tenures_read_done(struct consensus_range *range)
 	}
 	tenures->is_reading = false;
 	for (unsigned int i = 0; i < tenures->count; i++) {
-		tenures_take_tail(&tenures->list[i], NULL);
-		if (tenures->list[i].wants_reading)
-			tenure_list(&tenures->list[i]);
+		struct tenure *tenure = &tenures->list[i];
+
+		tenures_take_tail(tenure, NULL);
+		if (!tenure->is_held_here && tenure->held <= range->revision)
+			tenure->held = 0;
+		tenure_release(tenure);
+		if (tenure->wants_reading)
+			tenure_list(tenure);
 	}
 }
 
@@ -102,6 +111,7 @@ void tenures_begin_reading(struct tenures *tenures)
 		is_needed |= tenure->is_read;
 		tenure->wants_reading &= !tenure->is_read;
 		tenure->is_held = false;
+		tenure->is_held_here = false;
 	}
 	if (!is_needed)
 		return;

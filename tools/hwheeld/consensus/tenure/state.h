@@ -54,13 +54,14 @@ struct tenure {
 	const char *suspicion;		/* why it is broken if it still is this node's */
 
 	/* Keys below CHAIN_HELD */
-	uint64_t held;			/* the last owner that this node put there; 0: none */
-	bool is_released;
-	bool is_held;			/* by another node, as the reading on its way has it */
+	uint64_t held;			/* the revision of this node's, as last heard of; 0: none */
+	bool is_held;			/* by another node, as the reading on its way has it, */
+	bool is_held_here;		/* or by this one */
 	struct consensus_txn release;
+	struct consensus_check release_check;
 	struct consensus_delete release_delete;
 	char release_key[CONSENSUS_KEY];
-	uint64_t releases;		/* the owner whose key is on its way out; 0: none */
+	bool is_releasing;
 
 	struct tenure_commit *waiting;
 	struct tenure_range load;
@@ -83,6 +84,7 @@ struct tenures {
 	struct consensus *store;
 	const struct tenure_events *events;
 	void *owner;
+	uint64_t id;			/* this node's, in its keys below CHAIN_HELD */
 	struct tenure *list;
 	unsigned int count;
 	struct tenure *todo;		/* with something to send, read or load */
@@ -127,6 +129,9 @@ void tenure_leave_if_idle(struct tenure *tenure);
 
 /* Another node may have the shard, if this one has left it. What fails is tried again. */
 void tenure_release(struct tenure *tenure);
+
+/* This node's key had that revision. */
+void tenure_note_held(struct tenure *tenure, uint64_t revision);
 
 /* heard.c */
 

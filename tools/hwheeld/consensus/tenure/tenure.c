@@ -191,8 +191,7 @@ static void tenure_committed(struct tenure *tenure, uint64_t revision)
 	tenure_drop_bytes(tenure);
 	if (tenure->state == TENURE_FENCING) {
 		tenure->state = TENURE_LOADING;
-		tenure->held = tenure->tail.owner;
-		tenure->is_released = false;
+		tenure_note_held(tenure, revision);
 	} else {
 		tenures->events->commit(tenures->owner, tenure->shard, first);
 	}
@@ -339,6 +338,7 @@ struct tenures *tenures_new(struct consensus *store, unsigned int shards,
 	tenures->store = store;
 	tenures->events = events;
 	tenures->owner = owner;
+	tenures->id = events->draw(owner);
 	tenures->count = shards;
 	tenures->list = memory_get(shards, sizeof(*tenures->list));
 	for (unsigned int i = 0; i < shards; i++) {
