@@ -5,6 +5,7 @@
 #include "http/answer.h"
 #include "hwheelctl/json.h"
 #include "memory.h"
+#include "nodes/again.h"
 #include "nodes/batch.h"
 #include "nodes/members.h"
 #include "nodes/nodes.h"
@@ -69,12 +70,21 @@ static void batch_fail(struct batch_part *part, unsigned int status, const char 
 	}
 }
 
-/* A part has its answer, whatever it is, and whoever gave it. */
+/*
+ * A part has its answer, whatever it is, and whoever gave it. One that its node has not got is
+ * decided on anew, as a client's batch, which may be divided.
+ */
 static void batch_take(struct request *request, unsigned int status, struct json_object *said)
 {
 	struct batch_part *part = request->part_of;
 	struct json_object *array, *one, *why;
 
+	if (status == AGAIN_STATUS) {
+		json_object_put(said);
+		request->is_by_node = false;
+		again_decide(request);
+		return;
+	}
 	if (status == MHD_HTTP_OK && json_object_object_get_ex(said, "results", &array) &&
 	    json_object_is_type(array, json_type_array) &&
 	    json_object_array_length(array) == part->count)
@@ -137,17 +147,20 @@ static void batch_give_up(struct request *request, enum request_end why)
 /* Dividing */
 
 /*
- * Returns NULL if a part has no node: a shard on its way from one to another is nobody's for a
+ * Returns NULL if a part has no node now: a shard on its way from one to another is nobody's for a
  * moment.
  */
 static struct batch *batch_divide(struct request *request)
 {
-	struct batch *batch = memory_get(1, sizeof(*batch));
 	const struct store_request *commit = &request->change->commit;
 	size_t own = members_count(), count = commit->count;
 	struct json_object *timeouts;
 	bool has_addresses = true;
+	struct batch *batch;
 
+	if (!own)
+		return NULL;
+	batch = memory_get(1, sizeof(*batch));
 	json_object_object_get_ex(request->json, "timeouts", &timeouts);
 	batch->request = request;
 	batch->results = json_object_new_array_ext((int)count);
@@ -174,6 +187,20 @@ static struct batch *batch_divide(struct request *request)
 	return NULL;
 }
 
+/* All parts are counted before any is sent. */
+static void batch_begin(struct batch *batch)
+{
+	request_wait(batch->request, batch, batch_give_up);
+	batch->left = 1;
+	for (size_t i = 0; i < batch->parts_count; i++)
+		batch->left += batch->parts[i].count > 0;
+	for (size_t i = 0; i < batch->parts_count; i++)
+		if (batch->parts[i].count)
+			batch_send(&batch->parts[i],
+				   i < batch->parts_count - 1 ? members_address(i) : NULL);
+	batch_end_part(batch);
+}
+
 /*
  * A batch of another node, or one that has waited, may be about shards that this node has lost, or
  * is loading: their timeouts come and go.
@@ -181,29 +208,29 @@ static struct batch *batch_divide(struct request *request)
 bool batch_pass(struct request *request)
 {
 	const struct store_request *commit = &request->change->commit;
-	struct batch *batch = NULL;
-	size_t i = 0;
+	bool is_here = true, is_broken = false;
+	struct batch *batch;
 
-	while (i < commit->count && shards_serve(commit->records[i].key.shard))
-		i++;
-	if (i == commit->count)
-		return false;
-	if (!request->is_by_node && members_count())
-		batch = batch_divide(request);
-	if (!batch) {
-		answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE,
-			     "another node has some of them: nothing has changed");
-		return true;
+	for (size_t i = 0; i < commit->count; i++) {
+		unsigned int shard = commit->records[i].key.shard;
+
+		is_here = is_here && shards_serve(shard);
+		is_broken |= tenure_state(shards_tenures(), shard) == TENURE_BROKEN;
 	}
-	request_wait(request, batch, batch_give_up);
-	/* All is counted before any is sent. */
-	batch->left = 1;
-	for (i = 0; i < batch->parts_count; i++)
-		batch->left += batch->parts[i].count > 0;
-	for (i = 0; i < batch->parts_count; i++)
-		if (batch->parts[i].count)
-			batch_send(&batch->parts[i],
-				   i < batch->parts_count - 1 ? members_address(i) : NULL);
-	batch_end_part(batch);
+	if (is_here)
+		return false;
+	if (is_broken) {
+		answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE,
+			     "commits of a shard are missing: nothing has changed");
+	} else if (request->is_by_node) {
+		answer_error(request, AGAIN_STATUS,
+			     "another node has some of them: nothing has changed");
+	} else {
+		batch = batch_divide(request);
+		if (batch)
+			batch_begin(batch);
+		else
+			again_decide(request);
+	}
 	return true;
 }

@@ -29,6 +29,8 @@ static void relay_done(struct peer_call *call)
 
 	if (is_nobodys && !request->take_answer)
 		again_decide(request);
+	else if (call->is_away)
+		answer_error(request, AGAIN_STATUS, why);
 	else if (why)
 		answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, why);
 	else if (request->take_answer)

@@ -482,6 +482,48 @@ def a_batch_goes_to_all_nodes(cluster):
     equal(statuses, {200, 503})
 
 
+class Batcher(threading.Thread):
+    """A client that puts many timeouts at once, again and again, and asks one node only"""
+
+    def __init__(self, name, node):
+        super().__init__(name=name, daemon=True)
+        self.node = node
+        self.ended = threading.Event()
+        self.requests = 0
+        self.failed = []
+
+    def run(self):
+        client = Client(self.node.socket)
+        while not self.ended.wait(0.002):
+            self.requests += 1
+            answer = client.put_many([{"key": f"{self.name}-{i}", "delay": 3600}
+                                      for i in range(40)])
+            bad = [answer.json] if answer.status != 200 else [
+                result for result in answer.json["results"] if result["status"] not in (200, 201)]
+            self.failed += bad[:1]
+        client.close()
+
+
+def a_handover_costs_no_batch(cluster):
+    """Shards go to a second node and to a third one."""
+    nodes = [*settled(cluster, "one")]
+    batchers = [Batcher(f"b{number}", nodes[0]) for number in range(CLIENTS)]
+    for batcher in batchers:
+        batcher.start()
+    for name in "two", "three":
+        nodes.append(cluster.node(name).start())
+        until(lambda: all(node.is_settled() and node.knows(len(nodes)) for node in nodes),
+              "all serve")
+    for batcher in batchers:
+        batcher.ended.set()
+    for batcher in batchers:
+        batcher.join()
+    failed = [one for batcher in batchers for one in batcher.failed]
+    print(f"# {sum(batcher.requests for batcher in batchers)} batches, {len(failed)} failed")
+    equal(failed[:5], [])
+    true(all(node.ask("/health").json["timeouts"] for node in nodes), "a node has none")
+
+
 def a_take_finds_what_any_node_has(cluster):
     nodes = settled(cluster, "one", "two", "three")
     clients = [node.client() for node in nodes]
@@ -905,7 +947,10 @@ def a_node_shows_its_clock(cluster):
 
 
 class Passer(threading.Thread):
-    """A client that goes to another node, once, when a node does not answer or says 503"""
+    """
+    A client that goes to another node, once, when a node does not answer or says 503. It puts one
+    timeout or, each other time, many.
+    """
 
     def __init__(self, name, nodes):
         super().__init__(name=name, daemon=True)
@@ -917,8 +962,13 @@ class Passer(threading.Thread):
     def ask(self, node, number):
         client = Client(node.socket)
         try:
-            answer = client.put(f"{self.name}-{number % 50}", delay=3600)
-            return answer.status, answer.text
+            if number % 2:
+                answer = client.put(f"{self.name}-{number % 50}", delay=3600)
+                return answer.status, answer.text
+            answer = client.put_many([{"key": f"{self.name}-{i}", "delay": 3600}
+                                      for i in range(20)])
+            results = answer.json.get("results", [answer.json])
+            return max(result["status"] for result in results), answer.text
         except (OSError, http.client.HTTPException) as error:
             return 503, repr(error)
         finally:
@@ -1022,6 +1072,7 @@ def main():
              a_key_is_passed_on_as_it_is: (),
              a_node_ends_while_another_one_keeps_it_waiting: (),
              a_batch_goes_to_all_nodes: (),
+             a_handover_costs_no_batch: (),
              a_take_finds_what_any_node_has: (),
              a_long_poll_gets_what_becomes_due_anywhere: (),
              a_client_that_hangs_up_keeps_nothing_of_another_node: (),
