@@ -32,6 +32,7 @@
 
 static const char parcel_late[] =
 	"the node that has it takes too long: the change may have happened";
+static const char parcel_unsent[] = "the node that has it takes too long: nothing has changed";
 static const char parcel_lost[] =
 	"the node that has it does not answer: the change may have happened";
 
@@ -39,6 +40,7 @@ static const char parcel_lost[] =
 struct parcel_item {
 	struct parcel_item *prev, *next;
 	struct request *request;	/* NULL: it is answered already */
+	bool is_sent;
 	const char *method;
 	char *path;
 	char *body;
@@ -113,7 +115,7 @@ static void parcel_free_item(struct parcel_item *item)
 	free(item);
 }
 
-/* The other node goes on with it. */
+/* The other node goes on with what was sent. What waits is not sent without its request. */
 static void parcel_give_up(struct request *request, enum request_end why)
 {
 	struct parcel_item *item = request->waits_for;
@@ -121,7 +123,8 @@ static void parcel_give_up(struct request *request, enum request_end why)
 	if (why == REQUEST_STOPPING)
 		return;
 	item->request = NULL;
-	answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, parcel_late);
+	answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE,
+		     item->is_sent ? parcel_late : parcel_unsent);
 }
 
 static struct parcel_lane *parcel_lane(const char *address)
@@ -151,7 +154,7 @@ void parcel_add(struct request *request, const char *address)
 	request_wait(request, item, parcel_give_up);
 }
 
-/* The items of a parcel that is lost, or was never sent, are answered so. */
+/* Whoever still waits for one of the items is answered so. */
 static void parcel_fail(struct parcel_item **items, const char *why)
 {
 	struct parcel_item *item;
@@ -256,6 +259,7 @@ static void parcel_send(struct parcel_lane *lane)
 		fprintf(stream, "%s %s %zu\n", item->method, item->path, item->length);
 		fwrite(item->body, 1, item->length, stream);
 		DL_APPEND(parcel->items, item);
+		item->is_sent = true;
 		count++;
 	}
 	fclose(stream);
@@ -469,7 +473,7 @@ void parcels_end(void)
 	while (parcels.sent)
 		parcel_cancel(parcels.sent);
 	DL_FOREACH_SAFE(parcels.lanes, lane, next) {
-		parcel_fail(&lane->waiting, parcel_lost);
+		parcel_fail(&lane->waiting, parcel_unsent);
 		parcel_free_lane(lane);
 	}
 }

@@ -419,6 +419,27 @@ def requests_for_a_node_that_is_gone_go_to_the_next(cluster):
     two.signal(signal.SIGCONT)
 
 
+def a_request_that_waits_for_a_node_too_long_has_not_happened(cluster):
+    """It is stopped: what was sent to it may have happened, what was to be sent next has not."""
+    one, two = settled(cluster, "one", "two", session="60s", request_time="2s", body=1024)
+    for i in range(300):
+        equal(one.client().put(f"k{i}", delay=3600).status, 201)
+    there = put_some(two.client(), 0)
+    two.signal(signal.SIGSTOP)
+    clients = [one.client() for _ in there]
+    for client, key in zip(clients, there):
+        client.connection.request("DELETE", f"/timeouts/{key}")
+    answers = [client.connection.getresponse() for client in clients]
+    equal({answer.status for answer in answers}, {503})
+    texts = [answer.read().decode() for answer in answers]
+    two.signal(signal.SIGCONT)
+    kept = [key for key, text in zip(there, texts) if "nothing has changed" in text]
+    equal(len(kept) + sum("may have happened" in text for text in texts), len(there))
+    true(0 < len(kept) < len(there), f"{len(kept)} of {len(there)} were not sent")
+    for key in kept:
+        equal(one.client().get(key).status, 200)
+
+
 def a_parcel_of_requests_that_is_none_is_refused(cluster):
     node = cluster.node("one").start()
     path = "/peer/requests"
@@ -1068,6 +1089,7 @@ def main():
              any_node_answers_for_any_timeout: (),
              requests_that_go_together_have_answers_of_their_own: (),
              requests_for_a_node_that_is_gone_go_to_the_next: (),
+             a_request_that_waits_for_a_node_too_long_has_not_happened: (),
              a_parcel_of_requests_that_is_none_is_refused: (),
              a_key_is_passed_on_as_it_is: (),
              a_node_ends_while_another_one_keeps_it_waiting: (),
