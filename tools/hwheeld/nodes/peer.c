@@ -27,6 +27,10 @@ static const long peer_most[PEER_SORTS] = { [PEER_REQUEST] = 64, [PEER_POLL] = 1
 /* Bytes of an address */
 #define PEER_ADDRESS	255
 
+/* So many nodes are remembered that do not answer. A node is named no more often than this. */
+#define PEER_SILENT	16
+#define PEER_QUIET_NS	(5 * NS_PER_S)
+
 /* A descriptor of libcurl's */
 struct peer_socket {
 	struct loop_source source;
@@ -40,11 +44,55 @@ struct peer_pool {
 	CURLM *multi;
 };
 
+/* What was said last of a node */
+struct peer_silence {
+	char address[PEER_ADDRESS + 1];
+	bool is_silent;
+	uint64_t said_ns;
+};
+
 static struct {
 	struct service *service;
 	char address[PEER_ADDRESS + 1];	/* its own */
 	struct peer_pool pools[PEER_SORTS];
+	struct peer_silence silences[PEER_SILENT];
 } peer;
+
+/* Saying which nodes do not answer */
+
+/* Of @address, or else the one of which nothing was said for the longest time */
+static struct peer_silence *peer_find_silence(const char *address)
+{
+	struct peer_silence *it = peer.silences, *oldest = it;
+
+	for (; it < peer.silences + PEER_SILENT; it++) {
+		if (!strcmp(it->address, address))
+			return it;
+		if (it->said_ns < oldest->said_ns)
+			oldest = it;
+	}
+	return oldest;
+}
+
+/* Once, until the node answers */
+static void peer_note(const char *address, CURLcode code)
+{
+	struct peer_silence *it = peer_find_silence(address);
+	bool is_silent = code != CURLE_OK, is_same = !strcmp(it->address, address);
+	uint64_t now = now_ns();
+
+	if (is_silent == (is_same && it->is_silent) ||
+	    (is_same && now < it->said_ns + PEER_QUIET_NS))
+		return;
+	snprintf(it->address, sizeof(it->address), "%s", address);
+	it->is_silent = is_silent;
+	it->said_ns = now;
+	if (is_silent)
+		say(LOG_WARNING, "cluster: %s does not answer: %s", address,
+		    curl_easy_strerror(code));
+	else
+		say(LOG_NOTICE, "cluster: %s answers", address);
+}
 
 /* Ending */
 
@@ -54,8 +102,10 @@ static void peer_release(struct peer_call *call)
 	curl_easy_cleanup(call->handle);
 	curl_slist_free_all(call->headers);
 	alarm_clear(&call->limit);
+	free(call->address);
 	call->handle = NULL;
 	call->headers = NULL;
+	call->address = NULL;
 }
 
 static void peer_end_call(struct peer_call *call, CURLcode code)
@@ -64,9 +114,7 @@ static void peer_end_call(struct peer_call *call, CURLcode code)
 
 	if (code == CURLE_OK)
 		curl_easy_getinfo(call->handle, CURLINFO_RESPONSE_CODE, &status);
-	else
-		say(LOG_WARNING, "cluster: a request to another node: %s",
-		    curl_easy_strerror(code));
+	peer_note(call->address, code);
 	call->status = (unsigned int)status;
 	call->is_away = !call->was_sent && (code == CURLE_COULDNT_CONNECT ||
 					    code == CURLE_OPERATION_TIMEDOUT);
@@ -215,6 +263,7 @@ void peer_request(struct peer_call *call, const char *address, const char *metho
 {
 	CURL *handle = peer_prepare(call, address, method, path, body, header);
 
+	call->address = memory_copy(address, strlen(address));
 	alarm_set(&call->limit, now_ns() + (uint64_t)ms * NS_PER_MS, peer_be_late, call);
 	curl_multi_add_handle(peer.pools[call->sort].multi, handle);
 }

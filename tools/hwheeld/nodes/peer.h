@@ -33,6 +33,7 @@ struct peer_call {
 	CURL *handle;			/* peer's own, as what follows */
 	struct alarm *limit;
 	struct curl_slist *headers;
+	char *address;
 };
 
 /* Returns 0 or a negative errno, and says on stderr what is wrong. */

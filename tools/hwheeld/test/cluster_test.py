@@ -440,6 +440,24 @@ def a_request_that_waits_for_a_node_too_long_has_not_happened(cluster):
         equal(one.client().get(key).status, 200)
 
 
+def a_node_that_does_not_answer_is_named_once(cluster):
+    """And once more when it does"""
+    one, two = settled(cluster, "one", "two", session="60s", request_time="1s")
+    for i in range(20):
+        equal(one.client().put(f"k{i}", delay=3600).status, 201)
+    there = put_some(two.client(), 0)
+    two.kill()
+    for key in there[:3]:
+        equal(one.client().get(key).status, 503)
+
+    def named():
+        return [line for line in one.said().splitlines() if two.settings["listen"] in line]
+    equal(len(named()), 1)
+    two.start()
+    until(lambda: len(named()) > 1, "it answers")
+    equal(len(named()), 2)
+
+
 def a_parcel_of_requests_that_is_none_is_refused(cluster):
     node = cluster.node("one").start()
     path = "/peer/requests"
@@ -1090,6 +1108,7 @@ def main():
              requests_that_go_together_have_answers_of_their_own: (),
              requests_for_a_node_that_is_gone_go_to_the_next: (),
              a_request_that_waits_for_a_node_too_long_has_not_happened: (),
+             a_node_that_does_not_answer_is_named_once: (),
              a_parcel_of_requests_that_is_none_is_refused: (),
              a_key_is_passed_on_as_it_is: (),
              a_node_ends_while_another_one_keeps_it_waiting: (),
