@@ -5,10 +5,15 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "consensus/mark.h"
 #include "say.h"
+
+/* All marks have the same size. */
+#define MARK_FORMAT	"%016" PRIx64 " %020" PRIu64 " %016" PRIx64 "\n"
+#define MARK_SIZE	(16 + 1 + 20 + 1 + 16 + 1)
 
 /* Held until the process ends: a session that one process ends is no other one's. */
 static int mark_lock(const char *path)
@@ -47,23 +52,45 @@ int mark_read(const char *path, struct consensus_mark *mark)
 	return -EINVAL;
 }
 
-/* Renamed, so that it is whole */
-void mark_write(const char *path, const struct consensus_mark *mark)
+/*
+ * Over the mark that is there, which a disk does as a whole, as it is less than a sector. A disk
+ * that hangs keeps nobody waiting, as nothing is synchronized: after a loss of power the file may
+ * have an earlier revision, which is no loss, and an earlier session, which ends by itself.
+ */
+static bool mark_replace(const char *path, const char text[MARK_SIZE])
 {
-	static const char format[] = "%" PRIx64 " %" PRIu64 " %" PRIx64 "\n";
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	struct stat is;
+	bool is_written = fd >= 0 && !fstat(fd, &is) && is.st_size == MARK_SIZE &&
+			  pwrite(fd, text, MARK_SIZE, 0) == MARK_SIZE;
+
+	if (fd >= 0)
+		close(fd);
+	return is_written;
+}
+
+/* Synchronized and renamed, so that it is whole */
+static bool mark_create(const char *path, const char text[MARK_SIZE])
+{
 	char beside[4096];
 	bool is_written;
-	FILE *stream;
+	int fd;
+
+	snprintf(beside, sizeof(beside), "%s.new", path);
+	fd = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	is_written = fd >= 0 && write(fd, text, MARK_SIZE) == MARK_SIZE && !fsync(fd);
+	if (fd >= 0)
+		close(fd);
+	return is_written && !rename(beside, path);
+}
+
+void mark_write(const char *path, const struct consensus_mark *mark)
+{
+	char text[MARK_SIZE + 1];
 
 	if (!mark->identity)
 		return;
-	snprintf(beside, sizeof(beside), "%s.new", path);
-	stream = fopen(beside, "we");
-	is_written = stream && fprintf(stream, format, mark->identity, mark->revision,
-					  mark->session) > 0;
-	is_written = is_written && !fflush(stream) && !fsync(fileno(stream));
-	if (stream && fclose(stream))
-		is_written = false;
-	if (!is_written || rename(beside, path))
+	snprintf(text, sizeof(text), MARK_FORMAT, mark->identity, mark->revision, mark->session);
+	if (!mark_replace(path, text) && !mark_create(path, text))
 		say(LOG_ERR, "%s: %m", path);
 }

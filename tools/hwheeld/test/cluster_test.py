@@ -275,6 +275,25 @@ def a_mark_that_another_node_has_is_refused(cluster):
     true("another hwheeld uses it" in other.said(), other.said())
 
 
+def a_disk_that_hangs_keeps_nothing_waiting(cluster):
+    """The mark is there, and written again in its place."""
+    node = cluster.node("one")
+    flag = f"{node.folder}/sync"
+    node.environment = {"LD_PRELOAD": f"{os.path.dirname(node.program)}/fail_sync.so",
+                        "HANG_SYNC": flag}
+    start(node)
+
+    def mark():
+        with open(node.settings["mark"], encoding="ascii") as stream:
+            return stream.read()
+    before = mark()
+    open(f"{flag}.loop", "w", encoding="ascii").close()
+    client = node.client()
+    until(lambda: client.put("a", delay=3600).status in (200, 201) and mark() != before,
+          "the mark is written")
+    true(os.path.exists(f"{flag}.loop"), "a write of the mark waited for the disk")
+
+
 def shards_move_to_a_second_node_and_back(cluster):
     one = cluster.node("one").start()
     equal(one.shards(), 16)
@@ -1099,6 +1118,7 @@ def main():
              a_node_that_crashed_does_not_wait_for_its_session: (),
              a_name_that_another_node_has_is_refused: (),
              a_mark_that_another_node_has_is_refused: (),
+             a_disk_that_hangs_keeps_nothing_waiting: (),
              shards_move_to_a_second_node_and_back: (),
              a_missing_commit_is_not_passed_over: (),
              a_lost_end_is_noticed_by_a_node_that_heard_of_it: (),
