@@ -4,8 +4,9 @@
 
 check only looks whether each fault fits the sources as they are. TOOLS is a build folder of tools/.
 Each fault replaces text in a copy of the sources, which is then built as a node without the module;
-three of them are disturbed by what shows the fault, and the checker has to find a violation. Some guards stand before others: to show what one guards from, a
-fault takes away what would hide it. Prints TAP.
+three of them are disturbed by what shows the fault, and the checker has to find a violation. What a
+client can see for moments only, history_test has to find. Some guards stand before others: to show
+what one guards from, a fault takes away what would hide it. Prints TAP.
 """
 import collections
 import fnmatch
@@ -25,7 +26,9 @@ SESSION = 4
 # Of a client between two puts: little, as some faults show within milliseconds only
 PAUSE = 0.005
 
-# name: of the fault; changes: (file, old, new) each; shown: the disturbances
+HISTORIES = 10000
+
+# name: of the fault; changes: (file, old, new) each; shown: the disturbances; none: by history_test
 Fault = collections.namedtuple("Fault", "name changes shown")
 
 # An owner that does not notice that its session has ended, as one that was paused: the check of the
@@ -35,7 +38,7 @@ STAYS = [("consensus/shards.c",
           "\t       true;\n"),
          ("consensus/cluster.c", "\n\t       cluster.consensus->ops->session(cluster.consensus);\n",
           "\n\t       true;\n"),
-         ("consensus/cluster.c", "\t\ttenures_end_session(shards_tenures());\n", "\t\t;\n")]
+         ("consensus/cluster.c", "\telse\n\t\ttenures_end_session(shards_tenures());\n", "")]
 
 TAKE_COUNT = ("static size_t take_count(const struct request *request, "
               "const struct queue *queue)\n")
@@ -56,6 +59,13 @@ FAULTS = [
          "\t\tgroup->checks[group->txn.checks_count++] =\n"
          "\t\t\t(struct consensus_check) { tail, tenure->revision };\n")],
         ["pause"]),
+    Fault("a node that does not wait for the owner before it", [
+        ("consensus/tenure/reading.c", "\t\ttenures->list[held].is_held = true;\n", "")],
+        []),
+    Fault("a node that deletes the key of its next fence", [
+        ("consensus/tenure/held.c",
+         ".checks = &tenure->release_check, .checks_count = 1,\n", "\n")],
+        []),
     Fault("a cancel that is answered before its commit", [
         ("queue/cancel.c", "\tchange->apply = cancel_apply;\n\tchange_submit(change);\n",
          "\tchange->apply = cancel_apply;\n\tanswer_empty(request, MHD_HTTP_NO_CONTENT);\n"
@@ -111,32 +121,37 @@ def copy(folder, tools):
 
 
 def build(folder, tools, fault):
+    """Returns the folder of what was built."""
     copy(folder, tools)
     for path, text in changed(folder, fault).items():
         path.write_text(text)
     made = folder / "out/hwheeld"
+    targets = ("hwheeld", "other_clock.so") if fault.shown else ("history_test",)
     subprocess.run(["make", "-s", "-C", folder / "tools/hwheeld", f"O={folder}/out",
-                    made / "hwheeld", made / "other_clock.so"], check=True)
-    return made / "hwheeld"
+                    *(made / target for target in targets)], check=True)
+    return made
 
 
 def broken_of(output):
-    """The promises, of the line with the number of violations"""
+    """The promises, of the line with the number of violations, or what a history broke"""
     for line in output.splitlines():
         if line.startswith("# AssertionError: ") and " violations: " in line:
             return line.split(" violations: ")[1]
+        if line.startswith("# seed ") and ": " in line:
+            return line.split(": ")[1]
     return None
 
 
 def is_found(base, tools, fault):
     folder = base / fault.name.replace(" ", "-")
     shutil.rmtree(folder, ignore_errors=True)
-    program = build(folder, tools, fault)
-    run = subprocess.run(
-        [sys.executable, "-B", TOP / "tools/hwheeld/test/chaos.py", folder / "run", str(SECONDS),
-         program, "--seed", str(SEED), "--session", str(SESSION), "--pause", str(PAUSE),
-         "--only", *fault.shown],
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, text=True)
+    made = build(folder, tools, fault)
+    chaos = [sys.executable, "-B", TOP / "tools/hwheeld/test/chaos.py", folder / "run",
+             str(SECONDS), made / "hwheeld", "--seed", str(SEED), "--session", str(SESSION),
+             "--pause", str(PAUSE), "--only", *fault.shown]
+    histories = [made / "history_test", str(HISTORIES), str(SEED)]
+    run = subprocess.run(chaos if fault.shown else histories, stdout=subprocess.PIPE,
+                         stderr=subprocess.STDOUT, check=False, text=True)
     (folder / "output").write_text(run.stdout)
     broken = broken_of(run.stdout)
     true(broken, f"nothing is found; {folder}/output has what it printed")
