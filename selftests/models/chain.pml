@@ -11,7 +11,8 @@
  * A new owner reads the tail and puts an empty commit on it, the fence, then loads the chain, and
  * then serves clients. After an outcome that is not "done" it reads the tail back. Once the store
  * may lose a commit that was done: one in the middle, or the last one, of which a node heard that
- * lives.
+ * lives. The keys by which a new owner waits for the one before are in held.pml: here any node may
+ * take the shard at any time.
  *
  *	tenure_fence(), tenure_committed(), tenure_done(), tenure_read(), tenure_lose()
  *						tools/hwheeld/consensus/tenure/tenure.c

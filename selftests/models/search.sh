@@ -207,7 +207,7 @@ takeouts() {
 }
 
 [ $# -gt 0 ] || set -- sleep timeout nested again stop rearm within work flush \
-	lists source edges limit mapped stalled reap stale set shutdown close chain
+	lists source edges limit mapped stalled reap stale set shutdown close chain held
 
 echo "TAP version 13"
 check_names

@@ -17,7 +17,7 @@
  * unchanged; with any other the shard is lost. Txns have commits of several shards.
  *
  * A chain that has a hole, or does not have what this node or another one heard of, is BROKEN: an
- * operator decides. selftests/models/chain.pml searches what goes on here.
+ * operator decides. selftests/models/chain.pml and held.pml search this.
  *
  * The loop's thread calls all this, and all events and done() come from within reap() of the store
  * or from a function of this header.

@@ -73,7 +73,7 @@ static void tenure_group_add(struct tenure_group *group, struct tenure *tenure)
 
 /*
  * A tail that was lost leaves a log: nothing of that is put again. No other node had the shard with
- * the tail that was read, and one that takes it puts a tail.
+ * the tail that was read, and one that takes it puts a tail. Model: held.pml.
  */
 static void tenure_group_add_fence(struct tenure_group *group, struct tenure *tenure)
 {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* selftests/models/held.pml has what goes on here. */
 #include <errno.h>
 #include <stddef.h>
 
