@@ -118,7 +118,7 @@ class Etcd:
         """None during an election"""
         for server in self.servers:
             status = self.status(server)
-            if status and status["leader"] == status["header"]["member_id"]:
+            if status and status.get("leader") == status["header"]["member_id"]:
                 return server
         return None
 
