@@ -5,18 +5,12 @@
 #include <string.h>
 #include <time.h>
 
-#include <json-c/json.h>
-
 #include "clock/now.h"
 #include "hwheelctl/array.h"
 #include "hwheelctl/duration.h"
+#include "hwheelctl/utf8.h"
 #include "memory.h"
 #include "text.h"
-
-#define TEXT_DEPTH	8
-
-/* More members than any object that a client may send */
-#define TEXT_MEMBERS	16
 
 #define TEXT_PRINTABLE	64
 
@@ -160,32 +154,12 @@ bool text_date(const char *text, uint64_t *wall_ns)
 	return strlen(text) < sizeof(copy) && seconds >= 0 && (double)seconds <= TEXT_DATE_LAST;
 }
 
-/* The length of the character at @text, or 0 if that is not UTF-8; overlong forms are not. */
-static size_t text_character(const unsigned char *text, size_t left)
-{
-	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-	size_t length = *text < 0x80 ? 1 : *text < 0xc0 ? 0 : *text < 0xe0 ? 2 :
-			*text < 0xf0 ? 3 : *text < 0xf8 ? 4 : 0;
-	uint32_t code = length < 2 ? *text : *text & (0x7fU >> length);
-
-	if (!length || length > left)
-		return 0;
-	for (size_t i = 1; i < length; i++) {
-		if ((text[i] & 0xc0) != 0x80)
-			return 0;
-		code = code << 6 | (text[i] & 0x3f);
-	}
-	if (code < least[length] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
-		return 0;
-	return code < 0x20 || code == 0x7f ? 0 : length;
-}
-
 size_t text_printable(const char *text, size_t length)
 {
 	size_t at = 0, step;
 
 	for (; at < length; at += step) {
-		step = text_character((const unsigned char *)text + at, length - at);
+		step = utf8_character((const unsigned char *)text + at, length - at);
 		if (!step || at + step > TEXT_PRINTABLE)
 			break;
 	}
@@ -197,7 +171,7 @@ bool text_is_key(const char *key, size_t length)
 	size_t at = 0, step = length && length <= KEY_MAX;
 
 	for (; step && at < length; at += step)
-		step = text_character((const unsigned char *)key + at, length - at);
+		step = utf8_character((const unsigned char *)key + at, length - at);
 	return step;
 }
 
@@ -265,106 +239,4 @@ size_t text_json_bytes(const char *text, size_t length)
 	for (size_t i = 0; i < length; i++)
 		bytes += text[i] == '{' ? 2048 : text[i] == '[' ? 512 : text[i] == ',' ? 128 : 0;
 	return bytes;
-}
-
-struct json_object *text_json(const char *text, size_t length)
-{
-	struct json_tokener *tokener = json_tokener_new_ex(TEXT_DEPTH);
-	struct json_object *object;
-
-	json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
-	object = json_tokener_parse_ex(tokener, text ?: "", (int)length + 1);
-	if (json_tokener_get_error(tokener) != json_tokener_success ||
-	    json_tokener_get_parse_end(tokener) < length) {
-		json_object_put(object);
-		object = NULL;
-	}
-	json_tokener_free(tokener);
-	return object;
-}
-
-/* Four hexadecimal digits, which json-c has seen */
-static unsigned int text_unit(const char *digits)
-{
-	return (unsigned int)(text_byte(digits) << 8 | text_byte(digits + 2));
-}
-
-/*
- * From behind the first quote; returns the last one, or NULL if there is a lone surrogate, another
- * character that is none, which json-c takes, or a control character.
- */
-static const char *text_end_of_string(const char *text, bool *has_escape)
-{
-	for (*has_escape = false; *text != '"'; text++) {
-		unsigned int unit;
-
-		if ((unsigned char)*text < ' ')
-			return NULL;
-		if ((unsigned char)*text >= 0x80) {
-			size_t length = text_character((const unsigned char *)text,
-						       strnlen(text, 4));
-
-			if (!length)
-				return NULL;
-			text += length - 1;
-		}
-		if (*text != '\\')
-			continue;
-		*has_escape = true;
-		if (*++text != 'u')
-			continue;
-		unit = text_unit(text + 1);
-		text += 4;
-		if (unit < 0xd800 || unit > 0xdfff)
-			continue;
-		if (unit > 0xdbff || text[1] != '\\' || text[2] != 'u' ||
-		    (text_unit(text + 3) & 0xfc00) != 0xdc00)
-			return NULL;
-		text += 6;
-	}
-	return text;
-}
-
-/*
- * json-c takes texts in single quotes, keeps the last one of two members, ends a name at a zero,
- * and replaces lone surrogates. Names are compared as they are written: one with an escape is none
- * that a request has.
- */
-const char *text_json_mistake(const char *text, struct text_wrong *wrong)
-{
-	struct {
-		const char *names[TEXT_MEMBERS];
-		size_t lengths[TEXT_MEMBERS], count;
-	} objects[TEXT_DEPTH + 1], *object = objects;
-	bool has_escape;
-
-	for (; *text; text++) {
-		const char *name = text + 1;
-
-		if (*text == '\'')
-			return "this is not JSON";
-		if (*text == '{')
-			(++object)->count = 0;
-		else if (*text == '}')
-			object--;
-		if (*text != '"')
-			continue;
-		text = text_end_of_string(name, &has_escape);
-		if (!text)
-			return "this is not JSON: a surrogate, no UTF-8, or a control character";
-		if (text[1 + strspn(text + 1, " \t\r\n")] != ':')
-			continue;
-		wrong->name = name;
-		wrong->length = (size_t)(text - name);
-		if (has_escape || object->count == TEXT_MEMBERS)
-			return "an unknown member";
-		for (size_t i = 0; i < object->count; i++)
-			if (object->lengths[i] == wrong->length &&
-			    !memcmp(object->names[i], name, wrong->length))
-				return "the member is there twice";
-		object->names[object->count] = name;
-		object->lengths[object->count++] = wrong->length;
-	}
-	wrong->name = NULL;
-	return NULL;
 }

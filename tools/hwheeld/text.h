@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The texts that clients send: numbers, durations, dates, keys, names of queues, tokens, JSON. */
+/* The texts that clients send: numbers, durations, dates, keys, names of queues, tokens. */
 #ifndef TEXT_H
 #define TEXT_H
 
@@ -11,8 +11,6 @@
 
 /* A token in hexadecimal digits, with a zero behind it */
 #define TEXT_TOKEN	(2 * TOKEN_SIZE + 1)
-
-struct json_object;
 
 /* Returns false if @text is anything else than digits of @base, or the number too large. */
 bool text_number(const char *text, int base, uint64_t *number);
@@ -55,16 +53,7 @@ struct text_wrong {
 /* Returns how much of it, and at most 64 bytes, are UTF-8 without control characters. */
 size_t text_printable(const char *text, size_t length);
 
-/* Bytes that text_json() needs, and what becomes of its objects, at most */
+/* Bytes that strict_json() needs, and what becomes of its objects, at most */
 size_t text_json_bytes(const char *text, size_t length);
-
-/* Strict JSON, in UTF-8, not deep; NULL if it is something else. The caller puts it. */
-struct json_object *text_json(const char *text, size_t length);
-
-/*
- * Returns NULL, or what is wrong with a text that text_json() takes: members that are there twice,
- * surrogates that are alone. @wrong has the member's name.
- */
-const char *text_json_mistake(const char *text, struct text_wrong *wrong);
 
 #endif /* TEXT_H */

@@ -11,6 +11,7 @@
 #include "consensus/shards.h"
 #include "http/answer.h"
 #include "hwheelctl/json.h"
+#include "hwheelctl/strict_json.h"
 #include "nodes/keeper.h"
 #include "nodes/members.h"
 #include "nodes/peer.h"
@@ -88,7 +89,7 @@ static void keeper_hear(struct peer_call *call, uint64_t before_ns)
 {
 	uint64_t after = now_clock_ns(CLOCK_BOOTTIME), epoch, time, bound;
 	struct json_object *object = call->status == MHD_HTTP_OK ?
-				     text_json(call->answer, call->length) : NULL;
+				     strict_json(call->answer, call->length) : NULL;
 	struct line sample;
 
 	if (keeper_read(object, "epoch", &epoch) && keeper_read(object, "time", &time) &&

@@ -5,6 +5,7 @@
 
 #include "clock/now.h"
 #include "http/answer.h"
+#include "hwheelctl/strict_json.h"
 #include "memory.h"
 #include "nodes/parcel.h"
 #include "nodes/peer.h"
@@ -34,7 +35,7 @@ static void relay_done(struct peer_call *call)
 	else if (why)
 		answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, why);
 	else if (request->take_answer)
-		answer(request, call->status, text_json(call->answer, call->length));
+		answer(request, call->status, strict_json(call->answer, call->length));
 	else if (call->status == MHD_HTTP_NO_CONTENT)
 		answer_empty(request, call->status);
 	else

@@ -7,6 +7,7 @@
 #include "consensus/shards.h"
 #include "http/answer.h"
 #include "hwheelctl/json.h"
+#include "hwheelctl/strict_json.h"
 #include "memory.h"
 #include "nodes/members.h"
 #include "nodes/peer.h"
@@ -112,7 +113,7 @@ static void tails_hear(struct json_object *object, bool is_answer)
 
 void tails_answer(struct request *request)
 {
-	struct json_object *object = text_json(request->body, request->length), *from, *own;
+	struct json_object *object = strict_json(request->body, request->length), *from, *own;
 
 	if (!json_object_object_get_ex(object, "from", &from)) {
 		json_object_put(object);
@@ -139,7 +140,7 @@ static void tails_done(struct peer_call *peer_call)
 {
 	struct tails_call *call = (struct tails_call *)peer_call;
 	struct json_object *object = peer_call->status == MHD_HTTP_OK ?
-				     text_json(peer_call->answer, peer_call->length) : NULL;
+				     strict_json(peer_call->answer, peer_call->length) : NULL;
 
 	tails_hear(object, true);
 	json_object_put(object);

@@ -10,6 +10,7 @@
 #include "hash.h"
 #include "http/answer.h"
 #include "hwheelctl/json.h"
+#include "hwheelctl/strict_json.h"
 #include "log/log.h"
 #include "memory.h"
 #include "nodes/nodes.h"
@@ -414,8 +415,9 @@ static const char *put_read(struct request *request, struct text_wrong *wrong)
 		return ANSWER_NO_MEMORY;
 	}
 	if (!request->json) {
-		request->json = text_json(request->body, request->length);
-		what = request->json ? text_json_mistake(request->body, wrong) :
+		request->json = strict_json(request->body, request->length);
+		what = request->json ? strict_json_mistake(request->body, &wrong->name,
+							    &wrong->length) :
 		       "this is not JSON";
 	}
 	if (what || !request->key.text)
