@@ -99,6 +99,11 @@ const char *request_header(const struct request *request, const char *name)
 	return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
 }
 
+bool request_only_creates(const struct request *request)
+{
+	return request->only_creates || request_header(request, "If-None-Match");
+}
+
 /* Waiting */
 
 void request_wait(struct request *request, void *what,

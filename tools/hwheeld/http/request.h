@@ -68,6 +68,7 @@ struct request {
 	bool is_held;			/* suspended, but not in libmicrohttpd */
 	bool is_too_large;
 	bool is_by_node;		/* it comes from another node */
+	bool only_creates;		/* with If-None-Match, once a put is read */
 	bool was_swept;			/* no other node has what it takes */
 
 	/* A part of another request: takes its answer, and frees it. @object: NULL: it is empty */
@@ -88,6 +89,9 @@ void request_drop_body(struct request *request);
 /* A parameter of the URL, as it came, or NULL */
 const char *request_parameter(const struct request *request, const char *name);
 const char *request_header(const struct request *request, const char *name);
+
+/* A put with If-None-Match: *, or a part of one */
+bool request_only_creates(const struct request *request);
 
 /*
  * Waits until give_up(), or an answer, which comes not before decide() has returned. @what is

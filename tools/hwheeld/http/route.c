@@ -142,8 +142,8 @@ static enum MHD_Result route_check_header(void *data, enum MHD_ValueKind kind, c
 	struct route_check *check = data;
 
 	if (!strcasecmp(name, "If-None-Match")) {
-		if (strcmp(check->request->method, "PUT"))
-			return route_refuse(check, "If-None-Match", "only PUT has this condition");
+		if (check->route->decide != put)
+			return route_refuse(check, "If-None-Match", "only a put has this");
 		if (!value || strcmp(value, "*"))
 			return route_refuse(check, "If-None-Match", "* is expected");
 	}

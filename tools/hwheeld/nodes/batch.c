@@ -115,6 +115,7 @@ static void batch_send(struct batch_part *part, const char *address)
 	json_object_object_add(request->json, "timeouts", json_object_get(part->timeouts));
 	request->decide = put;
 	request->is_by_node = true;
+	request->only_creates = part->batch->request->only_creates;
 	request->part_of = part;
 	request->take_answer = batch_take;
 	if (!address) {

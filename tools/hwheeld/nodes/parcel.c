@@ -103,7 +103,7 @@ static size_t parcel_room(void)
 bool parcel_takes(const struct request *request)
 {
 	return parcel_method(request->method) && !request->take_answer &&
-	       !request_header(request, "If-None-Match") && !strchr(request->path, ' ') &&
+	       !request_only_creates(request) && !strchr(request->path, ' ') &&
 	       strlen(request->path) < PARCEL_KEY &&
 	       parcel_cost(request->path, request->length) <= parcel_room();
 }

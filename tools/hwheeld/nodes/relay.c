@@ -75,13 +75,11 @@ bool relay_has_begun(const struct request *request)
 static void relay_alone(struct request *request, const char *address, uint64_t patience_ns)
 {
 	struct relay *relay = memory_get(1, sizeof(*relay));
-	const char *match = request_header(request, "If-None-Match");
-	char header[64] = "", path[RELAY_PATH] = "";
+	bool only_creates = request_only_creates(request);
+	char path[RELAY_PATH] = "";
 	const char *from = request->path;
 	size_t end = 0;
 
-	if (match)
-		snprintf(header, sizeof(header), "If-None-Match: %.8s", match);
 	/* The path as it came, but that a # would end it here */
 	for (; *from && end + 3 < sizeof(path); from++)
 		end += (size_t)sprintf(path + end, *from == '#' ? "%%23" : "%c", *from);
@@ -94,7 +92,7 @@ static void relay_alone(struct request *request, const char *address, uint64_t p
 	relay->request = request;
 	request_wait(request, relay, relay_give_up);
 	peer_request(&relay->call, address, request->method, path, request->body,
-		     *header ? header : NULL, (long)(patience_ns / NS_PER_MS));
+		     only_creates ? "If-None-Match: *" : NULL, (long)(patience_ns / NS_PER_MS));
 }
 
 void relay(struct request *request, const char *address, uint64_t patience_ns)

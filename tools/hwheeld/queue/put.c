@@ -82,7 +82,30 @@ static void put_add(struct change *change, size_t i)
 	record->key = timeout_key(timeout);
 }
 
-/* A leased timeout among many is left out, and the answer says so. */
+/* What becomes of one among many; only a status below 400 changes anything. */
+static unsigned int put_status(const struct request *request, const struct timeout *timeout)
+{
+	if (!timeout)
+		return MHD_HTTP_CREATED;
+	if (request->only_creates)
+		return MHD_HTTP_PRECONDITION_FAILED;
+	return timeout->state == TIMEOUT_LEASED ? MHD_HTTP_CONFLICT : MHD_HTTP_OK;
+}
+
+static bool put_changes(const struct request *request, const struct timeout *timeout)
+{
+	return put_status(request, timeout) < MHD_HTTP_BAD_REQUEST;
+}
+
+/* Each one of many stays as it is: there is nothing to commit. */
+static void put_answer_unchanged(struct change *change)
+{
+	answer(change->request, MHD_HTTP_OK, change->answer);
+	json_object_put(change->json);
+	free(change);
+}
+
+/* One of many that does not change is left out, and the answer says so. */
 static void put_submit(struct request *request)
 {
 	struct change *change = request->change;
@@ -100,12 +123,10 @@ static void put_submit(struct request *request)
 	for (size_t i = 0; i < count; i++) {
 		const struct timeout *timeout = change->timeouts[i];
 		const struct key key = change->commit.records[i].key;
-		unsigned int status = timeout ? MHD_HTTP_OK : MHD_HTTP_CREATED;
+		unsigned int status = put_status(request, timeout);
 		struct json_object *result;
 
-		if (timeout && timeout->state == TIMEOUT_LEASED)
-			status = MHD_HTTP_CONFLICT;
-		else
+		if (put_changes(request, timeout))
 			put_add(change, i);
 		if (!results) {
 			change->status = status;
@@ -120,7 +141,10 @@ static void put_submit(struct request *request)
 		change->answer = json_object_new_object();
 		json_object_object_add(change->answer, "results", results);
 	}
-	change_submit(change);
+	if (change->commit.count)
+		change_submit(change);
+	else
+		put_answer_unchanged(change);
 }
 
 /* Deciding */
@@ -131,8 +155,6 @@ static void put_need(struct room_need *need, const struct record *record,
 {
 	size_t key = record->key.length, payload = record->payload_length;
 
-	if (timeout && timeout->state == TIMEOUT_LEASED)
-		return;
 	if (timeout)
 		need->replaced += log_cost(record_size(record));
 	if (timeout && payload <= timeout->payload_length)
@@ -157,8 +179,8 @@ static const char *put_take_places(struct change *change)
 		const struct record *record = &change->commit.records[i];
 		const struct timeout *timeout = change->timeouts[i];
 
-		if (timeout && (timeout->state == TIMEOUT_LEASED ||
-				!strcmp(timeout->queue->name, record->queue)))
+		if (!put_changes(change->request, timeout) ||
+		    (timeout && !strcmp(timeout->queue->name, record->queue)))
 			continue;
 		change->queues[i] = queue_get(service, record->queue, record->queue_length,
 					      SIZE_MAX);
@@ -181,6 +203,7 @@ static void put_decide(struct request *request)
 	struct room_need need = { 0 };
 	const struct timeout *single;
 	enum room_reason lack;
+	unsigned int status;
 	const char *wrong;
 
 	for (size_t i = 0; i < change->commit.count; i++) {
@@ -194,15 +217,14 @@ static void put_decide(struct request *request)
 		}
 		if (timeout)
 			life_end_lease(timeout);
-		put_need(&need, record, timeout);
+		if (put_changes(request, timeout))
+			put_need(&need, record, timeout);
 	}
 	single = request->key.text ? change->timeouts[0] : NULL;
-	if (single && request_header(request, "If-None-Match")) {
-		answer_error(request, MHD_HTTP_PRECONDITION_FAILED, "there is such a timeout");
-		return;
-	}
-	if (single && single->state == TIMEOUT_LEASED) {
-		answer_error(request, MHD_HTTP_CONFLICT, "the timeout is leased");
+	status = put_status(request, single);
+	if (status >= MHD_HTTP_BAD_REQUEST) {
+		answer_error(request, status, status == MHD_HTTP_CONFLICT ?
+			     "the timeout is leased" : "there is such a timeout");
 		return;
 	}
 	lack = room_lacks(request->service, &need);
@@ -433,8 +455,12 @@ void put(struct request *request)
 {
 	const struct nodes_ops *nodes = request->service->nodes;
 	struct text_wrong wrong = { .status = MHD_HTTP_BAD_REQUEST };
-	const char *what = request->change ? NULL : put_read(request, &wrong);
+	const char *what = NULL;
 
+	if (!request->change) {
+		request->only_creates = request_only_creates(request);
+		what = put_read(request, &wrong);
+	}
 	if (what)
 		answer_wrong(request, what, &wrong);
 	else if (!nodes || !nodes->pass_batch(request))

@@ -181,6 +181,27 @@ def a_batch_tells_of_each(daemon):
     equal(client.get("leased").status, 404)
 
 
+def a_batch_may_only_create(daemon):
+    client = daemon.client()
+    client.put("leased", delay=0)
+    client.take(wait=30, lease=1000)
+    client.put("old", delay=1000, queue="q", payload="old")
+
+    def create(*names):
+        answer = client.request("POST", "/timeouts", {"timeouts": [
+            {"key": key, "delay": 500, "payload": "new"} for key in names]}, {"If-None-Match": "*"})
+        equal(answer.status, 200)
+        return [result["status"] for result in answer.json["results"]]
+
+    equal(create("leased", "old", "new"), [412, 412, 201])
+    equal(create("leased", "old", "new"), [412, 412, 412])
+    found = client.get("old").json
+    equal((found["queue"], found["payload"]), ("q", "old"))
+    true(found["remaining"] > 900, found)
+    equal([client.get(key).json["state"] for key in ("leased", "new")], ["leased", "pending"])
+    equal([queue["timeouts"] for queue in client.request("GET", "/queues").json["queues"]], [2, 1])
+
+
 def a_wrong_batch_changes_nothing(daemon):
     client = daemon.client()
     for wrong in ([{"key": "a", "delay": 1}, {"key": "a", "delay": 1}],
@@ -304,10 +325,11 @@ def conditions_are_evaluated_or_refused(daemon):
                                ("DELETE", f"/leases/{token}", None),
                                ("POST", f"/leases/{token}/return", None)):
         for name in ("If-Match", "If-None-Match", "If-Unmodified-Since"):
-            if (method, name) != ("PUT", "If-None-Match"):
+            if name != "If-None-Match" or body is None:
                 refused(client, method, path, name, body, {name: "*"})
                 refused(client, method, path, name, body, {name.lower(): '"1"'})
     refused(client, "PUT", "/timeouts/c", "If-None-Match", put, {"If-None-Match": '"1"'})
+    refused(client, "POST", "/timeouts", "If-None-Match", batch, {"If-None-Match": '"1"'})
     equal(client.put("b", {"If-None-Match": "*"}, delay=1).status, 412)
     true(client.get("b").json["remaining"] > 900, "it was restarted")
     equal(client.get("a").json["state"], "leased")

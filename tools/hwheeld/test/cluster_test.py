@@ -534,6 +534,10 @@ def a_batch_goes_to_all_nodes(cluster):
     other = nodes[1].client()
     for i in range(300):
         equal(other.get(f"k{i}").json["payload"], f"p{i}")
+    wishes = [{"key": f"{name}{i}", "delay": 1, "payload": "new"} for i in range(100) for name in "kn"]
+    answer = other.request("POST", "/timeouts", {"timeouts": wishes}, {"If-None-Match": "*"})
+    equal([result["status"] for result in answer.json["results"]], 100 * [412, 201])
+    equal([client.get(f"k{i}").json["payload"] for i in range(300)], [f"p{i}" for i in range(300)])
     nodes[2].signal(signal.SIGKILL)
     results = client.put_many([{"key": f"k{i}", "delay": 3600} for i in range(300)])
     statuses = {result["status"] for result in results.json["results"]}
