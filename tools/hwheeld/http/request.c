@@ -45,6 +45,7 @@ void request_free(struct request *request)
 	request->service->requests -= !!request->client;
 	json_object_put(request->json);
 	free(request->change);
+	free(request->filter);
 	free(request->path);
 	free(request);
 }

@@ -18,6 +18,7 @@
 #include "service.h"
 
 struct json_object;
+struct list_filter;
 
 /* Why a request gives up what it waits for */
 enum request_end {
@@ -55,6 +56,7 @@ struct request {
 	struct json_object *json;	/* its body, once it is read */
 	struct change *change;		/* that a put asks for, by the JSON, until it is decided */
 	struct request_take take;
+	struct list_filter *filter;	/* that a list asks for, once it is read */
 
 	/* While it waits: ends that, with an answer, or leaves it for some of the reasons */
 	void (*give_up)(struct request *request, enum request_end why);

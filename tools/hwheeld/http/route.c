@@ -33,7 +33,7 @@ static const struct route {
 	{ "DELETE", "/timeouts/", NULL,      cancel_timeout, "", false },
 	{ "POST",   "/timeouts",  "",        put,            "", true },
 	{ "GET",    "/timeouts",  "",        list,
-	  " queue prefix state after limit ", false },
+	  " queue prefix state after limit payload ", false },
 	{ "POST",   "/queues/",   "/take",   take,           " max wait lease ", false },
 	{ "DELETE", "/leases/",   "",        end_lease,      "", false },
 	{ "POST",   "/leases/",   "/return", end_lease,      "", false },

@@ -22,7 +22,7 @@ static void again_give_up(struct request *request, enum request_end why)
 		return;
 	DL_DELETE(again.waiting, request);
 	answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE,
-		     "no node has this timeout now: nothing has changed");
+		     "no node has this shard now: nothing has changed");
 }
 
 static void again_go_on(void *owner, uint64_t at_ns)

@@ -12,7 +12,7 @@
 
 struct queue;
 
-/* Each returns false if the request is for this node; else it is answered, now or later. */
+/* What passes returns false if the request is for this node; else it is answered, now or later. */
 struct nodes_ops {
 	/*
 	 * By the key that the request is about, if any. Answers 503 if this node cannot know
@@ -23,6 +23,12 @@ struct nodes_ops {
 
 	/* By the keys of a put of many timeouts */
 	bool (*pass_batch)(struct request *request);
+
+	/* By the place at which a list begins. A part of one is about this node alone. */
+	bool (*pass_list)(struct request *request);
+
+	/* Are the timeouts of the shard here? */
+	bool (*serves)(unsigned int shard);
 
 	/*
 	 * Takes what is due on any other node. If nothing is, the request is marked so, and decided

@@ -4,12 +4,14 @@
 #include "clock/now.h"
 #include "consensus/shards.h"
 #include "http/answer.h"
+#include "http/list.h"
 #include "hwheelctl/json.h"
 #include "memory.h"
 #include "nodes/again.h"
 #include "nodes/batch.h"
 #include "nodes/feed.h"
 #include "nodes/keeper.h"
+#include "nodes/listing.h"
 #include "nodes/members.h"
 #include "nodes/nodes.h"
 #include "nodes/parcel.h"
@@ -74,6 +76,17 @@ static bool owner_pass_lease(struct request *request, const unsigned char token[
 	unsigned int shard = (unsigned int)token[0] << 8 | token[1];
 
 	return shard < request->service->shards && owner_pass_shard(request, shard);
+}
+
+static bool owner_pass_list(struct request *request)
+{
+	uint64_t shard = request->filter->after >> LIST_SHARD;
+
+	if (request->is_by_node)
+		return shard < request->service->shards &&
+		       owner_pass_shard(request, (unsigned int)shard);
+	listing(request);
+	return true;
 }
 
 /* Missing commits stay lost, also if they come to light later. */
@@ -188,6 +201,8 @@ const struct nodes_ops owner_ops = {
 	.pass = owner_pass,
 	.pass_lease = owner_pass_lease,
 	.pass_batch = batch_pass,
+	.pass_list = owner_pass_list,
+	.serves = shards_serve,
 	.sweep = takings_sweep,
 	.survey = owner_survey,
 	.wait = feed_wait,

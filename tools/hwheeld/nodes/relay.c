@@ -21,11 +21,24 @@ struct relay {
 	struct request *request;
 };
 
+static bool relay_reads(const struct request *request)
+{
+	return !strcmp(request->method, "GET");
+}
+
+/* As peer_failure() */
+static const char *relay_failure(const struct peer_call *call, const struct request *request)
+{
+	const char *why = peer_failure(call);
+
+	return why && call->was_sent && relay_reads(request) ? "a node does not answer" : why;
+}
+
 static void relay_done(struct peer_call *call)
 {
 	struct relay *relay = (struct relay *)call;
 	struct request *request = relay->request;
-	const char *why = peer_failure(call);
+	const char *why = relay_failure(call, request);
 	bool is_nobodys = call->status == AGAIN_STATUS || call->is_away;
 
 	if (is_nobodys && !request->take_answer)
@@ -57,7 +70,8 @@ static void relay_give_up(struct request *request, enum request_end why)
 	if (why == REQUEST_STOPPING)
 		return;
 	relay_end(request->waits_for);
-	answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE,
+	answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, relay_reads(request) ?
+		     "a node takes too long" :
 		     "the node that has it takes too long: the change may have happened");
 }
 

@@ -21,7 +21,8 @@ import time
 import warnings
 
 import openapi
-from daemon import PATIENCE, Client, Daemon, answer_to, certify, equal, run_all, true, until
+from daemon import (PATIENCE, Client, Daemon, answer_to, certify, equal, listed, pages, run_all,
+                    true, until)
 
 program, base = sys.argv[1:3]
 folders = (f"{base}/{number}" for number in itertools.count())
@@ -285,7 +286,9 @@ def unknown_queries_are_refused(daemon):
     for path, name in (("/timeouts?limit=5&limit=6", "limit"), ("/timeouts?limit", "limit"),
                        ("/timeouts?max=5", "max"), ("/timeouts?state=late", "state"),
                        ("/timeouts?queue=a%20b", "queue"), ("/timeouts?prefix=%", "prefix"),
-                       ("/timeouts?limit=1001", "limit"), ("/timeouts?limit=", "limit")):
+                       ("/timeouts?limit=1001", "limit"), ("/timeouts?limit=", "limit"),
+                       ("/timeouts?payload=0", "payload"), ("/timeouts?payload=", "payload"),
+                       ("/timeouts?payload=1&bytes=5", "bytes")):
         refused(client, "GET", path, name)
     for query in ("max=1&max=1", "max", "wait=", "lease=1&lease=2", "max+wait=1", "+max=1"):
         refused(client, "POST", f"/queues/q/take?{query}", query.split("=")[0].replace("+", " "))
@@ -1400,12 +1403,7 @@ def health_tells_draining_from_dead(daemon):
 def all_are_listed(daemon):
     client = daemon.client()
     client.put_many([{"key": f"{k:03}", "delay": 1000} for k in range(250)])
-    found, path = [], "/timeouts?limit=100"
-    while path:
-        page = client.request("GET", path).json
-        found += keys(page["timeouts"])
-        path = f"/timeouts?limit=100&after={page['next']}" if "next" in page else None
-    equal(sorted(found), [f"{k:03}" for k in range(250)])
+    equal(keys(listed(client, "limit=100")), [f"{k:03}" for k in range(250)])
     equal(client.request("GET", "/timeouts?after=gone").status, 400)
     equal(client.request("GET", "/timeouts?limit=0").status, 400)
 
@@ -1420,13 +1418,20 @@ def no_page_is_empty_before_the_end(daemon):
                             ("prefix=b%2F", [f"b/{k}99" if k else "b/099" for k in range(10)]),
                             ("prefix=b/5&queue=q5", ["b/599"]), ("state=due", ["due"]),
                             ("state=leased", []), ("prefix=&state=due&queue=q8", [])):
-        found, after = [], ""
-        while after is not None:
-            page = client.request("GET", f"/timeouts?limit=7&{query}{after}").json
-            true(page["timeouts"] or "next" not in page, f"{query}: an empty page, and more")
-            found += keys(page["timeouts"])
-            after = f"&after={page['next']}" if "next" in page else None
-        equal((query, sorted(found)), (query, sorted(expected)))
+        equal((query, keys(listed(client, f"limit=7&{query}"))), (query, sorted(expected)))
+
+
+def a_list_has_payloads_when_asked(daemon):
+    """A page has so many bytes of them that the next one, which would be beyond, is on another."""
+    client = daemon.client()
+    payloads = {f"large{k}": 65536 * chr(1 + k) for k in range(9)} | {"small": "\0x", "empty": ""}
+    for key, payload in payloads.items():
+        equal(client.put(key, delay=1000, payload=payload).status, 201)
+    found = list(pages(client, "payload=1"))
+    equal({timeout["key"]: timeout["payload"] for page in found for timeout in page}, payloads)
+    equal([len(page) for page in found], [4, 4, 3])
+    equal([len(client.request("GET", f"/timeouts?payload=1&limit={limit}").json["timeouts"])
+           for limit in (1, 4, 5)], [1, 4, 4])
 
 
 def restarts_hide_none_from_a_list(daemon):

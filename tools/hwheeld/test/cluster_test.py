@@ -15,7 +15,8 @@ import threading
 import time
 
 import openapi
-from daemon import PATIENCE, Client, Daemon, Tap, certify, equal, free_ports, true, until
+from daemon import (PATIENCE, Client, Daemon, Tap, certify, equal, free_ports, listed, pages, true,
+                    until)
 from etcd import Etcd
 from other_clock import OtherClock
 from proxy import Proxy
@@ -388,7 +389,7 @@ def requests_that_go_together_have_answers_of_their_own(cluster):
     one, two = settled(cluster, "one", "two", session="30s")
     for i in range(200):
         equal(one.client().put(f"k{i}", delay=3600).status, 201)
-    there = [timeout["key"] for timeout in two.client().request("GET", "/timeouts").json["timeouts"]]
+    there = own_keys(two)
     moves = [("PUT", '{"delay":3600,"payload":"again"}', 200), ("DELETE", None, 204),
              ("PUT", "no JSON", 400), ("PUT", '{"delay":-1}', 400)]
     asked = []
@@ -420,7 +421,7 @@ def requests_for_a_node_that_is_gone_go_to_the_next(cluster):
     one, two = settled(cluster, "one", "two", request_time="1h")
     for i in range(200):
         equal(one.client().put(f"k{i}", delay=3600).status, 201)
-    there = [timeout["key"] for timeout in two.client().request("GET", "/timeouts").json["timeouts"]]
+    there = own_keys(two)
     two.signal(signal.SIGSTOP)
     clients = [one.client() for _ in there]
     for client, key in zip(clients, there):
@@ -508,10 +509,10 @@ def a_node_ends_while_another_one_keeps_it_waiting(cluster):
     one, two = settled(cluster, "one", "two", grace="500ms")
     client = one.client()
     equal(client.put_many([{"key": f"k{i}", "delay": 3600} for i in range(50)]).status, 200)
-    there = two.client().request("GET", "/timeouts").json["timeouts"]
+    there = own_keys(two)
     two.signal(signal.SIGSTOP)
     waiting = [one.client() for _ in range(2)]
-    waiting[0].connection.request("DELETE", f"/timeouts/{there[0]['key']}")
+    waiting[0].connection.request("DELETE", f"/timeouts/{there[0]}")
     waiting[1].connection.request("POST", "/queues/default/take?wait=60")
     until(lambda: polls(one) == 1, "it waits")
     equal(one.stop(), 0)
@@ -586,6 +587,155 @@ def a_handover_costs_no_batch(cluster):
     true(all(node.ask("/health").json["timeouts"] for node in nodes), "a node has none")
 
 
+def any_node_lists_all_timeouts(cluster):
+    """In the same order, in pages that are full but for the last one"""
+    nodes = settled(cluster, "one", "two", "three")
+    clients = [node.client() for node in nodes]
+    known = {f"{'ab'[i % 50 == 49]}/{i}": f"p{i}" for i in range(1000)}
+    equal(clients[0].put_many([{"key": key, "delay": 3600, "payload": payload, "queue": f"q{i // 100}"}
+                               for i, (key, payload) in enumerate(known.items())]).status, 200)
+    due = clients[0].put("due", delay=0, queue="due")
+    until(lambda: clients[0].get("due").json["state"] == "due", "it is due")
+    known["due"] = ""
+    first = None
+    for node, client in zip(nodes, clients):
+        true(0 < len(own_keys(node)) < len(known), "the node has a part")
+        sizes = [len(page) for page in pages(client, "limit=100")]
+        equal(sizes, 10 * [100] + [1])
+        found = [(timeout["key"], timeout["payload"])
+                 for timeout in listed(client, "payload=1&limit=300")]
+        equal((len(found), dict(found)), (len(known), known))
+        first = first or found
+        equal(found, first)
+        for query, expected in (("queue=q7", [key for key in known if key[2:].startswith("7") and
+                                              len(key) == 5]),
+                                ("prefix=b%2F", [key for key in known if key[0] == "b"]),
+                                ("prefix=b/5&queue=q5", ["b/549", "b/599"]), ("state=due", ["due"]),
+                                ("state=leased", []), ("prefix=c", [])):
+            for limit in 1, 7, 1000:
+                got = [len(page) for page in pages(client, f"{query}&limit={limit}")]
+                equal(got, [limit] * (len(expected) // limit) +
+                      [len(expected) % limit] * bool(len(expected) % limit or not expected))
+            equal((query, sorted(timeout["key"] for timeout in listed(client, query))),
+                  (query, sorted(expected)))
+    equal(due.status, 201)
+
+
+def a_page_has_so_many_payloads_of_all_nodes(cluster):
+    nodes = settled(cluster, "one", "two", "three")
+    client = nodes[0].client()
+    known = {f"k{i}": 60000 * chr(1 + i) for i in range(30)}
+    for key, payload in known.items():
+        equal(client.put(key, delay=3600, payload=payload).status, 201)
+    found = list(pages(nodes[1].client(), "payload=1&limit=1000"))
+    equal([len(page) for page in found], 7 * [4] + [2])
+    equal({timeout["key"]: timeout["payload"] for page in found for timeout in page}, known)
+
+
+def a_node_asked_for_a_part_asks_no_other_one(cluster):
+    nodes = settled(cluster, "one", "two")
+    keys = [f"k{i}" for i in range(200)]
+    equal(nodes[0].client().put_many([{"key": key, "delay": 3600} for key in keys]).status, 200)
+    one, two = map(own_keys, nodes)
+    equal(sorted(one + two), sorted(keys))
+    for node in nodes:
+        for shard in range(SHARDS):
+            status, text = ask_as_a_node(node, f"/timeouts?limit=0&after={place(shard)}")
+            true(status in (200, 421), status)
+            if status == 200:
+                part = json.loads(text)
+                equal((part["timeouts"], part["more"]), ([], True))
+        for path in ("limit=1001", "bytes=x", "after=x"):
+            equal(ask_as_a_node(node, f"/timeouts?{path}")[0], 400)
+        part = json.loads(ask_as_a_node(node, f"/timeouts?after={place(SHARDS)}")[1])
+        equal(part, {"timeouts": [], "more": False})
+
+
+def pages_until_503(client):
+    """What was listed, and the answer that is none"""
+    found, after = [], ""
+    while True:
+        answer = client.request("GET", f"/timeouts?limit=1000{after}")
+        if answer.status != 200:
+            equal(answer.status, 503)
+            return found, answer.json["error"]
+        page = answer.json
+        true("next" in page, "the list ends without what a node has")
+        true(page["timeouts"], "an empty page, and more")
+        found += [timeout["key"] for timeout in page["timeouts"]]
+        after = f"&after={page['next']}"
+
+
+def a_list_does_not_pass_over_a_node(cluster):
+    """Which does not answer, or is gone; all is listed when it goes on."""
+    one, two, three = settled(cluster, "one", "two", "three", request_time="2s", session="20s")
+    client = one.client()
+    keys = {f"k{i}" for i in range(300)}
+    equal(client.put_many([{"key": key, "delay": 3600} for key in keys]).status, 200)
+    own = set(own_keys(two))
+    two.signal(signal.SIGSTOP)
+    found, error = pages_until_503(client)
+    two.signal(signal.SIGCONT)
+    true("node" in error, error)
+    equal(set(found) & own, set())
+    equal({timeout["key"] for timeout in listed(client)}, keys)
+    two.kill()
+    found, error = pages_until_503(client)
+    true("cannot be reached" in error or "a node" in error, error)
+    equal(set(found) & own, set())
+    two.start()
+    until(lambda: all(node.is_settled() for node in (one, two, three)), "it has its shards again")
+    equal({timeout["key"] for timeout in listed(three.client())}, keys)
+
+
+def a_list_has_all_while_shards_move(cluster):
+    """Nodes come and go, and other timeouts come, go and are restarted."""
+    nodes = settled(cluster, "one", "two")
+    client = PatientClient(nodes[0].socket)
+    keys = {f"kept{i}" for i in range(1000)}
+    equal(client.put_many([{"key": key, "delay": 3600} for key in keys]).status, 200)
+    ended = threading.Event()
+    failed = []
+
+    def disturb():
+        mover = PatientClient(nodes[1].socket)
+        turn = 0
+        try:
+            while not ended.is_set():
+                turn += 1
+                true(mover.put(f"kept{turn % 1000}", delay=3600).status in (200, 201), "restarted")
+                true(mover.put(f"other{turn % 50}", delay=3600).status in (200, 201), "put")
+                true(mover.cancel(f"other{(turn + 25) % 50}").status in (204, 404), "cancelled")
+        except Exception as error:  # told by the thread that waits
+            failed.append(error)
+        finally:
+            mover.close()
+
+    thread = threading.Thread(target=disturb)
+    thread.start()
+    lists = 0
+    try:
+        third = cluster.node("three")
+        for step in (third.launch, None, lambda: third.signal(signal.SIGTERM), None) * 2:
+            if step:
+                step()
+            before = lists
+            while lists < before + 3:
+                got = {timeout["key"] for timeout in listed(client, "limit=90")}
+                equal(keys - got, set())
+                lists += 1
+            if step == third.launch:
+                until(lambda: third.is_up() and third.is_settled() and third.knows(3), "it is there")
+            elif step:
+                equal(third.wait(), 0)
+    finally:
+        ended.set()
+        thread.join()
+        client.close()
+    equal(failed, [])
+    print(f"# {lists} lists")
+
+
 def a_take_finds_what_any_node_has(cluster):
     nodes = settled(cluster, "one", "two", "three")
     clients = [node.client() for node in nodes]
@@ -650,9 +800,13 @@ def a_missing_commit_is_not_passed_over(cluster):
     client = node.client()
     statuses = {key: client.get(key).status for key in (f"k{i}-0" for i in range(100))}
     equal(set(statuses.values()), {200, 503})
+    found, error = pages_until_503(client)
+    true("missing" in error, error)
+    equal({statuses.get(key, 200) for key in found}, {200})
     for shard, status in (("16", 404), ("x", 400), ("4", 404), ("3", 204)):
         equal(client.request("POST", f"/cluster/shards/{shard}/accept").status, status)
     until(node.is_settled, "it is served")
+    equal(set(statuses) - {timeout["key"] for timeout in listed(client)}, set())
     for key in statuses:
         equal(client.get(key).status, 200)
     found = [client.get(f"k{i}-{turn}").status for turn in (1, 2) for i in range(100)]
@@ -660,14 +814,41 @@ def a_missing_commit_is_not_passed_over(cluster):
     equal(node.restart().ask("/cluster").json["shards_broken"], [])
 
 
-def ask_as_a_node(node, path, body):
+def ask_as_a_node(node, path, body=None):
     """The status, and the answer"""
     connection = http.client.HTTPConnection(node.settings["listen"], timeout=PATIENCE)
-    connection.request("POST", path, body, {"Authorization": "Bearer the secret of the nodes"})
+    connection.request("POST" if body is not None else "GET", path, body, {"Authorization": "Bearer the secret of the nodes"})
     answer = connection.getresponse()
     found = answer.status, answer.read()
     connection.close()
     return found
+
+
+SHARDS = 16
+
+
+def place(shard):
+    """Where a list of that shard, and of those behind it, begins"""
+    return shard << 52
+
+
+def own_parts(node):
+    """The parts of a list that the node has, as another node is told"""
+    shard = 0
+    while shard < SHARDS:
+        status, text = ask_as_a_node(node, f"/timeouts?limit=1000&after={place(shard)}")
+        if status == 421:
+            shard += 1
+            continue
+        equal(status, 200)
+        part = json.loads(text)
+        equal(part["more"], False)
+        shard = part.get("next", place(SHARDS)) >> 52
+        yield part["timeouts"]
+
+
+def own_keys(node):
+    return [timeout["key"] for part in own_parts(node) for timeout in part]
 
 
 def tails(node):
@@ -722,12 +903,12 @@ def beside_proxy(cluster, proxy):
     return start(cluster.node("one"), two)
 
 
-def put_some(client, count):
+def put_some(node, count):
     """Returns those that the node has itself."""
+    client = node.client()
     for i in range(count):
         equal(client.put(f"k{i}", delay=3600).status, 201)
-    there = client.request("GET", "/timeouts").json["timeouts"]
-    return [timeout["key"] for timeout in there]
+    return own_keys(node)
 
 
 def a_lease_lasts_as_long_as_a_client_asked_that_came_later(cluster):
@@ -735,7 +916,7 @@ def a_lease_lasts_as_long_as_a_client_asked_that_came_later(cluster):
     with Proxy() as proxy:
         one, two = beside_proxy(cluster, proxy)
         there, first, later = two.client(), one.client(), one.client()
-        keys = put_some(there, 20)
+        keys = put_some(two, 20)
         first.send("POST", "/queues/default/take?wait=60&lease=2")
         until(lambda: polls(one) == 1 and polls(two) == 1, "one waits at two")
         proxy.hold()
@@ -759,7 +940,7 @@ def clients_that_wait_for_moments_get_what_another_node_has(cluster):
     """Each has gone when an answer for it comes, and the next one has come."""
     one, two = settled(cluster, "one", "two")
     client = one.client()
-    for key in put_some(two.client(), 40)[:10]:
+    for key in put_some(two, 40)[:10]:
         equal(client.put(key, delay=0).status, 200)
         found = []
         until(lambda found=found: found or found.extend(client.take(wait=0.002)),
@@ -1138,6 +1319,13 @@ def main():
              a_node_ends_while_another_one_keeps_it_waiting: (),
              a_batch_goes_to_all_nodes: (),
              a_handover_costs_no_batch: (),
+
+
+             any_node_lists_all_timeouts: (),
+             a_page_has_so_many_payloads_of_all_nodes: (),
+             a_node_asked_for_a_part_asks_no_other_one: (),
+             a_list_does_not_pass_over_a_node: (),
+             a_list_has_all_while_shards_move: (),
              a_take_finds_what_any_node_has: (),
              a_long_poll_gets_what_becomes_due_anywhere: (),
              a_client_that_hangs_up_keeps_nothing_of_another_node: (),

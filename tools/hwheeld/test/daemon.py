@@ -193,6 +193,22 @@ class Client:
         raise KeyError(name)
 
 
+def pages(client, query="limit=100"):
+    """The pages of a list, which ends with one that has no next"""
+    after = ""
+    while after is not None:
+        answer = client.request("GET", f"/timeouts?{query}{after}")
+        equal((answer.status, answer.text if answer.status != 200 else b""), (200, b""))
+        page = answer.json
+        true(page["timeouts"] or "next" not in page, f"{query}: an empty page, and more")
+        yield page["timeouts"]
+        after = f"&after={page['next']}" if "next" in page else None
+
+
+def listed(client, query="limit=100"):
+    return [timeout for page in pages(client, query) for timeout in page]
+
+
 def certify(folder):
     """A key and a certificate of its own, in the folder"""
     subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",

@@ -561,7 +561,8 @@ def no_allocation_that_fails_is_noticed():
             equal([timeout["key"] for timeout in taken], [key])
             equal(client.get(key).json["state"], "leased")
             equal(client.ack(taken[0]["token"]), 204)
-            for path in ("/timeouts?limit=3", "/queues", "/metrics", "/cluster", "/health"):
+            for path in ("/timeouts?limit=3&payload=1", "/queues", "/metrics", "/cluster",
+                         "/health"):
                 equal(client.request("GET", path).status, 200)
             # It tries whether there is memory beside the reserve.
             true(client.request("GET", "/health/accept").status in (200, 503), "accept")
@@ -687,7 +688,7 @@ def without_memory_large_requests_end_nobody():
                          (data_of(daemon) + 4 * MEGABYTE, -1))
         objects = b'{"timeouts":[' + b",".join(250000 * [b"{}"]) + b"]}"
         requests = (("POST", "/queues/large/take?max=100&lease=100ms"),
-                    ("GET", "/timeouts?limit=1000"), ("GET", "/timeouts/large-1"),
+                    ("GET", "/timeouts?limit=1000&payload=1"), ("GET", "/timeouts/large-1"),
                     ("POST", "/timeouts", objects), ("GET", "/metrics"), ("GET", "/queues"),
                     ("POST", "/queues/q/take?max=1000&lease=100ms"),
                     ("PUT", "/timeouts/new", {"delay": 1000, "payload": 65000 * "x"}))
