@@ -9,6 +9,8 @@
 int ack_main(int argc, char **argv);
 int arm_main(int argc, char **argv);
 int cancel_main(int argc, char **argv);
+int export_main(int argc, char **argv);
+int import_main(int argc, char **argv);
 int info_main(int argc, char **argv);
 int list_main(int argc, char **argv);
 int load_main(int argc, char **argv);

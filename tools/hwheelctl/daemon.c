@@ -97,11 +97,21 @@ static char *receive_all(int fd)
 	return text;
 }
 
+/* A daemon that ends closes connections, too. */
+static bool is_whole(const char *text, const char *body)
+{
+	const char *length = strcasestr(text, "\r\nContent-Length:");
+
+	return !length || length > body ||
+	       strtoull(strchr(length, ':') + 1, NULL, 10) <= strlen(body + 4);
+}
+
 static int parse(char *text, struct daemon_answer *answer)
 {
 	char *body = strstr(text, "\r\n\r\n");
 
-	if (!body || sscanf(text, "HTTP/1.%*1d %3d", &answer->status) != 1) {
+	if (!body || sscanf(text, "HTTP/1.%*1d %3d", &answer->status) != 1 ||
+	    !is_whole(text, body)) {
 		fputs("hwheelctl: hwheeld has ended, or it is something else\n", stderr);
 		return FAILED;
 	}

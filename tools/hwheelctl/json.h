@@ -24,6 +24,19 @@ static inline void json_add_bytes(struct json_object *object, const char *name, 
 	json_object_object_add(object, name, json_object_new_string_len(text, (int)length));
 }
 
+/* The same member as @from has, which keeps its own */
+static inline void json_add_member_of(struct json_object *object, const char *name,
+				      struct json_object *from)
+{
+	json_object_object_add(object, name, json_object_get(json_object_object_get(from, name)));
+}
+
+/* The text of a member that is one; the object keeps it. */
+static inline const char *json_text_of(struct json_object *object, const char *name)
+{
+	return json_object_get_string(json_object_object_get(object, name));
+}
+
 static inline void json_add_numbers(struct json_object *object, const char *name,
 				    const __u64 *values, size_t count)
 {

@@ -27,6 +27,8 @@ static const struct command {
 	{ "cancel", cancel_main, "cancel a durable timeout" },
 	{ "take",  take_main,  "take durable timeouts that are due" },
 	{ "ack",   ack_main,   "acknowledge a durable timeout that was taken" },
+	{ "export", export_main, "print durable timeouts as lines, for another hwheeld" },
+	{ "import", import_main, "put durable timeouts of such lines that are not there" },
 	{ "status", status_main, "tell how hwheeld is, and of its queues" },
 	{ "help",  NULL,       "print this, or with a COMMAND its options and examples" },
 };

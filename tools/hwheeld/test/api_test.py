@@ -23,6 +23,7 @@ import warnings
 import openapi
 from daemon import (PATIENCE, Client, Daemon, answer_to, certify, equal, listed, pages, run_all,
                     true, until)
+from transfer import Pages, compare, moved, put_all_sorts, run_import, timeouts
 
 program, base = sys.argv[1:3]
 folders = (f"{base}/{number}" for number in itertools.count())
@@ -1559,9 +1560,7 @@ def users_need_the_group(daemon):
 
 def hwheelctl_talks_to_it(daemon):
     def ctl(status, *words, stdin=""):
-        done = subprocess.run([f"{os.path.dirname(program)}/../hwheelctl", words[0], "--socket",
-                               daemon.socket, *words[1:]], capture_output=True, text=True,
-                              input=stdin, check=False)
+        done = daemon.ctl(*words, stdin=stdin)
         equal((words, done.returncode, done.stderr if not status else ""), (words, status, ""))
         return [json.loads(line) for line in done.stdout.splitlines()]
 
@@ -1589,12 +1588,156 @@ def hwheelctl_talks_to_it(daemon):
     ctl(1, "status")
 
 
+def an_export_is_imported_elsewhere(daemon):
+    """All sorts of timeouts, to a second daemon and to a third one"""
+    put_all_sorts(daemon.client())
+    lines = daemon.export()
+    with make() as other, make() as third:
+        equal(run_import(other, lines), (0, len(timeouts(lines)), 0))
+        middle = moved(other)
+        compare(lines, middle)
+        equal(run_import(third, middle), (0, len(timeouts(lines)), 0))
+        compare(middle, moved(third))
+        equal(keys(timeouts(third.export("--queue", "other"))),
+              keys(one for one in timeouts(lines) if one["queue"] == "other"))
+        equal(third.ctl("export", "--queue", "a b").returncode, 2)
+        equal(third.ctl("export", "x").returncode, 2)
+        for node in other, third:
+            node.is_sound()
+            node.remove_database()
+
+
+def an_interrupted_import_is_repeated(daemon):
+    """Nothing is restarted: what the second one has of the same keys is other."""
+    def lines(name):
+        return "".join(json.dumps({
+            "key": f"k{number}", "queue": "default", "kind": "deadline", "payload": name,
+            "deadline": f"2030-01-01T00:00:00.{number % 1000:03}Z"}) + "\n"
+                       for number in range(3000))
+
+    with subprocess.Popen(daemon.ctl_command("import"), stdin=subprocess.PIPE, text=True,
+                          stdout=subprocess.DEVNULL) as first:
+        first.stdin.write("".join(lines("first").splitlines(True)[:2000]))
+        first.stdin.flush()
+        until(lambda: daemon.client().metric("hwheeld_timeouts") >= 500, "some are there")
+        first.kill()
+        with contextlib.suppress(BrokenPipeError):
+            first.stdin.close()
+        first.wait()
+    client = daemon.client()
+    before = {timeout["key"]: timeout for timeout in listed(client, "limit=1000&payload=1")}
+    true(0 < len(before) < 3000, len(before))
+    done = daemon.ctl("import", stdin=lines("second"))
+    equal((done.returncode, done.stderr), (0, ""))
+    *there, summary = map(json.loads, done.stdout.splitlines())
+    equal(summary, {"created": 3000 - len(before), "there": len(before)})
+    equal({one["key"]: one["line"] for one in there},
+          {key: int(key[1:]) + 1 for key in before})
+    after = {timeout["key"]: timeout for timeout in listed(client, "limit=1000&payload=1")}
+    equal(len(after), 3000)
+    for key, timeout in after.items():
+        equal(timeout["payload"], "first" if key in before else "second")
+        equal(timeout["deadline"], f"2030-01-01T00:00:00.{int(key[1:]) % 1000:03}Z")
+    equal(run_import(daemon, lines("third")), (0, 0, 3000))
+
+
+GOOD = {"key": "good", "queue": "default", "kind": "deadline", "payload": "",
+        "deadline": "2030-01-01T00:00:00.000Z"}
+
+
+def wrong_lines_are_not_imported(daemon):
+    """What is before a wrong line is, and the message has the line's number."""
+    client = daemon.client()
+    for number, (wrong, why) in enumerate((
+            ("", "not JSON"), ("x", "not JSON"), ("{}", "are expected"), ("[]", "object"),
+            ("5", "object"), (json.dumps(GOOD)[:-1], "not JSON"), (json.dumps(GOOD) + "}", "not JSON"),
+            (json.dumps(GOOD) + json.dumps(GOOD), "not JSON"),
+            (json.dumps(GOOD).replace('"', "'"), "not JSON"),
+            ('{"key":"a","key":"b"}', "twice"), ("{" + 10 * '"a":{' + 11 * "}", "not JSON"),
+            (json.dumps(GOOD).replace('""', '"\\ud800"'), "surrogate"),
+            (json.dumps(GOOD).replace('""', '"\0"'), "zero byte"),
+            (json.dumps(GOOD | {"more": 1}), "unknown member"),
+            (json.dumps(GOOD | {"delay": 1}), "unknown member"),
+            (json.dumps(GOOD | {"key": 5}), "key"), (json.dumps(GOOD | {"key": "a\0b"}), "key"),
+            (json.dumps(GOOD | {"key": ""}), "key"), (json.dumps(GOOD | {"key": 257 * "k"}), "key"),
+            (json.dumps(GOOD | {"queue": None}), "queue"), (json.dumps(GOOD | {"queue": "a b"}), "queue"),
+            (json.dumps(GOOD | {"kind": "other"}), "kind"), (json.dumps(GOOD | {"kind": 1}), "kind"),
+            (json.dumps(GOOD | {"state": "dead"}), "state"),
+            (json.dumps(GOOD | {"deliveries": -1}), "deliveries"),
+            (json.dumps(GOOD | {"deliveries": "1"}), "deliveries"),
+            (json.dumps(GOOD | {"payload": 1}), "payload"),
+            (json.dumps(GOOD | {"payload": 65537 * "x"}), "payload"),
+            (600000 * "x", "too long"),
+            *((json.dumps(GOOD | {"deadline": date}), "deadline") for date in (
+                5, "", "tomorrow", "2030-01-01T00:00:00Z", "2030-02-30T00:00:00.000Z",
+                "2030-01-01T00:00:00.0000Z", "2030-01-01T00:00:00.000Zx", "1969-12-31T23:59:59.999Z",
+                " 2030-01-01T00:00:00.000Z", "9999-01-01T00:00:00.000Z", "2400-01-01T00:00:00.000Z",
+                "2030-01-01T00:00:00.+10Z")),
+            *((json.dumps({n: v for n, v in GOOD.items() if n != name}), "are expected")
+              for name in GOOD))):
+        before = [json.dumps(GOOD | {"key": f"{number}-{i}"}) for i in range(3)]
+        done = daemon.ctl("import", stdin="\n".join((*before, wrong, json.dumps(GOOD), "")))
+        equal((wrong[:200], done.returncode), (wrong[:200], 1))
+        true(done.stderr.startswith("hwheelctl: line 4: ") and why in done.stderr,
+             f"{wrong[:200]}: {done.stderr}")
+        equal(json.loads(done.stdout), {"created": 3, "there": 0})
+        equal(client.get("good").status, 404)
+        equal([client.cancel(f"{number}-{i}").status for i in range(3)], [204, 204, 204])
+    equal(run_import(daemon, ""), (0, 0, 0))
+    equal(run_import(daemon, json.dumps(GOOD)), (0, 1, 0))
+    equal(daemon.ctl("import", "timeouts").returncode, 2)
+    twice = "".join(json.dumps(GOOD | {"key": key}) + "\n" for key in ("a", "b", "a", "c", "a"))
+    equal(run_import(daemon, twice), (0, 3, 2))
+
+
+def an_import_says_what_is_refused(daemon):
+    daemon.stop()
+    daemon.configure(queue_timeouts=2)
+    daemon.start()
+    lines = "".join(json.dumps(GOOD | {"key": f"k{i}"}) + "\n" for i in range(5))
+    done = daemon.ctl("import", stdin=lines)
+    equal((done.returncode, json.loads(done.stdout)), (1, {"created": 0, "there": 0}))
+    equal(done.stderr, "hwheelctl: lines 1 to 5: the queue is full (429)\n")
+    daemon.stop()
+    done = daemon.ctl("import", stdin=lines)
+    equal((done.returncode, json.loads(done.stdout)), (1, {"created": 0, "there": 0}))
+    true("lines 1 to 5 may have been put" in done.stderr, done.stderr)
+    done = daemon.ctl("export")
+    equal((done.returncode, done.stdout), (1, ""))
+
+
+def an_export_is_whole_or_nothing(daemon):
+    """A daemon of canned pages: one of them has a timeout again, one is cut off, or is none."""
+    one = {"key": "a", "queue": "q", "kind": "deadline", "state": "pending", "remaining": 1.5,
+           "deliveries": 0, "payload": "old", "deadline": "2030-01-01T00:00:00.000Z"}
+    first = {"timeouts": [one, one | {"key": "b"}], "next": "5"}
+    last = {"timeouts": [one | {"payload": "new"}]}
+    with Pages(f"{daemon.folder}/pages", first, last) as pages_of:
+        done = pages_of.ctl(daemon, "export")
+        equal((done.returncode, done.stderr), (0, ""))
+        equal([(line["key"], line["payload"]) for line in map(json.loads, done.stdout.splitlines())],
+              [("b", "old"), ("a", "new")])
+        equal([path.partition("?")[2].split("&")[2:] for path in pages_of.asked], [[], ["after=5"]])
+    for wrong in ({"timeouts": 5}, {}, {"timeouts": [{"key": "a"}]},
+                  {"timeouts": [one | {"deliveries": "x"}]}, None):
+        with Pages(f"{daemon.folder}/pages", first, wrong) as pages_of:
+            for command in ("export", "list") if wrong is None else ("export",):
+                pages_of.begin()
+                done = pages_of.ctl(daemon, command, *(["--timeouts"] if command == "list" else []))
+                equal((wrong, done.returncode), (wrong, 1))
+                equal(bool(done.stdout), command == "list")
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        daemon.client().put("a", delay=1000)
+        equal(subprocess.run(daemon.ctl_command("export"), stdout=full, stderr=subprocess.DEVNULL,
+                             check=False).returncode, 1)
+
+
 def what_is_not_printed_is_not_acknowledged(daemon):
     client = daemon.client()
     client.put("a", delay=0)
     with open("/dev/full", "w", encoding="utf-8") as full:
-        done = subprocess.run([f"{os.path.dirname(program)}/../hwheelctl", "take", "--socket",
-                               daemon.socket, "--wait", "30s", "--lease", "50ms", "--ack"],
+        done = subprocess.run(daemon.ctl_command("take", "--wait", "30s", "--lease", "50ms",
+                                                 "--ack"),
                               stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     equal(done.returncode, 1)
     true("not acknowledged" in done.stderr, done.stderr)

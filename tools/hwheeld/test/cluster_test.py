@@ -20,6 +20,7 @@ from daemon import (PATIENCE, Client, Daemon, Tap, certify, equal, free_ports, l
 from etcd import Etcd
 from other_clock import OtherClock
 from proxy import Proxy
+from transfer import compare, moved, put_all_sorts, run_import, timeouts
 from worker import CLIENTS, Worker
 
 SESSION = 3
@@ -736,6 +737,24 @@ def a_list_has_all_while_shards_move(cluster):
     print(f"# {lists} lists")
 
 
+def an_export_goes_to_a_cluster_and_back(cluster):
+    with Daemon(cluster.program, f"{cluster.folder}/from") as one, \
+            Daemon(cluster.program, f"{cluster.folder}/to") as two:
+        put_all_sorts(one.client())
+        lines = one.export()
+        nodes = settled(cluster, "one", "two", "three")
+        half = "".join(line + "\n" for line in lines.split("\n")[:700])
+        equal(run_import(nodes[0], half), (0, 700, 0))
+        equal(run_import(nodes[1], lines), (0, len(timeouts(lines)) - 700, 700))
+        middle = moved(nodes[2])
+        compare(lines, middle)
+        equal(run_import(two, middle), (0, len(timeouts(lines)), 0))
+        compare(lines, moved(two))
+        compare(middle, moved(two))
+        for daemon in one, two:
+            daemon.is_sound()
+
+
 def a_take_finds_what_any_node_has(cluster):
     nodes = settled(cluster, "one", "two", "three")
     clients = [node.client() for node in nodes]
@@ -1326,6 +1345,7 @@ def main():
              a_node_asked_for_a_part_asks_no_other_one: (),
              a_list_does_not_pass_over_a_node: (),
              a_list_has_all_while_shards_move: (),
+             an_export_goes_to_a_cluster_and_back: (),
              a_take_finds_what_any_node_has: (),
              a_long_poll_gets_what_becomes_due_anywhere: (),
              a_client_that_hangs_up_keeps_nothing_of_another_node: (),

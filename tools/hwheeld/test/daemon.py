@@ -298,6 +298,20 @@ class Daemon:
         equal(self.stop(), 0)
         return self.start()
 
+    def ctl_command(self, command, *words):
+        return [f"{os.path.dirname(self.program)}/../hwheelctl", command, "--socket", self.socket,
+                *words]
+
+    def ctl(self, command, *words, stdin=""):
+        return subprocess.run(self.ctl_command(command, *words), capture_output=True, text=True,
+                              input=stdin, check=False)
+
+    def export(self, *words):
+        """The lines, which are JSON"""
+        done = self.ctl("export", *words)
+        equal((done.returncode, done.stderr), (0, ""))
+        return done.stdout
+
     def descriptors(self):
         return len(os.listdir(f"/proc/{self.process.pid}/fd"))
 
