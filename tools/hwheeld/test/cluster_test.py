@@ -1338,8 +1338,6 @@ def main():
              a_node_ends_while_another_one_keeps_it_waiting: (),
              a_batch_goes_to_all_nodes: (),
              a_handover_costs_no_batch: (),
-
-
              any_node_lists_all_timeouts: (),
              a_page_has_so_many_payloads_of_all_nodes: (),
              a_node_asked_for_a_part_asks_no_other_one: (),
