@@ -28,9 +28,11 @@ class Checker:
         self.resolution = resolution
         self.puts = {put.version: put for put in history.of(Put)}
         self.deliveries = history.of(Delivery)
-        self.lost_takes = [take.begin for take in history.of(LostTake)]
         self.faults = sorted(history.of(Fault), key=lambda fault: fault.begin)
-        self.clocks = Clocks(history.of(Clock))
+        # A take without an answer may have leased something, and so may one node for another.
+        self.unseen_since = min((event.begin for event in self.faults + history.of(LostTake)),
+                                default=float("inf"))
+        self.clocks = Clocks(history.of(Clock), [fault for fault in self.faults if fault.all_away])
         self.keys = collections.defaultdict(list)
         for kind in (Put, Cancel, Delivery, Ack):
             for event in history.of(kind):
@@ -38,7 +40,7 @@ class Checker:
 
     def check(self):
         """Returns the violations."""
-        found = ((key, broken_promise(events, self.lost_takes, self.resolution))
+        found = ((key, broken_promise(events, self.unseen_since, self.resolution))
                  for key, events in self.keys.items())
         violations = [Violation(broken[0], key, f"no order leads to {broken[1]}")
                       for key, broken in found if broken]

@@ -248,6 +248,12 @@ class Time(Promises):
         self.passes(clock(1, 0), clock(2, 9, epoch=2, node="other"), clock(3, 0))
 
 
+    def test_all_nodes_were_away(self):
+        away = Fault(2, 4, "a backup is restored", False, all_away=True)
+        self.passes(clock(1, 0), away, clock(3, 5000, epoch=2))
+        self.breaks("clock", clock(1, 0), away, clock(5, 5000), clock(6, 9000, epoch=2))
+
+
 class Lateness(unittest.TestCase):
     def test_it_is_told_by_fault(self):
         history = History()

@@ -31,8 +31,11 @@ def is_continued(before, found):
 
 
 class Clocks:
-    def __init__(self, answers):
+    """away: faults during which all nodes were away, so that the time began anew"""
+
+    def __init__(self, answers, away):
         self.answers = answers
+        self.away = away
         self.epochs = collections.defaultdict(list)
         for answer in answers:
             self.epochs[answer.epoch].append(answer)
@@ -42,23 +45,34 @@ class Clocks:
         return {epoch: common([known_by(answer) for answer in answers])
                 for epoch, answers in sorted(self.epochs.items())}
 
+    def changes(self):
+        """Of one keeper to the next: what was known of the one, and is of the other"""
+        before = None
+        for epoch, found in self.found().items():
+            first = found._replace(at=self.epochs[epoch][0].end)
+            if before and not self.begins_anew(before, first):
+                yield epoch, before, first
+            before = [known_by(answer) for answer in
+                      {answer.node: answer for answer in self.epochs[epoch]}.values()]
+
+    def begins_anew(self, before, found):
+        last = max(one.at for one in before)
+        return any(fault.begin < found.at and fault.end > last for fault in self.away)
+
     def wrong(self):
         """Returns what is wrong, or None."""
-        before = None
         for epoch, found in self.found().items():
             if found.low > found.high:
                 return f"answers of epoch {epoch} exclude each other by {found.low - found.high} ns"
-            first = found._replace(at=self.epochs[epoch][0].end)
-            if before is not None and not is_continued(before, first):
+        for epoch, before, found in self.changes():
+            if not is_continued(before, found):
                 return f"the time of epoch {epoch} is none that a node knew before"
-            before = {answer.node: known_by(answer) for answer in self.epochs[epoch]}.values()
         return None
 
     def report(self):
-        found = list(self.found().values())
-        middles = [(one.low + one.high) / 2 for one in found]
-        bounds = sorted(answer.bound for answer in self.answers)
-        return (f"{len(self.answers)} times from {len(found)} keepers; bound "
-                f"{bounds[len(bounds) // 2] / 1e6:.3f} ms (p50), {bounds[-1] / 1e6:.3f} ms (max); "
-                f"the time moved by {min(middles) / 1e6 - middles[0] / 1e6:.3f} to "
-                f"{max(middles) / 1e6 - middles[0] / 1e6:.3f} ms in all")
+        bounds = sorted(answer.bound / 1e6 for answer in self.answers)
+        steps = [(found.low + found.high - common(before).low - common(before).high) / 2e6
+                 for _, before, found in self.changes()] or [0]
+        return (f"{len(self.answers)} times from {len(self.epochs)} keepers; bound "
+                f"{bounds[len(bounds) // 2]:.3f} ms (p50), {bounds[-1]:.3f} ms (max); the next "
+                f"keeper moved the time by {min(steps):.3f} to {max(steps):.3f} ms")

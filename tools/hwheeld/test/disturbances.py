@@ -30,12 +30,12 @@ class Disturbances:
         return kinds
 
     @contextlib.contextmanager
-    def fault(self, name, takes_over=False):
+    def fault(self, name, takes_over=False, all_away=False):
         begin = time.monotonic()
         try:
             yield
         finally:
-            self.history.add(Fault(begin, time.monotonic(), name, takes_over))
+            self.history.add(Fault(begin, time.monotonic(), name, takes_over, all_away))
 
     def last(self, sessions):
         time.sleep(sessions * self.cluster.session)
@@ -193,7 +193,7 @@ class Disturbances:
     def restore_backup(self):
         """Each node notices it, and writes nothing; then an operator puts right what was done."""
         etcd = self.cluster.etcd
-        with self.fault("a backup is restored"):
+        with self.fault("a backup is restored", all_away=True):
             etcd.save()
             self.last(0.3)
             with etcd.backup_is_restored():

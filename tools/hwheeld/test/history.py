@@ -64,11 +64,12 @@ class Ack:
 
 @dataclasses.dataclass(frozen=True)
 class Fault:
-    """takes_over: another node has to deliver meanwhile"""
+    """takes_over: another node has to deliver meanwhile; all_away: no node has the time meanwhile"""
     begin: float
     end: float
     name: str
     takes_over: bool
+    all_away: bool = False
 
 
 @dataclasses.dataclass(frozen=True)

@@ -30,15 +30,15 @@ State = collections.namedtuple("State", "version due number free at used")
 
 
 class Order:
-    """Of what is known of one key; lost_takes: when each take without an answer began.
+    """Of what is known of one key; unseen_since: from then on nobody may have seen a lease.
 
     resolution: seconds that reading a clock takes. broken: promises that need not be kept.
     """
 
-    def __init__(self, events, lost_takes, resolution, broken=()):
+    def __init__(self, events, unseen_since, resolution, broken=()):
         self.resolution = resolution
         self.broken = broken
-        self.lost_takes = lost_takes
+        self.unseen_since = unseen_since
         self.known = sorted((event for event in events if event.status in ANSWERS[type(event)]),
                             key=lambda event: event.begin)
         unknown = sorted((event for event in events if event.status == UNKNOWN),
@@ -154,21 +154,20 @@ class Order:
         if ack and state.free is not None:
             yield State(None, 0, 0, None, max(state.at, ack.begin), state.used)
         if state.number <= self.numbers[state.version]:
-            # A node that notices that nobody waits gives it back.
-            for begin in self.lost_takes:
-                at = max(self.free(state).at, state.due, begin)
-                yield state._replace(number=state.number + 1, free=None, at=at)
+            # A node gives back what it leased for nobody, or cannot, and the lease ends.
+            at = max(self.free(state).at, state.due, self.unseen_since)
+            yield state._replace(number=state.number + 1, free=None, at=at)
         if "lost" in self.broken:
             yield State(None, 0, 0, None, state.at, state.used)
 
 
-def broken_promise(events, lost_takes, resolution):
+def broken_promise(events, unseen_since, resolution):
     """Returns None, or (promise, request): there is an order if the promise need not be kept, and
     none without that leads to the request. Where it takes more than one: "several"."""
-    wrong = Order(events, lost_takes, resolution).find()
+    wrong = Order(events, unseen_since, resolution).find()
     if not wrong:
         return None
     for promise in PROMISES:
-        if not Order(events, lost_takes, resolution, {promise}).find():
+        if not Order(events, unseen_since, resolution, {promise}).find():
             return promise, wrong
     return "several", wrong

@@ -2,7 +2,8 @@
 /*
  * A library to be preloaded: clocks of the process are ahead of the machine's, by the seconds that
  * the file OTHER_CLOCK has. They may be negative, and change at any time. A program that is ahead
- * on CLOCK_BOOTTIME is as on a machine that booted earlier: timerfds with absolute times follow.
+ * on CLOCK_BOOTTIME is as on a machine that booted earlier: timerfds with absolute times, which are
+ * taken to be of that clock, follow. A timerfd that waits for a step of the wall clock sees none.
  *
  * etcd's clock is the vDSO's, which Go calls without the C library: a jump is written over it.
  */
@@ -34,11 +35,12 @@ struct ahead {
 	int64_t boot;
 };
 
-static const volatile struct ahead none, *ahead = &none;
+static const struct ahead none, *ahead = &none;
 
 static int64_t ahead_on(clockid_t clock)
 {
-	return clock == CLOCK_REALTIME ? ahead->wall : clock == CLOCK_BOOTTIME ? ahead->boot : 0;
+	return clock == CLOCK_REALTIME ? __atomic_load_n(&ahead->wall, __ATOMIC_RELAXED) :
+	       clock == CLOCK_BOOTTIME ? __atomic_load_n(&ahead->boot, __ATOMIC_RELAXED) : 0;
 }
 
 int clock_gettime(clockid_t clock, struct timespec *time)
@@ -53,7 +55,7 @@ int clock_gettime(clockid_t clock, struct timespec *time)
 int timerfd_settime(int fd, int flags, const struct itimerspec *new, struct itimerspec *old)
 {
 	struct itimerspec when = *new;
-	int64_t seconds = ahead->boot;
+	int64_t seconds = ahead_on(CLOCK_BOOTTIME);
 
 	if (flags & TFD_TIMER_ABSTIME && when.it_value.tv_sec > seconds)
 		when.it_value.tv_sec -= seconds;
