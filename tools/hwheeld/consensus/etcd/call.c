@@ -334,12 +334,22 @@ void etcd_give_up(struct etcd *etcd, struct etcd_call **list)
 		etcd_give_up_one(list, *list);
 }
 
-/* The oldest ones come first. One that ends may begin others. */
+const struct etcd_call *etcd_oldest_txn(const struct etcd *etcd)
+{
+	const struct etcd_call *call = etcd->calls;
+
+	while (call && !call->txn)
+		call = call->next;
+	return call;
+}
+
+/* One that ends may begin others. */
 void etcd_give_up_former(struct etcd *etcd)
 {
 	uint64_t now = etcd_now();
+	struct etcd_call *oldest;
 
-	while (etcd->calls && etcd->calls->term < etcd->term &&
-	       now >= etcd->calls->sent_ns + ETCD_SLOW_NS)
-		etcd_give_up_one(&etcd->calls, etcd->calls);
+	while ((oldest = (struct etcd_call *)etcd_oldest_txn(etcd)) &&
+	       oldest->term < etcd->term && now >= oldest->sent_ns + ETCD_SLOW_NS)
+		etcd_give_up_one(&etcd->calls, oldest);
 }

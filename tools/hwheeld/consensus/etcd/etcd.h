@@ -20,7 +20,7 @@
 /* Servers that are not fine are asked again after so long. */
 #define ETCD_RETRY_NS	ETCD_NS_PER_S
 
-/* A call that takes so long may have been the leader's before: who leads is asked. */
+/* A leader that is no more may have had a txn that takes so long: servers are asked who leads. */
 #define ETCD_SLOW_NS	(250 * ETCD_NS_PER_MS)
 
 #define ETCD_ROOT	128
@@ -43,7 +43,7 @@ struct etcd_server {
 	bool has_alarm;
 	uint64_t bytes;
 	char version[32];
-	uint64_t leader, term;		/* as it says; leader is 0: there is none */
+	uint64_t leader, term;		/* as of its last status; leader is 0: there is none */
 	uint64_t asked_ns;
 	uint64_t next_ns;		/* when it is asked again */
 };
@@ -57,7 +57,7 @@ struct etcd_call {
 	struct consensus_range *range;
 	struct etcd_server *server;
 	uint64_t seen;			/* the revision that was seen when it was sent */
-	uint64_t term;			/* the term as well */
+	uint64_t term;			/* the newest one that an answer had by then */
 	uint64_t sent_ns;
 	int error;			/* that ends it before it is sent */
 	bool has_answer;
@@ -95,7 +95,7 @@ struct etcd {
 
 	struct consensus_mark mark;
 	bool is_restored;
-	uint64_t term;			/* the newest in which a leader was seen */
+	uint64_t term;			/* the newest one that an answer had */
 	bool looks_at_calls;		/* the timer rings within ETCD_SLOW_NS */
 
 	struct grpc_call beat;		/* the end of a former session, a grant, a sign of life */
@@ -192,10 +192,13 @@ void etcd_end_call(struct etcd_call *call);
 void etcd_give_up(struct etcd *etcd, struct etcd_call **list);
 
 /*
- * What a leader had that lost its office may be lost, and nobody says so: slow calls of an earlier
- * term end as unknown.
+ * A leader that is deposed drops proposals, and no server says so: slow txns of an earlier term end
+ * as unknown. Servers begin reads anew by themselves.
  */
 void etcd_give_up_former(struct etcd *etcd);
+
+/* On its way; NULL: there is none */
+const struct etcd_call *etcd_oldest_txn(const struct etcd *etcd);
 
 /* Is the call's server to be avoided? */
 bool etcd_has_failed(const struct grpc_call *call);

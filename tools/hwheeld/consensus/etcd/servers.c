@@ -10,7 +10,7 @@
 /* A server that is fine is asked again after so long. */
 #define ETCD_LOOK_NS	(5 * ETCD_NS_PER_S)
 
-/* One that keeps a call waiting is, too. */
+/* While a txn is slow, servers are asked as often. */
 #define ETCD_PROBE_NS	(50 * ETCD_NS_PER_MS)
 
 struct etcd_server *etcd_server(struct etcd *etcd)
@@ -89,19 +89,22 @@ static void etcd_status_done(struct grpc_call *call)
 	if (server->health == ETCD_OLD && before != ETCD_OLD)
 		say(LOG_CRIT, "cluster: etcd %s at %s may lose accepted timeouts: 3.5.16 is needed",
 		    server->version, server->address);
-	server->next_ns = etcd_now() + (server->health == ETCD_FINE ? ETCD_LOOK_NS : ETCD_RETRY_NS);
+	server->next_ns = etcd_now() + (server->health == ETCD_FINE ? ETCD_LOOK_NS :
+					etcd_server(etcd) ? ETCD_RETRY_NS : ETCD_SLOW_NS);
 	if (call->status == GRPC_OK && server->leader && server->term > etcd->term)
 		etcd->term = server->term;
 	etcd_send_waiting(etcd);
 	etcd_give_up_former(etcd);
+	if (etcd_oldest_txn(etcd))
+		etcd_wake(etcd);
 }
 
 uint64_t etcd_status_ns(const struct etcd *etcd, const struct etcd_server *server)
 {
-	const struct etcd_call *oldest = etcd->calls;
+	const struct etcd_call *oldest = etcd_oldest_txn(etcd);
 	uint64_t slow;
 
-	if (server->health != ETCD_FINE || !oldest || oldest->server != server)
+	if (server->health != ETCD_FINE || !oldest)
 		return server->next_ns;
 	slow = oldest->sent_ns + ETCD_SLOW_NS;
 	if (slow < server->asked_ns + ETCD_PROBE_NS)
