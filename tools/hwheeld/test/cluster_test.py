@@ -445,7 +445,7 @@ def a_request_that_waits_for_a_node_too_long_has_not_happened(cluster):
     one, two = settled(cluster, "one", "two", session="60s", request_time="2s", body=1024)
     for i in range(300):
         equal(one.client().put(f"k{i}", delay=3600).status, 201)
-    there = put_some(two.client(), 0)
+    there = own_keys(two)
     two.signal(signal.SIGSTOP)
     clients = [one.client() for _ in there]
     for client, key in zip(clients, there):
@@ -466,7 +466,7 @@ def a_node_that_does_not_answer_is_named_once(cluster):
     one, two = settled(cluster, "one", "two", session="60s", request_time="1s")
     for i in range(20):
         equal(one.client().put(f"k{i}", delay=3600).status, 201)
-    there = put_some(two.client(), 0)
+    there = own_keys(two)
     two.kill()
     for key in there[:3]:
         equal(one.client().get(key).status, 503)
@@ -540,10 +540,13 @@ def a_batch_goes_to_all_nodes(cluster):
     answer = other.request("POST", "/timeouts", {"timeouts": wishes}, {"If-None-Match": "*"})
     equal([result["status"] for result in answer.json["results"]], 100 * [412, 201])
     equal([client.get(f"k{i}").json["payload"] for i in range(300)], [f"p{i}" for i in range(300)])
+    before = nodes[0].ask("/health").json["timeouts"]
+    nodes[2].signal(signal.SIGSTOP)
+    client.send("POST", "/timeouts",
+                {"timeouts": [{"key": f"late{i}", "delay": 3600} for i in range(300)]})
+    until(lambda: nodes[0].ask("/health").json["timeouts"] > before, "its own part is done")
     nodes[2].signal(signal.SIGKILL)
-    results = client.put_many([{"key": f"k{i}", "delay": 3600} for i in range(300)])
-    statuses = {result["status"] for result in results.json["results"]}
-    equal(statuses, {200, 503})
+    equal({result["status"] for result in client.answer().json["results"]}, {201, 503})
 
 
 class Batcher(threading.Thread):
@@ -682,7 +685,7 @@ def a_list_does_not_pass_over_a_node(cluster):
     equal({timeout["key"] for timeout in listed(client)}, keys)
     two.kill()
     found, error = pages_until_503(client)
-    true("cannot be reached" in error or "a node" in error, error)
+    true("node" in error, error)
     equal(set(found) & own, set())
     two.start()
     until(lambda: all(node.is_settled() for node in (one, two, three)), "it has its shards again")
