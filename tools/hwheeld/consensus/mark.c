@@ -55,7 +55,8 @@ int mark_read(const char *path, struct consensus_mark *mark)
 /*
  * Over the mark that is there, which a disk does as a whole, as it is less than a sector. A disk
  * that hangs keeps nobody waiting, as nothing is synchronized: after a loss of power the file may
- * have an earlier revision, which is no loss, and an earlier session, which ends by itself.
+ * have what it had up to a minute before. An earlier session ends by itself. An earlier revision
+ * notices a backup that is older than that.
  */
 static bool mark_replace(const char *path, const char text[MARK_SIZE])
 {

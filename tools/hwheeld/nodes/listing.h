@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A page of the timeouts of all nodes, in the order of their shards: nodes are asked for parts of
- * it, one after the other, and a part is not asked on.
+ * it, one after the other. Each answers from its own shards only.
  */
 #ifndef LISTING_H
 #define LISTING_H

@@ -16,7 +16,7 @@ static void tenure_released(struct consensus_txn *txn)
 		tenure_read_anew(tenure);
 }
 
-/* A deletion that is delayed leaves the key that a later fence puts. */
+/* By its revision: a deletion that is delayed must not delete the key that a later fence puts. */
 void tenure_release(struct tenure *tenure)
 {
 	struct consensus *store = tenure->tenures->store;

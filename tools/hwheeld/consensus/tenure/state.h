@@ -55,8 +55,8 @@ struct tenure {
 
 	/* Keys below CHAIN_HELD */
 	uint64_t held;			/* the revision of this node's, as last heard of; 0: none */
-	bool is_held;			/* by another node, as the reading on its way has it, */
-	bool is_held_here;		/* or by this one */
+	bool is_held;			/* by another node, as the reading on its way has it */
+	bool is_held_here;		/* by this node, as that reading has it */
 	struct consensus_txn release;
 	struct consensus_check release_check;
 	struct consensus_delete release_delete;
