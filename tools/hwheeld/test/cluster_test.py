@@ -388,8 +388,9 @@ def any_node_answers_for_any_timeout(cluster):
 def requests_that_go_together_have_answers_of_their_own(cluster):
     """They wait together while the other node is stopped; some of their clients hang up."""
     one, two = settled(cluster, "one", "two", session="30s")
+    client = one.client()
     for i in range(200):
-        equal(one.client().put(f"k{i}", delay=3600).status, 201)
+        equal(client.put(f"k{i}", delay=3600).status, 201)
     there = own_keys(two)
     moves = [("PUT", '{"delay":3600,"payload":"again"}', 200), ("DELETE", None, 204),
              ("PUT", "no JSON", 400), ("PUT", '{"delay":-1}', 400)]
@@ -420,8 +421,9 @@ def requests_that_go_together_have_answers_of_their_own(cluster):
 def requests_for_a_node_that_is_gone_go_to_the_next(cluster):
     """It is stopped beyond its session: what was sent may have happened, what waits goes elsewhere."""
     one, two = settled(cluster, "one", "two", request_time="1h")
+    client = one.client()
     for i in range(200):
-        equal(one.client().put(f"k{i}", delay=3600).status, 201)
+        equal(client.put(f"k{i}", delay=3600).status, 201)
     there = own_keys(two)
     two.signal(signal.SIGSTOP)
     clients = [one.client() for _ in there]
@@ -443,8 +445,9 @@ def requests_for_a_node_that_is_gone_go_to_the_next(cluster):
 def a_request_that_waits_for_a_node_too_long_has_not_happened(cluster):
     """It is stopped: what was sent to it may have happened, what was to be sent next has not."""
     one, two = settled(cluster, "one", "two", session="60s", request_time="2s", body=1024)
+    client = one.client()
     for i in range(300):
-        equal(one.client().put(f"k{i}", delay=3600).status, 201)
+        equal(client.put(f"k{i}", delay=3600).status, 201)
     there = own_keys(two)
     two.signal(signal.SIGSTOP)
     clients = [one.client() for _ in there]
@@ -464,8 +467,9 @@ def a_request_that_waits_for_a_node_too_long_has_not_happened(cluster):
 def a_node_that_does_not_answer_is_named_once(cluster):
     """And once more when it does"""
     one, two = settled(cluster, "one", "two", session="60s", request_time="1s")
+    client = one.client()
     for i in range(20):
-        equal(one.client().put(f"k{i}", delay=3600).status, 201)
+        equal(client.put(f"k{i}", delay=3600).status, 201)
     there = own_keys(two)
     two.kill()
     for key in there[:3]:
