@@ -5,9 +5,9 @@
 Three servers of etcd and three nodes, on this machine: puts a second as single requests, and what
 etcd alone commits in groups of the same size, as many of them on their way. One node: operations a
 second, as single requests and in batches; how long it loads; and bytes of a server's database per
-timeout. Three nodes: how long there is no service when the leader or a node is killed. TOOLS has hwheeld, load and etcd_load. OUT gets all figures as JSON, each with the
-machine's load of the last minute, its own included. NAME is ms (3000), rounds (3), pending
-(1000000), shards (16), only (all).
+timeout. Three nodes: how long there is no service when the leader or a node is killed. TOOLS has
+hwheeld, load and etcd_load. OUT gets all figures as JSON, each with the machine's load of the last
+minute, its own included. NAME is ms (3000), rounds (3), pending (1000000), shards (16), only (all).
 """
 import json
 import os

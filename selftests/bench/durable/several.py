@@ -57,7 +57,8 @@ def wait_for(node):
 
 def settle(nodes):
     for node in nodes:
-        until(lambda node=node: len(node.client().request("GET", "/cluster").json["nodes"]) == NODES,
+        client = node.client()
+        until(lambda client=client: len(client.request("GET", "/cluster").json["nodes"]) == NODES,
               "all know each other")
         wait_for(node)
 

@@ -27,8 +27,8 @@ from machine import HOST, Keys, Machine, keep
 NODES = 3
 SHARDS = 32
 
-# Seconds: each process that is a node has a wall clock that is so much ahead of the one before it, and
-# was booted so much earlier.
+# Seconds: the wall clock of each process that is a node is so much ahead of the one before it, and
+# it was booted so much earlier.
 AHEAD = 100
 BOOT_AHEAD = 1000
 

@@ -94,8 +94,9 @@ def report(checker, history):
     unknown = sum(1 for event in history.events if getattr(event, "status", None) == UNKNOWN)
     names = (("puts", "Put"), ("cancels", "Cancel"), ("deliveries", "Delivery"),
              ("acknowledgements", "Ack"), ("faults", "Fault"))
+    operations = len(history.events) - counts["Fault"] - counts["Clock"]
     yield ", ".join(f"{counts[kind]} {name}" for name, kind in names) + \
-        f"; {unknown} answers are unknown; operations={len(history.events) - counts['Fault'] - counts['Clock']}"
+        f"; {unknown} answers are unknown; operations={operations}"
     if checker.clocks.answers:
         yield checker.clocks.report()
     longest = checker.takeovers()

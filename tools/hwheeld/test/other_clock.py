@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Clocks of a process that are ahead of the machine's, by seconds that change when a test says so"""
+"""Clocks of a process that are ahead of the machine's, by seconds that a test may change"""
 import os
 import struct
 

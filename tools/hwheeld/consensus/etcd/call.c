@@ -334,9 +334,9 @@ void etcd_give_up(struct etcd *etcd, struct etcd_call **list)
 		etcd_give_up_one(list, *list);
 }
 
-const struct etcd_call *etcd_oldest_txn(const struct etcd *etcd)
+struct etcd_call *etcd_oldest_txn(const struct etcd *etcd)
 {
-	const struct etcd_call *call = etcd->calls;
+	struct etcd_call *call = etcd->calls;
 
 	while (call && !call->txn)
 		call = call->next;
@@ -349,7 +349,7 @@ void etcd_give_up_former(struct etcd *etcd)
 	uint64_t now = etcd_now();
 	struct etcd_call *oldest;
 
-	while ((oldest = (struct etcd_call *)etcd_oldest_txn(etcd)) &&
+	while ((oldest = etcd_oldest_txn(etcd)) &&
 	       oldest->term < etcd->term && now >= oldest->sent_ns + ETCD_SLOW_NS)
 		etcd_give_up_one(&etcd->calls, oldest);
 }

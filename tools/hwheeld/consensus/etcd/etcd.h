@@ -198,7 +198,7 @@ void etcd_give_up(struct etcd *etcd, struct etcd_call **list);
 void etcd_give_up_former(struct etcd *etcd);
 
 /* On its way; NULL: there is none */
-const struct etcd_call *etcd_oldest_txn(const struct etcd *etcd);
+struct etcd_call *etcd_oldest_txn(const struct etcd *etcd);
 
 /* Is the call's server to be avoided? */
 bool etcd_has_failed(const struct grpc_call *call);
