@@ -23,7 +23,7 @@ import time
 
 here = os.path.dirname(os.path.realpath(__file__))
 sys.path.insert(0, f"{here}/../../../tools/hwheeld/test")
-from daemon import Daemon, until  # noqa: E402
+from daemon import Daemon, true, until  # noqa: E402
 
 program, load, base, out = sys.argv[1:5]
 options = {"rounds": "5", "ms": "1000", "pending": "1000000", "lateness": "10000",
@@ -92,10 +92,15 @@ class Hwheeld:
         self.daemon.stop()
 
     def fill(self, count):
-        client = self.daemon.client()
+        """The client's own request() would check each answer against its description, for minutes."""
+        connection = self.daemon.client().connection
         for first in range(0, count, BATCH):
-            client.put_many([{"key": f"as-{i}", "delay": FAR, "payload": PAYLOAD}
-                             for i in range(first, min(first + BATCH, count))])
+            wishes = [{"key": f"as-{i}", "delay": FAR, "payload": PAYLOAD}
+                      for i in range(first, min(first + BATCH, count))]
+            connection.request("POST", "/timeouts", json.dumps({"timeouts": wishes}))
+            answer = connection.getresponse()
+            text = answer.read()
+            true(answer.status == 200, text)
 
 
 class Peer:
