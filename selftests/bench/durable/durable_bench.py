@@ -21,9 +21,8 @@ import subprocess
 import sys
 import time
 
-here = os.path.dirname(os.path.realpath(__file__))
-sys.path.insert(0, f"{here}/../../../tools/hwheeld/test")
-from daemon import Daemon, true, until  # noqa: E402
+from several import post_all
+from daemon import Daemon, until
 
 program, load, base, out = sys.argv[1:5]
 options = {"rounds": "5", "ms": "1000", "pending": "1000000", "lateness": "10000",
@@ -92,15 +91,10 @@ class Hwheeld:
         self.daemon.stop()
 
     def fill(self, count):
-        """The client's own request() would check each answer against its description, for minutes."""
-        connection = self.daemon.client().connection
-        for first in range(0, count, BATCH):
-            wishes = [{"key": f"as-{i}", "delay": FAR, "payload": PAYLOAD}
-                      for i in range(first, min(first + BATCH, count))]
-            connection.request("POST", "/timeouts", json.dumps({"timeouts": wishes}))
-            answer = connection.getresponse()
-            text = answer.read()
-            true(answer.status == 200, text)
+        batches = ([{"key": f"as-{i}", "delay": FAR, "payload": PAYLOAD}
+                    for i in range(first, min(first + BATCH, count))]
+                   for first in range(0, count, BATCH))
+        post_all(self.daemon, (json.dumps({"timeouts": batch}) for batch in batches), 1)
 
 
 class Peer:
