@@ -418,6 +418,15 @@ def requests_that_go_together_have_answers_of_their_own(cluster):
             equal(found.json["payload"], "again")
 
 
+def cancel_at_once(node, keys):
+    """Returns the answers, and their texts."""
+    clients = [node.client() for _ in keys]
+    for client, key in zip(clients, keys):
+        client.connection.request("DELETE", f"/timeouts/{key}")
+    answers = [client.connection.getresponse() for client in clients]
+    return answers, [answer.read().decode() for answer in answers]
+
+
 def requests_for_a_node_that_is_gone_go_to_the_next(cluster):
     """It is stopped beyond its session: what was sent may have happened, what waits goes elsewhere."""
     one, two = settled(cluster, "one", "two", request_time="1h")
@@ -426,11 +435,7 @@ def requests_for_a_node_that_is_gone_go_to_the_next(cluster):
         equal(client.put(f"k{i}", delay=3600).status, 201)
     there = own_keys(two)
     two.signal(signal.SIGSTOP)
-    clients = [one.client() for _ in there]
-    for client, key in zip(clients, there):
-        client.connection.request("DELETE", f"/timeouts/{key}")
-    answers = [client.connection.getresponse() for client in clients]
-    texts = [answer.read().decode() for answer in answers]
+    answers, texts = cancel_at_once(one, there)
     true(all(answer.status == 204 or "may have happened" in text or "nothing has changed" in text
              for answer, text in zip(answers, texts)), texts)
     true(any(answer.status == 204 or "nothing has changed" in text
@@ -450,12 +455,8 @@ def a_request_that_waits_for_a_node_too_long_has_not_happened(cluster):
         equal(client.put(f"k{i}", delay=3600).status, 201)
     there = own_keys(two)
     two.signal(signal.SIGSTOP)
-    clients = [one.client() for _ in there]
-    for client, key in zip(clients, there):
-        client.connection.request("DELETE", f"/timeouts/{key}")
-    answers = [client.connection.getresponse() for client in clients]
+    answers, texts = cancel_at_once(one, there)
     equal({answer.status for answer in answers}, {503})
-    texts = [answer.read().decode() for answer in answers]
     two.signal(signal.SIGCONT)
     kept = [key for key, text in zip(there, texts) if "nothing has changed" in text]
     equal(len(kept) + sum("may have happened" in text for text in texts), len(there))
