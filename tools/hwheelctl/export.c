@@ -66,8 +66,8 @@ static void note_line(struct export *export, const char *key)
 }
 
 /*
- * What is left of a delay counts from now, by this machine's clock, as the daemon's time may be
- * another one: it was read before, and cut to microseconds.
+ * The rest of a delay counts from now, by this machine's clock, as the daemon's time may be another
+ * one: the rest was read before, and cut to microseconds.
  */
 static void write_deadline(struct json_object *line, struct json_object *timeout)
 {

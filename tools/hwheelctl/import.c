@@ -4,7 +4,6 @@
  * one that is there stays as it is, so that an import which was interrupted can be repeated.
  */
 #include <argp.h>
-#include <ctype.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -195,7 +194,7 @@ static void print_there(const struct line *line)
 	json_print(object);
 }
 
-/* What became of one. Returns an exit code. */
+/* Counts or prints the result of a line. Returns an exit code. */
 static int note_result(struct import *import, const struct line *line, struct json_object *result)
 {
 	int status = json_object_get_int(json_object_object_get(result, "status"));

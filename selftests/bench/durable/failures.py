@@ -109,7 +109,7 @@ def measure_killed_leader(etcd, nodes):
 
 
 def all_come(client, numbers):
-    """Those that a client gets are out of the way."""
+    """Takes the numbers of timeouts that a client gets off the list."""
     while numbers and client.get(key(numbers[-1])).status == 200:
         numbers.pop()
     return not numbers

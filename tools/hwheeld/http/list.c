@@ -44,7 +44,7 @@ static bool list_copy(const struct request *request, const char *name, char *to,
 	return snprintf(to, room, "%s", request_parameter(request, name) ?: "") < (int)room;
 }
 
-/* What nodes ask each other for has more parameters. Returns NULL, or what is wrong. */
+/* A node's request has more parameters. Returns NULL, or the mistake. */
 static const char *list_read_filter(const struct request *request, struct list_filter *filter)
 {
 	const char *prefix = request_parameter(request, "prefix");

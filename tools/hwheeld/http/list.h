@@ -11,7 +11,7 @@
 /* Bits of a record's number in a place */
 #define LIST_SHARD	52
 
-/* What a list asks for */
+/* The timeouts of a list */
 struct list_filter {
 	char queue[QUEUE_MAX + 1];	/* "": each one, as for state */
 	char state[sizeof("pending")];

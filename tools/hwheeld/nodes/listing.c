@@ -14,7 +14,7 @@
 #include "nodes/nodes.h"
 #include "nodes/relay.h"
 
-/* What a node is asked for: a prefix whose bytes are all encoded, and numbers */
+/* The path of a part: a prefix whose bytes are all encoded, and numbers */
 #define LISTING_PATH	(3 * KEY_MAX + 256)
 
 struct listing {

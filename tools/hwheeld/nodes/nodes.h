@@ -12,7 +12,7 @@
 
 struct queue;
 
-/* What passes returns false if the request is for this node; else it is answered, now or later. */
+/* A pass returns false if the request is for this node; else it is answered, now or later. */
 struct nodes_ops {
 	/*
 	 * By the key that the request is about, if any. Answers 503 if this node cannot know
